@@ -1,0 +1,82 @@
+# Mullion: Windows nodes for Kubernetes on a Linux machine.
+#
+#   make up      install what is missing, build, bring up a mixed cluster with a sample
+#   make test    every test, all four rungs (as root; without root only the pure rung)
+#   make down    remove every trace of the cluster
+#
+# Variables: DATA_DIR (state, default /var/lib/mullion), UP_FLAGS (for `mullion up`).
+
+SHELL        := /bin/bash
+GO           ?= go
+BIN          := $(CURDIR)/bin
+KUBE_VERSION := v1.36.3
+VERSION      ?= v0.1.0-dev+$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+DATA_DIR     ?= /var/lib/mullion
+UP_FLAGS     ?=
+
+export CGO_ENABLED := 0
+
+KUBE_PKG     := k8s.io/component-base/version
+KUBE_LDFLAGS := -s -w \
+  -X $(KUBE_PKG).gitVersion=$(KUBE_VERSION) \
+  -X $(KUBE_PKG).gitMajor=1 -X $(KUBE_PKG).gitMinor=36 \
+  -X $(KUBE_PKG).gitTreeState=clean -X $(KUBE_PKG).gitCommit=$(KUBE_VERSION) \
+  -X $(KUBE_PKG).buildDate=1970-01-01T00:00:00Z
+LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
+
+.DEFAULT_GOAL := build
+.PHONY: deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
+
+help: ## what the targets do
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+deps: ## install what is missing (Debian packages; elsewhere it names them)
+	@hack/deps.sh
+
+build: mullion shims upstream ## build everything into bin/
+
+mullion: ## build Mullion's own Linux programs
+	@hack/step.sh "build mullion" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/mullion ./cmd/mullion
+	@hack/step.sh "build mullion-node, mullion-init" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/mullion-node ./cmd/mullion-init
+
+shims: ## build the DLLs and programs that close gaps in Wine
+	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
+
+upstream: ## build upstream's unmodified programs from their pinned modules
+	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '-s -w' -o $(BIN)/ tool
+	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ tool
+	@hack/step.sh "build kubelet.exe, kube-proxy.exe, agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/windows/ tool
+
+sample: mullion ## build the sample's image into bin/
+	@hack/sample.sh
+
+up: deps build sample ## bring up a cluster with two Windows nodes and the sample
+	@$(BIN)/mullion --data-dir $(DATA_DIR) up --sample $(UP_FLAGS)
+
+down: ## remove every trace of the cluster
+	@if [ -x $(BIN)/mullion ]; then $(BIN)/mullion --data-dir $(DATA_DIR) down; else echo "nothing built, nothing up"; fi
+
+test: deps build sample ## every test: pure, kernel, wine, cluster
+	@hack/test.sh pure kernel wine cluster
+
+test-pure test-kernel test-wine test-cluster: test-%: ## one rung
+	@hack/test.sh $*
+
+bench: build sample ## measure the figures, print a table
+	@hack/bench.sh
+
+lint: ## golangci-lint with the repository's rules
+	@hack/step.sh "build golangci-lint" $(GO) -C hack/lint build -o $(BIN)/golangci-lint tool
+	$(BIN)/golangci-lint run ./...
+
+fmt: ## format the code
+	$(BIN)/golangci-lint fmt ./...
+
+update: mullion ## write the generated documents
+	@hack/update.sh
+
+verify: mullion ## check the generated documents
+	@hack/verify.sh
+
+clean: ## remove what was built
+	rm -rf $(BIN)

@@ -1,0 +1,26 @@
+// Command mullion-node is the Linux side of one Windows host. See package nodeagent.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"mullion.dev/mullion/internal/nodeagent"
+)
+
+func main() {
+	executable, err := os.Executable()
+	if err != nil {
+		executable = os.Args[0]
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err = nodeagent.Run(ctx, nodeagent.Env{Args: os.Args[1:], Err: os.Stderr, Executable: executable})
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mullion-node:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,288 @@
+// Command bench measures the figures that Mullion promises, on this machine, and prints a table: what, the median and the
+// spread of several runs. It brings up a cluster of its own, with two Windows nodes, and takes it down.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type bench struct {
+	bin, data string
+	runs      int
+	out, log  io.Writer
+}
+
+type figure struct {
+	what, asked, unit string
+	values            []float64
+}
+
+func main() {
+	runs := flag.Int("runs", 5, "how often each figure is measured")
+	flag.Parse()
+	bin, err := filepath.Abs("bin")
+	if err == nil {
+		var data string
+		if data, err = os.MkdirTemp("", "mullion-bench-"); err == nil {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			b := bench{bin: bin, data: filepath.Join(data, "data"), runs: *runs, out: os.Stdout, log: os.Stderr}
+			err = b.run(ctx)
+			stop()
+			os.RemoveAll(data)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+const spec = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-bench
+networking: {underlaySubnet: 10.215.0.0/24, podSubnet: 10.246.0.0/16, serviceSubnet: 10.98.0.0/16}
+nodes: [{windowsVersion: ltsc2022, count: 2}]
+`
+
+func (b *bench) mullion(ctx context.Context, stdin string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(b.bin, "mullion"), append([]string{"--data-dir", b.data}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("mullion %s: %w\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
+	}
+	return nil
+}
+
+// timed runs mullion and returns the seconds it took.
+func (b *bench) timed(ctx context.Context, stdin string, args ...string) (float64, error) {
+	started := time.Now()
+	err := b.mullion(ctx, stdin, args...)
+	return time.Since(started).Seconds(), err
+}
+
+func (b *bench) run(ctx context.Context) error {
+	defer func() {
+		if err := b.mullion(context.WithoutCancel(ctx), "", "down", "--kubeconfig", "none"); err != nil {
+			fmt.Fprintln(b.log, err)
+		}
+	}()
+	var figures []figure
+	for _, measure := range []func(context.Context) ([]figure, error){b.up, b.pods, b.exec, b.memory} {
+		got, err := measure(ctx)
+		figures = append(figures, got...)
+		b.print(got)
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(b.out, "\n| what | asked | median | spread | runs |\n|---|---|---|---|---|\n")
+	for _, f := range figures {
+		fmt.Fprintf(b.out, "| %s | %s | %s |\n", f.what, f.asked, f.cells())
+	}
+	return nil
+}
+
+func (f figure) cells() string {
+	v := slices.Sorted(slices.Values(f.values))
+	if len(v) == 0 {
+		return "not measured | | 0"
+	}
+	return fmt.Sprintf("%.2f %s | %.2f – %.2f | %d", v[len(v)/2], f.unit, v[0], v[len(v)-1], len(v))
+}
+
+func (b *bench) print(figures []figure) {
+	for _, f := range figures {
+		fmt.Fprintf(b.log, "%s: %s\n", f.what, f.cells())
+	}
+}
+
+// up measures a warm `up`: the programs are built, the cluster's state is there, nothing runs.
+func (b *bench) up(ctx context.Context) ([]figure, error) {
+	cold := figure{what: "cold up (no state) to two Windows nodes Ready", asked: "", unit: "s"}
+	warm := figure{what: "warm up to two Windows nodes Ready", asked: "≤ 30 s", unit: "s"}
+	args := []string{"up", "-f", "-", "--kubeconfig", "none"}
+	s, err := b.timed(ctx, spec, args...)
+	if err != nil {
+		return nil, err
+	}
+	cold.values = append(cold.values, s)
+	for range b.runs {
+		if err := b.mullion(ctx, "", "stop"); err != nil {
+			return []figure{cold}, err
+		}
+		s, err := b.timed(ctx, spec, args...)
+		if err != nil {
+			return []figure{cold}, err
+		}
+		warm.values = append(warm.values, s)
+	}
+	return []figure{cold, warm}, nil
+}
+
+const podSpec = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":{"app":"bench"}},"spec":{"nodeSelector":{"kubernetes.io/os":"windows"},
+"terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"mullion.local/webserver:v1","imagePullPolicy":"Never",
+"readinessProbe":{"httpGet":{"path":"/healthz","port":80},"periodSeconds":1}}]}}`
+
+func (b *bench) pods(ctx context.Context) ([]figure, error) {
+	one := figure{what: "pod created to Ready, one", asked: "≤ 2 s", unit: "s"}
+	ten := figure{what: "pod created to Ready, the last of ten at once", asked: "≤ 6 s", unit: "s"}
+	if err := b.mullion(ctx, "", "image", "load", filepath.Join(b.bin, "webserver.tar")); err != nil {
+		return nil, err
+	}
+	for i := range b.runs + 1 {
+		s, err := b.readyAfter(ctx, []string{fmt.Sprintf("one-%d", i)})
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 { // the first unpacks the image
+			one.values = append(one.values, s)
+		}
+	}
+	for i := range b.runs {
+		var names []string
+		for n := range 10 {
+			names = append(names, fmt.Sprintf("ten-%d-%d", i, n))
+		}
+		s, err := b.readyAfter(ctx, names)
+		if err != nil {
+			return []figure{one}, err
+		}
+		ten.values = append(ten.values, s)
+	}
+	return []figure{one, ten}, nil
+}
+
+// readyAfter creates pods, waits until all are Ready, deletes them, and returns the seconds from creation to the last Ready.
+func (b *bench) readyAfter(ctx context.Context, names []string) (float64, error) {
+	var pods strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&pods, podSpec+"\n", n)
+	}
+	started := time.Now()
+	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
+		return 0, err
+	}
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench", "--timeout=120s"); err != nil {
+		return 0, err
+	}
+	took := time.Since(started).Seconds()
+	err := b.mullion(ctx, "", "kubectl", "delete", "pod", "-l", "app=bench", "--wait=true", "--timeout=120s")
+	return took, err
+}
+
+func (b *bench) exec(ctx context.Context) ([]figure, error) {
+	f := figure{what: "kubectl exec … cmd /c ver", asked: "≤ 0.5 s", unit: "s"}
+	if err := b.mullion(ctx, fmt.Sprintf(podSpec, "exec"), "kubectl", "create", "-f", "-"); err != nil {
+		return nil, err
+	}
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/exec", "--timeout=120s"); err != nil {
+		return nil, err
+	}
+	for range b.runs * 2 {
+		s, err := b.timed(ctx, "", "kubectl", "exec", "exec", "--", "cmd", "/c", "ver")
+		if err != nil {
+			return nil, err
+		}
+		f.values = append(f.values, s)
+	}
+	err := b.mullion(ctx, "", "kubectl", "delete", "pod", "exec", "--wait=true")
+	return []figure{f}, err
+}
+
+func (b *bench) memory(ctx context.Context) ([]figure, error) {
+	idle := figure{what: "idle cluster with two Windows nodes, RSS of all processes", asked: "≤ 1.8 GiB", unit: "GiB"}
+	idlePSS := figure{what: "the same, PSS (shared pages counted once)", unit: "GiB"}
+	pod := figure{what: "a further idle Windows pod, PSS", asked: "≤ 40 MB", unit: "MB"}
+	rss, pss, err := b.resident()
+	if err != nil {
+		return nil, err
+	}
+	idle.values, idlePSS.values = append(idle.values, rss/(1<<30)), append(idlePSS.values, pss/(1<<30))
+	const more = 5
+	var pods strings.Builder
+	for n := range more {
+		fmt.Fprintf(&pods, podSpec+"\n", fmt.Sprintf("idle-%d", n))
+	}
+	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
+		return nil, err
+	}
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench", "--timeout=120s"); err != nil {
+		return nil, err
+	}
+	_, with, err := b.resident()
+	pod.values = append(pod.values, (with-pss)/more/1e6)
+	return []figure{idle, idlePSS, pod}, err
+}
+
+// resident sums the memory of the cluster's processes in bytes: those that carry its marker and those in its cgroups.
+func (b *bench) resident() (rss, pss float64, err error) {
+	status, err := exec.Command(filepath.Join(b.bin, "mullion"), "--data-dir", b.data, "status", "-o", "json").Output()
+	if err != nil {
+		return 0, 0, fmt.Errorf("mullion status: %w", err)
+	}
+	var s struct {
+		CgroupParent string `json:"cgroupParent"`
+	}
+	if err := json.Unmarshal(status, &s); err != nil {
+		return 0, 0, err
+	}
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, dir := range dirs {
+		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil {
+			continue // it is gone
+		}
+		cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup"))
+		if err != nil {
+			continue
+		}
+		if !bytes.Contains(environ, []byte("MULLION_CLUSTER="+b.data)) && !strings.Contains(string(cgroup), s.CgroupParent+"/") {
+			continue
+		}
+		r, p := rollup(dir)
+		rss, pss = rss+r, pss+p
+	}
+	return rss, pss, nil
+}
+
+func rollup(dir string) (rss, pss float64) {
+	text, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		kib, err := strconv.ParseFloat(f[1], 64)
+		if err != nil {
+			continue
+		}
+		switch f[0] {
+		case "Rss:":
+			rss += kib * 1024
+		case "Pss:":
+			pss += kib * 1024
+		}
+	}
+	return rss, pss
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# update.sh [FOLDER]: write the generated documents (docs/compat, or FOLDER): one page for each table of `mullion support`.
+# Environment: MULLION, the program (default bin/mullion).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mullion=${MULLION:-bin/mullion}
+folder=${1:-docs/compat}
+tables=$("$mullion" __complete support "" 2>/dev/null | grep -v '^:')
+mkdir -p "$folder"
+rm -f "$folder"/*.md
+index=$folder/README.md
+cat >"$index" <<'END'
+# What works, what partly, what not
+
+Printed by `mullion support`; `make update` writes these pages, `make verify` compares them.
+
+END
+for table in $tables; do
+  {
+    printf '# Support: %s\n\nPrinted by `mullion support %s -o markdown`; `make update` writes it.\n\n' "$table" "$table"
+    "$mullion" support "$table" -o markdown
+  } >"$folder/$table.md"
+  printf -- '- [%s](%s.md)\n' "$table" "$table" >>"$index"
+done

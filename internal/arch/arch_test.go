@@ -1,0 +1,129 @@
+package arch_test
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// allowedTags are the build tags that test files and platform splits may use.
+var allowedTags = []string{"kernel", "wine", "e2e", "linux", "windows", "unix", "ignore"}
+
+func goFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "upstream" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestEveryPackageHasAComment(t *testing.T) {
+	documented := map[string]bool{}
+	for _, file := range goFiles(t) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(file)
+		documented[dir] = documented[dir] || f.Doc != nil
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s: no file has a package comment", dir)
+		}
+	}
+}
+
+func TestBuildTags(t *testing.T) {
+	for _, file := range goFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "package ") {
+				break
+			}
+			expr, ok := strings.CutPrefix(line, "//go:build ")
+			if !ok {
+				continue
+			}
+			for _, tag := range strings.FieldsFunc(expr, func(r rune) bool { return strings.ContainsRune(" &|()!\n", r) }) {
+				if !slices.Contains(allowedTags, tag) {
+					t.Errorf("%s: build tag %q is none of %v", file, tag, allowedTags)
+				}
+			}
+		}
+	}
+}
+
+// forbidden says which packages may not be reached from where, and why.
+var forbidden = []struct{ from, to, why string }{
+	{"internal/hns", "github.com/vishvananda/netlink", "the HNS model is pure: requests in, plan out"},
+	{"internal/hns", "sigs.k8s.io/knftables", "the HNS model is pure: requests in, plan out"},
+	{"internal/netplan", "mullion.dev/mullion/", "netplan is plain data and imports nothing"},
+	{"internal/winver", "mullion.dev/mullion/", "the catalogue is data and imports nothing"},
+	{"internal/spec", "k8s.io/", "a specification is data"},
+	{"cmd/mullion-node", "k8s.io/kubernetes/cmd", "the node's program links no control plane: it runs once a node"},
+	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
+	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
+	{"internal/cri", "mullion.dev/mullion/internal/hns", "cri reaches the network through its Network interface"},
+	{"internal/cri", "mullion.dev/mullion/internal/sandbox", "cri reaches the host through interfaces"},
+	{"internal/controlplane", "mullion.dev/mullion/internal/cluster", "imports go downward"},
+}
+
+func TestImportDirection(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-C", root, "-deps", "-json=ImportPath,Deps", "./cmd/...", "./internal/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	deps := map[string][]string{}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for dec.More() {
+		var p struct {
+			ImportPath string
+			Deps       []string
+		}
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		deps[p.ImportPath] = p.Deps
+	}
+	for _, f := range forbidden {
+		got, ok := deps["mullion.dev/mullion/"+f.from]
+		if !ok {
+			t.Errorf("%s is not a package; the rule about %s is stale", f.from, f.to)
+		}
+		for _, d := range got {
+			if d == f.to || strings.HasPrefix(d, f.to) {
+				t.Errorf("%s reaches %s: %s", f.from, d, f.why)
+				break
+			}
+		}
+	}
+}

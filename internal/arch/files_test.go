@@ -1,0 +1,160 @@
+package arch_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// files lists the repository's files whose name has one of the endings, without what is built and what is not ours.
+func files(t *testing.T, endings ...string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || path == filepath.Join(root, "bin")) {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() && slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(path, e) }) {
+			found = append(found, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		t.Fatalf("found no file that ends in %v", endings)
+	}
+	return found
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// maxCodeLines bounds a file, without its comments and blank lines; lint holds Go files to the same.
+const maxCodeLines = 400
+
+// longFiles are longer, and why.
+var longFiles = map[string]string{
+	"shim/hooks/afunix.c": "one socket family, whose calls share one table",
+}
+
+func TestFilesAreShort(t *testing.T) {
+	comment := regexp.MustCompile(`^\s*(//.*|/\*.*|\*.*)?$`)
+	for _, path := range files(t, ".go", ".c", ".h") {
+		lines := 0
+		for line := range strings.Lines(read(t, path)) {
+			if !comment.MatchString(strings.TrimSuffix(line, "\n")) {
+				lines++
+			}
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, excused := longFiles[name]
+		switch {
+		case lines > maxCodeLines && !excused:
+			t.Errorf("%s has %d lines of code, at most %d: split it by what its parts do", name, lines, maxCodeLines)
+		case lines <= maxCodeLines && excused:
+			t.Errorf("%s is short now; take it out of longFiles", name)
+		}
+	}
+}
+
+func TestDependenciesAreExplained(t *testing.T) {
+	explained := read(t, filepath.Join(root, "docs/dependencies.md"))
+	require := regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // the lines of others end in "// indirect"
+	direct := require.FindAllStringSubmatch(read(t, filepath.Join(root, "go.mod")), -1)
+	if len(direct) < 20 {
+		t.Fatalf("found only %d direct dependencies in go.mod", len(direct))
+	}
+	for _, m := range direct {
+		if !strings.Contains(explained, "`"+m[1]+"`") {
+			t.Errorf("go.mod requires %s: say in docs/dependencies.md why that and not another", m[1])
+		}
+	}
+}
+
+func TestDependenciesAreThere(t *testing.T) {
+	required := read(t, filepath.Join(root, "go.mod"))
+	linked, _, _ := strings.Cut(read(t, filepath.Join(root, "docs/dependencies.md")), "## Built and run")
+	for _, m := range regexp.MustCompile("`([a-z0-9.]+\\.[a-z]+/[^`]+)`").FindAllStringSubmatch(linked, -1) {
+		if !strings.Contains(required, m[1]+" v") {
+			t.Errorf("docs/dependencies.md explains %s, which go.mod does not require", m[1])
+		}
+	}
+}
+
+func TestRelativeLinksLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+	for _, path := range files(t, ".md") {
+		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", path, m[1], err)
+			}
+		}
+	}
+}
+
+// TestGoldensAreRead holds that a file of a testdata folder is named by a test of its package, or lies in a folder that one names.
+func TestGoldensAreRead(t *testing.T) {
+	for _, path := range files(t, "") {
+		dir, name, ok := strings.Cut(path, "/testdata/")
+		if !ok {
+			continue
+		}
+		tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, test := range tests {
+			text.WriteString(read(t, test))
+		}
+		first, _, nested := strings.Cut(name, "/")
+		if !strings.Contains(text.String(), "testdata") ||
+			!strings.Contains(text.String(), strings.TrimSuffix(name, filepath.Ext(name))) && (!nested || !strings.Contains(text.String(), first)) &&
+				!wholeFolder(text.String(), name) {
+			t.Errorf("%s: no test of %s reads it", path, dir)
+		}
+	}
+}
+
+// wholeFolder says that the tests read every file like this one: scripts of testscript, or names put together from an ending.
+func wholeFolder(tests, name string) bool {
+	ending := filepath.Ext(name)
+	return ending == ".txtar" && strings.Contains(tests, "testscript.Params") || strings.Contains(tests, `"`+ending+`"`)
+}
+
+// TestFoldersAreNamed holds that CONTRIBUTING.md's list of folders has every package folder of the first level.
+func TestFoldersAreNamed(t *testing.T) {
+	list := read(t, filepath.Join(root, "CONTRIBUTING.md"))
+	for _, pattern := range []string{"internal/*", "cmd/*"} {
+		folders, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(folders) == 0 {
+			t.Fatalf("list %s: %v, %v", pattern, folders, err)
+		}
+		for _, f := range folders {
+			if name := filepath.Base(f); !strings.Contains(list, "`"+name+"`") && !strings.Contains(list, "`internal/"+name+"`") {
+				t.Errorf("CONTRIBUTING.md does not say what %s is", f)
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+)
+
+func (a *app) down() *cobra.Command {
+	var kubeconfigFlag string
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Remove the cluster and every trace of it",
+		Long: `Ends every process of the cluster, removes its mounts, namespaces, interfaces, tables, cgroups and its data folder, and
+takes its context out of your kubeconfig. It works on whatever is left, also after a crash, and is safe to repeat.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			paths, err := a.paths()
+			if err != nil {
+				return err
+			}
+			if err := a.requireRoot("mullion down"); err != nil {
+				return err
+			}
+			name := ""
+			if c, err := cluster.LoadSpec(paths); err == nil {
+				name = c.Name
+			} else if !errors.Is(err, os.ErrNotExist) {
+				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there all the same\n", err)
+			}
+			if err := cluster.Down(cmd.Context(), paths, func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }); err != nil {
+				return err
+			}
+			person, err := a.personal(kubeconfigFlag)
+			if err != nil || name == "" {
+				return err
+			}
+			return person.remove(cmd.Context(), paths, name)
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfigFlag, "kubeconfig", "", "kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
+	return cmd
+}
+
+func (a *app) stop() *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop",
+		Short: "End the cluster's processes and keep its state",
+		Long:  "Ends every process of the cluster, pods included, and keeps its state: `mullion up` brings it back, `mullion down` removes it.",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			paths, err := a.paths()
+			if err != nil {
+				return err
+			}
+			if err := a.requireRoot("mullion stop"); err != nil {
+				return err
+			}
+			return cluster.Stop(cmd.Context(), paths, func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) })
+		},
+	}
+}

@@ -1,0 +1,50 @@
+package cli
+
+import "errors"
+
+// Exit codes of mullion; docs/guide.md lists them. `mullion kubectl` and `mullion node exec` pass on the code of the program they ran.
+const (
+	ExitOK          = 0
+	ExitInternal    = 1 // something went wrong that has no code of its own
+	ExitUsage       = 2 // wrong flags, or a cluster.yaml that is not right
+	ExitRequirement = 3 // the machine lacks something: root, Wine, a kernel feature
+	ExitConflict    = 4 // a port, a subnet or a data folder is in use
+	ExitNotReady    = 5 // the cluster did not become ready in time
+	ExitNotFound    = 6 // no cluster is up, or no such node, image or component
+)
+
+// Error is an error that a person sees: what happened, what to do, and the exit code.
+type Error struct {
+	Code   int
+	Err    error
+	Remedy string
+}
+
+// Error is the cause's text; the remedy is printed on a line of its own.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// silentError carries the exit code of a program that has printed its own message.
+type silentError struct{ code int }
+
+func (e *silentError) Error() string { return "the program ended with an error" }
+
+// ExitCode is the code that the process ends with for err.
+func ExitCode(err error) int {
+	var own *Error
+	var silent *silentError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &silent):
+		return silent.code
+	case errors.As(err, &own):
+		return own.Code
+	default:
+		return ExitInternal
+	}
+}
+
+func usage(err error, remedy string) error { return &Error{Code: ExitUsage, Err: err, Remedy: remedy} }

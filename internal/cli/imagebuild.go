@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/imagebuild"
+)
+
+func (a *app) imageBuild() *cobra.Command {
+	var over imagebuild.Spec
+	var file, output string
+	cmd := &cobra.Command{
+		Use:   "build FOLDER",
+		Short: "Make a Windows image from a folder of files, on Linux, the same bytes each time",
+		Long: `Makes an OCI image for windows/amd64 from the files of a folder, with one manifest for each Windows version. An image.yaml
+in the folder describes it (tags, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, labels);
+flags override it. The image is loaded into the cluster that is up, or written to a file with --output. Every time in it is
+SOURCE_DATE_EPOCH (seconds, from the environment), or the start of 1970.
+
+On a Mullion node Wine stands in for the Windows base layer. For real Windows the image still needs a real base.`,
+		Example: "  mullion image build examples/webserver\n  mullion image build ./app -t registry.example/app:v1 --windows-version ltsc2022 -o app.tar",
+		Args:    exactArgs("FOLDER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			img, err := a.buildImage(cmd.Context(), args[0], file, over)
+			if err != nil {
+				return usage(err, "`mullion image build --help` describes image.yaml")
+			}
+			return a.placeImage(cmd.Context(), img, output)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&file, "file", "f", "", "the description (default: image.yaml in the folder, if there is one)")
+	f.StringVarP(&output, "output", "o", "", "write an OCI archive to this file instead of loading the image into the cluster")
+	f.StringArrayVarP(&over.Tags, "tag", "t", nil, "reference of the image, for example mullion.local/app:v1")
+	f.StringSliceVar(&over.OSVersions, "windows-version", nil, "Windows versions that the image is for (default: all of the catalogue)")
+	f.StringArrayVar(&over.Entrypoint, "entrypoint", nil, "program and leading arguments, one a flag")
+	f.StringArrayVar(&over.Cmd, "cmd", nil, "default arguments, one a flag")
+	f.StringArrayVarP(&over.Env, "env", "e", nil, "NAME=value")
+	f.StringVar(&over.WorkingDir, "workdir", "", `folder that the program starts in, for example C:\app`)
+	f.StringVar(&over.User, "user", "", "ContainerUser or ContainerAdministrator")
+	f.StringArrayVar(&over.ExposedPorts, "expose", nil, "port, for example 80/tcp")
+	return cmd
+}
+
+func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.Spec) (*imagebuild.Image, error) {
+	optional := file == ""
+	if optional {
+		file = filepath.Join(dir, imagebuild.SpecFile)
+	}
+	s, err := imagebuild.ReadSpec(file)
+	if err != nil && (!optional || !errors.Is(err, os.ErrNotExist)) {
+		return nil, err
+	}
+	override(&s.Tags, over.Tags)
+	override(&s.OSVersions, over.OSVersions)
+	override(&s.Entrypoint, over.Entrypoint)
+	override(&s.Cmd, over.Cmd)
+	override(&s.Env, over.Env)
+	override(&s.ExposedPorts, over.ExposedPorts)
+	if over.WorkingDir != "" {
+		s.WorkingDir = over.WorkingDir
+	}
+	if over.User != "" {
+		s.User = over.User
+	}
+	o := imagebuild.Options{Dir: dir, Spec: s}
+	if epoch := a.env.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
+		}
+		o.Created = time.Unix(seconds, 0).UTC()
+	}
+	return imagebuild.Build(ctx, o)
+}
+
+func override(field *[]string, with []string) {
+	if len(with) > 0 {
+		*field = with
+	}
+}
+
+// placeImage writes the image to a file, or loads it into the cluster.
+func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output string) error {
+	digest, err := img.Digest()
+	if err != nil {
+		return err
+	}
+	var archive bytes.Buffer
+	if err := img.WriteArchive(&archive); err != nil {
+		return err
+	}
+	where := output
+	if output != "" {
+		if err := atomicfile.Write(output, archive.Bytes(), 0o644); err != nil {
+			return err
+		}
+	} else {
+		where = "the cluster"
+		err := a.withImages("", func(s *image.Store) error {
+			_, err := s.Load(ctx, &archive, image.LoadOptions{})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, ref := range img.Refs {
+		fmt.Fprintf(a.env.Out, "%s@%s for %d Windows version(s), in %s\n", ref, digest, len(img.OSVersions), where)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/controlplane/programs"
+)
+
+// supervise is the process that `up` leaves behind.
+func (a *app) supervise() *cobra.Command {
+	return &cobra.Command{
+		Use:    "supervise",
+		Short:  "Run the supervisor of the data folder's cluster in the foreground",
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.requireRoot("mullion supervise"); err != nil {
+				return err
+			}
+			paths, err := a.paths()
+			if err != nil {
+				return err
+			}
+			log := slog.New(slog.NewTextHandler(a.env.Err, nil))
+			return cluster.Supervise(cmd.Context(), cluster.SuperviseOptions{Paths: paths, Executable: a.env.Executable, Log: log})
+		},
+	}
+}
+
+// component runs one part of the control plane in this process; the supervisor starts it so.
+func (a *app) component() *cobra.Command {
+	return &cobra.Command{
+		Use:                "component NAME [flags of that program]",
+		Short:              "Run etcd, kube-apiserver, kube-controller-manager or kube-scheduler in this process",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("`mullion component` takes NAME, got none"), "the supervisor starts it; people do not")
+			}
+			return programs.Run(cmd.Context(), args[0], args[1:])
+		},
+	}
+}

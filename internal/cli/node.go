@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/wine"
+)
+
+func (a *app) node() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Work on a Windows host as one would after logging on to it",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.nodeExec(), a.nodeShell(), a.nodeCopy())
+	return cmd
+}
+
+func (a *app) nodeExec() *cobra.Command {
+	return &cobra.Command{
+		Use:     "exec NODE -- PROGRAM [ARG…]",
+		Short:   "Run a Windows program on a host and end with its exit code",
+		Example: "  mullion node exec win-1 -- cmd /c ver\n  mullion node exec win-1 -- ipconfig /all",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage(errors.New("`mullion node exec` takes a node and a program"), "for example: mullion node exec win-1 -- cmd /c ver")
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeNodes,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOnHost(cmd, args[0], args[1], args[2:]...) },
+	}
+}
+
+func (a *app) nodeShell() *cobra.Command {
+	return &cobra.Command{
+		Use:               "shell NODE",
+		Short:             "cmd.exe on a host",
+		Args:              exactArgs("NODE"),
+		ValidArgsFunction: a.completeNodes,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOnHost(cmd, args[0], "cmd") },
+	}
+}
+
+// host finds a node of the cluster and the host that it runs on.
+func (a *app) host(name string) (sandbox.Host, error) {
+	paths, err := a.paths()
+	if err != nil {
+		return sandbox.Host{}, err
+	}
+	if err := a.requireRoot("mullion node"); err != nil {
+		return sandbox.Host{}, err
+	}
+	h, err := cluster.LoadHost(paths, name)
+	if errors.Is(err, os.ErrNotExist) {
+		return h, noCluster(paths.Data, err)
+	}
+	return h, notFound(err)
+}
+
+func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string) error {
+	h, err := a.host(node)
+	if err != nil {
+		return err
+	}
+	signal.Reset(os.Interrupt) // the program gets Ctrl-C from the terminal
+	// mullion-run.exe finds the program as Windows does and gives it the hooks, as in a container
+	child := h.Command(cmd.Context(), wine.RunProgram, append([]string{"--", program}, args...)...)
+	child.Stdin, child.Stdout, child.Stderr = a.env.In, a.env.Out, a.env.Err
+	err = h.Run(cmd.Context(), child)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return &silentError{code: max(exit.ExitCode(), 1)}
+	case errors.Is(err, sandbox.ErrDown):
+		return &Error{Code: ExitNotReady, Err: fmt.Errorf("node %s: %w", node, err), Remedy: "`mullion up` brings it back"}
+	}
+	return err
+}
+
+func (a *app) nodeCopy() *cobra.Command {
+	return &cobra.Command{
+		Use:     "cp SOURCE TARGET",
+		Short:   "Copy a file to or from a host's C: drive",
+		Example: "  mullion node cp tool.exe win-1:C:/tools/tool.exe\n  mullion node cp win-1:C:/k/kubelet.log .",
+		Args:    exactArgs("SOURCE", "TARGET"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			from, err := a.copyPath(args[0])
+			if err != nil {
+				return err
+			}
+			to, err := a.copyPath(args[1])
+			if err != nil {
+				return err
+			}
+			if info, err := os.Stat(to); err == nil && info.IsDir() {
+				to = filepath.Join(to, filepath.Base(from))
+			}
+			return copyFile(from, to)
+		},
+	}
+}
+
+// copyPath is the path on this machine of an argument of cp: a path here, or NODE:C:/path there.
+func (a *app) copyPath(arg string) (string, error) {
+	node, path, ok := strings.Cut(arg, ":")
+	if !ok || strings.ContainsAny(node, `/\.`) {
+		return arg, nil
+	}
+	paths, err := a.paths()
+	if err != nil {
+		return "", err
+	}
+	if _, err := a.host(node); err != nil {
+		return "", err
+	}
+	unix, err := wine.UnixPath(wine.Drive(cluster.HostPrefix(paths, node)), path)
+	if err != nil {
+		return "", usage(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
+	}
+	return unix, nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return &Error{Code: ExitNotFound, Err: err}
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return usage(fmt.Errorf("%s is a folder", from), "copy files one by one")
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
+	if errors.Is(err, os.ErrNotExist) {
+		return &Error{Code: ExitNotFound, Err: fmt.Errorf("copy %s: the folder of %s is not there", from, to), Remedy: `make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+func (a *app) completeNodes(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if paths, err := a.paths(); err == nil && len(args) == 0 {
+		if c, err := cluster.LoadSpec(paths); err == nil {
+			for _, n := range c.Nodes {
+				names = append(names, n.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

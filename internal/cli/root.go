@@ -1,0 +1,163 @@
+// Package cli owns mullion's command line: flags, help, messages, exit codes. Each command parses, calls the package that
+// does the work, and prints. It holds no logic of clusters.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/version"
+)
+
+const defaultDataDir = "/var/lib/mullion"
+
+// app is what every command gets.
+type app struct {
+	env     Env
+	dataDir string
+}
+
+// Run is the program: it runs the command in env.Args and prints an error, if any, with its remedy.
+func Run(ctx context.Context, env Env) error {
+	a := &app{env: env}
+	root := a.root() //nolint:contextcheck // cobra hands the context to each command
+	root.SetArgs(env.Args)
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	err := root.ExecuteContext(ctx)
+	var silent *silentError
+	if err != nil && !errors.As(err, &silent) {
+		printError(env, err)
+	}
+	return err
+}
+
+func printError(env Env, err error) {
+	fmt.Fprintf(env.Err, "mullion: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	var own *Error
+	if errors.As(err, &own) && own.Remedy != "" {
+		fmt.Fprintf(env.Err, "→ %s\n", own.Remedy)
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mullion",
+		Short: "Windows nodes for Kubernetes, on a Linux machine without Windows",
+		Long: `Mullion brings up a real Kubernetes cluster with Windows nodes on a Linux machine without Windows: upstream's control
+plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion's implementation of what it expects of Windows.
+
+  mullion up                                  a cluster with two Windows Server 2022 nodes
+  mullion up --windows-version ltsc2019,ltsc2025
+  mullion kubectl get nodes -o wide
+  mullion node exec win-1 -- cmd /c ver
+  mullion down                                removes every trace`,
+		Version:          version.Mullion(),
+		TraverseChildren: true, // flags before "kubectl", whose own flags are not parsed
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		Args:             noArgs,
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2, // letters
+	}
+	data := a.env.Getenv("MULLION_DATA_DIR")
+	if data == "" {
+		data = defaultDataDir
+	}
+	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", data, "folder of the cluster's state (environment: MULLION_DATA_DIR)")
+	// Kubernetes' libraries put a --version of their own on every command of a program; the name is taken so that they do not.
+	root.PersistentFlags().Bool("version", false, "print Mullion's version")
+	if err := root.PersistentFlags().MarkHidden("version"); err != nil {
+		root.PrintErrln(err)
+	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("version") {
+			return usage(errors.New("unknown flag: --version"), "`mullion version` prints the versions")
+		}
+		return nil
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err, fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
+	})
+	root.AddGroup(&cobra.Group{ID: "cluster", Title: "The cluster:"}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
+	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs())
+	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image())
+	a.add(root, "about", a.support(), a.version())
+	root.SetHelpCommandGroupID("about")
+	root.SetCompletionCommandGroupID("about")
+	root.AddCommand(a.supervise(), a.component())
+	return root
+}
+
+// noArgs is cobra.NoArgs with an exit code, and with the command that was perhaps meant.
+func noArgs(cmd *cobra.Command, args []string) error {
+	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	switch {
+	case len(args) == 0:
+		return nil
+	case !cmd.HasSubCommands():
+		return usage(fmt.Errorf("`%s` takes no arguments, got %q", cmd.CommandPath(), args[0]), help)
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		help = fmt.Sprintf("did you mean `%s %s`? Otherwise %s", cmd.CommandPath(), near[0], help)
+	}
+	return usage(fmt.Errorf("`%s` has no command %q", cmd.CommandPath(), args[0]), help)
+}
+
+func (a *app) add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, c := range commands {
+		c.GroupID = group
+		root.AddCommand(c)
+	}
+}
+
+func (a *app) paths() (cluster.Paths, error) {
+	data, err := filepath.Abs(a.dataDir)
+	if err != nil {
+		return cluster.Paths{}, err
+	}
+	return cluster.Paths{Data: data, Bin: filepath.Dir(a.env.Executable)}, nil
+}
+
+// cluster is the cluster that the data folder describes, whether it is up or not.
+func (a *app) cluster() (cluster.Paths, spec.Cluster, error) {
+	paths, err := a.paths()
+	if err != nil {
+		return paths, spec.Cluster{}, err
+	}
+	c, err := cluster.LoadSpec(paths)
+	if err != nil {
+		return paths, c, noCluster(paths.Data, err)
+	}
+	return paths, c, nil
+}
+
+func (a *app) requireRoot(what string) error {
+	if a.env.Euid == 0 {
+		return nil
+	}
+	return &Error{
+		Code:   ExitRequirement,
+		Err:    fmt.Errorf("%s needs root: it makes network namespaces, mounts and cgroups", what),
+		Remedy: "run it with sudo",
+	}
+}
+
+// exactArgs is cobra.ExactArgs with an exit code and names of what is missing.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usage(fmt.Errorf("`%s` takes %s, got %d argument(s)", cmd.CommandPath(), strings.Join(names, " and "), len(args)), fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
+	}
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/image"
+)
+
+// sampleManifest lies in the source tree, beside bin/.
+const sampleManifest = "examples/win-webserver.yaml"
+
+// deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it.
+func (a *app) deploySample(ctx context.Context, paths cluster.Paths) error {
+	archive := paths.Program("webserver.tar")
+	if _, err := os.Stat(archive); err != nil {
+		return &Error{Code: ExitNotFound, Err: fmt.Errorf("find the sample's image: %w", err), Remedy: "`make sample` builds it"}
+	}
+	if err := a.withImages("", func(s *image.Store) error { return a.loadArchive(ctx, s, archive) }); err != nil {
+		return err
+	}
+	manifest := filepath.Join(paths.Bin, "..", sampleManifest)
+	admin := "--kubeconfig=" + paths.AdminKubeconfig()
+	for _, args := range [][]string{
+		{admin, "apply", "-f", manifest},
+		{admin, "rollout", "status", "deployment/win-webserver", "--timeout=120s"},
+	} {
+		if err := a.runKubectl(ctx, args); err != nil {
+			return err
+		}
+	}
+	program := "mullion"
+	if a.dataDir != defaultDataDir {
+		program += " --data-dir " + a.dataDir
+	}
+	fmt.Fprintf(a.env.Out, `
+The sample runs on the Windows nodes. Look at it:
+  %[1]s kubectl get pods -o wide
+  %[1]s kubectl port-forward deployment/win-webserver 8080:80      # then: curl http://127.0.0.1:8080/
+  %[1]s kubectl exec -it deployment/win-webserver -- cmd
+(mullion is %[2]s)
+`, program, a.env.Executable)
+	return nil
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cri"
+	"mullion.dev/mullion/internal/hns"
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/shims"
+	"mullion.dev/mullion/internal/support"
+	"mullion.dev/mullion/internal/winnode"
+	"mullion.dev/mullion/internal/winver"
+)
+
+// supportTables are the tables that `mullion support` prints, each from the rows of the package that does the thing.
+func supportTables() map[string]func() []support.Row {
+	return map[string]func() []support.Row{
+		"cri":          cri.SupportRows,
+		"hns":          hns.Support,
+		"images":       image.SupportRows,
+		"kubernetes":   cluster.SupportRows,
+		"windows-api":  shims.SupportRows,
+		"windows-host": winnode.SupportRows,
+	}
+}
+
+func (a *app) support() *cobra.Command {
+	var output string
+	names := append(slices.Sorted(maps.Keys(supportTables())), "windows-versions")
+	cmd := &cobra.Command{
+		Use:       "support [" + strings.Join(names, "|") + "]",
+		Short:     "Say what of Windows and of Kubernetes works here, and how well",
+		Long:      "Prints the tables of what is supported, what partly (and how), and what not (and what is answered then). docs/compat holds the same.",
+		ValidArgs: names,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("`mullion support` takes one table at most, got %d", len(args)), "without a name it prints them all")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "windows-versions" {
+				return printVersions(a.env.Out, output)
+			}
+			var rows []support.Row
+			for _, name := range slices.Sorted(maps.Keys(supportTables())) {
+				if len(args) == 0 || args[0] == name {
+					rows = append(rows, supportTables()[name]()...)
+				}
+			}
+			if len(args) == 1 && len(rows) == 0 {
+				return usage(fmt.Errorf("no support table %q", args[0]), "there are: "+strings.Join(names, ", "))
+			}
+			switch output {
+			case "text":
+				return support.Text(a.env.Out, rows)
+			case "json":
+				return support.JSON(a.env.Out, rows)
+			case "markdown":
+				return support.Markdown(a.env.Out, rows)
+			}
+			return badSupportOutput(output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or markdown")
+	return cmd
+}
+
+// printVersions prints the catalogue of Windows versions.
+func printVersions(w io.Writer, output string) error {
+	switch output {
+	case "json":
+		return json.NewEncoder(w).Encode(winver.All())
+	case "markdown":
+		fmt.Fprintln(w, "| name | aliases | build | product | source |\n|---|---|---|---|---|")
+		for _, b := range winver.All() {
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", b.Name, strings.Join(b.Aliases, ", "), b.Version, b.ProductName, b.Source)
+		}
+		return nil
+	case "text":
+	default:
+		return badSupportOutput(output)
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tALIASES\tBUILD\tPRODUCT")
+	for _, b := range winver.All() {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", b.Name, strings.Join(b.Aliases, ","), b.Version, b.ProductName)
+	}
+	return t.Flush()
+}
+
+func badSupportOutput(output string) error {
+	return usage(fmt.Errorf("--output %q is neither text, json nor markdown", output), "see `mullion support --help`")
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/winver"
+)
+
+type upFlags struct {
+	file       string
+	versions   []string
+	listen     string
+	kubeconfig string
+	wait       time.Duration
+	dryRun     bool
+	sample     bool
+	retain     bool
+}
+
+func (a *app) up() *cobra.Command {
+	var f upFlags
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Bring up a cluster with Windows nodes, or bring one back",
+		Long: `Brings up the cluster that cluster.yaml (-f) or --windows-version describes, waits until its nodes are Ready, and adds a
+context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with two Windows
+Server 2022 nodes. It is safe to repeat, and after a crash or a reboot it picks up what is there.`,
+		Example: `  mullion up
+  mullion up --windows-version ltsc2022,ltsc2019
+  mullion up -f cluster.yaml --dry-run`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
+	flags.StringSliceVar(&f.versions, "windows-version", nil, "one Windows node for each version named, for example ltsc2022,ltsc2019")
+	flags.StringVar(&f.listen, "listen", "", "address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
+	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
+	flags.BoolVar(&f.sample, "sample", false, "deploy the sample web server too and say how to reach it")
+	flags.BoolVar(&f.retain, "retain", false, "keep a new cluster of which a part did not start, with its logs, instead of removing it")
+	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var out []string
+		for _, b := range winver.All() {
+			out = append(out, b.Name)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := cmd.RegisterFlagCompletionFunc("windows-version", names); err != nil {
+		cmd.PrintErrln(err)
+	}
+	return cmd
+}
+
+func (a *app) runUp(ctx context.Context, f upFlags) error {
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
+	want, err := a.wanted(paths, f)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		plan, err := cluster.NewPlan(want, paths)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(a.env.Out, plan.Text())
+		return err
+	}
+	if err := a.requireRoot("mullion up"); err != nil {
+		return err
+	}
+	if err := cluster.Preflight(paths); err != nil {
+		return &Error{Code: ExitRequirement, Err: err, Remedy: "on Debian, `make deps` installs what is missing"}
+	}
+	person, err := a.personal(f.kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := person.check(); err != nil {
+		return err
+	}
+	started := time.Now()
+	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
+	defer cancel()
+	resolved, err := cluster.Up(waitCtx, cluster.UpOptions{Spec: want, Paths: paths, Executable: a.env.Executable, Environ: a.env.Environ, Progress: a.progress(), Retain: f.retain})
+	if err != nil {
+		return a.upError(err, paths)
+	}
+	said, err := person.merge(ctx, paths, resolved.Name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %d node(s). %s\n", resolved.Name, time.Since(started).Seconds(), len(resolved.Nodes), said)
+	if f.sample {
+		return a.deploySample(waitCtx, paths)
+	}
+	fmt.Fprintf(a.env.Out, "Try: mullion kubectl get nodes -o wide\n")
+	return nil
+}
+
+// wanted is the specification that the flags ask for; without any, the one of the data folder.
+func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
+	var c spec.Cluster
+	var err error
+	switch {
+	case f.file != "" && len(f.versions) > 0:
+		return c, usage(errors.New("--file and --windows-version exclude each other"), "name the versions in the file (nodes[].windowsVersion), or leave --file out")
+	case f.file != "":
+		c, err = a.loadSpec(f.file)
+	default:
+		for _, v := range f.versions {
+			if _, err := winver.Lookup(v); err != nil {
+				return c, usage(fmt.Errorf("--windows-version: %w", err), "see `mullion support windows-versions`")
+			}
+		}
+		if len(f.versions) == 0 {
+			switch there, err := cluster.LoadSpec(paths); {
+			case err == nil:
+				return there, nil
+			case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission):
+				return c, err
+			}
+		}
+		c = spec.Default(f.versions)
+	}
+	if err == nil && f.listen != "" {
+		c.Networking.APIServerAddress = f.listen
+		if verr := c.Validate(); verr != nil {
+			return c, usage(fmt.Errorf("--listen: %w", verr), "name an IP address of this machine")
+		}
+	}
+	return c, err
+}
+
+func (a *app) loadSpec(file string) (spec.Cluster, error) {
+	in := a.env.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err), "name a cluster.yaml that is there; docs/guide.md describes it")
+		}
+		defer f.Close()
+		in = f
+	}
+	c, err := spec.Load(in)
+	if err != nil {
+		return c, usage(fmt.Errorf("%s: %w", file, err), "docs/guide.md describes cluster.yaml")
+	}
+	return c, nil
+}
+
+func (a *app) upError(err error, paths cluster.Paths) error {
+	var conflict *cluster.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return &Error{Code: ExitConflict, Err: err, Remedy: conflict.Remedy}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: ExitNotReady, Err: err, Remedy: fmt.Sprintf("see `mullion status` and %s; it may still become ready, and `mullion up` waits again", paths.Logs())}
+	case errors.Is(err, cluster.ErrFailed):
+		if _, statErr := os.Stat(paths.Logs()); statErr != nil {
+			return &Error{Code: ExitNotReady, Err: err, Remedy: "nothing was left behind; `mullion up --retain` keeps it, to look at the logs"}
+		}
+		return &Error{Code: ExitNotReady, Err: err, Remedy: fmt.Sprintf("see %s, then `mullion down` or `mullion up` again", paths.Logs())}
+	}
+	return err
+}
+
+// progress prints one line a unit as it becomes ready, or fails. On a terminal the units under way stand on the last line.
+func (a *app) progress() func(cluster.Progress) {
+	done := map[string]bool{}
+	return func(p cluster.Progress) {
+		var busy []string
+		if a.env.Terminal {
+			fmt.Fprint(a.env.Out, "\r\033[K")
+		}
+		for _, u := range p.Units {
+			switch u.State {
+			case "ready", "failed":
+				if !done[u.Name] {
+					done[u.Name] = true
+					mark := map[string]string{"ready": "ok  ", "failed": "FAIL"}[u.State]
+					fmt.Fprintf(a.env.Out, "%s %-44s %7.1fs\n", mark, u.Name, u.Seconds)
+				}
+			case "starting":
+				busy = append(busy, u.Name)
+			}
+		}
+		if a.env.Terminal && len(busy) > 0 {
+			line := fmt.Sprintf("… %.0fs %s", p.Elapsed.Seconds(), strings.Join(busy, ", "))
+			if len(line) > 78 {
+				line = line[:77] + "…"
+			}
+			fmt.Fprint(a.env.Out, line)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/wine"
+)
+
+// choosePort checks that the wanted TCP port of the machine is free, or finds a free one for 0.
+func choosePort(address string, port int) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return 0, &ConflictError{
+			Err:    fmt.Errorf("listen on %s port %d for the API server: %w", address, port, err),
+			Remedy: "choose another networking.apiServerPort in cluster.yaml, or leave it out to get a free one",
+		}
+	case err != nil:
+		return 0, &ConflictError{
+			Err:    fmt.Errorf("listen on %s port %d for the API server: %w", address, port, err),
+			Remedy: "choose an address of this machine",
+		}
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // a TCP listener has a TCP address
+}
+
+// freeOfOthers refuses an underlay subnet that the machine already uses: another cluster's, or a network of the machine's own.
+func freeOfOthers(c spec.Cluster, paths Paths) error {
+	underlay := c.Networking.Underlay()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return err
+	}
+	for _, a := range addrs {
+		p, err := netip.ParsePrefix(a.String())
+		if err == nil && p.Overlaps(underlay) {
+			return &ConflictError{
+				Err:    fmt.Errorf("use underlay subnet %s: this machine already has the address %s", underlay, p),
+				Remedy: fmt.Sprintf("another cluster may be up (`mullion --data-dir DIR down`); or set networking.underlaySubnet in cluster.yaml (data folder here: %s)", paths.Data),
+			}
+		}
+	}
+	return nil
+}
+
+// Preflight checks what the machine must have before a cluster is brought up. Its error lists all that is missing.
+func Preflight(paths Paths) error {
+	var errs []error
+	if _, err := wine.Find(); err != nil {
+		errs = append(errs, err)
+	}
+	for _, program := range []string{"runc", "nft"} {
+		if _, err := lookPath(program); err != nil {
+			errs = append(errs, fmt.Errorf("find program %q: %w", program, err))
+		}
+	}
+	for _, program := range []string{
+		"mullion-node", "mullion-init", "containerd", "containerd-shim-runc-v2",
+		"windows/kubelet.exe", "windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
+	} {
+		if _, err := os.Stat(paths.Program(program)); err != nil {
+			errs = append(errs, fmt.Errorf("find %q beside mullion (make build makes it): %w", program, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// lookPath finds a program also where an ordinary user's PATH does not lead.
+func lookPath(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}

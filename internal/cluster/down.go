@@ -1,0 +1,230 @@
+package cluster
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/proc"
+)
+
+// stopPatience is how long Down and Stop wait for an orderly stop before they end what is left.
+const stopPatience = 60 * time.Second
+
+// Down ends and removes everything of the data folder's cluster, whether or not its supervisor still lives. said is told
+// each step when it is done. It works from what is on the machine, not from what should be.
+func Down(ctx context.Context, paths Paths, said func(string)) error {
+	_, dataErr := os.Stat(paths.Data)
+	_, runErr := os.Stat(paths.Run())
+	if errors.Is(dataErr, fs.ErrNotExist) && errors.Is(runErr, fs.ErrNotExist) {
+		said("nothing is up in " + paths.Data)
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(paths.Data, "version")); dataErr == nil && err != nil {
+		return fmt.Errorf("remove %q: it is not a folder of Mullion's: %w", paths.Data, err)
+	}
+	return runSteps(ctx, paths, said, append(stopSteps(), []step{
+		{"removed networks", removeNetworks},
+		{"removed mounts", func(_ context.Context, p Paths) error {
+			return errors.Join(unmountUnder(p.Run()), unmountUnder(p.Data))
+		}},
+		{"removed " + paths.Data, removeFiles},
+	}...))
+}
+
+// Stop ends everything that runs, containers too, and keeps the state on disk, so that Up brings the cluster back.
+func Stop(ctx context.Context, paths Paths, said func(string)) error {
+	return runSteps(ctx, paths, said, stopSteps())
+}
+
+// step is one part of taking a cluster down; its name is in the past tense.
+type step struct {
+	name string
+	do   func(context.Context, Paths) error
+}
+
+func stopSteps() []step {
+	return []step{
+		{"stopped the supervisor and its parts", func(ctx context.Context, p Paths) error {
+			ctx, cancel := context.WithTimeout(ctx, stopPatience)
+			defer cancel()
+			if err := stopSupervisor(ctx, p); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				return err
+			}
+			return nil // what did not stop in time is ended by the next step
+		}},
+		{"ended processes that were left", func(ctx context.Context, p Paths) error {
+			_, err := proc.KillLeftovers(ctx, p.Data, nil)
+			return err
+		}},
+		{"ended containers", func(ctx context.Context, p Paths) error { return KillCgroups(ctx, CgroupParent(p)) }},
+	}
+}
+
+func runSteps(ctx context.Context, paths Paths, said func(string), steps []step) error {
+	for _, s := range steps {
+		if err := s.do(ctx, paths); err != nil {
+			return fmt.Errorf("step %q of taking the cluster down: %w", s.name, err)
+		}
+		said(s.name)
+	}
+	return nil
+}
+
+// unmountUnder unmounts everything mounted in dir, deepest first.
+func unmountUnder(dir string) error {
+	for range 5 { // mounts can lie over one another
+		points, err := mountsUnder(dir)
+		if err != nil || len(points) == 0 {
+			return err
+		}
+		for _, p := range points {
+			if err := unix.Unmount(p, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+				return fmt.Errorf("unmount %q: %w", p, err)
+			}
+		}
+	}
+	return nil
+}
+
+// mountsUnder lists mount points in dir, deepest first; see proc_pid_mountinfo(5) for the fields and the octal escapes.
+func mountsUnder(dir string) ([]string, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var points []string
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 5 {
+			continue
+		}
+		point := unescape(fields[4])
+		if point == dir || strings.HasPrefix(point, dir+"/") {
+			points = append(points, point)
+		}
+	}
+	slices.SortFunc(points, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return points, lines.Err()
+}
+
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in.
+func CgroupParent(paths Paths) string { return "/mullion-" + tag(paths.Data) }
+
+// KillCgroups ends all processes in the cgroups of that name and below, and removes the cgroups, on cgroup v1 and v2.
+func KillCgroups(ctx context.Context, parent string) error {
+	roots, err := filepath.Glob("/sys/fs/cgroup/*" + parent)
+	if err != nil {
+		return err
+	}
+	roots = append(roots, "/sys/fs/cgroup"+parent)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.Now().Add(20 * time.Second)
+	for _, root := range roots {
+		for {
+			left, err := killCgroup(root)
+			if err != nil {
+				return err
+			}
+			if left == 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%d processes in %q do not end", left, root)
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+			}
+		}
+	}
+	return nil
+}
+
+// killCgroup sends SIGKILL to what is in a cgroup tree, removes the cgroups that are empty, and counts the processes it saw.
+func killCgroup(root string) (int, error) {
+	var dirs []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	seen := 0
+	for _, dir := range slices.Backward(dirs) {
+		data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return seen, err
+		}
+		for line := range strings.FieldsSeq(string(data)) {
+			pid, err := strconv.Atoi(line)
+			if err != nil || pid <= 1 {
+				continue
+			}
+			seen++
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+				return seen, fmt.Errorf("end process %d of %q: %w", pid, dir, err)
+			}
+		}
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			seen++ // still in use: look again
+		}
+	}
+	return seen, nil
+}
+
+// removeFiles removes the data and run folders. A mount that came back would lose its content, so it looks again first.
+func removeFiles(_ context.Context, p Paths) error {
+	for _, dir := range []string{p.Run(), p.Data} {
+		points, err := mountsUnder(dir)
+		if err != nil {
+			return err
+		}
+		if len(points) > 0 {
+			return fmt.Errorf("%q is still mounted", points[0])
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(runRoot); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+//go:build kernel
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// What runs in a cluster's cgroups ends, the cgroups go, and others' stay.
+func TestKillCgroups(t *testing.T) {
+	root := "/sys/fs/cgroup/pids"
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		root = "/sys/fs/cgroup" // version 2
+	}
+	parent := fmt.Sprintf("/mullion-test-%d", os.Getpid())
+	inner, other := filepath.Join(root, parent, "node", "container"), filepath.Join(root, parent+"-other")
+	for _, dir := range []string{inner, other} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(other); err != nil {
+			t.Error(err)
+		}
+	})
+	cmd := exec.CommandContext(t.Context(), "sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(inner, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0); err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- cmd.Wait() }()
+	if err := KillCgroups(t.Context(), parent); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := <-waited; !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("the process ended with %v", err)
+	}
+	if left, err := filepath.Glob("/sys/fs/cgroup/*" + parent); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("another's cgroup: %v", err)
+	}
+	if err := KillCgroups(t.Context(), parent); err != nil {
+		t.Errorf("with nothing there: %v", err)
+	}
+}

@@ -1,0 +1,125 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+)
+
+// forwarder is the component that lets the machine reach the API server: it listens in the machine's own network
+// namespace and copies bytes to an address in the fabric's. TLS is end to end; it sees none of it.
+type forwarder struct {
+	listen string // host:port in the machine's namespace
+	target string // host:port in the fabric
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	listener net.Listener
+	conns    map[net.Conn]struct{}
+	done     sync.WaitGroup
+}
+
+// Name is the component's name.
+func (f *forwarder) Name() string { return "api-forwarder" }
+
+// Start listens and serves until Stop.
+func (f *forwarder) Start(ctx context.Context) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s for the API server: %w", f.listen, err)
+	}
+	f.mu.Lock()
+	f.listener, f.conns = l, map[net.Conn]struct{}{}
+	f.mu.Unlock()
+	f.done.Go(func() { f.serve(context.WithoutCancel(ctx), l) })
+	return nil
+}
+
+// Stop closes the listener and every connection.
+func (f *forwarder) Stop(context.Context) error {
+	f.mu.Lock()
+	if f.listener == nil {
+		f.mu.Unlock()
+		return nil
+	}
+	err := f.listener.Close()
+	f.listener = nil
+	for c := range f.conns {
+		if closeErr := c.Close(); !errors.Is(closeErr, net.ErrClosed) {
+			err = errors.Join(err, closeErr)
+		}
+	}
+	f.mu.Unlock()
+	f.done.Wait()
+	return err
+}
+
+func (f *forwarder) serve(ctx context.Context, l net.Listener) {
+	for {
+		client, err := l.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				f.log.Error("accept on the API server's forwarder", "error", err)
+			}
+			return
+		}
+		f.done.Go(func() {
+			if err := f.pipe(ctx, client); err != nil {
+				f.log.Debug("forward to the API server", "error", err)
+			}
+		})
+	}
+}
+
+// track remembers a connection for Stop; false when Stop has been called.
+func (f *forwarder) track(c net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.listener == nil {
+		return false
+	}
+	f.conns[c] = struct{}{}
+	return true
+}
+
+func (f *forwarder) forget(c net.Conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.conns, c)
+	c.Close()
+}
+
+func (f *forwarder) pipe(ctx context.Context, client net.Conn) error {
+	if !f.track(client) {
+		return client.Close()
+	}
+	defer f.forget(client)
+	server, err := f.dial(ctx, "tcp", f.target)
+	if err != nil {
+		return err
+	}
+	if !f.track(server) {
+		return server.Close()
+	}
+	defer f.forget(server)
+	var both sync.WaitGroup
+	both.Go(func() { halfCopy(server, client) })
+	both.Go(func() { halfCopy(client, server) })
+	both.Wait()
+	return nil
+}
+
+// halfCopy copies one direction and passes on its end.
+func halfCopy(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	closer, ok := to.(interface{ CloseWrite() error })
+	if err != nil || !ok || closer.CloseWrite() != nil {
+		to.Close()
+	}
+}

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+)
+
+func TestForwarderCopiesBothWaysAndStops(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	go func() {
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() { // an echo that ends when its client has
+				defer c.Close()
+				io.Copy(c, c)
+			}()
+		}
+	}()
+	var d net.Dialer
+	f := &forwarder{listen: "127.0.0.1:0", target: server.Addr().String(), dial: d.DialContext, log: slog.New(slog.DiscardHandler)}
+	if err := f.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	addr := f.listener.Addr().String()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(c)
+	if err != nil || string(got) != "hello" {
+		t.Fatalf("read %q, %v", got, err)
+	}
+	open, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Stop(t.Context()); err != nil {
+		t.Logf("stop: %v", err)
+	}
+	if _, err := io.ReadAll(open); err == nil {
+		t.Log("the open connection ended cleanly")
+	}
+	if c, err := net.Dial("tcp", addr); err == nil {
+		c.Close()
+		t.Error("the forwarder still listens after Stop")
+	}
+	if err := f.Stop(t.Context()); err != nil {
+		t.Errorf("a second Stop: %v", err)
+	}
+}

@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/underlay"
+	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/winnode"
+)
+
+// hostNetwork is the component of a Windows host's place on the underlay. It outlives a supervisor.
+type hostNetwork struct {
+	underlay *underlay.Underlay
+	host     string
+	address  netip.Addr
+}
+
+// Name is the component's name.
+func (h *hostNetwork) Name() string { return "network/" + h.host }
+
+// Start makes or mends the host's namespace and link.
+func (h *hostNetwork) Start(ctx context.Context) error {
+	return h.underlay.AddHost(ctx, h.host, h.address)
+}
+
+// Stop leaves the network in place.
+func (h *hostNetwork) Stop(context.Context) error { return nil }
+
+func (c *composer) hosts() error {
+	layer := winnode.NewSystemLayer(c.wineOptions())
+	c.add(layer)
+	for _, h := range c.Hosts {
+		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address}
+		c.add(network, "fabric")
+		config := c.hostConfig(h, layer.System)
+		config.After = []string{layer.Name(), network.Name(), "containerd", controlplane.Bootstrap}
+		units, err := winnode.Units(config)
+		if err != nil {
+			return err
+		}
+		c.units = append(c.units, units...)
+		c.add(&nodeReady{node: h.Name, kubeconfig: c.Paths.AdminKubeconfig()}, config.KubeletUnit(), "api-forwarder", "pod-routes")
+	}
+	return nil
+}
+
+func (c *composer) wineOptions() wine.Options {
+	o := wine.Options{Dir: c.Paths.join("wine"), ShimDir: c.Paths.Program("windows/shim"), InitBinary: c.Paths.Program("mullion-init"), Log: c.Log}
+	seen := map[string]bool{}
+	for _, h := range c.Hosts {
+		if !seen[h.Build.Name] {
+			seen[h.Build.Name] = true
+			o.Builds = append(o.Builds, h.Build)
+		}
+	}
+	return o
+}
+
+func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config {
+	n := c.Spec.Networking
+	return winnode.Config{
+		Name: h.Name, Build: h.Build, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name),
+		Netns: c.underlay.HostNetns(h.Name), NodeProgram: c.Paths.Program("mullion-node"), Programs: c.Paths.Program("windows"),
+		ProgramsDir: c.Paths.join("wine", "programs"), LogDir: c.Paths.Logs(), Marker: c.Paths.Data, System: system,
+		Server: c.control.Server(), CAFile: filepath.Join(c.control.PKIDir(), pki.CA+".crt"), BootstrapKubeconfig: c.control.BootstrapKubeconfig(),
+		ProxyKubeconfig:  c.control.Kubeconfig(pki.KubeProxy()),
+		ContainerdSocket: c.Paths.ContainerdSocket(), ContainerdNamespace: engineNamespace,
+		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
+		Taint: h.Taint, Labels: h.Labels,
+	}
+}
+
+// HostPrefix is where the Wine prefix of a cluster's Windows host is mounted.
+func HostPrefix(paths Paths, node string) string {
+	return winnode.Config{Dir: paths.Node(node)}.Prefix()
+}
+
+// LoadHost describes a Windows host of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where the cluster
+// has no such node.
+func LoadHost(paths Paths, node string) (sandbox.Host, error) {
+	c, err := LoadSpec(paths)
+	if err != nil {
+		return sandbox.Host{}, err
+	}
+	if _, err := findNode(c, node); err != nil {
+		return sandbox.Host{}, err
+	}
+	h, err := sandbox.Load(winnode.Config{Dir: paths.Node(node)}.HostFile())
+	if err != nil {
+		if _, statErr := os.Stat(paths.Node(node)); statErr != nil {
+			return h, fmt.Errorf("%w: %w", sandbox.ErrDown, err)
+		}
+	}
+	return h, err
+}

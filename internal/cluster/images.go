@@ -1,0 +1,64 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/containerd/containerd/v2/client"
+
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// engineNamespace is the containerd namespace that holds a cluster's images and containers.
+const engineNamespace = "k8s.io"
+
+// Images opens the image store of the cluster that is up in a data folder: that of the whole machine, or with a node's
+// name that of the node, which sees what fits its Windows build. close must be called.
+func Images(paths Paths, node string) (store *image.Store, closeStore func() error, err error) {
+	c, err := LoadSpec(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := image.Config{Handlers: image.DefaultHandlers()}
+	if node != "" {
+		n, err := findNode(c, node)
+		if err != nil {
+			return nil, nil, err
+		}
+		build, err := n.Build()
+		if err != nil {
+			return nil, nil, err
+		}
+		cfg.OSVersion = build.Version.String()
+	}
+	conn, err := client.New(paths.ContainerdSocket(), client.WithDefaultNamespace(engineNamespace))
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to containerd: %w", err)
+	}
+	store, err = image.New(conn, engineNamespace, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, conn.Close, nil
+}
+
+// NotFoundError says that the cluster has no such node.
+type NotFoundError struct {
+	Node  string
+	Nodes []string
+}
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("no node %q; there are %v", e.Node, e.Nodes)
+}
+
+func findNode(c spec.Cluster, name string) (spec.Node, error) {
+	missing := &NotFoundError{Node: name}
+	for _, n := range c.Nodes {
+		if n.Name == name {
+			return n, nil
+		}
+		missing.Nodes = append(missing.Nodes, n.Name)
+	}
+	return spec.Node{}, missing
+}

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"context"
+
+	"mullion.dev/mullion/internal/underlay"
+)
+
+// newUnderlay is the cluster's underlay; it touches nothing yet.
+func newUnderlay(p Plan) (*underlay.Underlay, error) {
+	return underlay.New(underlay.Config{
+		RunDir: p.Paths.Run(),
+		Link:   "mullion" + tag(p.Paths.Data),
+		Subnet: p.Spec.Networking.Underlay(),
+		Fabric: p.APIServer.Addr(),
+	})
+}
+
+// removeNetworks removes the underlay of a data folder, whatever its specification says or said.
+func removeNetworks(ctx context.Context, paths Paths) error {
+	plan := Plan{Paths: paths}
+	if c, err := LoadSpec(paths); err == nil {
+		if plan, err = NewPlan(c, paths); err != nil {
+			return err
+		}
+	} else {
+		plan.Spec.Networking.UnderlaySubnet = "10.213.0.0/24" // not used in taking down
+	}
+	u, err := newUnderlay(plan)
+	if err != nil {
+		return err
+	}
+	return u.Down(ctx)
+}
+
+// fabric is the component of the network that control plane and nodes stand on. Its namespaces outlive a supervisor, so
+// that pods keep running; Down removes them.
+type fabric struct{ underlay *underlay.Underlay }
+
+// Name is the component's name.
+func (f *fabric) Name() string { return "fabric" }
+
+// Start makes or mends the network.
+func (f *fabric) Start(ctx context.Context) error { return f.underlay.Up(ctx) }
+
+// Stop leaves the network in place.
+func (f *fabric) Stop(context.Context) error { return nil }

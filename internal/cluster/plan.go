@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/winver"
+)
+
+// firstHost is the last byte of the first Windows host's address on the underlay.
+const firstHost = 11
+
+// Plan is a specification with everything worked out: addresses, builds, folders. It is plain data.
+type Plan struct {
+	Spec  spec.Cluster
+	Paths Paths
+	// APIServer is the API server's address on the underlay; the machine reaches it through the forwarder.
+	APIServer netip.AddrPort
+	Hosts     []Host
+}
+
+// Host is one Windows host of a plan.
+type Host struct {
+	spec.Node
+	Build   winver.Build
+	Address netip.Addr
+}
+
+// NewPlan works a specification out.
+func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
+	p := Plan{Spec: c, Paths: paths}
+	underlay := c.Networking.Underlay().Addr()
+	p.APIServer = netip.AddrPortFrom(nth(underlay, 1), 6443)
+	for i, n := range c.Nodes {
+		build, err := n.Build()
+		if err != nil {
+			return Plan{}, fmt.Errorf("plan node %q: %w", n.Name, err)
+		}
+		p.Hosts = append(p.Hosts, Host{Node: n, Build: build, Address: nth(underlay, firstHost+i)})
+	}
+	return p, nil
+}
+
+func nth(a netip.Addr, n int) netip.Addr {
+	for range n {
+		a = a.Next()
+	}
+	return a
+}
+
+// Text is the plan for a person, as --dry-run prints it.
+func (p Plan) Text() string {
+	var b strings.Builder
+	n := p.Spec.Networking
+	port := "a free port"
+	if n.APIServerPort != 0 {
+		port = fmt.Sprint(n.APIServerPort)
+	}
+	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
+	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
+	fmt.Fprintf(&b, "  API server %s, reached at %s on %s\n", p.APIServer, n.APIServerAddress, port)
+	for _, h := range p.Hosts {
+		fmt.Fprintf(&b, "  node %s: %s, %s (%s), %s", h.Name, h.Address, h.Build.ProductName, h.Build.Version, h.WindowsVersion)
+		if h.Taint {
+			fmt.Fprint(&b, ", tainted os=windows:NoSchedule")
+		}
+		fmt.Fprintln(&b)
+	}
+	units, err := Units(p, UnitOptions{})
+	if err != nil {
+		return b.String()
+	}
+	fmt.Fprintln(&b, "parts, in the order they start:")
+	for _, u := range units {
+		fmt.Fprintf(&b, "  %s", u.Name())
+		if len(u.After) > 0 {
+			fmt.Fprintf(&b, " (after %s)", strings.Join(u.After, ", "))
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+// LoadSpec reads the specification of the cluster in a data folder; os.ErrNotExist where there is none.
+func LoadSpec(paths Paths) (spec.Cluster, error) {
+	data, err := os.ReadFile(paths.Spec())
+	if err != nil {
+		return spec.Cluster{}, err
+	}
+	var c spec.Cluster
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, fmt.Errorf("read %q: %w", paths.Spec(), err)
+	}
+	if err := c.Validate(); err != nil {
+		return c, fmt.Errorf("read %q: %w", paths.Spec(), err)
+	}
+	return c, nil
+}
+
+func saveSpec(paths Paths, c spec.Cluster) error {
+	return atomicfile.WriteJSON(paths.Spec(), c)
+}
+
+// ErrFailed says that a part of the cluster did not start.
+var ErrFailed = errors.New("a part of the cluster did not start")
+
+// ConflictError says that something the cluster needs is in use.
+type ConflictError struct {
+	Err    error
+	Remedy string
+}
+
+func (e *ConflictError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *ConflictError) Unwrap() error { return e.Err }

@@ -1,0 +1,29 @@
+package cluster
+
+import "mullion.dev/mullion/internal/support"
+
+// SupportRows says which parts of Kubernetes a cluster has. What pods can do is in the tables of the parts that do it.
+func SupportRows() []support.Row {
+	const docs = "https://kubernetes.io/docs/"
+	row := func(name string, level support.Level, ref, note string) support.Row {
+		return support.Row{Area: "Kubernetes", Name: name, Level: level, Ref: docs + ref, Note: note}
+	}
+	return []support.Row{
+		row("kube-apiserver, kube-controller-manager, kube-scheduler, etcd", support.Supported, "concepts/overview/components/", "upstream's, one of each"),
+		row("kubelet.exe", support.Supported, "reference/command-line-tools-reference/kubelet/", "upstream's, unmodified"),
+		row("kubectl", support.Supported, "reference/kubectl/", "upstream's, as `mullion kubectl`"),
+		row("RBAC, Node authorizer, NodeRestriction", support.Supported, "reference/access-authn-authz/node/", ""),
+		row("joining by bootstrap token, serving certificates", support.Supported, "reference/access-authn-authz/kubelet-tls-bootstrapping/", ""),
+		row("several Windows versions in one cluster", support.Supported, "concepts/windows/user-guide/", ""),
+		row("RuntimeClass", support.Partly, "concepts/containers/runtime-class/", "runhcs-wcow-hypervisor admits images of older builds; the container shares the machine's kernel all the same"),
+		row("Services (kube-proxy.exe)", support.Partly, "reference/networking/virtual-ips/", "upstream's, unmodified, on each node: ClusterIP from pods, node ports from outside; a Windows host itself does not reach them; the HNS table has the rest"),
+		row("cluster DNS", support.Not, "concepts/services-networking/dns-pod-service/", "nothing answers at the cluster's DNS address"),
+		row("LoadBalancer Services, Ingress, Gateway", support.Not, "concepts/services-networking/", "stay pending: there is no controller for them"),
+		row("NetworkPolicy", support.Not, "concepts/services-networking/network-policies/", "accepted and not carried out"),
+		row("Linux nodes", support.Not, "concepts/architecture/nodes/", "cluster.yaml refuses them"),
+		row("several control plane nodes", support.Not, "setup/production-environment/tools/kubeadm/high-availability/", "there is one, on this machine"),
+		row("storage classes, CSI", support.Not, "concepts/storage/volumes/", "claims stay pending; emptyDir, hostPath, configMap, secret, downwardAPI and projected volumes are there"),
+		row("metrics API, autoscaling by it", support.Not, "tasks/debug/debug-cluster/resource-metrics-pipeline/", "no metrics-server; the kubelet's /stats and /metrics answer"),
+		row("HostProcess pods", support.Not, "tasks/configure-pod-container/create-hostprocess-pod/", "the container is refused"),
+	}
+}

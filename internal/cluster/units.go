@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+
+	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/underlay"
+)
+
+// UnitOptions is what units need besides the plan.
+type UnitOptions struct {
+	// Executable is the mullion program, which is also the control plane's programs.
+	Executable string
+	Log        *slog.Logger
+}
+
+// composer puts the units of one plan together.
+type composer struct {
+	Plan
+	UnitOptions
+	underlay *underlay.Underlay
+	control  controlplane.Config
+	units    []component.Unit
+}
+
+// Units are the parts of a cluster, in an order in which they could be started one after the other.
+func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
+	u, err := newUnderlay(p)
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &composer{Plan: p, UnitOptions: o, underlay: u}
+	c.add(&fabric{u})
+	for _, step := range []func() error{
+		c.controlPlane, // etcd, API server, controller manager, scheduler, and the objects a fresh API needs
+		c.engine,       // containerd
+		c.hosts,        // the Wine system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return c.units, nil
+}
+
+func (c *composer) add(part component.Component, after ...string) {
+	c.units = append(c.units, component.Unit{Component: part, After: after})
+}
+
+func (c *composer) controlPlane() error {
+	n := c.Spec.Networking
+	outside := net.JoinHostPort(n.APIServerAddress, strconv.Itoa(n.APIServerPort))
+	inside, sans, err := reachedAs(n.APIServerAddress, n.APIServerPort)
+	if err != nil {
+		return err
+	}
+	c.control = controlplane.Config{
+		Name: c.Spec.Name, Program: c.Executable, ProgramArgs: []string{"component"},
+		Dir: c.Paths.Data, RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
+		Netns: c.underlay.FabricNetns(), Address: c.APIServer, ExtraSANs: sans,
+		AdminServer: "https://" + inside, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), After: []string{"fabric"},
+		NodeNetworks: []netip.Prefix{n.Underlay()}, Log: c.Log,
+	}
+	units, err := controlplane.Units(c.control)
+	if err != nil {
+		return err
+	}
+	c.units = append(c.units, units...)
+	c.add(&forwarder{listen: outside, target: c.APIServer.String(), dial: proc.DialIn(c.underlay.FabricNetns()), log: c.Log}, "fabric")
+	c.add(&podRoutes{kubeconfig: c.Paths.AdminKubeconfig(), set: c.underlay.SetPodRoute, log: c.Log}, controlplane.APIServer, "api-forwarder")
+	return nil
+}
+
+// reachedAs is host:port by which this machine reaches the API server when it listens on address, and all names and
+// addresses it may be reached by: those of the machine when it listens on every one.
+func reachedAs(address string, port int) (inside string, sans []string, err error) {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return "", nil, err
+	}
+	sans = []string{"localhost", "127.0.0.1"}
+	if !ip.IsUnspecified() {
+		return net.JoinHostPort(address, strconv.Itoa(port)), append(sans, address), nil
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", nil, err
+	}
+	for _, a := range addresses {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
+			sans = append(sans, p.Addr().String())
+		}
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), sans, nil
+}
+
+func (c *composer) engine() error {
+	daemon := engine.DaemonConfig{Root: c.Paths.join("containerd", "root"), State: c.Paths.EngineState(), Socket: c.Paths.ContainerdSocket()}
+	config := c.Paths.join("containerd", "config.toml")
+	c.add(&containerd{
+		Process: proc.New(proc.Spec{
+			Name: "containerd", Path: c.Paths.Program("containerd"), Args: []string{"--config", config},
+			// containerd finds its shim in PATH
+			Env:     []string{"PATH=" + c.Paths.Bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+			Marker:  c.Paths.Data,
+			LogPath: filepath.Join(c.Paths.Logs(), "containerd.log"),
+			Ready:   func(ctx context.Context) error { return dialUnix(ctx, daemon.Socket) },
+		}),
+		daemon: daemon, config: config,
+	})
+	return nil
+}
+
+// containerd is the engine's process with its configuration.
+type containerd struct {
+	*proc.Process
+	daemon engine.DaemonConfig
+	config string
+}
+
+// Start writes the configuration and starts the daemon.
+func (c *containerd) Start(ctx context.Context) error {
+	if err := c.daemon.Write(c.config); err != nil {
+		return err
+	}
+	return c.Process.Start(ctx)
+}
+
+func dialUnix(ctx context.Context, path string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

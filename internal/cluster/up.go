@@ -1,0 +1,198 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/supervisor"
+)
+
+// pollInterval is how often Up asks the supervisor how it goes.
+const pollInterval = 100 * time.Millisecond
+
+// Progress is what Up tells while it waits.
+type Progress struct {
+	Elapsed time.Duration
+	Units   []supervisor.UnitStatus
+}
+
+// UpOptions is what Up needs.
+type UpOptions struct {
+	Spec  spec.Cluster
+	Paths Paths
+	// Executable is the mullion program that becomes the supervisor.
+	Executable string
+	Environ    []string
+	Progress   func(Progress)
+	// Retain keeps what is there of a new cluster that did not come up, to be looked at.
+	Retain bool
+}
+
+// Up makes sure that a supervisor runs the cluster of the specification, and returns when all parts are ready. Where the
+// data folder holds another cluster it returns a ConflictError and changes nothing. Of a new cluster of which a part
+// does not start nothing is left, unless it is to be retained; one that was there before is never removed.
+func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
+	_, statErr := os.Stat(o.Paths.Spec())
+	if err := o.Paths.Prepare(); err != nil {
+		return o.Spec, &ConflictError{Err: err, Remedy: "choose another --data-dir"}
+	}
+	c, err := up(ctx, o)
+	isNew := errors.Is(statErr, os.ErrNotExist)
+	if err == nil || !isNew || o.Retain || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return c, err
+	}
+	return c, errors.Join(err, Down(context.WithoutCancel(ctx), o.Paths, func(string) {}))
+}
+
+func up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
+	c, err := settle(o.Spec, o.Paths)
+	if err != nil {
+		return c, err
+	}
+	client := supervisor.NewClient(o.Paths.Socket())
+	status, err := client.Status(ctx)
+	if err == nil && status.Phase != supervisor.PhaseReady && status.Phase != supervisor.PhaseStarting {
+		if err := stopSupervisor(ctx, o.Paths); err != nil {
+			return c, err
+		}
+		err = os.ErrNotExist
+	}
+	if err != nil {
+		if err := startSupervisor(o); err != nil {
+			return c, err
+		}
+	}
+	return c, wait(ctx, client, o)
+}
+
+// settle compares the wanted specification with the one in the data folder and keeps the API server's port.
+func settle(want spec.Cluster, paths Paths) (spec.Cluster, error) {
+	have, err := LoadSpec(paths)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return want, err
+	default:
+		if want.Networking.APIServerPort == 0 {
+			want.Networking.APIServerPort = have.Networking.APIServerPort
+		}
+		if !equal(want, have) {
+			return want, &ConflictError{
+				Err:    fmt.Errorf("data folder %q holds cluster %q of another specification", paths.Data, have.Name),
+				Remedy: "`mullion down` removes it; or use another --data-dir, and another name and underlay subnet, to have both",
+			}
+		}
+		return have, nil
+	}
+	if err := freeOfOthers(want, paths); err != nil {
+		return want, err
+	}
+	port, err := choosePort(want.Networking.APIServerAddress, want.Networking.APIServerPort)
+	if err != nil {
+		return want, err
+	}
+	want.Networking.APIServerPort = port
+	return want, saveSpec(paths, want)
+}
+
+func equal(a, b spec.Cluster) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+func startSupervisor(o UpOptions) error {
+	logPath := filepath.Join(o.Paths.Logs(), "supervisor.log")
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise") //nolint:noctx // it outlives this command
+	cmd.Env = append(o.Environ, proc.MarkerVariable+"="+o.Paths.Data)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	return cmd.Process.Release()
+}
+
+// wait follows the supervisor until the cluster is ready or a part has failed.
+func wait(ctx context.Context, client *supervisor.Client, o UpOptions) error {
+	started := time.Now()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	var last supervisor.Status
+	answered := false
+	for {
+		status, err := client.Status(ctx)
+		if err == nil {
+			last, answered = status, true
+			o.Progress(Progress{Elapsed: time.Since(started), Units: status.Units})
+			switch status.Phase {
+			case supervisor.PhaseReady:
+				return nil
+			case supervisor.PhaseFailed:
+				stopErr := stopSupervisor(ctx, o.Paths)
+				return errors.Join(fmt.Errorf("%w: %s", ErrFailed, status.Error), stopErr)
+			}
+		} else if ctx.Err() == nil && (answered || time.Since(started) > 15*time.Second) && !locked(o.Paths) {
+			return fmt.Errorf("%w: the supervisor ended: see %s", ErrFailed, filepath.Join(o.Paths.Logs(), "supervisor.log"))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", notReady(last), ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func notReady(s supervisor.Status) string {
+	for _, u := range s.Units {
+		if u.State == "starting" {
+			return u.Name
+		}
+	}
+	return "the supervisor"
+}
+
+// locked tells whether a supervisor holds the data folder's lock.
+func locked(p Paths) bool {
+	f, err := os.OpenFile(p.Lock(), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// stopSupervisor asks the supervisor to stop its parts and waits until it is gone.
+func stopSupervisor(ctx context.Context, p Paths) error {
+	client := supervisor.NewClient(p.Socket())
+	if err := client.Stop(ctx); err != nil {
+		return nil // nobody there to stop
+	}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for locked(p) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the supervisor to stop: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+	return nil
+}

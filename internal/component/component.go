@@ -1,0 +1,27 @@
+// Package component owns the lifecycle contract of the parts a cluster is made of, and the manager that starts them in
+// dependency order and stops them in reverse. It knows nothing of what the parts do.
+//
+//	      Start ok              Stop
+//	new ──────────▶ ready ──────────────▶ stopped
+//	 │ Start error                          ▲
+//	 └──────────────▶ failed ───────────────┘  (Stop is called on every unit whose Start was called)
+package component
+
+import "context"
+
+// Component is one part of a cluster: a child process, a namespace, a mount, a set of files.
+type Component interface {
+	// Name is unique in a cluster and names the log file, for example "kube-apiserver" or "kubelet/win-1".
+	Name() string
+	// Start brings the part up and returns when it is ready to be used. ctx bounds the start only, not the life of
+	// the part. Start on a part that is already there (after a crash of the supervisor) takes it over or replaces it.
+	Start(ctx context.Context) error
+	// Stop ends the part and removes what Start made. It may be called on a part that never started.
+	Stop(ctx context.Context) error
+}
+
+// Unit is a component with the names of those that must be ready before its Start is called.
+type Unit struct {
+	Component
+	After []string
+}

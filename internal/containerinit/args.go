@@ -1,0 +1,41 @@
+package containerinit
+
+import (
+	"errors"
+	"path"
+	"strings"
+)
+
+// launcher is the program that starts Windows programs in a container and can deliver control events to them.
+const launcher = "mullion-run.exe"
+
+// ErrUsage is what Parse returns for arguments that name no program.
+var ErrUsage = errors.New("usage: mullion-init [--] PROGRAM [ARGUMENT...]")
+
+// Config is what a container's first process is to run.
+type Config struct {
+	// Argv is the main program, found by its path as it stands, and its arguments.
+	Argv []string
+	// Env is the environment handed to it, entries being NAME=value.
+	Env []string
+}
+
+// Parse makes a Config from the arguments after the program's own name.
+func Parse(args, env []string) (Config, error) {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0] == "" {
+		return Config{}, ErrUsage
+	}
+	return Config{Argv: args, Env: env}, nil
+}
+
+// ctrlArgv is the command that delivers a control event to the container's Windows programs, or nil if the main program is no Windows program:
+// then signals are passed on as they are.
+func (c Config) ctrlArgv(event string) []string {
+	if len(c.Argv) < 2 || path.Base(strings.ReplaceAll(c.Argv[1], `\`, "/")) != launcher {
+		return nil
+	}
+	return []string{c.Argv[0], c.Argv[1], "--ctrl", event}
+}

@@ -1,0 +1,111 @@
+package containerinit
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// asInit makes the test program be mullion-init: Run takes over a process's children and signals.
+const asInit = "CONTAINERINIT_TEST"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asInit) == "" {
+		os.Exit(m.Run())
+	}
+	// Orphans come to this process although it is no PID 1.
+	const prSetChildSubreaper = 36
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
+		os.Exit(125)
+	}
+	cfg, err := Parse(os.Args[1:], os.Environ())
+	if err != nil {
+		os.Exit(126)
+	}
+	code, err := Run(cfg)
+	if err != nil {
+		os.Exit(126)
+	}
+	os.Exit(code)
+}
+
+func command(t *testing.T, argv ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], argv...)
+	cmd.Env = append(os.Environ(), asInit+"=1")
+	return cmd
+}
+
+func TestRunExitCode(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		argv []string
+		want int
+	}{
+		{"success", []string{"/bin/sh", "-c", "exit 0"}, 0},
+		{"failure", []string{"/bin/sh", "-c", "exit 7"}, 7},
+		{"killed", []string{"/bin/sh", "-c", "kill -9 $$"}, 128 + 9},
+		{"outlived_by_a_child", []string{"/bin/sh", "-c", "sleep 30 >/dev/null 2>&1 & echo $! ; exit 3"}, 3},
+		{"missing", []string{"/no/such/program"}, 126},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := command(t, tt.argv...).Output()
+			if got := code(t, err); got != tt.want {
+				t.Errorf("exit code %d, want %d", got, tt.want)
+			}
+			if pid := strings.TrimSpace(string(out)); pid != "" {
+				_ = exec.CommandContext(t.Context(), "kill", pid).Run()
+			}
+		})
+	}
+}
+
+func TestRunForwardsSignals(t *testing.T) {
+	cmd := command(t, "/bin/sh", "-c", `trap 'echo asked; exit 9' TERM; echo ready; while :; do sleep 0.05; done`)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buffer := make([]byte, 64)
+	if n, err := out.Read(buffer); err != nil || string(buffer[:n]) != "ready\n" {
+		t.Fatalf("read %q, %v", buffer[:n], err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if got := code(t, cmd.Wait()); got != 9 {
+		t.Errorf("exit code %d, want 9", got)
+	}
+}
+
+// TestRunReapsOrphans starts processes that outlive their parents and looks for zombies among the children of the first process.
+func TestRunReapsOrphans(t *testing.T) {
+	script := `(sh -c 'sleep 0.1' &) ; (sh -c 'exit 1' &) ; sleep 0.5
+for f in /proc/[0-9]*/stat; do read -r stat <$f; set -- ${stat##*) }; [ "$2" = $PPID ] && echo "$1"; done 2>/dev/null; exit 0`
+	out, err := command(t, "/bin/sh", "-c", script).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the script itself is the one child that is left
+	if got := strings.Fields(string(out)); len(got) != 1 || got[0] == "Z" {
+		t.Errorf("states of the children %q, want one that lives", got)
+	}
+}
+
+func code(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if exit == nil {
+		return 0
+	}
+	return exit.ExitCode()
+}

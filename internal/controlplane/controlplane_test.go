@@ -1,0 +1,111 @@
+package controlplane_test
+
+import (
+	"flag"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/controlplane"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func config() controlplane.Config {
+	return controlplane.Config{
+		Name: "mullion", Program: "/opt/mullion", ProgramArgs: []string{"component"},
+		Dir: "/var/lib/mullion", RunDir: "/run/mullion", LogDir: "/var/lib/mullion/logs",
+		Address:       netip.MustParseAddrPort("10.213.0.1:6443"),
+		ExtraSANs:     []string{"192.0.2.7", "builder.example"},
+		PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
+		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
+		After:         []string{"fabric"},
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, name := range []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, controlplane.Scheduler} {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(config().Flags(name), "\n") + "\n"
+			path := filepath.Join("testdata", name+".flags")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("flags (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnits(t *testing.T) {
+	units, err := controlplane.Units(config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := component.Order(units); err == nil || !strings.Contains(err.Error(), `"fabric"`) {
+		t.Errorf("nothing waits for the units of After: %v", err)
+	}
+	c := config()
+	c.After = nil
+	if units, err = controlplane.Units(c); err != nil {
+		t.Fatal(err)
+	}
+	order, err := component.Order(units)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"certificates", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "bootstrap", "serving-approver",
+	}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestSANs(t *testing.T) {
+	got := config().SANs()
+	wantIPs := []string{"127.0.0.1", "10.213.0.1", "10.96.0.1", "192.0.2.7"}
+	if diff := cmp.Diff(wantIPs, got.IPs); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
+	wantDNS := []string{
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost", "builder.example",
+	}
+	if diff := cmp.Diff(wantDNS, got.DNS); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(*controlplane.Config)
+		want  string
+	}{
+		{"program", func(c *controlplane.Config) { c.Program = "" }, "Program is not set"},
+		{"address", func(c *controlplane.Config) { c.Address = netip.AddrPort{} }, "Address is not set"},
+		{"pods", func(c *controlplane.Config) { c.PodSubnet = netip.MustParsePrefix("10.244.0.0/25") }, "no room for a /24"},
+		{"socket", func(c *controlplane.Config) { c.RunDir = "/" + strings.Repeat("x", 100) }, "107 are possible"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := config()
+			tt.spoil(&c)
+			if _, err := controlplane.Units(c); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}

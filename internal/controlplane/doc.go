@@ -1,0 +1,154 @@
+// Package controlplane owns how a cluster's control plane is run: the flags of etcd, kube-apiserver, kube-controller-manager and
+// kube-scheduler, their order, how each is known to be ready, and the environment it gets. The programs themselves
+// are linked in by the package programs below this one, which the supervisor starts as child processes of the
+// same binary; nothing here imports them. The objects that a fresh API needs come from package bootstrap.
+//
+//	certificates ─▶ etcd ─▶ kube-apiserver ─┬▶ kube-controller-manager
+//	                                        ├▶ kube-scheduler
+//	                                        └▶ bootstrap ─▶ serving-approver
+//
+// All run in the fabric's network namespace. The API server listens on its address of the underlay, the controller-manager and
+// the scheduler on that namespace's loopback, over TLS with certificates of the cluster's authority. etcd
+// listens on a Unix socket in a folder only root can enter: nothing but the API server has to reach it, so the file's
+// permissions are the whole authentication, there is no port to take or certificate to renew, and no TLS work per request.
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/proc"
+)
+
+// Names of the units, which are also the names that programs.Run knows where it is a program.
+const (
+	Certificates      = "certificates"
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Bootstrap         = "bootstrap"
+	ServingApprover   = "serving-approver"
+)
+
+// Ports on the fabric's loopback; upstream's defaults.
+const (
+	controllerManagerPort = 10257
+	schedulerPort         = 10259
+)
+
+// Config is what a control plane depends on.
+type Config struct {
+	// Name of the cluster, as contexts of kubeconfig files call it.
+	Name string
+	// Program and ProgramArgs start a component: `Program ProgramArgs... NAME FLAGS...`.
+	Program     string
+	ProgramArgs []string
+	// Dir is the data folder, in which pki, etcd and kubeconfig are made.
+	Dir string
+	// RunDir gets a folder with etcd's sockets; its path must be short (a Unix socket's has at most 107 bytes).
+	RunDir string
+	// LogDir gets one file a component.
+	LogDir string
+	// Marker is put into the children's environment.
+	Marker string
+	// Netns is the path of the fabric's pinned network namespace; "" is the caller's own.
+	Netns string
+	// Address and port of the API server on the underlay.
+	Address netip.AddrPort
+	// ExtraSANs are names and addresses besides Address by which the API server is reached.
+	ExtraSANs []string
+	// AdminServer is the URL in the administrator's kubeconfig; by default Address.
+	AdminServer string
+	// PodSubnet is cut into a /24 for each node.
+	PodSubnet     netip.Prefix
+	ServiceSubnet netip.Prefix
+	// Domain of the cluster's DNS names, "cluster.local" by default.
+	Domain string
+	// After are names of units that must be ready before etcd is started, for example the fabric's.
+	After []string
+	// NodeNetworks are those in which nodes have their addresses (the underlay); kubelets' serving certificates are only for
+	// addresses in them. Empty permits all.
+	NodeNetworks []netip.Prefix
+	// Log gets what the approver of serving certificates refuses; nil drops it.
+	Log *slog.Logger
+	// Notify, if set, gets changes of the processes' state; see proc.Spec.
+	Notify func(name string, state proc.State)
+}
+
+// Validate tells what is missing or impossible.
+func (c Config) Validate() error {
+	var errs []error
+	for _, s := range []struct{ name, value string }{
+		{"Name", c.Name}, {"Program", c.Program}, {"Dir", c.Dir}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir},
+	} {
+		if s.value == "" {
+			errs = append(errs, fmt.Errorf("check control plane: %s is not set", s.name))
+		}
+	}
+	if !c.Address.IsValid() {
+		errs = append(errs, errors.New("check control plane: Address is not set"))
+	}
+	if !c.PodSubnet.IsValid() || c.PodSubnet.Bits() > nodeMask {
+		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet, nodeMask))
+	}
+	if !c.ServiceSubnet.IsValid() {
+		errs = append(errs, errors.New("check control plane: ServiceSubnet is not set"))
+	}
+	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
+	if n := len(c.etcdSocket()); n > longest {
+		errs = append(errs, fmt.Errorf("check control plane: the path of etcd's socket %q has %d bytes, %d are possible", c.etcdSocket(), n, longest))
+	}
+	return errors.Join(errs...)
+}
+
+// PKIDir is the folder of certificates.
+func (c Config) PKIDir() string { return filepath.Join(c.Dir, "pki") }
+
+// Kubeconfig is the file by which user talks to the API server.
+func (c Config) Kubeconfig(user pki.User) string {
+	return filepath.Join(c.Dir, "kubeconfig", user.File+".kubeconfig")
+}
+
+// BootstrapKubeconfig is the file with a bootstrap token by which a new node asks for its certificate. Package bootstrap writes it.
+func (c Config) BootstrapKubeconfig() string {
+	return filepath.Join(c.Dir, "kubeconfig", "bootstrap.kubeconfig")
+}
+
+// Server is the API server's URL on the underlay.
+func (c Config) Server() string { return "https://" + c.Address.String() }
+
+// SANs are the names and addresses in the API server's certificate.
+func (c Config) SANs() pki.SANs {
+	s := pki.SANs{
+		DNS: []string{
+			"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + c.domain(), "localhost",
+		},
+		IPs: []string{"127.0.0.1", c.Address.Addr().String(), c.ServiceSubnet.Masked().Addr().Next().String()},
+	}
+	for _, extra := range c.ExtraSANs {
+		if _, err := netip.ParseAddr(extra); err == nil {
+			s.IPs = append(s.IPs, extra)
+		} else {
+			s.DNS = append(s.DNS, extra)
+		}
+	}
+	return s
+}
+
+func (c Config) domain() string {
+	if c.Domain == "" {
+		return "cluster.local"
+	}
+	return c.Domain
+}
+
+// etcdDir holds etcd's sockets; only root can enter it, whatever RunDir permits.
+func (c Config) etcdDir() string        { return filepath.Join(c.RunDir, "etcd") }
+func (c Config) etcdSocket() string     { return filepath.Join(c.etcdDir(), "client.sock") }
+func (c Config) etcdHTTPSocket() string { return filepath.Join(c.etcdDir(), "http.sock") }
+func (c Config) etcdPeerSocket() string { return filepath.Join(c.etcdDir(), "peer.sock") }

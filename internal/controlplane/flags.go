@@ -1,0 +1,125 @@
+package controlplane
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"mullion.dev/mullion/internal/pki"
+)
+
+// nodeMask is the length of the prefix each node gets out of the pod subnet.
+const nodeMask = 24
+
+// The flags below follow what kubeadm sets:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/controlplane/manifests.go
+// where they differ, a comment says why.
+
+// Flags returns the arguments of the program that a unit runs, nil for a unit that is not a program.
+func (c Config) Flags(unit string) []string {
+	switch unit {
+	case Etcd:
+		return c.etcdFlags()
+	case APIServer:
+		return c.apiServerFlags()
+	case ControllerManager:
+		return c.controllerManagerFlags()
+	case Scheduler:
+		return c.schedulerFlags()
+	}
+	return nil
+}
+
+func (c Config) etcdFlags() []string {
+	return []string{
+		"--name=mullion",
+		"--data-dir=" + filepath.Join(c.Dir, "etcd"),
+		"--listen-client-urls=unix://" + c.etcdSocket(),
+		// Health apart from gRPC: with both on one socket gRPC is served by a slower library.
+		"--listen-client-http-urls=unix://" + c.etcdHTTPSocket(),
+		// etcd insists on a place for peers, of which there are none, and advertises nothing but host:port: these
+		// addresses are in nobody's use.
+		"--listen-peer-urls=unix://" + c.etcdPeerSocket(),
+		"--advertise-client-urls=http://127.0.0.1:2379",
+		"--initial-advertise-peer-urls=http://127.0.0.1:2380",
+		"--log-level=warn",
+	}
+}
+
+func (c Config) apiServerFlags() []string {
+	certs := func(name string) string { return filepath.Join(c.PKIDir(), name) }
+	return []string{
+		"--advertise-address=" + c.Address.Addr().String(),
+		"--bind-address=" + c.Address.Addr().String(),
+		"--secure-port=" + strconv.Itoa(int(c.Address.Port())),
+		"--etcd-servers=unix://" + c.etcdSocket(),
+		"--allow-privileged=true",
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		"--enable-bootstrap-token-auth=true",
+		"--client-ca-file=" + certs(pki.CA+".crt"),
+		"--tls-cert-file=" + certs(pki.APIServer+".crt"),
+		"--tls-private-key-file=" + certs(pki.APIServer+".key"),
+		"--tls-min-version=VersionTLS12",
+		"--kubelet-client-certificate=" + certs(pki.APIServerKubeletClient+".crt"),
+		"--kubelet-client-key=" + certs(pki.APIServerKubeletClient+".key"),
+		// kubeadm leaves kubelets' serving certificates unverified; here they are signed by the cluster's authority.
+		"--kubelet-certificate-authority=" + certs(pki.CA+".crt"),
+		"--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname",
+		"--proxy-client-cert-file=" + certs(pki.FrontProxyClient+".crt"),
+		"--proxy-client-key-file=" + certs(pki.FrontProxyClient+".key"),
+		"--requestheader-client-ca-file=" + certs(pki.FrontProxyCA+".crt"),
+		"--requestheader-allowed-names=" + pki.FrontProxyClientName,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		// No kube-proxy runs in the fabric's namespace: webhooks and aggregated servers are reached at their pods.
+		"--enable-aggregator-routing=true",
+		"--service-cluster-ip-range=" + c.ServiceSubnet.String(),
+		"--service-account-issuer=https://kubernetes.default.svc." + c.domain(),
+		"--service-account-key-file=" + certs("sa.pub"),
+		"--service-account-signing-key-file=" + certs("sa.key"),
+		"--profiling=false",
+	}
+}
+
+func (c Config) controllerManagerFlags() []string {
+	kubeconfig := c.Kubeconfig(pki.ControllerManager())
+	certs := func(name string) string { return filepath.Join(c.PKIDir(), name) }
+	return append(c.loopbackFlags(kubeconfig, pki.ControllerManagerServing, controllerManagerPort),
+		"--controllers=*,bootstrapsigner,tokencleaner",
+		"--use-service-account-credentials=true",
+		"--service-account-private-key-file="+certs("sa.key"),
+		"--root-ca-file="+certs(pki.CA+".crt"),
+		"--cluster-signing-cert-file="+certs(pki.CA+".crt"),
+		"--cluster-signing-key-file="+certs(pki.CA+".key"),
+		"--allocate-node-cidrs=true",
+		"--cluster-cidr="+c.PodSubnet.String(),
+		fmt.Sprintf("--node-cidr-mask-size=%d", nodeMask),
+		"--service-cluster-ip-range="+c.ServiceSubnet.String(),
+		"--cluster-name="+c.Name,
+	)
+}
+
+func (c Config) schedulerFlags() []string {
+	return c.loopbackFlags(c.Kubeconfig(pki.Scheduler()), pki.SchedulerServing, schedulerPort)
+}
+
+// loopbackFlags are those of a client of the API server that serves health and metrics on the loopback.
+func (c Config) loopbackFlags(kubeconfig, serving string, port int) []string {
+	return []string{
+		"--kubeconfig=" + kubeconfig,
+		"--authentication-kubeconfig=" + kubeconfig,
+		"--authorization-kubeconfig=" + kubeconfig,
+		"--requestheader-client-ca-file=" + filepath.Join(c.PKIDir(), pki.FrontProxyCA+".crt"),
+		"--client-ca-file=" + filepath.Join(c.PKIDir(), pki.CA+".crt"),
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		"--tls-cert-file=" + filepath.Join(c.PKIDir(), serving+".crt"),
+		"--tls-private-key-file=" + filepath.Join(c.PKIDir(), serving+".key"),
+		"--tls-min-version=VersionTLS12",
+		// There is one of each, which the supervisor sees to: an election would delay starts by the lease's length.
+		"--leader-elect=false",
+		"--profiling=false",
+	}
+}

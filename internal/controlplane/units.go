@@ -1,0 +1,178 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"mullion.dev/mullion/internal/bootstrap"
+	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/proc"
+)
+
+// Units returns the parts of the control plane, with the names of this package.
+func Units(c Config) ([]component.Unit, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	program := func(name string, ready func(context.Context) error, after ...string) component.Unit {
+		spec := proc.Spec{
+			Name:    name,
+			Path:    c.Program,
+			Args:    append(append(append([]string{}, c.ProgramArgs...), name), c.Flags(name)...),
+			Env:     environment(name),
+			Marker:  c.Marker,
+			Dir:     c.Dir,
+			LogPath: filepath.Join(c.LogDir, name+".log"),
+			Netns:   c.Netns,
+			Ready:   ready,
+		}
+		if c.Notify != nil {
+			spec.Notify = func(s proc.State) { c.Notify(name, s) }
+		}
+		return component.Unit{Component: proc.New(spec), After: after}
+	}
+	apiServer := func(ctx context.Context) error { return c.probeTLS(ctx, c.Address.String(), "/readyz") }
+	loopback := func(port int, path string) func(context.Context) error {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		return func(ctx context.Context) error { return c.probeTLS(ctx, address, path) }
+	}
+	return []component.Unit{
+		{Component: &certificates{config: c}, After: c.After},
+		program(Etcd, c.probeEtcd, Certificates),
+		program(APIServer, apiServer, Etcd),
+		program(ControllerManager, loopback(controllerManagerPort, "/healthz"), APIServer),
+		program(Scheduler, loopback(schedulerPort, "/readyz"), APIServer),
+		{Component: bootstrap.NewObjects(Bootstrap, c.bootstrap()), After: []string{APIServer}},
+		{Component: bootstrap.NewApprover(ServingApprover, c.bootstrap()), After: []string{Bootstrap}},
+	}, nil
+}
+
+// bootstrap is what package bootstrap has to know.
+func (c Config) bootstrap() bootstrap.Config {
+	return bootstrap.Config{
+		Kubeconfig:         c.Kubeconfig(pki.SuperAdmin()),
+		ApproverKubeconfig: c.Kubeconfig(pki.ServingApprover()),
+		TokenKubeconfig:    c.BootstrapKubeconfig(),
+		Server:             c.Server(),
+		CAFile:             filepath.Join(c.PKIDir(), pki.CA+".crt"),
+		Dial:               proc.DialIn(c.Netns),
+		Policy:             bootstrap.ServingPolicy{Networks: c.NodeNetworks, Reserved: []netip.Addr{c.Address.Addr()}},
+		Log:                c.Log,
+	}
+}
+
+// environment is what a program gets besides the marker.
+func environment(name string) []string {
+	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
+	if gogc := collectAt(name); gogc != "" {
+		env = append(env, "GOGC="+gogc)
+	}
+	return env
+}
+
+// collectAt is the growth of the heap in percent at which the Go runtime collects garbage. The control plane idles most of the time,
+// and its memory counts more here than its processor time.
+func collectAt(string) string { return "50" }
+
+// probeEtcd asks etcd over its socket whether it serves.
+func (c Config) probeEtcd(ctx context.Context) error {
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", c.etcdHTTPSocket())
+		},
+	}
+	return probe(ctx, transport, "http://etcd/readyz")
+}
+
+// probeTLS asks one of the other programs, and insists on a certificate of the cluster's authority.
+func (c Config) probeTLS(ctx context.Context, address, path string) error {
+	ca, err := os.ReadFile(filepath.Join(c.PKIDir(), pki.CA+".crt"))
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", address, err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return fmt.Errorf("probe %s: no certificate in the authority's file", address)
+	}
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       proc.DialIn(c.Netns),
+		TLSClientConfig:   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+	}
+	return probe(ctx, transport, "https://"+address+path)
+}
+
+// probe returns nil if a GET of url is answered with 200, else what was answered.
+func probe(ctx context.Context, transport http.RoundTripper, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", url, err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", url, err)
+	}
+	defer resp.Body.Close()
+	const enough = 2048
+	body, err := io.ReadAll(io.LimitReader(resp.Body, enough))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", url, err)
+	}
+	return nil
+}
+
+// certificates is the unit that makes keys, certificates, kubeconfig files and folders.
+type certificates struct{ config Config }
+
+func (*certificates) Name() string { return Certificates }
+
+// Start makes what is missing and renews what must be.
+func (u *certificates) Start(context.Context) error {
+	c := u.config
+	for _, dir := range []string{filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "kubeconfig"), c.etcdDir(), c.LogDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make folder of the control plane: %w", err)
+		}
+	}
+	// The folder's mode is what keeps others from etcd, so it is not left to the umask or to whoever made it.
+	if err := os.Chmod(c.etcdDir(), 0o700); err != nil {
+		return fmt.Errorf("close folder of etcd's sockets: %w", err)
+	}
+	bundle, err := pki.Ensure(c.PKIDir(), c.SANs(), time.Now())
+	if err != nil {
+		return err
+	}
+	for _, user := range []pki.User{pki.SuperAdmin(), pki.ControllerManager(), pki.Scheduler(), pki.ServingApprover(), pki.KubeProxy()} {
+		if err := bundle.WriteKubeconfig(c.Kubeconfig(user), user, c.Name, c.Server()); err != nil {
+			return err
+		}
+	}
+	adminServer := c.AdminServer
+	if adminServer == "" {
+		adminServer = c.Server()
+	}
+	return bundle.WriteKubeconfig(c.Kubeconfig(pki.Admin()), pki.Admin(), c.Name, adminServer)
+}
+
+// Stop removes the folder of etcd's sockets, which a killed etcd leaves; keys and state stay until the data folder is removed.
+func (u *certificates) Stop(context.Context) error {
+	if err := os.RemoveAll(u.config.etcdDir()); err != nil {
+		return fmt.Errorf("remove etcd's sockets: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package cri
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// maxExecOutput is how much of each stream ExecSync returns; the rest is cut off
+// (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto, ExecSyncResponse).
+const maxExecOutput = 16 << 20
+
+// ExecSync runs a program in a container and returns its output and exit code. A program that is not done in time is
+// killed, and the error's code is DeadlineExceeded, which the kubelet takes for a probe's timeout
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/cri-client/pkg/remote_runtime.go, execSyncV1).
+func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
+	c, err := s.running(req.GetContainerId())
+	if err != nil {
+		return nil, fmt.Errorf("exec: %w", err)
+	}
+	if t := req.GetTimeout(); t > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(t)*time.Second)
+		defer cancel()
+	}
+	var stdout, stderr limitedBuffer
+	code, err := s.exec(ctx, c, req.GetCmd(), execStreams{out: &stdout, err: &stderr})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, status.Errorf(codes.DeadlineExceeded, "exec in container %q: timeout of %d s exceeded: %v", c.ID, req.GetTimeout(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeapi.ExecSyncResponse{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), ExitCode: int32(code)}, nil
+}
+
+// limitedBuffer keeps the first maxExecOutput bytes and throws the rest away.
+type limitedBuffer struct{ kept bytes.Buffer }
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	b.kept.Write(p[:min(len(p), maxExecOutput-b.kept.Len())])
+	return len(p), nil
+}

@@ -1,0 +1,72 @@
+package cri
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// mergeEnv lays the container's variables over the image's. Names differ by more than case: a later one replaces an
+// earlier one and keeps its own spelling, as SetEnvironmentVariable does.
+func mergeEnv(imageEnv []string, envs []*runtimeapi.KeyValue) []string {
+	var out []string
+	set := func(name, value string) {
+		out = slices.DeleteFunc(out, func(e string) bool {
+			old, _, _ := strings.Cut(e, "=")
+			return strings.EqualFold(old, name)
+		})
+		out = append(out, name+"="+value)
+	}
+	for _, e := range imageEnv {
+		name, value, _ := strings.Cut(e, "=")
+		if name != "" {
+			set(name, value)
+		}
+	}
+	for _, kv := range envs {
+		set(kv.GetKey(), string(kv.GetValue()))
+	}
+	return out
+}
+
+// envFileName is the file in the container's working folder that carries the program's environment.
+const envFileName = "env"
+
+// writeEnvFile writes the program's environment for mullion-run.exe, each variable ended by a NUL.
+func (s *Server) writeEnvFile(id string, env []string) error {
+	var b bytes.Buffer
+	for _, e := range env {
+		b.WriteString(e)
+		b.WriteByte(0)
+	}
+	path := filepath.Join(s.runDir(id), envFileName)
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write environment: %w", err)
+	}
+	return nil
+}
+
+// unixEnv is the program's environment for the case that the loader starts it: Wine hands Linux variables on, those of
+// the same name as Linux' own only with the prefix WINE
+// (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/dlls/ntdll/unix/env.c, is_special_env_var), and itself uses what
+// begins with WINE; what steers the dynamic linker is not handed on at all.
+func unixEnv(env []string) []string {
+	var out []string
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		upper := strings.ToUpper(name)
+		switch {
+		case strings.HasPrefix(upper, "WINE"), strings.HasPrefix(upper, "LD_"), upper == "GLIBC_TUNABLES", upper == "GCONV_PATH":
+		case slices.Contains([]string{"PATH", "PWD", "HOME", "TEMP", "TMP"}, upper):
+			out = append(out, "WINE"+upper+"="+value)
+		default:
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,180 @@
+package stream
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Keeper is the server side. Serve runs it.
+type Keeper struct {
+	log *slog.Logger
+
+	mu         sync.Mutex
+	containers map[string]*kept
+	quit       func()
+}
+
+// Serve listens on the Unix socket path and keeps streams until ctx ends or a client says so. It is an error if
+// another keeper listens there.
+func Serve(ctx context.Context, socket string, log *slog.Logger) error {
+	if c, err := net.Dial("unix", socket); err == nil {
+		_ = c.Close()
+		return fmt.Errorf("listen on %q: another keeper does", socket)
+	}
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove old socket: %w", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	if err != nil {
+		return fmt.Errorf("listen on %q: %w", socket, err)
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k := &Keeper{log: log, containers: map[string]*kept{}, quit: cancel}
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		c, err := l.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept on %q: %w", socket, err)
+		}
+		go k.serve(ctx, c)
+	}
+}
+
+// serve answers the one request of a connection.
+func (k *Keeper) serve(ctx context.Context, c net.Conn) {
+	defer c.Close()
+	r := bufio.NewReaderSize(c, maxFrame)
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return // A probe of Serve or Client.
+	}
+	var req request
+	if err := json.Unmarshal(line, &req); err != nil {
+		_ = writeJSON(c, response{Error: fmt.Sprintf("decode request: %v", err)})
+		return
+	}
+	if req.Op == opAttach {
+		k.attach(c, r, req)
+		return
+	}
+	var resp response
+	if err := k.do(ctx, req); err != nil {
+		resp.Error = err.Error()
+	}
+	_ = writeJSON(c, resp)
+	if req.Op == opQuit {
+		k.quit()
+	}
+}
+
+func (k *Keeper) do(ctx context.Context, req request) error {
+	switch req.Op {
+	case opOpen:
+		return k.open(ctx, req.Streams)
+	case opQuit:
+		return nil
+	case opForget:
+		k.mu.Lock()
+		s := k.containers[req.ID]
+		delete(k.containers, req.ID)
+		k.mu.Unlock()
+		if s != nil {
+			s.close()
+		}
+		return nil
+	}
+	s, err := k.find(req.ID)
+	if err != nil {
+		return err
+	}
+	switch req.Op {
+	case opReopen:
+		return s.file.reopen()
+	case opEnd:
+		if s.stdin == nil {
+			return nil
+		}
+		return s.stdin.Close()
+	case opDrain:
+		select {
+		case <-s.drained:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	default:
+		return fmt.Errorf("unknown operation %q", req.Op)
+	}
+}
+
+func (k *Keeper) find(id string) (*kept, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s, ok := k.containers[id]; ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("streams of container %q are not kept", id)
+}
+
+func (k *Keeper) open(ctx context.Context, streams Streams) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.containers[streams.ID]; ok {
+		return nil
+	}
+	s, err := keep(ctx, streams, k.log)
+	if err != nil {
+		return err
+	}
+	k.containers[streams.ID] = s
+	return nil
+}
+
+func (k *Keeper) attach(c net.Conn, r *bufio.Reader, req request) {
+	s, err := k.find(req.ID)
+	if err != nil {
+		_ = writeJSON(c, response{Error: err.Error()})
+		return
+	}
+	if err := writeJSON(c, response{}); err != nil {
+		return
+	}
+	remove := s.addClient(c)
+	defer remove()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for {
+			kind, data, err := readFrame(r)
+			if err != nil {
+				return
+			}
+			if kind == frameStdin && req.Stdin {
+				s.writeStdin(data)
+			}
+		}
+	}()
+	select {
+	case <-gone:
+	case <-s.drained:
+	}
+}
+
+// clientTimeout is how long one who is attached may hold up the container by not reading.
+const clientTimeout = 10 * time.Second

@@ -1,0 +1,144 @@
+// Package dataplanetest is what every data plane must do, the real one and the fake alike. Only tests import it.
+package dataplanetest
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mullion.dev/mullion/internal/netplan"
+)
+
+// Plane is a data plane under test.
+type Plane interface {
+	Apply(ctx context.Context, plan netplan.Plan) error
+	Observe(ctx context.Context) (netplan.Plan, error)
+	Differences(ctx context.Context, plan netplan.Plan) ([]string, error)
+	Stats(ctx context.Context, port string) (netplan.Stats, error)
+}
+
+// IDs as HNS makes them.
+const (
+	Net  = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A0001"
+	NSA  = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A00A0"
+	NSB  = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A00B0"
+	EpA  = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A00A1"
+	EpB  = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A00B1"
+	LB   = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A0099"
+	Node = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A0098"
+)
+
+// Plan is a network with two pods and two load balancers; subnet is a /24 as "10.244.1".
+func Plan(subnet string) netplan.Plan {
+	p := netplan.Plan{
+		Bridges: []netplan.Bridge{{
+			ID: Net, Mode: netplan.L2Bridge, MAC: "00:15:5d:00:00:02", Addrs: []netip.Prefix{netip.MustParsePrefix(subnet + ".2/24")},
+		}},
+		Namespaces: []string{NSA, NSB},
+		LoadBalancers: []netplan.LoadBalancer{
+			{
+				ID: LB, VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.10")}, Protocol: netplan.TCP, Port: 80,
+				Backends: []netip.AddrPort{netip.MustParseAddrPort(subnet + ".5:8080"), netip.MustParseAddrPort(subnet + ".6:8080")},
+			},
+			{
+				ID: Node, Protocol: netplan.UDP, Port: 30053, ByClient: true,
+				Backends: []netip.AddrPort{netip.MustParseAddrPort(subnet + ".5:8080")},
+			},
+		},
+	}
+	for _, pod := range []struct{ ns, ep, last string }{{NSA, EpA, "5"}, {NSB, EpB, "6"}} {
+		p.Ports = append(p.Ports, netplan.Port{
+			ID: pod.ep, Bridge: Net, Namespace: pod.ns, Name: "eth0", MAC: "00:15:5d:00:00:0" + pod.last,
+			Addrs:  []netip.Prefix{netip.MustParsePrefix(subnet + "." + pod.last + "/24")},
+			Routes: []netplan.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(subnet + ".2")}},
+			NAT:    []netplan.NAT{{Except: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}},
+		})
+	}
+	p.Normalize()
+	return p
+}
+
+// Clone is a plan that shares nothing with p that tests change.
+func Clone(p netplan.Plan) netplan.Plan {
+	p.Bridges = append([]netplan.Bridge(nil), p.Bridges...)
+	p.Namespaces = append([]string(nil), p.Namespaces...)
+	p.Ports = append([]netplan.Port(nil), p.Ports...)
+	p.LoadBalancers = append([]netplan.LoadBalancer(nil), p.LoadBalancers...)
+	return p
+}
+
+// Expect checks what the plane shows against the plan. Backends cannot be read back; traffic shows those.
+func Expect(t *testing.T, plane Plane, want netplan.Plan) {
+	t.Helper()
+	got, err := plane.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := cmp.Options{
+		cmpopts.IgnoreFields(netplan.LoadBalancer{}, "Backends", "ByClient"),
+		cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}), cmpopts.EquateEmpty(),
+	}
+	if diff := cmp.Diff(want, got, opts); diff != "" {
+		t.Errorf("plane shows something else (-want +got):\n%s", diff)
+	}
+	if found, err := plane.Differences(t.Context(), want); err != nil || len(found) > 0 {
+		t.Errorf("differences from the plan: %q, %v", found, err)
+	}
+}
+
+// Suite runs every check on planes that open makes, each on a host of its own.
+func Suite(t *testing.T, open func(t *testing.T) Plane) {
+	t.Helper()
+	steps := map[string]func(p *netplan.Plan){
+		"same-again":      func(*netplan.Plan) {},
+		"pod-leaves":      func(p *netplan.Plan) { p.Ports, p.Namespaces = p.Ports[:1], p.Namespaces[:1] },
+		"port-leaves":     func(p *netplan.Plan) { p.Ports = p.Ports[1:] },
+		"address-changes": func(p *netplan.Plan) { p.Ports[0].Addrs = []netip.Prefix{netip.MustParsePrefix("10.244.1.77/24")} },
+		"route-added": func(p *netplan.Plan) {
+			p.Ports[0].Routes = append(p.Ports[0].Routes[:1:1],
+				netplan.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Via: netip.MustParseAddr("10.244.1.2")})
+		},
+		"nat-changes": func(p *netplan.Plan) {
+			p.Ports[0].NAT = []netplan.NAT{{Only: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}}
+		},
+		"nat-leaves":      func(p *netplan.Plan) { p.Ports[0].NAT = nil },
+		"balancer-leaves": func(p *netplan.Plan) { p.LoadBalancers = p.LoadBalancers[1:] },
+		"vip-changes": func(p *netplan.Plan) {
+			p.LoadBalancers[1].VIPs = []netip.Addr{netip.MustParseAddr("10.96.0.11")}
+		},
+		"host-leaves":       func(p *netplan.Plan) { p.Bridges[0].Addrs, p.Bridges[0].MAC = nil, "00:15:5d:00:00:02"; p.Ports = nil },
+		"everything-leaves": func(p *netplan.Plan) { *p = netplan.Plan{} },
+	}
+	for name, change := range steps {
+		t.Run(name, func(t *testing.T) {
+			plane := open(t)
+			plan := Plan("10.244.1")
+			apply(t, plane, plan)
+			Expect(t, plane, plan)
+			if _, err := plane.Stats(t.Context(), EpA); err != nil {
+				t.Error(err)
+			}
+			next := Clone(plan)
+			change(&next)
+			apply(t, plane, next)
+			Expect(t, plane, next)
+			apply(t, plane, plan)
+			Expect(t, plane, plan)
+		})
+	}
+	t.Run("no-such-port", func(t *testing.T) {
+		if _, err := open(t).Stats(t.Context(), EpA); err == nil {
+			t.Error("statistics of a port that is not there")
+		}
+	})
+}
+
+func apply(t *testing.T, plane Plane, plan netplan.Plan) {
+	t.Helper()
+	if err := plane.Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,130 @@
+// Package engine owns the Linux side of Windows containers: it is a client of containerd that makes a runc container
+// whose C: drive is an overlay of a Windows image over the Wine system layers, runs programs in it, counts what it uses
+// and takes it away again. It knows nothing of Kubernetes, of pods' networks or of how images are pulled.
+//
+// A container's root file system is containerd's own overlay of the image's layers with the system layers added below
+// them. The lower layers, owned by root on disk, are mounted ID-mapped, so that in the container everything in C:
+// belongs to the container's user although that user is an unprivileged one on the machine. That needs overlayfs on
+// ID-mapped layers: Linux 5.19 and a file system with ID-mapped mounts (ext4, xfs, btrfs).
+//
+//	Create          Start            (program ends)         Remove
+//	───────▶ created ────▶ running ─────────────────▶ exited ──────▶ (gone)
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+)
+
+// Runtime is the name of containerd's runtime that runs the containers.
+const Runtime = "io.containerd.runc.v2"
+
+// IDRange is the range of user and group ids on the machine that a container's user namespace is mapped to: 0 in the
+// container is Base on the machine.
+type IDRange struct {
+	Base uint32
+	Size uint32
+}
+
+// DefaultIDs is one range for every container of a node: files that pods leave in volumes must stay usable for the next
+// pod, as they do on Windows. It starts at 0x70000000, above what systemd hands out to containers (524288…1879048191,
+// https://systemd.io/UIDS-GIDS/) and below the reserved ids.
+func DefaultIDs() IDRange { return IDRange{Base: 0x70000000, Size: 65536} }
+
+// Options is what Connect needs. All paths are absolute.
+type Options struct {
+	// Socket is containerd's gRPC socket.
+	Socket string
+	// Namespace is the containerd namespace of the containers; it must be the one that the images are in.
+	Namespace string
+	// Snapshotter is the name of containerd's snapshotter; empty means overlayfs.
+	Snapshotter string
+	// Runc is the runc binary; empty means the one in containerd's PATH.
+	Runc string
+	// RunDir is where the ID-mapped views of the layers are mounted. Connect clears what an earlier process left in it.
+	RunDir string
+	// SystemLayers are the folders below an image's own layers, top first.
+	SystemLayers []string
+	// SystemMounts are bound read-only into every container: Wine's own folders.
+	SystemMounts []BindMount
+	// CgroupParent is the cgroup below which every container has its own, for example "/mullion/win-1".
+	CgroupParent string
+	// IDs is the range of machine ids for the containers; the zero value means DefaultIDs.
+	IDs IDRange
+	// Log takes what happens in the background.
+	Log *slog.Logger
+}
+
+// BindMount is a folder of the machine to be seen, read-only, at the same or another place in the container.
+type BindMount struct {
+	Source string
+	Target string
+}
+
+// Engine is a connection to containerd for the containers of one Windows host.
+type Engine struct {
+	opts   Options
+	client *client.Client
+	layers *layerViews
+}
+
+// Connect connects to containerd, which must be running. Close the engine when done.
+func Connect(_ context.Context, opts Options) (*Engine, error) {
+	if opts.Snapshotter == "" {
+		opts.Snapshotter = "overlayfs"
+	}
+	if opts.IDs == (IDRange{}) {
+		opts.IDs = DefaultIDs()
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Runc == "" {
+		opts.Runc = "runc"
+	}
+	if err := os.MkdirAll(filepath.Join(opts.RunDir, "runc"), 0o700); err != nil {
+		return nil, fmt.Errorf("make folder of engine: %w", err)
+	}
+	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"), opts.IDs)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(opts.Socket, client.WithDefaultNamespace(opts.Namespace))
+	if err != nil {
+		return nil, fmt.Errorf("connect to containerd at %q: %w", opts.Socket, err)
+	}
+	return &Engine{opts: opts, client: c, layers: views}, nil
+}
+
+// Close unmounts the layer views and closes the connection. Running containers are not touched: their file systems
+// hold the layers by themselves.
+func (e *Engine) Close() error {
+	viewErr := e.layers.close()
+	if err := e.client.Close(); err != nil {
+		return fmt.Errorf("close connection to containerd: %w", err)
+	}
+	return viewErr
+}
+
+// Version returns containerd's version.
+func (e *Engine) Version(ctx context.Context) (string, error) {
+	v, err := e.client.Version(ctx)
+	if err != nil {
+		return "", fmt.Errorf("ask containerd for its version: %w", err)
+	}
+	return v.Version, nil
+}
+
+// HostID returns the id on the machine of id in a container.
+func (e *Engine) HostID(id uint32) uint32 { return e.opts.IDs.Base + id }
+
+// with returns ctx with the engine's containerd namespace.
+func (e *Engine) with(ctx context.Context) context.Context {
+	return namespaces.WithNamespace(ctx, e.opts.Namespace)
+}

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+
+	"github.com/vishvananda/netns"
+)
+
+// DialIn connects over TCP to address as seen from inside the network namespace at path. "localhost" is tried as
+// 127.0.0.1 and then as ::1, without asking any resolver.
+func DialIn(ctx context.Context, path, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %q: %w", address, err)
+	}
+	hosts := []string{host}
+	if host == "localhost" {
+		hosts = []string{"127.0.0.1", "::1"}
+	}
+	var first error
+	for _, h := range hosts {
+		conn, err := dialIn(ctx, path, net.JoinHostPort(h, port))
+		if err == nil {
+			return conn, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// dialIn makes the connection on a thread that is in the namespace; the socket stays there. The thread is not used again.
+func dialIn(ctx context.Context, path, address string) (net.Conn, error) {
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		runtime.LockOSThread() // Never unlocked: the runtime ends the thread with the goroutine.
+		handle, err := netns.GetFromPath(path)
+		if err != nil {
+			done <- result{err: fmt.Errorf("open network namespace %q: %w", path, err)}
+			return
+		}
+		defer handle.Close()
+		if err := netns.Set(handle); err != nil {
+			done <- result{err: fmt.Errorf("enter network namespace %q: %w", path, err)}
+			return
+		}
+		// An address of digits is dialled on this thread: neither a resolver nor a second attempt runs beside it.
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		done <- result{conn, err}
+	}()
+	r := <-done
+	return r.conn, r.err
+}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestResources(t *testing.T) {
+	const processors = 4
+	for _, tc := range []struct {
+		name                 string
+		in                   Resources
+		quota, shares, limit int64
+	}{
+		{name: "none", quota: -1, shares: 1024, limit: -1},
+		{name: "half-of-all", in: Resources{CPUMaximum: 5000}, quota: 200_000, shares: 1024, limit: -1},
+		{name: "least", in: Resources{CPUMaximum: 1}, quota: 1000, shares: 1024, limit: -1},
+		{name: "count-before-maximum", in: Resources{CPUCount: 1, CPUMaximum: 5000}, quota: 100_000, shares: 1024, limit: -1},
+		{name: "more-than-there-are", in: Resources{CPUCount: 99}, quota: 400_000, shares: 1024, limit: -1},
+		{name: "shares", in: Resources{CPUShares: 10000}, quota: -1, shares: 2048, limit: -1},
+		{name: "maximum-before-shares", in: Resources{CPUShares: 10000, CPUMaximum: 10000}, quota: 400_000, shares: 1024, limit: -1},
+		{name: "memory", in: Resources{MemoryLimit: 100 << 20}, quota: -1, shares: 1024, limit: 164 << 20},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := tc.in.cgroupFor(processors)
+			if *got.CPU.Quota != tc.quota || *got.CPU.Shares != uint64(tc.shares) || *got.Memory.Limit != tc.limit {
+				t.Errorf("quota %d, shares %d, limit %d", *got.CPU.Quota, *got.CPU.Shares, *got.Memory.Limit)
+			}
+		})
+	}
+}
+
+func TestSplitTarget(t *testing.T) {
+	for path, want := range map[string][]string{
+		`C:\Windows\System32`: {"Windows", "System32"}, "/var/run/x": {"var", "run", "x"}, `c:/dev\termination-log`: {"dev", "termination-log"},
+		`data\..\..\..\etc`: {"etc"}, `C:\`: nil, "": nil, `D:\x`: nil, `\\?\C:\x`: nil, "C:\\a:b": nil,
+	} {
+		got, err := splitTarget(path)
+		if (err != nil) != (want == nil) || err != nil && !errors.Is(err, ErrTarget) {
+			t.Errorf("splitTarget(%q): %v", path, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("splitTarget(%q) (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// tree makes folders (names ending in /), links (name -> target) and files below dir.
+func tree(t *testing.T, dir string, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if name[len(name)-1] == '/' {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestResolveTarget(t *testing.T) {
+	image := tree(t, t.TempDir(), "Files/App/", "Files/Hidden/")
+	system := tree(t, t.TempDir(), "Files/windows/system32/drivers/etc/hosts", "Files/app/lower/", "Files/secret/deep/")
+	if err := os.Symlink("/etc", filepath.Join(image, "Files", "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		in, want string
+		exists   int
+		isDir    bool
+		fail     bool
+	}{
+		{in: `C:\Windows\System32\drivers\etc\HOSTS`, want: "/Files/windows/system32/drivers/etc/hosts", exists: 5},
+		{in: `c:\app`, want: "/Files/App", exists: 1, isDir: true},
+		{in: `c:\APP\New\x`, want: "/Files/App/New/x", exists: 1, isDir: true},
+		{in: "/var/run/secrets", want: "/Files/var/run/secrets", isDir: true},
+		{in: `c:\LINK\x`, fail: true},
+		{in: `c:\link`, fail: true},
+		{in: `C:\windows\system32\drivers\etc\hosts\x`, fail: true},
+	} {
+		got, err := resolveTarget([]string{image, system}, tc.in)
+		if (err != nil) != tc.fail {
+			t.Errorf("resolveTarget(%q): %v", tc.in, err)
+			continue
+		}
+		if err == nil && (got.Path() != tc.want || got.exists != tc.exists || got.isDir != tc.isDir) {
+			t.Errorf("resolveTarget(%q) = %s %d %v, want %s %d %v", tc.in, got.Path(), got.exists, got.isDir, tc.want, tc.exists, tc.isDir)
+		}
+	}
+}
+
+func TestResolveTargetSeesWhiteouts(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("making a whiteout needs root")
+	}
+	image := tree(t, t.TempDir(), "Files/opaque/")
+	system := tree(t, t.TempDir(), "Files/gone/below/", "Files/opaque/below/")
+	if err := unix.Mknod(filepath.Join(image, "Files", "gone"), unix.S_IFCHR, 0); err != nil {
+		t.Skipf("make whiteout: %v", err)
+	}
+	if err := unix.Lsetxattr(filepath.Join(image, "Files", "opaque"), "trusted.overlay.opaque", []byte("y"), 0); err != nil {
+		t.Skipf("make opaque folder: %v", err)
+	}
+	for in, exists := range map[string]int{`C:\gone\below`: 0, `C:\opaque\BELOW`: 1} {
+		got, err := resolveTarget([]string{image, system}, in)
+		if err != nil || got.exists != exists {
+			t.Errorf("resolveTarget(%q): %d parts exist, want %d (%v)", in, got.exists, exists, err)
+		}
+	}
+}
+
+func TestMakeTargetStaysInUpper(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("giving files away needs root")
+	}
+	e := &Engine{opts: Options{IDs: DefaultIDs()}}
+	upper := t.TempDir()
+	system := tree(t, t.TempDir(), "Files/windows/system32/drivers/etc/")
+	if err := os.Chmod(filepath.Join(system, "Files"), 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	target, err := resolveTarget([]string{upper, system}, `C:\Windows\System32\drivers\etc\hosts`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.makeTarget(upper, target, false, 12345); err != nil {
+		t.Fatal(err)
+	}
+	var stat unix.Stat_t
+	if err := unix.Lstat(filepath.Join(upper, "Files"), &stat); err != nil || stat.Mode&0o7777 != 0o1777 || stat.Uid != DefaultIDs().Base {
+		t.Errorf("folder copied from below: mode %o, owner %d, %v", stat.Mode, stat.Uid, err)
+	}
+	if err := unix.Lstat(filepath.Join(upper, "Files/windows/system32/drivers/etc/hosts"), &stat); err != nil || stat.Uid != 12345 {
+		t.Errorf("new file: owner %d, %v", stat.Uid, err)
+	}
+	if err := e.makeTarget(upper, target, true, 12345); err == nil {
+		again, err := resolveTarget([]string{upper, system}, `C:\Windows\System32\drivers\etc\hosts`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.makeTarget(upper, again, true, 12345); !errors.Is(err, ErrTarget) {
+			t.Errorf("a folder on a file: %v", err)
+		}
+	}
+}
+
+func TestOverlayOf(t *testing.T) {
+	got, err := overlayOf([]mount.Mount{{Type: "overlay", Options: []string{"index=off", "workdir=/s/3/work", "upperdir=/s/3/fs", "lowerdir=/s/2/fs:/s/1/fs"}}})
+	if err != nil || got.upper != "/s/3/fs" || got.work != "/s/3/work" || len(got.lower) != 2 || got.lower[0] != "/s/2/fs" || len(got.rest) != 1 {
+		t.Errorf("overlay: %+v %v", got, err)
+	}
+	got, err = overlayOf([]mount.Mount{{Type: "bind", Source: "/s/4/fs", Options: []string{"rw", "rbind"}}})
+	if err != nil || got.upper != "/s/4/fs" || got.work != "/s/4/work" || len(got.lower) != 0 {
+		t.Errorf("without a parent: %+v %v", got, err)
+	}
+	if _, err := overlayOf([]mount.Mount{{Type: "erofs"}}); err == nil {
+		t.Error("another kind of snapshot was taken")
+	}
+}

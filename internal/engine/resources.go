@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"runtime"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// Resources are a Windows container's limits as CRI gives them; zero means no limit.
+type Resources struct {
+	// CPUCount is a number of whole processors.
+	CPUCount int64 `json:"cpuCount,omitempty"`
+	// CPUMaximum is a share of all of the machine's processors in hundredths of a percent: 10000 is all of them
+	// (https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-jobobject_cpu_rate_control_information).
+	CPUMaximum int64 `json:"cpuMaximum,omitempty"`
+	// CPUShares is a weight from 1 to 10000, where 5000 is that of a container without one.
+	CPUShares int64 `json:"cpuShares,omitempty"`
+	// MemoryLimit is in bytes.
+	MemoryLimit int64 `json:"memoryLimit,omitempty"`
+}
+
+const (
+	cpuPeriod = 100_000 // microseconds, the kernel's default (Documentation/scheduler/sched-bwc.rst)
+	minQuota  = 1_000   // the smallest quota that the kernel takes
+	// overhead is what the container's own Windows, wineserver and mullion-init, may use beside the programs; on Windows
+	// the kernel's share is not charged to the container.
+	overhead = 64 << 20
+)
+
+// cgroup returns the same limits for Linux. As in HCS, the count of processors goes before the maximum, and the maximum
+// before the weight (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/kuberuntime_container_windows.go#L60).
+func (r Resources) cgroup() *specs.LinuxResources {
+	return r.cgroupFor(int64(runtime.NumCPU()))
+}
+
+func (r Resources) cgroupFor(processors int64) *specs.LinuxResources {
+	cpu := &specs.LinuxCPU{}
+	period := uint64(cpuPeriod)
+	quota := int64(-1)
+	switch {
+	case r.CPUCount > 0:
+		quota = min(r.CPUCount, processors) * cpuPeriod
+	case r.CPUMaximum > 0:
+		quota = max(processors*cpuPeriod*min(r.CPUMaximum, 10_000)/10_000, minQuota)
+	}
+	cpu.Period, cpu.Quota = &period, &quota
+	shares := uint64(1024)
+	if quota < 0 && r.CPUShares > 0 {
+		shares = max(uint64(min(r.CPUShares, 10_000))*1024/5000, 2)
+	}
+	cpu.Shares = &shares
+	limit := int64(-1)
+	if r.MemoryLimit > 0 {
+		limit = r.MemoryLimit + overhead
+	}
+	return &specs.LinuxResources{CPU: cpu, Memory: &specs.LinuxMemory{Limit: &limit}}
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/containerd/containerd/v2/contrib/seccomp"
+	"github.com/containerd/containerd/v2/core/containers"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// Container is what Create needs to know of a Windows container.
+type Container struct {
+	// ID names the container, its snapshot and its cgroup.
+	ID string
+	// Labels are kept by containerd; List returns them.
+	Labels map[string]string
+	// ChainID names the snapshot of the image's unpacked top layer.
+	ChainID string
+	// Args, Env and Dir start PID 1; Dir is a Linux path in the container.
+	Args []string
+	Env  []string
+	Dir  string
+	// UID is the user in the container: 0 or a user of the system layer's etc/passwd; the group has the same id.
+	UID uint32
+	// Hostname is what the container's Windows calls itself.
+	Hostname string
+	// NetNS is the path of the network namespace; empty means one of the container's own without any interface.
+	NetNS string
+	// Mounts are folders and files of the machine to be seen in C:.
+	Mounts []Mount
+	// SystemFiles are files of the machine bound read-only to Linux paths that the system layer has, as /etc/resolv.conf.
+	SystemFiles []BindMount
+	// WorkDir is a folder of the machine that the container's user can write to, seen as WorkDirTarget.
+	WorkDir string
+	// Terminal gives PID 1 a terminal.
+	Terminal bool
+	// Resources are the limits.
+	Resources Resources
+}
+
+// WorkDirTarget is where a container sees its WorkDir: exit files lie there.
+const WorkDirTarget = "/run/mullion"
+
+// Mount is a folder or file of the machine to be seen in a container.
+type Mount struct {
+	// Source is a path on the machine.
+	Source string
+	// Target is a Windows path in the container; it may lack the drive and use any case.
+	Target string
+	// ReadOnly refuses writing.
+	ReadOnly bool
+}
+
+// spec returns the OCI specification. targets are the places of c.Mounts in the root file system, in the same order.
+func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*specs.Spec, error) {
+	ids := e.opts.IDs
+	idMap := []specs.LinuxIDMapping{{ContainerID: 0, HostID: ids.Base, Size: ids.Size}}
+	spaces := []specs.LinuxNamespace{
+		{Type: specs.UserNamespace},
+		{Type: specs.PIDNamespace},
+		{Type: specs.MountNamespace},
+		{Type: specs.IPCNamespace},
+		{Type: specs.UTSNamespace},
+		{Type: specs.CgroupNamespace},
+	}
+	if c.NetNS == "" { // else runc is started in it: see writeRunc
+		spaces = append(spaces, specs.LinuxNamespace{Type: specs.NetworkNamespace})
+	}
+	s := &specs.Spec{
+		Version:  "1.0.2", // what runc 1.1 takes
+		Hostname: c.Hostname,
+		Root:     &specs.Root{Path: "rootfs"},
+		Process: &specs.Process{
+			Terminal:        c.Terminal,
+			User:            specs.User{UID: c.UID, GID: c.UID},
+			Args:            c.Args,
+			Env:             c.Env,
+			Cwd:             c.Dir,
+			Capabilities:    &specs.LinuxCapabilities{},
+			NoNewPrivileges: true,
+			// No core files; open files are limited as containerd itself is, whose limit cannot be raised from inside a user
+			// namespace.
+			Rlimits: []specs.POSIXRlimit{{Type: "RLIMIT_CORE"}},
+		},
+		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, targets)...),
+		Linux: &specs.Linux{
+			UIDMappings:   idMap,
+			GIDMappings:   idMap,
+			Namespaces:    spaces,
+			CgroupsPath:   path.Join(e.opts.CgroupParent, c.ID),
+			Resources:     c.Resources.cgroup(),
+			MaskedPaths:   maskedPaths(),
+			ReadonlyPaths: []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
+		},
+	}
+	s.Linux.Resources.Devices = append([]specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}}, s.Linux.Resources.Devices...)
+	// containerd's default profile, the same that Linux pods get with RuntimeDefault.
+	if err := seccomp.WithDefaultProfile()(ctx, nil, &containers.Container{ID: c.ID}, s); err != nil {
+		return nil, fmt.Errorf("make seccomp profile of container %q: %w", c.ID, err)
+	}
+	return s, nil
+}
+
+// systemMounts are the mounts that every container has. There is no /sys: the kernel lets only the owner of the network
+// namespace mount sysfs, and a pod's network namespace belongs to the machine.
+func (e *Engine) systemMounts(c Container) []specs.Mount {
+	mounts := []specs.Mount{
+		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
+		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=65536k"}},
+		{Destination: "/dev/pts", Type: "devpts", Source: "devpts", Options: []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
+		{Destination: "/dev/shm", Type: "tmpfs", Source: "shm", Options: []string{"nosuid", "noexec", "nodev", "mode=1777"}},
+		{Destination: "/tmp", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=1777"}},
+		{Destination: "/run", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "noexec", "mode=755", "size=1024k"}},
+	}
+	if c.WorkDir != "" {
+		mounts = append(mounts, specs.Mount{Destination: WorkDirTarget, Type: "bind", Source: c.WorkDir, Options: []string{"bind", "rw", "nosuid", "nodev", "noexec", "rprivate"}})
+	}
+	for _, m := range slices.Concat(e.opts.SystemMounts, c.SystemFiles) {
+		mounts = append(mounts, specs.Mount{Destination: m.Target, Type: "bind", Source: m.Source, Options: []string{"rbind", "ro", "nosuid", "nodev", "rprivate"}})
+	}
+	return mounts
+}
+
+func bindMounts(mounts []Mount, targets []string) []specs.Mount {
+	var out []specs.Mount
+	for i, m := range mounts {
+		mode := "rw"
+		if m.ReadOnly {
+			mode = "ro"
+		}
+		out = append(out, specs.Mount{Destination: targets[i], Type: "bind", Source: m.Source, Options: []string{"rbind", mode, "nosuid", "nodev", "rprivate"}})
+	}
+	return out
+}
+
+// maskedPaths are those that Kubernetes masks for Linux pods
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/securitycontext/util.go, defaultMaskedPaths).
+func maskedPaths() []string {
+	return strings.Fields("/proc/acpi /proc/asound /proc/interrupts /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug " +
+		"/proc/scsi /proc/timer_list /proc/timer_stats /proc/sysrq-trigger")
+}

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// drive is the folder of C: in a container's root file system.
+const drive = "Files"
+
+// ErrTarget says that a mount's place in the container cannot be used.
+var ErrTarget = errors.New("unusable mount target")
+
+// splitTarget splits a Windows path in a container into its components: a drive letter (only C:) may lead, slashes lean
+// either way. The drive itself has no components and cannot be mounted over.
+func splitTarget(winPath string) ([]string, error) {
+	p := strings.ReplaceAll(winPath, `\`, "/")
+	if len(p) >= 2 && p[1] == ':' {
+		if p[0] != 'c' && p[0] != 'C' {
+			return nil, fmt.Errorf("%w %q: a container has only the drive C", ErrTarget, winPath)
+		}
+		p = p[2:]
+	}
+	var parts []string
+	for part := range strings.SplitSeq(path.Clean("/"+p), "/") {
+		if part == "" {
+			continue
+		}
+		if strings.ContainsAny(part, ":*?\"<>|\x00") {
+			return nil, fmt.Errorf("%w %q: %q is no name of a Windows file", ErrTarget, winPath, part)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("%w %q: it is the drive itself", ErrTarget, winPath)
+	}
+	return parts, nil
+}
+
+// target is a resolved place in a container: the path as the layers spell it, and how much of it is there already.
+type target struct {
+	parts  []string
+	exists int  // number of leading parts that exist in the layers
+	isDir  bool // kind of the last existing part
+	// folders are the topmost layers' folders of the drive and of the leading parts that are folders.
+	folders []string
+}
+
+// Path is the absolute path in the container's root file system.
+func (t target) Path() string { return "/" + drive + "/" + strings.Join(t.parts, "/") }
+
+// resolveTarget finds winPath in layers, top first, as Windows would: without regard to case. It reads the layers as
+// overlayfs does (whiteouts hide, opaque folders end the search) and follows no symbolic link: layers come from images,
+// which are not trusted. A link on the way is an error.
+func resolveTarget(layers []string, winPath string) (target, error) {
+	parts, err := splitTarget(winPath)
+	if err != nil {
+		return target{}, err
+	}
+	dirs := make([]string, len(layers))
+	for i, l := range layers {
+		dirs[i] = filepath.Join(l, drive)
+	}
+	t := target{parts: slices.Clone(parts), isDir: true}
+	for _, dir := range dirs {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			t.folders = []string{dir}
+			break
+		}
+	}
+	for i, part := range parts {
+		name, below, isDir, err := lookup(dirs, part)
+		if err != nil {
+			return target{}, fmt.Errorf("resolve mount target %q: %w", winPath, err)
+		}
+		if name == "" {
+			return t, nil
+		}
+		t.parts[i], t.exists, t.isDir = name, i+1, isDir
+		if !isDir && i < len(parts)-1 {
+			return target{}, fmt.Errorf("%w %q: %q is a file", ErrTarget, winPath, name)
+		}
+		if isDir {
+			t.folders = append(t.folders, below[0])
+		}
+		dirs = below
+	}
+	return t, nil
+}
+
+// lookup finds name in the merged folder made of dirs, top first. It returns the spelling found ("" if there is none)
+// and, for a folder, the folders that make it up.
+func lookup(dirs []string, name string) (found string, below []string, isDir bool, err error) {
+	for _, dir := range dirs {
+		entry, err := matchName(dir, name, found)
+		if err != nil {
+			return "", nil, false, err
+		}
+		if entry != nil {
+			info, err := entry.Info()
+			if err != nil {
+				return "", nil, false, err
+			}
+			full := filepath.Join(dir, entry.Name())
+			switch {
+			case isWhiteout(info):
+				return found, below, isDir, nil
+			case info.Mode()&os.ModeSymlink != 0:
+				return "", nil, false, fmt.Errorf("%w: %q is a symbolic link", ErrTarget, entry.Name())
+			case !info.IsDir():
+				if found == "" {
+					found = entry.Name()
+				}
+				return found, below, isDir, nil
+			}
+			found, isDir = entry.Name(), true
+			below = append(below, full)
+			if isOpaque(full) {
+				return found, below, isDir, nil
+			}
+		}
+		if isOpaque(dir) {
+			return found, below, isDir, nil
+		}
+	}
+	return found, below, isDir, nil
+}
+
+// matchName returns the entry of dir that is name: exactly found if something was found in a layer above (overlayfs
+// merges by exact names), else exactly name, else the first that differs by case alone.
+func matchName(dir, name, found string) (os.DirEntry, error) {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return nil, nil //nolint:nilerr // A layer without this folder has nothing to say about the name.
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var folded os.DirEntry
+	for _, e := range entries {
+		switch {
+		case found != "":
+			if e.Name() == found {
+				return e, nil
+			}
+		case e.Name() == name:
+			return e, nil
+		case folded == nil && strings.EqualFold(e.Name(), name):
+			folded = e
+		}
+	}
+	return folded, nil
+}
+
+// isWhiteout tells whether an entry hides what is below it: a character device 0/0
+// (https://docs.kernel.org/filesystems/overlayfs.html#whiteouts-and-opaque-directories).
+func isWhiteout(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode()&os.ModeCharDevice != 0 && stat.Rdev == 0
+}
+
+func isOpaque(dir string) bool {
+	var value [1]byte
+	n, err := unix.Lgetxattr(dir, "trusted.overlay.opaque", value[:])
+	return err == nil && n == 1 && value[0] == 'y'
+}
+
+// makeTarget makes the place for a mount of a folder (dir) or a file in a fresh upper layer and gives what is new to the
+// machine's id owner. Folders of lower layers on the way are made again with their owners and modes; overlayfs merges.
+func (e *Engine) makeTarget(upper string, t target, dir bool, owner int) error {
+	if t.exists == len(t.parts) {
+		if t.isDir != dir {
+			return fmt.Errorf("%w %q: a folder cannot be mounted on a file or a file on a folder", ErrTarget, t.Path())
+		}
+		return nil
+	}
+	at := upper
+	parts := append([]string{drive}, t.parts...)
+	for i, part := range parts {
+		at = filepath.Join(at, part)
+		if i == len(parts)-1 && !dir {
+			return makeFile(at, owner)
+		}
+		err := os.Mkdir(at, 0o755)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("make mount target %q: %w", at, err)
+		}
+		like := ""
+		if i < len(t.folders) {
+			like = t.folders[i]
+		}
+		if err := e.copyAccess(at, like, owner); err != nil {
+			return fmt.Errorf("set access to mount target %q: %w", at, err)
+		}
+	}
+	return nil
+}
+
+// copyAccess gives dir the owner and mode of the layer's folder like, or without one the owner owner.
+func (e *Engine) copyAccess(dir, like string, owner int) error {
+	if like == "" {
+		return os.Lchown(dir, owner, owner)
+	}
+	var stat unix.Stat_t
+	if err := unix.Lstat(like, &stat); err != nil {
+		return err
+	}
+	if err := os.Lchown(dir, int(e.HostID(stat.Uid)), int(e.HostID(stat.Gid))); err != nil {
+		return err
+	}
+	return unix.Chmod(dir, stat.Mode&0o7777)
+}
+
+func makeFile(at string, owner int) error {
+	f, err := os.OpenFile(at, os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return fmt.Errorf("make mount target %q: %w", at, err)
+	}
+	defer f.Close()
+	if err := f.Chown(owner, owner); err != nil {
+		return fmt.Errorf("give mount target %q to the container's user: %w", at, err)
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
+	runcoptions "github.com/containerd/containerd/api/types/runc/options"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"github.com/containerd/typeurl/v2"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+)
+
+// UnknownExit is the exit code of a container whose end nobody saw.
+const UnknownExit = 255
+
+// Exit is how PID 1 of a container, or a program run in it, ended on Linux.
+type Exit struct {
+	// Code is 0 to 255, or 128 plus a signal.
+	Code uint32
+	At   time.Time
+}
+
+// Wait returns when PID 1 of a container ends, whether or not it runs yet when Wait is called. It outlasts a restart of
+// containerd. The error is errdefs.ErrNotFound if the container has no task.
+func (e *Engine) Wait(ctx context.Context, id string) (Exit, error) {
+	for {
+		r, err := e.client.TaskService().Wait(e.with(ctx), &tasksapi.WaitRequest{ContainerID: id})
+		if err == nil {
+			return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
+		}
+		err = errgrpc.ToNative(err)
+		if ctx.Err() != nil || errdefs.IsNotFound(err) {
+			return Exit{}, fmt.Errorf("wait for end of container %q: %w", id, err)
+		}
+		select { // containerd is away: its shims and the containers are not.
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// Signal sends a signal to PID 1 of a container, or with all to each of its processes. A container that runs no more is
+// no error.
+func (e *Engine) Signal(ctx context.Context, id string, signal unix.Signal, all bool) error {
+	_, err := e.client.TaskService().Kill(e.with(ctx), &tasksapi.KillRequest{ContainerID: id, Signal: uint32(signal), All: all})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("send %v to container %q: %w", signal, id, err)
+	}
+	return nil
+}
+
+// CloseStdin tells the container that no more input will come.
+func (e *Engine) CloseStdin(ctx context.Context, id string) error {
+	_, err := e.client.TaskService().CloseIO(e.with(ctx), &tasksapi.CloseIORequest{ContainerID: id, Stdin: true})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("close input of container %q: %w", id, err)
+	}
+	return nil
+}
+
+// Resize sets the size of the terminal of PID 1 in characters.
+func (e *Engine) Resize(ctx context.Context, id string, width, height uint16) error {
+	return e.resize(ctx, id, "", width, height)
+}
+
+func (e *Engine) resize(ctx context.Context, id, exec string, width, height uint16) error {
+	_, err := e.client.TaskService().ResizePty(e.with(ctx), &tasksapi.ResizePtyRequest{
+		ContainerID: id, ExecID: exec, Width: uint32(width), Height: uint32(height),
+	})
+	if err != nil {
+		return fmt.Errorf("resize terminal in container %q: %w", id, errgrpc.ToNative(err))
+	}
+	return nil
+}
+
+// Update changes the limits of a container.
+func (e *Engine) Update(ctx context.Context, id string, r Resources) error {
+	ctx = e.with(ctx)
+	resources := r.cgroup()
+	encoded, err := typeurl.MarshalAnyToProto(resources)
+	if err != nil {
+		return fmt.Errorf("encode limits of container %q: %w", id, err)
+	}
+	_, err = e.client.TaskService().Update(ctx, &tasksapi.UpdateTaskRequest{ContainerID: id, Resources: encoded})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("update limits of container %q: %w", id, err)
+	}
+	return nil
+}
+
+// ExecSpec is a program to be run in a running container, as its user.
+type ExecSpec struct {
+	// ID is unique in the container.
+	ID   string
+	Args []string
+	Env  []string
+	// Dir is a Linux path in the container.
+	Dir string
+	// UID is the user in the container.
+	UID uint32
+	// Stdin may be nil, as may be Stdout and Stderr.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Terminal       bool
+	// Resize carries the sizes of the terminal, {width, height} in characters. It may be nil.
+	Resize <-chan [2]uint16
+	// FIFODir is where the streams' FIFOs are made.
+	FIFODir string
+}
+
+// Exec runs a program in a container and returns when it has ended and its output has been copied. If ctx ends before,
+// the program is killed.
+func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) {
+	ctx = e.with(ctx)
+	if x.Stdin != nil {
+		x.Stdin = &eofReader{Reader: x.Stdin, eof: func() { e.closeExecStdin(context.WithoutCancel(ctx), id, x.ID) }}
+	}
+	stdio, err := e.execIO(x)
+	if err != nil {
+		return Exit{}, fmt.Errorf("make streams of program in container %q: %w", id, err)
+	}
+	defer stdio.Close()
+	tasks := e.client.TaskService()
+	process, err := typeurl.MarshalAnyToProto(&specs.Process{
+		Terminal: x.Terminal, User: specs.User{UID: x.UID, GID: x.UID}, Args: x.Args,
+		Env: append(slices.Clip(x.Env), execMarker+x.ID), Cwd: x.Dir,
+		Capabilities: &specs.LinuxCapabilities{}, NoNewPrivileges: true,
+	})
+	if err != nil {
+		return Exit{}, fmt.Errorf("encode program for container %q: %w", id, err)
+	}
+	cfg := stdio.Config()
+	_, err = tasks.Exec(ctx, &tasksapi.ExecProcessRequest{
+		ContainerID: id, ExecID: x.ID, Spec: process,
+		Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr, Terminal: cfg.Terminal,
+	})
+	if err != nil {
+		stdio.Cancel()
+		return Exit{}, fmt.Errorf("add program to container %q: %w", id, errgrpc.ToNative(err))
+	}
+	defer e.deleteExec(context.WithoutCancel(ctx), id, x.ID)
+	if _, err := tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id, ExecID: x.ID}); err != nil {
+		stdio.Cancel()
+		return Exit{}, fmt.Errorf("start program in container %q: %w", id, errgrpc.ToNative(err))
+	}
+	return e.waitExec(ctx, id, x, stdio)
+}
+
+// deleteExec lets containerd forget a program. The shim waits up to ten seconds for the output of programs left in the
+// background; nobody else has to.
+func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
+	go func() {
+		_, err := e.client.TaskService().DeleteProcess(ctx, &tasksapi.DeleteProcessRequest{ContainerID: id, ExecID: exec})
+		if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+			e.opts.Log.Debug("program not forgotten", "container", id, "error", err)
+		}
+	}()
+}
+
+// execMarker begins the Linux environment variable that all processes of one exec carry; Windows programs do not see it.
+const execMarker = "MULLION_EXEC="
+
+// killExec kills a program with all that it has started: each Windows process is a Linux process of its own, and no
+// child of the one that started it.
+func (e *Engine) killExec(ctx context.Context, id, exec string) {
+	pids, err := e.client.TaskService().ListPids(ctx, &tasksapi.ListPidsRequest{ContainerID: id})
+	if err != nil {
+		e.opts.Log.Debug("program not killed", "container", id, "error", errgrpc.ToNative(err))
+		return
+	}
+	for _, p := range pids.Processes {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Pid))
+		if err != nil || !slices.Contains(strings.Split(string(environ), "\x00"), execMarker+exec) {
+			continue
+		}
+		if err := unix.Kill(int(p.Pid), unix.SIGKILL); err != nil {
+			e.opts.Log.Debug("process not killed", "container", id, "pid", p.Pid, "error", err)
+		}
+	}
+}
+
+// eofReader calls eof once when the reader has no more.
+type eofReader struct {
+	io.Reader
+	eof  func()
+	once sync.Once
+}
+
+func (r *eofReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil {
+		r.once.Do(r.eof)
+	}
+	return n, err
+}
+
+// closeExecStdin makes the shim close its own end of a program's input, without which the program sees no end of it.
+func (e *Engine) closeExecStdin(ctx context.Context, id, exec string) {
+	_, err := e.client.TaskService().CloseIO(ctx, &tasksapi.CloseIORequest{ContainerID: id, ExecID: exec, Stdin: true})
+	if err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
+		e.opts.Log.Debug("input not closed", "container", id, "error", err)
+	}
+}
+
+// waitExec waits for a started program, passing on terminal sizes, and kills it if ctx ends.
+func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.IO) (Exit, error) {
+	tasks := e.client.TaskService()
+	stop := make(chan struct{})
+	defer close(stop)
+	go e.passSizes(ctx, id, x, stop)
+	r, err := tasks.Wait(ctx, &tasksapi.WaitRequest{ContainerID: id, ExecID: x.ID})
+	if err != nil {
+		e.killExec(context.WithoutCancel(ctx), id, x.ID)
+		stdio.Cancel()
+		if ctx.Err() != nil {
+			return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, ctx.Err())
+		}
+		return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, errgrpc.ToNative(err))
+	}
+	drained := make(chan struct{})
+	go func() {
+		stdio.Wait()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+	case <-ctx.Done():
+	case <-time.After(drainTimeout):
+		// A program left in the background holds the streams open; what it writes from now on is not waited for.
+	}
+	stdio.Cancel()
+	return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
+}
+
+// drainTimeout is how long the output of an ended program is waited for, as containerd's CRI does by default for
+// streams held open by children (drain_exec_sync_io_timeout is unlimited there; kubectl exec would hang).
+const drainTimeout = 10 * time.Second
+
+func (e *Engine) passSizes(ctx context.Context, id string, x ExecSpec, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		case size, ok := <-x.Resize:
+			if !ok {
+				return
+			}
+			if err := e.resize(ctx, id, x.ID, size[0], size[1]); err != nil {
+				e.opts.Log.Debug("terminal not resized", "container", id, "error", err)
+			}
+		}
+	}
+}
+
+// execIO makes FIFOs and the goroutines that copy between them and the streams.
+func (e *Engine) execIO(x ExecSpec) (cio.IO, error) {
+	// The shim wants both outputs connected, except that a terminal has one.
+	if x.Stdout == nil {
+		x.Stdout = io.Discard
+	}
+	if x.Stderr == nil && !x.Terminal {
+		x.Stderr = io.Discard
+	}
+	opts := []cio.Opt{cio.WithStreams(x.Stdin, x.Stdout, x.Stderr), cio.WithFIFODir(x.FIFODir)}
+	if x.Terminal {
+		opts = append(opts, cio.WithTerminal)
+	}
+	return cio.NewCreator(opts...)(x.ID)
+}
+
+// runtimeOptions are the shim's options for a container of uid: the standard streams belong to that user, so that
+// programs can open them again by path; and runc's own state is in the run folder, not in /run/containerd/runc.
+func (e *Engine) runtimeOptions(uid uint32, runc string) *runcoptions.Options {
+	return &runcoptions.Options{BinaryName: runc, IoUid: e.HostID(uid), IoGid: e.HostID(uid), Root: filepath.Join(e.opts.RunDir, "runc-state")}
+}

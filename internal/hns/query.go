@@ -1,0 +1,132 @@
+package hns
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/hns/wire"
+)
+
+// decode reads one JSON document into v. Unknown fields are left aside, as HNS does.
+func decode(text string, v any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(v); err != nil {
+		return wire.Errorf(wire.InvalidJSON, "%v", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return wire.Errorf(wire.InvalidJSON, "more than one document")
+	}
+	return nil
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil { // only a RawMessage can fail, and those were read by decode
+		return "null"
+	}
+	return string(bytes.TrimSpace(b))
+}
+
+// enumerate answers the GUIDs of the objects that the query's filter lets through.
+func (m *Model) enumerate(k kind, query string) (Reply, error) {
+	filter, err := parseFilter(query)
+	if err != nil {
+		return Reply{}, err
+	}
+	ids := []string{}
+	for _, id := range m.ids(k) {
+		if len(filter) > 0 {
+			o, err := m.object(k, id)
+			if err != nil || !filter.match(o) {
+				continue
+			}
+		}
+		ids = append(ids, id)
+	}
+	return Reply{Text: encode(ids)}, nil
+}
+
+func (m *Model) query(k kind, id string) (Reply, error) {
+	o, err := m.object(k, id)
+	if err != nil {
+		return Reply{}, err
+	}
+	return Reply{Object: id, Text: encode(o)}, nil
+}
+
+func (m *Model) ids(k kind) []string {
+	switch k {
+	case networks:
+		return slices.Sorted(maps.Keys(m.networks))
+	case endpoints:
+		return slices.Sorted(maps.Keys(m.endpoints))
+	case namespaces:
+		return slices.Sorted(maps.Keys(m.namespaces))
+	case loadBalancers:
+		return slices.Sorted(maps.Keys(m.loadBalancers))
+	default:
+		return slices.Sorted(maps.Keys(m.routes))
+	}
+}
+
+// filter is the wanted value of each property.
+type filter map[string]string
+
+func parseFilter(query string) (filter, error) {
+	if strings.TrimSpace(query) == "" {
+		return nil, nil
+	}
+	var q wire.Query
+	if err := decode(query, &q); err != nil || q.Filter == "" {
+		return nil, err
+	}
+	values := map[string]any{}
+	if err := decode(q.Filter, &values); err != nil {
+		return nil, err
+	}
+	f := filter{}
+	for name, v := range values {
+		s, ok := v.(string)
+		if !ok {
+			return nil, wire.Errorf(wire.EInvalidArg, "filter of %q is not a string", name)
+		}
+		f[strings.ToLower(name)] = s
+	}
+	return f, nil
+}
+
+// match compares with the properties that programs filter by. A GUID matches in any case, a name only exactly.
+func (f filter) match(o any) bool {
+	for name, want := range f {
+		got, exact := property(o, name)
+		if exact && got != want || !exact && !strings.EqualFold(got, strings.Trim(want, "{}")) {
+			return false
+		}
+	}
+	return true
+}
+
+// property is an object's property by its lower-case name; virtualnetwork is its name in HNS version 1, which hcn's
+// ListEndpointsOfNetwork still sends (hnslib v0.1.2, hcn/hcnendpoint.go).
+func property(o any, name string) (value string, exact bool) {
+	switch o := o.(type) {
+	case *wire.Network:
+		return map[string]string{"id": o.ID, "name": o.Name, "type": o.Type}[name], name == "name"
+	case *wire.Endpoint:
+		return map[string]string{
+			"id": o.ID, "name": o.Name, "virtualnetwork": o.HostComputeNetwork, "hostcomputenetwork": o.HostComputeNetwork,
+			"hostcomputenamespace": o.HostComputeNamespace, "macaddress": o.MacAddress,
+		}[name], name == "name"
+	case *wire.Namespace:
+		return map[string]string{"id": o.ID, "type": o.Type}[name], false
+	case *wire.LoadBalancer:
+		return map[string]string{"id": o.ID, "sourcevip": o.SourceVIP}[name], false
+	case *wire.SdnRoute:
+		return map[string]string{"id": o.ID}[name], false
+	}
+	return "", true
+}

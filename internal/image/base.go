@@ -1,0 +1,78 @@
+package image
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// layer is one layer of an image.
+type layer struct {
+	blob   ocispec.Descriptor
+	diffID digest.Digest
+	// base is why the layer is a Windows base layer that is left out; empty: it is the image's own.
+	base string
+}
+
+// planLayers joins the manifest's layers with the configuration's diff IDs and marks base layers.
+func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
+	var blobs []ocispec.Descriptor
+	for _, l := range m.Layers {
+		if images.IsLayerType(l.MediaType) {
+			blobs = append(blobs, l)
+		}
+	}
+	if len(blobs) != len(spec.RootFS.DiffIDs) {
+		return nil, fmt.Errorf("number of layers and diffIDs don't match: %d != %d", len(blobs), len(spec.RootFS.DiffIDs))
+	}
+	layers := make([]layer, len(blobs))
+	for i, b := range blobs {
+		layers[i] = layer{blob: b, diffID: spec.RootFS.DiffIDs[i]}
+	}
+	markBase(layers, spec.History)
+	return layers, nil
+}
+
+// baseHistory is what Microsoft's image builder writes as created_by of the layers of a base image:
+// "Apply image 10.0.20348.5622" or "Apply image 1803-RTM-amd64" for the first, "Install update 10.0.14393.2551" or
+// "Install update 1803-amd64" for the second of older images.
+var baseHistory = regexp.MustCompile(`^(Apply image|Install update) \S+$`)
+
+// markBase marks Microsoft's base layers. Two rules, either is enough, and both only from the bottom up, without a gap,
+// so that a layer of the user's is never taken for Windows:
+//
+//   - the media type is foreign or non-distributable, or the descriptor carries URLs. That is how base layers were
+//     published until June 2023, and only they (https://techcommunity.microsoft.com/blog/containers/3846833,
+//     https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md#non-distributable-layers);
+//   - the image's history calls the layer "Apply image …" or "Install update …", which Microsoft's builder does for old
+//     and new base images alike and which every tool that builds upon one carries over
+//     (https://github.com/docker-library/repo-info/blob/11dd8d4cffac4fc551076577688bcb063832beef/repos/hello-world/remote/nanoserver.md
+//     for 10.0.26100.33438 and 10.0.20348.5622, ordinary media type).
+//
+// An image whose history was squashed away is recognised when it is unpacked: see layerFilter.
+func markBase(layers []layer, history []ocispec.History) {
+	var created []string
+	for _, h := range history {
+		if !h.EmptyLayer {
+			created = append(created, h.CreatedBy)
+		}
+	}
+	if len(created) != len(layers) { // a history that does not tell which layer is which says nothing
+		created = make([]string, len(layers))
+	}
+	for i := range layers {
+		switch d := layers[i].blob; {
+		case images.IsNonDistributable(d.MediaType):
+			layers[i].base = "media type " + d.MediaType
+		case len(d.URLs) > 0:
+			layers[i].base = "fetched from " + d.URLs[0]
+		case baseHistory.MatchString(created[i]):
+			layers[i].base = created[i]
+		default:
+			return
+		}
+	}
+}

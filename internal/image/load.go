@@ -1,0 +1,205 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/containerd/v2/core/images/archive"
+	"github.com/containerd/errdefs"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// LoadOptions are the choices of Load.
+type LoadOptions struct {
+	// Name is the reference for an image that the archive gives none.
+	Name string
+	// Unpinned leaves the image to the kubelet's garbage collection. Otherwise a loaded image is pinned, as it may be
+	// impossible to pull it again.
+	Unpinned bool
+	// Progress, if set, is called as each layer is unpacked or checked.
+	Progress func(Progress)
+}
+
+// Loaded is one image that Load has stored.
+type Loaded struct {
+	// Ref is its reference.
+	Ref string
+	// Images are its Windows manifests, one for each build in the archive.
+	Images []LoadedImage
+}
+
+// LoadedImage is one Windows manifest of a loaded image.
+type LoadedImage struct {
+	// ID is the image ID on a node of that build.
+	ID string
+	// OSVersion is the build it is for.
+	OSVersion string
+}
+
+// Load stores the images of a tar archive (`docker save`, or an OCI image layout) for every Windows build that they are
+// for, so that they are there for every Windows node of the machine. Base layers may be missing from an
+// OCI layout. Images without anything for windows/amd64 are refused. A failed load leaves nothing behind.
+func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Loaded, error) {
+	ctx = s.context(ctx)
+	if opts.Progress == nil {
+		opts.Progress = func(Progress) {}
+	}
+	var out []Loaded
+	err := s.inLease(ctx, func(ctx context.Context) error {
+		desc, err := archive.ImportIndex(ctx, s.content, r)
+		if err != nil {
+			return fmt.Errorf("read archive: %w", err)
+		}
+		var index ocispec.Index
+		if err := readJSON(ctx, s.content, desc, &index); err != nil {
+			return err
+		}
+		todo := make([]loadItem, len(index.Manifests))
+		for i, d := range index.Manifests {
+			if todo[i], err = s.loadItem(ctx, d, opts); err != nil {
+				return err
+			}
+		}
+		for _, item := range todo { // references last: until then all of it goes away on an error
+			l, err := s.recordLoaded(ctx, item, opts)
+			if err != nil {
+				return err
+			}
+			out = append(out, l)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load image archive: %w", diskFull(err))
+	}
+	return out, nil
+}
+
+// loadItem is one image of an archive that has been unpacked.
+type loadItem struct {
+	ref    string
+	target ocispec.Descriptor
+	builds []selection
+}
+
+func (s *Store) loadItem(ctx context.Context, d ocispec.Descriptor, opts LoadOptions) (loadItem, error) {
+	name := d.Annotations[images.AnnotationImageName]
+	if name == "" {
+		name = d.Annotations[ocispec.AnnotationRefName]
+	}
+	if name == "" {
+		name = opts.Name
+	}
+	if name == "" {
+		return loadItem{}, fmt.Errorf("image %s in the archive has no name, give one: %w", d.Digest, errdefs.ErrInvalidArgument)
+	}
+	ref, err := Normalize(name)
+	if err != nil {
+		return loadItem{}, err
+	}
+	item := loadItem{ref: ref, target: d}
+	var offered []ocispec.Platform
+	if item.builds, offered, err = s.windowsManifests(ctx, d, 0); err != nil {
+		return item, err
+	}
+	if err := s.labelAll(ctx, d); err != nil {
+		return item, err
+	}
+	if len(item.builds) == 0 {
+		return item, fmt.Errorf("image %q: %w", ref, noMatch(offered, s.cfg.OSVersion, Process))
+	}
+	for _, sel := range item.builds {
+		if err := s.finish(ctx, sel, opts.Progress); err != nil {
+			return item, fmt.Errorf("image %q: %w", ref, err)
+		}
+	}
+	return item, nil
+}
+
+func (s *Store) recordLoaded(ctx context.Context, item loadItem, opts LoadOptions) (Loaded, error) {
+	l := Loaded{Ref: item.ref}
+	for _, sel := range item.builds {
+		id := sel.config.Digest.String()
+		if err := s.record(ctx, item.ref, item.target, id, !opts.Unpinned); err != nil {
+			return l, err
+		}
+		l.Images = append(l.Images, LoadedImage{ID: id, OSVersion: sel.spec.OSVersion})
+	}
+	return l, nil
+}
+
+// labelAll labels everything that desc leads to, as far as it is there, for the garbage collector.
+func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
+	handler := images.SetChildrenLabels(s.content, func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+		children, err := images.Children(ctx, s.content, d)
+		if errdefs.IsNotFound(err) {
+			return nil, images.ErrSkipDesc
+		}
+		return children, err
+	})
+	if err := images.Walk(ctx, handler, desc); err != nil {
+		return fmt.Errorf("label children of %s: %w", desc.Digest, err)
+	}
+	return nil
+}
+
+// windowsManifests finds the windows/amd64 manifests that desc leads to and whose content is there. offered are the
+// platforms that were seen.
+func (s *Store) windowsManifests(ctx context.Context, desc ocispec.Descriptor, depth int) (found []selection, offered []ocispec.Platform, err error) {
+	switch {
+	case depth > 8:
+		return nil, nil, fmt.Errorf("image index %v is nested too deeply: %w", desc.Digest, errdefs.ErrInvalidArgument)
+	case images.IsIndexType(desc.MediaType):
+		var index ocispec.Index
+		if err := readJSON(ctx, s.content, desc, &index); err != nil {
+			return nil, nil, err
+		}
+		for _, d := range index.Manifests {
+			if _, err := s.content.Info(ctx, d.Digest); errdefs.IsNotFound(err) {
+				continue // `docker save --platform` and the like leave others out
+			}
+			f, o, err := s.windowsManifests(ctx, d, depth+1)
+			if err != nil {
+				return nil, nil, err
+			}
+			found, offered = append(found, f...), append(offered, o...)
+		}
+		return found, offered, nil
+	case images.IsManifestType(desc.MediaType):
+		sel, err := s.manifest(ctx, desc)
+		if err != nil {
+			return nil, nil, err
+		}
+		offered = []ocispec.Platform{sel.spec.Platform}
+		if sel.spec.OS != "windows" || sel.spec.Architecture != "amd64" {
+			return nil, offered, nil
+		}
+		return []selection{sel}, offered, nil
+	}
+	return nil, nil, nil
+}
+
+// manifest reads one manifest that is in the content store.
+func (s *Store) manifest(ctx context.Context, desc ocispec.Descriptor) (selection, error) {
+	sel := selection{manifest: desc}
+	var m ocispec.Manifest
+	if err := readJSON(ctx, s.content, desc, &m); err != nil {
+		return sel, err
+	}
+	sel.config = m.Config
+	if !images.IsConfigType(m.Config.MediaType) { // an attestation or another artifact
+		return sel, nil
+	}
+	if err := readJSON(ctx, s.content, m.Config, &sel.spec); err != nil {
+		return sel, err
+	}
+	if slices.ContainsFunc(m.Layers, func(l ocispec.Descriptor) bool { return !images.IsLayerType(l.MediaType) }) {
+		return sel, nil
+	}
+	var err error
+	sel.layers, err = planLayers(m, sel.spec)
+	return sel, err
+}

@@ -1,0 +1,148 @@
+package image
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// names finds the letter case that a path already has. NTFS ignores case and Linux does not, so a layer that writes
+// Windows\System32 over a drive that has windows/system32 would otherwise make a second folder that hides the first.
+// The first spelling wins: the Wine system layer's, then that of the lowest image layer.
+type names struct {
+	system  *os.Root   // the system layer's drive, may be nil
+	layers  []*os.Root // the image's layers, lowest first; the one being written last
+	folders map[string]map[string]string
+}
+
+// newNames reads names from the folders of a snapshot (lower: nearest first) and from the system layer's drive.
+func newNames(upper string, lower []string, system string) (*names, error) {
+	n := &names{folders: map[string]map[string]string{}}
+	if system != "" {
+		root, err := os.OpenRoot(system)
+		if err != nil {
+			return nil, fmt.Errorf("open system layer: %w", err)
+		}
+		n.system = root
+	}
+	for _, dir := range slices.Backward(append([]string{upper}, lower...)) {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open layer folder: %w", err), n.Close())
+		}
+		n.layers = append(n.layers, root)
+	}
+	return n, nil
+}
+
+// Close closes the folders.
+func (n *names) Close() error {
+	var err error
+	for _, r := range n.layers {
+		err = errors.Join(err, r.Close())
+	}
+	if n.system != nil {
+		err = errors.Join(err, n.system.Close())
+	}
+	return err
+}
+
+// resolve gives p, relative to the drive, in the spelling that exists. What does not exist keeps its own spelling, and
+// is remembered as existing from now on if add is set.
+func (n *names) resolve(p string, add bool) (string, error) {
+	p = strings.Trim(path.Clean("/"+p), "/")
+	if p == "" {
+		return "", nil
+	}
+	done := ""
+	for part := range strings.SplitSeq(p, "/") {
+		children, err := n.children(done)
+		if err != nil {
+			return "", err
+		}
+		key := strings.ToLower(part)
+		spelled, ok := children[key]
+		if !ok {
+			spelled = part
+			if add {
+				children[key] = part
+			}
+		}
+		done = path.Join(done, spelled)
+	}
+	return done, nil
+}
+
+// children are the names in folder dir, by lower case.
+func (n *names) children(dir string) (map[string]string, error) {
+	if c, ok := n.folders[dir]; ok {
+		return c, nil
+	}
+	c := map[string]string{}
+	if n.system != nil {
+		if err := addNames(c, n.system, path.Join(".", dir)); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range n.layers {
+		if err := addNames(c, l, path.Join("Files", dir)); err != nil {
+			return nil, err
+		}
+	}
+	n.folders[dir] = c
+	return c, nil
+}
+
+// addNames adds the names in a folder, if there is one, that are not there yet.
+func addNames(to map[string]string, root *os.Root, dir string) error {
+	if fi, err := root.Stat(dir); err != nil || !fi.IsDir() {
+		return nil //nolint:nilerr // no such folder, or a link that leads out of the drive: no names
+	}
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if err != nil {
+		return fmt.Errorf("list %q in %q: %w", dir, root.Name(), err)
+	}
+	for _, e := range entries {
+		key := strings.ToLower(e.Name())
+		if _, ok := to[key]; !ok {
+			to[key] = e.Name()
+		}
+	}
+	return nil
+}
+
+// systemFile tells whether the Wine system layer has a file of that name, whatever its case.
+func (n *names) systemFile(p string) bool {
+	if n.system == nil {
+		return false
+	}
+	spelled, err := n.resolve(p, false)
+	if err != nil {
+		return false
+	}
+	fi, err := n.system.Stat(spelled)
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// mkdir makes a folder in the layer being written, with the owner and mode of hdr, unless something of that name is there.
+func (n *names) mkdir(dir string, hdr *tar.Header) error {
+	if len(n.layers) == 0 { // nothing is being written
+		return nil
+	}
+	top := n.layers[len(n.layers)-1]
+	if _, err := top.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := top.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := top.Lchown(dir, hdr.Uid, hdr.Gid); err != nil {
+		return err
+	}
+	return top.Chmod(dir, hdr.FileInfo().Mode())
+}

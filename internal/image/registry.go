@@ -1,0 +1,102 @@
+package image
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/containerd/containerd/v2/core/remotes"
+	"github.com/containerd/containerd/v2/core/remotes/docker"
+	dockerconfig "github.com/containerd/containerd/v2/core/remotes/docker/config"
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+)
+
+// Auth is how to log on to a registry, with the meaning of the fields of CRI's AuthConfig.
+type Auth struct {
+	Username, Password string
+	// Auth is base64 of "user:password".
+	Auth string
+	// ServerAddress limits the credentials to one host; empty: any.
+	ServerAddress string
+	// IdentityToken is an OAuth2 refresh token.
+	IdentityToken string
+}
+
+// credentials answers the resolver's question for user name and secret of a host, as containerd's CRI plugin does
+// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/server/images/image_pull.go, ParseAuth).
+func (a *Auth) credentials(host string) (user, secret string, err error) {
+	if a == nil {
+		return "", "", nil
+	}
+	if a.ServerAddress != "" {
+		address := a.ServerAddress
+		if !strings.Contains(address, "://") {
+			address = "https://" + address
+		}
+		u, err := url.Parse(address)
+		if err != nil {
+			return "", "", fmt.Errorf("parse registry address %q: %w", a.ServerAddress, err)
+		}
+		if u.Host != host {
+			return "", "", nil
+		}
+	}
+	switch {
+	case a.Username != "":
+		return a.Username, a.Password, nil
+	case a.IdentityToken != "":
+		return "", a.IdentityToken, nil
+	case a.Auth != "":
+		raw, err := base64.StdEncoding.DecodeString(a.Auth)
+		if err != nil {
+			return "", "", fmt.Errorf("decode registry credentials: %w", err)
+		}
+		user, secret, ok := strings.Cut(string(raw), ":")
+		if !ok {
+			return "", "", fmt.Errorf("decode registry credentials: want user:password in base64: %w", errdefs.ErrInvalidArgument)
+		}
+		return user, strings.TrimRight(secret, "\x00"), nil
+	}
+	return "", "", nil
+}
+
+// resolver reaches registries as containerd does: hosts.toml folders first; else HTTPS, and for a loopback registry with a
+// port HTTPS without verification and then HTTP.
+func (r Registries) resolver(ctx context.Context, auth *Auth) remotes.Resolver {
+	opts := dockerconfig.HostOptions{
+		Credentials:    auth.credentials,
+		AuthorizerOpts: []docker.AuthorizerOpt{docker.WithAuthHeader(r.Headers)},
+	}
+	if len(r.HostDirs) > 0 {
+		opts.HostDir = r.hostDir
+	}
+	return docker.NewResolver(docker.ResolverOptions{
+		Headers: r.Headers,
+		Hosts:   dockerconfig.ConfigureHosts(ctx, opts),
+	})
+}
+
+func (r Registries) hostDir(host string) (string, error) {
+	for _, root := range r.HostDirs {
+		dir, err := dockerconfig.HostDirFromRoot(root)(host)
+		if err != nil && !errdefs.IsNotFound(err) {
+			return "", fmt.Errorf("look for registry host %q in %q: %w", host, root, err)
+		}
+		if dir != "" {
+			return dir, nil
+		}
+	}
+	return "", errdefs.ErrNotFound
+}
+
+// Normalize gives the full form of a reference, as containerd stores it: "nginx" is "docker.io/library/nginx:latest".
+func Normalize(ref string) (string, error) {
+	named, err := reference.ParseDockerRef(ref)
+	if err != nil {
+		return "", fmt.Errorf("parse image reference %q: %w: %w", ref, err, errdefs.ErrInvalidArgument)
+	}
+	return named.String(), nil
+}

@@ -1,0 +1,119 @@
+package image
+
+import (
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+func TestCredentials(t *testing.T) {
+	basic := base64.StdEncoding.EncodeToString([]byte("u:p:q"))
+	tests := []struct {
+		name, host, user, secret string
+		auth                     *Auth
+		fails                    bool
+	}{
+		{name: "none", host: "h"},
+		{name: "password", host: "h", auth: &Auth{Username: "u", Password: "p"}, user: "u", secret: "p"},
+		{name: "token", host: "h", auth: &Auth{IdentityToken: "t"}, secret: "t"},
+		{name: "basic", host: "h", auth: &Auth{Auth: basic}, user: "u", secret: "p:q"},
+		{name: "other-host", host: "evil", auth: &Auth{Username: "u", Password: "p", ServerAddress: "https://h/v1"}},
+		{name: "bare-host", host: "h:5000", auth: &Auth{Username: "u", Password: "p", ServerAddress: "h:5000"}, user: "u", secret: "p"},
+		{name: "no-base64", host: "h", auth: &Auth{Auth: "!"}, fails: true},
+		{name: "no-colon", host: "h", auth: &Auth{Auth: "dQ=="}, fails: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			user, secret, err := tt.auth.credentials(tt.host)
+			if user != tt.user || secret != tt.secret || (err != nil) != tt.fails {
+				t.Errorf("got %q %q %v", user, secret, err)
+			}
+		})
+	}
+}
+
+// TestResolve reaches a real registry: on loopback by plain HTTP, with a password, and through hosts.toml.
+func TestResolve(t *testing.T) {
+	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)))
+	protected := false
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); protected && (user != "me" || password != "secret") {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	host := strings.TrimPrefix(srv.URL, "http://")
+	tag, err := name.ParseReference(host + "/x:v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(tag, empty.Image, remote.WithContext(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	protected = true
+
+	mirrors := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(mirrors, "mirrored.example"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	toml := "server = \"https://mirrored.example\"\n[host.\"" + srv.URL + "\"]\n  capabilities = [\"pull\", \"resolve\"]\n"
+	if err := os.WriteFile(filepath.Join(mirrors, "mirrored.example", "hosts.toml"), []byte(toml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want, err := empty.Image.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, ref string
+		reg       Registries
+		auth      *Auth
+		fails     string
+	}{
+		{"password", host + "/x:v1", Registries{}, &Auth{Username: "me", Password: "secret"}, ""},
+		{"by-digest", host + "/x@" + want.String(), Registries{}, &Auth{Username: "me", Password: "secret"}, ""},
+		{"mirror", "mirrored.example/x:v1", Registries{HostDirs: []string{t.TempDir(), mirrors}}, &Auth{Username: "me", Password: "secret"}, ""},
+		{"wrong-password", host + "/x:v1", Registries{}, &Auth{Username: "me", Password: "guess"}, "401 Unauthorized"},
+		{"no-password", host + "/x:v1", Registries{}, nil, "no basic auth credentials"},
+		{"not-there", host + "/y:v1", Registries{}, &Auth{Username: "me", Password: "secret"}, "not found"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_, desc, err := tt.reg.resolver(ctx, tt.auth).Resolve(ctx, tt.ref)
+			switch {
+			case tt.fails == "" && (err != nil || desc.Digest.String() != want.String()):
+				t.Errorf("got %s, %v", desc.Digest, err)
+			case tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)):
+				t.Errorf("got %v, want %q", err, tt.fails)
+			}
+		})
+	}
+}
+
+func TestNormalize(t *testing.T) {
+	for in, want := range map[string]string{
+		"nginx": "docker.io/library/nginx:latest", "a/b:v1": "docker.io/a/b:v1", "mullion.local/x:v1": "mullion.local/x:v1",
+		"BAD": "", "": "", "a b": "",
+	} {
+		got, err := Normalize(in)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+}

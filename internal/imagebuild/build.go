@@ -1,0 +1,200 @@
+// Package imagebuild makes a Windows image from a folder of files, on Linux and without Windows.
+//
+// It owns the form: an OCI index with one manifest for each Windows build, each with os "windows", architecture "amd64"
+// and os.version, and layers as hcsshim writes them (Files/…, Hives/…, MSWINDOWS.* records with attributes and
+// security descriptors). The same folder and description give the same digests, whatever the files' times and owners.
+// It does not own storing the image (package image) or the command line.
+//
+// What real Windows would still need: the first layer here is a stand-in, two empty folders, for Microsoft's base layer
+// (nanoserver or servercore), which cannot be made without Windows. On a Mullion node Wine stands in for the base, so
+// the image runs as it is. On a real Windows node it does not; its second layer does, put on a real base layer of the
+// same build.
+package imagebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Labels that tell where an image comes from.
+const (
+	// LabelBase says, in the image's labels, that the base layer is a stand-in.
+	LabelBase = "dev.mullion.image.base"
+	// BaseStandIn is the value of LabelBase.
+	BaseStandIn = "stand-in"
+)
+
+// Options are what Build works on.
+type Options struct {
+	// Dir holds the files.
+	Dir string
+	// Spec describes the image.
+	Spec Spec
+	// Created is the time in the image and of all its files; zero: 1970-01-01. The command line takes it from
+	// SOURCE_DATE_EPOCH (https://reproducible-builds.org/specs/source-date-epoch/).
+	Created time.Time
+}
+
+// Image is a built image.
+type Image struct {
+	// Refs are its references in full form.
+	Refs []string
+	// Index is the image itself.
+	Index v1.ImageIndex
+	// OSVersions are the builds that it is for, in the order of the index.
+	OSVersions []string
+}
+
+// Digest is the digest of the index.
+func (i *Image) Digest() (string, error) {
+	h, err := i.Index.Digest()
+	if err != nil {
+		return "", fmt.Errorf("compute image digest: %w", err)
+	}
+	return h.String(), nil
+}
+
+// Build makes an image. Everything wrong with the description or the folder is found before anything is written
+// anywhere.
+func Build(ctx context.Context, o Options) (*Image, error) {
+	if err := o.Spec.check(); err != nil {
+		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
+	}
+	if len(o.Spec.Tags) == 0 {
+		return nil, fmt.Errorf("build image from %q: no tag given: %w", o.Dir, errdefs.ErrInvalidArgument)
+	}
+	img := &Image{}
+	var err error
+	for _, tag := range o.Spec.Tags {
+		named, err := reference.ParseDockerRef(tag)
+		if err != nil {
+			return nil, fmt.Errorf("build image from %q: tag %q: %w: %w", o.Dir, tag, err, errdefs.ErrInvalidArgument)
+		}
+		img.Refs = append(img.Refs, named.String())
+	}
+	if img.OSVersions, err = o.Spec.osVersions(); err != nil {
+		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
+	}
+	o.Created = o.Created.UTC().Truncate(time.Second)
+	if o.Created.Before(time.Unix(0, 0)) {
+		o.Created = time.Unix(0, 0).UTC()
+	}
+	layers, err := makeLayers(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
+	}
+	if img.Index, err = makeIndex(o, img.OSVersions, layers); err != nil {
+		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
+	}
+	return img, nil
+}
+
+// addition is a layer with what the image's history says of it.
+type addition struct {
+	layer   v1.Layer
+	history string
+}
+
+func makeLayers(ctx context.Context, o Options) ([]addition, error) {
+	target, err := o.Spec.target()
+	if err != nil {
+		return nil, err
+	}
+	files, err := scan(ctx, o.Dir, target)
+	if err != nil {
+		return nil, err
+	}
+	base, err := makeLayer(ctx, nil, o.Created)
+	if err != nil {
+		return nil, fmt.Errorf("make base stand-in: %w", err)
+	}
+	own, err := makeLayer(ctx, files, o.Created)
+	if err != nil {
+		return nil, err
+	}
+	return []addition{
+		{layer: base, history: "mullion image build: stand-in for the Windows base layer"},
+		{layer: own, history: `mullion image build: files to C:\` + windowsPath(target)},
+	}, nil
+}
+
+func makeLayer(ctx context.Context, files []file, at time.Time) (v1.Layer, error) {
+	open := func() (io.ReadCloser, error) {
+		r, w := io.Pipe()
+		go func() { w.CloseWithError(writeLayer(ctx, w, files, at)) }()
+		return r, nil
+	}
+	l, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
+	if err != nil {
+		return nil, fmt.Errorf("write layer: %w", err)
+	}
+	return l, nil
+}
+
+func makeIndex(o Options, versions []string, layers []addition) (v1.ImageIndex, error) {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, version := range versions {
+		img, err := makeImage(o, version, layers)
+		if err != nil {
+			return nil, fmt.Errorf("make manifest for %s: %w", version, err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: img,
+			Descriptor: v1.Descriptor{
+				Platform: &v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: version},
+			},
+		})
+	}
+	return index, nil
+}
+
+func makeImage(o Options, version string, layers []addition) (v1.Image, error) {
+	s := o.Spec
+	cfg := &v1.ConfigFile{
+		Architecture: "amd64", OS: "windows", OSVersion: version,
+		Created: v1.Time{Time: o.Created},
+		Config: v1.Config{
+			User: s.User, Env: s.Env, Entrypoint: s.Entrypoint, Cmd: s.Cmd, WorkingDir: s.WorkingDir,
+			Labels: map[string]string{LabelBase: BaseStandIn},
+		},
+		RootFS: v1.RootFS{Type: "layers"},
+	}
+	maps.Copy(cfg.Config.Labels, s.Labels)
+	for _, p := range s.ExposedPorts {
+		if cfg.Config.ExposedPorts == nil {
+			cfg.Config.ExposedPorts = map[string]struct{}{}
+		}
+		if m := portLine.FindStringSubmatch(p); m[2] == "" {
+			p += "/tcp"
+		}
+		cfg.Config.ExposedPorts[p] = struct{}{}
+	}
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	img, err := mutate.ConfigFile(img, cfg)
+	if err != nil {
+		return nil, err
+	}
+	var adds []mutate.Addendum
+	for _, l := range layers {
+		adds = append(adds, mutate.Addendum{
+			Layer: l.layer, MediaType: types.OCILayer,
+			History: v1.History{Created: v1.Time{Time: o.Created}, CreatedBy: l.history},
+		})
+	}
+	return mutate.Append(img, adds...)
+}
+
+// errNames is the common class of names that Windows does not have.
+var errNames = errors.New("not a Windows file name")

@@ -1,0 +1,102 @@
+package imagebuild
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+)
+
+// The PAX records of a Windows layer, and the file type bits that hcsshim sets in its modes
+// (https://github.com/microsoft/go-winio/blob/v0.6.2/backuptar/tar.go). Layers of Windows carry no permission bits.
+const (
+	paxFileAttr     = "MSWINDOWS.fileattr"
+	paxRawSD        = "MSWINDOWS.rawsd"
+	paxCreationTime = "LIBARCHIVE.creationtime"
+
+	modeDir  = 0o040000
+	modeFile = 0o100000
+	modeLink = 0o120000
+)
+
+// Win32 file attributes (https://learn.microsoft.com/windows/win32/fileio/file-attribute-constants).
+const (
+	attrReadOnly     = 0x1
+	attrDirectory    = 0x10
+	attrArchive      = 0x20
+	attrReparsePoint = 0x400
+)
+
+// writeLayer writes a Windows layer: the folders Files and Hives, then files below Files.
+func writeLayer(ctx context.Context, w io.Writer, files []file, at time.Time) error {
+	tw := tar.NewWriter(w)
+	for _, name := range []string{"Files", "Hives"} {
+		if err := tw.WriteHeader(header(name, file{kind: fs.ModeDir}, at, false)); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := writeFile(tw, f, at); err != nil {
+			return fmt.Errorf("write %q: %w", f.name, err)
+		}
+	}
+	if err := tw.Close(); err != nil {
+		return fmt.Errorf("end layer: %w", err)
+	}
+	return nil
+}
+
+func writeFile(tw *tar.Writer, f file, at time.Time) error {
+	if err := tw.WriteHeader(header("Files/"+f.name, f, at, true)); err != nil {
+		return err
+	}
+	if f.kind != 0 {
+		return nil
+	}
+	src, err := os.Open(f.source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if _, err := io.Copy(tw, src); err != nil {
+		return err // also when the file has changed its size since it was listed
+	}
+	return nil
+}
+
+func header(name string, f file, at time.Time, secured bool) *tar.Header {
+	h := &tar.Header{
+		Format: tar.FormatPAX, Name: name, ModTime: at,
+		PAXRecords: map[string]string{paxCreationTime: fmt.Sprintf("%d.0", at.Unix())},
+	}
+	attr := 0
+	switch f.kind {
+	case fs.ModeDir:
+		h.Typeflag, h.Mode, attr = tar.TypeDir, modeDir, attrDirectory
+	case fs.ModeSymlink:
+		h.Typeflag, h.Mode, attr = tar.TypeSymlink, modeLink, attrReparsePoint
+		h.Linkname = f.link
+		if f.toDir {
+			h.Mode, attr = modeDir|modeLink, attrReparsePoint|attrDirectory
+		}
+	default:
+		h.Typeflag, h.Mode, attr = tar.TypeReg, modeFile, attrArchive
+		h.Size = f.size
+		if f.ro {
+			attr |= attrReadOnly
+		}
+	}
+	h.PAXRecords[paxFileAttr] = strconv.Itoa(attr)
+	if secured {
+		h.PAXRecords[paxRawSD] = base64.StdEncoding.EncodeToString(securityDescriptor(f.kind == fs.ModeDir))
+	}
+	return h
+}

@@ -1,0 +1,181 @@
+package imagebuild
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Names of a reference in an archive's index.json: OCI's and containerd's, which tools look for.
+const (
+	annotationRefName   = "org.opencontainers.image.ref.name"
+	annotationImageName = "io.containerd.image.name"
+)
+
+// WriteArchive writes the image, under all its references, as a tar archive of an OCI image layout
+// (https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md), which `mullion image load`, containerd and
+// others read. The same image gives the same bytes.
+func (i *Image) WriteArchive(w io.Writer) error {
+	root, err := partial.Descriptor(i.Index)
+	if err != nil {
+		return fmt.Errorf("describe image: %w", err)
+	}
+	top := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
+	for _, ref := range i.Refs {
+		d := *root
+		d.Annotations = map[string]string{annotationRefName: ref, annotationImageName: ref}
+		top.Manifests = append(top.Manifests, d)
+	}
+	index, err := json.Marshal(top)
+	if err != nil {
+		return fmt.Errorf("write index: %w", err)
+	}
+	a := archive{tw: tar.NewWriter(w)}
+	a.bytes("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
+	a.bytes("index.json", index)
+	blobs, err := i.blobs()
+	if err != nil {
+		return err
+	}
+	for _, h := range slices.SortedFunc(maps.Keys(blobs), func(a, b v1.Hash) int { return compareHash(a, b) }) {
+		a.blob(h, blobs[h])
+	}
+	if a.err == nil {
+		a.err = a.tw.Close()
+	}
+	if a.err != nil {
+		return fmt.Errorf("write image archive: %w", a.err)
+	}
+	return nil
+}
+
+func compareHash(a, b v1.Hash) int {
+	return slices.Compare([]byte(a.String()), []byte(b.String()))
+}
+
+// blob is something that can be written to an archive.
+type blob struct {
+	size int64
+	open func() (io.ReadCloser, error)
+}
+
+// blobs are all parts of the image by digest.
+func (i *Image) blobs() (map[v1.Hash]blob, error) {
+	all := map[v1.Hash]blob{}
+	m, err := i.Index.IndexManifest()
+	if err != nil {
+		return nil, fmt.Errorf("read image index: %w", err)
+	}
+	if err := addRaw(all, i.Index.Digest, i.Index.RawManifest); err != nil {
+		return nil, err
+	}
+	for _, d := range m.Manifests {
+		img, err := i.Index.Image(d.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("read manifest %s: %w", d.Digest, err)
+		}
+		if err := addRaw(all, img.Digest, img.RawManifest); err != nil {
+			return nil, err
+		}
+		if err := addRaw(all, img.ConfigName, img.RawConfigFile); err != nil {
+			return nil, err
+		}
+		layers, err := img.Layers()
+		if err != nil {
+			return nil, fmt.Errorf("read layers of %s: %w", d.Digest, err)
+		}
+		for _, l := range layers {
+			h, err := l.Digest()
+			if err != nil {
+				return nil, fmt.Errorf("read layer: %w", err)
+			}
+			size, err := l.Size()
+			if err != nil {
+				return nil, fmt.Errorf("read layer %s: %w", h, err)
+			}
+			all[h] = blob{size, l.Compressed}
+		}
+	}
+	return all, nil
+}
+
+func addRaw(all map[v1.Hash]blob, digest func() (v1.Hash, error), raw func() ([]byte, error)) error {
+	h, err := digest()
+	if err != nil {
+		return fmt.Errorf("compute digest: %w", err)
+	}
+	b, err := raw()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", h, err)
+	}
+	all[h] = blob{int64(len(b)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }}
+	return nil
+}
+
+// archive writes tar entries and keeps the first error.
+type archive struct {
+	tw  *tar.Writer
+	err error
+}
+
+func (a *archive) header(name string, size int64) {
+	if a.err == nil {
+		a.err = a.tw.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR,
+		})
+	}
+}
+
+func (a *archive) bytes(name string, b []byte) {
+	a.header(name, int64(len(b)))
+	if a.err == nil {
+		_, a.err = a.tw.Write(b)
+	}
+}
+
+func (a *archive) blob(h v1.Hash, b blob) {
+	a.header("blobs/"+h.Algorithm+"/"+h.Hex, b.size)
+	if a.err != nil {
+		return
+	}
+	r, err := b.open()
+	if err != nil {
+		a.err = err
+		return
+	}
+	_, a.err = io.Copy(a.tw, r)
+	if err := r.Close(); a.err == nil {
+		a.err = err
+	}
+}
+
+// Push sends the image to the registries that its references name. Loopback registries are reached by plain HTTP.
+// Credentials come from keys; nil: none.
+func (i *Image) Push(ctx context.Context, keys authn.Keychain) error {
+	if keys == nil {
+		keys = authn.NewMultiKeychain()
+	}
+	for _, ref := range i.Refs {
+		parsed, err := name.ParseReference(ref)
+		if err != nil {
+			return fmt.Errorf("parse image reference %q: %w", ref, err)
+		}
+		if err := remote.WriteIndex(parsed, i.Index, remote.WithContext(ctx), remote.WithAuthFromKeychain(keys)); err != nil {
+			return fmt.Errorf("push image %q: %w", ref, err)
+		}
+	}
+	return nil
+}

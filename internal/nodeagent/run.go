@@ -1,0 +1,85 @@
+// Package nodeagent owns the Linux side of one Windows host, the program mullion-node: which servers it runs and how they are
+// joined to each other. What they do is theirs.
+//
+//	host-init     the first process of the host (package sandbox)
+//	serve         HNS and CRI server of the host
+//	keep-streams  holds the containers' streams while the CRI server is away (package cri/stream)
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"mullion.dev/mullion/internal/cri/stream"
+	"mullion.dev/mullion/internal/nodeagent/agentconfig"
+	"mullion.dev/mullion/internal/sandbox"
+)
+
+// Env is the process's surroundings; only main fills it from the real ones.
+type Env struct {
+	Args []string // without the program's name
+	Err  io.Writer
+	// Executable is the absolute path of this program.
+	Executable string
+}
+
+// Run is the program. It returns when its work is done or ctx ends.
+func Run(ctx context.Context, env Env) error {
+	debug.SetGCPercent(50) // one of these runs on every host: memory before speed
+	if len(env.Args) == 0 {
+		return errors.New("say what to do: host-init, serve or keep-streams")
+	}
+	log := slog.New(slog.NewTextHandler(env.Err, nil))
+	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
+	flags.SetOutput(env.Err)
+	switch env.Args[0] {
+	case "host-init":
+		file := flags.String("host", "", "the host's description")
+		if err := flags.Parse(env.Args[1:]); err != nil {
+			return err
+		}
+		return hostInit(*file)
+	case "serve":
+		file := flags.String("config", "", "the agent's configuration")
+		if err := flags.Parse(env.Args[1:]); err != nil {
+			return err
+		}
+		config, err := agentconfig.Load(*file)
+		if err != nil {
+			return err
+		}
+		return serve(ctx, config, env.Executable, log)
+	case "keep-streams":
+		if len(env.Args) != 2 {
+			return errors.New("keep-streams needs the path of its socket")
+		}
+		return stream.Serve(ctx, env.Args[1], log)
+	default:
+		return fmt.Errorf("%q is none of host-init, serve, keep-streams", env.Args[0])
+	}
+}
+
+// hostInit becomes the first process of a host. What the program holds for its other work is given back first.
+func hostInit(file string) error {
+	host, err := sandbox.Load(file)
+	if err != nil {
+		return err
+	}
+	debug.FreeOSMemory()
+	return sandbox.Init(host)
+}
+
+// readToken reads what clients of the HNS server present.
+func readToken(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read HNS token: %w", err)
+	}
+	return string(data), nil
+}

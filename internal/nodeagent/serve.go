@@ -1,0 +1,192 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/containerd/containerd/v2/client"
+
+	"mullion.dev/mullion/internal/cleanup"
+	"mullion.dev/mullion/internal/cri"
+	"mullion.dev/mullion/internal/dataplane"
+	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/hns"
+	hnsserver "mullion.dev/mullion/internal/hns/server"
+	"mullion.dev/mullion/internal/hns/wire"
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/nodeagent/agentconfig"
+	"mullion.dev/mullion/internal/podnet"
+	"mullion.dev/mullion/internal/version"
+	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/winver"
+)
+
+const (
+	// uplink is the name of the host's network adapter.
+	uplink = "eth0"
+	// repairPause is how long what others did to the host's network may last.
+	repairPause = 5 * time.Second
+)
+
+// agent holds what the servers of one host share.
+type agent struct {
+	config     agentconfig.Config
+	executable string
+	log        *slog.Logger
+	build      winver.Build
+	system     *wine.System
+	undo       cleanup.Stack
+}
+
+// serve runs HNS and CRI server until ctx ends or one of them fails. Containers and networks stay as they are.
+func serve(ctx context.Context, config agentconfig.Config, executable string, log *slog.Logger) (err error) {
+	a := &agent{config: config, executable: executable, log: log}
+	defer func() { err = errors.Join(err, a.undo.Clean()) }()
+	if a.build, err = winver.Lookup(config.Windows); err != nil {
+		return err
+	}
+	if a.system, err = wine.Open(config.SystemDir); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	service, err := a.openHNS(ctx)
+	if err != nil {
+		return err
+	}
+	token, err := readToken(config.TokenFile)
+	if err != nil {
+		return err
+	}
+	hnsListener, err := listen(ctx, config.HNS.String())
+	if err != nil {
+		return err
+	}
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer cancel()
+	background.Go(func() { service.RepairEvery(ctx, repairPause) })
+	failed := make(chan error, 2)
+	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
+	// The CRI server takes pods over as it is made, for which the plugins may ask HNS.
+	server, criListener, err := a.openCRI(ctx, service)
+	if err != nil {
+		cancel()
+		return errors.Join(err, <-failed)
+	}
+	go func() { failed <- server.Serve(ctx, criListener) }()
+	first := <-failed
+	cancel()
+	return errors.Join(first, <-failed)
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
+func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
+	plane, err := dataplane.New(dataplane.Config{PinDir: a.pinDir(), Uplink: uplink})
+	if err != nil {
+		return nil, err
+	}
+	return hnsserver.Open(ctx, hnsserver.Config{
+		Model: hns.Config{
+			Version:  wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
+			Adapters: []string{uplink},
+		},
+		Store:     hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
+		DataPlane: plane,
+		Log:       a.log.With("part", "hns"),
+	})
+}
+
+// openCRI makes the CRI server with its listener; what it holds is given back by a.undo.
+func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.Server, net.Listener, error) {
+	layers, err := a.system.Layers(a.build)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := engine.Options{
+		Socket: a.config.ContainerdSocket, Namespace: a.config.ContainerdNamespace, RunDir: filepath.Join(a.config.RunDir, "engine"),
+		SystemLayers: layers, CgroupParent: a.config.CgroupParent, Log: a.log.With("part", "engine"),
+	}
+	for _, m := range a.system.Mounts() {
+		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
+	}
+	eng, err := engine.Connect(ctx, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.undo.Add(eng.Close)
+	images, err := a.openImages()
+	if err != nil {
+		return nil, nil, err
+	}
+	pods, err := a.openNetwork(service)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	var handlers []string
+	for name := range image.DefaultHandlers() {
+		handlers = append(handlers, name)
+	}
+	server, err := cri.New(ctx, cri.Config{
+		Node: a.config.Node, StateDir: filepath.Join(a.config.StateDir, "cri"), RunDir: filepath.Join(a.config.RunDir, "cri"), Stream: stream,
+		Keeper: []string{a.executable, "keep-streams"}, Engine: eng, Images: images, Network: network{pods},
+		HostPath: func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
+		Launch: cri.Launch{
+			Init: "/sbin/mullion-init", Loader: a.system.LoaderArgv(), Run: wine.RunProgram, Env: a.system.ContainerEnv(),
+		},
+		Handlers: handlers, RuntimeVersion: version.Mullion(), Log: a.log.With("part", "cri"),
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, stream.Close())
+	}
+	// Before the first call, so that no pod is being connected meanwhile.
+	a.prune(ctx, pods, server.Sandboxes())
+	l, err := listen(ctx, a.config.CRI.String())
+	if err != nil {
+		return nil, nil, err
+	}
+	return server, l, nil
+}
+
+// prune disconnects pods that are no more. That it does not work is no reason not to serve those that are.
+func (a *agent) prune(ctx context.Context, pods *podnet.Network, sandboxes []string) {
+	keep := map[string]bool{}
+	for _, id := range sandboxes {
+		keep[id] = true
+	}
+	gone, err := pods.Prune(ctx, keep)
+	if len(gone) > 0 {
+		a.log.Info("pods that are no more are disconnected", "sandboxes", gone)
+	}
+	if err != nil {
+		a.log.Error("disconnect pods that are no more", "error", err)
+	}
+}
+
+func (a *agent) openImages() (*image.Store, error) {
+	conn, err := client.New(a.config.ContainerdSocket, client.WithDefaultNamespace(a.config.ContainerdNamespace))
+	if err != nil {
+		return nil, fmt.Errorf("connect to containerd at %q: %w", a.config.ContainerdSocket, err)
+	}
+	a.undo.Add(conn.Close)
+	return image.New(conn, a.config.ContainerdNamespace, image.Config{
+		OSVersion: a.build.Version.String(), Handlers: image.DefaultHandlers(), SystemFiles: wine.Drive(a.system.Base()),
+	})
+}

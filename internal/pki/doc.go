@@ -1,0 +1,122 @@
+// Package pki owns the certificates, keys and kubeconfig files of a cluster's control plane: it makes them, keeps them while they are
+// good, and renews them before they end or when what they must say has changed. It does not give certificates
+// to nodes (the controller-manager signs their requests) nor touch the user's kubeconfig (package kubeconfig).
+//
+// Every file is written under another name, synced and renamed, with mode 0600, the key before its certificate: after a crash
+// there is a complete pair or none. The folder carries the version of its layout.
+//
+//	pki/version
+//	pki/ca.{crt,key}                     signs everything about Kubernetes, nodes' certificates included
+//	pki/front-proxy-ca.{crt,key}         signs front-proxy-client, by which aggregated API servers know the API server
+//	pki/apiserver.{crt,key}              what the API server shows
+//	pki/apiserver-kubelet-client…        what it shows to kubelets
+//	pki/controller-manager-serving… scheduler-serving…
+//	pki/sa.{key,pub}                     signs service-account tokens
+//	pki/clients/<user>.{crt,key}         what kubeconfig files hold
+package pki
+
+import (
+	"crypto/x509"
+	"time"
+)
+
+// layoutVersion is that of the folder; a folder of another version is refused.
+const layoutVersion = "1"
+
+// Life of certificates. An authority outlives any cluster of this kind; a leaf is renewed at the first start within renewBefore
+// of its end, as kubeadm's are at each upgrade.
+const (
+	authorityLife = 10 * 365 * 24 * time.Hour
+	leafLife      = 365 * 24 * time.Hour
+	renewBefore   = 60 * 24 * time.Hour
+	// backdate makes new certificates good on nodes whose clock is behind.
+	backdate = 5 * time.Minute
+)
+
+// Names of pairs; Bundle.Cert and Bundle.Key tell their files.
+const (
+	CA                       = "ca"
+	FrontProxyCA             = "front-proxy-ca"
+	FrontProxyClient         = "front-proxy-client"
+	APIServer                = "apiserver"
+	APIServerKubeletClient   = "apiserver-kubelet-client"
+	ControllerManagerServing = "controller-manager-serving"
+	SchedulerServing         = "scheduler-serving"
+)
+
+// User is someone who talks to the API server with a client certificate.
+type User struct {
+	// File is the base name of the pair in pki/clients.
+	File string
+	// Name and Groups are who RBAC sees.
+	Name   string
+	Groups []string
+}
+
+// AdminGroup is the group that the bring-up binds to the role cluster-admin; kubeadm's name for it, which tools know:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/constants/constants.go ClusterAdminsGroupAndClusterRoleBinding.
+const AdminGroup = "kubeadm:cluster-admins"
+
+// Admin is the person who uses the cluster.
+func Admin() User { return User{File: "admin", Name: "kubernetes-admin", Groups: []string{AdminGroup}} }
+
+// SuperAdmin does not depend on RBAC objects: it is for the bring-up that makes them, and for repairs.
+func SuperAdmin() User {
+	return User{File: "super-admin", Name: "kubernetes-super-admin", Groups: []string{"system:masters"}}
+}
+
+// ControllerManager is the kube-controller-manager, whose rights are in the API server's default policy.
+func ControllerManager() User {
+	return User{File: "controller-manager", Name: "system:kube-controller-manager"}
+}
+
+// Scheduler is the kube-scheduler, whose rights are in the API server's default policy.
+func Scheduler() User { return User{File: "scheduler", Name: "system:kube-scheduler"} }
+
+// ServingApprover approves kubelets' requests for serving certificates; package bootstrap gives it the right to do that alone.
+func ServingApprover() User {
+	return User{File: "serving-approver", Name: "mullion:kubelet-serving-approver"}
+}
+
+// KubeProxy is the kube-proxy of every node, whose rights (the role system:node-proxier) are in the API server's default policy.
+func KubeProxy() User { return User{File: "kube-proxy", Name: "system:kube-proxy"} }
+
+// users returns all of them.
+func users() []User {
+	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy()}
+}
+
+// leaf is what a certificate must say.
+type leaf struct {
+	path   string // below the folder, without extension
+	signer string
+	name   string
+	groups []string
+	usage  x509.ExtKeyUsage
+	sans   SANs
+}
+
+// leaves returns all certificates that are signed by an authority of the folder.
+func leaves(apiServer SANs) []leaf {
+	loopback := SANs{DNS: []string{"localhost"}, IPs: []string{"127.0.0.1"}}
+	all := []leaf{
+		{path: APIServer, signer: CA, name: "kube-apiserver", usage: x509.ExtKeyUsageServerAuth, sans: apiServer},
+		{path: ControllerManagerServing, signer: CA, name: "kube-controller-manager", usage: x509.ExtKeyUsageServerAuth, sans: loopback},
+		{path: SchedulerServing, signer: CA, name: "kube-scheduler", usage: x509.ExtKeyUsageServerAuth, sans: loopback},
+		// The name that package bootstrap binds to system:kubelet-api-admin.
+		{path: APIServerKubeletClient, signer: CA, name: KubeletClientName, usage: x509.ExtKeyUsageClientAuth},
+		{path: FrontProxyClient, signer: FrontProxyCA, name: FrontProxyClientName, usage: x509.ExtKeyUsageClientAuth},
+	}
+	for _, u := range users() {
+		all = append(all, leaf{
+			path: "clients/" + u.File, signer: CA, name: u.Name, groups: u.Groups, usage: x509.ExtKeyUsageClientAuth,
+		})
+	}
+	return all
+}
+
+// Names in certificates that other parts refer to.
+const (
+	KubeletClientName    = "kube-apiserver-kubelet-client"
+	FrontProxyClientName = "front-proxy-client"
+)

@@ -1,0 +1,145 @@
+package podnet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/containernetworking/cni/libcni"
+	"github.com/containernetworking/cni/pkg/types"
+	current "github.com/containernetworking/cni/pkg/types/100"
+	"github.com/containernetworking/cni/pkg/version"
+)
+
+// add runs the plugin's ADD and returns the addresses it gave.
+func (n *Network) add(ctx context.Context, conf *libcni.NetworkConfigList, id string, pod Pod) ([]netip.Addr, error) {
+	raw, err := n.cni.AddNetworkList(ctx, conf, runtimeConf(id, pod))
+	if err != nil {
+		return nil, err
+	}
+	result, err := current.GetResult(raw)
+	if err != nil {
+		return nil, err
+	}
+	var ips []netip.Addr
+	for _, ip := range result.IPs {
+		if addr, ok := netip.AddrFromSlice(ip.Address.IP); ok {
+			ips = append(ips, addr.Unmap())
+		}
+	}
+	if len(ips) == 0 {
+		return nil, errors.New("the CNI plugin gave no address")
+	}
+	return ips, nil
+}
+
+func runtimeConf(id string, pod Pod) *libcni.RuntimeConf {
+	rt := &libcni.RuntimeConf{
+		ContainerID: pod.ID, NetNS: id, IfName: ifName,
+		Args: [][2]string{
+			{"IgnoreUnknown", "1"},
+			{"K8S_POD_NAMESPACE", pod.Namespace},
+			{"K8S_POD_NAME", pod.Name},
+			{"K8S_POD_INFRA_CONTAINER_ID", pod.ID},
+			{"K8S_POD_UID", pod.UID},
+		},
+		CapabilityArgs: map[string]any{
+			"dns": map[string]any{"servers": pod.DNS.Servers, "searches": pod.DNS.Searches, "options": pod.DNS.Options},
+		},
+	}
+	var ports []map[string]any
+	for _, p := range pod.Ports {
+		if p.HostPort > 0 {
+			ports = append(ports, map[string]any{
+				"hostPort": p.HostPort, "containerPort": p.ContainerPort, "hostIP": p.HostIP,
+				"protocol": strings.ToLower(p.Protocol),
+			})
+		}
+	}
+	if len(ports) > 0 {
+		rt.CapabilityArgs["portMappings"] = ports
+	}
+	return rt
+}
+
+// plugins runs CNI plugins on the Windows host; it is libcni's invoke.Exec.
+type plugins struct {
+	*version.PluginDecoder
+	exec Exec
+}
+
+// FindInPath is the Windows path of a plugin; whether it is there shows when it is run.
+func (plugins) FindInPath(plugin string, paths []string) (string, error) {
+	if len(paths) != 1 || strings.ContainsAny(plugin, `\/`) {
+		return "", fmt.Errorf("find CNI plugin %q in %q", plugin, paths)
+	}
+	return paths[0] + `\` + plugin + ".exe", nil
+}
+
+// ExecPlugin runs a plugin with its CNI_ variables. Its own account of an error is the error.
+func (p plugins) ExecPlugin(ctx context.Context, path string, stdin []byte, environ []string) ([]byte, error) {
+	var env []string
+	for _, kv := range environ {
+		if strings.HasPrefix(kv, "CNI_") {
+			env = append(env, kv)
+		}
+	}
+	out, err := p.exec.Run(ctx, path, env, stdin)
+	if err == nil {
+		return out, nil
+	}
+	var told types.Error
+	if json.Unmarshal(out, &told) == nil && told.Msg != "" {
+		return nil, &told
+	}
+	return nil, fmt.Errorf("run CNI plugin %q: %w", path, err)
+}
+
+// confList is the CNI configuration of a host with that pod CIDR. The addresses .1 (the HNS network's gateway) and .2 (the
+// host itself, where win-bridge.exe points pods to) are not given to pods.
+func confList(cidr netip.Prefix, local []netip.Prefix) ([]byte, error) {
+	exceptions := []string{}
+	for _, p := range local {
+		exceptions = append(exceptions, p.String())
+	}
+	first := cidr.Addr().Next().Next().Next()
+	policy := func(kind string, settings any) map[string]any {
+		return map[string]any{"name": "EndpointPolicy", "value": map[string]any{"Type": kind, "Settings": settings}}
+	}
+	return json.MarshalIndent(map[string]any{
+		"cniVersion": "1.0.0",
+		"name":       NetworkName,
+		"plugins": []any{map[string]any{
+			"type":         "win-bridge",
+			"apiVersion":   2,
+			"capabilities": map[string]bool{"dns": true, "portMappings": true},
+			"ipam": map[string]any{
+				"type":    "host-local",
+				"dataDir": `C:\var\lib\cni\networks`, // its default, but for the drive, which would be the current one
+				"ranges":  [][]map[string]string{{{"subnet": cidr.String(), "rangeStart": first.String()}}},
+			},
+			"policies": []any{policy("OutBoundNAT", map[string]any{"Exceptions": exceptions})},
+		}},
+	}, "", "  ")
+}
+
+// cidrOf reads the pod CIDR back out of a configuration.
+func cidrOf(data []byte) (netip.Prefix, error) {
+	var conf struct {
+		Plugins []struct {
+			IPAM struct {
+				Ranges [][]struct{ Subnet string }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &conf); err != nil {
+		return netip.Prefix{}, err
+	}
+	if len(conf.Plugins) == 0 || len(conf.Plugins[0].IPAM.Ranges) == 0 || len(conf.Plugins[0].IPAM.Ranges[0]) == 0 {
+		return netip.Prefix{}, errors.New("no subnet in it")
+	}
+	return netip.ParsePrefix(conf.Plugins[0].IPAM.Ranges[0][0].Subnet)
+}

@@ -1,0 +1,129 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Leftovers returns the processes whose environment at their start had MarkerVariable set to marker, without the caller
+// itself, in order of pid. It needs the right to read other processes' environment (root).
+func Leftovers(marker string) ([]Leftover, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("find leftovers of %q: %w", marker, err)
+	}
+	var found []Leftover
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || !carries(pid, marker) {
+			continue
+		}
+		found = append(found, describe(pid))
+	}
+	return found, nil
+}
+
+// KillLeftovers kills (SIGKILL) the processes that Leftovers finds and for which keep, which may be nil, is false,
+// and those that they make meanwhile. It returns those it killed when they are gone, or an error when ctx is over before.
+func KillLeftovers(ctx context.Context, marker string, keep func(Leftover) bool) ([]Leftover, error) {
+	var killed []Leftover
+	for {
+		found, err := Leftovers(marker)
+		if err != nil {
+			return killed, err
+		}
+		var mine []Leftover
+		for _, l := range found {
+			if keep == nil || !keep(l) {
+				mine = append(mine, l)
+			}
+		}
+		if len(mine) == 0 {
+			return killed, nil
+		}
+		for _, l := range mine {
+			hit, err := killOne(ctx, l.PID, marker)
+			if err != nil {
+				return killed, err
+			}
+			if hit {
+				killed = append(killed, l)
+			}
+		}
+	}
+}
+
+// killOne kills the process if it (still) carries the marker, waits for its end, and says whether it did.
+func killOne(ctx context.Context, pid int, marker string) (bool, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("open process %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	// From here on fd is one certain process. If the marker is in its environment now, it is the right one: a process
+	// that had taken the pid over before would not have it.
+	if !carries(pid, marker) {
+		return false, nil
+	}
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return false, fmt.Errorf("kill process %d: %w", pid, err)
+	}
+	for {
+		const slice = 100 // milliseconds, so that ctx is looked at
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, slice)
+		if n > 0 {
+			return true, nil
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return false, fmt.Errorf("wait for process %d: %w", pid, err)
+		}
+		if ctx.Err() != nil {
+			return false, fmt.Errorf("wait for process %d, which got SIGKILL: %w", pid, ctx.Err())
+		}
+	}
+}
+
+// carries says whether the process was started with the marker. A zombie has no environment any more.
+func carries(pid int, marker string) bool {
+	environ, err := os.ReadFile(procFile(pid, "environ"))
+	if err != nil {
+		return false // it ended, or is a kernel thread
+	}
+	want := []byte(MarkerVariable + "=" + marker)
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		if bytes.Equal(entry, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// describe reads what is to be told of a process; fields stay empty if it has ended.
+func describe(pid int) Leftover {
+	l := Leftover{PID: pid}
+	if cmdline, err := os.ReadFile(procFile(pid, "cmdline")); err == nil {
+		l.Args = strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
+	}
+	if stat, err := os.ReadFile(procFile(pid, "stat")); err == nil {
+		// "pid (name) state ppid …", and the name may hold anything: proc_pid_stat(5).
+		if fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])); len(fields) > 1 {
+			l.PPID, _ = strconv.Atoi(fields[1])
+		}
+	}
+	return l
+}
+
+func procFile(pid int, name string) string {
+	return filepath.Join("/proc", strconv.Itoa(pid), name)
+}

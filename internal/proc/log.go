@@ -1,0 +1,138 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Limits of the tail that is kept for error messages.
+const (
+	tailBytes = 4096
+	tailLines = 12
+)
+
+// output takes what a child writes: into a log file that is rotated by size, and into a short tail. A write never
+// fails for the child: if the file cannot be written (a full disk), only the tail is kept.
+type output struct {
+	path  string
+	limit int64
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+	tail []byte
+}
+
+// openOutput opens the log file for appending; path "" keeps the tail only.
+func openOutput(path string, limit int64) (*output, error) {
+	o := &output{path: path, limit: limit}
+	if path == "" {
+		return o, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if err := o.open(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *output) open() error {
+	f, err := os.OpenFile(o.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(fmt.Errorf("open log: %w", err), f.Close())
+	}
+	o.file, o.size = f, info.Size()
+	return nil
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tail = append(o.tail, p...)
+	if over := len(o.tail) - tailBytes; over > 0 {
+		o.tail = append(o.tail[:0], o.tail[over:]...)
+	}
+	if o.file == nil {
+		return len(p), nil
+	}
+	if o.size > 0 && o.size+int64(len(p)) > o.limit {
+		o.rotate()
+	}
+	if o.file != nil {
+		n, _ := o.file.Write(p) // a full disk must not stop the child: the tail has the text
+		o.size += int64(n)
+	}
+	return len(p), nil
+}
+
+// rotate moves the file to .1 and .1 to .2. If a step fails the old file is written on.
+func (o *output) rotate() {
+	if err := os.Rename(o.path+".1", o.path+".2"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err := os.Rename(o.path, o.path+".1"); err != nil {
+		return
+	}
+	old := o.file
+	if err := o.open(); err != nil {
+		return
+	}
+	_ = old.Close() // nothing is buffered; the data has been written
+}
+
+// lines returns the last lines written, without the blank ones.
+func (o *output) lines() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var lines []string
+	for line := range strings.SplitSeq(string(o.tail), "\n") {
+		if line = strings.TrimRight(line, "\r\t "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(o.tail) == tailBytes && len(lines) > 1 {
+		lines = lines[1:] // the first one was cut
+	}
+	return lines[max(0, len(lines)-tailLines):]
+}
+
+// forget empties the tail, so that an error tells of one run of the child only.
+func (o *output) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tail = nil
+}
+
+func (o *output) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil {
+		return nil
+	}
+	err := o.file.Close()
+	o.file = nil
+	return err
+}
+
+// pump copies from a pipe's reading end until its writers are gone and closes it; done is closed then.
+func (o *output) pump(r *os.File) (done <-chan struct{}) {
+	ch := make(chan struct{})
+	go func() {
+		defer close(ch)
+		_, _ = io.Copy(o, r) // it ends with EOF, or when r is closed: neither is a fault
+		_ = r.Close()        // closed twice at most, which is harmless
+	}()
+	return ch
+}

@@ -1,0 +1,168 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// MarkerVariable is the environment variable that every process of a cluster carries; its value is the data folder.
+const MarkerVariable = "MULLION_CLUSTER"
+
+// Spec describes a child. Name and Path must be set, the rest has the default its comment names.
+type Spec struct {
+	// Name of the component, as in component.Component.
+	Name string
+	// Path of the program, and its arguments without the program's name.
+	Path string
+	Args []string
+	// Env is the child's whole environment but for the marker, as NAME=value; nothing is inherited.
+	Env []string
+	// Marker, if set, is put into the environment as MarkerVariable.
+	Marker string
+	// Dir is the working folder, "/" by default.
+	Dir string
+	// LogPath is the file that gets the child's output, both streams; "" throws it away (but for the tail).
+	LogPath string
+	// LogSize is the size in bytes at which the log file is moved to LogPath+".1" (and that to ".2"); 16 MiB by default.
+	LogSize int64
+	// Netns is the path of a pinned network namespace to start the child in; "" is the caller's own.
+	Netns string
+	// Starter starts cmd in place of cmd.Start, which it must call in the end. It runs on an OS thread that serves
+	// this one child and is thrown away after it: it may enter namespaces and leave them entered. Netns is entered
+	// before. It may wrap the command (Path, Args, Env, SysProcAttr), but must keep cmd.SysProcAttr.Pdeathsig.
+	Starter func(ctx context.Context, cmd *exec.Cmd) error
+	// Ready returns nil when the child can be used. It is asked again and again, each time with a context of
+	// ReadyProbeTimeout, until ReadyTimeout is over; nil means that a started child is a ready one.
+	// An error made with NoRestart ends the asking and the child.
+	Ready func(ctx context.Context) error
+	// ReadyTimeout is 60 s by default, for the first start and for each restart.
+	ReadyTimeout time.Duration
+	// ReadyInterval lies between two questions, 50 ms by default.
+	ReadyInterval time.Duration
+	// StopSignal asks the child to end, SIGTERM by default; SIGKILL follows after StopTimeout, 10 s by default.
+	StopSignal  syscall.Signal
+	StopTimeout time.Duration
+	// Restart says what happens when the child dies unasked.
+	Restart Restart
+	// Notify, if set, gets every change of the state, one at a time. It must not call the Process and should return soon.
+	Notify func(State)
+}
+
+// Restart is a policy for children that die unasked: start again after Min, twice that after the next death and so on up to Max;
+// a child that was ready for Reset begins at Min again.
+type Restart struct {
+	// Never leaves a dead child dead.
+	Never bool
+	// Min, Max and Reset are 200 ms, 15 s and 60 s by default.
+	Min, Max, Reset time.Duration
+}
+
+// Defaults of Spec; their meaning is told there.
+const (
+	defaultLogSize       = 16 << 20
+	defaultReadyTimeout  = 60 * time.Second
+	defaultReadyInterval = 50 * time.Millisecond
+	defaultStopTimeout   = 10 * time.Second
+	defaultRestartMin    = 200 * time.Millisecond
+	defaultRestartMax    = 15 * time.Second
+	defaultRestartReset  = 60 * time.Second
+	readyProbeTimeout    = 5 * time.Second
+)
+
+func (s Spec) withDefaults() Spec {
+	if s.Dir == "" {
+		s.Dir = "/"
+	}
+	if s.StopSignal == 0 {
+		s.StopSignal = syscall.SIGTERM
+	}
+	if s.LogSize == 0 {
+		s.LogSize = defaultLogSize
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		def   time.Duration
+	}{
+		{&s.ReadyTimeout, defaultReadyTimeout},
+		{&s.ReadyInterval, defaultReadyInterval},
+		{&s.StopTimeout, defaultStopTimeout},
+		{&s.Restart.Min, defaultRestartMin},
+		{&s.Restart.Max, defaultRestartMax},
+		{&s.Restart.Reset, defaultRestartReset},
+	} {
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+	}
+	return s
+}
+
+// delay is the back-off before the next start: deaths counts those in a row, this one included.
+func (r Restart) delay(deaths int) time.Duration {
+	d := r.Min
+	for range deaths - 1 {
+		d *= 2
+		if d >= r.Max {
+			return r.Max
+		}
+	}
+	return d
+}
+
+// noRestartError tells the supervision that starting again is of no use.
+type noRestartError struct{ err error }
+
+func (e noRestartError) Error() string { return e.err.Error() }
+func (e noRestartError) Unwrap() error { return e.err }
+
+// NoRestart marks err, as returned by a Spec's Starter or Ready, as one that a restart does not cure: the process fails for
+// good. NoRestart(nil) is nil.
+func NoRestart(err error) error {
+	if err == nil {
+		return nil
+	}
+	return noRestartError{err}
+}
+
+// IsNoRestart says whether err, or an error it wraps, was made by NoRestart.
+func IsNoRestart(err error) bool {
+	var e noRestartError
+	return errors.As(err, &e)
+}
+
+// Phase is where a process is in its life; see the diagram in the package comment.
+type Phase string
+
+// Phases of a process.
+const (
+	Idle       Phase = "idle"
+	Starting   Phase = "starting"
+	Running    Phase = "running"
+	BackingOff Phase = "backing-off"
+	Failed     Phase = "failed"
+	Stopped    Phase = "stopped"
+)
+
+// State is what is known of a process at one moment.
+type State struct {
+	Phase Phase
+	// PID is of the living child, 0 if there is none.
+	PID int
+	// Restarts counts the starts after the first.
+	Restarts int
+	// Since is when the phase began.
+	Since time.Time
+	// Err is why the child died last, nil if it never did.
+	Err error
+}
+
+// Leftover is a living process that carries a cluster's marker.
+type Leftover struct {
+	PID  int
+	PPID int
+	// Args is the command line, program first.
+	Args []string
+}

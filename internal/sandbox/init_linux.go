@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// readyFile appears in the host's own /tmp when its first process has set it up.
+const readyFile = "/tmp/.mullion-host-ready"
+
+// StartInit starts cmd, which must run `mullion-node host-init`, as the first process of the host. It is a Starter of
+// proc.Spec, whose Netns must be the host's; the caller stays on its OS thread until the process has ended.
+func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start host %q: %w", h.Name, err)
+	}
+	err := h.record(cmd.Process.Pid)
+	if err != nil {
+		return errors.Join(fmt.Errorf("start host %q: %w", h.Name, err), cmd.Process.Kill(), cmd.Wait())
+	}
+	return nil
+}
+
+func (h Host) record(pid int) error {
+	start, err := startTime(pid)
+	if err != nil {
+		return err
+	}
+	return writeJSON(h.StateFile, state{PID: pid, StartTime: start})
+}
+
+// Ready returns nil when programs can be started in the host.
+func (h Host) Ready(context.Context) error {
+	pid, err := h.PID()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(fmt.Sprintf("/proc/%d/root%s", pid, readyFile)); err != nil {
+		return fmt.Errorf("host %q is not set up yet: %w", h.Name, err)
+	}
+	return nil
+}
+
+// Init is the body of `mullion-node host-init`: it sets the host up and then waits for orphans until it gets SIGTERM or
+// SIGINT. Everything in the host ends with it.
+func Init(h Host) error {
+	if os.Getpid() != 1 {
+		return errors.New("set up host: host-init is not the first process of a PID namespace; it is started by the supervisor")
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
+	unix.Umask(0) // files of the kubelet are read by containers of other uids
+	if err := h.setUp(); err != nil {
+		return fmt.Errorf("set up host %q: %w", h.Name, err)
+	}
+	for sig := range signals {
+		if sig != unix.SIGCHLD {
+			return nil
+		}
+		reap()
+	}
+	return nil
+}
+
+// reap waits for every child that has ended. They are orphans of the host: init starts no process itself.
+func reap() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if pid <= 0 && !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+func (h Host) setUp() error {
+	// The machine's later mounts (volumes, below the prefix) are seen, those of the host are not seen by the machine.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Sethostname([]byte(h.Name)); err != nil {
+		return fmt.Errorf("set host name: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	for _, b := range h.Binds {
+		target, err := filepath.EvalSymlinks(b.Target)
+		if err != nil {
+			return fmt.Errorf("bind over %q: %w", b.Target, err)
+		}
+		if err := unix.Mount(b.Source, target, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("bind %q over %q: %w", b.Source, b.Target, err)
+		}
+	}
+	// Last, since the sources of the binds may lie below /tmp. Wine keeps the sockets of its server there.
+	if err := h.ownTmp(); err != nil {
+		return err
+	}
+	return os.WriteFile(readyFile, nil, 0o600)
+}
+
+// ownTmp gives the host a /tmp of its own, with the folders of Keep that are below the machine's at their place in it.
+func (h Host) ownTmp() error {
+	trees := map[string]int{}
+	for _, path := range h.Keep {
+		path = filepath.Clean(path)
+		if !strings.HasPrefix(path, "/tmp/") {
+			continue
+		}
+		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+		trees[path] = fd
+	}
+	if err := unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"); err != nil {
+		return fmt.Errorf("mount /tmp: %w", err)
+	}
+	for path, fd := range trees {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+		if err := unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+		if err := unix.Close(fd); err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+	}
+	return nil
+}

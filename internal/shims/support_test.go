@@ -1,0 +1,44 @@
+package shims_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/shims"
+	"mullion.dev/mullion/internal/support"
+)
+
+func TestSupportRows(t *testing.T) {
+	if err := support.Check(shims.SupportRows()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRowsNameTheLibraries holds that no library or program of the shim folder goes without a row.
+func TestRowsNameTheLibraries(t *testing.T) {
+	speaksOf := map[string]string{ // folder -> word of a row
+		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll", "powershell": "PowerShell",
+		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "findstr",
+		"computenetwork": "", // the HNS table speaks of it
+	}
+	folders, err := filepath.Glob("../../shim/*/flags.mk")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("find the shims: %v, %v", folders, err)
+	}
+	var names strings.Builder
+	for _, r := range shims.SupportRows() {
+		names.WriteString(r.Name + "\n")
+	}
+	for _, f := range folders {
+		name := filepath.Base(filepath.Dir(f))
+		word, known := speaksOf[name]
+		if !known || !strings.Contains(names.String(), word) {
+			t.Errorf("shim/%s: no support row speaks of it", name)
+		}
+	}
+	if _, err := os.Stat("../../shim/hooks/README.md"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,229 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"mullion.dev/mullion/internal/winver"
+)
+
+// maxFile bounds a cluster.yaml, in bytes.
+const maxFile = 1 << 20
+
+// maxNodes bounds a cluster: an underlay /24 has room for 200 hosts above .10.
+const maxNodes = 200
+
+// Load reads a cluster.yaml. Its errors name the line and the field.
+func Load(r io.Reader) (Cluster, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return Cluster{}, err
+	}
+	if len(data) > maxFile {
+		return Cluster{}, fmt.Errorf("larger than %d bytes", maxFile)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	var c Cluster
+	if err := dec.Decode(&c); err != nil {
+		if errors.Is(err, io.EOF) {
+			return Cluster{}, errors.New("the file is empty")
+		}
+		return Cluster{}, friendly(err)
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return Cluster{}, friendly(err)
+	}
+	v := validator{root: &root}
+	v.cluster(c)
+	if len(v.errs) > 0 {
+		return Cluster{}, errors.Join(v.errs...)
+	}
+	return c.withDefaults(), nil
+}
+
+// Validate checks a specification that did not come from a file, or was changed since.
+func (c Cluster) Validate() error {
+	v := validator{root: &yaml.Node{}}
+	v.cluster(c)
+	return errors.Join(v.errs...)
+}
+
+// friendly turns yaml's "field x not found in type spec.Node" into words for a person.
+func friendly(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	text = strings.TrimPrefix(text, "unmarshal errors:\n")
+	text = regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).ReplaceAllStringFunc(text, func(m string) string {
+		part := regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).FindStringSubmatch(m)
+		return fmt.Sprintf("unknown field %q in %s", part[1], strings.ToLower(part[2]))
+	})
+	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into spec\\.(\\w+)").ReplaceAllString(text, "${1}is not a $2")
+	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into (\\[\\])?(spec\\.)?(\\w+)").ReplaceAllString(text, "${1}is not of type ${2}${4}")
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+type validator struct {
+	root *yaml.Node
+	errs []error
+}
+
+func (v *validator) fail(path []any, format string, args ...any) {
+	where := ""
+	if v.root.Kind != 0 {
+		where = fmt.Sprintf("line %d: ", lineOf(v.root, path))
+	}
+	v.errs = append(v.errs, fmt.Errorf("%s%s: %s", where, pathString(path), fmt.Sprintf(format, args...)))
+}
+
+var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+
+func (v *validator) cluster(c Cluster) {
+	if c.APIVersion != APIVersion {
+		v.fail([]any{"apiVersion"}, "is %q, want %q", c.APIVersion, APIVersion)
+	}
+	if c.Kind != Kind {
+		v.fail([]any{"kind"}, "is %q, want %q", c.Kind, Kind)
+	}
+	if c.Name != "" && (!nameForm.MatchString(c.Name) || len(c.Name) > 40) {
+		v.fail([]any{"name"}, "%q is not a DNS label of at most 40 characters", c.Name)
+	}
+	v.networking(c.Networking)
+	if len(c.Nodes) == 0 {
+		v.fail([]any{"nodes"}, "a cluster needs at least one node")
+	}
+	for i, n := range c.Nodes {
+		v.node(i, n)
+	}
+	if len(v.errs) == 0 {
+		v.expanded(c.withDefaults())
+	}
+}
+
+func (v *validator) expanded(c Cluster) {
+	if len(c.Nodes) > maxNodes {
+		v.fail([]any{"nodes"}, "%d nodes, at most %d", len(c.Nodes), maxNodes)
+	}
+	seen := map[string]bool{}
+	for _, n := range c.Nodes {
+		if seen[n.Name] {
+			v.fail([]any{"nodes"}, "two nodes are called %q", n.Name)
+		}
+		seen[n.Name] = true
+		if len(n.Name) > 15 {
+			v.fail([]any{"nodes"}, "name %q has more than the 15 characters of a Windows computer name", n.Name)
+		}
+	}
+}
+
+func (v *validator) networking(n Networking) {
+	d := Cluster{Networking: n}.withDefaults().Networking
+	if _, err := netip.ParseAddr(d.APIServerAddress); err != nil {
+		v.fail([]any{"networking", "apiServerAddress"}, "%q is not an IP address", n.APIServerAddress)
+	}
+	if n.APIServerPort < 0 || n.APIServerPort > 65535 {
+		v.fail([]any{"networking", "apiServerPort"}, "%d is not a TCP port", n.APIServerPort)
+	}
+	subnets := []struct {
+		field, value string
+		maxBits      int
+	}{{"underlaySubnet", d.UnderlaySubnet, 24}, {"podSubnet", d.PodSubnet, 22}, {"serviceSubnet", d.ServiceSubnet, 24}}
+	var parsed []netip.Prefix
+	for _, s := range subnets {
+		p, err := netip.ParsePrefix(s.value)
+		switch {
+		case err != nil || !p.Addr().Is4():
+			v.fail([]any{"networking", s.field}, "%q is not an IPv4 subnet such as 10.244.0.0/16", s.value)
+			continue
+		case p.Bits() > s.maxBits || p.Bits() < 8:
+			v.fail([]any{"networking", s.field}, "%q: the prefix length must be between 8 and %d", s.value, s.maxBits)
+		}
+		for _, other := range parsed {
+			if other.Overlaps(p) {
+				v.fail([]any{"networking", s.field}, "%s overlaps %s", p, other)
+			}
+		}
+		parsed = append(parsed, p)
+	}
+}
+
+func (v *validator) node(i int, n Node) {
+	at := func(field string) []any { return []any{"nodes", i, field} }
+	if n.Name != "" && !nameForm.MatchString(n.Name) {
+		v.fail(at("name"), "%q is not a DNS label", n.Name)
+	}
+	switch n.OS {
+	case "", "windows":
+	case "linux":
+		v.fail(at("os"), "Linux nodes are not supported yet; leave the node out")
+	default:
+		v.fail(at("os"), "%q is not an operating system of a node: windows", n.OS)
+	}
+	if n.WindowsVersion != "" {
+		if _, err := winver.Lookup(n.WindowsVersion); err != nil {
+			v.fail(at("windowsVersion"), "%v", err)
+		}
+	}
+	if n.Count < 0 || n.Count > maxNodes {
+		v.fail(at("count"), "%d is not between 1 and %d", n.Count, maxNodes)
+	}
+}
+
+func pathString(path []any) string {
+	var b strings.Builder
+	for _, p := range path {
+		switch p := p.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", p)
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(p)
+		}
+	}
+	return b.String()
+}
+
+// lineOf is the line of the deepest part of path that the document has.
+func lineOf(n *yaml.Node, path []any) int {
+	line := max(n.Line, 1)
+	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	for _, p := range path {
+		next := child(n, p)
+		if next == nil {
+			return line
+		}
+		n, line = next, next.Line
+	}
+	return line
+}
+
+func child(n *yaml.Node, key any) *yaml.Node {
+	switch key := key.(type) {
+	case int:
+		if n.Kind == yaml.SequenceNode && key < len(n.Content) {
+			return n.Content[key]
+		}
+	case string:
+		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				return n.Content[i+1]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package spec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+const head = "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\n"
+
+func TestLoad(t *testing.T) {
+	c, err := spec.Load(strings.NewReader(head + "nodes:\n- os: windows\n  windowsVersion: ltsc2019\n  count: 2\n- name: big\n  taint: true\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range c.Nodes {
+		got = append(got, n.Name+" "+n.WindowsVersion)
+	}
+	if diff := cmp.Diff([]string{"win-1 ltsc2019", "win-2 ltsc2019", "big ltsc2022"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := c.Networking.Pods().String(); got != "10.244.0.0/16" {
+		t.Errorf("pods = %s", got)
+	}
+}
+
+func TestLoadNamesLineAndField(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"empty", "", "the file is empty"},
+		{"unknown_field", head + "nodes:\n- os: windows\n  windowsVersoin: x\n", `line 5: unknown field "windowsVersoin" in node`},
+		{"unknown_version", head + "nodes:\n- os: windows\n  windowsVersion: xp\n", "line 5: nodes[0].windowsVersion: "},
+		{"wrong_type", head + "nodes:\n- count: many\n", "line 4: `many` is not of type int"},
+		{"bad_subnet", head + "networking:\n  podSubnet: 10.0\nnodes: [{os: windows}]\n", `line 4: networking.podSubnet: "10.0" is not an IPv4 subnet`},
+		{"overlap", head + "networking:\n  podSubnet: 10.96.0.0/12\nnodes: [{os: windows}]\n", "networking.serviceSubnet: 10.96.0.0/16 overlaps 10.96.0.0/12"},
+		{"no_nodes", head, "nodes: a cluster needs at least one node"},
+		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
+		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},
+		{"long_name", head + "nodes:\n- name: a-windows-node-too-long\n", "15 characters"},
+		{"linux", head + "nodes:\n- os: linux\n", "line 4: nodes[0].os: Linux nodes are not supported yet"},
+		{"not_yaml", "a: [", "line 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := spec.Load(strings.NewReader(tt.in))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Load() = %v, want it to contain %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+// Package spec owns the description of a cluster that a person writes (cluster.yaml): its shape, defaults and
+// validation. It knows nothing of how a cluster is brought up.
+package spec
+
+import (
+	"fmt"
+	"net/netip"
+
+	"mullion.dev/mullion/internal/winver"
+)
+
+// APIVersion and Kind head every cluster.yaml.
+const (
+	APIVersion = "mullion.dev/v1alpha1"
+	Kind       = "Cluster"
+)
+
+// Cluster describes a cluster as cluster.yaml does.
+type Cluster struct {
+	APIVersion string `yaml:"apiVersion" json:"apiVersion"`
+	Kind       string `yaml:"kind" json:"kind"`
+	// Name is the cluster's name and the name of its context in a kubeconfig.
+	Name       string     `yaml:"name" json:"name"`
+	Networking Networking `yaml:"networking" json:"networking"`
+	Nodes      []Node     `yaml:"nodes" json:"nodes"`
+}
+
+// Networking holds the cluster's subnets (CIDR, IPv4) and where the API server listens on the machine.
+type Networking struct {
+	APIServerAddress string `yaml:"apiServerAddress" json:"apiServerAddress"`
+	// APIServerPort is a TCP port of the machine; 0 lets the machine choose a free one once, which is then kept.
+	APIServerPort  int    `yaml:"apiServerPort" json:"apiServerPort"`
+	UnderlaySubnet string `yaml:"underlaySubnet" json:"underlaySubnet"`
+	PodSubnet      string `yaml:"podSubnet" json:"podSubnet"`
+	ServiceSubnet  string `yaml:"serviceSubnet" json:"serviceSubnet"`
+}
+
+// Node describes one node or, with Count, several alike.
+type Node struct {
+	// Name of the node; with Count above 1, or left out, names are made: win-1, win-2, …
+	Name string `yaml:"name,omitempty" json:"name"`
+	// OS is "windows"; Linux nodes are not there yet.
+	OS string `yaml:"os" json:"os"`
+	// WindowsVersion is a name or alias of the catalogue in internal/winver, for example "ltsc2022".
+	WindowsVersion string `yaml:"windowsVersion,omitempty" json:"windowsVersion,omitempty"`
+	// Count is how many nodes alike, 1 when left out.
+	Count int `yaml:"count,omitempty" json:"count,omitempty"`
+	// Taint puts os=windows:NoSchedule on the node.
+	Taint bool `yaml:"taint,omitempty" json:"taint,omitempty"`
+	// Labels are put on the node at registration.
+	Labels map[string]string `yaml:"labels,omitempty" json:"labels,omitempty"`
+}
+
+// Default is the cluster that `mullion up` makes without a file: two Windows nodes of the versions asked for.
+func Default(windowsVersions []string) Cluster {
+	c := Cluster{APIVersion: APIVersion, Kind: Kind}
+	if len(windowsVersions) == 0 {
+		c.Nodes = []Node{{OS: "windows", WindowsVersion: "ltsc2022", Count: 2}}
+	}
+	for _, v := range windowsVersions {
+		c.Nodes = append(c.Nodes, Node{OS: "windows", WindowsVersion: v, Count: 1})
+	}
+	return c.withDefaults()
+}
+
+func (c Cluster) withDefaults() Cluster {
+	set := func(p *string, v string) {
+		if *p == "" {
+			*p = v
+		}
+	}
+	set(&c.Name, "mullion")
+	set(&c.Networking.APIServerAddress, "127.0.0.1")
+	set(&c.Networking.UnderlaySubnet, "10.213.0.0/24")
+	set(&c.Networking.PodSubnet, "10.244.0.0/16")
+	set(&c.Networking.ServiceSubnet, "10.96.0.0/16")
+	var nodes []Node
+	for _, n := range c.Nodes {
+		set(&n.OS, "windows")
+		set(&n.WindowsVersion, "ltsc2022")
+		for i := range max(n.Count, 1) {
+			one := n
+			one.Count = 1
+			switch {
+			case n.Name == "":
+				one.Name = fmt.Sprintf("win-%d", len(nodes)+1)
+			case n.Count > 1:
+				one.Name = fmt.Sprintf("%s-%d", n.Name, i+1)
+			}
+			nodes = append(nodes, one)
+		}
+	}
+	c.Nodes = nodes
+	return c
+}
+
+// Underlay, Pods and Services are the parsed subnets of a validated cluster.
+func (n Networking) prefix(s string) netip.Prefix { return netip.MustParsePrefix(s).Masked() }
+
+// Underlay is the subnet that joins the nodes and the control plane.
+func (n Networking) Underlay() netip.Prefix { return n.prefix(n.UnderlaySubnet) }
+
+// Pods is the subnet that node pod ranges are cut from.
+func (n Networking) Pods() netip.Prefix { return n.prefix(n.PodSubnet) }
+
+// Services is the subnet of ClusterIPs.
+func (n Networking) Services() netip.Prefix { return n.prefix(n.ServiceSubnet) }
+
+// Build is the catalogue's row for the node's Windows version, of a validated node.
+func (n Node) Build() (winver.Build, error) { return winver.Lookup(n.WindowsVersion) }

@@ -1,0 +1,191 @@
+// Package supervisor owns the process that keeps a cluster's parts alive: it starts the units, answers on a Unix socket
+// how they are, and stops them when asked. It does not know what the parts are.
+//
+//	starting ──▶ ready ──▶ stopping ──▶ (gone)
+//	   └──────▶ failed ──────▲
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/proc"
+)
+
+// Phases of a cluster as a whole.
+const (
+	PhaseStarting = "starting"
+	PhaseReady    = "ready"
+	PhaseFailed   = "failed"
+	PhaseStopping = "stopping"
+)
+
+// Status is what the supervisor answers about itself and its units.
+type Status struct {
+	PID   int          `json:"pid"`
+	Phase string       `json:"phase"`
+	Error string       `json:"error,omitempty"`
+	Units []UnitStatus `json:"units"`
+}
+
+// UnitStatus is one unit's state as component.Manager last reported it.
+type UnitStatus struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Error string `json:"error,omitempty"`
+	// Seconds is how long the unit took to reach its state from the start of the one before.
+	Seconds float64 `json:"seconds"`
+	// PID and Restarts are of units that are a process: 0 while it is down, and how often it was started again.
+	PID      int `json:"pid,omitempty"`
+	Restarts int `json:"restarts,omitempty"`
+}
+
+// process is what a component that is a child process can tell about it (proc.Process does).
+type process interface{ State() proc.State }
+
+// stopTimeout bounds an orderly stop of all units.
+const stopTimeout = 90 * time.Second
+
+// Config is what Run needs.
+type Config struct {
+	// Socket is the path of the Unix socket that is answered on, mode 0600.
+	Socket string
+	Units  []component.Unit
+	Log    *slog.Logger
+}
+
+type server struct {
+	cfg    Config
+	stop   context.CancelFunc
+	mu     sync.Mutex
+	status Status
+	index  map[string]int
+}
+
+// Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. When a unit
+// does not start, those that did are stopped, and the phase stays failed until the stop, so that it can be asked why.
+func Run(ctx context.Context, cfg Config) error {
+	runCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &server{cfg: cfg, stop: stop, index: map[string]int{}, status: Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}}}
+	for i, u := range cfg.Units {
+		s.index[u.Name()] = i
+		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: "waiting"})
+	}
+	manager, err := component.NewManager(cfg.Units, s.onEvent)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(cfg.Socket)
+	if err != nil {
+		return err
+	}
+	httpServer := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- httpServer.Serve(listener) }()
+
+	startErr := manager.Start(runCtx)
+	if startErr != nil && runCtx.Err() == nil {
+		s.setPhase(PhaseFailed, startErr)
+	} else if startErr == nil {
+		s.setPhase(PhaseReady, nil)
+	}
+	<-runCtx.Done()
+	s.setPhase(PhaseStopping, nil)
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	err = errors.Join(manager.Stop(stopCtx), httpServer.Close())
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	return err
+}
+
+func listen(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the supervisor's socket %q: %w", path, err)
+	}
+	return l, os.Chmod(path, 0o600)
+}
+
+func (s *server) onEvent(e component.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.index[e.Unit]
+	if !ok {
+		return
+	}
+	u := &s.status.Units[i]
+	if u.State == string(component.Failed) && e.Err == nil {
+		return // that it was cleaned up after must not hide why it failed
+	}
+	u.State, u.Seconds, u.Error = string(e.State), e.Elapsed.Seconds(), ""
+	if e.Err != nil {
+		u.Error = e.Err.Error()
+		s.cfg.Log.Error("unit", "name", e.Unit, "state", e.State, "error", e.Err)
+		return
+	}
+	s.cfg.Log.Info("unit", "name", e.Unit, "state", e.State, "seconds", u.Seconds)
+}
+
+func (s *server) setPhase(phase string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.Phase = phase
+	if err != nil {
+		s.status.Error = err.Error()
+	}
+}
+
+// now is the status with what the processes say of themselves at this moment.
+func (s *server) now() Status {
+	s.mu.Lock()
+	status := s.status
+	status.Units = append([]UnitStatus(nil), s.status.Units...)
+	s.mu.Unlock()
+	for i, u := range s.cfg.Units {
+		p, ok := u.Component.(process)
+		if !ok {
+			continue
+		}
+		state, told := p.State(), &status.Units[i]
+		told.PID, told.Restarts = state.PID, state.Restarts
+		if told.State != string(component.Ready) || state.Phase == proc.Running {
+			continue
+		}
+		told.State = "restarting"
+		if state.Err != nil {
+			told.Error = state.Err.Error()
+		}
+	}
+	return status
+}
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
+		status := s.now()
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(status); err != nil {
+			s.cfg.Log.Warn("answer a status request", "error", err)
+		}
+	})
+	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		s.stop()
+	})
+	return mux
+}

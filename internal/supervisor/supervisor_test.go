@@ -1,0 +1,86 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/supervisor"
+)
+
+// part is a component that notes what is done to it.
+type part struct {
+	name    string
+	err     error
+	stopped chan struct{}
+}
+
+func (p *part) Name() string                { return p.name }
+func (p *part) Start(context.Context) error { return p.err }
+func (p *part) Stop(context.Context) error  { close(p.stopped); return nil }
+
+func run(t *testing.T, parts ...*part) (*supervisor.Client, <-chan error) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s.sock")
+	var units []component.Unit
+	for _, p := range parts {
+		units = append(units, component.Unit{Component: p})
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- supervisor.Run(t.Context(), supervisor.Config{Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler)})
+	}()
+	return supervisor.NewClient(socket), ended
+}
+
+// await asks until the supervisor is in the phase.
+func await(t *testing.T, c *supervisor.Client, phase string) supervisor.Status {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for {
+		s, err := c.Status(t.Context())
+		if err == nil && s.Phase == phase {
+			return s
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("not %s in time: %+v, %v", phase, s, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func TestReadyThenStopped(t *testing.T) {
+	p := &part{name: "one", stopped: make(chan struct{})}
+	client, ended := run(t, p)
+	s := await(t, client, supervisor.PhaseReady)
+	if len(s.Units) != 1 || s.Units[0].Name != "one" || s.Units[0].State != string(component.Ready) {
+		t.Errorf("units = %+v", s.Units)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+	<-p.stopped
+	if _, err := client.Status(t.Context()); err == nil {
+		t.Error("it still answers")
+	}
+}
+
+func TestFailureIsToldAndKept(t *testing.T) {
+	client, ended := run(t, &part{name: "bad", err: errors.New("no room"), stopped: make(chan struct{})})
+	s := await(t, client, supervisor.PhaseFailed)
+	if s.Error == "" || s.Units[0].Error == "" {
+		t.Errorf("status does not say why: %+v", s)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}

@@ -1,0 +1,219 @@
+// Package underlay is the fabric that the nodes of one cluster stand on: a pinned network namespace with a bridge, one
+// more namespace for each Windows host, and the way out through the machine. It owns those namespaces, their links,
+// addresses and routes, one nftables table and the forwarding switch of the machine. What happens inside a host beyond
+// its own address (pods, HNS) is not its business.
+//
+//	machine ── Config.Link ─┐
+//	                        bridge `underlay` in run/netns/fabric (control plane listens here)
+//	host a  ── eth0 ────────┤
+//	host b  ── eth0 ────────┘
+//
+// The kernel is the only memory: every method compares with what is there, so that it repairs after a crash and changes
+// nothing when all is right.
+package underlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/vishvananda/netlink"
+
+	"mullion.dev/mullion/internal/netns"
+)
+
+const (
+	// FabricName is the pin of the fabric's namespace below run/netns; a host cannot have that name.
+	FabricName = "fabric"
+	// HostLink is the interface that carries a host's address, inside the host.
+	HostLink = "eth0"
+
+	bridgeName  = "underlay"
+	machinePort = "machine"
+	// routeProtocol marks the routes made here (rtnetlink(7) leaves 0x4d free), so that they can be told from others.
+	routeProtocol = 0x4d
+)
+
+var (
+	// ErrLinkTaken says that an interface of the wanted name is there and belongs to something else.
+	ErrLinkTaken = errors.New("interface name is taken")
+	// ErrSubnetTaken says that the machine already has a route into the underlay's subnet.
+	ErrSubnetTaken = errors.New("subnet is in use on this machine")
+)
+
+// Config says what the underlay of a cluster looks like. Zero fields take the defaults named here.
+type Config struct {
+	// RunDir holds the pins, in its folder netns. It also identifies the cluster on the machine.
+	RunDir string
+	// Link is the machine's interface into the fabric, unique per cluster, at most 15 bytes; mullion0.
+	Link string
+	// Subnet is what nodes' addresses are taken from; 10.213.0.0/24.
+	Subnet netip.Prefix
+	// Fabric is the control plane's address; the first one of Subnet.
+	Fabric netip.Addr
+	// Machine is the machine's address and every node's gateway; the last but one of Subnet (.254 of a /24).
+	Machine netip.Addr
+	// MachineNetns is the machine's network namespace; that of the calling process.
+	MachineNetns string
+}
+
+// Underlay is the fabric of one cluster. Its methods may be called from several goroutines.
+type Underlay struct {
+	cfg Config
+	mu  sync.Mutex
+}
+
+// New checks the configuration and fills its defaults; it touches nothing.
+func New(cfg Config) (*Underlay, error) {
+	if cfg.Link == "" {
+		cfg.Link = "mullion0"
+	}
+	if !cfg.Subnet.IsValid() {
+		cfg.Subnet = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 213, 0, 0}), 24)
+	}
+	cfg.Subnet = cfg.Subnet.Masked()
+	if !cfg.Fabric.IsValid() {
+		cfg.Fabric = cfg.Subnet.Addr().Next()
+	}
+	if !cfg.Machine.IsValid() {
+		cfg.Machine = lastAddr(cfg.Subnet).Prev()
+	}
+	if cfg.MachineNetns == "" {
+		cfg.MachineNetns = netns.Self
+	}
+	switch {
+	case cfg.RunDir == "":
+		return nil, errors.New("underlay: run folder is empty")
+	case len(cfg.Link) > 15 || strings.ContainsAny(cfg.Link, "/ :\t\n\""):
+		return nil, fmt.Errorf("underlay: %q is no interface name", cfg.Link)
+	case !cfg.Subnet.Addr().Is4() || cfg.Subnet.Bits() > 28:
+		return nil, fmt.Errorf("underlay: subnet %s is not an IPv4 network of at least 16 addresses", cfg.Subnet)
+	case !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine:
+		return nil, fmt.Errorf("underlay: %s and %s are not two addresses of subnet %s", cfg.Fabric, cfg.Machine, cfg.Subnet)
+	}
+	return &Underlay{cfg: cfg}, nil
+}
+
+func lastAddr(p netip.Prefix) netip.Addr {
+	b := p.Addr().As4()
+	for i := p.Bits(); i < 32; i++ {
+		b[i/8] |= 1 << (7 - i%8)
+	}
+	return netip.AddrFrom4(b)
+}
+
+// Config is the configuration with its defaults filled in.
+func (u *Underlay) Config() Config { return u.cfg }
+
+// FabricNetns is the pin of the fabric's namespace, where the control plane runs.
+func (u *Underlay) FabricNetns() string { return u.pin(FabricName) }
+
+// HostNetns is the pin of a host's namespace.
+func (u *Underlay) HostNetns(name string) string { return u.pin(name) }
+
+func (u *Underlay) pin(name string) string { return filepath.Join(u.cfg.RunDir, "netns", name) }
+
+// Up makes the fabric and the machine's way into it, or repairs what is missing of them. On error it leaves what it
+// made, for the next Up or Down.
+func (u *Underlay) Up(ctx context.Context) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.checkSubnet(); err != nil {
+		return err
+	}
+	if _, err := netns.Ensure(u.FabricNetns()); err != nil {
+		return err
+	}
+	if err := netns.Netlink(u.FabricNetns(), u.ensureBridge); err != nil {
+		return fmt.Errorf("make bridge %q: %w", bridgeName, err)
+	}
+	if err := u.ensureMachineLink(); err != nil {
+		return fmt.Errorf("make interface %q: %w", u.cfg.Link, err)
+	}
+	gateway := &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: routeProtocol}
+	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return ensureRoute(h, bridgeName, gateway) }); err != nil {
+		return err
+	}
+	return u.ensureMachineRules(ctx)
+}
+
+// Down removes every namespace, interface, table and switch that the cluster has on the machine. It is no error when
+// there is nothing.
+func (u *Underlay) Down(ctx context.Context) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	errs := []error{u.removeMachineSide(ctx)}
+	names, err := u.pins()
+	errs = append(errs, err)
+	for _, name := range names {
+		errs = append(errs, u.removeHost(name))
+	}
+	errs = append(errs, netns.Remove(u.FabricNetns()))
+	if err := os.Remove(filepath.Join(u.cfg.RunDir, "netns")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// pins are the names of the hosts whose namespaces are, or were, pinned.
+func (u *Underlay) pins() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(u.cfg.RunDir, "netns"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("list network namespaces: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != FabricName && !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+func (u *Underlay) ensureBridge(h *netlink.Handle) error {
+	link, err := h.LinkByName(bridgeName)
+	if isNotFound(err) {
+		off := false
+		err = h.LinkAdd(&netlink.Bridge{
+			LinkAttrs:         netlink.LinkAttrs{Name: bridgeName, HardwareAddr: macOf(u.cfg.Fabric)},
+			MulticastSnooping: &off,
+		})
+		if err == nil {
+			link, err = h.LinkByName(bridgeName)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return u.ensureUp(h, link, u.cfg.Fabric)
+}
+
+// ensureUp gives the link its address in the subnet, and sets it up.
+func (u *Underlay) ensureUp(h *netlink.Handle, link netlink.Link, addr netip.Addr) error {
+	if err := h.AddrReplace(link, &netlink.Addr{IPNet: u.ipNet(addr)}); err != nil {
+		return fmt.Errorf("set address %s: %w", addr, err)
+	}
+	return h.LinkSetUp(link)
+}
+
+func (u *Underlay) ipNet(addr netip.Addr) *net.IPNet {
+	return &net.IPNet{IP: addr.AsSlice(), Mask: net.CIDRMask(u.cfg.Subnet.Bits(), 32)}
+}
+
+// macOf derives a hardware address from an IPv4 address: below 00-15-5D, which is Microsoft's (Hyper-V), as a Windows
+// host would have.
+func macOf(addr netip.Addr) net.HardwareAddr {
+	b := addr.As4()
+	return net.HardwareAddr{0x00, 0x15, 0x5d, b[1], b[2], b[3]}
+}
+
+func isNotFound(err error) bool {
+	var missing netlink.LinkNotFoundError
+	return errors.As(err, &missing)
+}

@@ -1,0 +1,12 @@
+// Package version owns the program's own version and the versions of the upstream programs it carries.
+package version
+
+// Kubernetes is the version of every Kubernetes program in a cluster, Linux and Windows alike. It is the version of
+// k8s.io/kubernetes in go.mod and in upstream/kubernetes/go.mod; a test compares the three.
+const Kubernetes = "v1.36.3"
+
+// version is set by the linker (see the Makefile).
+var version = "devel" // the linker can only set a variable
+
+// Mullion is this program's version, for example "v0.1.0-12-gabcdef0".
+func Mullion() string { return version }

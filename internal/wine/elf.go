@@ -1,0 +1,156 @@
+package wine
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// consoleLibs are Wine's ELF libraries that a program without windows may load; the rest (X11, sound, cameras,
+// printers) is left without what it needs, so it does not load.
+func consoleLibs() []string {
+	return []string{
+		"ntdll.so", "ws2_32.so", "bcrypt.so", "crypt32.so", "secur32.so", "kerberos.so", "msv1_0.so", "nsiproxy.so", "dnsapi.so",
+		"mountmgr.so", "netapi32.so", "win32u.so",
+	}
+}
+
+// openedLibs are what Wine and glibc open by name at run time. libgcc_s is for pthread_exit; without freetype Wine complains on
+// standard error even with WINEDEBUG=-all, and without fontconfig win32u.so calls a function that is not there, by which every
+// program with user32.dll (cmd.exe too) dies; the nss libraries are part of libc from glibc 2.34 on, but for compat ones.
+func openedLibs() []string {
+	return []string{
+		"libgcc_s.so.1", "libfreetype.so.6", "libfontconfig.so.1", "libgnutls.so.30", "libgssapi_krb5.so.2", "libkrb5.so.3", "libnss_files.so.2", "libnss_dns.so.2",
+		"libresolv.so.2",
+	}
+}
+
+// elfClosure returns the ELF files that programs and libs need, with the loader of programs, as paths whose folders hold no
+// links (the file itself may be one: it is what is asked for by name). It does as ldd does, without running anything.
+func elfClosure(programs, libs, byName []string) ([]string, error) {
+	dirs := libraryDirs()
+	var queue, found []string
+	add := func(path string) error {
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		path = filepath.Join(dir, filepath.Base(path))
+		if !slices.Contains(found, path) {
+			found = append(found, path)
+			queue = append(queue, path)
+		}
+		return nil
+	}
+	for _, p := range programs {
+		interp, err := interpreter(p)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(interp); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range byName { // optional: Wine does without what the machine does not have
+		if p := findLibrary(dirs, name); p != "" {
+			if err := add(p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	queue = append(queue, slices.Concat(programs, libs)...)
+	for len(queue) > 0 {
+		needed, err := importsOf(queue[0])
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range needed {
+			if slices.Contains(consoleLibs(), name) {
+				continue // Wine's own, beside the library that needs it
+			}
+			p := findLibrary(dirs, name)
+			if p == "" {
+				return nil, fmt.Errorf("find library %q, which %q needs: %w", name, queue[0], fs.ErrNotExist)
+			}
+			if err := add(p); err != nil {
+				return nil, err
+			}
+		}
+		queue = queue[1:]
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func importsOf(path string) ([]string, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read ELF file %q: %w", path, err)
+	}
+	libs, err := f.ImportedLibraries()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read ELF file %q: %w", path, err)
+	}
+	return libs, nil
+}
+
+// interpreter is the dynamic loader that a program names, for example /lib64/ld-linux-x86-64.so.2.
+func interpreter(path string) (string, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read ELF file %q: %w", path, err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			b := make([]byte, p.Filesz)
+			if _, err := p.ReadAt(b, 0); err != nil {
+				return "", fmt.Errorf("read ELF file %q: %w", path, err)
+			}
+			return strings.TrimRight(string(b), "\x00"), nil
+		}
+	}
+	return "", fmt.Errorf("read ELF file %q: it names no dynamic loader", path)
+}
+
+// libraryDirs are the folders that ld.so searches: the configured ones, then the built-in ones.
+func libraryDirs() []string {
+	var dirs []string
+	files, err := filepath.Glob("/etc/ld.so.conf.d/*.conf")
+	if err != nil {
+		files = nil // only for a malformed pattern
+	}
+	for _, file := range append(files, "/etc/ld.so.conf") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") {
+				dirs = append(dirs, line)
+			}
+		}
+	}
+	return append(dirs, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+}
+
+// findLibrary returns the first 64-bit x86 library of that name, or "".
+func findLibrary(dirs []string, name string) string {
+	for _, dir := range dirs {
+		p := filepath.Join(dir, name)
+		f, err := elf.Open(p)
+		if err != nil {
+			continue
+		}
+		ok := f.Machine == elf.EM_X86_64
+		if f.Close() == nil && ok {
+			return p
+		}
+	}
+	return ""
+}

@@ -1,0 +1,167 @@
+package wine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Oldest Wine that the shims are made for and tested with.
+const (
+	minMajor = 8
+	minMinor = 0
+)
+
+// The errors that a person can cure by installing Wine; both messages say how.
+var (
+	ErrNotFound = errors.New("wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64` (Debian, Ubuntu) or your distribution's package manager")
+	ErrTooOld   = errors.New("wine is too old: version 8.0 or newer is needed; Debian 12 and Ubuntu 23.10 have it, https://www.winehq.org has packages for others")
+)
+
+// Install is a Wine installation on this machine. All paths are absolute and without symbolic links.
+type Install struct {
+	// Version as Wine tells it, for example "8.0".
+	Version string `json:"version"`
+	// Loader is the program that runs 64-bit Windows programs, and Server its wineserver (the ELF program, not a wrapper).
+	Loader string `json:"loader"`
+	Server string `json:"server"`
+	// LibDir holds x86_64-unix and x86_64-windows.
+	LibDir string `json:"libDir"`
+	// DataDir holds nls and wine.inf.
+	DataDir string `json:"dataDir"`
+}
+
+// UnixDir is the folder of Wine's ELF libraries.
+func (i Install) UnixDir() string { return filepath.Join(i.LibDir, "x86_64-unix") }
+
+// WindowsDir is the folder of Wine's builtin DLLs and programs.
+func (i Install) WindowsDir() string { return filepath.Join(i.LibDir, "x86_64-windows") }
+
+// Find looks for Wine where Debian, Ubuntu, Fedora, Arch and WineHQ's packages put it. The error wraps ErrNotFound or ErrTooOld.
+func Find() (Install, error) { return find("/", askVersion) }
+
+// find looks below root; version asks a loader for its version.
+func find(root string, version func(loader string) (string, error)) (Install, error) {
+	var tooOld error
+	for _, loader := range []string{
+		"usr/lib/wine/wine64", "usr/bin/wine64", "usr/local/bin/wine64", "opt/wine-stable/bin/wine64", "opt/wine-staging/bin/wine64",
+		"opt/wine-devel/bin/wine64", "usr/bin/wine", "opt/wine-stable/bin/wine", "opt/wine-devel/bin/wine",
+	} {
+		inst, err := inspect(root, filepath.Join(root, loader))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Install{}, fmt.Errorf("find wine: %w", err)
+		}
+		if inst.Version, err = version(inst.Loader); err != nil {
+			return Install{}, fmt.Errorf("find wine: %w", err)
+		}
+		if err := checkVersion(inst.Version); err != nil {
+			tooOld = fmt.Errorf("use %q: %w", inst.Loader, err)
+			continue
+		}
+		return inst, nil
+	}
+	if tooOld != nil {
+		return Install{}, tooOld
+	}
+	return Install{}, ErrNotFound
+}
+
+// inspect fills in the folders that belong to a loader; fs.ErrNotExist if one is missing.
+func inspect(root, loader string) (Install, error) {
+	real, err := filepath.EvalSymlinks(loader)
+	if err != nil {
+		return Install{}, err
+	}
+	elf, err := isELF(real)
+	if err != nil {
+		return Install{}, err
+	}
+	if !elf { // a script that chooses: what it chooses is on the list too
+		return Install{}, fs.ErrNotExist
+	}
+	dir := filepath.Dir(real)
+	inst := Install{Loader: real}
+	if inst.LibDir, err = firstWith("x86_64-unix/ntdll.so",
+		filepath.Join(dir, "../x86_64-linux-gnu/wine"), filepath.Join(dir, "../lib/wine"), filepath.Join(dir, "../lib64/wine"),
+		filepath.Join(dir, "../lib/x86_64-linux-gnu/wine"), dir); err != nil {
+		return Install{}, err
+	}
+	if inst.DataDir, err = firstWith("nls/l_intl.nls",
+		filepath.Join(dir, "../share/wine"), filepath.Join(dir, "../../share/wine"), filepath.Join(root, "usr/share/wine")); err != nil {
+		return Install{}, err
+	}
+	for _, server := range []string{"wineserver64", "wineserver"} {
+		path := filepath.Join(dir, server)
+		if ok, err := isELF(path); err == nil && ok {
+			inst.Server = path
+			return inst, nil
+		}
+	}
+	return Install{}, fmt.Errorf("wineserver beside %q: %w", real, fs.ErrNotExist)
+}
+
+// firstWith returns the first folder, without links, in which file exists.
+func firstWith(file string, dirs ...string) (string, error) {
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			return filepath.EvalSymlinks(dir)
+		}
+	}
+	return "", fmt.Errorf("%s: %w", file, fs.ErrNotExist)
+}
+
+func isELF(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	magic := make([]byte, 4)
+	if _, err := f.Read(magic); err != nil {
+		return false, nil // an empty file is no program
+	}
+	return string(magic) == "\x7fELF", nil
+}
+
+// askVersion runs wine64 --version, which answers "wine-8.0 (Debian 8.0~repack-4)".
+func askVersion(loader string) (string, error) {
+	cmd := exec.Command(loader, "--version") //nolint:noctx // answers at once: the loader only prints
+	cmd.Env = []string{"WINEDEBUG=-all", "PATH=/usr/bin:/bin"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("ask %q for its version: %w: %s", loader, err, strings.TrimSpace(string(out)))
+	}
+	m := regexp.MustCompile(`wine-(\d+\.\d+\S*)`).FindSubmatch(out)
+	if m == nil {
+		return "", fmt.Errorf("ask %q for its version: answer %.80q is not understood", loader, out)
+	}
+	return string(m[1]), nil
+}
+
+func checkVersion(version string) error {
+	m := regexp.MustCompile(`^(\d+)\.(\d+)`).FindStringSubmatch(version)
+	if m == nil {
+		return fmt.Errorf("version %q is not understood", version)
+	}
+	major, err := strconv.Atoi(m[1])
+	if err != nil {
+		return err
+	}
+	minor, err := strconv.Atoi(m[2])
+	if err != nil {
+		return err
+	}
+	if major < minMajor || major == minMajor && minor < minMinor {
+		return fmt.Errorf("version %s: %w", version, ErrTooOld)
+	}
+	return nil
+}

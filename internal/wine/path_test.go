@@ -1,0 +1,140 @@
+package wine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestUnixPath(t *testing.T) {
+	prefix := t.TempDir()
+	drive := filepath.Join(prefix, "Files")
+	outside := t.TempDir()
+	for _, d := range []string{"Windows/System32/drivers/etc", "k", "var/lib/kubelet/pods/UID/v", "dosdevices/c:", "K2", "k2"} {
+		if err := os.MkdirAll(filepath.Join(drive, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(p string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(drive, p), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("Windows/System32/drivers/etc/hosts")
+	write("k/Kubelet.exe")
+	link := func(target, p string) {
+		t.Helper()
+		if err := os.Symlink(target, filepath.Join(drive, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := "var/lib/kubelet/pods/UID/v/"
+	if err := os.Mkdir(filepath.Join(drive, v, "..2026"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(v + "..2026/key")
+	link("..2026", v+"..data")
+	link("..data/key", v+"key")
+	link(drive+"/k", "abs")
+	link(filepath.Join(prefix, "dosdevices/c:/k"), "dos")
+	link(outside, "evil")
+	link("../../..", "k/up")
+	link("../..", "k/upup")
+	link("/", "slash")
+	link("loop2", "loop1")
+	link("loop1", "loop2")
+	link("../not-there/x/../../../../..", "k/ghost")
+	link("not-there/../evil", "beside")
+	link("nowhere/at/all", "dangling")
+
+	for _, tt := range []struct{ name, in, want string }{
+		{"root", `C:\`, ""},
+		{"empty", "", ""},
+		{"letter alone", "c:", ""},
+		{"hosts file of the kubelet", `C:\Windows\System32\drivers\etc\hosts`, "Windows/System32/drivers/etc/hosts"},
+		{"other case", `c:\WINDOWS\system32\DRIVERS\ETC\HOSTS`, "Windows/System32/drivers/etc/hosts"},
+		{"no drive letter", "/var/lib/kubelet", "var/lib/kubelet"},
+		{"relative", `k\kubelet.EXE`, "k/Kubelet.exe"},
+		{"mixed slashes", `c:/Windows\system32//drivers/`, "Windows/System32/drivers"},
+		{"verbatim", `\\?\C:\k\kubelet.exe`, "k/Kubelet.exe"},
+		{"dot dot inside", `C:\k\..\Windows`, "Windows"},
+		{"trailing dots and spaces", `C:\k. .\kubelet.exe `, "k/Kubelet.exe"},
+		{"missing keeps its case", `C:\K\New\File.txt`, "k/New/File.txt"},
+		{"exact case wins", `C:\K2`, "K2"},
+		{"exact case wins again", `C:\k2`, "k2"},
+		{"link chain", `c:\var\lib\kubelet\pods\uid\v\key`, v + "..2026/key"},
+		{"absolute link inside", `C:\abs\kubelet.exe`, "k/Kubelet.exe"},
+		{"link through dosdevices", `C:\dos\kubelet.exe`, "k/Kubelet.exe"},
+		{"dangling link inside", `C:\dangling`, "nowhere/at/all"},
+		{"below a file", `C:\k\kubelet.exe\x`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := UnixPath(drive, tt.in)
+			if tt.name == "below a file" {
+				if err == nil {
+					t.Fatalf("UnixPath(%q) = %q, want an error", tt.in, got)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := filepath.Join(drive, tt.want); got != want {
+				t.Errorf("UnixPath(%q) = %q, want %q", tt.in, got, want)
+			}
+		})
+	}
+
+	for _, in := range []string{
+		`C:\..`, `..\..\etc\passwd`, `C:\k\..\..\x`, `C:\evil`, `C:\evil\x`, `C:\slash\etc\passwd`, `C:\k\up`, `C:\k\up\etc`,
+		`C:\k\upup\x`, `C:\SLASH\etc`,
+	} {
+		got, err := UnixPath(drive, in)
+		if !errors.Is(err, ErrLeavesDrive) {
+			t.Errorf("UnixPath(%q) = %q, %v; want ErrLeavesDrive", in, got, err)
+		}
+	}
+	for in, word := range map[string]string{
+		`D:\x`: "no drive D:", `\\server\share`: "network", `\\.\pipe\x`: "device", "C:\\a\x00b": "NUL", `C:\a:stream`: "character",
+		`C:\loop1`: "too many", `C:\k\ghost`: "go up", `C:\beside`: "go up", `\\?\UNC\server\share`: "", `C:\a*`: "character",
+	} {
+		got, err := UnixPath(drive, in)
+		if word == "" {
+			// UNC through the verbatim prefix is only a folder name below the drive: harmless.
+			if err == nil && !strings.HasPrefix(got, drive) {
+				t.Errorf("UnixPath(%q) = %q", in, got)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("UnixPath(%q) = %q, %v; want an error with %q", in, got, err, word)
+		}
+	}
+	if _, err := UnixPath(filepath.Join(prefix, "none"), `C:\`); err == nil {
+		t.Error("a drive that is not there was mapped")
+	}
+}
+
+func FuzzUnixPath(f *testing.F) {
+	drive := f.TempDir()
+	if err := os.MkdirAll(filepath.Join(drive, "a/b"), 0o755); err != nil {
+		f.Fatal(err)
+	}
+	for target, name := range map[string]string{"..": "a/up", "/etc": "abs", "../..": "a/b/upup", "a/b": "in"} {
+		if err := os.Symlink(target, filepath.Join(drive, name)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	for _, s := range []string{`C:\a\up\a`, `a/b/upup`, `abs/passwd`, `in/upup/..`, `C:\in\..\..`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, p string) {
+		got, err := UnixPath(drive, p)
+		if err == nil && got != drive && !strings.HasPrefix(got, drive+"/") {
+			t.Errorf("UnixPath(%q) = %q leaves the drive", p, got)
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package wine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Key is one registry key of a hive and what to change in it.
+type Key struct {
+	// Path is below the root of the hive, with single back slashes, for example `Software\Wine`.
+	Path string
+	// Values to set; the others of the key stay.
+	Values []Value
+	// Drop names values to remove.
+	Drop []string
+	// Delete removes the key with its values and everything below it; the rest is then not looked at.
+	Delete bool
+}
+
+// Value is one registry value in the text form of Wine's .reg files.
+type Value struct {
+	Name string
+	text string
+}
+
+// SZ is a string value.
+func SZ(name, data string) Value { return Value{name, `"` + escape(data, true) + `"`} }
+
+// ExpandSZ is a string value in which %variables% are replaced on read.
+func ExpandSZ(name, data string) Value { return Value{name, `str(2):"` + escape(data, true) + `"`} }
+
+// DWORD is a 32-bit value.
+func DWORD(name string, data uint32) Value { return Value{name, fmt.Sprintf("dword:%08x", data)} }
+
+// escape writes text as Wine does: back slash always, the double quote within quotes, and what is not printable ASCII
+// as \x<four hex digits>. https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/unicode.c (dump_strW)
+func escape(s string, quotes bool) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\\', r == '"' && quotes, !quotes && (r == '[' || r == ']'):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r > '~' && r < 0x10000:
+			fmt.Fprintf(&b, `\x%04x`, r)
+		case r >= 0x10000:
+			fmt.Fprintf(&b, `\x%04x\x%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// hive is a .reg file taken apart into the lines before the first key and the keys.
+type hive struct {
+	head []string
+	keys []*hiveKey
+}
+
+// hiveKey holds the lines of one key: its header, then attributes (#time, #class, #link) and values, with the lines
+// that continue a value joined to it by newlines.
+type hiveKey struct {
+	path   string // unescaped, lower case
+	header string
+	lines  []string
+}
+
+// EditRegistry applies changes to the text of a .reg file as Wine's server writes it (version 2) and returns the new text.
+func EditRegistry(text string, changes []Key) (string, error) {
+	h, err := parseHive(text)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range changes {
+		h.apply(c)
+	}
+	return h.String(), nil
+}
+
+func parseHive(text string) (*hive, error) {
+	lines := strings.Split(text, "\n")
+	if !strings.HasPrefix(lines[0], "WINE REGISTRY Version 2") {
+		return nil, fmt.Errorf("parse registry: first line is %.40q, want WINE REGISTRY Version 2", lines[0])
+	}
+	h := &hive{}
+	var key *hiveKey
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		switch {
+		case strings.HasPrefix(line, "["):
+			end := strings.LastIndex(line, "]")
+			if end < 0 {
+				return nil, fmt.Errorf("parse registry: line %d: key without ]", i+1)
+			}
+			key = &hiveKey{path: strings.ToLower(unescape(line[1:end])), header: line}
+			h.keys = append(h.keys, key)
+		case key == nil:
+			h.head = append(h.head, line)
+		case line != "":
+			for strings.HasSuffix(line, `\`) && i+1 < len(lines) && !strings.HasPrefix(lines[i+1], "[") {
+				i++
+				line += "\n" + lines[i]
+			}
+			key.lines = append(key.lines, line)
+		}
+	}
+	return h, nil
+}
+
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if s[i] == 'x' && i+4 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+5], 16, 16); err == nil {
+				b.WriteRune(rune(n))
+				i += 4
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func (h *hive) apply(c Key) {
+	path := strings.ToLower(c.Path)
+	if c.Delete {
+		h.keys = slices.DeleteFunc(h.keys, func(k *hiveKey) bool {
+			return k.path == path || strings.HasPrefix(k.path, path+`\`)
+		})
+		return
+	}
+	i := slices.IndexFunc(h.keys, func(k *hiveKey) bool { return k.path == path })
+	if i < 0 {
+		i = len(h.keys)
+		h.keys = append(h.keys, &hiveKey{path: path, header: "[" + escape(c.Path, false) + "] 0"})
+	}
+	key := h.keys[i]
+	for _, name := range c.Drop {
+		key.drop(name)
+	}
+	for _, v := range c.Values {
+		key.set(v)
+	}
+}
+
+// valuePrefix is how the line of a value begins: @= for the default value, which has no name.
+func valuePrefix(name string) string {
+	if name == "" {
+		return "@="
+	}
+	return `"` + escape(name, true) + `"=`
+}
+
+func (k *hiveKey) find(name string) int {
+	prefix := valuePrefix(name)
+	return slices.IndexFunc(k.lines, func(l string) bool {
+		return len(l) >= len(prefix) && strings.EqualFold(l[:len(prefix)], prefix)
+	})
+}
+
+func (k *hiveKey) set(v Value) {
+	line := valuePrefix(v.Name) + v.text
+	if i := k.find(v.Name); i >= 0 {
+		k.lines[i] = line
+		return
+	}
+	k.lines = append(k.lines, line)
+}
+
+func (k *hiveKey) drop(name string) {
+	if i := k.find(name); i >= 0 {
+		k.lines = slices.Delete(k.lines, i, i+1)
+	}
+}
+
+// String writes the hive as Wine's server does: an empty line before each key.
+func (h *hive) String() string {
+	var b strings.Builder
+	for _, line := range h.head {
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	text := strings.TrimRight(b.String(), "\n")
+	b.Reset()
+	b.WriteString(text)
+	b.WriteByte('\n')
+	for _, k := range h.keys {
+		b.WriteByte('\n')
+		b.WriteString(k.header)
+		b.WriteByte('\n')
+		for _, line := range k.lines {
+			b.WriteString(line)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

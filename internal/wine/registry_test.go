@@ -1,0 +1,104 @@
+package wine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const sampleHive = `WINE REGISTRY Version 2
+;; All keys relative to REGISTRY\\Machine
+
+#arch=win64
+
+[Software\\Microsoft\\Windows NT\\CurrentVersion] 1795225046
+#time=1dd7958dcf707a0
+"CSDVersion"="Service Pack 1"
+"CurrentBuild"="7601"
+"DigitalProductId"=hex:00,00,00,\
+  00,01
+"SystemRoot"="C:\\windows"
+
+[Software\\Odd \[name\]\\x\x00fc] 1795225046
+#time=1dd7958dcf707a0
+@="default"
+"say \"hi\""="C:\\a"
+
+[System\\Services\\winebus] 1795225046
+#time=1dd7958dcf707a0
+"Start"=dword:00000003
+
+[System\\Services\\winebus\\Parameters] 1795225046
+#time=1dd7958dcf707a0
+
+[System\\Services\\winebus2] 1795225046
+#time=1dd7958dcf707a0
+#link
+`
+
+func TestEditRegistryUnchanged(t *testing.T) {
+	got, err := EditRegistry(sampleHive, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sampleHive, got); diff != "" {
+		t.Errorf("text changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestEditRegistry(t *testing.T) {
+	got, err := EditRegistry(sampleHive, []Key{
+		{
+			Path:   `software\MICROSOFT\Windows NT\CurrentVersion`,
+			Values: []Value{SZ("currentbuild", "20348"), DWORD("UBR", 2762), ExpandSZ("PathName", `%SystemRoot%\x`), SZ("DigitalProductId", "short")},
+			Drop:   []string{"csdversion", "not-there"},
+		},
+		{Path: "Software\\Odd [name]\\x\u00fc", Values: []Value{SZ("", `new "default"`), SZ(`Say "HI"`, "ü𝄞")}},
+		{Path: `System\Services\winebus`, Delete: true},
+		{Path: `Software\New`, Values: []Value{SZ("a", "b")}},
+		{Path: `Software\New`, Values: []Value{SZ("a", "c")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `WINE REGISTRY Version 2
+;; All keys relative to REGISTRY\\Machine
+
+#arch=win64
+
+[Software\\Microsoft\\Windows NT\\CurrentVersion] 1795225046
+#time=1dd7958dcf707a0
+"currentbuild"="20348"
+"DigitalProductId"="short"
+"SystemRoot"="C:\\windows"
+"UBR"=dword:00000aca
+"PathName"=str(2):"%SystemRoot%\\x"
+
+[Software\\Odd \[name\]\\x\x00fc] 1795225046
+#time=1dd7958dcf707a0
+@="new \"default\""
+"Say \"HI\""="\x00fc\xd834\xdd1e"
+
+[System\\Services\\winebus2] 1795225046
+#time=1dd7958dcf707a0
+#link
+
+[Software\\New] 0
+"a"="c"
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEditRegistryRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "version 1": "WINE REGISTRY Version 1\n", "regedit": "REGEDIT4\n",
+		"open key": "WINE REGISTRY Version 2\n\n[Software\n",
+	} {
+		if _, err := EditRegistry(text, nil); err == nil || !strings.Contains(err.Error(), "parse registry") {
+			t.Errorf("%s: err = %v", name, err)
+		}
+	}
+}

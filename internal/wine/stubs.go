@@ -1,0 +1,50 @@
+package wine
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// refusal is the shim that stands for programs of which Wine has only an empty one.
+const refusal = "refuse.exe"
+
+// emptyPrograms are the console programs that Wine 8.0 has as a main function with nothing but a FIXME in it
+// (programs/<name>/main.c): they print nothing and end with 0.
+func emptyPrograms() []string {
+	return []string{
+		"arp.exe", "cacls.exe", "certutil.exe", "dism.exe", "fc.exe", "findstr.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe",
+		"regini.exe", "regsvcs.exe", "sdbinst.exe", "servicemodelreg.exe", "setx.exe", "shutdown.exe", "subst.exe",
+		"systeminfo.exe", "tasklist.exe", "wevtutil.exe", "where.exe",
+	}
+}
+
+// isEmpty tells whether the installed Wine's program is still an empty one: the text of the FIXME is in it, and it is small.
+// A newer Wine that has the real program keeps it.
+func (i Install) isEmpty(name string) bool {
+	const small = 256 << 10
+	path := filepath.Join(i.WindowsDir(), name)
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > small {
+		return false
+	}
+	program, err := os.ReadFile(path)
+	return err == nil && bytes.Contains(program, []byte("stub"))
+}
+
+// refuseEmpty puts the refusal in the place of Wine's empty programs and returns their names.
+func (o Options) refuseEmpty(shim, system32 string) ([]string, error) {
+	var names []string
+	for _, name := range emptyPrograms() {
+		if !o.Install.isEmpty(name) {
+			continue
+		}
+		if err := copyFile(shim, filepath.Join(system32, name), 0o755); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}

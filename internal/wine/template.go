@@ -1,0 +1,286 @@
+package wine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// bootTimeout bounds wineboot with the wait for its server; it takes 8 s on a slow machine of two cores.
+const bootTimeout = 3 * time.Minute
+
+// boot runs wineboot in a prefix of its own below tmp and moves what it made to base.
+func (o Options) boot(ctx context.Context, tmp, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, bootTimeout)
+	defer cancel()
+	prefix, scratch := filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch")
+	for _, dir := range []string{prefix, scratch} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	env := []string{
+		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINELOADER=" + o.Install.Loader, "WINESERVER=" + o.Install.Server, "WINEDEBUG=-all",
+		// No offers to download Mono and Gecko, no menu entries.
+		"WINEDLLOVERRIDES=mscoree,mshtml=;winemenubuilder.exe=d",
+		// Wine links profile folders to those below HOME; Debian's keeps its server's folder below TMPDIR.
+		"HOME=" + scratch, "TMPDIR=" + scratch, "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
+	}
+	run := func(ctx context.Context, program string, args ...string) error {
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Env = env
+		cmd.Dir = scratch
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		// A process that wineboot leaves behind holds the pipe; it is waited for with wineserver -w.
+		cmd.WaitDelay = time.Second
+		if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+			return fmt.Errorf("run %s %s: %w: %s", program, strings.Join(args, " "), err, strings.TrimSpace(out.String()))
+		}
+		return nil
+	}
+	err := run(ctx, o.Install.Loader, "wineboot", "--init")
+	if err == nil {
+		err = run(ctx, o.Install.Server, "-w")
+	}
+	if err != nil {
+		killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return errors.Join(err, run(killCtx, o.Install.Server, "-k"))
+	}
+	if err := adopt(prefix, base); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(prefix), os.RemoveAll(scratch))
+}
+
+// adopt turns a prefix that wineboot made into the base layer: only C:, no links to the machine's folders, the accounts of
+// a container.
+func adopt(prefix, base string) error {
+	for _, dir := range []string{"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64", "usr/bin", "sbin"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(filepath.Join(prefix, "drive_c"), filepath.Join(base, "Files")); err != nil {
+		return err
+	}
+	for _, file := range []string{"system.reg", "user.reg", "userdef.reg", ".update-timestamp"} {
+		if err := os.Rename(filepath.Join(prefix, file), filepath.Join(base, file)); err != nil {
+			return err
+		}
+	}
+	for link, target := range map[string]string{"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"} {
+		if err := os.Symlink(target, filepath.Join(base, link)); err != nil {
+			return err
+		}
+	}
+	for name, text := range etcFiles() {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(base, name)), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	if err := makeProfiles(base); err != nil {
+		return err
+	}
+	for _, dir := range []string{"tmp", "Files/windows/temp"} {
+		path := filepath.Join(base, dir)
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return err
+		}
+		if err := os.Chmod(path, 0o777|fs.ModeSticky); err != nil { // MkdirAll would apply the umask
+			return err
+		}
+	}
+	return nil
+}
+
+// makeProfiles replaces the profile of the user who ran wineboot by those of a container's and a host's accounts.
+func makeProfiles(base string) error {
+	users := filepath.Join(base, "Files/users")
+	entries, err := os.ReadDir(users)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == "Public" {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(users, e.Name())); err != nil {
+			return err
+		}
+		for _, hive := range []string{"system.reg", "user.reg", "userdef.reg"} {
+			path := filepath.Join(base, hive)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, []byte(replaceUser(string(text), e.Name(), AdminUser)), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	for _, user := range []string{AdminUser, User, HostUser} {
+		for _, dir := range profileDirs(user) {
+			if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	return filepath.WalkDir(filepath.Join(users, User), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, 1000, 1000)
+	})
+}
+
+// linkBuiltins replaces each file below windows that equals one of Wine's own by a hard link to it, where the file systems
+// allow: half a gigabyte less, and one copy in memory. The layer is never written to; whoever lies over it in an
+// overlay writes to a copy.
+func linkBuiltins(builtins, windows string) error {
+	return filepath.WalkDir(windows, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		builtin := filepath.Join(builtins, e.Name())
+		same, err := sameContent(path, builtin)
+		if err != nil || !same {
+			return err
+		}
+		tmp := path + ".link"
+		if err := os.Link(builtin, tmp); err != nil {
+			return nil //nolint:nilerr // another file system, or a limit of links: the copy stays
+		}
+		return os.Rename(tmp, path)
+	})
+}
+
+// sameContent compares two files; one that does not exist equals nothing.
+func sameContent(a, b string) (bool, error) {
+	fb, err := os.Open(b)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer fb.Close()
+	fa, err := os.Open(a)
+	if err != nil {
+		return false, err
+	}
+	defer fa.Close()
+	ia, err := fa.Stat()
+	if err != nil {
+		return false, err
+	}
+	ib, err := fb.Stat()
+	if err != nil {
+		return false, err
+	}
+	if ia.Size() != ib.Size() || !ib.Mode().IsRegular() {
+		return false, nil
+	}
+	bufA, bufB := make([]byte, 256<<10), make([]byte, 256<<10)
+	for {
+		n, errA := io.ReadFull(fa, bufA)
+		m, errB := io.ReadFull(fb, bufB)
+		if n != m || !bytes.Equal(bufA[:n], bufB[:m]) {
+			return false, nil
+		}
+		if errA == io.EOF || errA == io.ErrUnexpectedEOF {
+			return true, nil
+		}
+		if errA != nil || errB != nil {
+			return false, errors.Join(errA, errB)
+		}
+	}
+}
+
+// copyUnix copies what Wine needs of the machine, so that of the machine a container sees but Wine's library folder.
+func (o Options) copyUnix(base string) error {
+	var libs []string
+	for _, name := range consoleLibs() {
+		path := filepath.Join(o.Install.UnixDir(), name)
+		if _, err := os.Stat(path); err == nil {
+			libs = append(libs, path)
+		}
+	}
+	programs := []string{o.Install.Loader, o.Install.Server}
+	files, err := elfClosure(programs, libs, openedLibs())
+	if err != nil {
+		return err
+	}
+	for _, f := range append(files, programs...) {
+		if err := copyFile(f, filepath.Join(base, f), 0o755); err != nil {
+			return err
+		}
+	}
+	for _, f := range []string{"/etc/ld.so.cache", filepath.Join(o.Install.DataDir, "wine.inf")} {
+		if err := copyFile(f, filepath.Join(base, f), 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(base, o.Install.LibDir), 0o755); err != nil {
+		return err
+	}
+	if err := copyTree(utf8Locale, base); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // where the distribution has none, glibc's is built in
+	}
+	return copyTree(filepath.Join(o.Install.DataDir, "nls"), base)
+}
+
+// utf8Locale is where Debian and Fedora have the locale C.UTF-8 (LANG, see environment). Without it glibc falls back to
+// ASCII, and Wine cannot name a file grün.txt.
+const utf8Locale = "/usr/lib/locale/C.utf8"
+
+// copyTree copies the regular files below dir to the same place below base.
+func copyTree(dir, base string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		return copyFile(path, filepath.Join(base, path), 0o644)
+	})
+}
+
+// copyFile copies the content of from to a new file (what is at to is replaced, never written into: it may be a hard link) with
+// the time of the original, which Wine compares for wine.inf. Where the file system can, the copy shares its blocks.
+func copyFile(from, to string, mode fs.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Chmod(mode), out.Close()); err != nil {
+		return fmt.Errorf("copy %q: %w", from, err)
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}

@@ -1,0 +1,159 @@
+// Package winnode owns a Windows host as parts of a cluster: the files on its C: drive, the configuration and flags of the
+// unmodified kubelet.exe and kube-proxy.exe, and the components that bring the host up in order. It owns neither namespaces (package sandbox),
+// nor Wine (package wine), nor what serves HNS and CRI (package nodeagent), nor the host's network.
+//
+//	wine ─▶ prefix/NODE ─▶ host/NODE ─▶ agent/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
+//	        overlay, files  namespaces   mullion-node   kubelet.exe     kube-proxy.exe
+//	                                     serve
+//
+// The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of the
+// data folder when the cluster is taken down.
+package winnode
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/winver"
+)
+
+// Ports on the loopback of the host's own network namespace.
+const (
+	HNSPort = 10290
+	CRIPort = 10291
+
+	// Health endpoints: the programs' defaults.
+	kubeletHealthPort = 10248
+	proxyHealthPort   = 10256
+)
+
+// Config is what a Windows host depends on. All paths are absolute paths of the machine.
+type Config struct {
+	// Name of the node and host name.
+	Name string
+	// Build of Windows that the host is.
+	Build winver.Build
+	// Address on the underlay.
+	Address netip.Addr
+	// Dir is the host's folder of state, RunDir its folder of what does not survive a reboot.
+	Dir    string
+	RunDir string
+	// Netns is the host's pinned network namespace, which must be there when the units start.
+	Netns string
+	// NodeProgram is the mullion-node program, Programs the folder of upstream's programs (bin/windows).
+	NodeProgram string
+	Programs    string
+	// ProgramsDir is where the layer with upstream's programs is made; hosts share it.
+	ProgramsDir string
+	// LogDir gets one file a component.
+	LogDir string
+	// Marker is put into the environment of all processes.
+	Marker string
+	// System is the Wine system layer; it is asked for when the prefix starts, after the units in After.
+	System func() *wine.System
+
+	// Server is the API server's URL, CAFile the cluster's authority, BootstrapKubeconfig a kubeconfig with a bootstrap
+	// token. The files are read when the kubelet starts.
+	Server              string
+	CAFile              string
+	BootstrapKubeconfig string
+	// ProxyKubeconfig is a kubeconfig for kube-proxy, complete; it is read when kube-proxy starts.
+	ProxyKubeconfig string
+	// ContainerdSocket is the engine's, ContainerdNamespace the containerd namespace, and CgroupParent the
+	// cgroup of the host's containers.
+	ContainerdSocket    string
+	ContainerdNamespace string
+	CgroupParent        string
+	// PodSubnet, ServiceSubnet and NodeSubnet (the underlay's) are the cluster's.
+	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
+	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by default.
+	ClusterDNS    netip.Addr
+	ClusterDomain string
+	// Taint registers the node with os=windows:NoSchedule; Labels are put on it at registration.
+	Taint  bool
+	Labels map[string]string
+
+	// After are the units that must be ready before the host's first one.
+	After []string
+}
+
+// Names of the host's units.
+func (c Config) unit(part string) string { return part + "/" + c.Name }
+
+// KubeletUnit is the name of the unit whose readiness means that the kubelet serves its health endpoint.
+func (c Config) KubeletUnit() string { return c.unit("kubelet") }
+
+// ProxyUnit is the name of the unit whose readiness means that the services there are can be reached from the host's pods.
+func (c Config) ProxyUnit() string { return c.unit("kube-proxy") }
+
+// Prefix is where the host's Wine prefix is mounted.
+func (c Config) Prefix() string { return filepath.Join(c.Dir, "prefix") }
+
+// drive is the host's C: as a path of the machine.
+func (c Config) drive(parts ...string) string {
+	return filepath.Join(append([]string{wine.Drive(c.Prefix())}, parts...)...)
+}
+
+// HostFile is where the host's description for sandbox.Load is written.
+func (c Config) HostFile() string { return filepath.Join(c.Dir, "host.json") }
+
+// TokenFile holds the token that programs of the host present to the HNS server; it is on the host's C:.
+func (c Config) TokenFile() string { return c.drive("ProgramData", "Mullion", "hns.token") }
+
+func (c Config) domain() string {
+	if c.ClusterDomain == "" {
+		return "cluster.local"
+	}
+	return c.ClusterDomain
+}
+
+// Host describes the host's namespaces and how Windows programs are run in them.
+func (c Config) Host(s *wine.System) sandbox.Host {
+	h := sandbox.Host{
+		Name: c.Name, Netns: c.Netns, StateFile: filepath.Join(c.RunDir, "host-state.json"),
+		Keep: []string{c.Prefix()}, Loader: s.LoaderArgv(), Env: s.HostEnv(c.Prefix()), Dir: c.drive(),
+	}
+	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"} {
+		h.Binds = append(h.Binds, sandbox.Bind{Source: c.etc(name), Target: "/etc/" + name})
+	}
+	if c.Marker != "" {
+		h.Env = append(h.Env, "MULLION_CLUSTER="+c.Marker)
+	}
+	return h
+}
+
+// etc is a file that the host sees in its /etc.
+func (c Config) etc(name string) string { return filepath.Join(c.Dir, "etc", name) }
+
+// Validate tells what is missing.
+func (c Config) Validate() error {
+	var errs []error
+	for _, s := range []struct{ name, value string }{
+		{"Name", c.Name},
+		{"Build", c.Build.Name},
+		{"Dir", c.Dir},
+		{"RunDir", c.RunDir},
+		{"Netns", c.Netns},
+		{"NodeProgram", c.NodeProgram},
+		{"Programs", c.Programs},
+		{"ProgramsDir", c.ProgramsDir},
+		{"LogDir", c.LogDir},
+		{"Server", c.Server},
+		{"ProxyKubeconfig", c.ProxyKubeconfig},
+	} {
+		if s.value == "" {
+			errs = append(errs, fmt.Errorf("check windows host %q: %s is not set", c.Name, s.name))
+		}
+	}
+	if !c.Address.IsValid() {
+		errs = append(errs, fmt.Errorf("check windows host %q: Address is not set", c.Name))
+	}
+	if c.System == nil {
+		errs = append(errs, fmt.Errorf("check windows host %q: System is not set", c.Name))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,209 @@
+package winnode
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/wine"
+)
+
+// etcFiles are what the host sees in its /etc. Wine takes the Windows user name from passwd and resolves names through
+// glibc, which reads the others.
+func (c Config) etcFiles(machineResolv string) map[string]string {
+	return map[string]string{
+		"passwd":        wine.HostUser + ":x:0:0::/:/\n",
+		"group":         "Administrators:x:0:\n",
+		"hosts":         c.hosts(),
+		"resolv.conf":   machineResolv,
+		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+	}
+}
+
+func (c Config) hosts() string {
+	return fmt.Sprintf("127.0.0.1 localhost\n::1 localhost\n%s %s\n", c.Address, c.Name)
+}
+
+// usableResolv keeps of a resolv.conf what means the same in another network namespace: name servers on a loopback address
+// do not. It reports whether any server is left.
+func usableResolv(text string) (string, bool) {
+	var out strings.Builder
+	found := false
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 2 || strings.HasPrefix(fields[0], "#") || strings.HasPrefix(fields[0], ";") {
+			continue
+		}
+		if fields[0] == "nameserver" {
+			addr, err := netip.ParseAddr(fields[1])
+			if err != nil || addr.IsLoopback() {
+				continue
+			}
+			found = true
+		}
+		out.WriteString(strings.Join(fields, " ") + "\n")
+	}
+	return out.String(), found
+}
+
+// machineResolv is the machine's resolver configuration for another network namespace. systemd-resolved keeps the real
+// servers beside its own loopback one.
+func machineResolv() string {
+	for _, path := range []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if text, ok := usableResolv(string(data)); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// writeEtc writes the host's /etc files. They are bound one by one, so a file that is there is written in place.
+func (c Config) writeEtc() error {
+	if err := os.MkdirAll(filepath.Join(c.Dir, "etc"), 0o755); err != nil {
+		return err
+	}
+	for name, text := range c.etcFiles(machineResolv()) {
+		if err := os.WriteFile(c.etc(name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// driveDirs are the folders on C: that upstream's programs expect, or that are mounted from.
+func driveDirs() []string {
+	return []string{
+		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni", "ProgramData/Mullion",
+		"Program Files/containerd/cni/conf", "Windows/System32/drivers/etc",
+	}
+}
+
+// writeDrive writes what the host needs on its C: before the kubelet is known.
+func (c Config) writeDrive() error {
+	for _, dir := range driveDirs() {
+		path, err := wine.UnixPath(c.drive(), dir)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return err
+		}
+	}
+	for name, text := range map[string]string{resolvConf: machineResolv(), `C:\Windows\System32\drivers\etc\hosts`: c.hosts()} {
+		if err := c.writeFile(name, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return c.ensureToken()
+}
+
+// ensureToken makes the HNS token once; programs that hold it go on using it when the server restarts.
+func (c Config) ensureToken() error {
+	if data, err := os.ReadFile(c.TokenFile()); err == nil && len(data) > 0 {
+		return nil
+	}
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return err
+	}
+	return c.writeFile(`C:\ProgramData\Mullion\hns.token`, []byte(hex.EncodeToString(secret)), 0o600)
+}
+
+// writeKubelet writes the kubelet's configuration and, until it has a certificate of its own, the bootstrap kubeconfig.
+func (c Config) writeKubelet() error {
+	config, err := c.KubeletYAML()
+	if err != nil {
+		return err
+	}
+	ca, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return fmt.Errorf("read the cluster's authority: %w", err)
+	}
+	if err := c.dropForeignIdentity(ca); err != nil {
+		return err
+	}
+	bootstrap, err := c.bootstrapKubeconfig(ca)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		path string
+		data []byte
+		mode fs.FileMode
+	}{{kubeletConfig, config, 0o644}, {caFile, ca, 0o644}, {bootstrapKubeconfig, bootstrap, 0o600}} {
+		if err := c.writeFile(f.path, f.data, f.mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropForeignIdentity removes what the kubelet has of another cluster's authority: with it the kubelet would
+// never ask for a new certificate.
+func (c Config) dropForeignIdentity(ca []byte) error {
+	path, err := wine.UnixPath(c.drive(), caFile)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, ca) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{kubeletKubeconfig, kubeletCertDir} {
+		path, err := wine.UnixPath(c.drive(), name)
+		if err != nil {
+			return err
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bootstrapKubeconfig is the bootstrap kubeconfig with the server's address on the underlay and the authority in it.
+func (c Config) bootstrapKubeconfig(ca []byte) ([]byte, error) {
+	config, err := clientcmd.LoadFromFile(c.BootstrapKubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read bootstrap kubeconfig: %w", err)
+	}
+	for name, cluster := range config.Clusters {
+		config.Clusters[name] = &clientcmdapi.Cluster{Server: c.Server, CertificateAuthorityData: ca, TLSServerName: cluster.TLSServerName}
+	}
+	return clientcmd.Write(*config)
+}
+
+// writeFile replaces a file on the host's C:, given by its Windows path, whole or not at all.
+func (c Config) writeFile(winPath string, data []byte, mode fs.FileMode) error {
+	path, err := wine.UnixPath(c.drive(), winPath)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(path, data, mode); err != nil {
+		return fmt.Errorf("write file of host %q: %w", c.Name, err)
+	}
+	return nil
+}

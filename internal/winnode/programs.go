@@ -1,0 +1,97 @@
+package winnode
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// program is one of upstream's programs and its place on C:.
+type program struct{ file, place string }
+
+// cniBin is where containerd on Windows has CNI plugins; package podnet looks for them there.
+const cniBin = "Program Files/containerd/cni/bin"
+
+// programs are upstream's programs on every host.
+func programs() []program {
+	return []program{
+		{"kubelet.exe", "k/kubelet.exe"},
+		{"kube-proxy.exe", "k/kube-proxy.exe"},
+		{"win-bridge.exe", cniBin + "/win-bridge.exe"},
+		{"win-overlay.exe", cniBin + "/win-overlay.exe"},
+		{"host-local.exe", cniBin + "/host-local.exe"},
+	}
+}
+
+// programsLayer makes the folder with upstream's programs that lies below every host's own, and returns it. Files are hard
+// links where that is possible, so that no node has a copy of 200 MB. New programs make a new folder: hosts that run keep theirs.
+func (c Config) programsLayer() (string, error) {
+	h := sha256.New()
+	for _, p := range programs() {
+		info, err := os.Stat(filepath.Join(c.Programs, p.file))
+		if err != nil {
+			return "", fmt.Errorf("find upstream's programs: %w; build them with `make upstream`", err)
+		}
+		fmt.Fprintf(h, "%s %d %d\n", p.place, info.Size(), info.ModTime().UnixNano())
+	}
+	dir := filepath.Join(c.ProgramsDir, hex.EncodeToString(h.Sum(nil))[:16])
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(c.ProgramsDir, 0o755); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(c.ProgramsDir, ".new-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	for _, p := range programs() {
+		to := filepath.Join(tmp, "Files", p.place)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return "", err
+		}
+		if err := linkOrCopy(filepath.Join(c.Programs, p.file), to); err != nil {
+			return "", fmt.Errorf("put %s into the layer of programs: %w", p.file, err)
+		}
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return "", err
+	}
+	err = os.Rename(tmp, dir)
+	if err != nil && (errors.Is(err, fs.ErrExist) || exists(dir)) {
+		return dir, nil // another host of this cluster was quicker
+	}
+	return dir, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func linkOrCopy(from, to string) error {
+	real, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return err
+	}
+	if os.Link(real, to) == nil {
+		return nil
+	}
+	in, err := os.Open(real)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,37 @@
+package winnode
+
+import "mullion.dev/mullion/internal/support"
+
+// SupportRows say what of a Windows host is there.
+func SupportRows() []support.Row {
+	const area = "Windows host"
+	return []support.Row{
+		{Area: area, Name: "kubelet.exe", Level: support.Supported, Ref: "https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/"},
+		{
+			Area: area, Name: "kube-proxy.exe", Level: support.Supported, Note: "kernelspace mode on an L2Bridge network; healthz on the host's loopback only; not started on builds without HNS v2 (1709, 1803), where it panics as on Windows",
+			Ref: "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-proxy/",
+		},
+		{Area: area, Name: "TLS bootstrap", Level: support.Supported, Ref: "https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/"},
+		{
+			Area: area, Name: "disk eviction", Level: support.Not, Note: "the disk is the machine's: thresholds for disks are 0%, images are not collected",
+			Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+		},
+		{
+			Area: area, Name: "service control manager", Level: support.Partly,
+			Note: "Wine's; the kubelet runs as a process that the supervisor restarts, not as a service",
+			Ref:  "https://learn.microsoft.com/windows/win32/services/service-control-manager",
+		},
+		{
+			Area: area, Name: "graceful node shutdown", Level: support.Not, Note: "the kubelet is ended; pods live on until the cluster is taken down",
+			Ref: "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/",
+		},
+		{
+			Area: area, Name: "ver", Level: support.Partly, Note: "answers 10.0.<build> without the revision; the registry has the revision (UBR)",
+			Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/ver",
+		},
+		{
+			Area: area, Name: "hostname", Level: support.Partly, Note: "answers in capitals, as %COMPUTERNAME% does",
+			Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/hostname",
+		},
+	}
+}

@@ -1,0 +1,182 @@
+package winnode
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/nodeagent/agentconfig"
+	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/winver"
+)
+
+// Units are the components of one Windows host, in the order they start.
+func Units(c Config) ([]component.Unit, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	units := []component.Unit{
+		{Component: &prefix{c}, After: c.After},
+		{Component: c.hostUnit(), After: []string{c.unit("prefix")}},
+		{Component: c.agentUnit(), After: []string{c.unit("host")}},
+		{Component: c.kubeletUnit(), After: []string{c.unit("agent")}},
+	}
+	// On a build without HNS v2 upstream's kube-proxy.exe panics, here as on Windows; such a node is without Services.
+	if c.Build.Supports(winver.HNSv2) {
+		units = append(units, component.Unit{Component: c.proxyUnit(), After: []string{c.KubeletUnit()}})
+	}
+	return units, nil
+}
+
+func (c Config) logPath(part string) string { return filepath.Join(c.LogDir, part, c.Name+".log") }
+
+// Process is a process that needs files written, or folders made, before it starts.
+type Process struct {
+	*proc.Process
+	prepare func() error
+}
+
+// Start prepares and starts the process.
+func (p *Process) Start(ctx context.Context) error {
+	if err := p.prepare(); err != nil {
+		return fmt.Errorf("prepare %s: %w", p.Name(), err)
+	}
+	return p.Process.Start(ctx)
+}
+
+// linuxEnv is the environment of mullion-node.
+func linuxEnv() []string {
+	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+}
+
+// running is the host as it was written by the prefix component.
+func (c Config) running() (sandbox.Host, error) { return sandbox.Load(c.HostFile()) }
+
+// hostUnit is the host's first process.
+func (c Config) hostUnit() component.Component {
+	return &Process{
+		prepare: func() error { return os.MkdirAll(filepath.Dir(c.logPath("host")), 0o700) },
+		Process: proc.New(proc.Spec{
+			Name: c.unit("host"), Path: c.NodeProgram, Args: []string{"host-init", "--host", c.HostFile()}, Env: linuxEnv(), Marker: c.Marker,
+			LogPath: c.logPath("host"), Netns: c.Netns,
+			Starter: func(ctx context.Context, cmd *exec.Cmd) error {
+				h, err := c.running()
+				if err != nil {
+					return err
+				}
+				return h.StartInit(ctx, cmd)
+			},
+			Ready: func(ctx context.Context) error {
+				h, err := c.running()
+				if err != nil {
+					return err
+				}
+				return h.Ready(ctx)
+			},
+		}),
+	}
+}
+
+// agentUnit is the HNS and CRI server. It is in the host's network namespace only: it makes mounts that the machine has to see.
+func (c Config) agentUnit() component.Component {
+	config := filepath.Join(c.Dir, "agent.json")
+	addr := func(port uint16) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
+	}
+	return &Process{
+		prepare: func() error {
+			if err := os.MkdirAll(filepath.Dir(c.logPath("agent")), 0o700); err != nil {
+				return err
+			}
+			a := agentconfig.Config{
+				Node: c.Name, Address: c.Address, Windows: c.Build.Name, HostFile: c.HostFile(), Drive: c.drive(), SystemDir: c.System().Dir,
+				StateDir: c.Dir, RunDir: c.RunDir, HNS: addr(HNSPort), CRI: addr(CRIPort), TokenFile: c.TokenFile(),
+				ContainerdSocket: c.ContainerdSocket, ContainerdNamespace: c.ContainerdNamespace, CgroupParent: c.CgroupParent,
+				PodSubnet: c.PodSubnet, ServiceSubnet: c.ServiceSubnet, NodeSubnet: c.NodeSubnet,
+			}
+			return a.Save(config)
+		},
+		Process: proc.New(proc.Spec{
+			Name: c.unit("agent"), Path: c.NodeProgram, Args: []string{"serve", "--config", config}, Env: linuxEnv(), Marker: c.Marker,
+			LogPath: c.logPath("agent"), Netns: c.Netns,
+			Ready: func(ctx context.Context) error {
+				conn, err := proc.DialIn(c.Netns)(ctx, "tcp", addr(CRIPort).String())
+				if err != nil {
+					return err
+				}
+				return conn.Close()
+			},
+		}),
+	}
+}
+
+// kubeletUnit is upstream's kubelet.exe. Ready means that its health endpoint answers; that the node is Ready is seen in the API.
+func (c Config) kubeletUnit() component.Component {
+	probe := c.healthProbe(kubeletHealthPort)
+	ready := func(ctx context.Context) error { _, err := probe(ctx); return err }
+	return c.windowsUnit("kubelet", c.writeKubelet, ready, kubeletExe, c.KubeletArgs()...)
+}
+
+// windowsUnit is one of upstream's programs on the host, at a Windows path.
+func (c Config) windowsUnit(name string, prepare func() error, ready func(context.Context) error, program string, args ...string) component.Component {
+	return &Process{
+		prepare: func() error {
+			if err := os.MkdirAll(filepath.Dir(c.logPath(name)), 0o700); err != nil {
+				return err
+			}
+			return prepare()
+		},
+		Process: proc.New(proc.Spec{
+			Name: c.unit(name), Path: "/proc/self/exe", // replaced by the loader, which is known when the host is up
+			Marker: c.Marker, LogPath: c.logPath(name), Netns: c.Netns,
+			Starter: func(ctx context.Context, cmd *exec.Cmd) error {
+				h, err := c.running()
+				if err != nil {
+					return err
+				}
+				windows := h.Command(ctx, program, args...)
+				cmd.Path, cmd.Args, cmd.Env, cmd.Dir = windows.Path, windows.Args, windows.Env, windows.Dir
+				return h.Start(ctx, cmd)
+			},
+			Ready: ready,
+		}),
+	}
+}
+
+// healthProbe returns what asks a health endpoint on the host's loopback and returns its answer.
+func (c Config) healthProbe(port int) func(context.Context) ([]byte, error) {
+	client := &http.Client{
+		Transport: &http.Transport{DialContext: proc.DialIn(c.Netns), DisableKeepAlives: true},
+		Timeout:   5 * time.Second,
+	}
+	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/healthz"
+	return func(ctx context.Context) ([]byte, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode != http.StatusOK {
+			return nil, fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
+		}
+		return body, nil
+	}
+}

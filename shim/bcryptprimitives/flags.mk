@@ -1,0 +1,2 @@
+LDFLAGS += -nostdlib -Wl,-e,DllMain
+LIBS    += -ladvapi32 -lkernel32

@@ -1,0 +1,267 @@
+#include "hns_client.h"
+
+#include <objbase.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ws2tcpip.h>
+
+#define TOKEN_FILE L"C:\\ProgramData\\Mullion\\hns.token"
+#define DEFAULT_PORT 10290
+#define MAX_TOKEN 256
+#define MAX_ANSWER (256u << 20)
+
+#define E_SERVER_UNAVAILABLE HRESULT_FROM_WIN32(RPC_S_SERVER_UNAVAILABLE)
+
+/* One idle connection is kept for the next call; a call that finds none makes its own. */
+static void *volatile spare = (void *)INVALID_SOCKET;
+
+struct buffer
+{
+    unsigned char *data;
+    size_t size;
+};
+
+static int put(struct buffer *b, const void *data, size_t size)
+{
+    unsigned char *grown = realloc(b->data, b->size + 4 + size);
+    DWORD length = (DWORD)size;
+
+    if (!grown)
+        return 0;
+    b->data = grown;
+    memcpy(grown + b->size, &length, 4);
+    if (size)
+        memcpy(grown + b->size + 4, data, size);
+    b->size += 4 + size;
+    return 1;
+}
+
+/* The token file: the token, and in a second line, if there is one, the port. */
+static int read_token(char *token, unsigned short *port)
+{
+    char text[MAX_TOKEN + 32], *end;
+    DWORD size = 0;
+    HANDLE file = CreateFileW(TOKEN_FILE, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                              OPEN_EXISTING, 0, NULL);
+
+    *port = DEFAULT_PORT;
+    if (file == INVALID_HANDLE_VALUE)
+        return 0;
+    if (!ReadFile(file, text, sizeof(text) - 1, &size, NULL))
+        size = 0;
+    CloseHandle(file);
+    text[size] = 0;
+    end = text + strcspn(text, "\r\n");
+    if (*end)
+    {
+        int given = atoi(end + strspn(end, "\r\n"));
+
+        if (given > 0 && given < 65536)
+            *port = (unsigned short)given;
+        *end = 0;
+    }
+    if (!*text || strlen(text) >= MAX_TOKEN)
+        return 0;
+    strcpy(token, text);
+    return 1;
+}
+
+static int send_all(SOCKET s, const unsigned char *data, size_t size)
+{
+    while (size)
+    {
+        int n = send(s, (const char *)data, size > 1 << 20 ? 1 << 20 : (int)size, 0);
+
+        if (n <= 0)
+            return 0;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 1;
+}
+
+static int receive_all(SOCKET s, unsigned char *data, size_t size)
+{
+    while (size)
+    {
+        int n = recv(s, (char *)data, size > 1 << 20 ? 1 << 20 : (int)size, 0);
+
+        if (n <= 0)
+            return 0;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 1;
+}
+
+static int send_frame(SOCKET s, const struct buffer *b)
+{
+    DWORD length = (DWORD)b->size;
+    unsigned char *frame = malloc(4 + b->size);
+    int ok;
+
+    if (!frame)
+        return 0;
+    memcpy(frame, &length, 4);
+    memcpy(frame + 4, b->data, b->size);
+    ok = send_all(s, frame, 4 + b->size);
+    free(frame);
+    return ok;
+}
+
+/* A connection that the server has closed is readable; one that waits for us is not. */
+static int alive(SOCKET s)
+{
+    struct timeval now = {0, 0};
+    fd_set set;
+
+    FD_ZERO(&set);
+    FD_SET(s, &set);
+    return select(0, &set, NULL, NULL, &now) == 0;
+}
+
+static HRESULT connect_server(SOCKET *out)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    struct buffer hello = {NULL, 0};
+    char token[MAX_TOKEN];
+    unsigned short port;
+    WSADATA data;
+    BOOL on = TRUE;
+    SOCKET s;
+
+    s = (SOCKET)InterlockedExchangePointer(&spare, (void *)INVALID_SOCKET);
+    if (s != INVALID_SOCKET && alive(s))
+    {
+        *out = s;
+        return S_OK;
+    }
+    if (s != INVALID_SOCKET)
+        closesocket(s);
+    if (!read_token(token, &port))
+        return E_ACCESSDENIED;
+    if (WSAStartup(MAKEWORD(2, 2), &data))
+        return E_SERVER_UNAVAILABLE;
+    s = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+    if (s == INVALID_SOCKET)
+        return E_SERVER_UNAVAILABLE;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(s, (struct sockaddr *)&to, sizeof(to)) ||
+        setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) || !put(&hello, "MHN1", 4) ||
+        !put(&hello, token, strlen(token)) || !send_frame(s, &hello))
+    {
+        free(hello.data);
+        closesocket(s);
+        return E_SERVER_UNAVAILABLE;
+    }
+    free(hello.data);
+    *out = s;
+    return S_OK;
+}
+
+static void keep(SOCKET s)
+{
+    SOCKET former = (SOCKET)InterlockedExchangePointer(&spare, (void *)s);
+
+    if (former != INVALID_SOCKET)
+        closesocket(former);
+}
+
+/* The next field of an answer. */
+static const unsigned char *field(const unsigned char **at, size_t *left, size_t *size)
+{
+    const unsigned char *data;
+    DWORD length;
+
+    if (*left < 4)
+        return NULL;
+    memcpy(&length, *at, 4);
+    if (length > *left - 4)
+        return NULL;
+    data = *at + 4;
+    *at += 4 + (size_t)length;
+    *left -= 4 + (size_t)length;
+    *size = length;
+    return data;
+}
+
+static HRESULT text_of(const unsigned char *data, size_t size, WCHAR **out)
+{
+    *out = NULL;
+    if (!size)
+        return S_OK;
+    *out = CoTaskMemAlloc(size + sizeof(WCHAR));
+    if (!*out)
+        return E_OUTOFMEMORY;
+    memcpy(*out, data, size);
+    (*out)[size / sizeof(WCHAR)] = 0;
+    return S_OK;
+}
+
+static HRESULT unpack(struct hns_call *call, const unsigned char *data, size_t left)
+{
+    size_t size;
+    const unsigned char *f = field(&data, &left, &size);
+    HRESULT result, memory;
+
+    if (!f || size != 4)
+        return E_SERVER_UNAVAILABLE;
+    memcpy(&result, f, 4);
+    if (!(f = field(&data, &left, &size)) || size != sizeof(GUID))
+        return E_SERVER_UNAVAILABLE;
+    memcpy(&call->id, f, sizeof(GUID));
+    if (!(f = field(&data, &left, &size)))
+        return E_SERVER_UNAVAILABLE;
+    if (FAILED(memory = text_of(f, size, &call->answer)))
+        return memory;
+    if (!(f = field(&data, &left, &size)))
+        return E_SERVER_UNAVAILABLE;
+    if (FAILED(memory = text_of(f, size, &call->record)))
+        return memory;
+    return result;
+}
+
+static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call *call)
+{
+    unsigned char *answer;
+    DWORD length;
+    HRESULT result;
+
+    if (!send_frame(s, request) || !receive_all(s, (unsigned char *)&length, 4) || length > MAX_ANSWER)
+        return E_SERVER_UNAVAILABLE;
+    answer = malloc(length ? length : 1);
+    if (!answer)
+        return E_OUTOFMEMORY;
+    result = receive_all(s, answer, length) ? unpack(call, answer, length) : E_SERVER_UNAVAILABLE;
+    free(answer);
+    return result;
+}
+
+HRESULT hns_call(struct hns_call *call)
+{
+    struct buffer request = {NULL, 0};
+    unsigned int i;
+    HRESULT result;
+    SOCKET s;
+    int ok;
+
+    call->answer = call->record = NULL;
+    memset(&call->id, 0, sizeof(call->id));
+    ok = put(&request, call->function, strlen(call->function)) &&
+         put(&request, call->object, call->object ? sizeof(GUID) : 0) &&
+         put(&request, call->wanted, call->wanted ? sizeof(GUID) : 0);
+    for (i = 0; ok && i < call->texts; i++)
+        ok = put(&request, call->text[i], call->text[i] ? wcslen(call->text[i]) * sizeof(WCHAR) : 0);
+    result = ok ? connect_server(&s) : E_OUTOFMEMORY;
+    if (SUCCEEDED(result))
+    {
+        result = exchange(s, &request, call);
+        if (result == E_SERVER_UNAVAILABLE)
+            closesocket(s);
+        else
+            keep(s);
+    }
+    free(request.data);
+    return result;
+}

@@ -1,0 +1,39 @@
+/* Wine 8 clears 960 KiB of every new thread's stack, which makes them resident for nothing. */
+#include "stacks.h"
+
+/* sub %rdi,%rcx; xor %eax,%eax; shr $3,%rcx: what comes before the instruction in ntdll's signal_start_thread */
+static const BYTE before[] = {0x48, 0x29, 0xf9, 0x31, 0xc0, 0x48, 0xc1, 0xe9, 0x03};
+static const BYTE clearing[] = {0xf3, 0x48, 0xab}, nop[] = {0x90, 0x90, 0x90}; /* rep stosq */
+
+static BOOL equal(const BYTE *a, const BYTE *b, SIZE_T n)
+{
+    while (n && a[n - 1] == b[n - 1]) n--;
+    return n == 0;
+}
+
+/* Finds the instruction in this process, where it may have been replaced already; NULL where ntdll has no such code. */
+static BYTE *find_stack_clearing(void)
+{
+    BYTE *base = (BYTE *)GetModuleHandleW(L"ntdll.dll");
+    IMAGE_NT_HEADERS64 *header = (IMAGE_NT_HEADERS64 *)(void *)(base + ((IMAGE_DOS_HEADER *)(void *)base)->e_lfanew);
+    BYTE *end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode - sizeof(before) - sizeof(clearing);
+
+    for (BYTE *p = base + header->OptionalHeader.BaseOfCode; p < end; p++) {
+        BYTE *found = p + sizeof(before);
+
+        if (equal(p, before, sizeof(before)) && (equal(found, clearing, sizeof(clearing)) || equal(found, nop, sizeof(nop)))) return found;
+    }
+    return NULL;
+}
+
+void spare_stacks(HANDLE process)
+{
+    BYTE *where = find_stack_clearing(), now[sizeof(clearing)];
+    DWORD old;
+    SIZE_T done;
+
+    if (!where || !ReadProcessMemory(process, where, now, sizeof(now), &done) || !equal(now, clearing, sizeof(clearing))) return;
+    if (!VirtualProtectEx(process, where, sizeof(nop), PAGE_EXECUTE_READWRITE, &old)) return;
+    WriteProcessMemory(process, where, nop, sizeof(nop), &done);
+    VirtualProtectEx(process, where, sizeof(nop), old, &old);
+}

@@ -1,0 +1,60 @@
+/*
+ * The hooks in the programs that a hooked program starts: a shell in a container, and what the shell starts. Programs that load
+ * bcryptprimitives.dll would get them anyway; the others (cmd.exe with mklink, Node.js, Python) would not.
+ *
+ * Fact (Wine 8.0): an APC queued to the first thread of a suspended process runs after the process has been set up and before the
+ * program's entry point, as on Windows. kernel32.dll lies at the same address in all processes of a prefix.
+ */
+#include <string.h>
+
+#include "nt.h"
+#include "services.h"
+#include "stacks.h"
+
+typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *, SECURITY_ATTRIBUTES *, BOOL, DWORD, void *,
+                                              const WCHAR *, STARTUPINFOW *, PROCESS_INFORMATION *, HANDLE *);
+
+static create_process_internal original_create_process;
+
+/* Has the process load this library first. What fails leaves the process as it would be without. */
+static void load_into(const PROCESS_INFORMATION *process)
+{
+    static const WCHAR library[] = L"mullionhook.dll";
+    void *load = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "LoadLibraryW"), *name;
+    SIZE_T done;
+
+    name = VirtualAllocEx(process->hProcess, NULL, sizeof(library), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    if (name && load && WriteProcessMemory(process->hProcess, name, library, sizeof(library), &done))
+        QueueUserAPC((PAPCFUNC)load, process->hThread, (ULONG_PTR)name);
+}
+
+static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *application, WCHAR *command, SECURITY_ATTRIBUTES *process_security,
+                                               SECURITY_ATTRIBUTES *thread_security, BOOL inherit, DWORD flags, void *environment, const WCHAR *folder,
+                                               STARTUPINFOW *startup, PROCESS_INFORMATION *process, HANDLE *new_token)
+{
+    BOOL started = original_create_process(token, application, command, process_security, thread_security, inherit, flags | CREATE_SUSPENDED, environment,
+                                           folder, startup, process, new_token);
+    DWORD error = GetLastError();
+
+    if (!started)
+        return FALSE;
+    spare_stacks(process->hProcess);
+    if (!(flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)))
+        load_into(process);
+    if (!(flags & CREATE_SUSPENDED))
+        ResumeThread(process->hThread);
+    SetLastError(error);
+    return TRUE;
+}
+
+BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup, PROCESS_INFORMATION *process)
+{
+    if (!original_create_process)
+        return CreateProcessW(path, command, NULL, NULL, FALSE, flags, NULL, folder, startup, process);
+    return original_create_process(NULL, path, command, NULL, NULL, FALSE, flags, NULL, folder, startup, process, NULL);
+}
+
+void children_start(void)
+{
+    patch_function(GetModuleHandleW(L"kernelbase.dll"), "CreateProcessInternalW", hook_CreateProcessInternalW, (void **)&original_create_process);
+}

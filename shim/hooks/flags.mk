@@ -1,0 +1,5 @@
+NAME    := mullionhook
+CFLAGS  += -fno-tree-loop-distribute-patterns
+LDFLAGS += -nostdlib -Wl,-e,DllMain
+LIBS    += -lkernel32 -lntdll -lgcc
+COMMON  := crt.c stacks.c

@@ -1,0 +1,93 @@
+/*
+ * mullionhook.dll: closes gaps in the Windows API of Wine 8.0, inside the process that loads it.
+ *
+ * It is loaded by bcryptprimitives.dll, which Go and Rust programs load before main, and by the launcher (shim/run) into all other
+ * programs. Loading it twice changes nothing. It patches functions in memory, each only if its code is as known (patch.c), the
+ * file functions only in a Wine that lacks links of its own, and the others so that Wine's own answer goes first.
+ */
+#include "winsock.h"
+
+#include "open.h"
+#include "path.h"
+
+#define WINE_WITH_LINKS 1020 /* 10.20 is the first whose CreateSymbolicLinkW makes a link */
+
+struct originals original;
+
+/* Wine's version as major * 100 + minor; 0: this is Windows. */
+static unsigned wine_version(void)
+{
+    const char *(CDECL *version)(void) = (void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version");
+    unsigned major = 0, minor = 0;
+    const char *p;
+
+    if (!version)
+        return 0;
+    for (p = version(); *p >= '0' && *p <= '9'; p++)
+        major = major * 10 + (unsigned)(*p - '0');
+    for (p += *p == '.'; *p >= '0' && *p <= '9'; p++)
+        minor = minor * 10 + (unsigned)(*p - '0');
+    return major * 100 + minor;
+}
+
+/* Until a function is patched, its original is itself. */
+static void find_originals(void)
+{
+    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+
+#define FIND(name) original.name = (void *)GetProcAddress(ntdll, #name)
+    FIND(NtCreateFile);
+    FIND(NtOpenFile);
+    FIND(NtDeleteFile);
+    FIND(NtQueryAttributesFile);
+    FIND(NtQueryFullAttributesFile);
+    FIND(NtQueryInformationFile);
+    FIND(NtSetInformationFile);
+    FIND(NtFsControlFile);
+    FIND(NtQueryDirectoryFile);
+    FIND(NtQueryObject);
+    FIND(NtDuplicateObject);
+    FIND(NtClose);
+#undef FIND
+}
+
+/* For tests and for whoever wants to know whether the hooks are there: the version of this interface. */
+DWORD WINAPI MullionHookVersion(void)
+{
+    return 1;
+}
+
+BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
+{
+    unsigned version;
+    HMODULE self;
+    BOOL path, tables;
+
+    (void)reserved;
+    if (reason != DLL_PROCESS_ATTACH)
+        return TRUE;
+    DisableThreadLibraryCalls(instance);
+    /* never unloaded: functions point into it */
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)DllMain, &self);
+    if (!(version = wine_version()))
+        return TRUE;
+    find_originals();
+    /* What keeps a table of handles needs to see them closed; what answers by name needs Wine's names. */
+    path = path_start();
+    tables = path && info_start();
+    if (tables && version < WINE_WITH_LINKS)
+    {
+        setinfo_start();
+        reparse_start();
+        readdir_start();
+        open_start();
+    }
+    else
+        services_start();
+    if (path)
+        volume_start();
+    pipe_start();
+    winsock_start(tables);
+    children_start();
+    return TRUE;
+}

@@ -1,0 +1,296 @@
+/*
+ * Opening links themselves, and the attributes of links by name.
+ *
+ * Facts (Wine 8.0): its ntdll follows Linux links in every open, whatever FILE_OPEN_REPARSE_POINT says, and kernelbase!CreateFileW drops
+ * FILE_FLAG_OPEN_REPARSE_POINT. Its DeleteFileW, RemoveDirectoryW and MoveFileExW open with DELETE and no data access where Windows
+ * opens the link itself (learn.microsoft.com, "Symbolic Link Effects on File Systems Functions").
+ */
+#include "open.h"
+
+#include <string.h>
+
+#include "entry.h"
+#include "services.h"
+
+#define NOT_OURS ((NTSTATUS)0x7fffffff) /* the original shall do it */
+#define DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_EXECUTE | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL | GENERIC_EXECUTE)
+#define TEB_TLS_SLOTS 0x1480 /* winternl.h, TEB.TlsSlots of 64-bit Windows */
+
+typedef HANDLE(WINAPI *create_file)(const WCHAR *, DWORD, DWORD, SECURITY_ATTRIBUTES *, DWORD, DWORD, HANDLE);
+
+enum inside /* what this thread is in */
+{
+    INSIDE_NOTHING = 0,
+    INSIDE_FOLLOWING, /* CreateFileW without FILE_FLAG_OPEN_REPARSE_POINT */
+    INSIDE_LINK       /* CreateFileW with it */
+};
+
+static create_file original_create_file;
+static DWORD slot = TLS_OUT_OF_INDEXES;
+static BYTE *kernelbase_start, *kernelbase_end;
+
+static UINT64 slot_get(void)
+{
+    return slot < 64 ? __readgsqword(TEB_TLS_SLOTS + 8 * slot) : INSIDE_NOTHING;
+}
+
+static void slot_set(UINT64 value)
+{
+    if (slot < 64)
+        __writegsqword(TEB_TLS_SLOTS + 8 * slot, value);
+}
+
+BOOL in_kernelbase(const void *address)
+{
+    return (const BYTE *)address >= kernelbase_start && (const BYTE *)address < kernelbase_end;
+}
+
+static BOOL means_link(ACCESS_MASK access, ULONG options, const void *caller)
+{
+    UINT64 inside = slot_get();
+
+    if ((options & FILE_OPEN_REPARSE_POINT) || inside == INSIDE_LINK)
+        return TRUE;
+    if (inside == INSIDE_FOLLOWING || !in_kernelbase(caller))
+        return FALSE;
+    return (access & DELETE) && !(access & DATA_ACCESS);
+}
+
+/* Opens the folder that holds the entry named by attributes, as the handle that will stand for the entry. */
+static NTSTATUS open_folder_of(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io)
+{
+    UNICODE_STRING folder = *attributes->ObjectName;
+    OBJECT_ATTRIBUTES of_folder = *attributes;
+
+    while (folder.Length && folder.Buffer[folder.Length / sizeof(WCHAR) - 1] != '\\')
+        folder.Length -= sizeof(WCHAR);
+    if (!folder.Length) /* a bare name below a folder's handle; Wine refuses "." there */
+        return original.NtDuplicateObject(GetCurrentProcess(), attributes->RootDirectory, GetCurrentProcess(), handle, 0,
+                                          attributes->Attributes & OBJ_INHERIT, DUPLICATE_SAME_ACCESS);
+    of_folder.ObjectName = &folder;
+    of_folder.Attributes = (attributes->Attributes & OBJ_INHERIT) | OBJ_CASE_INSENSITIVE;
+    of_folder.SecurityDescriptor = NULL;
+    return original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &of_folder, io,
+                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                               FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
+}
+
+/* Opens the entry itself if it is a link or a socket file, else answers NOT_OURS. */
+static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, char *path)
+{
+    struct place place;
+    struct entry entry;
+    struct link *link;
+    NTSTATUS status;
+
+    if (disposition != FILE_OPEN && disposition != FILE_OPEN_IF && disposition != FILE_CREATE)
+        return NOT_OURS;
+    if (path_of(attributes, path, LINUX_PATH_MAX) || !entry_read(LX_AT_FDCWD, path, &entry))
+        return NOT_OURS;
+    if (disposition == FILE_CREATE)
+        return STATUS_OBJECT_NAME_COLLISION;
+    if ((options & FILE_NON_DIRECTORY_FILE) && (entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
+        return STATUS_FILE_IS_A_DIRECTORY;
+    if ((options & FILE_DIRECTORY_FILE) && !(entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
+        return STATUS_NOT_A_DIRECTORY;
+    if ((status = place_open(path, &place)))
+        return status;
+    if (!(status = open_folder_of(handle, attributes, io)))
+    {
+        if (!link_put(*handle, &place))
+        {
+            original.NtClose(*handle);
+            status = STATUS_NO_MEMORY;
+        }
+        else if ((options & FILE_DELETE_ON_CLOSE) && (link = link_get(*handle)))
+        {
+            link->delete_on_close = TRUE;
+            link_release(link);
+        }
+    }
+    place_close(&place);
+    io->Status = status;
+    io->Information = FILE_OPENED;
+    return status;
+}
+
+/* OBJ_DONT_REPARSE: no component may be a link, but for the last one if that itself is meant. */
+static BOOL has_link(const OBJECT_ATTRIBUTES *attributes, BOOL last_allowed, char *path)
+{
+    unsigned components = 1;
+    struct entry entry;
+    char *end;
+
+    if (path_of(attributes, path, LINUX_PATH_MAX))
+        return FALSE;
+    for (ULONG i = 0; i + 1 < attributes->ObjectName->Length / sizeof(WCHAR); i++)
+        components += attributes->ObjectName->Buffer[i] == '\\';
+    if (!attributes->RootDirectory)
+        components -= components > 3 ? 3 : components; /* \ ?? \ C: */
+    end = path + strlen(path);
+    for (; components > 0 && end > path; components--)
+    {
+        *end = 0;
+        if (!last_allowed && entry_read(LX_AT_FDCWD, path, &entry))
+            return TRUE;
+        last_allowed = FALSE;
+        while (end > path && *--end != '/')
+            ;
+    }
+    return FALSE;
+}
+
+/* What comes before the original in an open: STATUS_SUCCESS or an error if that is the answer, NOT_OURS to go on. */
+static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, BOOL link)
+{
+    NTSTATUS status = NOT_OURS;
+    char *path;
+
+    if ((!link && !(attributes->Attributes & OBJ_DONT_REPARSE_FLAG)) || !attributes->ObjectName || !(path = heap_alloc(LINUX_PATH_MAX)))
+        return NOT_OURS;
+    if ((attributes->Attributes & OBJ_DONT_REPARSE_FLAG) && has_link(attributes, link, path))
+        status = STATUS_REPARSE_POINT_ENCOUNTERED;
+    else if (link)
+        status = open_link(handle, attributes, io, disposition, options, path);
+    heap_free(path);
+    return status;
+}
+
+/* A socket file cannot be opened: Linux answers ENXIO; Windows says which kind of entry it is. */
+static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
+{
+    struct entry entry;
+    char *path;
+
+    if (status >= 0 || status == STATUS_OBJECT_NAME_NOT_FOUND || status == STATUS_OBJECT_PATH_NOT_FOUND || status == STATUS_SHARING_VIOLATION ||
+        status == STATUS_OBJECT_NAME_COLLISION || !attributes->ObjectName || !(path = heap_alloc(LINUX_PATH_MAX)))
+        return status;
+    if (!path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, &entry) && entry.tag == TAG_AF_UNIX)
+        status = STATUS_IO_REPARSE_TAG_NOT_HANDLED;
+    heap_free(path);
+    return status;
+}
+
+static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io,
+                                         LARGE_INTEGER *size, ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
+{
+    OBJECT_ATTRIBUTES plain;
+    unsigned attempt = 0;
+    NTSTATUS status;
+
+    if (!attributes)
+        return original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition, options, ea, ea_length);
+    status = before_open(handle, attributes, io, disposition, options, means_link(access, options, __builtin_return_address(0)));
+    if (status != NOT_OURS)
+        return status;
+    plain = *attributes;
+    plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
+    options &= ~FILE_OPEN_REPARSE_POINT; /* Wine would call mount points reparse points */
+    do
+        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options, ea, ea_length);
+    while (services_try_again(status, &plain, attempt++));
+    return after_open(status, attributes);
+}
+
+static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share, ULONG options)
+{
+    OBJECT_ATTRIBUTES plain;
+    unsigned attempt = 0;
+    NTSTATUS status;
+
+    if (!attributes)
+        return original.NtOpenFile(handle, access, attributes, io, share, options);
+    status = before_open(handle, attributes, io, FILE_OPEN, options, means_link(access, options, __builtin_return_address(0)));
+    if (status != NOT_OURS)
+        return status;
+    plain = *attributes;
+    plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
+    options &= ~FILE_OPEN_REPARSE_POINT;
+    do
+        status = original.NtOpenFile(handle, access, &plain, io, share, options);
+    while (services_try_again(status, &plain, attempt++));
+    return after_open(status, attributes);
+}
+
+static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
+{
+    IO_STATUS_BLOCK io;
+    NTSTATUS status;
+    HANDLE handle;
+
+    status = before_open(&handle, attributes, &io, FILE_OPEN, FILE_DELETE_ON_CLOSE, TRUE);
+    if (status == NOT_OURS)
+        return original.NtDeleteFile(attributes);
+    return status ? status : NtClose(handle);
+}
+
+/* Reads the entry named by attributes; FALSE if it is not a reparse point. */
+static BOOL read_named(const OBJECT_ATTRIBUTES *attributes, struct entry *entry)
+{
+    char *path = heap_alloc(LINUX_PATH_MAX);
+    BOOL is_link = path && !path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, entry);
+
+    heap_free(path);
+    return is_link;
+}
+
+static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attributes, struct nt_basic_info *info)
+{
+    struct entry entry;
+    NTSTATUS status;
+
+    if (read_named(attributes, &entry))
+    {
+        fill_basic(&entry.st, entry.attributes, info);
+        return STATUS_SUCCESS;
+    }
+    if (!(status = original.NtQueryAttributesFile(attributes, info)))
+        info->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT; /* a mount point of Linux */
+    return status;
+}
+
+static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *attributes, struct nt_network_open_info *info)
+{
+    struct nt_basic_info basic;
+    struct entry entry;
+    NTSTATUS status;
+
+    if (read_named(attributes, &entry))
+    {
+        fill_basic(&entry.st, entry.attributes, &basic);
+        memset(info, 0, sizeof(*info));
+        memcpy(info, &basic, 4 * sizeof(LARGE_INTEGER));
+        info->attributes = basic.attributes;
+        return STATUS_SUCCESS;
+    }
+    if (!(status = original.NtQueryFullAttributesFile(attributes, info)))
+        info->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT;
+    return status;
+}
+
+static HANDLE WINAPI hook_CreateFileW(const WCHAR *name, DWORD access, DWORD share, SECURITY_ATTRIBUTES *security, DWORD creation, DWORD flags, HANDLE template)
+{
+    UINT64 outer = slot_get();
+    HANDLE handle;
+
+    slot_set(flags & FILE_FLAG_OPEN_REPARSE_POINT ? INSIDE_LINK : INSIDE_FOLLOWING);
+    handle = original_create_file(name, access, share, security, creation, flags, template);
+    slot_set(outer);
+    return handle;
+}
+
+void open_start(void)
+{
+    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll"), kernelbase = GetModuleHandleW(L"kernelbase.dll");
+    IMAGE_NT_HEADERS *headers = (IMAGE_NT_HEADERS *)((BYTE *)kernelbase + ((IMAGE_DOS_HEADER *)kernelbase)->e_lfanew);
+
+    kernelbase_start = (BYTE *)kernelbase;
+    kernelbase_end = kernelbase_start + headers->OptionalHeader.SizeOfImage;
+    slot = TlsAlloc();
+    PATCH(ntdll, NtCreateFile);
+    PATCH(ntdll, NtOpenFile);
+    PATCH(ntdll, NtDeleteFile);
+    PATCH(ntdll, NtQueryAttributesFile);
+    PATCH(ntdll, NtQueryFullAttributesFile);
+    patch_function(kernelbase, "CreateFileW", hook_CreateFileW, (void **)&original_create_file);
+}

@@ -1,0 +1,367 @@
+/* From NT names to Linux paths, and between the text of a Linux link and the target of a Windows one. */
+#include "path.h"
+
+#include <string.h>
+
+#include "table.h"
+
+/* Wine's ntdll.spec, measured in 8.0: wine_nt_to_unix_file_name takes attributes, a buffer, its size and an NT disposition. */
+static NTSTATUS(CDECL *nt_to_unix)(const OBJECT_ATTRIBUTES *, char *, ULONG *, UINT);
+static NTSTATUS(CDECL *unix_to_nt)(const char *, WCHAR *, ULONG *);
+static int(CDECL *handle_to_fd)(HANDLE, unsigned, int *, unsigned *);
+
+static char devices[LINUX_PATH_MAX]; /* <prefix>/dosdevices */
+
+BOOL path_start(void)
+{
+    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+    UNICODE_STRING name = {14, 14, (WCHAR *)L"\\??\\C:\\"};
+    OBJECT_ATTRIBUTES attributes;
+    char *end;
+
+    set_attributes(&attributes, NULL, &name, OBJ_CASE_INSENSITIVE);
+    nt_to_unix = (void *)GetProcAddress(ntdll, "wine_nt_to_unix_file_name");
+    unix_to_nt = (void *)GetProcAddress(ntdll, "wine_unix_to_nt_file_name");
+    handle_to_fd = (void *)GetProcAddress(ntdll, "wine_server_handle_to_fd");
+    if (!nt_to_unix || !unix_to_nt || !handle_to_fd || path_of(&attributes, devices, sizeof(devices)))
+        return FALSE;
+    if (!(end = strstr(devices, "/dosdevices/c:")))
+        return FALSE;
+    end[11] = 0;
+    return TRUE;
+}
+
+int fd_of_handle(HANDLE handle)
+{
+    int fd = -1;
+
+    return handle_to_fd(handle, 0, &fd, NULL) ? -LX_EBADF : fd;
+}
+
+ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size)
+{
+    ULONG length = 0;
+
+    RtlUnicodeToUTF8N(to, size - 1, &length, from, bytes);
+    to[length] = 0;
+    return length;
+}
+
+ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size)
+{
+    ULONG bytes = 0;
+
+    RtlUTF8ToUnicodeN(to, size * sizeof(WCHAR), &bytes, from, length);
+    return bytes / sizeof(WCHAR);
+}
+
+BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length)
+{
+    for (; length > 0; length--, a++, b++)
+        if (*a != *b && RtlUpcaseUnicodeChar(*a) != RtlUpcaseUnicodeChar(*b))
+            return FALSE;
+    return TRUE;
+}
+
+NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
+{
+    OBJECT_ATTRIBUTES insensitive = *attributes;
+    char *relative;
+    NTSTATUS status;
+    int fd, length;
+
+    insensitive.Attributes = OBJ_CASE_INSENSITIVE;
+    if (!attributes->ObjectName || !attributes->ObjectName->Length)
+        return STATUS_OBJECT_NAME_INVALID;
+    if (!attributes->RootDirectory)
+        return nt_to_unix(&insensitive, path, &size, FILE_OPEN_IF);
+    if (!(relative = heap_alloc(LINUX_PATH_MAX)))
+        return STATUS_NO_MEMORY;
+    size = size < LINUX_PATH_MAX ? size : LINUX_PATH_MAX;
+    status = nt_to_unix(&insensitive, relative, &size, FILE_OPEN_IF); /* "./name", relative to the folder */
+    if ((status == STATUS_SUCCESS || status == STATUS_NO_SUCH_FILE) && (fd = fd_of_handle(attributes->RootDirectory)) >= 0)
+    {
+        length = lx_fd_path(fd, path, LINUX_PATH_MAX - 1);
+        lx_close(fd);
+        if (length < 0 || length + strlen(relative) >= LINUX_PATH_MAX)
+            status = STATUS_OBJECT_NAME_INVALID;
+        else
+            memcpy(path + length, relative + 1, strlen(relative));
+    }
+    heap_free(relative);
+    return status;
+}
+
+NTSTATUS path_of_name(HANDLE root, const WCHAR *name, ULONG bytes, char *path, ULONG size)
+{
+    UNICODE_STRING string = {(USHORT)bytes, (USHORT)bytes, (WCHAR *)name};
+    OBJECT_ATTRIBUTES attributes;
+
+    set_attributes(&attributes, root, &string, OBJ_CASE_INSENSITIVE);
+    return path_of(&attributes, path, size);
+}
+
+NTSTATUS path_of_dos(const WCHAR *name, char *path, ULONG size)
+{
+    UNICODE_STRING string;
+    NTSTATUS status;
+
+    if (!RtlDosPathNameToNtPathName_U(name, &string, NULL, NULL))
+        return STATUS_OBJECT_PATH_NOT_FOUND;
+    status = path_of_name(NULL, string.Buffer, string.Length, path, size);
+    RtlFreeUnicodeString(&string);
+    return status;
+}
+
+NTSTATUS place_open(const char *path, struct place *place)
+{
+    SIZE_T length = strlen(path), start;
+    char *folder;
+
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    for (start = length; start > 0 && path[start - 1] != '/';)
+        start--;
+    if (start == length || start == 0 || length - start >= sizeof(place->name))
+        return STATUS_OBJECT_NAME_INVALID;
+    memcpy(place->name, path + start, length - start);
+    place->name[length - start] = 0;
+    if (!(folder = heap_alloc(start + 1)))
+        return STATUS_NO_MEMORY;
+    memcpy(folder, path, start);
+    place->dir = lx_openat(LX_AT_FDCWD, folder, LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC);
+    heap_free(folder);
+    return place->dir < 0 ? lx_status(place->dir) : STATUS_SUCCESS;
+}
+
+void place_close(struct place *place)
+{
+    if (place->dir >= 0)
+        lx_close(place->dir);
+    place->dir = -1;
+}
+
+/* The part of a link's text behind "dosdevices/" if it has our absolute form, or NULL. */
+static const char *device_part(const char *text)
+{
+    const char *p = text;
+
+    while (!strncmp(p, "../", 3))
+        p += 3;
+    if (strncmp(p, "dosdevices/", 11))
+        return NULL;
+    p += 11;
+    if (!strncmp(p, "./", 2))
+        p += 2;
+    return p[0] >= 'a' && p[0] <= 'z' && p[1] == ':' && (p[2] == '/' || !p[2]) ? p : NULL;
+}
+
+BOOL target_of_text(const char *text, struct target *target)
+{
+    const char *part = device_part(text);
+    ULONG length, size = LINUX_PATH_MAX;
+
+    target->relative = target->junction = FALSE;
+    if (text[0] == '/')
+    {
+        if (unix_to_nt(text, target->name, &size) || !wcsncmp(target->name, L"\\??\\unix", 8))
+            return FALSE;
+        memmove(target->name, target->name + 4, (wcslen(target->name + 4) + 1) * sizeof(WCHAR));
+        return TRUE;
+    }
+    target->relative = !part;
+    target->junction = part && part[-2] == '.';
+    if (!part)
+        part = text;
+    length = utf16_of(part, (ULONG)strlen(part), target->name, LINUX_PATH_MAX - 2);
+    for (ULONG i = 0; i < length; i++)
+        if (target->name[i] == '/')
+            target->name[i] = '\\';
+    if (!target->relative)
+        target->name[0] -= 'a' - 'A';
+    if (!target->relative && length == 2)
+        target->name[length++] = '\\';
+    else if (length > 3 && target->name[length - 1] == '\\')
+        length--; /* the mark of a folder */
+    target->name[length] = 0;
+    return TRUE;
+}
+
+/* Finds name in a folder whatever its case; writes the name on disk over it. */
+static void case_on_disk(const char *folder, char *name)
+{
+    WCHAR wanted[256], found[256];
+    ULONG wanted_length = utf16_of(name, (ULONG)strlen(name), wanted, 256), length;
+    struct lx_stat st;
+    BYTE *buffer;
+    int dir = lx_openat(LX_AT_FDCWD, folder, LX_O_RDONLY | LX_O_DIRECTORY | LX_O_CLOEXEC), got;
+
+    if (dir < 0)
+        return;
+    buffer = lx_fstatat(dir, name, &st, LX_AT_SYMLINK_NOFOLLOW) ? heap_alloc(16384) : NULL;
+    while (buffer && (got = lx_getdents(dir, buffer, 16384)) > 0)
+    {
+        for (int at = 0; at < got; at += ((struct lx_dirent *)(buffer + at))->reclen)
+        {
+            struct lx_dirent *entry = (struct lx_dirent *)(buffer + at);
+
+            length = utf16_of(entry->name, (ULONG)strlen(entry->name), found, 256);
+            if (length == wanted_length && same_name(found, wanted, length) && strlen(entry->name) == strlen(name))
+                memcpy(name, entry->name, strlen(name));
+        }
+    }
+    heap_free(buffer);
+    lx_close(dir);
+}
+
+/* Walks the components of a relative text from the folder and sets their case to that on disk. */
+static void fix_case(const char *folder, char *text)
+{
+    char *at = text, *path = heap_alloc(LINUX_PATH_MAX * 2);
+    SIZE_T length = strlen(folder);
+
+    if (!path)
+        return;
+    memcpy(path, folder, length);
+    while (*at)
+    {
+        char *end = at, save;
+
+        while (*end && *end != '/')
+            end++;
+        save = *end;
+        *end = 0;
+        if (strcmp(at, "..") && strcmp(at, ".") && *at && end - at < 256)
+        {
+            path[length] = 0;
+            case_on_disk(path, at);
+        }
+        path[length++] = '/';
+        memcpy(path + length, at, (SIZE_T)(end - at));
+        length += (SIZE_T)(end - at);
+        *end = save;
+        at = save ? end + 1 : end;
+    }
+    heap_free(path);
+}
+
+/* Appends to text the way from the folder up to the prefix's dosdevices. Both paths are canonical. */
+static void way_to_devices(const char *folder, char *text)
+{
+    char *target = heap_alloc(LINUX_PATH_MAX);
+    SIZE_T common = 0;
+    int dir = lx_openat(LX_AT_FDCWD, devices, LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC);
+
+    if (target && dir >= 0 && lx_fd_path(dir, target, LINUX_PATH_MAX) > 0)
+    {
+        target[strlen(target) - strlen("/dosdevices")] = 0; /* the prefix; empty if it is the root */
+        for (SIZE_T at = 0;; at++)
+        {
+            if ((!folder[at] || folder[at] == '/') && (!target[at] || target[at] == '/'))
+                common = at;
+            if (folder[at] != target[at] || !folder[at])
+                break;
+        }
+        for (const char *p = folder + common; *p; p++)
+            if (*p == '/' && p[1])
+                strcat(text, "../");
+        if (target[common] == '/')
+            strcat(strcat(text, target + common + 1), "/");
+    }
+    strcat(text, "dosdevices/");
+    if (dir >= 0)
+        lx_close(dir);
+    heap_free(target);
+}
+
+static WCHAR *skip_nt_prefix(const WCHAR *name)
+{
+    if (!wcsncmp(name, L"\\??\\", 4) || !wcsncmp(name, L"\\\\?\\", 4))
+        return (WCHAR *)name + 4;
+    return (WCHAR *)name;
+}
+
+static void slashes(char *text)
+{
+    for (; *text; text++)
+        if (*text == '\\')
+            *text = '/';
+}
+
+static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL junction, char *text)
+{
+    static const char root[] = {'c', ':', 0};
+    char *path = heap_alloc(LINUX_PATH_MAX);
+    SIZE_T length;
+
+    if (!path)
+        return STATUS_NO_MEMORY;
+    text[0] = 0;
+    way_to_devices(folder, text);
+    if (junction)
+        strcat(text, "./");
+    if (name[0] == '\\') /* rooted: on the link's drive, which is C: for every link Mullion makes */
+        strcat(text, root);
+    length = strlen(text);
+    utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text + length, LINUX_PATH_MAX / 2);
+    if (text[length + 1] == ':' && text[length] >= 'A' && text[length] <= 'Z')
+        text[length] += 'a' - 'A';
+    slashes(text);
+    while (strlen(text) > length + 3 && text[strlen(text) - 1] == '/')
+        text[strlen(text) - 1] = 0;
+    if (text[length + 1] == ':' && text[length + 2] == '/')
+    {
+        memcpy(path, devices, strlen(devices));
+        path[strlen(devices)] = '/';
+        memcpy(path + strlen(path), text + length, 2);
+        fix_case(path, text + length + 3);
+    }
+    heap_free(path);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text)
+{
+    char *folder = heap_alloc(LINUX_PATH_MAX);
+    NTSTATUS status = STATUS_SUCCESS;
+    struct lx_stat st;
+    SIZE_T length;
+
+    name = skip_nt_prefix(name);
+    if (!folder || !name[0] || wcslen(name) > LINUX_PATH_MAX / 6 || lx_fd_path(place->dir, folder, LINUX_PATH_MAX / 4) < 0)
+        status = STATUS_OBJECT_NAME_INVALID;
+    else if ((name[0] && name[1] == ':') || (name[0] == '\\' && name[1] != '\\'))
+        status = absolute_text(folder, name, junction, text);
+    else if (name[0] == '\\' || junction)
+        status = STATUS_NOT_SUPPORTED; /* UNC names and volumes by number have no place on Linux */
+    else
+    {
+        utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text, LINUX_PATH_MAX / 2);
+        slashes(text);
+        fix_case(folder, text);
+    }
+    if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") &&
+        lx_fstatat(place->dir, text, &st, 0))
+        memcpy(text + length, "/", 2);
+    heap_free(folder);
+    return status;
+}
+
+void text_move(const char *text, const struct place *to, char *moved)
+{
+    const char *part = device_part(text);
+    char *folder;
+
+    moved[0] = 0;
+    if (part && (folder = heap_alloc(LINUX_PATH_MAX)))
+    {
+        if (lx_fd_path(to->dir, folder, LINUX_PATH_MAX / 4) > 0)
+        {
+            way_to_devices(folder, moved);
+            strcat(strcat(moved, part[-2] == '.' ? "./" : ""), part);
+        }
+        heap_free(folder);
+    }
+    if (!moved[0])
+        memcpy(moved, text, strlen(text) + 1);
+}

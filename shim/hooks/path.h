@@ -1,0 +1,63 @@
+/* From NT names to Linux paths, and between the text of a Linux link and the target of a Windows one. */
+#ifndef MULLION_PATH_H
+#define MULLION_PATH_H
+
+#include "linux.h"
+#include "nt.h"
+
+/* Finds Wine's own functions; FALSE if this is not Wine. */
+BOOL path_start(void);
+
+/*
+ * The Linux path of an NT name, case as on disk. STATUS_SUCCESS: it exists (a dangling link does); STATUS_NO_SUCH_FILE: its folder
+ * exists; anything else: no path.
+ */
+NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size);
+
+/* The same for a Win32 name, which may be relative to the current folder. */
+NTSTATUS path_of_dos(const WCHAR *name, char *path, ULONG size);
+
+/* The same for a name relative to a directory handle (or NULL). */
+NTSTATUS path_of_name(HANDLE root, const WCHAR *name, ULONG bytes, char *path, ULONG size);
+
+/* An entry of a folder: the folder is held open, so the place survives renames of what is above it. */
+struct place
+{
+    int dir;
+    char name[256];
+};
+
+NTSTATUS place_open(const char *path, struct place *place);
+void place_close(struct place *place);
+
+/* What the text of a Linux link means to a Windows program. */
+struct target
+{
+    BOOL relative, junction;
+    WCHAR name[LINUX_PATH_MAX]; /* without \??\ */
+};
+
+/* FALSE: the link leads out of all drives; Windows programs do not see it as a link. */
+BOOL target_of_text(const char *text, struct target *target);
+
+/*
+ * The text of a Linux link at place for a Windows target:
+ *  - relative: the same with slashes, case as on disk, so Linux programs and Windows programs find the same file;
+ *  - absolute (C:\x): ../…/dosdevices/c:/x, which resolves wherever the prefix lies; a junction has /dosdevices/./c:/x.
+ * A folder that does not exist yet is marked by a slash at the end.
+ */
+NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text);
+
+/* The text to use when the link moves from a place to another; text and moved may not overlap. */
+void text_move(const char *text, const struct place *to, char *moved);
+
+ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size); /* zero-terminated; returns the length */
+ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size); /* size and result in characters */
+
+/* ASCII case only for ASCII, the system's upper case for the rest. */
+BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length);
+
+/* A descriptor of the file behind a handle, to be closed; negative if it has none. */
+int fd_of_handle(HANDLE handle);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * Named pipes made without read or write access: NtCreateNamedPipeFile.
+ *
+ * Fact: Windows puts such an instance into the disconnected state, so that clients wait for the next instance (go-winio v0.6.2 pipe.go,
+ * makeServerPipeHandle, which the kubelet's pod resources server and every containerd on Windows go by). Wine 8.0 lets it listen, so the
+ * first client connects to an instance that nobody serves. A client of our own takes that place, and is disconnected.
+ */
+#include "nt.h"
+#include "open.h"
+
+#define CODE_PIPE_DISCONNECT 0x110004u /* winioctl.h FSCTL_PIPE_DISCONNECT */
+#define PIPE_DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL)
+
+typedef NTSTATUS(WINAPI *create_named_pipe)(HANDLE *, ULONG, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG,
+                                            ULONG, ULONG, LARGE_INTEGER *);
+
+static create_named_pipe original_create_pipe;
+
+static void disconnect(HANDLE pipe, const OBJECT_ATTRIBUTES *attributes)
+{
+    OBJECT_ATTRIBUTES name = *attributes;
+    IO_STATUS_BLOCK io;
+    HANDLE client;
+
+    name.SecurityDescriptor = NULL;
+    if (original.NtOpenFile(&client, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &name, &io, FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_SYNCHRONOUS_IO_NONALERT))
+        return; /* a Wine where it does not listen */
+    original.NtFsControlFile(pipe, NULL, NULL, NULL, &io, CODE_PIPE_DISCONNECT, NULL, 0, NULL, 0);
+    original.NtClose(client);
+}
+
+static NTSTATUS WINAPI hook_NtCreateNamedPipeFile(HANDLE *handle, ULONG access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share,
+                                                  ULONG disposition, ULONG options, ULONG type, ULONG read_mode, ULONG completion_mode,
+                                                  ULONG instances, ULONG in_quota, ULONG out_quota, LARGE_INTEGER *timeout)
+{
+    NTSTATUS status = original_create_pipe(handle, access, attributes, io, share, disposition, options, type, read_mode, completion_mode, instances,
+                                           in_quota, out_quota, timeout);
+
+    if (!status && !(access & PIPE_DATA_ACCESS))
+        disconnect(*handle, attributes);
+    return status;
+}
+
+void pipe_start(void)
+{
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtCreateNamedPipeFile", hook_NtCreateNamedPipeFile, (void **)&original_create_pipe);
+}

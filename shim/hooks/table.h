@@ -1,0 +1,42 @@
+/* What the hooks know of a handle, from its opening to its NtClose. */
+#ifndef MULLION_TABLE_H
+#define MULLION_TABLE_H
+
+#include <windows.h>
+
+enum object_type
+{
+    OBJECT_LINK = 1, /* a handle that stands for a link or socket file (entry.h) */
+    OBJECT_SCAN,     /* a directory handle whose listing is under way (readdir.c) */
+    OBJECT_SOCKET    /* an AF_UNIX socket (afunix.c) */
+};
+
+/* Embedded at the start of what is stored; counted references. */
+struct object
+{
+    enum object_type type;
+    LONG references;
+    HANDLE handle;
+    struct object *next;
+    void (*destroy)(struct object *); /* at the last reference */
+};
+
+/* Stores object under handle, in place of what was there; takes over the caller's reference. */
+void table_put(HANDLE handle, struct object *object);
+
+/* Returns a new reference to what is stored under handle, if it has that type, or NULL. */
+void *table_get(HANDLE handle, enum object_type type);
+
+/* Takes what is stored under handle out and returns it with its reference, or NULL. */
+struct object *table_take(HANDLE handle);
+
+/* Calls visit for every object of that type until it returns TRUE; returns that object with a new reference. */
+struct object *table_find(enum object_type type, BOOL (*visit)(struct object *, const void *), const void *argument);
+
+void object_hold(struct object *object);
+void object_release(struct object *object);
+
+void *heap_alloc(SIZE_T size); /* zeroed */
+void heap_free(void *p);
+
+#endif

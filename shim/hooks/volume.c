@@ -1,0 +1,154 @@
+/*
+ * Volumes without Wine's mount manager (MountMgr, one of the services that a container starts without): what it would be asked for often is answered here.
+ *
+ * Facts (Wine 8.0, measured without services): NtQueryVolumeInformationFile answers FileFsVolumeInformation with STATUS_NOT_IMPLEMENTED, so that `dir` and `vol` end
+ * with "Invalid function."; GetLogicalDrives answers 0; GetDriveTypeW opens the mount manager and takes a drive for fixed if there is none.
+ */
+#include <string.h>
+
+#include "open.h"
+#include "path.h"
+#include "table.h"
+
+#define CLASS_FS_VOLUME 1
+
+struct nt_fs_volume_info
+{
+    LARGE_INTEGER creation;
+    ULONG serial, label_length;
+    BOOLEAN objects;
+    WCHAR label[1];
+};
+
+typedef NTSTATUS(WINAPI *query_volume)(HANDLE, IO_STATUS_BLOCK *, void *, ULONG, ULONG);
+typedef DWORD(WINAPI *get_logical_drives)(void);
+typedef UINT(WINAPI *get_drive_type)(const WCHAR *);
+
+static query_volume original_query_volume;
+static get_logical_drives original_get_logical_drives;
+static get_drive_type original_get_drive_type;
+
+/* A number for a Linux file system: equal for all files of it, and never 0, which programs take for "none". */
+static ULONG serial_of(const struct lx_stat *st)
+{
+    UINT64 number = (st->dev + 1) * 0x9E3779B97F4A7C15ull; /* 2^64 divided by the golden ratio: spreads small numbers */
+
+    return (ULONG)(number >> 32) | 1;
+}
+
+static ULONG serial_of_file(HANDLE handle)
+{
+    struct lx_stat st = {0};
+    int fd = fd_of_handle(handle);
+
+    if (fd >= 0)
+    {
+        lx_fstat(fd, &st);
+        lx_close(fd);
+    }
+    return serial_of(&st);
+}
+
+static ULONG serial_of_drive(WCHAR letter)
+{
+    WCHAR root[] = {letter, ':', '\\', 0};
+    char *path = heap_alloc(LINUX_PATH_MAX);
+    struct lx_stat st = {0};
+
+    if (path && !path_of_dos(root, path, LINUX_PATH_MAX))
+        lx_fstatat(LX_AT_FDCWD, path, &st, 0);
+    heap_free(path);
+    return serial_of(&st);
+}
+
+/*
+ * An empty label, as the volume of a Windows container has. The mount manager, if it runs, makes a serial number of the drive's letter alone (0x43000000): that is replaced,
+ * so that it stays the same when services come up.
+ */
+static NTSTATUS WINAPI hook_NtQueryVolumeInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
+{
+    NTSTATUS status = original_query_volume(handle, io, buffer, length, class);
+    struct nt_fs_volume_info *info = buffer;
+
+    if (class != CLASS_FS_VOLUME || length < sizeof(*info))
+        return status;
+    if (status >= 0 && info->serial && !(info->serial & 0xffffff)) /* the handle may be one of the device, which is no file */
+        info->serial = serial_of_drive((WCHAR)(info->serial >> 24));
+    if (status != STATUS_NOT_IMPLEMENTED)
+        return status;
+    memset(info, 0, sizeof(*info));
+    info->serial = serial_of_file(handle);
+    io->Status = STATUS_SUCCESS;
+    io->Information = FIELD_OFFSET(struct nt_fs_volume_info, label);
+    return STATUS_SUCCESS;
+}
+
+/* Whether the mount manager runs; asking does not start it. */
+static BOOL has_mount_manager(void)
+{
+    static WCHAR text[] = L"\\??\\MountPointManager";
+    UNICODE_STRING name = {sizeof(text) - sizeof(WCHAR), sizeof(text), text};
+    OBJECT_ATTRIBUTES attributes;
+    IO_STATUS_BLOCK io;
+    HANDLE manager;
+
+    set_attributes(&attributes, NULL, &name, OBJ_CASE_INSENSITIVE);
+    if (original.NtOpenFile(&manager, SYNCHRONIZE, &attributes, &io, FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_SYNCHRONOUS_IO_NONALERT) < 0)
+        return FALSE;
+    original.NtClose(manager);
+    return TRUE;
+}
+
+static BOOL has_drive(WCHAR letter)
+{
+    WCHAR root[] = {letter, ':', '\\', 0};
+    DWORD error = GetLastError();
+    BOOL there = GetFileAttributesW(root) != INVALID_FILE_ATTRIBUTES;
+
+    SetLastError(error);
+    return there;
+}
+
+static DWORD WINAPI hook_GetLogicalDrives(void)
+{
+    DWORD drives = original_get_logical_drives();
+
+    if (drives || has_mount_manager())
+        return drives;
+    for (unsigned i = 0; i < 26; i++)
+        if (has_drive((WCHAR)('A' + i)))
+            drives |= 1u << i;
+    return drives;
+}
+
+/* X: or X:\ */
+static BOOL is_drive(const WCHAR *root)
+{
+    WCHAR letter = root[0] | 0x20;
+
+    return letter >= 'a' && letter <= 'z' && root[1] == ':' && (!root[2] || ((root[2] == '\\' || root[2] == '/') && !root[3]));
+}
+
+static UINT WINAPI hook_GetDriveTypeW(const WCHAR *root)
+{
+    WCHAR current[MAX_PATH];
+
+    if (!root && GetCurrentDirectoryW(MAX_PATH, current))
+    {
+        current[3] = 0;
+        root = current;
+    }
+    if (!root || !is_drive(root) || has_mount_manager())
+        return original_get_drive_type(root);
+    return has_drive(root[0]) ? DRIVE_FIXED : DRIVE_NO_ROOT_DIR;
+}
+
+void volume_start(void)
+{
+    HMODULE kernelbase = GetModuleHandleW(L"kernelbase.dll");
+
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQueryVolumeInformationFile", hook_NtQueryVolumeInformationFile, (void **)&original_query_volume);
+    if (!patch_function(kernelbase, "GetLogicalDrives", hook_GetLogicalDrives, (void **)&original_get_logical_drives))
+        patch_function(GetModuleHandleW(L"kernel32.dll"), "GetLogicalDrives", hook_GetLogicalDrives, (void **)&original_get_logical_drives);
+    patch_function(kernelbase, "GetDriveTypeW", hook_GetDriveTypeW, (void **)&original_get_drive_type);
+}

@@ -1,0 +1,67 @@
+/* The hooks of ws2_32.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+#include "winsock.h"
+
+#include <winternl.h>
+
+#include "patch.h"
+#include "path.h"
+
+struct socket_originals winsock;
+
+static BOOL unix_too;
+
+/* ntdll!LdrRegisterDllNotification, learn.microsoft.com/windows/win32/devnotes/ldrregisterdllnotification */
+struct dll_notification
+{
+    ULONG flags;
+    const UNICODE_STRING *full_name, *base_name;
+    void *base;
+    ULONG size;
+};
+typedef NTSTATUS(NTAPI *register_notification)(ULONG, void(CALLBACK *)(ULONG, const struct dll_notification *, void *), void *, void **);
+
+static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, void *out, DWORD out_size, DWORD *returned,
+                                WSAOVERLAPPED *overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE completion)
+{
+    int result = winsock.WSAIoctl(s, code, in, in_size, out, out_size, returned, overlapped, completion);
+
+    if (result && winsock.WSAGetLastError() == WSAEOPNOTSUPP && udp_reset(code, in, in_size, returned))
+        return 0;
+    if (!result && code == SIO_GET_EXTENSION_FUNCTION_POINTER && out_size >= sizeof(void *))
+        afunix_extension(in, in_size, out);
+    return result;
+}
+
+static void patch_winsock(HMODULE module)
+{
+    if (winsock.WSAIoctl)
+        return;
+    winsock.WSAGetLastError = (void *)GetProcAddress(module, "WSAGetLastError");
+    winsock.WSASetLastError = (void *)GetProcAddress(module, "WSASetLastError");
+    winsock.closesocket = (void *)GetProcAddress(module, "closesocket");
+    patch_function(module, "WSAIoctl", hook_WSAIoctl, (void **)&winsock.WSAIoctl);
+    if (unix_too)
+        afunix_start(module);
+}
+
+static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
+{
+    static const WCHAR name[] = L"ws2_32.dll";
+
+    (void)context;
+    if (reason == 1 && data->base_name->Length == sizeof(name) - sizeof(WCHAR) && same_name(data->base_name->Buffer, name, 10))
+        patch_winsock(data->base);
+}
+
+void winsock_start(BOOL with_unix)
+{
+    register_notification notify = (register_notification)(void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "LdrRegisterDllNotification");
+    HMODULE loaded = GetModuleHandleW(L"ws2_32.dll");
+    void *cookie;
+
+    unix_too = with_unix;
+    if (loaded)
+        patch_winsock(loaded);
+    else if (notify)
+        notify(0, dll_loaded, NULL, &cookie);
+}

@@ -1,0 +1,40 @@
+/* The hooks of ws2_32.dll, set when a program loads that library. */
+#ifndef MULLION_WINSOCK_H
+#define MULLION_WINSOCK_H
+
+#include <winsock2.h>
+
+#include <windows.h>
+
+/* The originals behind the hooks. */
+extern struct socket_originals
+{
+    SOCKET(WINAPI *WSASocketW)(int, int, int, WSAPROTOCOL_INFOW *, GROUP, DWORD);
+    SOCKET(WINAPI *WSASocketA)(int, int, int, WSAPROTOCOL_INFOA *, GROUP, DWORD);
+    SOCKET(WINAPI *socket)(int, int, int);
+    int(WINAPI *bind)(SOCKET, const struct sockaddr *, int);
+    int(WINAPI *listen)(SOCKET, int);
+    int(WINAPI *connect)(SOCKET, const struct sockaddr *, int);
+    SOCKET(WINAPI *accept)(SOCKET, struct sockaddr *, int *);
+    int(WINAPI *getsockname)(SOCKET, struct sockaddr *, int *);
+    int(WINAPI *getpeername)(SOCKET, struct sockaddr *, int *);
+    int(WINAPI *setsockopt)(SOCKET, int, int, const char *, int);
+    int(WINAPI *WSAIoctl)(SOCKET, DWORD, void *, DWORD, void *, DWORD, DWORD *, WSAOVERLAPPED *, LPWSAOVERLAPPED_COMPLETION_ROUTINE);
+    int(WINAPI *WSAGetLastError)(void);
+    void(WINAPI *WSASetLastError)(int);
+    int(WINAPI *closesocket)(SOCKET);
+} winsock;
+
+/* Registers for the loading of ws2_32.dll and patches it, at once if it is there already; with_unix: AF_UNIX too. */
+void winsock_start(BOOL with_unix);
+
+/* udpreset.c: answers SIO_UDP_NETRESET; FALSE if that was not asked. */
+BOOL udp_reset(DWORD code, const void *in, DWORD in_size, DWORD *returned);
+
+/* afunix.c: patches what AF_UNIX sockets need. */
+void afunix_start(HMODULE ws2_32);
+
+/* afunix.c: puts our function in place of an extension function that a program has asked for. */
+void afunix_extension(const void *guid, DWORD size, void **function);
+
+#endif

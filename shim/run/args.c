@@ -1,0 +1,191 @@
+/* The command line in both directions, and how Windows finds the program it names. */
+#include "run.h"
+
+/*
+ * split_command_line takes a command line apart as the Microsoft C run-time library does for arguments after the first:
+ * 2n back slashes and a quote give n back slashes and begin or end a quoted part, 2n+1 give n and a quote, others stand for themselves.
+ * https://learn.microsoft.com/en-us/cpp/c-language/parsing-c-command-line-arguments
+ */
+int split_command_line(const WCHAR *line, WCHAR ***argv)
+{
+    SIZE_T length = str_len(line);
+    WCHAR *out = mem_alloc((length + 2) * sizeof(WCHAR));
+    WCHAR **list = mem_alloc((length / 2 + 2) * sizeof(WCHAR *));
+    int count = 0;
+
+    for (;;) {
+        BOOL quoted = FALSE;
+
+        while (*line == ' ' || *line == '\t') line++;
+        if (!*line) break;
+        list[count++] = out;
+        while (*line && (quoted || (*line != ' ' && *line != '\t'))) {
+            SIZE_T slashes = 0;
+
+            while (line[slashes] == '\\') slashes++;
+            if (line[slashes] == '"') {
+                for (SIZE_T i = 0; i < slashes / 2; i++) *out++ = '\\';
+                line += slashes;
+                if (slashes % 2) {
+                    *out++ = '"';
+                } else if (quoted && line[1] == '"') {
+                    *out++ = '"';
+                    line++;
+                } else {
+                    quoted = !quoted;
+                }
+                line++;
+                continue;
+            }
+            for (SIZE_T i = 0; i < slashes; i++) *out++ = '\\';
+            line += slashes;
+            if (!slashes) *out++ = *line++;
+        }
+        *out++ = 0;
+    }
+    *argv = list;
+    return count;
+}
+
+/* quote_argument appends arg so that split_command_line gives it back, with quotes only where they are needed. It returns the new end. */
+static WCHAR *quote_argument(WCHAR *out, const WCHAR *arg)
+{
+    BOOL quote = !*arg;
+    SIZE_T slashes = 0;
+
+    for (const WCHAR *c = arg; *c; c++)
+        if (*c == ' ' || *c == '\t') quote = TRUE;
+    if (quote) *out++ = '"';
+    for (; *arg; arg++) {
+        if (*arg == '\\') {
+            slashes++;
+        } else {
+            if (*arg == '"')
+                for (slashes++; slashes; slashes--) *out++ = '\\';
+            slashes = 0;
+        }
+        *out++ = *arg;
+    }
+    if (quote) {
+        for (; slashes; slashes--) *out++ = '\\';
+        *out++ = '"';
+    }
+    *out = 0;
+    return out;
+}
+
+/*
+ * join_command_line makes the command line of a process from its arguments, exactly as containerd's Windows shim does (each argument
+ * through EscapeArg of golang.org/x/sys/windows, joined by blanks; hcsshim v0.13 internal/cmd/cmd.go). cmd.exe gets no treatment of its own there and
+ * gets none here: ["cmd", "/c", "echo a b"] becomes cmd /c "echo a b".
+ */
+WCHAR *join_command_line(int argc, WCHAR **argv)
+{
+    SIZE_T room = 1;
+    WCHAR *line, *out;
+
+    for (int i = 0; i < argc; i++) room += 2 * str_len(argv[i]) + 3;
+    out = line = mem_alloc(room * sizeof(WCHAR));
+    for (int i = 0; i < argc; i++) {
+        if (i) *out++ = ' ';
+        out = quote_argument(out, argv[i]);
+    }
+    return line;
+}
+
+/* first_word returns the program named by a whole command line: the quoted part, or what stands before the first blank. */
+WCHAR *first_word(const WCHAR *line)
+{
+    WCHAR *word, end = ' ';
+    SIZE_T n = 0;
+
+    while (*line == ' ' || *line == '\t') line++;
+    if (*line == '"') {
+        end = '"';
+        line++;
+    }
+    while (line[n] && line[n] != end && (end == '"' || line[n] != '\t')) n++;
+    word = mem_alloc((n + 1) * sizeof(WCHAR));
+    memcpy(word, line, n * sizeof(WCHAR));
+    return word;
+}
+
+static const WCHAR *get_variable(const WCHAR *name, const WCHAR *otherwise)
+{
+    DWORD size = GetEnvironmentVariableW(name, NULL, 0);
+    WCHAR *value;
+
+    if (!size) return otherwise;
+    value = mem_alloc(size * sizeof(WCHAR));
+    GetEnvironmentVariableW(name, value, size);
+    return value;
+}
+
+static BOOL is_file(const WCHAR *path)
+{
+    DWORD attributes = GetFileAttributesW(path);
+    return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+/* next_element copies the next element of a list separated by semicolons, without quotes, and returns where to go on, or NULL at the end. */
+static const WCHAR *next_element(const WCHAR *list, WCHAR *element)
+{
+    if (!*list) return NULL;
+    while (*list && *list != ';') {
+        if (*list != '"') *element++ = *list;
+        list++;
+    }
+    *element = 0;
+    return *list ? list + 1 : list;
+}
+
+/* with_extension tries path as it stands (only if it has an extension, or as the last resort) and with each extension of PATHEXT. */
+static WCHAR *with_extension(const WCHAR *path)
+{
+    const WCHAR *pathext = get_variable(L"PATHEXT", L".COM;.EXE;.BAT;.CMD");
+    WCHAR *extension = mem_alloc((str_len(pathext) + 1) * sizeof(WCHAR));
+    BOOL has_extension = FALSE;
+
+    for (const WCHAR *c = path; *c; c++) {
+        if (*c == '.') has_extension = TRUE;
+        if (*c == '\\') has_extension = FALSE;
+    }
+    if (has_extension && is_file(path)) return str_concat(path, L"", L"");
+    while ((pathext = next_element(pathext, extension))) {
+        WCHAR *candidate = str_concat(path, extension, L"");
+        if (*extension && is_file(candidate)) return candidate;
+    }
+    return !has_extension && is_file(path) ? str_concat(path, L"", L"") : NULL;
+}
+
+/*
+ * find_program turns a program's name into the path of its file, relative to the current directory of this process. A name with a folder in it is
+ * not searched for; another one is looked for in the working directory, the system folders and PATH. Slashes may lean either way, and the extension may
+ * be missing. NULL and an error if there is no such file.
+ */
+WCHAR *find_program(const WCHAR *name, DWORD *error)
+{
+    WCHAR *wanted = str_concat(name, L"", L""), *found, *folder;
+    const WCHAR *path = get_variable(L"PATH", L"");
+    BOOL has_folder = FALSE;
+
+    for (WCHAR *c = wanted; *c; c++) {
+        if (*c == '/') *c = '\\';
+        if (*c == '\\' || *c == ':') has_folder = TRUE;
+    }
+    *error = ERROR_FILE_NOT_FOUND;
+    if (!*wanted) return NULL;
+    if (has_folder) {
+        WCHAR *full = mem_alloc(0x8000 * sizeof(WCHAR));
+        if (!GetFullPathNameW(wanted, 0x8000, full, NULL)) return NULL;
+        return with_extension(full);
+    }
+    path = str_concat(L".;C:\\Windows\\System32;C:\\Windows;", path, L"");
+    folder = mem_alloc((str_len(path) + 1) * sizeof(WCHAR));
+    while ((path = next_element(path, folder))) {
+        WCHAR *full = mem_alloc(0x8000 * sizeof(WCHAR));
+        if (!*folder) continue;
+        if (GetFullPathNameW(str_concat(folder, L"\\", wanted), 0x8000, full, NULL) && (found = with_extension(full))) return found;
+    }
+    return NULL;
+}

@@ -1,0 +1,124 @@
+/*
+ * Delivering a control event to the programs of a container, as Windows does when it shuts a container down. A program hears of it through the handler it gave
+ * to SetConsoleCtrlHandler (Go: os/signal reports SIGTERM for close, logoff and shutdown, SIGINT for c and break); without one it ends with 0xC000013A.
+ * Wine delivers such events only through a console, which programs with pipes do not have; so kernelbase!CtrlRoutine, what a console calls too,
+ * is started in each process as a thread.
+ */
+#include "run.h"
+#include <psapi.h>
+#include <tlhelp32.h>
+
+/* Programs of Wine itself that serve a prefix, and this one: they are not the container's programs. */
+static BOOL is_helper(const WCHAR *name)
+{
+    static const WCHAR *const helpers[] = {L"mullion-run.exe", L"services.exe", L"winedevice.exe", L"plugplay.exe", L"svchost.exe", L"rpcss.exe",
+                                           L"explorer.exe",    L"conhost.exe",  L"wineboot.exe",   L"start.exe"};
+
+    for (unsigned i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
+        if (!str_casecmp(name, helpers[i])) return TRUE;
+    return FALSE;
+}
+
+/*
+ * default_handler finds what a program without a handler of its own runs: the only entry of the list that CtrlRoutine walks, in this process, which has none.
+ * CtrlRoutine's first `mov reg,[rip+n]` that leads to a list entry in kernelbase's own memory is that list. NULL where the code looks different.
+ */
+static BYTE *default_handler(const BYTE *routine)
+{
+    const BYTE *base = (const BYTE *)GetModuleHandleW(L"kernelbase.dll");
+    const IMAGE_NT_HEADERS64 *header = (const IMAGE_NT_HEADERS64 *)(const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
+    const BYTE *end = base + header->OptionalHeader.SizeOfImage, *code_end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode;
+
+    for (const BYTE *p = routine; p < routine + 0x100; p++) {
+        const BYTE *list, *const *entry;
+
+        if (p[0] != 0x48 || p[1] != 0x8b || (p[2] & 0xc7) != 0x05) continue;
+        list = p + 7 + *(const LONG *)(const void *)(p + 3);
+        if (list < code_end || list + 8 > end) continue;
+        entry = *(const BYTE *const *const *)(const void *)list;
+        if ((const BYTE *)entry < code_end || (const BYTE *)entry + 16 > end) continue;
+        if (entry[0] > base && entry[0] < code_end && !entry[1]) return (BYTE *)(ULONG_PTR)entry[0];
+    }
+    return NULL;
+}
+
+/*
+ * correct_exit_code makes the default handler end the process with STATUS_CONTROL_C_EXIT, as on Windows; Wine 8's ends it with 0, which would look like success.
+ * The handler's beginning becomes: mov $0xc000013a,%ecx; mov $RtlExitUserProcess,%rax; sub $0x28,%rsp; call *%rax.
+ */
+static void correct_exit_code(HANDLE process, const BYTE *routine)
+{
+    BYTE code[] = {0xb9, 0x3a, 0x01, 0x00, 0xc0, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0x48, 0x83, 0xec, 0x28, 0xff, 0xd0};
+    FARPROC exit_process = GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlExitUserProcess");
+    BYTE *handler = default_handler(routine), first[5];
+    DWORD old;
+    SIZE_T done;
+
+    if (!handler || !exit_process || !ReadProcessMemory(process, handler, first, sizeof(first), &done)) return;
+    if (first[0] != handler[0] || first[1] != handler[1]) return; /* done already, or kernelbase lies elsewhere */
+    memcpy(code + 7, &exit_process, sizeof(exit_process));
+    if (!VirtualProtectEx(process, handler, sizeof(code), PAGE_EXECUTE_READWRITE, &old)) return;
+    WriteProcessMemory(process, handler, code, sizeof(code), &done);
+    VirtualProtectEx(process, handler, sizeof(code), old, &old);
+}
+
+void prepare_ctrl(HANDLE process)
+{
+    FARPROC routine = GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine");
+
+    if (routine) correct_exit_code(process, (const BYTE *)(void *)routine);
+}
+
+static BOOL deliver(DWORD pid, DWORD event)
+{
+    HANDLE process = OpenProcess(PROCESS_CREATE_THREAD | PROCESS_QUERY_INFORMATION | PROCESS_VM_OPERATION | PROCESS_VM_READ | PROCESS_VM_WRITE, FALSE, pid);
+    FARPROC routine = GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine");
+    HANDLE thread = NULL;
+
+    if (process) prepare_ctrl(process);
+    if (process && routine)
+        thread = CreateRemoteThread(process, NULL, 0x10000, (LPTHREAD_START_ROUTINE)(void *)routine, (void *)(ULONG_PTR)event,
+                                    STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+    if (thread) CloseHandle(thread);
+    if (process) CloseHandle(process);
+    return thread != NULL;
+}
+
+static BOOL event_number(const WCHAR *name, DWORD *event)
+{
+    static const struct {
+        const WCHAR *name;
+        DWORD event;
+    } table[] = {{L"c", CTRL_C_EVENT},           {L"break", CTRL_BREAK_EVENT},       {L"close", CTRL_CLOSE_EVENT},
+                 {L"logoff", CTRL_LOGOFF_EVENT}, {L"shutdown", CTRL_SHUTDOWN_EVENT}};
+
+    for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (str_equal(name, table[i].name)) {
+            *event = table[i].event;
+            return TRUE;
+        }
+    return FALSE;
+}
+
+/* send_ctrl returns 0 if at least one program got the event, 1 if there was none. */
+int send_ctrl(const struct options *opt)
+{
+    PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
+    HANDLE snapshot;
+    DWORD event = 0;
+    BOOL sent = FALSE;
+
+    if (!event_number(opt->ctrl, &event)) {
+        say(L"no such control event: ", opt->ctrl, L" (known: c, break, close, logoff, shutdown)");
+        return EXIT_USAGE;
+    }
+    if (opt->pid) return deliver(opt->pid, event) ? 0 : 1;
+    snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+    if (snapshot == INVALID_HANDLE_VALUE) return 1;
+    for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry)) {
+        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile)) continue;
+        if (deliver(entry.th32ProcessID, event)) sent = TRUE;
+    }
+    CloseHandle(snapshot);
+    return sent ? 0 : 1;
+}

@@ -1,0 +1,104 @@
+/* Starting the program, waiting for it, and telling how it ended. */
+#include "run.h"
+#include "stacks.h"
+
+/*
+ * load_hook loads a library into the process before its program runs: a thread whose start routine is LoadLibraryW. kernel32.dll lies at the same
+ * address in every process of a prefix. The thread also does the process's initialisation, as the first thread of any process does.
+ */
+static BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
+{
+    SIZE_T size = (str_len(hook) + 1) * sizeof(WCHAR), done;
+    void *name = VirtualAllocEx(process, NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    FARPROC load = GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "LoadLibraryW");
+    DWORD module = 0;
+    HANDLE thread;
+
+    *error = ERROR_MOD_NOT_FOUND;
+    if (!name || !WriteProcessMemory(process, name, hook, size, &done)) {
+        *error = GetLastError();
+        return FALSE;
+    }
+    thread = CreateRemoteThread(process, NULL, 0, (LPTHREAD_START_ROUTINE)(void *)load, name, 0, NULL);
+    if (!thread) {
+        *error = GetLastError();
+        return FALSE;
+    }
+    WaitForSingleObject(thread, INFINITE);
+    GetExitCodeThread(thread, &module);
+    CloseHandle(thread);
+    VirtualFreeEx(process, name, 0, MEM_RELEASE);
+    return module != 0;
+}
+
+BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error)
+{
+    spare_stacks(process);
+    survive_ctrl_c(process, path);
+    if (!hook || GetFileAttributesW(hook) == INVALID_FILE_ATTRIBUTES) return TRUE;
+    if (!load_hook(process, hook, error)) return FALSE;
+    prepare_ctrl(process); /* Ctrl+C on a terminal; kernelbase.dll is there by now */
+    return TRUE;
+}
+
+/* refuse says why nothing was started, in the report and on standard error. */
+static int refuse(const WCHAR *what, DWORD error)
+{
+    const WCHAR *text = error_text(error);
+    WCHAR digits[24];
+
+    report_line(L"failed", error, text);
+    say(str_concat(L"start ", what, L": "), text, str_concat(L" (error ", str_from_number(error, digits), L")"));
+    return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_STARTED;
+}
+
+/* ignore_ctrl keeps this process alive when Ctrl+C is typed: the event is for the program, whose end is what is waited for. */
+static BOOL WINAPI ignore_ctrl(DWORD event)
+{
+    (void)event;
+    return TRUE;
+}
+
+static BOOL set_cwd(const WCHAR *cwd)
+{
+    WCHAR *path = str_concat(cwd, L"", L"");
+
+    for (WCHAR *c = path; *c; c++)
+        if (*c == '/') *c = '\\';
+    return SetCurrentDirectoryW(path);
+}
+
+int start_program(const struct options *opt)
+{
+    STARTUPINFOW startup = {.cb = sizeof(startup)};
+    PROCESS_INFORMATION child;
+    const WCHAR *name = opt->raw ? first_word(opt->argv[0]) : opt->argv[0];
+    WCHAR *line = opt->raw ? opt->argv[0] : join_command_line(opt->argc, opt->argv), *path;
+    DWORD error = 0, code = 0;
+
+    if (!set_cwd(opt->cwd ? opt->cwd : L"C:\\")) return refuse(name, ERROR_DIRECTORY);
+    if (!(path = find_program(name, &error))) return refuse(name, error);
+    if (opt->memory_limit && !limit_memory(opt->memory_limit)) return refuse(name, ERROR_NOT_ENOUGH_MEMORY);
+    make_terminal_raw();
+    startup.dwFlags = STARTF_USESTDHANDLES;
+    startup.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
+    startup.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
+    startup.hStdError = GetStdHandle(STD_ERROR_HANDLE);
+    if (!CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child)) return refuse(name, GetLastError());
+    if (!prepare_child(child.hProcess, path, opt->hook, &error)) {
+        TerminateProcess(child.hProcess, EXIT_NOT_STARTED);
+        return refuse(str_concat(name, L" with ", opt->hook), error);
+    }
+    report_line(L"started", child.dwProcessId, L"");
+    SetConsoleCtrlHandler(ignore_ctrl, TRUE);
+    SetCurrentDirectoryW(L"C:\\");
+    ResumeThread(child.hThread);
+    CloseHandle(child.hThread);
+    CloseHandle(startup.hStdInput);
+    CloseHandle(startup.hStdOutput);
+    drop_stack();
+    wait_for(child.hProcess);
+    GetExitCodeProcess(child.hProcess, &code);
+    report_line(L"exited", code, L"");
+    return (int)code;
+}

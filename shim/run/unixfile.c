@@ -1,0 +1,180 @@
+/* Files of the container's Linux side, the report, and the few things only the Linux kernel can do for us. */
+#include "run.h"
+
+static WCHAR *unix_path(const WCHAR *path)
+{
+    WCHAR *p = str_concat(L"\\\\?\\unix", path, L"");
+
+    for (WCHAR *c = p; *c; c++)
+        if (*c == '/') *c = '\\';
+    return p;
+}
+
+/* unix_read returns a file of the Linux side whole, NUL-terminated, or NULL with the last error set. */
+char *unix_read(const WCHAR *path, DWORD *size)
+{
+    HANDLE file = CreateFileW(unix_path(path), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);
+    DWORD used = 0, room = 4096, got = 0;
+    char *data;
+
+    if (file == INVALID_HANDLE_VALUE) return NULL;
+    data = mem_alloc(room + 1);
+    /* files of /proc have no size: read until there is no more */
+    while (ReadFile(file, data + used, room - used, &got, NULL) && got) {
+        used += got;
+        if (used < room) continue;
+        char *more = mem_alloc(room * 2 + 1);
+        memcpy(more, data, used);
+        HeapFree(GetProcessHeap(), 0, data);
+        data = more;
+        room *= 2;
+    }
+    CloseHandle(file);
+    *size = used;
+    return data;
+}
+
+static void write_utf8(HANDLE file, const WCHAR *text)
+{
+    int n = WideCharToMultiByte(CP_UTF8, 0, text, -1, NULL, 0, NULL, NULL);
+    char *bytes = mem_alloc((SIZE_T)n);
+    DWORD done;
+
+    WideCharToMultiByte(CP_UTF8, 0, text, -1, bytes, n, NULL, NULL);
+    WriteFile(file, bytes, (DWORD)(n - 1), &done, NULL);
+    HeapFree(GetProcessHeap(), 0, bytes);
+}
+
+static HANDLE *report_handle(void)
+{
+    static HANDLE handle = INVALID_HANDLE_VALUE;
+    return &handle;
+}
+
+/* report_open opens the file that report_line writes to. A NULL path means nobody listens. */
+BOOL report_open(const WCHAR *path)
+{
+    if (!path) return TRUE;
+    *report_handle() = CreateFileW(unix_path(path), FILE_APPEND_DATA | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                                   OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
+    return *report_handle() != INVALID_HANDLE_VALUE;
+}
+
+/* report_line appends "<verb> <number>[ <text>]" in one write, so that a reader never sees half a line. */
+void report_line(const WCHAR *verb, DWORD number, const WCHAR *text)
+{
+    WCHAR digits[24];
+    WCHAR *line;
+
+    if (*report_handle() == INVALID_HANDLE_VALUE) return;
+    line = str_concat(verb, L" ", str_from_number(number, digits));
+    if (*text) line = str_concat(line, L" ", text);
+    write_utf8(*report_handle(), str_concat(line, L"\n", L""));
+}
+
+/* say writes a message to standard error. */
+void say(const WCHAR *a, const WCHAR *b, const WCHAR *c)
+{
+    WCHAR *line = str_concat(a, b, c);
+    HANDLE err = GetStdHandle(STD_ERROR_HANDLE);
+    DWORD mode, done;
+
+    line = str_concat(L"mullion-run: ", line, L"\r\n");
+    if (GetConsoleMode(err, &mode))
+        WriteConsoleW(err, line, (DWORD)str_len(line), &done, NULL);
+    else
+        write_utf8(err, line);
+}
+
+/* A system call of the Linux kernel: Wine runs Windows code in an ordinary Linux process. Numbers are those of x86-64. */
+static long linux_call(long number, long a, long b, long c, long d)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+    return result;
+}
+
+/*
+ * drop_stack gives back the stack pages below the caller. Wine 8 clears 960 KiB of every thread's stack before it runs
+ * (ntdll, signal_start_thread), which makes them resident for nothing; fresh pages read as zero as well.
+ */
+void drop_stack(void)
+{
+    enum { SYS_madvise = 28, MADV_DONTNEED = 4, KEEP = 0x4000 };
+    NT_TIB *tib;
+    ULONG_PTR low, high;
+
+    __asm__("movq %%gs:0x30,%0" : "=r"(tib));
+    low = ((ULONG_PTR)tib->StackLimit + 0xfff) & ~(ULONG_PTR)0xfff;
+    high = ((ULONG_PTR)__builtin_frame_address(0) - KEEP) & ~(ULONG_PTR)0xfff;
+    if (high > low) linux_call(SYS_madvise, (long)low, (long)(high - low), MADV_DONTNEED, 0);
+}
+
+/*
+ * limit_memory bounds what each program may commit: beyond it VirtualAlloc fails, as at the commit limit of a Windows job. RLIMIT_DATA counts private writable
+ * pages, touched or not, so it is a commit limit; it holds for each process by itself, not for their sum. Wine's own share is added to it: 10 MiB for an idle
+ * process and 2 to 3 MiB for each thread, whose whole stacks count here (measured with Wine 8.0; a Go program of 4 threads has 34 MB where Windows counts 9).
+ * It reports whether the kernel agreed.
+ */
+BOOL limit_memory(ULONGLONG bytes)
+{
+    enum { SYS_prlimit64 = 302, RLIMIT_DATA = 2 };
+    const ULONGLONG overhead = 64ull << 20;
+    ULONGLONG limit[2] = {bytes + overhead, bytes + overhead};
+
+    return linux_call(SYS_prlimit64, 0, RLIMIT_DATA, (long)(ULONG_PTR)limit, 0) == 0;
+}
+
+/*
+ * detach_stdio replaces this process's standard files on the Linux side by /dev/null. Wine hands them on to every process it forks, whatever handles Windows code inherits, so a
+ * service would keep the pipes of the program open that happened to need it first.
+ */
+void detach_stdio(void)
+{
+    enum { SYS_open = 2, SYS_close = 3, SYS_dup2 = 33, O_RDWR = 2 };
+    static const char null_device[] = "/dev/null";
+    long fd = linux_call(SYS_open, (long)(ULONG_PTR)null_device, O_RDWR, 0, 0);
+
+    if (fd < 0) return;
+    for (long target = 0; target < 3; target++) linux_call(SYS_dup2, fd, target, 0, 0);
+    if (fd > 2) linux_call(SYS_close, fd, 0, 0, 0);
+}
+
+/*
+ * make_terminal_raw sets the terminal to what Wine's console host sets it to when a program first reads (server/console.c, Wine 8.0): until then the Linux terminal would
+ * echo what is typed and turn Enter into a line feed, and a prompt answered at once would be answered wrongly. Ctrl+C stays a signal of the terminal: Wine makes an event of it.
+ */
+void make_terminal_raw(void)
+{
+    enum { SYS_ioctl = 16, TCGETS = 0x5401, TCSETS = 0x5402 };
+    enum { BRKINT = 2, INPCK = 020, ISTRIP = 040, ICRNL = 0400, IXON = 02000, CSIZE = 060, CS8 = 060, PARENB = 0400, ICANON = 2, ECHO = 010, ECHONL = 0100,
+           IEXTEN = 0100000, VTIME = 5, VMIN = 6 };
+    struct { /* the kernel's struct termios */
+        unsigned iflag, oflag, cflag, lflag;
+        unsigned char line, cc[19];
+    } term;
+
+    if (linux_call(SYS_ioctl, 0, TCGETS, (long)(ULONG_PTR)&term, 0)) return; /* not a terminal */
+    term.lflag &= ~(unsigned)(ECHO | ECHONL | ICANON | IEXTEN);
+    term.iflag &= ~(unsigned)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
+    term.cflag = (term.cflag & ~(unsigned)(CSIZE | PARENB)) | CS8;
+    term.cc[VMIN] = 1;
+    term.cc[VTIME] = 0;
+    linux_call(SYS_ioctl, 0, TCSETS, (long)(ULONG_PTR)&term, 0);
+}
+
+/* terminal_size reads the columns and rows, 0 if it has none yet, of the terminal that is the standard input; FALSE if that is none. */
+BOOL terminal_size(COORD *size)
+{
+    enum { SYS_ioctl = 16, TIOCGWINSZ = 0x5413 };
+    struct {
+        unsigned short rows, columns, x, y;
+    } window;
+
+    if (linux_call(SYS_ioctl, 0, TIOCGWINSZ, (long)(ULONG_PTR)&window, 0)) return FALSE;
+    size->X = (SHORT)window.columns;
+    size->Y = (SHORT)window.rows;
+    return TRUE;
+}

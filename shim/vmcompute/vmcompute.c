@@ -1,0 +1,26 @@
+/*
+ * vmcompute.dll: HNSCall, carried across to Mullion's HNS server. The functions of the Host Compute Service answer that
+ * they are not implemented: containers here are not made by Windows programs.
+ */
+#include "hns_client.h"
+
+#include <objbase.h>
+
+HRESULT WINAPI HNSCall(const WCHAR *method, const WCHAR *path, const WCHAR *request, WCHAR **response)
+{
+    struct hns_call call = {.function = "HNSCall", .texts = 3, .text = {method, path, request}};
+    HRESULT result;
+
+    if (!response)
+        return E_POINTER;
+    result = hns_call(&call);
+    CoTaskMemFree(call.record);
+    *response = call.answer;
+    return result;
+}
+
+/* On x64 the caller clears the stack, so one function serves for all of them, whatever their arguments are. */
+HRESULT WINAPI hcs_not_implemented(void)
+{
+    return E_NOTIMPL;
+}

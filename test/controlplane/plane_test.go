@@ -1,0 +1,236 @@
+//go:build kernel
+
+package controlplane_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/controlplane/programs"
+	"mullion.dev/mullion/internal/proc"
+)
+
+// TestMain makes the test binary one of the control plane's programs when it is started as such.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "component" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if err := programs.Run(ctx, os.Args[2], os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	m.Run()
+}
+
+// plane is a control plane under test.
+type plane struct {
+	config  controlplane.Config
+	units   []component.Unit
+	manager *component.Manager
+	netns   string
+}
+
+// newPlane makes a namespace and a control plane that is not started; both are gone after the test.
+func newPlane(tb testing.TB) *plane {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	name := fmt.Sprintf("mt-controlplane-%d", os.Getpid())
+	run(tb, "ip", "netns", "add", name)
+	tb.Cleanup(func() {
+		if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
+			tb.Errorf("delete namespace: %v: %s", err, out)
+		}
+	})
+	run(tb, "ip", "-n", name, "link", "set", "lo", "up")
+	run(tb, "ip", "-n", name, "addr", "add", "10.213.0.1/24", "dev", "lo")
+	dir := tb.TempDir()
+	runDir, err := os.MkdirTemp("/tmp", "mcp") //nolint:usetesting // the socket's path has to be short
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(runDir) })
+	p := &plane{
+		netns: name,
+		config: controlplane.Config{
+			Name: "mullion", Program: self, ProgramArgs: []string{"component"},
+			Dir: dir, RunDir: runDir, LogDir: filepath.Join(dir, "logs"), Marker: dir,
+			Netns:         "/run/netns/" + name,
+			Address:       netip.MustParseAddrPort("10.213.0.1:6443"),
+			PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
+			NodeNetworks:  []netip.Prefix{netip.MustParsePrefix("10.213.0.0/24")},
+			Log:           slog.New(slog.NewTextHandler(tb.Output(), nil)),
+			ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
+		},
+	}
+	if *gogc != "" {
+		p.config.Program, p.config.ProgramArgs = "/usr/bin/env", []string{"GOGC=" + *gogc, self, "component"}
+	}
+	p.units, err = controlplane.Units(p.config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p.manager, err = component.NewManager(p.units, func(e component.Event) {
+		if e.Elapsed > 0 {
+			tb.Logf("%-24s %-8s %6d ms", e.Unit, e.State, e.Elapsed.Milliseconds())
+		}
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// run runs a command that must succeed.
+func run(tb testing.TB, name string, args ...string) {
+	tb.Helper()
+	if out, err := exec.CommandContext(tb.Context(), name, args...).CombinedOutput(); err != nil {
+		tb.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+func (p *plane) start(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
+	defer cancel()
+	begin := time.Now()
+	if err := p.manager.Start(ctx); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Logf("ready after %d ms", time.Since(begin).Milliseconds())
+	p.logCost(tb)
+}
+
+// stop stops the plane and checks that no process is left.
+func (p *plane) stop(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), time.Minute)
+	defer cancel()
+	begin := time.Now()
+	if err := p.manager.Stop(ctx); err != nil {
+		tb.Error(err)
+	}
+	tb.Logf("stopped after %d ms", time.Since(begin).Milliseconds())
+	left, err := proc.Leftovers(p.config.Marker)
+	if err != nil || len(left) > 0 {
+		tb.Errorf("left: %v, %v", left, err)
+	}
+	files, err := os.ReadDir(p.config.RunDir)
+	if err != nil || len(files) > 0 {
+		tb.Errorf("left in the run folder: %v, %v", files, err)
+	}
+}
+
+// client returns a client by a kubeconfig file.
+func (p *plane) client(t *testing.T, path string) *kubernetes.Clientset {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.clientFor(t, config)
+}
+
+func (p *plane) clientFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
+	t.Helper()
+	config.Dial, config.QPS = proc.DialIn(p.config.Netns), -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func (p *plane) process(tb testing.TB, name string) *proc.Process {
+	tb.Helper()
+	for _, u := range p.units {
+		if pr, ok := u.Component.(*proc.Process); ok && u.Name() == name {
+			return pr
+		}
+	}
+	tb.Fatalf("no process %q", name)
+	return nil
+}
+
+// eventually polls until ok returns nil, and fails the test after a minute.
+func eventually(t *testing.T, what string, ok func() error) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-tick.C {
+		if err = ok(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("waited a minute in vain: %s: %v", what, err)
+}
+
+// logCost tells the programs' memory and the processor time they have had so far.
+func (p *plane) logCost(tb testing.TB) {
+	tb.Helper()
+	for _, name := range programs.Names() {
+		dir := fmt.Sprintf("/proc/%d/", p.process(tb, name).State().PID)
+		stat, err := os.ReadFile(dir + "stat")
+		if err != nil {
+			tb.Error(err)
+			continue
+		}
+		rollup, err := os.ReadFile(dir + "smaps_rollup")
+		if err != nil {
+			tb.Error(err)
+			continue
+		}
+		var user, system, rss, pss, anonymous int
+		after := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		_, _ = fmt.Sscan(after[11]+" "+after[12], &user, &system)
+		for line := range strings.Lines(string(rollup)) {
+			_, _ = fmt.Sscanf(line, "Rss: %d kB", &rss)
+			_, _ = fmt.Sscanf(line, "Pss: %d kB", &pss)
+			_, _ = fmt.Sscanf(line, "Anonymous: %d kB", &anonymous)
+		}
+		tb.Logf("%-24s cpu %5d ms, rss %4d MB, pss %4d MB, anonymous %4d MB", name, (user+system)*10, rss>>10, pss>>10, anonymous>>10)
+	}
+}
+
+// idle is how long BenchmarkControlPlane waits before it looks at the memory: longer than the time of generous garbage collection.
+var idle = flag.Duration("idle", 30*time.Second, "how long a control plane idles before its memory is measured")
+
+// gogc replaces the setting the units have.
+var gogc = flag.String("gogc", "", "GOGC of all programs, to compare")
+
+// BenchmarkControlPlane measures a warm start (state is there) and the memory of an idle control plane.
+func BenchmarkControlPlane(b *testing.B) {
+	p := newPlane(b)
+	p.start(b)
+	p.stop(b)
+	for b.Loop() {
+		p.start(b)
+		b.StopTimer()
+		<-time.After(*idle)
+		p.logCost(b)
+		p.stop(b)
+		b.StartTimer()
+	}
+}

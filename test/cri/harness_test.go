@@ -1,0 +1,280 @@
+//go:build wine
+
+package cri
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/containerd/containerd/v2/client"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cri/stream"
+	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/winver"
+)
+
+const (
+	nodeName  = "test-win"
+	namespace = "mullion-test"
+	testImage = "mullion.test/winprog:1"
+)
+
+// machine is what all tests share: containerd, the Wine system layer, the image.
+type machine struct {
+	dir        string // removed at the end
+	run        string
+	system     *wine.System
+	layers     []string
+	containerd *exec.Cmd
+	socket     string
+	build      winver.Build
+	err        error
+}
+
+var (
+	shared     machine
+	sharedOnce sync.Once
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "keeper" {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		if err := stream.Serve(ctx, os.Args[2], slog.New(slog.DiscardHandler)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	if err := shared.down(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// theMachine sets the shared parts up once.
+func theMachine(t *testing.T) *machine {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("these tests need root")
+	}
+	sharedOnce.Do(func() { shared.err = shared.up() })
+	if shared.err != nil {
+		t.Fatalf("set up machine: %v", shared.err)
+	}
+	return &shared
+}
+
+// root is the repository.
+func root() string {
+	dir, _ := os.Getwd()
+	return filepath.Join(dir, "..", "..")
+}
+
+func (m *machine) up() error {
+	var err error
+	if m.dir, err = os.MkdirTemp("", "mullion-cri-test-"); err != nil {
+		return err
+	}
+	// runc walks to the task's root file system as an unprivileged user.
+	if err := os.Chmod(m.dir, 0o711); err != nil {
+		return err
+	}
+	m.run = filepath.Join(m.dir, "run")
+	if m.build, err = winver.Lookup(winver.Default()); err != nil {
+		return err
+	}
+	if err := m.prepareWine(); err != nil {
+		return fmt.Errorf("prepare wine: %w", err)
+	}
+	if err := m.startContainerd(); err != nil {
+		return fmt.Errorf("start containerd: %w", err)
+	}
+	return m.loadImage()
+}
+
+func (m *machine) prepareWine() error {
+	initBinary := filepath.Join(m.dir, "mullion-init")
+	build := exec.Command("go", "build", "-o", initBinary, "./cmd/mullion-init")
+	build.Dir, build.Env = root(), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build mullion-init: %w\n%s", err, out)
+	}
+	opts := wine.Options{Dir: filepath.Join(m.dir, "wine"), InitBinary: initBinary, Builds: []winver.Build{m.build}}
+	if dir := os.Getenv("MULLION_TEST_WINE_DIR"); dir != "" {
+		opts.Dir = dir // keeps the layer between runs
+	}
+	opts.ShimDir = filepath.Join(root(), "bin", "windows", "shim")
+	if dir := os.Getenv("MULLION_TEST_SHIM_DIR"); dir != "" {
+		opts.ShimDir = dir
+	}
+	if !exists(filepath.Join(opts.ShimDir, "mullion-run.exe")) {
+		return fmt.Errorf("mullion-run.exe is missing in %s: run make build", opts.ShimDir)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	var err error
+	if m.system, err = wine.Prepare(ctx, opts); err != nil {
+		return err
+	}
+	m.layers, err = m.system.Layers(m.build)
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (m *machine) startContainerd() error {
+	m.socket = filepath.Join(m.run, "containerd.sock")
+	cfg := engine.DaemonConfig{Root: filepath.Join(m.dir, "root"), State: filepath.Join(m.run, "state"), Socket: m.socket}
+	file := filepath.Join(m.run, "config.toml")
+	if err := cfg.Write(file); err != nil {
+		return err
+	}
+	bin := filepath.Join(root(), "bin")
+	log, err := os.Create(filepath.Join(m.dir, "containerd.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	m.containerd = exec.Command(filepath.Join(bin, "containerd"), "--config", file)
+	m.containerd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	m.containerd.Stdout, m.containerd.Stderr = log, log
+	if err := m.containerd.Start(); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		c, err := client.New(m.socket, client.WithTimeout(time.Second))
+		if err != nil {
+			continue
+		}
+		ok, err := c.IsServing(context.Background())
+		_ = c.Close()
+		if ok && err == nil {
+			return nil
+		}
+	}
+	data, _ := os.ReadFile(log.Name())
+	return fmt.Errorf("not serving: %s", data)
+}
+
+// loadImage builds the Windows test program and loads it as an image.
+func (m *machine) loadImage() error {
+	exe := filepath.Join(m.dir, "winprog.exe")
+	build := exec.Command("go", "build", "-o", exe, "./testdata/winprog")
+	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build test program: %w\n%s", err, out)
+	}
+	img, err := windowsImage(exe, m.build.Version.String())
+	if err != nil {
+		return err
+	}
+	tag, err := name.NewTag(testImage)
+	if err != nil {
+		return err
+	}
+	var archive bytes.Buffer
+	if err := tarball.Write(tag, img, &archive); err != nil {
+		return err
+	}
+	store, closer, err := m.images()
+	if err != nil {
+		return err
+	}
+	defer closer()
+	_, err = store.Load(context.Background(), &archive, image.LoadOptions{})
+	return err
+}
+
+func (m *machine) images() (*image.Store, func(), error) {
+	c, err := client.New(m.socket)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := image.New(c, namespace, image.Config{OSVersion: m.build.Version.String(), SystemFiles: filepath.Join(m.system.Base(), "Files")})
+	return store, func() { _ = c.Close() }, err
+}
+
+// windowsImage is an image with one layer: C:\app\winprog.exe.
+func windowsImage(exe, osVersion string) (v1.Image, error) {
+	data, err := os.ReadFile(exe)
+	if err != nil {
+		return nil, err
+	}
+	var layer bytes.Buffer
+	w := tar.NewWriter(&layer)
+	for _, h := range []*tar.Header{
+		{Name: "Files", Typeflag: tar.TypeDir},
+		{Name: "Files/App", Typeflag: tar.TypeDir},
+		{Name: "Files/App/winprog.exe", Typeflag: tar.TypeReg, Size: int64(len(data))},
+	} {
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if h.Size > 0 {
+			if _, err := w.Write(data); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil })
+	if err != nil {
+		return nil, err
+	}
+	img, err := mutate.AppendLayers(empty.Image, l)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := img.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	cfg = cfg.DeepCopy()
+	cfg.OS, cfg.Architecture, cfg.OSVersion = "windows", "amd64", osVersion
+	cfg.Config.Entrypoint = []string{`C:\app\winprog.exe`}
+	cfg.Config.Cmd = []string{"hello"}
+	cfg.Config.WorkingDir = `C:\app`
+	cfg.Config.Env = []string{"From_Image=yes", "Color=red"}
+	return mutate.ConfigFile(img, cfg)
+}
+
+func (m *machine) down() error {
+	if m.containerd != nil {
+		_ = m.containerd.Process.Signal(syscall.SIGTERM)
+		_ = m.containerd.Wait()
+	}
+	if m.dir != "" && m.err == nil {
+		_ = os.RemoveAll(m.dir)
+	}
+	return cluster.KillCgroups(context.Background(), cgroupParent)
+}
+
+// cgroupParent is the cgroup of all containers of these tests.
+const cgroupParent = "/mullion-cri-test"

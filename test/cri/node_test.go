@@ -1,0 +1,279 @@
+//go:build wine
+
+package cri
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/cri"
+	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/wine"
+)
+
+// node is a CRI server with a client.
+type node struct {
+	*machine
+	dir     string
+	network *fakeNetwork
+	server  *cri.Server
+	engine  *engine.Engine
+	stop    func()
+	runtimeapi.RuntimeServiceClient
+	Images runtimeapi.ImageServiceClient
+}
+
+// newNode starts a server on fresh state and takes everything down with the test.
+func newNode(t *testing.T) *node {
+	t.Helper()
+	m := theMachine(t)
+	dir, err := os.MkdirTemp(m.dir, "node-") //nolint:usetesting // in a folder that runc can walk to as an unprivileged user
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{machine: m, dir: dir, network: newFakeNetwork(t)}
+	if err := os.MkdirAll(n.hostDrive(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n.start(t)
+	t.Cleanup(func() {
+		n.stop()
+		n.purge(t)
+	})
+	return n
+}
+
+// start starts a server on the node's state, as after a crash of the one before.
+func (n *node) start(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	cfg, closer := n.config(ctx, t)
+	var err error
+	if n.server, err = cri.New(ctx, cfg); err != nil {
+		t.Fatalf("start server: %v", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- n.server.Serve(ctx, l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.RuntimeServiceClient, n.Images = runtimeapi.NewRuntimeServiceClient(conn), runtimeapi.NewImageServiceClient(conn)
+	n.stop = sync.OnceFunc(func() {
+		_ = conn.Close()
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		closer()
+	})
+}
+
+func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
+	t.Helper()
+	var mounts []engine.BindMount
+	for _, m := range n.system.Mounts() {
+		mounts = append(mounts, engine.BindMount{Source: m.Source, Target: m.Target})
+	}
+	logger := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	e, err := engine.Connect(ctx, engine.Options{
+		Socket: n.socket, Namespace: namespace, RunDir: filepath.Join(n.dir, "run"), SystemLayers: n.layers, SystemMounts: mounts,
+		CgroupParent: cgroupParent, Log: logger,
+	})
+	if err != nil {
+		t.Fatalf("connect engine: %v", err)
+	}
+	images, closeImages, err := n.images()
+	if err != nil {
+		t.Fatal(err)
+	}
+	streamListener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.engine = e
+	config := cri.Config{
+		Node: nodeName, StateDir: filepath.Join(n.dir, "cri"), RunDir: filepath.Join(n.dir, "run"), Stream: streamListener,
+		Keeper: []string{self, "keeper"}, Engine: e, Images: images, Network: n.network,
+		HostPath: func(p string) (string, error) { return wine.UnixPath(n.hostDrive(), p) },
+		Launch: cri.Launch{
+			Init: "/sbin/mullion-init", Loader: n.system.LoaderArgv(), Run: `C:\windows\system32\mullion-run.exe`, Env: n.system.ContainerEnv(),
+		},
+		Handlers: []string{"runhcs-wcow-process"}, RuntimeVersion: "test", Log: logger,
+	}
+	closer := func() {
+		closeImages()
+		if err := e.Close(); err != nil {
+			t.Errorf("close engine: %v", err)
+		}
+	}
+	return config, closer
+}
+
+// hostDrive is C: of the Windows host.
+func (n *node) hostDrive() string { return filepath.Join(n.dir, "host", "Files") }
+
+// purge removes what the test left, by a server of its own.
+func (n *node) purge(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	lifeCtx, end := context.WithCancel(ctx)
+	defer end()
+	cfg, closer := n.config(lifeCtx, t)
+	server, err := cri.New(lifeCtx, cfg)
+	if err != nil {
+		t.Errorf("purge: %v", err)
+		return
+	}
+	if err := server.Purge(ctx); err != nil {
+		t.Errorf("purge: %v", err)
+	}
+	_ = cfg.Stream.Close()
+	end()
+	closer()
+	if t.Failed() {
+		log, _ := os.ReadFile(filepath.Join(n.machine.dir, "containerd.log"))
+		lines := strings.Split(string(log), "\n")
+		t.Logf("containerd's last words:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
+	}
+	if err := os.RemoveAll(n.dir); err != nil {
+		t.Errorf("purge: %v", err)
+	}
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	if w.t.Context().Err() == nil {
+		w.t.Logf("server: %s", bytes.TrimSpace(p))
+	}
+	return len(p), nil
+}
+
+// pod runs a pod and returns its id and its log folder on the machine.
+func (n *node) pod(t *testing.T, name string) (id string, config *runtimeapi.PodSandboxConfig) {
+	t.Helper()
+	config = &runtimeapi.PodSandboxConfig{
+		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"}, Hostname: name,
+		LogDirectory: `C:\var\log\pods\` + name, Labels: map[string]string{"app": name},
+		DnsConfig: &runtimeapi.DNSConfig{Servers: []string{"10.96.0.10"}, Searches: []string{"default.svc.cluster.local"}},
+	}
+	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
+	if err != nil {
+		t.Fatalf("RunPodSandbox: %v", err)
+	}
+	return resp.PodSandboxId, config
+}
+
+// create makes a container of the test image; change may change its configuration.
+func (n *node) create(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string, change func(*runtimeapi.ContainerConfig)) string {
+	t.Helper()
+	config := &runtimeapi.ContainerConfig{
+		Metadata: &runtimeapi.ContainerMetadata{Name: "c"}, Image: &runtimeapi.ImageSpec{Image: testImage}, Args: args, LogPath: `c\0.log`,
+		Windows: &runtimeapi.WindowsContainerConfig{},
+	}
+	if change != nil {
+		change(config)
+	}
+	resp, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{PodSandboxId: pod, Config: config, SandboxConfig: podConfig})
+	if err != nil {
+		t.Fatalf("CreateContainer: %v", err)
+	}
+	return resp.ContainerId
+}
+
+func (n *node) run1(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string, change func(*runtimeapi.ContainerConfig)) string {
+	t.Helper()
+	id := n.create(t, pod, podConfig, args, change)
+	if _, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
+		t.Fatalf("StartContainer: %v\nlog: %s", err, n.log(t, id))
+	}
+	return id
+}
+
+func (n *node) status(t *testing.T, id string) *runtimeapi.ContainerStatus {
+	t.Helper()
+	resp, err := n.ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
+	if err != nil {
+		t.Fatalf("ContainerStatus: %v", err)
+	}
+	return resp.Status
+}
+
+// waitExit waits until a container has ended.
+func (n *node) waitExit(t *testing.T, id string) *runtimeapi.ContainerStatus {
+	t.Helper()
+	var st *runtimeapi.ContainerStatus
+	eventually(t, "container ends", func() bool {
+		st = n.status(t, id)
+		return st.State == runtimeapi.ContainerState_CONTAINER_EXITED
+	})
+	return st
+}
+
+// logFile is where a container's log lies on the machine.
+func (n *node) logFile(t *testing.T, id string) string {
+	t.Helper()
+	path, err := wine.UnixPath(n.hostDrive(), n.status(t, id).LogPath)
+	if err != nil {
+		t.Fatalf("find log: %v", err)
+	}
+	return path
+}
+
+// log returns what a container has logged, without times.
+func (n *node) log(t *testing.T, id string) string {
+	t.Helper()
+	data, err := os.ReadFile(n.logFile(t, id))
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(data)) {
+		_, rest, _ := strings.Cut(line, " ")
+		b.WriteString(strings.ReplaceAll(rest, "\r\n", "\n"))
+	}
+	return b.String()
+}
+
+func (n *node) waitLog(t *testing.T, id, want string) {
+	t.Helper()
+	eventually(t, "log has "+want, func() bool { return strings.Contains(n.log(t, id), want) })
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if ok() {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("wait until %s: %v", what, t.Context().Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Fatalf("wait until %s: timeout", what)
+}

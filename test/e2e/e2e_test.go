@@ -1,0 +1,160 @@
+//go:build e2e
+
+// Package e2e holds the tests that need a real cluster. One cluster is brought up for all scripts in testdata; each
+// script is what a user would type. Afterwards the cluster is taken down and the machine must be as it was.
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// clusterYAML keeps clear of a cluster with the default subnets.
+const clusterYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-e2e
+networking:
+  underlaySubnet: 10.214.0.0/24
+  podSubnet: 10.245.0.0/16
+  serviceSubnet: 10.97.0.0/16
+nodes:
+- windowsVersion: ltsc2022
+- windowsVersion: ltsc2019
+`
+
+type fixture struct {
+	bin, data, kubeconfig, home string
+}
+
+func (f fixture) env() []string {
+	return append(os.Environ(),
+		"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin",
+		"MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "HOME="+f.home)
+}
+
+// mullion runs the program and returns what it printed.
+func (f fixture) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), args...)
+	cmd.Env = f.env()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestCluster(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(bin, "mullion")); err != nil {
+		t.Fatalf("run `make build sample` first: %v", err)
+	}
+	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while scripts are written
+		f := fixture{bin: bin, data: data, kubeconfig: filepath.Join(data, "e2e-kubeconfig"), home: t.TempDir()}
+		f.image(t)
+		t.Run("scripts", f.scripts)
+		t.Run("faults", f.faults)
+		return
+	}
+	dir := t.TempDir()
+	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir}
+	spec := filepath.Join(dir, "cluster.yaml")
+	if err := os.WriteFile(spec, []byte(clusterYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+
+	out, err := f.mullion(t.Context(), t, "up", "-f", spec, "--sample")
+	t.Logf("mullion up:\n%s", out)
+	if err != nil {
+		logs(t, f)
+		t.Fatalf("mullion up: %v", err)
+	}
+	f.image(t)
+	ok := t.Run("scripts", f.scripts)
+	ok = t.Run("faults", f.faults) && ok
+	if !ok {
+		logs(t, f)
+	}
+}
+
+// scripts runs testdata; all share the cluster.
+func (f fixture) scripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "ROOT="+filepath.Dir(f.bin), "IMAGES="+f.home,
+				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+			return nil
+		},
+		Cmds: commands(),
+	})
+}
+
+// image builds the tests' own program and image, and loads it.
+func (f fixture) image(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join(f.home, "tool")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(folder, "tool.exe"), "./tool")
+	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := f.mullion(t.Context(), t, "image", "build", folder, "-f", "tool/image.yaml"); err != nil {
+		t.Fatalf("mullion image build: %v\n%s", err, out)
+	}
+}
+
+func (f fixture) takeDown(t *testing.T) {
+	t.Helper()
+	strays := f.strays(t)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	defer cancel()
+	out, err := f.mullion(ctx, t, "down")
+	if err != nil {
+		t.Errorf("mullion down: %v\n%s", err, out)
+	}
+	left := f.traces(t)
+	for _, socket := range strays {
+		if _, err := os.Stat(socket); err == nil {
+			left = append(left, "socket: "+socket)
+		}
+	}
+	if len(left) != 0 {
+		t.Errorf("mullion down left behind:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// logs prints the ends of the cluster's logs, for whoever reads a failure.
+func logs(t *testing.T, f fixture) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if len(data) > 6000 {
+			data = data[len(data)-6000:]
+		}
+		t.Logf("== %s\n%s", path, data)
+		return nil
+	})
+	if err != nil {
+		t.Log(err)
+	}
+}

@@ -1,0 +1,224 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// survivors are pods that count; one on each node.
+const survivors = `
+apiVersion: v1
+kind: Pod
+metadata: {name: ticks-1}
+spec:
+  nodeName: win-1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: ticks, image: 'mullion.local/e2e:v1', args: [tick]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ticks-2}
+spec:
+  nodeName: win-2
+  terminationGracePeriodSeconds: 1
+  containers: [{name: ticks, image: 'mullion.local/e2e:v1', args: [tick]}]
+`
+
+// faults kills parts of the cluster and sees it come back, and asks for what has to be refused.
+func (f fixture) faults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "survivors.yaml")
+	if err := os.WriteFile(file, []byte(survivors), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := f.mullion(t.Context(), t, "kubectl", "apply", "-f", file); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f.running(t)
+	for _, c := range []struct{ name, pattern string }{
+		{"kubelet", `^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `},
+		{"agent", `mullion-node serve .*/win-1/`},
+		{"containerd", `/containerd --config `},
+		{"apiserver", ` component kube-apiserver `},
+		{"etcd", ` component etcd `},
+		{"host", `mullion-node host-init .*/win-2/`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := f.containers(t)
+			killed := f.kill(t, c.pattern)
+			f.back(t, c.pattern, killed)
+			f.working(t)
+			f.same(t, before)
+		})
+	}
+	t.Run("supervisor", func(t *testing.T) {
+		before := f.containers(t)
+		killed := f.kill(t, ` supervise$`)
+		f.up(t)
+		f.back(t, ` supervise$`, killed)
+		f.working(t)
+		f.same(t, before)
+	})
+	t.Run("everything", func(t *testing.T) {
+		for range 3 { // what was being started meanwhile
+			killed := f.processes(t)
+			if len(killed) == 0 {
+				break
+			}
+			f.kill(t, ``)
+		}
+		f.up(t)
+		f.running(t)
+		f.working(t)
+	})
+	if os.Getenv("E2E_DATA_DIR") == "" { // a cluster of another specification
+		t.Run("conflicts", f.conflicts)
+	}
+}
+
+// conflicts asks for clusters that cannot be beside this one.
+func (f fixture) conflicts(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other.yaml")
+	if err := os.WriteFile(other, []byte(strings.Replace(clusterYAML, "ltsc2019", "ltsc2025", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	same := filepath.Join(dir, "same.yaml")
+	if err := os.WriteFile(same, []byte(strings.Replace(clusterYAML, "mullion-e2e", "beside", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	for _, args := range [][]string{{"up", "-f", other}, {"--data-dir", data, "up", "-f", same}} {
+		out, err := f.mullion(t.Context(), t, args...)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 4 {
+			t.Errorf("mullion %s: %v, want exit code 4\n%s", strings.Join(args, " "), err, out)
+		}
+		t.Logf("%s", out)
+	}
+	if left := (fixture{data: data}).traces(t); len(left) != 0 {
+		t.Errorf("the refused cluster left behind:\n%s", strings.Join(left, "\n"))
+	}
+	f.working(t)
+}
+
+func (f fixture) up(t *testing.T) {
+	t.Helper()
+	if out, err := f.mullion(t.Context(), t, "up"); err != nil {
+		t.Fatalf("mullion up: %v\n%s", err, out)
+	}
+}
+
+// poll repeats check until it gives no error.
+func poll(t *testing.T, within time.Duration, check func(ctx context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	tick := time.NewTicker(300 * time.Millisecond)
+	defer tick.Stop()
+	var last error
+	for {
+		err := check(ctx)
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("after %s: %v", within, last)
+		case <-tick.C:
+		}
+	}
+}
+
+// back waits until a process that matches runs again.
+func (f fixture) back(t *testing.T, pattern string, killed map[int]string) {
+	t.Helper()
+	match := regexp.MustCompile(pattern)
+	poll(t, settle, func(context.Context) error {
+		for pid, command := range f.processes(t) {
+			if match.MatchString(command) && killed[pid] == "" {
+				return nil
+			}
+		}
+		return errors.New("no new process matches " + pattern)
+	})
+}
+
+func (f fixture) running(t *testing.T) {
+	t.Helper()
+	poll(t, 2*settle, func(ctx context.Context) error {
+		for _, what := range [][]string{
+			{"wait", "--for=condition=Ready", "nodes", "--all", "--timeout=5s"},
+			{"wait", "--for=condition=Ready", "pods", "ticks-1", "ticks-2", "--timeout=5s"},
+		} {
+			if out, err := f.mullion(ctx, t, append([]string{"kubectl"}, what...)...); err != nil {
+				return errors.New(out)
+			}
+		}
+		return nil
+	})
+}
+
+// containers are the ids and restart counts of the pods' containers.
+func (f fixture) containers(t *testing.T) string {
+	t.Helper()
+	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pods", "ticks-1", "ticks-2", "-o",
+		`jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].containerID} restarts={.status.containerStatuses[0].restartCount}{"\n"}{end}`)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
+
+func (f fixture) same(t *testing.T, before string) {
+	t.Helper()
+	if after := f.containers(t); after != before || strings.Count(after, "restarts=0") != 2 {
+		t.Errorf("containers before:\n%s\nand after:\n%s", before, after)
+	}
+}
+
+// working waits until new log lines arrive and exec works in both pods, through their kubelets.
+func (f fixture) working(t *testing.T) {
+	t.Helper()
+	for _, pod := range []string{"ticks-1", "ticks-2"} {
+		first := -1
+		poll(t, settle, func(ctx context.Context) error {
+			out, err := f.mullion(ctx, t, "kubectl", "logs", "--tail=1", pod)
+			if err != nil {
+				return errors.New(out)
+			}
+			n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "tick ")))
+			if err != nil {
+				return err
+			}
+			if first < 0 || n <= first {
+				first = max(n, 0)
+				return errors.New("the log does not grow: " + out)
+			}
+			return nil
+		})
+		poll(t, settle, func(ctx context.Context) error {
+			out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "say", "alive")
+			if err != nil || strings.TrimSpace(out) != "alive" {
+				return errors.New(out)
+			}
+			return nil
+		})
+	}
+	states, err := f.mullion(t.Context(), t, "status")
+	if err != nil {
+		t.Errorf("mullion status: %v\n%s", err, states)
+	}
+}

@@ -1,0 +1,108 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// settle is how long a condition may take to come true, unless a script says otherwise.
+const settle = 90 * time.Second
+
+// commands are what the scripts know beside testscript's own.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "start": start, "terminal": terminal}
+}
+
+// option takes "-name=value" off the front of args.
+func option(args []string, name string) (value string, rest []string) {
+	if len(args) > 0 {
+		if v, ok := strings.CutPrefix(args[0], "-"+name+"="); ok {
+			return v, args[1:]
+		}
+	}
+	return "", args
+}
+
+// command prepares a program with the script's environment and folder.
+func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = os.Environ()
+	for _, name := range []string{"PATH", "MULLION_DATA_DIR", "KUBECONFIG", "HOME", "ROOT"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	if path, err := lookIn(ts.Getenv("PATH"), args[0]); err == nil {
+		cmd.Path, cmd.Err = path, nil
+	}
+	cmd.Dir = ts.Getenv("WORK")
+	return cmd
+}
+
+// eventually [-for=DURATION] PATTERN COMMAND…: repeats the command until it succeeds and its output matches the pattern ("!" before
+// it: until it does not match). A pattern that begins with "failed:" is for a command that has to fail.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	within := settle
+	limit, args := option(args, "for")
+	if limit != "" {
+		d, err := time.ParseDuration(limit)
+		ts.Check(err)
+		within = d
+	}
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] eventually [-for=DURATION] PATTERN COMMAND...")
+	}
+	pattern, fails := strings.CutPrefix(args[0], "failed:")
+	want, err := regexp.Compile("(?s)" + pattern)
+	ts.Check(err)
+	deadline := time.Now().Add(within)
+	for {
+		var out bytes.Buffer
+		cmd := command(ts, args[1:])
+		cmd.Stdout, cmd.Stderr = &out, &out
+		err := cmd.Run()
+		if want.Match(out.Bytes()) != neg && ((err == nil) != fails || neg) {
+			ts.Logf("%s", out.String())
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: after %s the output does not (neg=%v) match %q (%v):\n%s", strings.Join(args[1:], " "), within, neg, args[0], err, out.String())
+		}
+		<-time.After(300 * time.Millisecond)
+	}
+}
+
+// start [-out=FILE] COMMAND…: runs a command in the background until the script ends.
+func start(ts *testscript.TestScript, _ bool, args []string) {
+	name, args := option(args, "out")
+	cmd := command(ts, args)
+	if name != "" {
+		file, err := os.Create(ts.MkAbs(name))
+		ts.Check(err)
+		ts.Defer(func() { _ = file.Close() })
+		cmd.Stdout, cmd.Stderr = file, file
+	}
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		if err := cmd.Process.Kill(); err == nil {
+			_, _ = cmd.Process.Wait()
+		}
+	})
+}
+
+func lookIn(path, name string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		full := filepath.Join(dir, name)
+		if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return full, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}

@@ -1,0 +1,126 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// terminal FILE COMMAND…: runs a command on a terminal as a person would. The file's lines that begin with ">" are typed; all
+// others are patterns that the screen has to show, each after the one before. The command has to end with success
+// ("!": with a failure) after the last line.
+func terminal(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] terminal FILE COMMAND...")
+	}
+	master, slave, err := openPTY()
+	ts.Check(err)
+	defer func() { _ = master.Close() }()
+	cmd := command(ts, args[1:])
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	ts.Check(cmd.Start())
+	ts.Check(slave.Close())
+	s := &screen{}
+	go s.read(master)
+
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		line = strings.TrimSuffix(line, "\n")
+		if typed, ok := strings.CutPrefix(line, ">"); ok {
+			_, err := master.WriteString(typed + "\r")
+			ts.Check(err)
+			continue
+		}
+		want, err := regexp.Compile(line)
+		ts.Check(err)
+		if err := s.wait(want, settle); err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			ts.Fatalf("%v", err)
+		}
+	}
+	kill := time.AfterFunc(settle, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	if err := cmd.Wait(); (err != nil) != neg {
+		ts.Fatalf("%s: %v; the screen:\n%s", strings.Join(args[1:], " "), err, s.text())
+	}
+	ts.Logf("%s", s.text())
+}
+
+// openPTY opens a terminal of 120 columns and 40 lines.
+func openPTY() (master, slave *os.File, err error) {
+	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = master.Close()
+		}
+	}()
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		return nil, nil, fmt.Errorf("unlock terminal: %w", err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		return nil, nil, fmt.Errorf("number terminal: %w", err)
+	}
+	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
+		return nil, nil, fmt.Errorf("size terminal: %w", err)
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	return master, slave, err
+}
+
+// screen collects what a terminal shows; shown is how much of it earlier patterns have used up.
+type screen struct {
+	mu    sync.Mutex
+	data  []byte
+	shown int
+}
+
+func (s *screen) read(from *os.File) {
+	block := make([]byte, 4096)
+	for {
+		n, err := from.Read(block)
+		s.mu.Lock()
+		s.data = append(s.data, block[:n]...)
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.data)
+}
+
+// wait polls until the pattern is on the screen after what was matched before.
+func (s *screen) wait(want *regexp.Regexp, within time.Duration) error {
+	for deadline := time.Now().Add(within); ; <-time.After(50 * time.Millisecond) {
+		s.mu.Lock()
+		at := want.FindIndex(s.data[s.shown:])
+		if at != nil {
+			s.shown += at[1]
+		}
+		s.mu.Unlock()
+		if at != nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the screen does not show %q after %s:\n%q", want, within, s.text())
+		}
+	}
+}

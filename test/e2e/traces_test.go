@@ -1,0 +1,87 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tag is what a cluster's interfaces, tables, cgroups and run folder are named by: made from the data folder's path
+// (internal/cluster/paths.go).
+func (f fixture) tag() string {
+	sum := sha256.Sum256([]byte(f.data))
+	return hex.EncodeToString(sum[:4])
+}
+
+// traces is what this cluster has on the machine, a line each; other clusters may run beside it.
+func (f fixture) traces(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	add := func(what string, lines ...string) {
+		for _, l := range lines {
+			if l != "" {
+				all = append(all, what+": "+l)
+			}
+		}
+	}
+	having := func(what string, args ...string) {
+		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		for l := range strings.Lines(string(out)) {
+			if strings.Contains(l, f.tag()) || strings.Contains(l, f.data) {
+				add(what, strings.TrimSpace(l))
+			}
+		}
+	}
+	having("interface", "ip", "-br", "link")
+	having("route", "ip", "route")
+	having("table", "nft", "list", "tables")
+	having("mount", "cat", "/proc/self/mountinfo")
+	having("rule", "ip", "rule")
+	for _, pattern := range []string{"/sys/fs/cgroup/mullion-" + f.tag(), "/sys/fs/cgroup/*/mullion-" + f.tag(), f.data, "/run/mullion/" + f.tag()} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("file", found...)
+	}
+	for pid, command := range f.processes(t) {
+		add("process", fmt.Sprint(pid, " ", command))
+	}
+	return all
+}
+
+// strays are the sockets of containerd's shims outside the cluster's own folders: named by their listeners, so they have to be
+// noted while the cluster is up.
+func (f fixture) strays(t *testing.T) []string {
+	t.Helper()
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byInode := map[string]string{}
+	for l := range strings.Lines(string(table)) {
+		if fields := strings.Fields(l); len(fields) == 8 && strings.HasPrefix(fields[7], "/run/containerd/") {
+			byInode["socket:["+fields[6]+"]"] = fields[7]
+		}
+	}
+	var out []string
+	for pid := range f.processes(t) {
+		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // a process may have ended
+		for _, fd := range fds {
+			if to, err := os.Readlink(fd); err == nil && byInode[to] != "" {
+				out = append(out, byInode[to])
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+//go:build wine
+
+package winrun
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// serviceProcesses are Wine's services of the prefix that run.
+func (p prefix) serviceProcesses(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, name := range p.processes(t) {
+		name = strings.ToLower(filepath.Base(strings.ReplaceAll(name, `\`, "/")))
+		if slices.Contains([]string{"services.exe", "winedevice.exe", "plugplay.exe", "svchost.exe", "rpcss.exe"}, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// fresh ends what runs in the prefix and starts a program that stays, so that the prefix lives while others run in it.
+func (p prefix) fresh(t *testing.T) {
+	t.Helper()
+	p.server(t, "-k")
+	p.server(t, "-w")
+	r := startReady(t, p.command(t, "--", "prog", "sleep"))
+	t.Cleanup(func() {
+		r.stop()
+		p.server(t, "-k")
+		p.server(t, "-w")
+	})
+}
+
+// testOnDemand asks, each time in a prefix where no service runs, for something that only a service provides.
+func testOnDemand(t *testing.T, p prefix) {
+	t.Helper()
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"interfaces", []string{"prog", "addrs"}, localAddresses(t)},
+		{"adapters", []string{"prog", "iphlpapi"}, "GetAdaptersInfo 0"},
+		{"ipconfig", []string{"cmd", "/c", "ipconfig"}, "IPv4 address"},
+		{"ping", []string{"ping", "-n", "1", "127.0.0.1"}, "Received = 1"},
+		{"service_manager", []string{"prog", "services"}, "open\n"},
+		{"mount_manager", []string{"prog", "mountpoint"}, `\\?\Volume{`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p.fresh(t)
+			if before := p.serviceProcesses(t); before != nil {
+				t.Fatalf("services %q run before anybody has asked", before)
+			}
+			if got := p.run(t, append([]string{"--"}, tt.args...)...); got.code != 0 || !strings.Contains(got.out, tt.want) {
+				t.Errorf("%+v, want %q", got, tt.want)
+			}
+			started := 0
+			for _, name := range p.serviceProcesses(t) {
+				if name == "services.exe" {
+					started++
+				}
+			}
+			if started != 1 {
+				t.Errorf("services.exe runs %d times, want once", started)
+			}
+		})
+	}
+	t.Run("functions", func(t *testing.T) {
+		p.fresh(t)
+		got := p.run(t, "--", "prog", "iphlpapi")
+		for line := range strings.Lines(got.out) {
+			if !strings.HasSuffix(line, " 0\n") {
+				t.Errorf("result of %q, want 0", line)
+			}
+		}
+		if strings.Count(got.out, "\n") != 15 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// localAddresses are the first lines of what the verb addrs must print.
+func localAddresses(t *testing.T) string {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if text := a.String(); !strings.HasPrefix(text, "127.") && !strings.Contains(text, ":") {
+			return "address " + text + "\n"
+		}
+	}
+	return "address 127.0.0.1/8\n"
+}
+
+// testVolume asks for what the mount manager would be asked for often; no service may be started for it.
+func testVolume(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	serial := regexp.MustCompile(`serial [0-9a-f]{8}\n`)
+	got := p.run(t, "--", "prog", "volume", `C:\`)
+	number := serial.FindString(got.out)
+	const want = "label \"\"\nsystem NTFS\nlongest 255\n\nspace true\ntype 3\nnone 1\nc true\nsame true\n"
+	if strings.Replace(got.out, number, "\n", 1) != want || number == "serial 00000000\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := p.run(t, "--", "cmd", "/c", "dir"); got.code != 0 || !strings.Contains(got.out, "prog.exe") || !strings.Contains(got.out, "has no label") {
+		t.Errorf("dir: %+v", got)
+	}
+	if got := p.run(t, "--", "cmd", "/c", "vol"); got.code != 0 || !strings.Contains(got.out, "Serial Number is ") {
+		t.Errorf("vol: %+v", got)
+	}
+	if running := p.serviceProcesses(t); running != nil {
+		t.Fatalf("services %q were started", running)
+	}
+	if got := p.run(t, "--services"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := p.run(t, "--", "prog", "volume", `C:\`); serial.FindString(got.out) != number {
+		t.Errorf("the serial number changes when services run: %+v, was %q", got, number)
+	}
+}
+
+// testStacks has a shell start a program of many threads: each would have a megabyte of its stack resident if Wine cleared it.
+func testStacks(t *testing.T, p prefix) {
+	t.Helper()
+	p.server(t, "-k")
+	p.server(t, "-w")
+	r := startReady(t, p.command(t, "--", "cmd", "/c", "prog", "threads", "40"))
+	defer r.stop()
+	status, err := filepath.Glob("/proc/[0-9]*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range status {
+		name, threads, anonymous := readStatus(file)
+		if name != "prog" || threads < 40 || !p.owns(filepath.Dir(file)) {
+			continue
+		}
+		if limit := 30 << 10; anonymous > limit {
+			t.Errorf("%d threads have %d KiB of anonymous memory, want less than %d", threads, anonymous, limit)
+		}
+		return
+	}
+	t.Error("no process of the program with 40 threads")
+}
+
+// readStatus reads name, threads and anonymous memory in KiB from a status file of /proc; the process may be gone.
+func readStatus(file string) (name string, threads, anonymous int) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", 0, 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		key, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "Name":
+			name = value
+		case "Threads":
+			_, _ = fmt.Sscanf(value, "%d", &threads)
+		case "RssAnon":
+			_, _ = fmt.Sscanf(value, "%d kB", &anonymous)
+		}
+	}
+	return name, threads, anonymous
+}

@@ -1,0 +1,264 @@
+//go:build wine
+
+package winrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is the master side of a pseudo terminal on which a program runs.
+type terminal struct {
+	master *os.File
+	seen   strings.Builder
+}
+
+// openTerminal starts cmd on a new pseudo terminal, as session leader in its foreground.
+func openTerminal(t *testing.T, cmd *exec.Cmd, size unix.Winsize) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	conn, err := master.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number int
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		if failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); failed == nil {
+			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+		if failed == nil {
+			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &size)
+		}
+	})
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &terminal{master: master}
+}
+
+// resize changes the size of the terminal, as a person does who drags the corner of a window.
+func (term *terminal) resize(t *testing.T, columns, rows uint16) {
+	t.Helper()
+	conn, err := term.master.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
+	})
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+}
+
+// testLateSize starts a program on a terminal that has no size yet: a container engine makes it so, and hears later how large its user's window is.
+func testLateSize(t *testing.T, p prefix) {
+	t.Helper()
+	cmd := p.command(t, "--", "prog", "size", "2")
+	term := openTerminal(t, cmd, unix.Winsize{})
+	term.expect(t, " rows") // whatever the console takes it for
+	term.resize(t, 100, 30)
+	term.expect(t, "100 columns, 30 rows")
+	if code := exitCode(t, cmd.Wait()); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+// expect reads until what the terminal shows, without its control sequences, contains want; then it forgets all up to there.
+func (term *terminal) expect(t *testing.T, want string) {
+	t.Helper()
+	if err := term.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	escapes := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\a]*\a`)
+	buffer := make([]byte, 4096)
+	for {
+		shown := escapes.ReplaceAllString(term.seen.String(), "")
+		if _, rest, ok := strings.Cut(shown, want); ok {
+			term.seen.Reset()
+			term.seen.WriteString(rest)
+			return
+		}
+		n, err := term.master.Read(buffer)
+		if err != nil {
+			t.Fatalf("waiting for %q: %v; the terminal shows %q", want, err, shown)
+		}
+		term.seen.Write(buffer[:n])
+	}
+}
+
+func (term *terminal) send(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := term.master.WriteString(keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testTerminal types at a command prompt that is the main program of a container's first process.
+func testTerminal(t *testing.T, p prefix) {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report")
+	inner := p.command(t, "--report", report, "--", "cmd")
+	cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
+	cmd.Env, cmd.Dir = append(inner.Env, "TERM=xterm"), inner.Dir
+	term := openTerminal(t, cmd, unix.Winsize{Row: 30, Col: 100})
+	term.expect(t, `C:\>`)
+	term.send(t, "ver\r")
+	term.expect(t, "Microsoft Windows 10.0.20348")
+	term.expect(t, `C:\>`)
+	term.send(t, "echo hello\x1b[D\x1b[D\x1b[DX\r") // the left arrow moves, typing inserts
+	term.expect(t, "\nheXllo\r")
+	term.expect(t, `C:\>`)
+	term.send(t, "\x1b[A") // the up arrow brings the last command back
+	term.expect(t, "echo heXllo")
+	term.send(t, "\r")
+	term.expect(t, `C:\>`)
+	term.send(t, "prog size 3\r")
+	term.expect(t, "100 columns, 30 rows")
+	term.resize(t, 132, 40)
+	term.expect(t, "132 columns, 40 rows")
+	term.resize(t, 60, 20)
+	term.expect(t, "60 columns, 20 rows")
+	term.expect(t, `C:\>`)
+	term.send(t, "echo äöü €\r")
+	term.expect(t, "äöü €\r")
+	term.expect(t, `C:\>`)
+	term.send(t, "prog sleep\r")
+	term.expect(t, "ready")
+	term.send(t, "\x03") // interrupts the program, not the prompt
+	term.expect(t, `C:\>`)
+	term.send(t, "exit 5\r")
+	if code := exitCode(t, cmd.Wait()); code != 5 {
+		t.Errorf("exit code %d, want 5", code)
+	}
+	if lines, err := os.ReadFile(report); err != nil || !strings.HasSuffix(string(lines), "exited 5\n") {
+		t.Errorf("report %q, %v", lines, err)
+	}
+}
+
+func buildInit(t *testing.T) string {
+	t.Helper()
+	return build(t, "mullion.dev/mullion/cmd/mullion-init", "linux")
+}
+
+// testInit ends a Windows program with a Linux signal to the container's first process.
+func testInit(t *testing.T, p prefix) {
+	t.Helper()
+	for _, tt := range []struct {
+		name string
+		sig  syscall.Signal
+		line string
+	}{{"sigterm", syscall.SIGTERM, "got terminated"}, {"sigint", syscall.SIGINT, "got interrupt"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			inner := p.command(t, "--", "prog", "signal")
+			cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
+			cmd.Env, cmd.Dir = inner.Env, inner.Dir
+			r := startReady(t, cmd)
+			if err := cmd.Process.Signal(tt.sig); err != nil {
+				t.Fatal(err)
+			}
+			if line := r.next(); line != tt.line {
+				t.Errorf("the program said %q, want %q", line, tt.line)
+			}
+			if code := exitCode(t, cmd.Wait()); code != 42 {
+				t.Errorf("exit code %d, want 42", code)
+			}
+		})
+	}
+}
+
+// testCounters reads the node's statistics with the kubelet's own code and compares them with the kernel's.
+func testCounters(t *testing.T, p prefix) {
+	t.Helper()
+	p.copyIn(t, build(t, "./nodestats", "windows"), "nodestats.exe")
+	t.Run("statuses", func(t *testing.T) {
+		want := []string{
+			`\Memory\Committed Bytes 0x00000000`, `\MEMORY\% COMMITTED BYTES IN USE 0x00000000`, `\Process(_Total)\Working Set - Private 0x00000000`,
+			`\Processor(_Total)\% Processor Time 0x00000000`, `\Network Adapter(*)\Packets Outbound Errors 0x00000000`, `\\host\System\Processes 0x00000000`,
+			`\Memory\Nothing 0xc0000bb9`, `\Nothing\Committed Bytes 0xc0000bb8`, `nothing 0xc0000bc0`, `\Processor\% Idle Time 0x800007d1`,
+		}
+		args := []string{"--", "nodestats"}
+		for _, line := range want {
+			args = append(args, line[:strings.LastIndex(line, " ")])
+		}
+		if got := p.run(t, args...); got.out != strings.Join(want, "\n")+"\n" {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("figures", func(t *testing.T) {
+		got := p.run(t, "--", "nodestats")
+		var stats struct {
+			CPU     struct{ Usage struct{ Total uint64 } }
+			Memory  struct{ Usage, WorkingSet uint64 }
+			Network struct{ Interfaces []struct{ Name string } }
+		}
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(got.out, "working_set", "WorkingSet")), &stats); err != nil {
+			t.Fatalf("%+v: %v", got, err)
+		}
+		if stats.CPU.Usage.Total == 0 {
+			t.Error("no processor time used")
+		}
+		checkNear(t, "memory usage", stats.Memory.Usage, meminfo(t, "MemTotal")-meminfo(t, "MemAvailable"))
+		checkNear(t, "working set", stats.Memory.WorkingSet, meminfo(t, "AnonPages"))
+		links, err := os.ReadDir("/sys/class/net")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(stats.Network.Interfaces) == 0 || len(stats.Network.Interfaces) >= len(links)+5 {
+			t.Errorf("interfaces %v, the kernel has %d", stats.Network.Interfaces, len(links))
+		}
+		for _, i := range stats.Network.Interfaces {
+			if i.Name == "lo" {
+				t.Error("the loopback is counted")
+			}
+		}
+	})
+}
+
+// checkNear allows for what other programs do between two looks.
+func checkNear(t *testing.T, what string, got, want uint64) {
+	t.Helper()
+	if got < want/2 || got > want*2 {
+		t.Errorf("%s %d, the kernel says %d", what, got, want)
+	}
+}
+
+// meminfo is a line of /proc/meminfo in bytes.
+func meminfo(t *testing.T, key string) uint64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kb uint64
+	if _, err := fmt.Sscanf(string(text)[strings.Index(string(text), key+":"):], key+": %d kB", &kb); err != nil {
+		t.Fatal(err)
+	}
+	return kb * 1024
+}
