@@ -18,9 +18,20 @@ type Plan struct {
 // Mode says how a network carries packets beyond the host.
 type Mode string
 
-// L2Bridge is the mode in which pods have addresses of their own that the underlay routes to the host; the underlay sees the host's hardware
-// address only. The other modes of HNS are not here yet.
-const L2Bridge Mode = "L2Bridge"
+// The modes of HNS networks.
+const (
+	// L2Bridge: pods have addresses of their own that the underlay routes to the host; the underlay sees the host's
+	// hardware address only.
+	L2Bridge Mode = "L2Bridge"
+	// L2Tunnel is L2Bridge where pods of one host, too, reach each other only by way of the underlay's router.
+	L2Tunnel Mode = "L2Tunnel"
+	// Overlay: pods' frames travel between hosts in VXLAN (RFC 7348), to the Peers of the network.
+	Overlay Mode = "Overlay"
+	// Transparent: pods are on the underlay itself, each with its own hardware address.
+	Transparent Mode = "Transparent"
+	// WinNAT: pods are behind the host's address; the host is the gateway of their subnet.
+	WinNAT Mode = "NAT"
+)
 
 // Bridge is the switch of one HNS network inside the host.
 type Bridge struct {
@@ -30,6 +41,33 @@ type Bridge struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	// MAC is the hardware address of the host on the switch, as 00:15:5d:…; derived by the data plane when empty.
 	MAC string `json:"mac,omitempty"`
+	// Uplink is the host's adapter that the network goes through; the data plane's own choice when empty.
+	Uplink string `json:"uplink,omitempty"`
+	// Gateways are addresses, with the subnet's length, at which the switch itself answers as its subnets' router: those
+	// of a NAT network, and of an overlay.
+	Gateways []netip.Prefix `json:"gateways,omitempty"`
+	// VLAN is the 802.1Q tag of the network's frames on the uplink, 1 to 4094; 0: untagged.
+	VLAN uint16 `json:"vlan,omitempty"`
+	// Overlay is set if Mode is Overlay.
+	Overlay *VXLAN `json:"overlay,omitempty"`
+}
+
+// VXLAN is this host's side of an overlay.
+type VXLAN struct {
+	VNI  uint32     `json:"vni"`  // 4096 to 2^24-1
+	Port uint16     `json:"port"` // UDP; 4789
+	VTEP netip.Addr `json:"vtep"` // this host's provider address
+	// MAC is the distributed router's hardware address: what other hosts send routed frames of this network to.
+	MAC   string `json:"mac"`
+	Peers []Peer `json:"peers,omitempty"`
+}
+
+// Peer is another host of an overlay, with a subnet behind its router (RemoteSubnetRoute), or one pod there (a remote
+// endpoint: a subnet of one address).
+type Peer struct {
+	Subnet netip.Prefix `json:"subnet"`
+	VTEP   netip.Addr   `json:"vtep"`
+	MAC    string       `json:"mac"`
 }
 
 // Port is an endpoint that is attached to a pod's namespace.
@@ -42,6 +80,40 @@ type Port struct {
 	Addrs     []netip.Prefix `json:"addrs"`     // with the subnet's length
 	Routes    []Route        `json:"routes,omitempty"`
 	NAT       []NAT          `json:"nat,omitempty"`
+	// ACL are the port's access rules in no order; Priority orders them. None: everything may pass.
+	ACL []ACL `json:"acl,omitempty"`
+	// EgressBPS limits what the pod sends, in bits a second; 0: no limit (policy QOS).
+	EgressBPS uint64 `json:"egressBPS,omitempty"`
+	// Proxies send connections that the pod opens to a program in the same pod (policy L4Proxy).
+	Proxies []Proxy `json:"proxies,omitempty"`
+}
+
+// ACL lets packets pass, or drops them. Replies of connections that passed always pass. The lowest Priority that matches decides.
+type ACL struct {
+	Priority uint16         `json:"priority"`
+	In       bool           `json:"in"` // towards the pod; else from it
+	Block    bool           `json:"block"`
+	Protocol Protocol       `json:"protocol,omitempty"` // 0: any
+	Local    []netip.Prefix `json:"local,omitempty"`    // the pod's side; none: any
+	Remote   []netip.Prefix `json:"remote,omitempty"`
+	// LocalPorts and RemotePorts are ranges of TCP's and UDP's ports; none: any.
+	LocalPorts  []PortRange `json:"localPorts,omitempty"`
+	RemotePorts []PortRange `json:"remotePorts,omitempty"`
+}
+
+// PortRange is from First to Last, both in it.
+type PortRange struct {
+	First uint16 `json:"first"`
+	Last  uint16 `json:"last"`
+}
+
+// Proxy sends the connections that match to Port on the pod itself.
+type Proxy struct {
+	Protocol Protocol       `json:"protocol"`
+	Port     uint16         `json:"port"`
+	Remote   []netip.Prefix `json:"remote,omitempty"` // destinations; none: any
+	Ports    []PortRange    `json:"ports,omitempty"`
+	Except   []netip.Prefix `json:"except,omitempty"`
 }
 
 // Route is a route of a pod.
@@ -55,6 +127,8 @@ type Route struct {
 type NAT struct {
 	Except []netip.Prefix `json:"except,omitempty"`
 	Only   []netip.Prefix `json:"only,omitempty"`
+	// To is the address to hide behind; the host's own when it is not valid.
+	To netip.Addr `json:"to,omitzero"`
 }
 
 // Protocol is an IP protocol number.
@@ -76,6 +150,14 @@ type LoadBalancer struct {
 	Backends []netip.AddrPort `json:"backends,omitempty"`
 	// ByClient sends all connections of one client to the same backend.
 	ByClient bool `json:"byClient,omitempty"`
+	// SourceVIP is the address that backends see as the client when packets have to come back through this host; the
+	// host's own when it is not valid.
+	SourceVIP netip.Addr `json:"sourceVIP,omitzero"`
+	// DSR: backends see the client's own address and answer it directly (direct server return).
+	DSR bool `json:"dsr,omitempty"`
+	// PreserveDIP: packets reach the backend with the virtual address as their destination's (external traffic policy
+	// Local: only backends of this host are there, and the client's address is kept).
+	PreserveDIP bool `json:"preserveDIP,omitempty"`
 }
 
 // Stats counts what went through a port, as the pod sees it.
