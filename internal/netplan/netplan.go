@@ -10,6 +10,7 @@ import (
 // Plan is the wanted network of one Windows host. Every list is ordered by ID once Normalize has run.
 type Plan struct {
 	Bridges       []Bridge       `json:"bridges,omitempty"`
+	Peers         []Peer         `json:"peers,omitempty"`
 	Namespaces    []string       `json:"namespaces,omitempty"` // IDs of pods' namespaces; the host's own is not among them
 	Ports         []Port         `json:"ports,omitempty"`
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty"`
@@ -58,13 +59,14 @@ type VXLAN struct {
 	Port uint16     `json:"port"` // UDP; 4789
 	VTEP netip.Addr `json:"vtep"` // this host's provider address
 	// MAC is the distributed router's hardware address: what other hosts send routed frames of this network to.
-	MAC   string `json:"mac"`
-	Peers []Peer `json:"peers,omitempty"`
+	MAC string `json:"mac"`
 }
 
 // Peer is another host of an overlay, with a subnet behind its router (RemoteSubnetRoute), or one pod there (a remote
-// endpoint: a subnet of one address).
+// endpoint: a subnet of one address). There may be tens of thousands.
 type Peer struct {
+	ID     string       `json:"id"`
+	Bridge string       `json:"bridge"` // ID of its Bridge, whose Mode is Overlay
 	Subnet netip.Prefix `json:"subnet"`
 	VTEP   netip.Addr   `json:"vtep"`
 	MAC    string       `json:"mac"`
@@ -109,9 +111,11 @@ type PortRange struct {
 
 // Proxy sends the connections that match to Port on the pod itself.
 type Proxy struct {
+	// In: connections that come to the pod; else those that it opens.
+	In       bool           `json:"in,omitempty"`
 	Protocol Protocol       `json:"protocol"`
 	Port     uint16         `json:"port"`
-	Remote   []netip.Prefix `json:"remote,omitempty"` // destinations; none: any
+	Remote   []netip.Prefix `json:"remote,omitempty"` // the other side's addresses; none: any
 	Ports    []PortRange    `json:"ports,omitempty"`
 	Except   []netip.Prefix `json:"except,omitempty"`
 }
@@ -144,10 +148,12 @@ const (
 // a switch and, without VIPs, packets that come to the host from the underlay; what the host itself sends never passes it.
 type LoadBalancer struct {
 	ID       string           `json:"id"`
-	VIPs     []netip.Addr     `json:"vips,omitempty"` // none: every address of the host (a node port)
+	VIPs     []netip.Addr     `json:"vips,omitempty"` // none: every address of the host of the backends' family (a node port)
 	Protocol Protocol         `json:"protocol"`
 	Port     uint16           `json:"port"`
 	Backends []netip.AddrPort `json:"backends,omitempty"`
+	// External: packets that come to the host from the underlay are balanced too. Always so without VIPs.
+	External bool `json:"external,omitempty"`
 	// ByClient sends all connections of one client to the same backend.
 	ByClient bool `json:"byClient,omitempty"`
 	// SourceVIP is the address that backends see as the client when packets have to come back through this host; the
@@ -167,10 +173,65 @@ type Stats struct {
 	RxDropped, TxDropped uint64
 }
 
+// Change leads from one plan to the next. An object of Set is new, or replaces the one with its ID as a whole; there is
+// nothing to do about what neither Set nor Removed names. An ID is never in both. What a removed bridge, namespace or
+// port was used by is removed in the same change, or was before.
+type Change struct {
+	Set     Plan    `json:"set"`
+	Removed Removed `json:"removed"`
+}
+
+// Removed are IDs of objects that are no longer in the plan.
+type Removed struct {
+	Bridges       []string `json:"bridges,omitempty"`
+	Peers         []string `json:"peers,omitempty"`
+	Namespaces    []string `json:"namespaces,omitempty"`
+	Ports         []string `json:"ports,omitempty"`
+	LoadBalancers []string `json:"loadBalancers,omitempty"`
+}
+
+// Empty says that the change changes nothing.
+func (c *Change) Empty() bool {
+	s, r := &c.Set, &c.Removed
+	return len(s.Bridges)+len(s.Peers)+len(s.Namespaces)+len(s.Ports)+len(s.LoadBalancers)+
+		len(r.Bridges)+len(r.Peers)+len(r.Namespaces)+len(r.Ports)+len(r.LoadBalancers) == 0
+}
+
+// With is the plan after the change, in order. It reads the whole plan: use it where that does not matter.
+func (p *Plan) With(c Change) Plan {
+	out := Plan{
+		Bridges:       with(p.Bridges, c.Set.Bridges, c.Removed.Bridges, func(x Bridge) string { return x.ID }),
+		Peers:         with(p.Peers, c.Set.Peers, c.Removed.Peers, func(x Peer) string { return x.ID }),
+		Namespaces:    with(p.Namespaces, c.Set.Namespaces, c.Removed.Namespaces, func(x string) string { return x }),
+		Ports:         with(p.Ports, c.Set.Ports, c.Removed.Ports, func(x Port) string { return x.ID }),
+		LoadBalancers: with(p.LoadBalancers, c.Set.LoadBalancers, c.Removed.LoadBalancers, func(x LoadBalancer) string { return x.ID }),
+	}
+	out.Normalize()
+	return out
+}
+
+func with[T any](have, set []T, removed []string, id func(T) string) []T {
+	gone := make(map[string]bool, len(set)+len(removed))
+	for _, x := range set {
+		gone[id(x)] = true
+	}
+	for _, x := range removed {
+		gone[x] = true
+	}
+	var out []T
+	for _, x := range have {
+		if !gone[id(x)] {
+			out = append(out, x)
+		}
+	}
+	return append(out, set...)
+}
+
 // Normalize puts every list in its order, so that two plans that mean the same are equal. Routes, addresses and backends
 // keep theirs.
 func (p *Plan) Normalize() {
 	slices.SortFunc(p.Bridges, func(a, b Bridge) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(p.Peers, func(a, b Peer) int { return compare(a.ID, b.ID) })
 	slices.Sort(p.Namespaces)
 	slices.SortFunc(p.Ports, func(a, b Port) int { return compare(a.ID, b.ID) })
 	slices.SortFunc(p.LoadBalancers, func(a, b LoadBalancer) int { return compare(a.ID, b.ID) })
