@@ -64,6 +64,7 @@ func (p Plan) Text() string {
 	}
 	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
+	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)
 	fmt.Fprintf(&b, "  API server %s, reached at %s on %s\n", p.APIServer, n.APIServerAddress, port)
 	for _, h := range p.Hosts {
 		fmt.Fprintf(&b, "  node %s: %s, %s (%s), %s", h.Name, h.Address, h.Build.ProductName, h.Build.Version, h.WindowsVersion)
@@ -100,7 +101,7 @@ func LoadSpec(paths Paths) (spec.Cluster, error) {
 	if err := c.Validate(); err != nil {
 		return c, fmt.Errorf("read %q: %w", paths.Spec(), err)
 	}
-	return c, nil
+	return c.WithDefaults(), nil
 }
 
 func saveSpec(paths Paths, c spec.Cluster) error {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -135,6 +136,11 @@ func (v *validator) networking(n Networking) {
 	if n.APIServerPort < 0 || n.APIServerPort > 65535 {
 		v.fail([]any{"networking", "apiServerPort"}, "%d is not a TCP port", n.APIServerPort)
 	}
+	oneOf(v, "mode", d.Mode, Modes())
+	oneOf(v, "profile", d.Profile, Profiles())
+	if n.EnableDSR && !d.Mode.Services() {
+		v.fail([]any{"networking", "enableDSR"}, "kube-proxy does not run on Windows nodes in mode %s; leave it out", d.Mode)
+	}
 	subnets := []struct {
 		field, value string
 		maxBits      int
@@ -156,6 +162,22 @@ func (v *validator) networking(n Networking) {
 		}
 		parsed = append(parsed, p)
 	}
+}
+
+// oneOf checks a field of networking against the values that it may have.
+func oneOf[T ~string](v *validator, field string, value T, values []T) {
+	if slices.Contains(values, value) {
+		return
+	}
+	var names []string
+	for _, known := range values {
+		if strings.EqualFold(string(known), string(value)) {
+			v.fail([]any{"networking", field}, "%q is written %q", value, known)
+			return
+		}
+		names = append(names, string(known))
+	}
+	v.fail([]any{"networking", field}, "%q is none of %s", value, strings.Join(names, ", "))
 }
 
 func (v *validator) node(i int, n Node) {

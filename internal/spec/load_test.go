@@ -26,6 +26,9 @@ func TestLoad(t *testing.T) {
 	if got := c.Networking.Pods().String(); got != "10.244.0.0/16" {
 		t.Errorf("pods = %s", got)
 	}
+	if c.Networking.Mode != spec.ModeL2Bridge || c.Networking.Profile != spec.ProfileFaithful {
+		t.Errorf("networking = %+v, want l2bridge and faithful", c.Networking)
+	}
 }
 
 func TestLoadNamesLineAndField(t *testing.T) {
@@ -36,6 +39,10 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"wrong_type", head + "nodes:\n- count: many\n", "line 4: `many` is not of type int"},
 		{"bad_subnet", head + "networking:\n  podSubnet: 10.0\nnodes: [{os: windows}]\n", `line 4: networking.podSubnet: "10.0" is not an IPv4 subnet`},
 		{"overlap", head + "networking:\n  podSubnet: 10.96.0.0/12\nnodes: [{os: windows}]\n", "networking.serviceSubnet: 10.96.0.0/16 overlaps 10.96.0.0/12"},
+		{"mode", head + "networking:\n  mode: bridge\nnodes: [{os: windows}]\n", `line 4: networking.mode: "bridge" is none of l2bridge, overlay, l2tunnel, nat, transparent`},
+		{"mode_spelling", head + "networking:\n  mode: L2Bridge\nnodes: [{os: windows}]\n", `networking.mode: "L2Bridge" is written "l2bridge"`},
+		{"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n", `line 4: networking.profile: "new" is none of faithful, modern`},
+		{"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n", "line 5: networking.enableDSR: kube-proxy does not run"},
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
 		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
 		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},

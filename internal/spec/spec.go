@@ -25,7 +25,8 @@ type Cluster struct {
 	Nodes      []Node     `yaml:"nodes" json:"nodes"`
 }
 
-// Networking holds the cluster's subnets (CIDR, IPv4) and where the API server listens on the machine.
+// Networking holds the cluster's subnets (CIDR, IPv4), where the API server listens on the machine, and the kind of network
+// that Windows nodes have.
 type Networking struct {
 	APIServerAddress string `yaml:"apiServerAddress" json:"apiServerAddress"`
 	// APIServerPort is a TCP port of the machine; 0 lets the machine choose a free one once, which is then kept.
@@ -33,7 +34,53 @@ type Networking struct {
 	UnderlaySubnet string `yaml:"underlaySubnet" json:"underlaySubnet"`
 	PodSubnet      string `yaml:"podSubnet" json:"podSubnet"`
 	ServiceSubnet  string `yaml:"serviceSubnet" json:"serviceSubnet"`
+	// Mode is how the nodes' HNS networks carry pods' packets.
+	Mode Mode `yaml:"mode" json:"mode"`
+	// Profile says how close to Windows, with its documented limitations, the network keeps.
+	Profile Profile `yaml:"profile" json:"profile"`
+	// EnableDSR has kube-proxy ask for direct server return (its --enable-dsr).
+	EnableDSR bool `yaml:"enableDSR" json:"enableDSR"`
 }
+
+// Mode is a network mode of Windows containers, in cluster.yaml's spelling of the HNS network's type.
+type Mode string
+
+// The network modes. https://kubernetes.io/docs/concepts/services-networking/windows-networking/#network-modes
+const (
+	// ModeL2Bridge routes pods' addresses over the underlay (win-bridge).
+	ModeL2Bridge Mode = "l2bridge"
+	// ModeL2Tunnel is ModeL2Bridge with every packet by way of the underlay's router (win-bridge).
+	ModeL2Tunnel Mode = "l2tunnel"
+	// ModeOverlay carries pods' frames in VXLAN (win-overlay, with what flannel does for it).
+	ModeOverlay Mode = "overlay"
+	// ModeNAT hides the pods of each node behind the node; there is no network between nodes.
+	ModeNAT Mode = "nat"
+	// ModeTransparent puts pods on the underlay itself, each with its own hardware address.
+	ModeTransparent Mode = "transparent"
+)
+
+// Modes are all network modes.
+func Modes() []Mode {
+	return []Mode{ModeL2Bridge, ModeOverlay, ModeL2Tunnel, ModeNAT, ModeTransparent}
+}
+
+// Services says whether a cluster of that mode has Services on its Windows nodes: kube-proxy.exe needs a network that
+// reaches the pods of all nodes.
+func (m Mode) Services() bool { return m != ModeNAT && m != ModeTransparent }
+
+// Profile is a choice between Windows as it is and a network without its limitations.
+type Profile string
+
+// The profiles.
+const (
+	// ProfileFaithful has Windows' documented limitations.
+	ProfileFaithful Profile = "faithful"
+	// ProfileModern lifts the limitations that the HNS support table names.
+	ProfileModern Profile = "modern"
+)
+
+// Profiles are all profiles.
+func Profiles() []Profile { return []Profile{ProfileFaithful, ProfileModern} }
 
 // Node describes one node or, with Count, several alike.
 type Node struct {
@@ -63,6 +110,9 @@ func Default(windowsVersions []string) Cluster {
 	return c.withDefaults()
 }
 
+// WithDefaults fills in what was left out, for one that an earlier program wrote too.
+func (c Cluster) WithDefaults() Cluster { return c.withDefaults() }
+
 func (c Cluster) withDefaults() Cluster {
 	set := func(p *string, v string) {
 		if *p == "" {
@@ -74,6 +124,8 @@ func (c Cluster) withDefaults() Cluster {
 	set(&c.Networking.UnderlaySubnet, "10.213.0.0/24")
 	set(&c.Networking.PodSubnet, "10.244.0.0/16")
 	set(&c.Networking.ServiceSubnet, "10.96.0.0/16")
+	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))
+	set((*string)(&c.Networking.Profile), string(ProfileFaithful))
 	var nodes []Node
 	for _, n := range c.Nodes {
 		set(&n.OS, "windows")
