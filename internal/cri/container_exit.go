@@ -2,7 +2,6 @@ package cri
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -110,15 +109,7 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) {
 		s.log.Error("end of container not recorded", "container", id, "error", err)
 		return
 	}
-	if err := s.keeper.Forget(ctx, id); err != nil {
-		s.log.Debug("streams not closed", "container", id, "error", err)
-	}
-	streams := s.streamsOf(c)
-	for _, fifo := range []string{streams.Stdin, streams.Stdout, streams.Stderr} {
-		if fifo != "" {
-			_ = os.Remove(fifo)
-		}
-	}
+	s.closeStreams(ctx, c)
 	s.samples.forget(id)
 	s.emit(id, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
 }

@@ -12,7 +12,6 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cri/store"
-	"mullion.dev/mullion/internal/cri/stream"
 	"mullion.dev/mullion/internal/engine"
 )
 
@@ -59,7 +58,7 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) error {
 		return err
 	}
 	streams := s.streamsOf(c)
-	if _, err := s.keeper.Ensure(ctx); err != nil {
+	if err := s.ensureKeeper(ctx); err != nil {
 		return err
 	}
 	if err := s.keeper.Open(ctx, streams); err != nil {
@@ -115,17 +114,4 @@ func (s *Server) awaitVerdict(ctx context.Context, id string, ended <-chan struc
 		case <-tick.C:
 		}
 	}
-}
-
-// streamsOf are the FIFOs of a container's streams.
-func (s *Server) streamsOf(c store.Container) stream.Streams {
-	fifo := func(name string) string { return filepath.Join(s.fifoDir(), c.ID[:16]+"-"+name) }
-	streams := stream.Streams{ID: c.ID, Stdout: fifo("stdout"), LogPath: c.LogPath}
-	if !c.Config.GetTty() {
-		streams.Stderr = fifo("stderr") // a terminal has one output
-	}
-	if c.Config.GetStdin() {
-		streams.Stdin = fifo("stdin")
-	}
-	return streams
 }

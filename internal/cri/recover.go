@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -15,20 +13,6 @@ import (
 	"mullion.dev/mullion/internal/cri/store"
 	"mullion.dev/mullion/internal/engine"
 )
-
-// startKeeper starts the keeper of streams so that it outlives this process and no signal to this one's group reaches it.
-func startKeeper(argv []string, socket string) error {
-	if len(argv) == 0 {
-		return errors.New("no command line for the keeper is configured")
-	}
-	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], socket)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go func() { _ = cmd.Wait() }() // Reaps it, should it end before this process.
-	return nil
-}
 
 // recover brings the checkpoints and the engine together: the engine knows what runs, the checkpoints what for.
 func (s *Server) recover(ctx context.Context) error {

@@ -108,6 +108,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 		return fmt.Errorf("recover state of CRI server: %w", err)
 	}
 	undo.Release()
+	s.watchers.Go(func() { s.superviseKeeper(ctx) })
 	return nil
 }
 
@@ -155,8 +156,10 @@ func (s *Server) Purge(ctx context.Context) error {
 	for _, sb := range s.sandboxes.List(nil) {
 		errs = append(errs, s.stopSandbox(ctx, sb), s.removeSandbox(ctx, sb))
 	}
-	errs = append(errs, s.removeOrphans(ctx), s.keeper.Quit(ctx))
-	return errors.Join(errs...)
+	errs = append(errs, s.removeOrphans(ctx))
+	s.endLife() // else the keeper would be started again
+	s.watchers.Wait()
+	return errors.Join(append(errs, s.keeper.Quit(ctx))...)
 }
 
 // containerDir is where a container's own files are: its working folder, seen from inside, is "run" in it.

@@ -214,11 +214,18 @@ func TestLogRotationAndDeathOfKeeper(t *testing.T) {
 	if strings.Contains(string(old), "\n\n") || !strings.HasSuffix(string(old), "\n") {
 		t.Error("the rotated log ends in the middle of a line")
 	}
-	killKeeper(t, filepath.Join(n.dir, "run", "keeper.sock"))
-	n.stop()
-	n.start(t)
+	socket := filepath.Join(n.dir, "run", "keeper.sock")
+	killKeeper(t, socket)
 	before := n.log(t, id)
 	eventually(t, "the log goes on with another keeper", func() bool { return len(n.log(t, id)) > len(before)+20 })
+	killKeeper(t, socket)
+	n.stop()
+	n.start(t)
+	before = n.log(t, id)
+	eventually(t, "the log goes on after a restart", func() bool { return len(n.log(t, id)) > len(before)+20 })
+	if n := strings.Count(before, "tick 1\n"); n > 1 {
+		t.Errorf("the program started %d times", n)
+	}
 }
 
 // killKeeper kills the process whose last argument is socket.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -15,6 +16,8 @@ import (
 type Client struct {
 	socket string
 	start  func(ctx context.Context) error
+
+	starting sync.Mutex
 }
 
 // NewClient returns a client of the keeper on the Unix socket path. start is called when no keeper answers there; it
@@ -25,8 +28,10 @@ func NewClient(socket string, start func(ctx context.Context) error) *Client {
 
 // Ensure returns when a keeper answers, started if need be, and tells whether it was.
 func (c *Client) Ensure(ctx context.Context) (started bool, err error) {
-	if conn, err := net.Dial("unix", c.socket); err == nil {
-		return false, conn.Close()
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.answers(ctx) {
+		return false, nil
 	}
 	if err := c.start(ctx); err != nil {
 		return false, fmt.Errorf("start keeper: %w", err)
@@ -36,8 +41,8 @@ func (c *Client) Ensure(ctx context.Context) (started bool, err error) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if conn, err := net.Dial("unix", c.socket); err == nil {
-			return true, conn.Close()
+		if c.answers(ctx) {
+			return true, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -45,6 +50,31 @@ func (c *Client) Ensure(ctx context.Context) (started bool, err error) {
 		case <-tick.C:
 		}
 	}
+}
+
+// answers tells whether a keeper lives. That one can connect is no proof: the socket of a process that has been killed
+// takes connections until the kernel has done away with the process.
+func (c *Client) answers(ctx context.Context) bool {
+	err := c.call(ctx, request{Op: opPing})
+	var refused refusal
+	return err == nil || errors.As(err, &refused) // a keeper of an earlier version refuses
+}
+
+// Watch returns a channel that is closed when the keeper has ended, or ctx. It is an error if none answers.
+func (c *Client) Watch(ctx context.Context) (ended <-chan struct{}, err error) {
+	conn, r, err := c.send(ctx, request{Op: opWatch})
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer conn.Close()
+		defer stop()
+		_, _ = r.ReadByte() // Nothing is sent: this returns when the connection breaks.
+	}()
+	return done, nil
 }
 
 // Open makes the keeper read a container's streams. To open what is open already is no error.
@@ -113,10 +143,15 @@ func (c *Client) send(ctx context.Context, req request) (net.Conn, *bufio.Reader
 		return fail(err)
 	}
 	if resp.Error != "" {
-		return fail(errors.New(resp.Error))
+		return fail(refusal(resp.Error))
 	}
 	return conn, r, nil
 }
+
+// refusal is what a keeper answers to a request that it cannot fulfil.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
 
 // AttachSpec is what Attach connects. Any of the streams may be nil.
 type AttachSpec struct {

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Keeper is the server side. Serve runs it.
@@ -25,10 +28,11 @@ type Keeper struct {
 // Serve listens on the Unix socket path and keeps streams until ctx ends or a client says so. It is an error if
 // another keeper listens there.
 func Serve(ctx context.Context, socket string, log *slog.Logger) error {
-	if c, err := net.Dial("unix", socket); err == nil {
-		_ = c.Close()
-		return fmt.Errorf("listen on %q: another keeper does", socket)
+	lock, err := lockSocket(ctx, socket)
+	if err != nil {
+		return err
 	}
+	defer lock.Close()
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove old socket: %w", err)
 	}
@@ -47,12 +51,44 @@ func Serve(ctx context.Context, socket string, log *slog.Logger) error {
 	for {
 		c, err := l.Accept()
 		if ctx.Err() != nil {
+			if err == nil {
+				_ = c.Close()
+			}
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("accept on %q: %w", socket, err)
 		}
 		go k.serve(ctx, c)
+	}
+}
+
+// lockTimeout is how long a keeper that has been killed may take to be gone.
+const lockTimeout = 10 * time.Second
+
+// lockSocket makes this process the only keeper on the socket until the lock is closed or the process ends. Of two
+// that start at once one gets it; one that is being killed is waited for.
+func lockSocket(ctx context.Context, socket string) (*os.File, error) {
+	lock, err := os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock of keeper: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if NewClient(socket, nil).answers(ctx) {
+			return nil, errors.Join(fmt.Errorf("listen on %q: another keeper does", socket), lock.Close())
+		}
+		if err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			return lock, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock %q: %w", lock.Name(), err), lock.Close())
+		case <-tick.C:
+		}
 	}
 }
 
@@ -69,8 +105,12 @@ func (k *Keeper) serve(ctx context.Context, c net.Conn) {
 		_ = writeJSON(c, response{Error: fmt.Sprintf("decode request: %v", err)})
 		return
 	}
-	if req.Op == opAttach {
+	switch req.Op {
+	case opAttach:
 		k.attach(c, r, req)
+		return
+	case opWatch:
+		hold(ctx, c, r)
 		return
 	}
 	var resp response
@@ -83,11 +123,21 @@ func (k *Keeper) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
+// hold answers and returns when the client goes or ctx ends.
+func hold(ctx context.Context, c net.Conn, r io.Reader) {
+	if err := writeJSON(c, response{}); err != nil {
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	_, _ = io.Copy(io.Discard, r)
+}
+
 func (k *Keeper) do(ctx context.Context, req request) error {
 	switch req.Op {
 	case opOpen:
 		return k.open(ctx, req.Streams)
-	case opQuit:
+	case opQuit, opPing:
 		return nil
 	case opForget:
 		k.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -141,6 +142,68 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	}
 	if err := c.Reopen(t.Context(), "c1"); err == nil {
 		t.Error("a forgotten container's log was reopened")
+	}
+}
+
+// TestDyingKeeperIsReplaced has a socket that takes connections but never answers, locked as by a keeper: that of a
+// process which has been killed and is not gone yet.
+func TestDyingKeeperIsReplaced(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "k.sock")
+	lock, err := lockSocket(t.Context(), socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dying, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if conn, err := dying.Accept(); err == nil {
+			_, _ = dying.Close(), conn.Close()
+		}
+	}()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	served := make(chan error, 1)
+	c := NewClient(socket, func(context.Context) error {
+		go func() { served <- Serve(ctx, socket, slog.New(slog.DiscardHandler)) }()
+		return lock.Close() // the process is gone
+	})
+	if started, err := c.Ensure(t.Context()); err != nil || !started {
+		t.Errorf("Ensure: started %v, %v; want one to be started", started, err)
+	}
+	if err := c.Open(t.Context(), Streams{ID: "c1"}); err != nil {
+		t.Errorf("Open: %v", err)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+func TestOneKeeperOnASocket(t *testing.T) {
+	c := serveKeeper(t)
+	err := Serve(t.Context(), c.socket, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "another keeper does") {
+		t.Errorf("a second keeper: %v", err)
+	}
+	if started, err := c.Ensure(t.Context()); err != nil || started {
+		t.Errorf("Ensure: started %v, %v; want the one that is there", started, err)
+	}
+	ended, err := c.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+		t.Error("a keeper that lives is told to have ended")
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := c.Quit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if _, err := c.Watch(t.Context()); err == nil {
+		t.Error("there is a keeper to watch after its end")
 	}
 }
 

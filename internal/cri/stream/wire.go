@@ -16,7 +16,9 @@ const (
 	opEnd    = "end"    // close a container's input
 	opForget = "forget" // close and forget a container
 	opAttach = "attach"
-	opQuit   = "quit" // end the keeper
+	opPing   = "ping"  // answer
+	opWatch  = "watch" // answer and hold the connection as long as the keeper lives
+	opQuit   = "quit"  // end the keeper
 )
 
 // Streams says how a container's streams are connected.
