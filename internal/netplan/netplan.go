@@ -86,15 +86,21 @@ type Port struct {
 	ACL []ACL `json:"acl,omitempty"`
 	// EgressBPS limits what the pod sends, in bits a second; 0: no limit (policy QOS).
 	EgressBPS uint64 `json:"egressBPS,omitempty"`
-	// Proxies send connections that the pod opens to a program in the same pod (policy L4Proxy).
+	// EncapOverhead is by how many bytes the pod's largest packet is smaller than the network's (policy EncapOverhead).
+	EncapOverhead uint16 `json:"encapOverhead,omitempty"`
+	// Proxies send connections of the pod to a program that looks into them (policies L4Proxy and L4WFPPROXY).
 	Proxies []Proxy `json:"proxies,omitempty"`
 }
 
-// ACL lets packets pass, or drops them. Replies of connections that passed always pass. The lowest Priority that matches decides.
+// ACL lets packets pass, or drops them. Replies of connections that passed always pass. Rules are looked at by Tier, then
+// Priority, lowest first; the first that matches decides, and what no rule matches passes.
 type ACL struct {
-	Priority uint16         `json:"priority"`
-	In       bool           `json:"in"` // towards the pod; else from it
-	Block    bool           `json:"block"`
+	Tier     uint16 `json:"tier,omitempty"`
+	Priority uint16 `json:"priority"`
+	In       bool   `json:"in"` // towards the pod; else from it
+	Block    bool   `json:"block"`
+	// Pass leaves the decision to the next tier: the rest of this one is skipped. Block is false then.
+	Pass     bool           `json:"pass,omitempty"`
 	Protocol Protocol       `json:"protocol,omitempty"` // 0: any
 	Local    []netip.Prefix `json:"local,omitempty"`    // the pod's side; none: any
 	Remote   []netip.Prefix `json:"remote,omitempty"`
@@ -109,15 +115,21 @@ type PortRange struct {
 	Last  uint16 `json:"last"`
 }
 
-// Proxy sends the connections that match to Port on the pod itself.
+// Proxy sends the connections that match to Port.
 type Proxy struct {
 	// In: connections that come to the pod; else those that it opens.
 	In       bool           `json:"in,omitempty"`
 	Protocol Protocol       `json:"protocol"`
 	Port     uint16         `json:"port"`
 	Remote   []netip.Prefix `json:"remote,omitempty"` // the other side's addresses; none: any
-	Ports    []PortRange    `json:"ports,omitempty"`
-	Except   []netip.Prefix `json:"except,omitempty"`
+	Ports    []PortRange    `json:"ports,omitempty"`  // the ports that are connected to; none: any
+	// Except and ExceptPorts are other sides' addresses and connected ports that are left alone.
+	Except      []netip.Prefix `json:"except,omitempty"`
+	ExceptPorts []PortRange    `json:"exceptPorts,omitempty"`
+	// ExceptUser is the Windows user, as a SID, whose own connections are left alone: the proxy's. Empty: nobody's.
+	ExceptUser string `json:"exceptUser,omitempty"`
+	// Addr is where the program listens; the pod itself when not valid.
+	Addr netip.Addr `json:"addr,omitzero"`
 }
 
 // Route is a route of a pod.
