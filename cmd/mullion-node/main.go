@@ -1,4 +1,4 @@
-// Command mullion-node is the Linux side of one Windows host. See package nodeagent.
+// Command mullion-node is the Linux side of one Windows host, and makes Linux hosts. See package nodeagent.
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 		executable = os.Args[0]
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = nodeagent.Run(ctx, nodeagent.Env{Args: os.Args[1:], Err: os.Stderr, Executable: executable})
+	err = nodeagent.Run(ctx, nodeagent.Env{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Executable: executable})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mullion-node:", err)

@@ -3,11 +3,13 @@ package cli
 import (
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/controlplane/programs"
+	linuxprograms "mullion.dev/mullion/internal/linuxnode/programs"
 )
 
 // supervise is the process that `up` leaves behind.
@@ -31,16 +33,19 @@ func (a *app) supervise() *cobra.Command {
 	}
 }
 
-// component runs one part of the control plane in this process; the supervisor starts it so.
+// component runs one part of the control plane or of a Linux node in this process; the supervisor starts it so.
 func (a *app) component() *cobra.Command {
 	return &cobra.Command{
 		Use:                "component NAME [flags of that program]",
-		Short:              "Run etcd, kube-apiserver, kube-controller-manager or kube-scheduler in this process",
+		Short:              "Run etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet or kube-proxy in this process",
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("`mullion component` takes NAME, got none"), "the supervisor starts it; people do not")
+			}
+			if slices.Contains(linuxprograms.Names(), args[0]) {
+				return linuxprograms.Run(cmd.Context(), args[0], args[1:])
 			}
 			return programs.Run(cmd.Context(), args[0], args[1:])
 		},

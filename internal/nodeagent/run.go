@@ -1,8 +1,9 @@
-// Package nodeagent owns the Linux side of one Windows host, the program mullion-node: which servers it runs and how they are
-// joined to each other. What they do is theirs.
+// Package nodeagent owns the program mullion-node, the Linux side of one Windows host: which servers it runs and how they are
+// joined to each other. What they do is theirs. Beside that the program makes Linux hosts.
 //
 //	host-init     the first process of the host (package sandbox)
 //	serve         HNS and CRI server of the host
+//	linux-host    makes the namespaces of a Linux host (package linuxhost), and ends
 //	keep-streams  holds the containers' streams while the CRI server is away (package cri/stream)
 package nodeagent
 
@@ -17,6 +18,7 @@ import (
 	"runtime/debug"
 
 	"mullion.dev/mullion/internal/cri/stream"
+	"mullion.dev/mullion/internal/linuxhost"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/sandbox"
 )
@@ -24,6 +26,8 @@ import (
 // Env is the process's surroundings; only main fills it from the real ones.
 type Env struct {
 	Args []string // without the program's name
+	In   io.Reader
+	Out  io.Writer
 	Err  io.Writer
 	// Executable is the absolute path of this program.
 	Executable string
@@ -33,7 +37,7 @@ type Env struct {
 func Run(ctx context.Context, env Env) error {
 	debug.SetGCPercent(50) // one of these runs on every host: memory before speed
 	if len(env.Args) == 0 {
-		return errors.New("say what to do: host-init, serve or keep-streams")
+		return errors.New("say what to do: host-init, linux-host, serve or keep-streams")
 	}
 	log := slog.New(slog.NewTextHandler(env.Err, nil))
 	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
@@ -45,6 +49,8 @@ func Run(ctx context.Context, env Env) error {
 			return err
 		}
 		return hostInit(*file)
+	case "linux-host":
+		return linuxhost.SetUp(env.In, env.Out)
 	case "serve":
 		file := flags.String("config", "", "the agent's configuration")
 		if err := flags.Parse(env.Args[1:]); err != nil {
@@ -61,7 +67,7 @@ func Run(ctx context.Context, env Env) error {
 		}
 		return stream.Serve(ctx, env.Args[1], log)
 	default:
-		return fmt.Errorf("%q is none of host-init, serve, keep-streams", env.Args[0])
+		return fmt.Errorf("%q is none of host-init, linux-host, serve, keep-streams", env.Args[0])
 	}
 }
 

@@ -1,0 +1,69 @@
+// Package linuxhost owns the host of a Linux node: pinned mount, UTS, IPC and cgroup namespaces beside a network namespace that
+// somebody else pins, and the root file system that is seen in them. It starts programs inside. It knows neither the kubelet nor what
+// its files say, and makes no network.
+//
+//	           Ensure                        Remove, or the machine's reboot
+//	(nothing) ────────▶ up (four pins) ─────────────────────────────────────▶ (nothing)
+//
+// A Linux host has no first process: a pin is a file with the namespace bound onto it, so the namespaces, and what containerd and the
+// kubelet mount in them, outlive every process of the host. Whatever is killed, pods go on.
+//
+// # The root
+//
+// The host's root is a folder of the node's own with the machine's programs (/usr and what stands beside it) bound into it read-only. /etc, /var,
+// /run, /home and the rest are the node's: a hostPath volume shows the node's files, not the machine's. /dev has the harmless devices,
+// /sys is read-only, and the switches of the kernel that a kubelet sets for the whole machine are plain files here.
+//
+// # PID namespace
+//
+// There is none: a PID namespace dies with its first process, and every container of the node would with it. A pod with
+// hostPID therefore sees the machine's processes.
+package linuxhost
+
+import (
+	"errors"
+	"path/filepath"
+)
+
+// ErrDown says that a host's namespaces are not there.
+var ErrDown = errors.New("the host is not up")
+
+// Host describes a Linux host. It is plain data.
+type Host struct {
+	// Name is the host name.
+	Name string `json:"name"`
+	// Netns is the pinned network namespace of the host.
+	Netns string `json:"netns"`
+	// Root is the folder that becomes the host's root. It keeps what is written there.
+	Root string `json:"root"`
+	// RunDir is a folder of the host's own that does not survive a reboot: it holds the pins and, in its folder run, the host's /run.
+	RunDir string `json:"runDir"`
+	// Cgroup is the host's cgroup below each hierarchy's root, "/a/b". In the host it is "/".
+	Cgroup string `json:"cgroup"`
+	// Binds are shown in the host read-only.
+	Binds []Bind `json:"binds,omitempty"`
+}
+
+// Bind shows Source, a folder of the machine, at Target in the host.
+type Bind struct {
+	Source string `json:"source"`
+	Target string `json:"target"`
+}
+
+// leaf is the cgroup of the host's own processes. cgroup v2 has processes only where no controller is passed on:
+// https://docs.kernel.org/admin-guide/cgroup-v2.html#no-internal-process-constraint
+const leaf = "system"
+
+// Run is the machine's path of the host's /run.
+func (h Host) Run(parts ...string) string {
+	return filepath.Join(append([]string{h.RunDir, "run"}, parts...)...)
+}
+
+// Path is the machine's path of a file of the host, except below /run, /usr and what else is mounted in the host alone.
+func (h Host) Path(parts ...string) string {
+	return filepath.Join(append([]string{h.Root}, parts...)...)
+}
+
+func (h Host) pins() string { return filepath.Join(h.RunDir, "ns") }
+
+func (h Host) pin(name string) string { return filepath.Join(h.pins(), name) }

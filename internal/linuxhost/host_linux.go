@@ -1,0 +1,218 @@
+package linuxhost
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Ensure makes the host's namespaces, or finds those that are there and shows in them what Binds have now. program is the command
+// that calls SetUp. The network namespace must be pinned.
+func (h Host) Ensure(ctx context.Context, program []string) error {
+	if err := h.ensureCgroups(); err != nil {
+		return err
+	}
+	there, err := h.up()
+	if err != nil {
+		return err
+	}
+	if there {
+		return h.refresh()
+	}
+	if err := h.unpin(); err != nil {
+		return err
+	}
+	if err := h.create(ctx, program); err != nil {
+		return fmt.Errorf("make host %q: %w", h.Name, errors.Join(err, h.unpin()))
+	}
+	return nil
+}
+
+func (h Host) create(ctx context.Context, program []string) error {
+	description, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
+	cmd.Env, cmd.Dir = []string{}, "/"
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = h.pinChild(cmd.Process.Pid, description, in, out)
+	if waitErr := cmd.Wait(); waitErr != nil {
+		return fmt.Errorf("%w: %s", waitErr, bytes.TrimSpace(complaints.Bytes()))
+	}
+	return err
+}
+
+// pinChild pins what the child has made and lets it end.
+func (h Host) pinChild(pid int, description []byte, in io.WriteCloser, out io.Reader) error {
+	_, err := in.Write(description)
+	var line string
+	if err == nil {
+		line, err = bufio.NewReader(out).ReadString('\n')
+	}
+	if err == nil {
+		var tid int
+		if tid, err = strconv.Atoi(strings.TrimSpace(line)); err == nil {
+			err = h.pinAll(pid, tid)
+		}
+	}
+	return errors.Join(err, in.Close())
+}
+
+// refresh replaces binds whose source is another folder by now, as after a new build.
+func (h Host) refresh() error {
+	for _, b := range h.Binds {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, b.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return fmt.Errorf("show %q in host %q: %w", b.Source, h.Name, err)
+		}
+		err = h.inside(func() error { return replaceBind(fd, b.Target) })
+		if err := errors.Join(err, unix.Close(fd)); err != nil {
+			return fmt.Errorf("show %q in host %q: %w", b.Source, h.Name, err)
+		}
+	}
+	return nil
+}
+
+// replaceBind puts the tree fd in the place of what is at target, if that is another folder.
+func replaceBind(fd int, target string) error {
+	var now, want unix.Stat_t
+	if err := unix.Stat(target, &now); err != nil {
+		return err
+	}
+	if err := unix.Fstat(fd, &want); err != nil {
+		return err
+	}
+	if now.Dev == want.Dev && now.Ino == want.Ino {
+		return nil
+	}
+	if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {
+		return err
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		return err
+	}
+	return unix.MoveMount(fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// Remove unpins the namespaces; they end with the last process inside.
+func (h Host) Remove() error {
+	if err := h.unpin(); err != nil {
+		return fmt.Errorf("remove host %q: %w", h.Name, err)
+	}
+	return nil
+}
+
+// Start enters the host on the calling OS thread and starts cmd there, in the cgroup of the host's own processes. It is a Starter of
+// proc.Spec: the thread must be locked and thrown away afterwards.
+func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
+	cgroup, err := h.placeChild(cmd)
+	if err != nil {
+		return fmt.Errorf("start %q on host %q: %w", cmd.Path, h.Name, err)
+	}
+	if cgroup != nil {
+		defer cgroup.Close()
+	}
+	if err := h.enter(); err != nil {
+		return err
+	}
+	return cmd.Start()
+}
+
+// enter moves the calling thread into all namespaces of the host.
+func (h Host) enter() error {
+	there, err := h.up()
+	if err == nil && !there {
+		err = ErrDown
+	}
+	if err != nil {
+		return fmt.Errorf("enter host %q: %w", h.Name, err)
+	}
+	if err := enterNet(h.Netns); err != nil {
+		return fmt.Errorf("enter host %q: %w", h.Name, err)
+	}
+	// A mount namespace can only be entered by a task that shares its root and working folder with no other.
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return fmt.Errorf("enter host %q: unshare folders: %w", h.Name, err)
+	}
+	for _, k := range kinds() {
+		fd, err := unix.Open(h.pin(k.name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("enter host %q: %w", h.Name, err)
+		}
+		if err := errors.Join(unix.Setns(fd, k.flag), unix.Close(fd)); err != nil {
+			return fmt.Errorf("enter host %q: %s namespace: %w", h.Name, k.name, err)
+		}
+	}
+	unix.Umask(0o022)
+	return nil
+}
+
+// inside runs f on a thread in the host's namespaces.
+func (h Host) inside(f func() error) error {
+	done := make(chan error, 1)
+	onOwnThread(func() {
+		if err := h.enter(); err != nil {
+			done <- err
+			return
+		}
+		done <- f()
+	})
+	return <-done
+}
+
+// Exec starts cmd inside the host and waits for it.
+func (h Host) Exec(ctx context.Context, cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	started := make(chan error, 1)
+	onOwnThread(func() { started <- h.Start(ctx, cmd) })
+	if err := <-started; err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+// onOwnThread runs f on an OS thread that is thrown away with it, and that is not the process's first one, whose namespaces
+// would show as the whole process's.
+func onOwnThread(f func()) {
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return
+		}
+		defer runtime.UnlockOSThread()
+		locked := make(chan struct{})
+		go func() { // on another thread: the first one is taken until this one is locked
+			runtime.LockOSThread()
+			close(locked)
+			f()
+		}()
+		<-locked
+	}()
+}
