@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -100,18 +101,21 @@ func (a *app) loadArchive(ctx context.Context, s *image.Store, file string) erro
 func (a *app) imagePull() *cobra.Command {
 	var nodes []string
 	var user string
+	var passwordStdin bool
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Pull an image for the cluster's Windows nodes",
-		Args:  exactArgs("REFERENCE"),
+		Example: `  mullion image pull registry.example/app:v2
+  mullion image pull registry.example/app:v2 --user NAME --password-stdin < password-file`,
+		Args: exactArgs("REFERENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, c, err := a.cluster()
+			auth, err := a.registryAuth(user, passwordStdin)
 			if err != nil {
 				return err
 			}
-			var auth *image.Auth
-			if name, password, ok := strings.Cut(user, ":"); ok {
-				auth = &image.Auth{Username: name, Password: password}
+			_, c, err := a.cluster()
+			if err != nil {
+				return err
 			}
 			if len(nodes) == 0 {
 				for _, n := range c.Nodes {
@@ -127,8 +131,37 @@ func (a *app) imagePull() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&nodes, "node", nil, "pull for these nodes only (default: all)")
-	cmd.Flags().StringVar(&user, "user", "", "NAME:PASSWORD for the registry")
+	cmd.Flags().StringVar(&user, "user", "", "name for the registry; needs --password-stdin")
+	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false, "read the password or token for --user from standard input")
 	return cmd
+}
+
+// maxPassword is more than a registry's token has, in bytes.
+const maxPassword = 64 << 10
+
+// registryAuth is how to log on to a registry; nil without a user. The password is never an argument: every process of the
+// machine can see those.
+func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error) {
+	const remedy = "for example: mullion image pull REFERENCE --user NAME --password-stdin < password-file"
+	switch {
+	case strings.Contains(user, ":"):
+		return nil, usage(errors.New("--user takes a name alone: a password among the arguments is seen by every process"), remedy)
+	case user == "" && passwordStdin:
+		return nil, usage(errors.New("--password-stdin needs --user"), remedy)
+	case user == "":
+		return nil, nil //nolint:nilnil // Nobody logs on.
+	case !passwordStdin:
+		return nil, usage(errors.New("--user needs --password-stdin"), remedy)
+	}
+	data, err := io.ReadAll(io.LimitReader(a.env.In, maxPassword))
+	if err != nil {
+		return nil, fmt.Errorf("read password from standard input: %w", err)
+	}
+	password := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	if password == "" {
+		return nil, usage(errors.New("--password-stdin: standard input is empty"), remedy)
+	}
+	return &image.Auth{Username: user, Password: password}, nil
 }
 
 func (a *app) pullFor(ctx context.Context, s *image.Store, node, ref string, auth *image.Auth) error {

@@ -19,7 +19,9 @@ const settle = 90 * time.Second
 
 // commands are what the scripts know beside testscript's own.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "start": start, "terminal": terminal}
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"eventually": eventually, "registry": serveRegistry, "start": start, "terminal": terminal,
+	}
 }
 
 // option takes "-name=value" off the front of args.
