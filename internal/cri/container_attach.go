@@ -44,19 +44,12 @@ func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out,
 		// With stdinOnce, a container's input ends with that of the first who attached.
 		if c.Config.GetStdinOnce() && !c.Config.GetTty() {
 			a.StdinEnd = func() {
-				if err := r.s.closeStdin(context.WithoutCancel(ctx), c.ID); err != nil {
+				// The shim and the keeper each have an end of it open; the keeper closes its own.
+				if err := r.s.cfg.Engine.CloseStdin(context.WithoutCancel(ctx), c.ID); err != nil {
 					r.s.log.Warn("input not closed", "container", c.ID, "error", err)
 				}
 			}
 		}
 	}
 	return r.s.keeper.Attach(ctx, c.ID, a)
-}
-
-// closeStdin ends a container's input: the keeper and the shim each have an end of it open.
-func (s *Server) closeStdin(ctx context.Context, id string) error {
-	if err := s.keeper.EndStdin(ctx, id); err != nil {
-		return err
-	}
-	return s.cfg.Engine.CloseStdin(ctx, id)
 }

@@ -92,11 +92,6 @@ func (c *Client) Drain(ctx context.Context, id string) error {
 	return c.call(ctx, request{Op: opDrain, ID: id})
 }
 
-// EndStdin makes the keeper close its end of a container's input.
-func (c *Client) EndStdin(ctx context.Context, id string) error {
-	return c.call(ctx, request{Op: opEnd, ID: id})
-}
-
 // Forget makes the keeper close a container's streams. To forget what is not there is no error.
 func (c *Client) Forget(ctx context.Context, id string) error {
 	return c.call(ctx, request{Op: opForget, ID: id})
@@ -157,13 +152,14 @@ func (r refusal) Error() string { return string(r) }
 type AttachSpec struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// StdinEnd is called when Stdin has ended.
+	// StdinEnd, unless nil, is called when Stdin has ended. The keeper then closes its end of the container's input, as soon
+	// as it has passed on everything before; without, the input stays open for the next client.
 	StdinEnd func()
 }
 
 // Attach connects streams to those of a container until its output ends, the client's side breaks or ctx ends.
 func (c *Client) Attach(ctx context.Context, id string, a AttachSpec) error {
-	conn, r, err := c.send(ctx, request{Op: opAttach, ID: id, Stdin: a.Stdin != nil})
+	conn, r, err := c.send(ctx, request{Op: opAttach, ID: id, Stdin: a.Stdin != nil, EndStdin: a.StdinEnd != nil})
 	if err != nil {
 		return err
 	}
@@ -207,7 +203,9 @@ func sendStdin(conn io.Writer, a AttachSpec) {
 			break
 		}
 	}
-	if err := writeFrame(conn, frameStdinEnd, nil); err == nil && a.StdinEnd != nil {
+	// Should this not arrive, the connection is broken, which tells the keeper the same.
+	_ = writeFrame(conn, frameStdinEnd, nil)
+	if a.StdinEnd != nil {
 		a.StdinEnd()
 	}
 }

@@ -156,11 +156,6 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 	switch req.Op {
 	case opReopen:
 		return s.file.reopen()
-	case opEnd:
-		if s.stdin == nil {
-			return nil
-		}
-		return s.stdin.Close()
 	case opDrain:
 		select {
 		case <-s.drained:
@@ -210,13 +205,18 @@ func (k *Keeper) attach(c net.Conn, r *bufio.Reader, req request) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
+		if req.EndStdin {
+			defer s.endStdin()
+		}
 		for {
 			kind, data, err := readFrame(r)
-			if err != nil {
+			switch {
+			case err != nil:
 				return
-			}
-			if kind == frameStdin && req.Stdin {
+			case kind == frameStdin && req.Stdin:
 				s.writeStdin(data)
+			case kind == frameStdinEnd && req.EndStdin:
+				s.endStdin() // in its place after the data
 			}
 		}
 	}()

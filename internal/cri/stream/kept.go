@@ -22,6 +22,8 @@ type kept struct {
 	drained chan struct{} // closed when all output has ended
 	cancel  context.CancelFunc
 
+	stdinEnd sync.Once
+
 	mu      sync.Mutex
 	clients map[net.Conn]bool
 }
@@ -120,13 +122,18 @@ func (s *kept) writeStdin(data []byte) {
 	}
 }
 
+// endStdin closes the container's input, once.
+func (s *kept) endStdin() {
+	if s.stdin != nil {
+		s.stdinEnd.Do(func() { _ = s.stdin.Close() })
+	}
+}
+
 func (s *kept) close() {
 	s.cancel()
 	for _, out := range s.outputs {
 		_ = out.Close()
 	}
-	if s.stdin != nil {
-		_ = s.stdin.Close()
-	}
+	s.endStdin()
 	s.file.close()
 }

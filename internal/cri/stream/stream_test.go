@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -135,6 +136,9 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	if text := waitFor(t, s.LogPath, "complaint"); !regexp.MustCompile(`^\S+ stderr F complaint\n$`).MatchString(text) {
 		t.Errorf("log after rotation: %q", text)
 	}
+	if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 {
+		t.Errorf("input after its end: %q %v", rest, err)
+	}
 	for range 2 {
 		if err := c.Forget(t.Context(), "c1"); err != nil {
 			t.Error(err)
@@ -142,6 +146,32 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	}
 	if err := c.Reopen(t.Context(), "c1"); err == nil {
 		t.Error("a forgotten container's log was reopened")
+	}
+}
+
+// TestInputIsCompleteBeforeItsEnd attaches with input that ends at once.
+func TestInputIsCompleteBeforeItsEnd(t *testing.T) {
+	c := serveKeeper(t)
+	dir := t.TempDir()
+	want := strings.Repeat("0123456789abcdef\n", 3000) // several frames, less than a FIFO holds
+	for i := range 50 {
+		id := fmt.Sprintf("c%d", i)
+		s := Streams{ID: id, Stdin: filepath.Join(dir, id+"-in"), Stdout: filepath.Join(dir, id+"-out")}
+		if err := c.Open(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		out, in := openEnd(t, s.Stdout, os.O_WRONLY), openEnd(t, s.Stdin, os.O_RDONLY)
+		attached := make(chan error, 1)
+		go func() {
+			attached <- c.Attach(t.Context(), id, AttachSpec{Stdin: strings.NewReader(want), StdinEnd: func() {}})
+		}()
+		if got, err := io.ReadAll(in); err != nil || string(got) != want {
+			t.Fatalf("container %d read %d bytes of %d: %v", i, len(got), len(want), err)
+		}
+		_ = out.Close()
+		if err := <-attached; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

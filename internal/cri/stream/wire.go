@@ -13,7 +13,6 @@ const (
 	opOpen   = "open"   // take over a container's streams; open already is no error
 	opReopen = "reopen" // open the log file anew
 	opDrain  = "drain"  // answer when both output streams have ended
-	opEnd    = "end"    // close a container's input
 	opForget = "forget" // close and forget a container
 	opAttach = "attach"
 	opPing   = "ping"  // answer
@@ -39,6 +38,8 @@ type request struct {
 	Streams Streams `json:"streams,omitzero"`
 	// Stdin tells an attach to take the container's input.
 	Stdin bool `json:"stdin,omitempty"`
+	// EndStdin tells an attach that the container's input ends with that of this client, or with its connection.
+	EndStdin bool `json:"endStdin,omitempty"`
 }
 
 type response struct {
