@@ -8,6 +8,7 @@ needs=(
   "runc:runc"
   "nft:nftables"
   "ip:iproute2"
+  "ping:iputils-ping"
   "x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64"
   "make:make"
   "git:git"

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/wine"
 )
 
 // shims are the libraries that the tests of package prog need.
@@ -72,11 +74,18 @@ func TestWindowsAPI(t *testing.T) {
 }
 
 // prefix is a scratch Wine prefix with the shims in place.
-type prefix struct{ dir string }
+type prefix struct {
+	dir  string
+	wine wine.Install
+}
 
 func newPrefix(t *testing.T) prefix {
 	t.Helper()
-	p := prefix{dir: filepath.Join(t.TempDir(), "prefix")}
+	found, err := wine.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prefix{dir: filepath.Join(t.TempDir(), "prefix"), wine: found}
 	built, err := filepath.Abs("../../bin/windows/shim")
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +102,7 @@ func newPrefix(t *testing.T) prefix {
 		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
 	}
 	t.Cleanup(func() {
-		stop := exec.Command("/usr/lib/wine/wineserver", "-k")
+		stop := exec.Command(p.wine.Server, "-k")
 		stop.Env = p.env()
 		_ = stop.Run() // it may have ended by itself
 	})
@@ -106,12 +115,12 @@ func newPrefix(t *testing.T) prefix {
 }
 
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=")
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", "WINESERVER="+p.wine.Server)
 }
 
 func (p prefix) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "wine", args...)
+	cmd := exec.CommandContext(t.Context(), p.wine.Loader, args...)
 	cmd.Env = p.env()
 	return cmd
 }
