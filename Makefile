@@ -44,6 +44,8 @@ shims: ## build the DLLs and programs that close gaps in Wine
 
 upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '-s -w' -o $(BIN)/ tool
+	@# without -trimpath, so that it shares compiled packages with mullion: seconds instead of a minute
+	@hack/step.sh "build coredns" $(GO) -C upstream/coredns build -ldflags '-s -w' -o $(BIN)/coredns .
 	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ tool
 	@hack/step.sh "build kubelet.exe, kube-proxy.exe, agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/windows/ tool
 

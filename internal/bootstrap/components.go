@@ -27,6 +27,8 @@ type Config struct {
 	CAFile string
 	// Dial makes connections to the API server; nil is the ordinary way.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// DNS is the cluster's DNS server.
+	DNS DNS
 	// Policy is for kubelets' serving certificates.
 	Policy ServingPolicy
 	// Log gets what the approver refuses.
@@ -78,7 +80,7 @@ func (o *Objects) Start(ctx context.Context) error {
 	tick := time.NewTicker(applyEvery)
 	defer tick.Stop()
 	for {
-		err := Apply(ctx, client, o.config.Server, ca)
+		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS)
 		if err == nil {
 			_, err = EnsureKubeconfig(ctx, client, o.config.TokenKubeconfig, o.config.Server, ca)
 		}

@@ -80,11 +80,12 @@ func grants() []grant {
 				rule("", "nodes", "get"),
 			},
 		},
+		dnsGrant(),
 	}
 }
 
 // Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes see them.
-func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte) error {
+func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, g := range grants() {
 		if err := g.apply(ctx, client, force); err != nil {
@@ -92,6 +93,9 @@ func Apply(ctx context.Context, client kubernetes.Interface, server string, ca [
 		}
 	}
 	if err := applyClusterInfo(ctx, client, force, server, ca); err != nil {
+		return err
+	}
+	if err := dns.apply(ctx, client, force); err != nil {
 		return err
 	}
 	class := nodeapply.RuntimeClass(HypervisorClass).WithHandler(HypervisorClass).

@@ -10,6 +10,7 @@ import (
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winnode"
@@ -73,6 +74,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		ProxyKubeconfig:  c.control.Kubeconfig(pki.KubeProxy()),
 		ContainerdSocket: c.Paths.ContainerdSocket(), ContainerdNamespace: engineNamespace,
 		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
+		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
 		Taint: h.Taint, Labels: h.Labels,
 	}
 }

@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"mullion.dev/mullion/internal/bootstrap"
+	"mullion.dev/mullion/internal/clusterdns"
 	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/engine"
 	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
 )
 
@@ -44,6 +47,7 @@ func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 	c.add(&fabric{u})
 	for _, step := range []func() error{
 		c.controlPlane, // etcd, API server, controller manager, scheduler, and the objects a fresh API needs
+		c.dns,          // CoreDNS
 		c.engine,       // containerd
 		c.hosts,        // the Wine system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
 	} {
@@ -70,7 +74,10 @@ func (c *composer) controlPlane() error {
 		Dir: c.Paths.Data, RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
 		Netns: c.underlay.FabricNetns(), Address: c.APIServer, ExtraSANs: sans,
 		AdminServer: "https://" + inside, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), After: []string{"fabric"},
-		NodeNetworks: []netip.Prefix{n.Underlay()}, Log: c.Log,
+		NodeNetworks: []netip.Prefix{n.Underlay()}, Domain: spec.ClusterDomain, Log: c.Log,
+		DNS: bootstrap.DNS{
+			ClusterIP: n.ClusterDNS(), Address: c.APIServer.Addr(), Port: clusterdns.Port, MetricsPort: clusterdns.MetricsPort,
+		},
 	}
 	units, err := controlplane.Units(c.control)
 	if err != nil {
@@ -79,6 +86,19 @@ func (c *composer) controlPlane() error {
 	c.units = append(c.units, units...)
 	c.add(&forwarder{listen: outside, target: c.APIServer.String(), dial: proc.DialIn(c.underlay.FabricNetns()), log: c.Log}, "fabric")
 	c.add(&podRoutes{kubeconfig: c.Paths.AdminKubeconfig(), set: c.underlay.SetPodRoute, log: c.Log}, controlplane.APIServer, "api-forwarder")
+	return nil
+}
+
+func (c *composer) dns() error {
+	server, err := clusterdns.New(clusterdns.Config{
+		Program: c.Paths.Program("coredns"), RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
+		Netns: c.underlay.FabricNetns(), Address: c.APIServer.Addr(), Domain: spec.ClusterDomain,
+		PKIDir: c.control.PKIDir(), Cluster: c.Spec.Name, Server: c.control.Server(),
+	}, c.Log)
+	if err != nil {
+		return err
+	}
+	c.add(server, controlplane.Bootstrap)
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/proc"
 )
@@ -69,6 +70,8 @@ type Config struct {
 	ServiceSubnet netip.Prefix
 	// Domain of the cluster's DNS names, "cluster.local" by default.
 	Domain string
+	// DNS is the server that gets the Service kube-dns; the zero value: none.
+	DNS bootstrap.DNS
 	// After are names of units that must be ready before etcd is started, for example the fabric's.
 	After []string
 	// NodeNetworks are those in which nodes have their addresses (the underlay); kubelets' serving certificates are only for

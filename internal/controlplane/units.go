@@ -67,6 +67,7 @@ func (c Config) bootstrap() bootstrap.Config {
 		Server:             c.Server(),
 		CAFile:             filepath.Join(c.PKIDir(), pki.CA+".crt"),
 		Dial:               proc.DialIn(c.Netns),
+		DNS:                c.DNS,
 		Policy:             bootstrap.ServingPolicy{Networks: c.NodeNetworks, Reserved: []netip.Addr{c.Address.Addr()}},
 		Log:                c.Log,
 	}

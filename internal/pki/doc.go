@@ -81,9 +81,12 @@ func ServingApprover() User {
 // KubeProxy is the kube-proxy of every node, whose rights (the role system:node-proxier) are in the API server's default policy.
 func KubeProxy() User { return User{File: "kube-proxy", Name: "system:kube-proxy"} }
 
+// CoreDNS is the cluster's DNS server; package bootstrap gives it the right to read what it answers from.
+func CoreDNS() User { return User{File: "coredns", Name: "system:coredns"} }
+
 // users returns all of them.
 func users() []User {
-	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy()}
+	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS()}
 }
 
 // leaf is what a certificate must say.

@@ -1,33 +1,31 @@
 package winnode
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/resolvconf"
 	"mullion.dev/mullion/internal/wine"
 )
 
 // etcFiles are what the host sees in its /etc. Wine takes the Windows user name from passwd and resolves names through
 // glibc, which reads the others.
-func (c Config) etcFiles(machineResolv string) map[string]string {
+func (c Config) etcFiles(resolver string) map[string]string {
 	return map[string]string{
 		"passwd":        wine.HostUser + ":x:0:0::/:/\n",
 		"group":         "Administrators:x:0:\n",
 		"hosts":         c.hosts(),
-		"resolv.conf":   machineResolv,
+		"resolv.conf":   resolver,
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 	}
 }
@@ -36,50 +34,12 @@ func (c Config) hosts() string {
 	return fmt.Sprintf("127.0.0.1 localhost\n::1 localhost\n%s %s\n", c.Address, c.Name)
 }
 
-// usableResolv keeps of a resolv.conf what means the same in another network namespace: name servers on a loopback address
-// do not. It reports whether any server is left.
-func usableResolv(text string) (string, bool) {
-	var out strings.Builder
-	found := false
-	lines := bufio.NewScanner(strings.NewReader(text))
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 2 || strings.HasPrefix(fields[0], "#") || strings.HasPrefix(fields[0], ";") {
-			continue
-		}
-		if fields[0] == "nameserver" {
-			addr, err := netip.ParseAddr(fields[1])
-			if err != nil || addr.IsLoopback() {
-				continue
-			}
-			found = true
-		}
-		out.WriteString(strings.Join(fields, " ") + "\n")
-	}
-	return out.String(), found
-}
-
-// machineResolv is the machine's resolver configuration for another network namespace. systemd-resolved keeps the real
-// servers beside its own loopback one.
-func machineResolv() string {
-	for _, path := range []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"} {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		if text, ok := usableResolv(string(data)); ok {
-			return text
-		}
-	}
-	return ""
-}
-
 // writeEtc writes the host's /etc files. They are bound one by one, so a file that is there is written in place.
 func (c Config) writeEtc() error {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "etc"), 0o755); err != nil {
 		return err
 	}
-	for name, text := range c.etcFiles(machineResolv()) {
+	for name, text := range c.etcFiles(resolvconf.Machine().String()) {
 		if err := os.WriteFile(c.etc(name), []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -106,7 +66,7 @@ func (c Config) writeDrive() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{resolvConf: machineResolv(), `C:\Windows\System32\drivers\etc\hosts`: c.hosts()} {
+	for name, text := range map[string]string{resolvConf: resolvconf.Machine().String(), `C:\Windows\System32\drivers\etc\hosts`: c.hosts()} {
 		if err := c.writeFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -69,25 +69,6 @@ func TestKubeletConfiguration(t *testing.T) {
 	golden(t, "kubelet-plain.yaml", string(text))
 }
 
-func TestUsableResolv(t *testing.T) {
-	for _, tt := range []struct {
-		name, in, want string
-		ok             bool
-	}{
-		{"plain", "# by hand\nnameserver 10.0.0.2\nsearch a.example b.example\noptions ndots:2\n", "nameserver 10.0.0.2\nsearch a.example b.example\noptions ndots:2\n", true},
-		{"resolved's stub", "nameserver 127.0.0.53\noptions edns0\nsearch .\n", "options edns0\nsearch .\n", false},
-		{"one of two", "nameserver ::1\nnameserver 192.0.2.1\n", "nameserver 192.0.2.1\n", true},
-		{"garbage", "nameserver\nnameserver x\n;\n", "", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, ok := usableResolv(tt.in)
-			if got != tt.want || ok != tt.ok {
-				t.Errorf("got %q, %v; want %q, %v", got, ok, tt.want, tt.ok)
-			}
-		})
-	}
-}
-
 const bootstrapText = `apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443", certificate-authority: /somewhere/ca.crt}}]

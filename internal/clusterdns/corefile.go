@@ -1,0 +1,46 @@
+package clusterdns
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// maxUpstreams is how many name servers CoreDNS forwards to at most (plugin/forward v1.14.7, setup.go).
+const maxUpstreams = 15
+
+// Corefile is CoreDNS's configuration: kubeadm's, but for the addresses that it listens on, and without the plugin `loop`,
+// which ends the server when a query comes back to it: the upstream servers here are never on a loopback.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
+//
+// Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once.
+func (c Config) Corefile(upstreams []netip.Addr) string {
+	local := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+	var b strings.Builder
+	fmt.Fprintf(&b, ".:%d {\n", Port)
+	fmt.Fprintf(&b, "    bind %s\n", c.Address)
+	fmt.Fprintf(&b, "    errors\n")
+	fmt.Fprintf(&b, "    health %s\n", local(healthPort))
+	fmt.Fprintf(&b, "    ready %s\n", local(readyPort))
+	fmt.Fprintf(&b, "    kubernetes %s in-addr.arpa ip6.arpa {\n", c.Domain)
+	fmt.Fprintf(&b, "        kubeconfig %s\n", c.kubeconfig())
+	fmt.Fprintf(&b, "        pods insecure\n")
+	fmt.Fprintf(&b, "        fallthrough in-addr.arpa ip6.arpa\n")
+	fmt.Fprintf(&b, "        ttl 30\n")
+	fmt.Fprintf(&b, "    }\n")
+	fmt.Fprintf(&b, "    prometheus %s\n", net.JoinHostPort(c.Address.String(), strconv.Itoa(MetricsPort)))
+	if n := min(len(upstreams), maxUpstreams); n > 0 {
+		fmt.Fprintf(&b, "    forward .")
+		for _, addr := range upstreams[:n] {
+			fmt.Fprintf(&b, " %s", addr)
+		}
+		fmt.Fprintf(&b, " {\n        max_concurrent 1000\n    }\n")
+	}
+	fmt.Fprintf(&b, "    cache 30 {\n        disable success %[1]s\n        disable denial %[1]s\n    }\n", c.Domain)
+	fmt.Fprintf(&b, "    reload 5s 2s\n")
+	fmt.Fprintf(&b, "    loadbalance\n")
+	fmt.Fprintf(&b, "}\n")
+	return b.String()
+}

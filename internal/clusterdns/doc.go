@@ -1,0 +1,69 @@
+// Package clusterdns owns how the cluster's DNS server is run: CoreDNS beside the control plane, its Corefile, its rights on
+// the machine and its way to the machine's own name servers. The Service by which pods reach it, and what it may read of the API, are put
+// in place by package bootstrap.
+//
+//	pod ─▶ Service kube-dns ─▶ CoreDNS (fabric) ─┬▶ API server     names of the cluster's domain
+//	                                             └▶ the machine's name servers, as its resolv.conf has them now
+//
+// It is no pod, as a cluster may have no Linux node to run one on.
+package clusterdns
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+)
+
+// Name is the unit's name.
+const Name = "coredns"
+
+// Ports: DNS and metrics on the fabric's address, the others on its loopback. All are upstream's defaults.
+const (
+	Port        = 53
+	MetricsPort = 9153
+
+	healthPort = 8080
+	readyPort  = 8181
+)
+
+// UserID is the user and the group that CoreDNS runs as; nobody else's, and the one that distroless images use.
+const UserID = 65532
+
+// Config is what the server depends on.
+type Config struct {
+	// Program is the path of CoreDNS.
+	Program string
+	// RunDir gets a folder with the configuration. Everybody must be able to traverse it.
+	RunDir string
+	// LogDir gets the log file.
+	LogDir string
+	// Marker is put into the child's environment.
+	Marker string
+	// Netns is the path of the fabric's pinned network namespace, Address the fabric's address in it.
+	Netns   string
+	Address netip.Addr
+	// Domain is the cluster's, as "cluster.local".
+	Domain string
+	// PKIDir is the control plane's, Cluster the cluster's name and Server the API server's URL.
+	PKIDir, Cluster, Server string
+}
+
+func (c Config) dir() string        { return filepath.Join(c.RunDir, Name) }
+func (c Config) corefile() string   { return filepath.Join(c.dir(), "Corefile") }
+func (c Config) kubeconfig() string { return filepath.Join(c.dir(), "kubeconfig") }
+
+// Validate tells what is missing.
+func (c Config) Validate() error {
+	for _, s := range []struct{ name, value string }{
+		{"Program", c.Program}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir}, {"Domain", c.Domain}, {"PKIDir", c.PKIDir}, {"Server", c.Server},
+	} {
+		if s.value == "" {
+			return fmt.Errorf("check cluster DNS: %s is not set", s.name)
+		}
+	}
+	if !c.Address.IsValid() {
+		return errors.New("check cluster DNS: Address is not set")
+	}
+	return nil
+}

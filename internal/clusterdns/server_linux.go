@@ -1,0 +1,188 @@
+package clusterdns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/resolvconf"
+)
+
+// lookEvery is how often the machine's resolv.conf is looked at: a laptop changes networks, and CoreDNS reads it only once.
+const lookEvery = 5 * time.Second
+
+// Server is CoreDNS as a component. Ready means that it answers queries and knows the API's Services.
+type Server struct {
+	*proc.Process
+	config   Config
+	machine  func() resolvconf.Config
+	log      *slog.Logger
+	cancel   context.CancelFunc
+	watching sync.WaitGroup
+}
+
+// New returns the component, not started.
+func New(c Config, log *slog.Logger) (*Server, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{config: c, machine: resolvconf.Machine, log: log, Process: proc.New(proc.Spec{
+		Name: Name, Path: c.Program, Args: []string{"-conf", c.corefile()}, Marker: c.Marker,
+		// Memory counts more than processor time here, as for the control plane.
+		Env:     []string{"GOGC=50"},
+		LogPath: filepath.Join(c.LogDir, Name+".log"), Netns: c.Netns,
+		Starter: startConfined, Ready: c.probe,
+	})}, nil
+}
+
+// startConfined starts the command as UserID, with the one capability that port 53 takes and no way to more. The program is opened
+// here and executed by its descriptor, as the user may not be able to enter the folder that it is in.
+func startConfined(_ context.Context, cmd *exec.Cmd) error {
+	program, err := os.Open(cmd.Path)
+	if err != nil {
+		return proc.NoRestart(fmt.Errorf("open program: %w", err))
+	}
+	defer program.Close()
+	// The thread is thrown away after this child; see proc.Spec.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	const firstExtra = 3 // what ExtraFiles begins with in the child
+	cmd.Args[0] = Name
+	cmd.ExtraFiles = []*os.File{program}
+	cmd.Path = "/proc/self/fd/" + strconv.Itoa(firstExtra)
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: UserID, Gid: UserID}
+	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_NET_BIND_SERVICE}
+	return cmd.Start()
+}
+
+// probe asks CoreDNS whether all its plugins are ready.
+func (c Config) probe(ctx context.Context) error {
+	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(readyPort)) + "/ready"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: proc.DialIn(c.Netns), DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	const enough = 2048
+	body, err := io.ReadAll(io.LimitReader(resp.Body, enough))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
+	}
+	return err
+}
+
+// Start writes the configuration, starts CoreDNS and keeps its upstream servers those of the machine.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.writeKubeconfig(); err != nil {
+		return err
+	}
+	text, err := s.writeCorefile("")
+	if err != nil {
+		return err
+	}
+	if err := s.Process.Start(ctx); err != nil {
+		return err
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel = cancel
+	s.watching.Go(func() { s.follow(run, text) })
+	return nil
+}
+
+// Stop ends CoreDNS.
+func (s *Server) Stop(ctx context.Context) error {
+	if s.cancel != nil {
+		s.cancel()
+		s.watching.Wait()
+	}
+	return s.Process.Stop(ctx)
+}
+
+// follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS takes it up itself.
+func (s *Server) follow(ctx context.Context, text string) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, err := s.writeCorefile(text)
+		if err != nil {
+			s.log.Error("follow the machine's name servers", "error", err)
+			continue
+		}
+		text = now
+	}
+}
+
+// writeCorefile writes the Corefile unless it has that text, and returns its text now.
+func (s *Server) writeCorefile(text string) (string, error) {
+	upstreams := s.machine().Servers
+	now := s.config.Corefile(upstreams)
+	if now == text {
+		return now, nil
+	}
+	if err := atomicfile.Write(s.config.corefile(), []byte(now), 0o640); err != nil {
+		return text, err
+	}
+	if len(upstreams) == 0 {
+		s.log.Warn("the machine's resolv.conf names no server that can be reached from the cluster: only names of the cluster resolve")
+	} else {
+		s.log.Info("the cluster's DNS forwards to", "servers", upstreams)
+	}
+	return now, nil
+}
+
+// writeKubeconfig makes the folder and the credentials in it. The folder hands its group on to the files made in it, which
+// CoreDNS may read and not write.
+func (s *Server) writeKubeconfig() error {
+	c := s.config
+	if err := os.MkdirAll(c.dir(), 0o750); err != nil {
+		return fmt.Errorf("make folder of the cluster's DNS: %w", err)
+	}
+	err := errors.Join(os.Chown(c.dir(), 0, UserID), os.Chmod(c.dir(), 0o750|os.ModeSetgid))
+	if err != nil {
+		return fmt.Errorf("make folder of the cluster's DNS: %w", err)
+	}
+	bundle, err := pki.Open(c.PKIDir)
+	if err != nil {
+		return err
+	}
+	config, err := bundle.Kubeconfig(pki.CoreDNS(), c.Cluster, c.Server)
+	if err != nil {
+		return err
+	}
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("write kubeconfig of the cluster's DNS: %w", err)
+	}
+	return atomicfile.Write(c.kubeconfig(), data, 0o640)
+}

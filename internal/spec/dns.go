@@ -1,0 +1,19 @@
+package spec
+
+import "net/netip"
+
+// ClusterDomain is the domain of Services and pods, Kubernetes' own default.
+const ClusterDomain = "cluster.local"
+
+// clusterDNSIndex is which address of the service subnet the cluster's DNS has, kubeadm's choice:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/constants/constants.go GetDNSIP
+const clusterDNSIndex = 10
+
+// ClusterDNS is the ClusterIP of the cluster's DNS, of a validated cluster.
+func (n Networking) ClusterDNS() netip.Addr {
+	addr := n.Services().Addr()
+	for range clusterDNSIndex {
+		addr = addr.Next()
+	}
+	return addr
+}
