@@ -11,6 +11,7 @@ const (
 	ExitConflict    = 4 // a port, a subnet or a data folder is in use
 	ExitNotReady    = 5 // the cluster did not become ready in time
 	ExitNotFound    = 6 // no cluster is up, or no such node, image or component
+	ExitDifferent   = 7 // a test found something that is not as documented
 )
 
 // Error is an error that a person sees: what happened, what to do, and the exit code.

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/imagebuild"
+	"mullion.dev/mullion/internal/nettest"
+	"mullion.dev/mullion/internal/spec"
+)
+
+func (a *app) net() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "net",
+		Short: "Test the cluster's network against what Windows documents",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.netTest())
+	return cmd
+}
+
+type netTestFlags struct {
+	mode, output string
+	timeout      time.Duration
+}
+
+func (a *app) netTest() *cobra.Command {
+	var f netTestFlags
+	cmd := &cobra.Command{
+		Use:   "test",
+		Short: "Carry out every flow that Windows documents, and those it documents not to work",
+		Long: `Starts three pods with Kubernetes' agnhost and Services of every kind in a namespace of their own, puts a place outside of the
+cluster on its underlay, and calls: from pod to pod, to Services by address and by name, to nodes and to the outside; from nodes; from
+outside to node ports, external IPs, load balancers and hostPorts; over TCP, UDP and ping. A limitation that Windows documents (a
+node does not reach its own node ports) has to show as well: a call that is answered then is a difference.
+
+What it made is removed at the end, also after Ctrl-C; the image ` + nettest.Image + ` stays in the cluster's store. The
+exit code is 0 if every flow went as documented, and 7 if not. A flow that needs what the cluster has not is skipped, and says why.`,
+		Example: "  mullion net test\n  mullion net test -o json | jq '.results[] | select(.outcome == \"DIFFERENT\")'",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.mode, "mode", "", "the network mode that is to be tested; an error if the cluster has another (networking.mode of cluster.yaml)")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "when to give up")
+	for name, values := range map[string][]string{"mode": modeNames(), "output": {"text", "json"}} {
+		err := cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return values, cobra.ShellCompDirectiveNoFileComp
+		})
+		if err != nil {
+			cmd.PrintErrln(err)
+		}
+	}
+	return cmd
+}
+
+func modeNames() []string {
+	var names []string
+	for _, m := range spec.Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
+	if f.output != "text" && f.output != "json" {
+		return usage(fmt.Errorf("--output %q", f.output), "choose text or json")
+	}
+	paths, c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if f.mode != "" && f.mode != string(c.Networking.Mode) {
+		return usage(fmt.Errorf("cluster %q has network mode %s, not %s", c.Name, c.Networking.Mode, f.mode), "bring up a cluster whose cluster.yaml says so (networking.mode)")
+	}
+	if err := a.requireRoot("mullion net test"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	p := &netProgress{a: a, quiet: f.output == "json"}
+	if err := a.agnhostImage(ctx, paths, p.step); err != nil {
+		return err
+	}
+	report, err := cluster.NetTest(ctx, paths, nettest.Config{Step: p.step, Done: p.done})
+	p.end()
+	if err != nil {
+		return a.upError(err, paths)
+	}
+	write := report.Text
+	if f.output == "json" {
+		write = report.JSON
+	}
+	if err := write(a.env.Out); err != nil {
+		return err
+	}
+	if report.Count(nettest.Different) > 0 {
+		return &silentError{code: ExitDifferent}
+	}
+	return nil
+}
+
+// agnhostImage makes sure that the store has the test pods' image; it is built of the agnhost.exe beside this program.
+func (a *app) agnhostImage(ctx context.Context, paths cluster.Paths, step func(string)) error {
+	return a.withImages("", func(s *image.Store) error {
+		_, err := s.Get(ctx, nettest.Image)
+		if err == nil || !errdefs.IsNotFound(err) {
+			return err
+		}
+		step("building the image " + nettest.Image)
+		dir, err := os.MkdirTemp("", "mullion-agnhost-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		program := paths.Program("windows/agnhost.exe")
+		if err := copyFile(program, filepath.Join(dir, "agnhost.exe")); err != nil {
+			return &Error{Code: ExitNotFound, Err: fmt.Errorf("build the test pods' image: %w", err), Remedy: "`make upstream` builds agnhost.exe"}
+		}
+		img, err := imagebuild.Build(ctx, imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{Tags: []string{nettest.Image}, Entrypoint: []string{`C:\agnhost.exe`}}})
+		if err != nil {
+			return err
+		}
+		var archive bytes.Buffer
+		if err := img.WriteArchive(&archive); err != nil {
+			return err
+		}
+		_, err = s.Load(ctx, &archive, image.LoadOptions{})
+		return err
+	})
+}
+
+// netProgress tells how the test goes on standard error, so that the result alone is on standard output: on a terminal one
+// line that changes, otherwise a line a step and a line a difference.
+type netProgress struct {
+	a     *app
+	quiet bool
+	mu    sync.Mutex
+}
+
+func (p *netProgress) step(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.a.env.Terminal {
+		fmt.Fprintf(p.a.env.Err, "\r\033[K… %s", text)
+	} else if !p.quiet {
+		fmt.Fprintf(p.a.env.Err, "… %s\n", text)
+	}
+}
+
+func (p *netProgress) done(done, all int, r nettest.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line := fmt.Sprintf("%d/%d %s, %s: %s", done, all, r.Flow, r.Protocol, r.Outcome)
+	if p.a.env.Terminal {
+		fmt.Fprintf(p.a.env.Err, "\r\033[K%s", strings.TrimSpace(fmt.Sprintf("%.78s", line)))
+	} else if !p.quiet && r.Outcome == nettest.Different {
+		fmt.Fprintln(p.a.env.Err, line)
+	}
+}
+
+func (p *netProgress) end() {
+	if p.a.env.Terminal {
+		fmt.Fprint(p.a.env.Err, "\r\033[K")
+	}
+}

@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/cleanup"
+	"mullion.dev/mullion/internal/nettest"
+	"mullion.dev/mullion/internal/underlay"
+	"mullion.dev/mullion/internal/winver"
+)
+
+// outsideName is no DNS label, so no node has it.
+const outsideName = "net.test"
+
+// NetTest runs the network tests on the cluster that is up. Step and Done of cfg are the caller's; the rest is filled in.
+// It puts a place outside of the cluster on the underlay, and removes it again.
+func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nettest.Report, err error) {
+	c, err := LoadSpec(paths)
+	if err != nil {
+		return report, err
+	}
+	p, err := NewPlan(c, paths)
+	if err != nil {
+		return report, err
+	}
+	u, err := newUnderlay(p)
+	if err != nil {
+		return report, err
+	}
+	var undo cleanup.Stack
+	defer func() { err = errors.Join(err, undo.Clean()) }()
+	unlock, err := lockNetTest(paths)
+	if err != nil {
+		return report, err
+	}
+	undo.Add(unlock)
+	cfg.Mode, cfg.Profile, cfg.Domain, cfg.Image = c.Networking.Mode, c.Networking.Profile, "cluster.local", nettest.Image
+	if cfg.REST, err = clientcmd.BuildConfigFromFlags("", paths.AdminKubeconfig()); err != nil {
+		return report, err
+	}
+	cfg.REST.WarningHandler = rest.NoWarnings{} // that external IPs are deprecated is known
+	cfg.REST.QPS, cfg.REST.Burst = 50, 100
+	if cfg.Client, err = kubernetes.NewForConfig(cfg.REST); err != nil {
+		return report, err
+	}
+	for _, h := range p.Hosts {
+		cfg.Nodes = append(cfg.Nodes, nettest.Node{
+			Name: h.Name, OS: h.OS, Address: h.Address, Netns: u.HostNetns(h.Name), Affinity: h.Build.Supports(winver.SessionAffinity),
+		})
+	}
+	place, err := placeOutside(p)
+	if err != nil {
+		return report, err
+	}
+	undo.Add(func() error { return u.RemoveOutside(context.WithoutCancel(ctx), place) })
+	if err := u.AddOutside(ctx, place); err != nil {
+		return report, err
+	}
+	cfg.Outside = nettest.Outside{Netns: u.HostNetns(place.Name), Address: place.Address}
+	return nettest.Run(ctx, cfg)
+}
+
+// placeOutside is the last free address of the underlay; what the world sends to load balancers it sends to the first
+// Windows node.
+func placeOutside(p Plan) (underlay.Outside, error) {
+	subnet := p.Spec.Networking.Underlay()
+	o := underlay.Outside{Name: outsideName, Far: nettest.FarAddress()}
+	taken := map[netip.Addr]bool{p.APIServer.Addr(): true}
+	for _, h := range p.Hosts {
+		taken[h.Address] = true
+		if len(o.Routes) == 0 && h.OS == "windows" {
+			for _, a := range nettest.ExternalAddresses() {
+				o.Routes = append(o.Routes, underlay.Route{CIDR: netip.PrefixFrom(a, a.BitLen()), Via: h.Address})
+			}
+		}
+	}
+	for a := nth(subnet.Addr(), 250); subnet.Contains(a); a = a.Prev() {
+		if !taken[a] {
+			o.Address = a
+			return o, nil
+		}
+	}
+	return o, fmt.Errorf("place the world outside of the cluster: every address of the underlay %s is taken", subnet)
+}
+
+// lockNetTest keeps two runs on one cluster apart.
+func lockNetTest(paths Paths) (unlock func() error, err error) {
+	f, err := os.OpenFile(filepath.Join(paths.Run(), "net-test.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(&ConflictError{Err: errors.New("another `mullion net test` runs on this cluster"), Remedy: "wait until it has ended"}, f.Close())
+	}
+	return f.Close, nil
+}

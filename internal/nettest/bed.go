@@ -1,0 +1,237 @@
+package nettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Namespace is where the pods and Services of a run are; it is removed with them.
+const Namespace = "mullion-net-test"
+
+const (
+	podsReady   = 3 * time.Minute // with an image to unpack, on a busy machine
+	removal     = 90 * time.Second
+	pollingStep = 250 * time.Millisecond
+)
+
+// serviceAt is where a Service is reached.
+type serviceAt struct {
+	ip        string
+	nodePorts map[Protocol]int32
+}
+
+// bed is what the flows run on.
+type bed struct {
+	cfg       Config
+	namespace string
+	domain    string
+	pods      map[string]string // name to address
+	services  map[string]serviceAt
+	dns       bool
+	one, two  *Node // the Windows nodes under test; two is nil where there is one only
+}
+
+func newBed(cfg Config) (*bed, error) {
+	b := &bed{cfg: cfg, namespace: Namespace, domain: cfg.Domain, pods: map[string]string{}, services: map[string]serviceAt{}}
+	for i, n := range cfg.Nodes {
+		switch {
+		case n.OS != "windows":
+		case b.one == nil:
+			b.one = &cfg.Nodes[i]
+		case b.two == nil:
+			b.two = &cfg.Nodes[i]
+		}
+	}
+	if b.one == nil {
+		return nil, errors.New("the cluster has no Windows node")
+	}
+	return b, nil
+}
+
+// address is that of a node or of the world outside, by the name that flows give it.
+func (b *bed) address(place string) string {
+	switch place {
+	case nodeOne:
+		return b.one.Address.String()
+	case nodeTwo:
+		if b.two != nil {
+			return b.two.Address.String()
+		}
+	case outside:
+		return b.cfg.Outside.Address.String()
+	}
+	return ""
+}
+
+// podNode is the node that a test pod runs on.
+func (b *bed) podNode(pod string) *Node {
+	if strings.HasPrefix(pod, "two") {
+		return b.two
+	}
+	return b.one
+}
+
+func (b *bed) client() kubernetes.Interface { return b.cfg.Client }
+
+// make creates the pods and Services and waits until they can be used.
+func (b *bed) make(ctx context.Context) error {
+	if err := b.remove(ctx); err != nil { // what a run that was killed left
+		return err
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.namespace}}
+	if _, err := b.client().CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create namespace %q: %w", b.namespace, err)
+	}
+	for _, p := range b.podSpecs() {
+		if err := b.createPod(ctx, p); err != nil {
+			return err
+		}
+	}
+	if b.cfg.Mode.Services() {
+		for _, s := range b.serviceSpecs() {
+			if err := b.createService(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	b.dns = b.hasDNS(ctx)
+	return b.waitForPods(ctx)
+}
+
+// createPod waits for the namespace's service account, which a controller makes.
+func (b *bed) createPod(ctx context.Context, p *corev1.Pod) error {
+	return poll(ctx, 30*time.Second, "create pod "+p.Name, func(ctx context.Context) error {
+		_, err := b.client().CoreV1().Pods(b.namespace).Create(ctx, p, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+func (b *bed) createService(ctx context.Context, s *corev1.Service) error {
+	made, err := b.client().CoreV1().Services(b.namespace).Create(ctx, s, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create service %q: %w", s.Name, err)
+	}
+	at := serviceAt{ip: made.Spec.ClusterIP, nodePorts: map[Protocol]int32{}}
+	for _, p := range made.Spec.Ports {
+		at.nodePorts[Protocol(p.Protocol)] = p.NodePort
+	}
+	b.services[s.Name] = at
+	ingress := map[string]string{"balanced": ingressIP, "outward": ingressOnly}[s.Name]
+	if ingress == "" {
+		return nil
+	}
+	// As a cloud's controller does once the balancer is there.
+	made.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: ingress}}
+	if _, err := b.client().CoreV1().Services(b.namespace).UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("set the load balancer's address of service %q: %w", s.Name, err)
+	}
+	return nil
+}
+
+// hasDNS says whether the cluster has a DNS service with somebody behind it.
+func (b *bed) hasDNS(ctx context.Context) bool {
+	e, err := b.client().DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
+	if err != nil {
+		return false
+	}
+	for _, slice := range e.Items {
+		for _, ep := range slice.Endpoints {
+			if ep.Conditions.Ready != nil && *ep.Conditions.Ready {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (b *bed) waitForPods(ctx context.Context) error {
+	return poll(ctx, podsReady, "wait for the test pods to be Ready", func(ctx context.Context) error {
+		list, err := b.client().CoreV1().Pods(b.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			p := &list.Items[i]
+			if _, err := netip.ParseAddr(p.Status.PodIP); err != nil || !podReady(p) {
+				return fmt.Errorf("pod %s on node %s is %s%s", p.Name, p.Spec.NodeName, p.Status.Phase, waiting(p))
+			}
+			b.pods[p.Name] = p.Status.PodIP
+		}
+		if len(b.pods) < len(b.podSpecs()) {
+			return fmt.Errorf("%d of %d pods are there", len(b.pods), len(b.podSpecs()))
+		}
+		return nil
+	})
+}
+
+func podReady(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// waiting is why a pod's container does not run.
+func waiting(p *corev1.Pod) string {
+	for _, c := range p.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil {
+			return fmt.Sprintf(" (%s %s)", w.Reason, w.Message)
+		}
+	}
+	return ""
+}
+
+// remove deletes everything of a run and waits until it is gone; that there is nothing is no error.
+func (b *bed) remove(ctx context.Context) error {
+	now := int64(0)
+	return poll(ctx, removal, "remove namespace "+b.namespace, func(ctx context.Context) error {
+		err := b.client().CoreV1().Namespaces().Delete(ctx, b.namespace, metav1.DeleteOptions{GracePeriodSeconds: &now})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err == nil, apierrors.IsConflict(err):
+			return errors.New("it is still there")
+		}
+		return err
+	})
+}
+
+// poll repeats try until it gives no error; what says what was waited for.
+func poll(ctx context.Context, within time.Duration, what string, try func(context.Context) error) error {
+	limit, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(pollingStep)
+	defer tick.Stop()
+	var last error
+	for {
+		err := try(limit)
+		if err == nil {
+			return nil
+		}
+		if limit.Err() == nil || last == nil {
+			last = err
+		}
+		select {
+		case <-limit.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("%s: after %s: %w", what, within, last)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package nettest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/remotecommand"
+
+	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/spec"
+)
+
+const (
+	callTimeout = 3 * time.Second // of a node's or the outside's own call; netexec's /dial has 5 s
+	// dialTimeout bounds one /dial with all its tries.
+	dialTimeout = 60 * time.Second
+	maxAnswer   = 64 << 10
+)
+
+// carry carries a flow out once.
+func (b *bed) carry(ctx context.Context, f Flow, p Protocol) reply {
+	host, port := f.to(b, p)
+	if host == "" || p != ICMP && port == 0 {
+		return reply{err: errors.New("the flow has no target")}
+	}
+	if _, isPod := b.pods[f.from]; isPod {
+		if p == ICMP {
+			return b.ping(ctx, f.from, host)
+		}
+		return b.fromPod(ctx, f, p, host, port)
+	}
+	return b.fromNetns(ctx, f, p, net.JoinHostPort(host, strconv.Itoa(int(port))))
+}
+
+// fromPod has a pod's netexec call: for the servers' names, and once more for the address that they see.
+func (b *bed) fromPod(ctx context.Context, f Flow, p Protocol, host string, port int32) reply {
+	r := b.dial(ctx, f.from, p, host, port, "hostname", f.want.requests())
+	if f.want.client == "" || r.err != nil || f.want.none {
+		return r
+	}
+	seen := b.dial(ctx, f.from, p, host, port, "clientip", 1)
+	if len(seen.servers) == 1 {
+		r.client = hostOf(seen.servers[0])
+	} else {
+		r.err = seen.err
+	}
+	return r
+}
+
+func (b *bed) dial(ctx context.Context, pod string, p Protocol, host string, port int32, request string, tries int) reply {
+	protocol := "http"
+	if p == UDP {
+		protocol = "udp"
+	}
+	query := url.Values{
+		"host": {host}, "port": {strconv.Itoa(int(port))}, "protocol": {protocol}, "request": {request}, "tries": {strconv.Itoa(tries)},
+	}
+	var answer struct{ Responses, Errors []string }
+	err := b.netexec(ctx, pod, "/dial?"+query.Encode(), &answer)
+	r := reply{err: err}
+	if err == nil && len(answer.Errors) > 0 {
+		r.err = errors.New(answer.Errors[len(answer.Errors)-1])
+	}
+	for _, name := range answer.Responses {
+		if request == "hostname" && b.known(name) != nil {
+			r.err = b.known(name)
+			continue
+		}
+		r.servers = append(r.servers, name)
+	}
+	return r
+}
+
+// known tells the test's own servers from others: beyond a machine there may be a proxy that answers everything.
+func (b *bed) known(name string) error {
+	if _, isPod := b.pods[name]; isPod || name == nodeOne || name == nodeTwo || name == outside {
+		return nil
+	}
+	return fmt.Errorf("a stranger answers %.40q", name)
+}
+
+// netexec asks a test pod's server for a path, from a place that reaches the pod.
+func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	client := http.Client{Transport: &http.Transport{DialContext: dialer(b.control(pod), callTimeout), DisableKeepAlives: true}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(b.pods[pod], strconv.Itoa(httpPort))+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask pod %s: %w", pod, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusExpectationFailed {
+		return fmt.Errorf("ask pod %s: %s", pod, resp.Status)
+	}
+	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
+}
+
+// control is the namespace that a pod is asked from: its node's, which has to reach it for probes. A transparent network
+// is apart from the node, and on the underlay.
+func (b *bed) control(pod string) string {
+	if b.cfg.Mode == spec.ModeTransparent {
+		return b.cfg.Outside.Netns
+	}
+	return b.podNode(pod).Netns
+}
+
+// place is the namespace of a caller that is not a pod.
+func (b *bed) place(from string) string {
+	switch from {
+	case nodeOne:
+		return b.one.Netns
+	case nodeTwo:
+		return b.two.Netns
+	}
+	return b.cfg.Outside.Netns
+}
+
+func dialer(path string, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		var conn net.Conn
+		err := netns.Do(path, func() error {
+			var err error
+			conn, err = (&net.Dialer{Timeout: timeout, FallbackDelay: -1}).DialContext(ctx, network, address)
+			return err
+		})
+		return conn, err
+	}
+}
+
+// fromNetns calls from a node or from outside.
+func (b *bed) fromNetns(ctx context.Context, f Flow, p Protocol, address string) reply {
+	ask := askHTTP
+	if p == UDP {
+		ask = askUDP
+	}
+	dial := dialer(b.place(f.from), callTimeout)
+	var r reply
+	for range f.want.requests() {
+		name, err := ask(ctx, dial, address, "hostname")
+		if err == nil {
+			err = b.known(name)
+		}
+		if err != nil {
+			r.err = err
+			return r
+		}
+		r.servers = append(r.servers, name)
+	}
+	if f.want.client != "" && !f.want.none {
+		seen, err := ask(ctx, dial, address, "clientip")
+		r.client, r.err = hostOf(seen), err
+	}
+	return r
+}
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+func askHTTP(ctx context.Context, dial dialFunc, address, request string) (string, error) {
+	client := http.Client{Timeout: callTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/"+request, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return strings.TrimSpace(string(text)), err
+}
+
+func askUDP(ctx context.Context, dial dialFunc, address, request string) (string, error) {
+	conn, err := dial(ctx, "udp4", address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(callTimeout)); err != nil {
+		return "", err
+	}
+	if _, err := conn.Write([]byte(request)); err != nil {
+		return "", err
+	}
+	answer := make([]byte, 1500)
+	n, err := conn.Read(answer)
+	return strings.TrimSpace(string(answer[:n])), err
+}
+
+// hostOf is the address of "address:port".
+func hostOf(s string) string {
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().String()
+	}
+	return s
+}
+
+// ping runs ping.exe in a pod.
+func (b *bed) ping(ctx context.Context, pod, host string) reply {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	req := b.client().CoreV1().RESTClient().Post().Resource("pods").Namespace(b.namespace).Name(pod).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Command: []string{"ping", "-n", "1", "-w", "3000", host}, Stdout: true, Stderr: true}, scheme.ParameterCodec)
+	exec, err := remotecommand.NewWebSocketExecutor(b.cfg.REST, http.MethodGet, req.URL().String())
+	if err != nil {
+		return reply{err: err}
+	}
+	var out bytes.Buffer
+	err = exec.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &out})
+	switch {
+	case strings.Contains(strings.ToLower(out.String()), "ttl="):
+		return reply{servers: []string{host}}
+	case err != nil && out.Len() == 0:
+		return reply{err: err}
+	}
+	return reply{}
+}

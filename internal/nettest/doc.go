@@ -1,0 +1,98 @@
+// Package nettest asks a cluster's network, packet by packet, whether it does what Windows documents: pods, Services and
+// node ports are reached where Windows reaches them, and are not where it does not. It owns the table of flows with what
+// is expected of each and who says so, the pods and Services that the flows need, and the report. It owns neither the
+// network under test nor the namespace that stands for the world outside of the cluster; those it is given.
+//
+// All pods run agnhost's netexec, Kubernetes' own program for such tests, on TCP port 8080 and UDP port 8081. A pod is asked over
+// HTTP to call somebody (netexec's /dial), from a place that reaches it; nodes and the world outside call by themselves.
+package nettest
+
+import (
+	"net/netip"
+	"time"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+// Image is the reference of the image with agnhost.exe that the test pods run.
+const Image = "mullion.local/agnhost:v1"
+
+// Addresses of documentation (RFC 5737), which no cluster has.
+const (
+	externalIP  = "203.0.113.10" // spec.externalIPs of a Service
+	ingressIP   = "203.0.113.20" // status.loadBalancer of a Service
+	ingressOnly = "203.0.113.21" // the same, external traffic policy Local
+)
+
+// ExternalAddresses are what the flows expect the world outside to send to the first node.
+func ExternalAddresses() []netip.Addr {
+	return []netip.Addr{netip.MustParseAddr(externalIP), netip.MustParseAddr(ingressIP), netip.MustParseAddr(ingressOnly)}
+}
+
+// FarAddress is an address beyond the cluster's own networks that the world outside answers at.
+func FarAddress() netip.Addr { return netip.MustParseAddr("198.51.100.10") }
+
+// Protocol is what a flow is carried by.
+type Protocol string
+
+// The protocols of flows.
+const (
+	TCP  Protocol = "TCP"
+	UDP  Protocol = "UDP"
+	ICMP Protocol = "ICMP"
+)
+
+// Node is a node of the cluster.
+type Node struct {
+	Name    string
+	OS      string // windows or linux
+	Address netip.Addr
+	Netns   string // path of its network namespace
+	// Affinity says that its Windows version has session affinity (Windows Server 2022 on).
+	Affinity bool
+}
+
+// Outside is a place on the underlay that is not part of the cluster.
+type Outside struct {
+	Netns   string
+	Address netip.Addr
+}
+
+// Outcome is how a flow went.
+type Outcome string
+
+// The outcomes.
+const (
+	AsDocumented Outcome = "as documented"
+	Different    Outcome = "DIFFERENT"
+	Skipped      Outcome = "skipped"
+)
+
+// Result is one flow, carried out.
+type Result struct {
+	Flow     string        `json:"flow"`
+	Protocol Protocol      `json:"protocol"`
+	Expected string        `json:"expected"`
+	Seen     string        `json:"seen"`
+	Outcome  Outcome       `json:"outcome"`
+	Took     time.Duration `json:"tookNanoseconds"`
+	Source   Source        `json:"source"`
+}
+
+// Report is a whole run.
+type Report struct {
+	Mode    spec.Mode    `json:"mode"`
+	Profile spec.Profile `json:"profile"`
+	Results []Result     `json:"results"`
+}
+
+// Count says how many results have that outcome.
+func (r Report) Count(o Outcome) int {
+	n := 0
+	for _, x := range r.Results {
+		if x.Outcome == o {
+			n++
+		}
+	}
+	return n
+}

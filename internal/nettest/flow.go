@@ -1,0 +1,180 @@
+package nettest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+// Source is the page that documents what is expected.
+type Source struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// The test's places. Pods are named for their node and their letter.
+const (
+	podOneA = "one-a"
+	podOneB = "one-b"
+	podTwoA = "two-a"
+	nodeOne = "node one"
+	nodeTwo = "node two"
+	outside = "outside"
+)
+
+// Ports of netexec, and of what Services and nodes make of them.
+const (
+	httpPort     = 8080
+	udpPort      = 8081
+	serviceTCP   = 80
+	serviceUDP   = 90
+	hostPortTCP  = 28080
+	hostPortUDP  = 28081
+	portOfNode   = 28090 // what a node itself answers at, TCP and UDP
+	requestCount = 8     // of a flow that looks at how requests are spread
+)
+
+// target is where a flow goes, found when the pods and Services are there.
+type target func(b *bed, p Protocol) (host string, port int32)
+
+// Flow is one line of the table: who calls whom, and what Windows documents of it.
+type Flow struct {
+	// Name is what a person reads: "pod → ClusterIP".
+	Name      string
+	Protocols []Protocol
+	from      string
+	to        target
+	want      expectation
+	source    Source
+	needs     need
+	modes     []spec.Mode // none: all
+	// faithful flows are limitations that the profile "modern" does not have.
+	faithful bool
+}
+
+// need is what a flow cannot do without.
+type need struct {
+	dns      bool
+	twoNodes bool
+	linux    bool
+	affinity bool
+}
+
+// expectation is what a flow's answers must look like.
+type expectation struct {
+	// none: no answer comes.
+	none bool
+	// unresolved: the name does not resolve; a name that resolves and does not answer is something else.
+	unresolved bool
+	// servers are the only ones who may answer; empty: anybody.
+	servers []string
+	// each: every one of servers answers within requestCount requests. same: one alone answers them all.
+	each, same bool
+	// client is the address that the server sees: clientOwn, clientNode or anything.
+	client string
+}
+
+const (
+	clientOwn  = "the caller's own"
+	clientNode = "the caller's node's"
+)
+
+func (e expectation) requests() int {
+	if e.each || e.same {
+		return requestCount
+	}
+	return 1
+}
+
+func (e expectation) String() string {
+	switch {
+	case e.unresolved:
+		return "the name does not resolve"
+	case e.none:
+		return "no answer"
+	}
+	var b strings.Builder
+	switch {
+	case e.each:
+		fmt.Fprintf(&b, "answers, in turn from %s", strings.Join(e.servers, " and "))
+	case e.same:
+		b.WriteString("answers, always from the same pod")
+	case len(e.servers) > 0:
+		fmt.Fprintf(&b, "answer from %s", strings.Join(e.servers, " or "))
+	default:
+		b.WriteString("an answer")
+	}
+	if e.client != "" {
+		fmt.Fprintf(&b, " to %s address", e.client)
+	}
+	return b.String()
+}
+
+// reply is what came back of one flow's requests.
+type reply struct {
+	servers []string // one a request that was answered
+	client  string   // the address that a server saw, if that was asked for
+	err     error    // of the last request that was not answered
+}
+
+func (r reply) String() string {
+	if len(r.servers) == 0 {
+		return short(r.err)
+	}
+	names := slices.Clone(r.servers)
+	slices.Sort(names)
+	text := "answer from " + strings.Join(slices.Compact(names), " and ")
+	if r.client != "" {
+		text += " to " + r.client
+	}
+	if r.err != nil {
+		text += ", then " + short(r.err)
+	}
+	return text
+}
+
+// short is an error in the few words that matter in a table.
+func short(err error) string {
+	if err == nil {
+		return "no answer"
+	}
+	text := err.Error()
+	for _, known := range []struct{ part, words string }{
+		{"no such host", "the name does not resolve"},
+		{"refused", "connection refused"},
+		{"Client.Timeout", "no answer"},
+		{"deadline", "no answer"},
+		{"timeout", "no answer"},
+		{"timed out", "no answer"},
+		{"unreachable", "unreachable"},
+	} {
+		if strings.Contains(text, known.part) {
+			return known.words
+		}
+	}
+	return strings.ReplaceAll(text, "\n", " ")
+}
+
+// meets says whether the reply is what was expected; addresses are those that client stands for.
+func (e expectation) meets(r reply, addresses map[string]string) bool {
+	switch {
+	case e.unresolved:
+		return len(r.servers) == 0 && short(r.err) == "the name does not resolve"
+	case e.none:
+		return len(r.servers) == 0
+	case len(r.servers) < e.requests():
+		return false
+	}
+	names := slices.Clone(r.servers)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(e.servers) > 0 && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(e.servers, n) }) {
+		return false
+	}
+	if e.each && len(names) != len(e.servers) || e.same && len(names) != 1 {
+		return false
+	}
+	return e.client == "" || addresses[e.client] == r.client
+}

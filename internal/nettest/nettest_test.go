@@ -1,0 +1,132 @@
+package nettest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+func TestMeets(t *testing.T) {
+	own := map[string]string{clientOwn: "10.0.0.1", clientNode: "10.0.0.9"}
+	noHost := errors.New("lookup web.default: no such host")
+	tests := []struct {
+		name string
+		want expectation
+		got  reply
+		met  bool
+	}{
+		{"answer", answers(podOneB), reply{servers: []string{podOneB}}, true},
+		{"answer_of_another", answers(podOneB), reply{servers: []string{podTwoA}}, false},
+		{"no_answer", answers(podOneB), reply{err: context.DeadlineExceeded}, false},
+		{"own_address", answers().seenAs(clientOwn), reply{servers: []string{podOneB}, client: "10.0.0.1"}, true},
+		{"hidden_address", answers().seenAs(clientOwn), reply{servers: []string{podOneB}, client: "10.0.0.9"}, false},
+		{"node_address", answers().seenAs(clientNode), reply{servers: []string{podOneB}, client: "10.0.0.9"}, true},
+		{"address_not_known", answers().seenAs(clientOwn), reply{servers: []string{podOneB}}, false},
+		{"silence", none(), reply{err: context.DeadlineExceeded}, true},
+		{"silence_broken", none(), reply{servers: []string{podOneB}}, false},
+		{"unresolved", expectation{none: true, unresolved: true}, reply{err: noHost}, true},
+		{"resolved_and_silent", expectation{none: true, unresolved: true}, reply{err: context.DeadlineExceeded}, false},
+		{"spread", expectation{servers: []string{podOneB, podTwoA}, each: true}, reply{servers: turns(podOneB, podTwoA)}, true},
+		{"not_spread", expectation{servers: []string{podOneB, podTwoA}, each: true}, reply{servers: turns(podOneB, podOneB)}, false},
+		{"half_of_the_requests", expectation{servers: []string{podOneB, podTwoA}, each: true}, reply{servers: turns(podOneB, podTwoA)[:4]}, false},
+		{"sticky", expectation{same: true}, reply{servers: turns(podTwoA, podTwoA)}, true},
+		{"not_sticky", expectation{same: true}, reply{servers: turns(podOneB, podTwoA)}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.want.meets(tt.got, own); got != tt.met {
+				t.Errorf("%s met by %s = %v, want %v", tt.want, tt.got, got, tt.met)
+			}
+		})
+	}
+}
+
+// turns is one answer a request, of a and b in turn.
+func turns(a, b string) []string {
+	var all []string
+	for range requestCount / 2 {
+		all = append(all, a, b)
+	}
+	return all
+}
+
+func TestTable(t *testing.T) {
+	for _, mode := range spec.Modes() {
+		flows := Flows(mode, spec.ProfileFaithful)
+		seen := map[string]bool{}
+		fails := false
+		for _, f := range flows {
+			if seen[f.Name] {
+				t.Errorf("%s: two flows are called %q", mode, f.Name)
+			}
+			seen[f.Name] = true
+			fails = fails || f.want.none
+			switch {
+			case f.from == "" || f.to == nil || len(f.Protocols) == 0:
+				t.Errorf("%s: %q is not whole", mode, f.Name)
+			case f.source.Title == "" || !strings.HasPrefix(f.source.URL, "https://"):
+				t.Errorf("%s: %q does not say where its expectation is from", mode, f.Name)
+			case f.want.unresolved && !f.want.none:
+				t.Errorf("%s: %q: a name that does not resolve gets no answer", mode, f.Name)
+			}
+		}
+		if !fails && mode != spec.ModeTransparent {
+			t.Errorf("%s: no flow has to fail", mode)
+		}
+		if modern := Flows(mode, spec.ProfileModern); mode.Services() && len(modern) >= len(flows) {
+			t.Errorf("%s: profile modern has the limitations of faithful", mode)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for in, want := range map[string]string{
+		"dial tcp 10.0.0.1:80: connect: connection refused":                   "connection refused",
+		"Get http://x: context deadline exceeded (Client.Timeout exceeded …)": "no answer",
+		"read udp 1->2: i/o timeout":                                          "no answer",
+		"connect: no route to host: network is unreachable":                   "unreachable",
+		"something else":                                                      "something else",
+	} {
+		if got := short(errors.New(in)); got != want {
+			t.Errorf("short(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden")
+
+func TestReportText(t *testing.T) {
+	page := limitations()
+	r := Report{Mode: spec.ModeL2Bridge, Profile: spec.ProfileFaithful, Results: []Result{
+		{Flow: "pod → pod, same node", Protocol: TCP, Expected: answers(podOneB).String(), Seen: "answer from one-b", Outcome: AsDocumented, Took: 12 * time.Millisecond, Source: podNetwork()},
+		{Flow: "node → its own NodePort", Protocol: UDP, Expected: none().String(), Seen: "answer from one-b", Outcome: Different, Took: 3 * time.Second, Source: page},
+		{Flow: "node → ClusterIP", Protocol: UDP, Expected: none().String(), Seen: "answer from one-b", Outcome: Different, Took: time.Millisecond, Source: page},
+		{Flow: "pod → Service by FQDN", Protocol: TCP, Expected: "an answer", Seen: "the cluster has no DNS", Outcome: Skipped, Source: dns()},
+	}}
+	var b strings.Builder
+	if err := r.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "report.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Error(diff)
+	}
+}

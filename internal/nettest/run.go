@@ -1,0 +1,178 @@
+package nettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"mullion.dev/mullion/internal/cleanup"
+	"mullion.dev/mullion/internal/spec"
+)
+
+const (
+	// settling is how long Services may take, from the pods' readiness on, to be carried out by every node.
+	settling = 30 * time.Second
+	// atOnce bounds the flows under way: each test pod is one process on what may be a small machine.
+	atOnce = 6
+)
+
+// Config says what is tested, from where, and whom to tell.
+type Config struct {
+	Client  kubernetes.Interface
+	REST    *rest.Config // of Client, for ping within pods
+	Mode    spec.Mode
+	Profile spec.Profile
+	Nodes   []Node
+	Outside Outside
+	// Image runs agnhost.
+	Image string
+	// Domain is the cluster's DNS domain.
+	Domain string
+	// Step is told what is being done, Done each flow's result; they may be called from several goroutines.
+	Step func(text string)
+	Done func(done, all int, r Result)
+}
+
+// Run makes the pods and Services, carries out all flows, and removes what it made, also when ctx ends.
+func Run(ctx context.Context, cfg Config) (report Report, err error) {
+	report = Report{Mode: cfg.Mode, Profile: cfg.Profile}
+	b, err := newBed(cfg)
+	if err != nil {
+		return report, err
+	}
+	var undo cleanup.Stack
+	defer func() { err = errors.Join(err, undo.Clean()) }()
+	undo.Add(func() error {
+		cfg.Step("removing pods and Services")
+		return b.remove(context.WithoutCancel(ctx))
+	})
+	cfg.Step("starting pods and Services")
+	if err := b.make(ctx); err != nil {
+		return report, err
+	}
+	if err := b.serve(ctx, &undo); err != nil {
+		return report, err
+	}
+	cfg.Step("asking")
+	report.Results = b.all(ctx, Flows(cfg.Mode, cfg.Profile))
+	return report, ctx.Err()
+}
+
+// serve has the nodes and the outside answer.
+func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
+	for _, place := range []string{nodeOne, nodeTwo, outside} {
+		if place == nodeTwo && b.two == nil {
+			continue
+		}
+		addresses := []netip.Addr{netip.MustParseAddr(b.address(place))}
+		if place == outside {
+			addresses = append(addresses, FarAddress())
+		}
+		s, err := serve(ctx, b.place(place), place, addresses)
+		if err != nil {
+			return err
+		}
+		undo.Add(s.close)
+	}
+	return nil
+}
+
+// job is one flow over one protocol.
+type job struct {
+	flow     Flow
+	protocol Protocol
+	index    int
+}
+
+// all carries the flows out: first those that are to be answered, which shows that Services have been carried out, then
+// those that are not.
+func (b *bed) all(ctx context.Context, flows []Flow) []Result {
+	var jobs []job
+	for _, f := range flows {
+		for _, p := range f.Protocols {
+			jobs = append(jobs, job{f, p, len(jobs)})
+		}
+	}
+	results := make([]Result, len(jobs))
+	settled := time.Now().Add(settling)
+	done := 0
+	var mu sync.Mutex
+	for _, failing := range []bool{false, true} {
+		var wg sync.WaitGroup
+		slots := make(chan struct{}, atOnce)
+		for _, j := range jobs {
+			if j.flow.want.none != failing {
+				continue
+			}
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				r := b.result(ctx, j, settled)
+				mu.Lock()
+				defer mu.Unlock()
+				results[j.index] = r
+				done++
+				b.cfg.Done(done, len(jobs), r)
+			})
+		}
+		wg.Wait()
+	}
+	return results
+}
+
+// result carries one flow out, and judges it.
+func (b *bed) result(ctx context.Context, j job, settled time.Time) Result {
+	f := j.flow
+	r := Result{Flow: f.Name, Protocol: j.protocol, Expected: f.want.String(), Source: f.source}
+	if why := b.lacks(f.needs); why != "" {
+		r.Outcome, r.Seen = Skipped, why
+		return r
+	}
+	addresses := b.addresses(f.from)
+	for {
+		started := time.Now()
+		got := b.carry(ctx, f, j.protocol)
+		r.Took, r.Seen, r.Outcome = time.Since(started), got.String(), Different
+		switch {
+		case f.want.meets(got, addresses):
+			r.Outcome = AsDocumented
+			return r
+		case f.want.none || ctx.Err() != nil || time.Now().After(settled):
+			return r
+		}
+		select {
+		case <-ctx.Done():
+			return r
+		case <-time.After(pollingStep):
+		}
+	}
+}
+
+// addresses are what the words for a client's address mean for a caller.
+func (b *bed) addresses(from string) map[string]string {
+	if ip, ok := b.pods[from]; ok {
+		return map[string]string{clientOwn: ip, clientNode: b.podNode(from).Address.String()}
+	}
+	return map[string]string{clientOwn: b.address(from), clientNode: b.address(from)}
+}
+
+// lacks says what a flow needs that this cluster has not.
+func (b *bed) lacks(n need) string {
+	switch {
+	case n.twoNodes && b.two == nil:
+		return "there is one Windows node only"
+	case n.dns && !b.dns:
+		return "the cluster has no DNS: nothing stands behind Service kube-system/kube-dns"
+	case n.linux:
+		return "the test has no pods on Linux nodes yet"
+	case n.affinity && !b.one.Affinity:
+		return fmt.Sprintf("session affinity came with Windows Server 2022; node %s is older", b.one.Name)
+	}
+	return ""
+}

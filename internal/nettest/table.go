@@ -1,0 +1,211 @@
+package nettest
+
+import (
+	"slices"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+// Where Windows' behaviour is documented.
+func windowsNetworking(title, anchor string) Source {
+	return Source{"Networking on Windows: " + title, "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#" + anchor}
+}
+
+func limitations() Source { return windowsNetworking("Limitations", "limitations") }
+func features() Source {
+	return windowsNetworking("Load balancing and Services", "load-balancing-and-services")
+}
+
+func podNetwork() Source {
+	return Source{"The Kubernetes network model", "https://kubernetes.io/docs/concepts/services-networking/#the-kubernetes-network-model"}
+}
+
+func service(title, anchor string) Source {
+	return Source{"Service: " + title, "https://kubernetes.io/docs/concepts/services-networking/service/#" + anchor}
+}
+
+func dns() Source {
+	return Source{"DNS for Services and Pods: DNS resolution on Windows nodes", "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows"}
+}
+
+func drivers(title, anchor string) Source {
+	return Source{"Windows container network drivers: " + title, "https://learn.microsoft.com/virtualization/windowscontainers/container-networking/network-drivers-topologies#" + anchor}
+}
+
+// Targets.
+func pod(name string) target {
+	return func(b *bed, p Protocol) (string, int32) { return b.pods[name], portOfPod(p) }
+}
+
+func portOfPod(p Protocol) int32 {
+	if p == UDP {
+		return udpPort
+	}
+	return httpPort
+}
+
+func pick(p Protocol, tcp, udp int32) int32 {
+	if p == UDP {
+		return udp
+	}
+	return tcp
+}
+
+func clusterIP(name string) target {
+	return func(b *bed, p Protocol) (string, int32) { return b.services[name].ip, pick(p, serviceTCP, serviceUDP) }
+}
+
+func nodePort(name, node string) target {
+	return func(b *bed, p Protocol) (string, int32) { return b.address(node), b.services[name].nodePorts[p] }
+}
+
+func named(host string) target {
+	return func(_ *bed, p Protocol) (string, int32) { return host, pick(p, serviceTCP, serviceUDP) }
+}
+
+func hostPort(node string) target {
+	return func(b *bed, p Protocol) (string, int32) { return b.address(node), pick(p, hostPortTCP, hostPortUDP) }
+}
+
+func node(name string) target {
+	return func(b *bed, _ Protocol) (string, int32) { return b.address(name), portOfNode }
+}
+
+func outsideAt(far bool) target {
+	return func(b *bed, _ Protocol) (string, int32) {
+		if far {
+			return FarAddress().String(), portOfNode
+		}
+		return b.address(outside), portOfNode
+	}
+}
+
+func answers(servers ...string) expectation { return expectation{servers: servers} }
+
+func (e expectation) seenAs(client string) expectation {
+	e.client = client
+	return e
+}
+
+func none() expectation { return expectation{none: true} }
+
+// Flows are all flows of a mode and profile, in the order in which a person reads them.
+func Flows(mode spec.Mode, profile spec.Profile) []Flow {
+	var all []Flow
+	for _, group := range [][]Flow{podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(), inwardFlows(), isolatedFlows()} {
+		all = append(all, group...)
+	}
+	return slices.DeleteFunc(all, func(f Flow) bool {
+		return len(f.modes) > 0 && !slices.Contains(f.modes, mode) || f.faithful && profile == spec.ProfileModern
+	})
+}
+
+func both() []Protocol { return []Protocol{TCP, UDP} }
+
+// joined are the modes in which the pods of all nodes have a network in common and Services.
+func joined() []spec.Mode { return []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeOverlay} }
+
+func podFlows() []Flow {
+	two := need{twoNodes: true}
+	reach := append(joined(), spec.ModeTransparent)
+	return []Flow{
+		{Name: "pod → pod, same node", Protocols: both(), from: podOneA, to: pod(podOneB), want: answers(podOneB).seenAs(clientOwn), source: podNetwork()},
+		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: answers(podTwoA).seenAs(clientOwn), source: podNetwork(), needs: two, modes: reach},
+		{Name: "pod → pod, same node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podOneB), want: answers(), source: limitations(), modes: reach},
+		{Name: "pod → pod, other node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podTwoA), want: answers(), source: limitations(), needs: two, modes: reach},
+		{Name: "pod → pod on a Linux node", Protocols: both(), from: podOneA, to: pod(podOneB), want: answers().seenAs(clientOwn), source: podNetwork(), needs: need{linux: true}, modes: joined()},
+		{Name: "node → its own pod", Protocols: both(), from: nodeOne, to: pod(podOneA), want: answers(podOneA), source: podNetwork(), modes: append(joined(), spec.ModeNAT)},
+		{Name: "node → pod, other node", Protocols: both(), from: nodeOne, to: pod(podTwoA), want: answers(podTwoA), source: podNetwork(), needs: two, modes: []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel}},
+		{Name: "pod → its own node", Protocols: both(), from: podOneA, to: node(nodeOne), want: answers(nodeOne), source: podNetwork(), modes: append(joined(), spec.ModeNAT)},
+		{Name: "pod → other node", Protocols: both(), from: podOneA, to: node(nodeTwo), want: answers(nodeTwo), source: podNetwork(), needs: two},
+	}
+}
+
+// wayOutFlows leave the cluster. In an overlay everything beyond the overlay is hidden behind the node; elsewhere the underlay
+// knows the pods' addresses.
+func wayOutFlows(mode spec.Mode) []Flow {
+	near, far := clientOwn, clientNode
+	switch mode {
+	case spec.ModeOverlay, spec.ModeNAT:
+		near = clientNode
+	case spec.ModeTransparent:
+		far = clientOwn
+	}
+	return []Flow{
+		{Name: "pod → outside, underlay", Protocols: both(), from: podOneA, to: outsideAt(false), want: answers(outside).seenAs(near), source: windowsNetworking("Network modes", "network-modes")},
+		{Name: "pod → outside, beyond", Protocols: both(), from: podOneA, to: outsideAt(true), want: answers(outside).seenAs(far), source: windowsNetworking("Network modes", "network-modes")},
+		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: none(), source: limitations(), modes: joined(), faithful: true},
+	}
+}
+
+func serviceFlows() []Flow {
+	spread := expectation{servers: []string{podOneB, podTwoA}, each: true}
+	sticky := expectation{servers: []string{podOneB, podTwoA}, same: true}
+	two := need{twoNodes: true}
+	return []Flow{
+		{Name: "pod → ClusterIP", Protocols: both(), from: podOneA, to: clusterIP("web"), want: spread, source: features(), needs: two, modes: joined()},
+		{Name: "pod → ClusterIP, other node", Protocols: both(), from: podTwoA, to: clusterIP("web"), want: answers(podOneB, podTwoA), source: features(), needs: two, modes: joined()},
+		{Name: "pod → ClusterIP, affinity ClientIP", Protocols: both(), from: podOneA, to: clusterIP("sticky"), want: sticky, source: features(), needs: need{twoNodes: true, affinity: true}, modes: joined()},
+		{Name: "pod → ClusterIP, internal policy Local", Protocols: both(), from: podOneA, to: clusterIP("inward"), want: answers(podOneB), source: service("internalTrafficPolicy", "internal-traffic-policy"), modes: joined()},
+		{Name: "pod → ClusterIP, internal policy Local, no backend there", Protocols: both(), from: podTwoA, to: clusterIP("inward"), want: none(), source: service("internalTrafficPolicy", "internal-traffic-policy"), needs: two, modes: joined()},
+		{Name: "node → ClusterIP", Protocols: both(), from: nodeOne, to: clusterIP("web"), want: none(), source: limitations(), modes: joined(), faithful: true},
+	}
+}
+
+func nameFlows() []Flow {
+	d := need{dns: true}
+	at := func(name string, from string, to target, want expectation) Flow {
+		return Flow{Name: name, Protocols: both(), from: from, to: to, want: want, source: dns(), needs: d, modes: joined()}
+	}
+	headless := func(_ *bed, p Protocol) (string, int32) { return "headless", portOfPod(p) }
+	elsewhere := func(b *bed, p Protocol) (string, int32) {
+		return "elsewhere." + b.namespace + ".svc." + b.domain, portOfPod(p)
+	}
+	fqdn := func(b *bed, p Protocol) (string, int32) {
+		return "web." + b.namespace + ".svc." + b.domain, pick(p, serviceTCP, serviceUDP)
+	}
+	partly := func(b *bed, p Protocol) (string, int32) {
+		return "web." + b.namespace, pick(p, serviceTCP, serviceUDP)
+	}
+	unresolved := expectation{none: true, unresolved: true}
+	return []Flow{
+		at("pod → Service by short name", podOneA, named("web"), answers(podOneB, podTwoA)),
+		at("pod → Service by FQDN", podOneA, fqdn, answers(podOneB, podTwoA)),
+		at("pod → Service by NAME.NAMESPACE", podOneA, partly, unresolved),
+		at("pod → headless Service by name", podOneA, headless, answers(podOneB, podTwoA)),
+		at("pod → ExternalName Service", podOneA, elsewhere, answers(podOneB, podTwoA)),
+		{Name: "pod → kubernetes.default", Protocols: []Protocol{TCP}, from: podOneA, to: named("kubernetes.default"), want: unresolved, source: dns(), needs: d, modes: joined()},
+	}
+}
+
+func inwardFlows() []Flow {
+	local := answers(podOneB).seenAs(clientOwn)
+	two := need{twoNodes: true}
+	source := service("Traffic policies", "traffic-policies")
+	external := func(ip string) target {
+		return func(_ *bed, p Protocol) (string, int32) { return ip, pick(p, serviceTCP, serviceUDP) }
+	}
+	web := answers(podOneB, podTwoA)
+	return []Flow{
+		{Name: "outside → NodePort", Protocols: both(), from: outside, to: nodePort("web", nodeOne), want: web, source: features(), modes: joined()},
+		{Name: "outside → NodePort, other node", Protocols: both(), from: outside, to: nodePort("web", nodeTwo), want: web, source: features(), needs: two, modes: joined()},
+		{Name: "node → NodePort of another node", Protocols: both(), from: nodeTwo, to: nodePort("web", nodeOne), want: web, source: limitations(), needs: two, modes: joined()},
+		{Name: "node → its own NodePort", Protocols: both(), from: nodeOne, to: nodePort("web", nodeOne), want: none(), source: limitations(), modes: joined(), faithful: true},
+		{Name: "outside → NodePort, external policy Local", Protocols: both(), from: outside, to: nodePort("outward", nodeOne), want: local, source: source, modes: joined()},
+		{Name: "outside → NodePort, external policy Local, no backend there", Protocols: both(), from: outside, to: nodePort("outward", nodeTwo), want: none(), source: source, needs: two, modes: joined()},
+		{Name: "outside → external IP", Protocols: both(), from: outside, to: external(externalIP), want: web, source: service("External IPs", "external-ips"), modes: joined()},
+		{Name: "outside → load balancer's IP", Protocols: both(), from: outside, to: external(ingressIP), want: web, source: service("type: LoadBalancer", "loadbalancer"), modes: joined()},
+		{Name: "outside → load balancer's IP, external policy Local", Protocols: both(), from: outside, to: external(ingressOnly), want: local, source: source, modes: joined()},
+		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: answers(podOneB), source: windowsNetworking("Network modes", "network-modes"), modes: append(joined(), spec.ModeNAT)},
+	}
+}
+
+// isolatedFlows show what the modes without a network of the cluster's own do and do not.
+func isolatedFlows() []Flow {
+	return []Flow{
+		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: none(), source: drivers("NAT", "network-modesdocker-drivers"), needs: need{twoNodes: true}, modes: []spec.Mode{spec.ModeNAT}},
+		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("NAT", "network-modesdocker-drivers"), modes: []spec.Mode{spec.ModeNAT}},
+		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: answers(podOneA).seenAs(clientOwn), source: drivers("Transparent", "network-modesdocker-drivers"), modes: []spec.Mode{spec.ModeTransparent}},
+		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("Overlay", "network-modesdocker-drivers"), modes: []spec.Mode{spec.ModeOverlay}},
+	}
+}

@@ -1,0 +1,89 @@
+package underlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/netns"
+)
+
+// outsideProtocol marks the routes that AddOutside makes, which SetRoutes leaves alone.
+const outsideProtocol = unix.RTPROT_STATIC
+
+// Outside is a place on the underlay that stands for what is not part of the cluster.
+type Outside struct {
+	Name    string
+	Address netip.Addr
+	// Far is a second address of it, beyond the underlay, to which every host gets a route.
+	Far netip.Addr
+	// Routes are its own, besides those to the pods.
+	Routes []Route
+}
+
+// AddOutside makes the place: a namespace like a host's, pinned as HostNetns(o.Name). RemoveOutside and Down remove it.
+func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
+	if err := u.AddHost(ctx, o.Name, o.Address); err != nil {
+		return err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	err := netns.Netlink(u.HostNetns(o.Name), func(h *netlink.Handle) error {
+		link, err := h.LinkByName(HostLink)
+		if err != nil {
+			return err
+		}
+		if err := h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(o.Far, 32))}); err != nil {
+			return err
+		}
+		for _, r := range o.Routes {
+			if err := ensureRoute(h, HostLink, &netlink.Route{Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: outsideProtocol}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("add %q to the underlay: %w", o.Name, err)
+	}
+	return u.eachOther(o.Name, func(h *netlink.Handle) error {
+		return ensureRoute(h, HostLink, &netlink.Route{Dst: toIPNet(netip.PrefixFrom(o.Far, 32)), Gw: o.Address.AsSlice(), Protocol: outsideProtocol})
+	})
+}
+
+// RemoveOutside removes the place and the hosts' routes to it. It is no error when there is none.
+func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
+	u.mu.Lock()
+	err := u.eachOther(o.Name, func(h *netlink.Handle) error {
+		link, err := h.LinkByName(HostLink)
+		if err != nil {
+			return err
+		}
+		err = h.RouteDel(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(o.Far, 32)), Protocol: outsideProtocol})
+		if errors.Is(err, unix.ESRCH) {
+			return nil
+		}
+		return err
+	})
+	u.mu.Unlock()
+	return errors.Join(err, u.RemoveHost(ctx, o.Name))
+}
+
+// eachOther runs do in the namespace of every host but one.
+func (u *Underlay) eachOther(but string, do func(h *netlink.Handle) error) error {
+	hosts, err := u.pins()
+	errs := []error{err}
+	for _, host := range hosts {
+		if host == but {
+			continue
+		}
+		if err := netns.Netlink(u.HostNetns(host), do); err != nil {
+			errs = append(errs, fmt.Errorf("route of host %q: %w", host, err))
+		}
+	}
+	return errors.Join(errs...)
+}
