@@ -15,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/cleanup"
 	"mullion.dev/mullion/internal/nettest"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
 	"mullion.dev/mullion/internal/winver"
 )
@@ -55,7 +56,8 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 	}
 	for _, h := range p.Hosts {
 		cfg.Nodes = append(cfg.Nodes, nettest.Node{
-			Name: h.Name, OS: h.OS, Address: h.Address, Netns: u.HostNetns(h.Name), Affinity: h.Build.Supports(winver.SessionAffinity),
+			Name: h.Name, OS: h.OS, Address: h.Address, Netns: u.HostNetns(h.Name),
+			Affinity: h.Build.Supports(winver.SessionAffinity) || cfg.Profile == spec.ProfileModern,
 		})
 	}
 	place, err := placeOutside(p)

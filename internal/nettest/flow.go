@@ -50,8 +50,6 @@ type Flow struct {
 	source    Source
 	needs     need
 	modes     []spec.Mode // none: all
-	// faithful flows are limitations that the profile "modern" does not have.
-	faithful bool
 }
 
 // need is what a flow cannot do without.

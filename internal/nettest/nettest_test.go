@@ -61,7 +61,7 @@ func turns(a, b string) []string {
 
 func TestTable(t *testing.T) {
 	for _, mode := range spec.Modes() {
-		flows := Flows(mode, spec.ProfileFaithful)
+		flows := Flows(mode)
 		seen := map[string]bool{}
 		fails := false
 		for _, f := range flows {
@@ -81,9 +81,6 @@ func TestTable(t *testing.T) {
 		}
 		if !fails && mode != spec.ModeTransparent {
 			t.Errorf("%s: no flow has to fail", mode)
-		}
-		if modern := Flows(mode, spec.ProfileModern); mode.Services() && len(modern) >= len(flows) {
-			t.Errorf("%s: profile modern has the limitations of faithful", mode)
 		}
 	}
 }

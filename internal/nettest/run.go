@@ -60,7 +60,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return report, err
 	}
 	cfg.Step("asking")
-	report.Results = b.all(ctx, Flows(cfg.Mode, cfg.Profile))
+	report.Results = b.all(ctx, Flows(cfg.Mode))
 	return report, ctx.Err()
 }
 

@@ -28,6 +28,11 @@ func dns() Source {
 	return Source{"DNS for Services and Pods: DNS resolution on Windows nodes", "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows"}
 }
 
+// plugin is a CNI plugin's page; win-bridge has the capability portMappings, win-overlay has not.
+func plugin(name string) Source {
+	return Source{"CNI plugin " + name, "https://www.cni.dev/plugins/current/main/" + name + "/"}
+}
+
 func drivers(title, anchor string) Source {
 	return Source{"Windows container network drivers: " + title, "https://learn.microsoft.com/virtualization/windowscontainers/container-networking/network-drivers-topologies#" + anchor}
 }
@@ -89,14 +94,14 @@ func (e expectation) seenAs(client string) expectation {
 
 func none() expectation { return expectation{none: true} }
 
-// Flows are all flows of a mode and profile, in the order in which a person reads them.
-func Flows(mode spec.Mode, profile spec.Profile) []Flow {
+// Flows are all flows of a mode, in the order in which a person reads them.
+func Flows(mode spec.Mode) []Flow {
 	var all []Flow
 	for _, group := range [][]Flow{podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(), inwardFlows(), isolatedFlows()} {
 		all = append(all, group...)
 	}
 	return slices.DeleteFunc(all, func(f Flow) bool {
-		return len(f.modes) > 0 && !slices.Contains(f.modes, mode) || f.faithful && profile == spec.ProfileModern
+		return len(f.modes) > 0 && !slices.Contains(f.modes, mode)
 	})
 }
 
@@ -134,7 +139,7 @@ func wayOutFlows(mode spec.Mode) []Flow {
 	return []Flow{
 		{Name: "pod → outside, underlay", Protocols: both(), from: podOneA, to: outsideAt(false), want: answers(outside).seenAs(near), source: windowsNetworking("Network modes", "network-modes")},
 		{Name: "pod → outside, beyond", Protocols: both(), from: podOneA, to: outsideAt(true), want: answers(outside).seenAs(far), source: windowsNetworking("Network modes", "network-modes")},
-		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: none(), source: limitations(), modes: joined(), faithful: true},
+		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: none(), source: limitations(), modes: joined()},
 	}
 }
 
@@ -148,7 +153,7 @@ func serviceFlows() []Flow {
 		{Name: "pod → ClusterIP, affinity ClientIP", Protocols: both(), from: podOneA, to: clusterIP("sticky"), want: sticky, source: features(), needs: need{twoNodes: true, affinity: true}, modes: joined()},
 		{Name: "pod → ClusterIP, internal policy Local", Protocols: both(), from: podOneA, to: clusterIP("inward"), want: answers(podOneB), source: service("internalTrafficPolicy", "internal-traffic-policy"), modes: joined()},
 		{Name: "pod → ClusterIP, internal policy Local, no backend there", Protocols: both(), from: podTwoA, to: clusterIP("inward"), want: none(), source: service("internalTrafficPolicy", "internal-traffic-policy"), needs: two, modes: joined()},
-		{Name: "node → ClusterIP", Protocols: both(), from: nodeOne, to: clusterIP("web"), want: none(), source: limitations(), modes: joined(), faithful: true},
+		{Name: "node → ClusterIP", Protocols: both(), from: nodeOne, to: clusterIP("web"), want: none(), source: limitations(), modes: joined()},
 	}
 }
 
@@ -190,13 +195,14 @@ func inwardFlows() []Flow {
 		{Name: "outside → NodePort", Protocols: both(), from: outside, to: nodePort("web", nodeOne), want: web, source: features(), modes: joined()},
 		{Name: "outside → NodePort, other node", Protocols: both(), from: outside, to: nodePort("web", nodeTwo), want: web, source: features(), needs: two, modes: joined()},
 		{Name: "node → NodePort of another node", Protocols: both(), from: nodeTwo, to: nodePort("web", nodeOne), want: web, source: limitations(), needs: two, modes: joined()},
-		{Name: "node → its own NodePort", Protocols: both(), from: nodeOne, to: nodePort("web", nodeOne), want: none(), source: limitations(), modes: joined(), faithful: true},
+		{Name: "node → its own NodePort", Protocols: both(), from: nodeOne, to: nodePort("web", nodeOne), want: none(), source: limitations(), modes: joined()},
 		{Name: "outside → NodePort, external policy Local", Protocols: both(), from: outside, to: nodePort("outward", nodeOne), want: local, source: source, modes: joined()},
 		{Name: "outside → NodePort, external policy Local, no backend there", Protocols: both(), from: outside, to: nodePort("outward", nodeTwo), want: none(), source: source, needs: two, modes: joined()},
 		{Name: "outside → external IP", Protocols: both(), from: outside, to: external(externalIP), want: web, source: service("External IPs", "external-ips"), modes: joined()},
 		{Name: "outside → load balancer's IP", Protocols: both(), from: outside, to: external(ingressIP), want: web, source: service("type: LoadBalancer", "loadbalancer"), modes: joined()},
 		{Name: "outside → load balancer's IP, external policy Local", Protocols: both(), from: outside, to: external(ingressOnly), want: local, source: source, modes: joined()},
-		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: answers(podOneB), source: windowsNetworking("Network modes", "network-modes"), modes: append(joined(), spec.ModeNAT)},
+		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: answers(podOneB), source: plugin("win-bridge"), modes: []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT}},
+		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: none(), source: plugin("win-overlay"), modes: []spec.Mode{spec.ModeOverlay}},
 	}
 }
 

@@ -21,6 +21,9 @@ const maxFile = 1 << 20
 // maxNodes bounds a cluster: an underlay /24 has room for 200 hosts above .10.
 const maxNodes = 200
 
+// maxName bounds the name of a Linux node: it is part of the path of a Unix socket.
+const maxName = 40
+
 // Load reads a cluster.yaml. Its errors name the line and the field.
 func Load(r io.Reader) (Cluster, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
@@ -122,8 +125,11 @@ func (v *validator) expanded(c Cluster) {
 			v.fail([]any{"nodes"}, "two nodes are called %q", n.Name)
 		}
 		seen[n.Name] = true
-		if len(n.Name) > 15 {
+		switch {
+		case !n.Linux() && len(n.Name) > 15:
 			v.fail([]any{"nodes"}, "name %q has more than the 15 characters of a Windows computer name", n.Name)
+		case len(n.Name) > maxName:
+			v.fail([]any{"nodes"}, "name %q has more than %d characters", n.Name, maxName)
 		}
 	}
 }
@@ -186,11 +192,13 @@ func (v *validator) node(i int, n Node) {
 		v.fail(at("name"), "%q is not a DNS label", n.Name)
 	}
 	switch n.OS {
-	case "", "windows":
-	case "linux":
-		v.fail(at("os"), "Linux nodes are not supported yet; leave the node out")
+	case "", Windows:
+	case Linux:
+		if n.WindowsVersion != "" {
+			v.fail(at("windowsVersion"), "is for a Windows node; this one is a Linux node")
+		}
 	default:
-		v.fail(at("os"), "%q is not an operating system of a node: windows", n.OS)
+		v.fail(at("os"), "%q is not an operating system of a node: windows or linux", n.OS)
 	}
 	if n.WindowsVersion != "" {
 		if _, err := winver.Lookup(n.WindowsVersion); err != nil {

@@ -31,6 +31,24 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestMixedNodes(t *testing.T) {
+	c, err := spec.Load(strings.NewReader(head + "nodes:\n- count: 2\n- os: linux\n  count: 2\n  taint: true\n- os: linux\n  name: a-linux-node-with-a-long-name\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range c.Nodes {
+		got = append(got, n.OS+" "+n.Name+" "+n.WindowsVersion)
+	}
+	want := []string{"windows win-1 ltsc2022", "windows win-2 ltsc2022", "linux linux-1 ", "linux linux-2 ", "linux a-linux-node-with-a-long-name "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err := c.Validate(); err != nil {
+		t.Errorf("once resolved: %v", err)
+	}
+}
+
 func TestLoadNamesLineAndField(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"empty", "", "the file is empty"},
@@ -47,7 +65,9 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
 		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},
 		{"long_name", head + "nodes:\n- name: a-windows-node-too-long\n", "15 characters"},
-		{"linux", head + "nodes:\n- os: linux\n", "line 4: nodes[0].os: Linux nodes are not supported yet"},
+		{"linux_with_version", head + "nodes:\n- os: linux\n  windowsVersion: ltsc2022\n", "line 5: nodes[0].windowsVersion: is for a Windows node"},
+		{"unknown_os", head + "nodes:\n- os: plan9\n", `line 4: nodes[0].os: "plan9" is not an operating system of a node: windows or linux`},
+		{"too_long_name", head + "nodes:\n- os: linux\n  name: " + strings.Repeat("n", 41) + "\n", "more than 40 characters"},
 		{"not_yaml", "a: [", "line 1"},
 	}
 	for _, tt := range tests {

@@ -36,7 +36,7 @@ type Networking struct {
 	ServiceSubnet  string `yaml:"serviceSubnet" json:"serviceSubnet"`
 	// Mode is how the nodes' HNS networks carry pods' packets.
 	Mode Mode `yaml:"mode" json:"mode"`
-	// Profile says how close to Windows, with its documented limitations, the network keeps.
+	// Profile says how the nodes' network services treat the limits of their Windows build.
 	Profile Profile `yaml:"profile" json:"profile"`
 	// EnableDSR has kube-proxy ask for direct server return (its --enable-dsr).
 	EnableDSR bool `yaml:"enableDSR" json:"enableDSR"`
@@ -68,31 +68,37 @@ func Modes() []Mode {
 // reaches the pods of all nodes.
 func (m Mode) Services() bool { return m != ModeNAT && m != ModeTransparent }
 
-// Profile is a choice between Windows as it is and a network without its limitations.
+// Profile says how the nodes' network services treat the limits of their Windows build.
 type Profile string
 
 // The profiles.
 const (
-	// ProfileFaithful has Windows' documented limitations.
+	// ProfileFaithful keeps them, with Windows' own errors.
 	ProfileFaithful Profile = "faithful"
-	// ProfileModern lifts the limitations that the HNS support table names.
+	// ProfileModern lifts them: every feature of the newest build, and no limits in number.
 	ProfileModern Profile = "modern"
 )
 
 // Profiles are all profiles.
 func Profiles() []Profile { return []Profile{ProfileFaithful, ProfileModern} }
 
+// Operating systems of nodes.
+const (
+	Windows = "windows"
+	Linux   = "linux"
+)
+
 // Node describes one node or, with Count, several alike.
 type Node struct {
-	// Name of the node; with Count above 1, or left out, names are made: win-1, win-2, …
+	// Name of the node; with Count above 1, or left out, names are made: win-1, win-2, …, linux-1, …
 	Name string `yaml:"name,omitempty" json:"name"`
-	// OS is "windows"; Linux nodes are not there yet.
+	// OS is Windows, also when it is left out, or Linux.
 	OS string `yaml:"os" json:"os"`
-	// WindowsVersion is a name or alias of the catalogue in internal/winver, for example "ltsc2022".
+	// WindowsVersion is a name or alias of the catalogue in internal/winver, for example "ltsc2022"; a Linux node has none.
 	WindowsVersion string `yaml:"windowsVersion,omitempty" json:"windowsVersion,omitempty"`
 	// Count is how many nodes alike, 1 when left out.
 	Count int `yaml:"count,omitempty" json:"count,omitempty"`
-	// Taint puts os=windows:NoSchedule on the node.
+	// Taint puts os=windows:NoSchedule, or os=linux:NoSchedule, on the node.
 	Taint bool `yaml:"taint,omitempty" json:"taint,omitempty"`
 	// Labels are put on the node at registration.
 	Labels map[string]string `yaml:"labels,omitempty" json:"labels,omitempty"`
@@ -127,15 +133,21 @@ func (c Cluster) withDefaults() Cluster {
 	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))
 	set((*string)(&c.Networking.Profile), string(ProfileFaithful))
 	var nodes []Node
+	of := map[string]int{} // how many nodes there are of an operating system
 	for _, n := range c.Nodes {
-		set(&n.OS, "windows")
-		set(&n.WindowsVersion, "ltsc2022")
+		set(&n.OS, Windows)
+		prefix := Linux
+		if n.OS == Windows {
+			prefix = "win"
+			set(&n.WindowsVersion, "ltsc2022")
+		}
 		for i := range max(n.Count, 1) {
 			one := n
 			one.Count = 1
+			of[n.OS]++
 			switch {
 			case n.Name == "":
-				one.Name = fmt.Sprintf("win-%d", len(nodes)+1)
+				one.Name = fmt.Sprintf("%s-%d", prefix, of[n.OS])
 			case n.Count > 1:
 				one.Name = fmt.Sprintf("%s-%d", n.Name, i+1)
 			}
@@ -158,5 +170,8 @@ func (n Networking) Pods() netip.Prefix { return n.prefix(n.PodSubnet) }
 // Services is the subnet of ClusterIPs.
 func (n Networking) Services() netip.Prefix { return n.prefix(n.ServiceSubnet) }
 
-// Build is the catalogue's row for the node's Windows version, of a validated node.
+// Linux says whether it is a Linux node.
+func (n Node) Linux() bool { return n.OS == Linux }
+
+// Build is the catalogue's row for the node's Windows version, of a validated Windows node.
 func (n Node) Build() (winver.Build, error) { return winver.Lookup(n.WindowsVersion) }
