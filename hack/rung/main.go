@@ -1,5 +1,6 @@
-// Command rung runs one rung of the tests (pure, kernel, wine, cluster) and prints a line for each package, what failed
-// in full, and what was skipped and why. A rung that ran no test, or skipped all of them, fails.
+// Command rung runs rungs of the tests (pure, kernel, wine, cluster), in order, also after one that failed. It prints a line
+// for each package, what a failed test printed, what was skipped and why; and at the very end, for each failed test,
+// its reasons alone. A rung that ran no test, or skipped all of them, fails.
 package main
 
 import (
@@ -21,33 +22,64 @@ import (
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64
-	ImportPath                    string
+	ImportPath, FailedBuild       string // of a build that failed: the same in its output and in the package's end
 }
 
 type result struct {
+	rung                    string
 	passed, failed, skipped int
 	output                  map[string]*strings.Builder // by package and test
+	builds                  map[string]string           // what failed builds printed
 	skips                   []string
-	failures                []string
+	failures                []failure
+	failedIn                map[string]bool // packages with a failed test
+}
+
+func newResult(rung string) *result {
+	return &result{rung: rung, output: map[string]*strings.Builder{}, builds: map[string]string{}, failedIn: map[string]bool{}}
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: rung pure|kernel|wine|cluster")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: rung pure|kernel|wine|cluster...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1], os.Stdout)
+	ok := runAll(ctx, os.Args[1:], os.Stdout)
 	stop()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "rung %s: %v\n", os.Args[1], err)
+	if !ok {
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rung string, w io.Writer) error {
-	tag := map[string]string{"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e"}
-	t, ok := tag[rung]
+func runAll(ctx context.Context, rungs []string, w io.Writer) bool {
+	var failures []failure
+	var errs []string
+	for _, rung := range rungs {
+		r := newResult(rung)
+		if err := r.run(ctx, w); err != nil {
+			errs = append(errs, fmt.Sprintf("rung %s: %v", rung, err))
+		}
+		failures = append(failures, r.failures...)
+	}
+	if len(errs) == 0 {
+		return true
+	}
+	fmt.Fprintln(w, "== what failed")
+	for _, f := range withReasons(failures) {
+		f.print(w)
+	}
+	fmt.Fprintln(w, strings.Join(errs, "\n"))
+	return false
+}
+
+// tags are the build tags of the rungs.
+func tags() map[string]string {
+	return map[string]string{"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e"}
+}
+
+func (r *result) run(ctx context.Context, w io.Writer) error {
+	t, ok := tags()[r.rung]
 	if !ok {
 		return fmt.Errorf("no such rung")
 	}
@@ -64,7 +96,7 @@ func run(ctx context.Context, rung string, w io.Writer) error {
 		}
 		args = append(args, "-p=1", "-tags="+t)
 	}
-	fmt.Fprintf(w, "== rung %s\n", rung)
+	fmt.Fprintf(w, "== rung %s\n", r.rung)
 	started := time.Now()
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
@@ -75,10 +107,9 @@ func run(ctx context.Context, rung string, w io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r := result{output: map[string]*strings.Builder{}}
 	r.read(out, w)
 	waitErr := cmd.Wait()
-	r.summary(w, rung, time.Since(started))
+	r.summary(w, time.Since(started))
 	switch {
 	case waitErr != nil:
 		return fmt.Errorf("go test: %w", waitErr)
@@ -136,6 +167,7 @@ func (r *result) read(in io.Reader, w io.Writer) {
 		case "output":
 			r.output[key].WriteString(e.Output)
 		case "build-output":
+			r.builds[e.ImportPath] += e.Output
 			fmt.Fprint(w, e.Output)
 		case "pass", "fail", "skip":
 			r.ended(e, key, w)
@@ -151,6 +183,9 @@ func (r *result) ended(e event, key string, w io.Writer) {
 		}
 		if e.Action == "fail" {
 			fmt.Fprint(w, text)
+			if !r.failedIn[e.Package] {
+				r.failures = append(r.failures, failure{rung: r.rung, pkg: e.Package, reasons: lastWords(r.builds[e.FailedBuild] + text)})
+			}
 		}
 		return
 	}
@@ -162,7 +197,8 @@ func (r *result) ended(e event, key string, w io.Writer) {
 		r.skips = append(r.skips, fmt.Sprintf("%s: %s", e.Test, reason(text)))
 	case "fail":
 		r.failed++
-		r.failures = append(r.failures, e.Package+" "+e.Test)
+		r.failedIn[e.Package] = true
+		r.failures = append(r.failures, failure{rung: r.rung, pkg: e.Package, test: e.Test, reasons: reasons(e.Package, text)})
 		fmt.Fprint(w, text)
 	}
 }
@@ -179,12 +215,9 @@ func reason(output string) string {
 	return strings.Join(said, " ")
 }
 
-func (r *result) summary(w io.Writer, rung string, took time.Duration) {
+func (r *result) summary(w io.Writer, took time.Duration) {
 	for _, s := range r.skips {
 		fmt.Fprintf(w, "skipped %s\n", s)
 	}
-	for _, f := range r.failures {
-		fmt.Fprintf(w, "failed %s\n", f)
-	}
-	fmt.Fprintf(w, "== rung %s took %.0fs\n%s: %d passed, %d failed, %d skipped\n", rung, took.Seconds(), rung, r.passed, r.failed, r.skipped)
+	fmt.Fprintf(w, "== rung %s took %.0fs\n%s: %d passed, %d failed, %d skipped\n", r.rung, took.Seconds(), r.rung, r.passed, r.failed, r.skipped)
 }

@@ -155,7 +155,7 @@ func (n *node) purge(t *testing.T) {
 	if t.Failed() {
 		log, _ := os.ReadFile(filepath.Join(n.machine.dir, "containerd.log"))
 		lines := strings.Split(string(log), "\n")
-		t.Logf("containerd's last words:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
+		t.Logf("== containerd's last words:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
 	}
 	if err := os.RemoveAll(n.dir); err != nil {
 		t.Errorf("purge: %v", err)

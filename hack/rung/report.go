@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// failure is a test, or a package, that failed, with what it said about why.
+type failure struct {
+	rung, pkg, test string
+	reasons         []string // a message of one or more lines each
+}
+
+// print writes a failure compactly: what failed, then file:line: message.
+func (f failure) print(w io.Writer) {
+	fmt.Fprintf(w, "FAILED %s: %s %s\n", f.rung, f.pkg, f.test)
+	for _, reason := range f.reasons {
+		for line := range strings.Lines(reason) {
+			fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
+		}
+	}
+}
+
+// withReasons leaves out the tests that failed only because a subtest did.
+func withReasons(failures []failure) []failure {
+	return slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
+		return len(f.reasons) == 0 && slices.ContainsFunc(failures, func(g failure) bool {
+			return g.rung == f.rung && g.pkg == f.pkg && strings.HasPrefix(g.test, f.test+"/")
+		})
+	})
+}
+
+const (
+	module = "mullion.dev/mullion/"
+	// A longer message is cut in the middle: the first lines say what was done, the last ones, of a script above all, why it failed.
+	headLines, tailLines = 4, 10
+	// maxWidth is the most bytes of a line.
+	maxWidth = 400
+)
+
+// record begins a message of a test: four spaces, file and line. The lines that follow it are indented by eight.
+var record = regexp.MustCompile(`^    (\S+\.go):(\d+): (.*)`)
+
+// reasons finds in a failed test's output what made it fail: the messages of Error and Fatal, not those of Log, or else a
+// panic, or else the last lines.
+func reasons(pkg, output string) []string {
+	dir := strings.TrimPrefix(pkg, module)
+	var found []string
+	var current []string
+	end := func() {
+		if current != nil {
+			found = append(found, compact(current))
+		}
+		current = nil
+	}
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			end()
+			return append(found, compact(lines[i:min(len(lines), i+20)]))
+		}
+		m := record.FindStringSubmatch(line)
+		switch {
+		case m != nil:
+			end()
+			if !isNote(filepath.Join(dir, m[1]), m[2], m[3]) {
+				current = []string{strings.TrimSpace(line)}
+			}
+		case strings.HasPrefix(line, "        ") && current != nil:
+			current = append(current, line[4:])
+		default:
+			end()
+		}
+	}
+	end()
+	return found
+}
+
+// isNote tells whether a message is one of Log: the line that made it says so, or the message, by beginning with "==", if a
+// helper made it. go test itself does not tell.
+func isNote(file, number, text string) bool {
+	if strings.HasPrefix(text, "==") {
+		return true
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return false // a script's engine, for example
+	}
+	n, err := strconv.Atoi(number)
+	lines := strings.Split(string(source), "\n")
+	if err != nil || n < 1 || n > len(lines) {
+		return false
+	}
+	return strings.Contains(lines[n-1], ".Log(") || strings.Contains(lines[n-1], ".Logf(")
+}
+
+func compact(lines []string) string {
+	if len(lines) > headLines+tailLines+1 {
+		left := fmt.Sprintf("    … %d lines …", len(lines)-headLines-tailLines)
+		lines = append(append(append([]string{}, lines[:headLines]...), left), lines[len(lines)-tailLines:]...)
+	}
+	cut := make([]string, len(lines))
+	for i, line := range lines {
+		if len(line) > maxWidth {
+			line = strings.ToValidUTF8(line[:maxWidth], "") + "…"
+		}
+		cut[i] = line
+	}
+	return strings.Join(cut, "\n")
+}
+
+// lastWords are the last lines of a package's own output, for one that fails without a test that does.
+func lastWords(output string) []string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	return []string{compact(lines[max(0, len(lines)-tailLines):])}
+}

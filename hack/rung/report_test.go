@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReasons(t *testing.T) {
+	t.Chdir(t.TempDir())
+	source := filepath.Join("internal", "x", "x_test.go")
+	if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(source, []byte("t.Errorf()\nt.Logf()\nhelper(t)\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var long strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&long, "        line %d\n", i)
+	}
+	for _, tc := range []struct {
+		name, output string
+		want         []string
+	}{
+		{"error", "=== RUN   TestX\n    x_test.go:1: got 1,\n        want 2\n--- FAIL: TestX (0.00s)\n", []string{"x_test.go:1: got 1,\n    want 2"}},
+		{"log", "    x_test.go:2: noise\n        more noise\n    x_test.go:3: == attached\n        noise\n    x_test.go:3: the reason\n", []string{"x_test.go:3: the reason"}},
+		{"printed", "printed\n    x_test.go:1: bad\nprinted\n        no message\n", []string{"x_test.go:1: bad"}},
+		{"panic", "    x_test.go:2: noise\npanic: boom\n\ngoroutine 1\n", []string{"panic: boom\n\ngoroutine 1"}},
+		{
+			"script", "    testscript.go:5: # what\n" + long.String() + "        FAIL: a.txtar:3: no match\n",
+			[]string{"testscript.go:5: # what\n    line 0\n    line 1\n    line 2\n    … 18 lines …\n    line 21\n    line 22\n    line 23\n    line 24\n    line 25\n    line 26\n    line 27\n    line 28\n    line 29\n    FAIL: a.txtar:3: no match"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, reasons(module+"internal/x", tc.output)); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSummaryEndsWithReasons reads what go test printed of a failed test and a package that failed by itself.
+func TestSummaryEndsWithReasons(t *testing.T) {
+	in := `{"Action":"output","Package":"mullion.dev/mullion/test/x","Test":"TestA/sub","Output":"    a_test.go:7: got 1\n"}
+{"Action":"fail","Package":"mullion.dev/mullion/test/x","Test":"TestA/sub"}
+{"Action":"fail","Package":"mullion.dev/mullion/test/x","Test":"TestA"}
+{"Action":"fail","Package":"mullion.dev/mullion/test/x"}
+{"Action":"output","Package":"mullion.dev/mullion/test/y","Output":"left behind: a process\n"}
+{"Action":"fail","Package":"mullion.dev/mullion/test/y"}
+{"ImportPath":"z","Action":"build-output","Output":"z.go:1: undefined: zz\n"}
+{"Action":"fail","Package":"mullion.dev/mullion/test/z","FailedBuild":"z"}
+`
+	r := newResult("wine")
+	r.read(strings.NewReader(in), &strings.Builder{})
+	var got strings.Builder
+	for _, f := range withReasons(r.failures) {
+		f.print(&got)
+	}
+	want := `FAILED wine: mullion.dev/mullion/test/x TestA/sub
+    a_test.go:7: got 1
+FAILED wine: mullion.dev/mullion/test/y 
+    left behind: a process
+FAILED wine: mullion.dev/mullion/test/z 
+    z.go:1: undefined: zz
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
