@@ -143,8 +143,11 @@ type Route struct {
 type NAT struct {
 	Except []netip.Prefix `json:"except,omitempty"`
 	Only   []netip.Prefix `json:"only,omitempty"`
-	// To is the address to hide behind; the host's own when it is not valid.
+	// To is the address to hide behind, which has to lead to this host; the host's own when it is not valid.
 	To netip.Addr `json:"to,omitzero"`
+	// ICMP: all protocols are carried. Windows carries TCP and UDP: a pod's echo request to where its address would be
+	// hidden is never answered (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations).
+	ICMP bool `json:"icmp,omitempty"`
 }
 
 // Protocol is an IP protocol number.
@@ -156,8 +159,9 @@ const (
 	UDP Protocol = 17
 )
 
-// LoadBalancer sends connections to a virtual address on to one of several backends. It sees packets that pods send into
-// a switch and, without VIPs, packets that come to the host from the underlay; what the host itself sends never passes it.
+// LoadBalancer sends connections to a virtual address on to one of several backends. It sees packets that pods send into a
+// switch and, where External says so, packets that come to the host from the underlay; what the host itself sends never
+// passes it, but where FromHost says so.
 type LoadBalancer struct {
 	ID       string           `json:"id"`
 	VIPs     []netip.Addr     `json:"vips,omitempty"` // none: every address of the host of the backends' family (a node port)
@@ -166,7 +170,10 @@ type LoadBalancer struct {
 	Backends []netip.AddrPort `json:"backends,omitempty"`
 	// External: packets that come to the host from the underlay are balanced too. Always so without VIPs.
 	External bool `json:"external,omitempty"`
-	// ByClient sends all connections of one client to the same backend.
+	// FromHost: connections of the host itself to its own addresses are balanced too, also to 127.0.0.1. Only without VIPs:
+	// what a NAT network maps, from Windows Server 2019 on.
+	FromHost bool `json:"fromHost,omitempty"`
+	// ByClient sends all connections of one client to the same backend, as long as the backends are the same.
 	ByClient bool `json:"byClient,omitempty"`
 	// SourceVIP is the address that backends see as the client when packets have to come back through this host; the
 	// host's own when it is not valid.
