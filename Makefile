@@ -16,6 +16,7 @@ UP_FLAGS     ?=
 
 export CGO_ENABLED := 0
 
+CNI_PKG      := github.com/containernetworking/plugins/plugins
 KUBE_PKG     := k8s.io/component-base/version
 KUBE_LDFLAGS := -s -w \
   -X $(KUBE_PKG).gitVersion=$(KUBE_VERSION) \
@@ -37,7 +38,7 @@ build: mullion shims upstream ## build everything into bin/
 
 mullion: ## build Mullion's own Linux programs
 	@hack/step.sh "build mullion" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/mullion ./cmd/mullion
-	@hack/step.sh "build mullion-node, mullion-init" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/mullion-node ./cmd/mullion-init
+	@hack/step.sh "build mullion-node, mullion-init, mullion-pause" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/mullion-node ./cmd/mullion-init ./cmd/mullion-pause
 
 shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
@@ -46,7 +47,8 @@ upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '-s -w' -o $(BIN)/ tool
 	@# without -trimpath, so that it shares compiled packages with mullion: seconds instead of a minute
 	@hack/step.sh "build coredns" $(GO) -C upstream/coredns build -ldflags '-s -w' -o $(BIN)/coredns .
-	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ tool
+	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ $(addprefix $(CNI_PKG)/,main/windows/win-bridge main/windows/win-overlay ipam/host-local)
+	@hack/step.sh "build CNI plugins (linux)" $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/cni/ $(addprefix $(CNI_PKG)/,main/ptp meta/portmap ipam/host-local)
 	@hack/step.sh "build kubelet.exe, kube-proxy.exe, agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/windows/ tool
 
 sample: mullion ## build the sample's image into bin/

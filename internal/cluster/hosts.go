@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -16,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/winnode"
 )
 
-// hostNetwork is the component of a Windows host's place on the underlay. It outlives a supervisor.
+// hostNetwork is the component of a host's place on the underlay. It outlives a supervisor.
 type hostNetwork struct {
 	underlay *underlay.Underlay
 	host     string
@@ -35,6 +36,9 @@ func (h *hostNetwork) Start(ctx context.Context) error {
 func (h *hostNetwork) Stop(context.Context) error { return nil }
 
 func (c *composer) hosts() error {
+	if len(c.Hosts) == 0 {
+		return nil
+	}
 	layer := winnode.NewSystemLayer(c.wineOptions())
 	c.add(layer)
 	for _, h := range c.Hosts {
@@ -84,6 +88,9 @@ func HostPrefix(paths Paths, node string) string {
 	return winnode.Config{Dir: paths.Node(node)}.Prefix()
 }
 
+// ErrNotWindows says that a node is not a Windows node.
+var ErrNotWindows = errors.New("not a Windows node")
+
 // LoadHost describes a Windows host of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where the cluster
 // has no such node.
 func LoadHost(paths Paths, node string) (sandbox.Host, error) {
@@ -91,8 +98,11 @@ func LoadHost(paths Paths, node string) (sandbox.Host, error) {
 	if err != nil {
 		return sandbox.Host{}, err
 	}
-	if _, err := findNode(c, node); err != nil {
+	switch n, err := findNode(c, node); {
+	case err != nil:
 		return sandbox.Host{}, err
+	case n.Linux():
+		return sandbox.Host{}, fmt.Errorf("%w: %s", ErrNotWindows, node)
 	}
 	h, err := sandbox.Load(winnode.Config{Dir: paths.Node(node)}.HostFile())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/winver"
 )
 
-// firstHost is the last byte of the first Windows host's address on the underlay.
+// firstHost is the last byte of the first node's address on the underlay.
 const firstHost = 11
 
 // Plan is a specification with everything worked out: addresses, builds, folders. It is plain data.
@@ -22,7 +22,9 @@ type Plan struct {
 	Paths Paths
 	// APIServer is the API server's address on the underlay; the machine reaches it through the forwarder.
 	APIServer netip.AddrPort
-	Hosts     []Host
+	// Hosts are the Windows nodes, LinuxHosts the Linux ones; their addresses follow the order of the specification's nodes.
+	Hosts      []Host
+	LinuxHosts []LinuxHost
 }
 
 // Host is one Windows host of a plan.
@@ -32,12 +34,22 @@ type Host struct {
 	Address netip.Addr
 }
 
+// LinuxHost is the host of one Linux node of a plan.
+type LinuxHost struct {
+	spec.Node
+	Address netip.Addr
+}
+
 // NewPlan works a specification out.
 func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
 	p := Plan{Spec: c, Paths: paths}
 	underlay := c.Networking.Underlay().Addr()
 	p.APIServer = netip.AddrPortFrom(nth(underlay, 1), 6443)
 	for i, n := range c.Nodes {
+		if n.Linux() {
+			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{Node: n, Address: nth(underlay, firstHost+i)})
+			continue
+		}
 		build, err := n.Build()
 		if err != nil {
 			return Plan{}, fmt.Errorf("plan node %q: %w", n.Name, err)
@@ -70,6 +82,13 @@ func (p Plan) Text() string {
 		fmt.Fprintf(&b, "  node %s: %s, %s (%s), %s", h.Name, h.Address, h.Build.ProductName, h.Build.Version, h.WindowsVersion)
 		if h.Taint {
 			fmt.Fprint(&b, ", tainted os=windows:NoSchedule")
+		}
+		fmt.Fprintln(&b)
+	}
+	for _, h := range p.LinuxHosts {
+		fmt.Fprintf(&b, "  node %s: %s, Linux", h.Name, h.Address)
+		if h.Taint {
+			fmt.Fprint(&b, ", tainted os=linux:NoSchedule")
 		}
 		fmt.Fprintln(&b)
 	}

@@ -50,6 +50,7 @@ func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 		c.dns,          // CoreDNS
 		c.engine,       // containerd
 		c.hosts,        // the Wine system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
+		c.linuxHosts,   // each Linux host: namespaces, containerd, kubelet
 	} {
 		if err := step(); err != nil {
 			return nil, err

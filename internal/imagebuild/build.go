@@ -1,6 +1,6 @@
-// Package imagebuild makes a Windows image from a folder of files, on Linux and without Windows.
+// Package imagebuild makes a Windows image, or a Linux one, from a folder of files, on Linux and without Windows.
 //
-// It owns the form: an OCI index with one manifest for each Windows build, each with os "windows", architecture "amd64"
+// Of a Windows image it owns the form: an OCI index with one manifest for each Windows build, each with os "windows", architecture "amd64"
 // and os.version, and layers as hcsshim writes them (Files/…, Hives/…, MSWINDOWS.* records with attributes and
 // security descriptors). The same folder and description give the same digests, whatever the files' times and owners.
 // It does not own storing the image (package image) or the command line.
@@ -9,6 +9,8 @@
 // (nanoserver or servercore), which cannot be made without Windows. On a Mullion node Wine stands in for the base, so
 // the image runs as it is. On a real Windows node it does not; its second layer does, put on a real base layer of the
 // same build.
+//
+// A Linux image is an index with one manifest for linux/amd64 of one layer: the files, owned by root, with their permissions.
 package imagebuild
 
 import (
@@ -17,6 +19,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -38,7 +43,7 @@ const (
 
 // Options are what Build works on.
 type Options struct {
-	// Dir holds the files.
+	// Dir holds the files. For a Linux image it may be one file, a program, which becomes the entrypoint if none is given.
 	Dir string
 	// Spec describes the image.
 	Spec Spec
@@ -53,8 +58,10 @@ type Image struct {
 	Refs []string
 	// Index is the image itself.
 	Index v1.ImageIndex
-	// OSVersions are the builds that it is for, in the order of the index.
+	// OSVersions are the builds that it is for, in the order of the index; of a Linux image one empty string.
 	OSVersions []string
+	// OS is Windows or Linux.
+	OS string
 }
 
 // Digest is the digest of the index.
@@ -75,7 +82,10 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	if len(o.Spec.Tags) == 0 {
 		return nil, fmt.Errorf("build image from %q: no tag given: %w", o.Dir, errdefs.ErrInvalidArgument)
 	}
-	img := &Image{}
+	img := &Image{OS: Windows}
+	if o.Spec.linux() {
+		img.OS = Linux
+	}
 	var err error
 	for _, tag := range o.Spec.Tags {
 		named, err := reference.ParseDockerRef(tag)
@@ -90,6 +100,9 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	o.Created = o.Created.UTC().Truncate(time.Second)
 	if o.Created.Before(time.Unix(0, 0)) {
 		o.Created = time.Unix(0, 0).UTC()
+	}
+	if info, err := os.Stat(o.Dir); err == nil && o.Spec.linux() && info.Mode().IsRegular() && len(o.Spec.Entrypoint) == 0 {
+		o.Spec.Entrypoint = []string{path.Join("/", o.Spec.Target, filepath.Base(o.Dir))}
 	}
 	layers, err := makeLayers(ctx, o)
 	if err != nil {
@@ -112,15 +125,18 @@ func makeLayers(ctx context.Context, o Options) ([]addition, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := scan(ctx, o.Dir, target)
+	if o.Spec.linux() {
+		return linuxLayers(ctx, o, target)
+	}
+	files, err := scan(ctx, o.Dir, target, windowsNames{folded: map[string]string{}})
 	if err != nil {
 		return nil, err
 	}
-	base, err := makeLayer(ctx, nil, o.Created)
+	base, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, nil, o.Created) })
 	if err != nil {
 		return nil, fmt.Errorf("make base stand-in: %w", err)
 	}
-	own, err := makeLayer(ctx, files, o.Created)
+	own, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, files, o.Created) })
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +146,10 @@ func makeLayers(ctx context.Context, o Options) ([]addition, error) {
 	}, nil
 }
 
-func makeLayer(ctx context.Context, files []file, at time.Time) (v1.Layer, error) {
+func makeLayer(write func(io.Writer) error) (v1.Layer, error) {
 	open := func() (io.ReadCloser, error) {
 		r, w := io.Pipe()
-		go func() { w.CloseWithError(writeLayer(ctx, w, files, at)) }()
+		go func() { w.CloseWithError(write(w)) }()
 		return r, nil
 	}
 	l, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
@@ -146,30 +162,35 @@ func makeLayer(ctx context.Context, files []file, at time.Time) (v1.Layer, error
 func makeIndex(o Options, versions []string, layers []addition) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, version := range versions {
-		img, err := makeImage(o, version, layers)
+		platform := &v1.Platform{OS: Windows, Architecture: "amd64", OSVersion: version}
+		if o.Spec.linux() {
+			platform.OS = Linux
+		}
+		img, err := makeImage(o, platform, layers)
 		if err != nil {
-			return nil, fmt.Errorf("make manifest for %s: %w", version, err)
+			return nil, fmt.Errorf("make manifest for %s: %w", platform, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add: img,
-			Descriptor: v1.Descriptor{
-				Platform: &v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: version},
-			},
+			Add:        img,
+			Descriptor: v1.Descriptor{Platform: platform},
 		})
 	}
 	return index, nil
 }
 
-func makeImage(o Options, version string, layers []addition) (v1.Image, error) {
+func makeImage(o Options, platform *v1.Platform, layers []addition) (v1.Image, error) {
 	s := o.Spec
 	cfg := &v1.ConfigFile{
-		Architecture: "amd64", OS: "windows", OSVersion: version,
+		Architecture: platform.Architecture, OS: platform.OS, OSVersion: platform.OSVersion,
 		Created: v1.Time{Time: o.Created},
 		Config: v1.Config{
 			User: s.User, Env: s.Env, Entrypoint: s.Entrypoint, Cmd: s.Cmd, WorkingDir: s.WorkingDir,
-			Labels: map[string]string{LabelBase: BaseStandIn},
+			Labels: map[string]string{},
 		},
 		RootFS: v1.RootFS{Type: "layers"},
+	}
+	if !s.linux() {
+		cfg.Config.Labels[LabelBase] = BaseStandIn
 	}
 	maps.Copy(cfg.Config.Labels, s.Labels)
 	for _, p := range s.ExposedPorts {

@@ -22,10 +22,15 @@ type file struct {
 	link   string // target of a symbolic link, relative, with slashes
 	toDir  bool   // the link leads to a folder, which Windows wants to know
 	ro     bool   // read-only
+	mode   int64  // permissions; a Windows layer has none
 }
 
-// scan lists the folder, sorted, with the folders that lead to target first. It refuses what a Windows drive cannot hold.
-func scan(ctx context.Context, dir, target string) ([]file, error) {
+// naming judges the names of a folder's files, given with slashes relative to it.
+type naming interface{ check(rel string) error }
+
+// scan lists the folder, sorted, with the folders that lead to target first. It refuses names that are not of the system, and what is
+// neither a file, nor a folder, nor a link.
+func scan(ctx context.Context, dir, target string, names naming) ([]file, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
@@ -38,10 +43,9 @@ func scan(ctx context.Context, dir, target string) ([]file, error) {
 	if target != "" {
 		for part := range strings.SplitSeq(target, "/") {
 			at = path.Join(at, part)
-			files = append(files, file{name: at, kind: fs.ModeDir})
+			files = append(files, file{name: at, kind: fs.ModeDir, mode: 0o755})
 		}
 	}
-	folded := map[string]string{}
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -57,13 +61,9 @@ func scan(ctx context.Context, dir, target string) ([]file, error) {
 		if rel == "." || rel == SpecFile {
 			return nil
 		}
-		if err := checkName(d.Name()); err != nil {
+		if err := names.check(rel); err != nil {
 			return fmt.Errorf("file %q: %w", rel, err)
 		}
-		if other, ok := folded[strings.ToLower(rel)]; ok {
-			return fmt.Errorf("file %q: Windows takes it for the same name as %q: %w", rel, other, errNames)
-		}
-		folded[strings.ToLower(rel)] = rel
 		f, err := scanOne(dir, rel, p, d)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	f := file{source: p, kind: info.Mode().Type()}
+	f := file{source: p, kind: info.Mode().Type(), mode: permissions(info)}
 	switch f.kind {
 	case 0:
 		f.size = info.Size()
@@ -95,7 +95,7 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (file, error) {
 			return file{}, err
 		}
 	default:
-		return file{}, fmt.Errorf("file %q is a %s, which a Windows drive cannot hold: %w", rel, f.kind, errdefs.ErrInvalidArgument)
+		return file{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, f.kind, errdefs.ErrInvalidArgument)
 	}
 	return f, nil
 }
@@ -116,6 +116,20 @@ func scanLink(dir, rel, p string) (target string, toDir bool, err error) {
 	}
 	info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(to)))
 	return target, err == nil && info.IsDir(), nil
+}
+
+// windowsNames knows which names Windows has and which are the same to it.
+type windowsNames struct{ folded map[string]string }
+
+func (n windowsNames) check(rel string) error {
+	if err := checkName(path.Base(rel)); err != nil {
+		return err
+	}
+	if other, ok := n.folded[strings.ToLower(rel)]; ok {
+		return fmt.Errorf("Windows takes it for the same name as %q: %w", other, errNames) //nolint:staticcheck // a name
+	}
+	n.folded[strings.ToLower(rel)] = rel
+	return nil
 }
 
 // checkName refuses names that Windows does not have

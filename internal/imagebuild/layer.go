@@ -61,15 +61,18 @@ func writeFile(tw *tar.Writer, f file, at time.Time) error {
 	if f.kind != 0 {
 		return nil
 	}
-	src, err := os.Open(f.source)
+	return copyFile(tw, f.source)
+}
+
+// copyFile also returns an error when the file has changed its size since it was listed.
+func copyFile(tw *tar.Writer, source string) error {
+	src, err := os.Open(source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	if _, err := io.Copy(tw, src); err != nil {
-		return err // also when the file has changed its size since it was listed
-	}
-	return nil
+	_, err = io.Copy(tw, src)
+	return err
 }
 
 func header(name string, f file, at time.Time, secured bool) *tar.Header {

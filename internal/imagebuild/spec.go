@@ -23,11 +23,13 @@ const SpecFile = "image.yaml"
 type Spec struct {
 	// Tags are the references that the image gets.
 	Tags []string `yaml:"tags"`
+	// OS is "windows", also when it is left out, or "linux".
+	OS string `yaml:"os"`
 	// OSVersions are the Windows builds that the image is for: names of the catalogue ("ltsc2022") or versions
 	// ("10.0.20348.2762"). Each becomes a manifest of the image's index, so that one reference works on every node.
 	// Empty: every build of the catalogue.
 	OSVersions []string `yaml:"osVersions"`
-	// Target is the folder in the container that the files go to; empty: C:\.
+	// Target is the folder in the container that the files go to; empty: C:\, for Linux /.
 	Target string `yaml:"target"`
 	// Entrypoint and Cmd are the program and its arguments.
 	Entrypoint []string `yaml:"entrypoint"`
@@ -36,7 +38,7 @@ type Spec struct {
 	Env []string `yaml:"env"`
 	// WorkingDir is the folder that the program starts in.
 	WorkingDir string `yaml:"workingDir"`
-	// User is ContainerUser, ContainerAdministrator or empty (the runtime's choice).
+	// User is ContainerUser, ContainerAdministrator or empty (the runtime's choice); for Linux a number or a name, and ":" and a group's.
 	User string `yaml:"user"`
 	// ExposedPorts are lines such as "80/tcp".
 	ExposedPorts []string `yaml:"exposedPorts"`
@@ -77,9 +79,20 @@ var (
 	portLine = regexp.MustCompile(`^([0-9]+)(/(tcp|udp))?$`)
 )
 
-// osVersions are the os.version strings of the image's manifests.
+// Systems that images are for.
+const (
+	Windows = "windows"
+	Linux   = "linux"
+)
+
+func (s Spec) linux() bool { return s.OS == Linux }
+
+// osVersions are the os.version strings of the image's manifests; Linux has none, and one manifest.
 func (s Spec) osVersions() ([]string, error) {
 	var out []string
+	if s.linux() {
+		return []string{""}, nil
+	}
 	if len(s.OSVersions) == 0 {
 		for _, b := range winver.All() {
 			out = append(out, b.Version.String())
@@ -121,7 +134,13 @@ func (s Spec) check() error {
 			errs = append(errs, fmt.Errorf("exposedPorts: %q: want a port from 1 to 65535: %w", p, errdefs.ErrInvalidArgument))
 		}
 	}
-	if strings.Contains(s.User, ":") {
+	if s.OS != "" && s.OS != Windows && s.OS != Linux {
+		errs = append(errs, fmt.Errorf("os: %q: want windows or linux: %w", s.OS, errdefs.ErrInvalidArgument))
+	}
+	if s.linux() && len(s.OSVersions) > 0 {
+		errs = append(errs, fmt.Errorf("osVersions: an image for Linux has none: %w", errdefs.ErrInvalidArgument))
+	}
+	if !s.linux() && strings.Contains(s.User, ":") {
 		errs = append(errs, fmt.Errorf("user: %q: Windows has no user:group: %w", s.User, errdefs.ErrInvalidArgument))
 	}
 	if _, err := s.target(); err != nil {
@@ -130,8 +149,11 @@ func (s Spec) check() error {
 	return errors.Join(errs...)
 }
 
-// target is where the files go, relative to the drive, with slashes.
+// target is where the files go, relative to the drive or the root, with slashes.
 func (s Spec) target() (string, error) {
+	if s.linux() {
+		return linuxTarget(s.Target)
+	}
 	t := strings.ReplaceAll(s.Target, `\`, "/")
 	if len(t) >= 2 && t[1] == ':' {
 		if !strings.EqualFold(t[:1], "c") {

@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/spec"
+)
+
+func (c *composer) linuxHosts() error {
+	for _, h := range c.LinuxHosts {
+		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address}
+		c.add(network, "fabric")
+		config := c.linuxConfig(h)
+		config.After = []string{network.Name()}
+		config.KubeletAfter = []string{controlplane.Bootstrap}
+		units, err := linuxnode.Units(config)
+		if err != nil {
+			return err
+		}
+		c.units = append(c.units, units...)
+		c.add(&nodeReady{node: h.Name, kubeconfig: c.Paths.AdminKubeconfig()}, config.KubeletUnit(), "api-forwarder", "pod-routes")
+	}
+	return nil
+}
+
+func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
+	n := c.Spec.Networking
+	return linuxnode.Config{
+		Name: h.Name, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name), Netns: c.underlay.HostNetns(h.Name),
+		Bin: c.Paths.Bin, Program: c.Executable, LogDir: c.Paths.Logs(), Marker: c.Paths.Data, Cgroup: CgroupParent(c.Paths) + "/" + h.Name,
+		Server: c.control.Server(), CAFile: filepath.Join(c.control.PKIDir(), pki.CA+".crt"), BootstrapKubeconfig: c.control.BootstrapKubeconfig(),
+		ProxyKubeconfig: c.control.Kubeconfig(pki.KubeProxy()),
+		PodSubnet:       n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
+		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
+		Taint: h.Taint, Labels: h.Labels,
+	}
+}

@@ -1,0 +1,120 @@
+package imagebuild
+
+import (
+	"archive/tar"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+)
+
+// linuxNames knows that Linux has every name; one of a layer's form means a deletion.
+type linuxNames struct{}
+
+func (linuxNames) check(rel string) error {
+	if strings.HasPrefix(path.Base(rel), ".wh.") {
+		return fmt.Errorf("it means a deletion in an image layer: %w", errdefs.ErrInvalidArgument)
+	}
+	return nil
+}
+
+// linuxTarget is where the files go, relative to the root.
+func linuxTarget(target string) (string, error) {
+	if target == "" {
+		return "", nil
+	}
+	if !path.IsAbs(target) {
+		return "", fmt.Errorf("target: %q: want a folder such as /app: %w", target, errdefs.ErrInvalidArgument)
+	}
+	for part := range strings.SplitSeq(target, "/") {
+		if part == ".." || strings.HasPrefix(part, ".wh.") || strings.ContainsRune(part, 0) {
+			return "", fmt.Errorf("target: %q: want a folder such as /app: %w", target, errdefs.ErrInvalidArgument)
+		}
+	}
+	return strings.Trim(path.Clean(target), "/"), nil
+}
+
+// linuxLayers is the one layer of a Linux image.
+func linuxLayers(ctx context.Context, o Options, target string) ([]addition, error) {
+	files, err := scanLinux(ctx, o.Dir, target)
+	if err != nil {
+		return nil, err
+	}
+	own, err := makeLayer(func(w io.Writer) error { return writeLinuxLayer(ctx, w, files, o.Created) })
+	if err != nil {
+		return nil, err
+	}
+	return []addition{{layer: own, history: "mullion image build: files to /" + target}}, nil
+}
+
+// scanLinux lists a folder, or a single program.
+func scanLinux(ctx context.Context, dir, target string) ([]file, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read folder: %w", err)
+	}
+	if info.IsDir() {
+		return scan(ctx, dir, target, linuxNames{})
+	}
+	if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return nil, fmt.Errorf("read program %q: it is neither a folder nor a program: %w", dir, errdefs.ErrInvalidArgument)
+	}
+	var files []file
+	at := ""
+	for part := range strings.SplitSeq(target, "/") {
+		if at = path.Join(at, part); at != "" {
+			files = append(files, file{name: at, kind: fs.ModeDir, mode: 0o755})
+		}
+	}
+	return append(files, file{name: path.Join(target, filepath.Base(dir)), source: dir, size: info.Size(), mode: permissions(info)}), nil
+}
+
+// permissions are those of a file as it lies in the folder, but open to all for reading: the one who builds has a umask, the program has
+// another user.
+func permissions(info fs.FileInfo) int64 {
+	mode := info.Mode().Perm() | 0o444
+	if info.IsDir() || mode&0o111 != 0 {
+		mode |= 0o111
+	}
+	return int64(mode &^ 0o022)
+}
+
+// writeLinuxLayer writes a layer as https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md has it: everything is root's.
+func writeLinuxLayer(ctx context.Context, w io.Writer, files []file, at time.Time) error {
+	tw := tar.NewWriter(w)
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := writeLinuxFile(tw, f, at); err != nil {
+			return fmt.Errorf("write %q: %w", f.name, err)
+		}
+	}
+	if err := tw.Close(); err != nil {
+		return fmt.Errorf("end layer: %w", err)
+	}
+	return nil
+}
+
+func writeLinuxFile(tw *tar.Writer, f file, at time.Time) error {
+	h := &tar.Header{Format: tar.FormatPAX, Name: f.name, ModTime: at, Mode: f.mode}
+	switch f.kind {
+	case fs.ModeDir:
+		h.Typeflag, h.Name = tar.TypeDir, f.name+"/"
+	case fs.ModeSymlink:
+		h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, f.link, 0o777
+	default:
+		h.Typeflag, h.Size = tar.TypeReg, f.size
+	}
+	if err := tw.WriteHeader(h); err != nil || f.kind != 0 {
+		return err
+	}
+	return copyFile(tw, f.source)
+}

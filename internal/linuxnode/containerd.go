@@ -1,0 +1,76 @@
+package linuxnode
+
+import (
+	"fmt"
+	"strings"
+)
+
+// pauseImage is the image of every pod's first container, which is made here and never pulled.
+const pauseImage = "mullion.local/pause:v1"
+
+// ContainerdTOML is the configuration of the node's containerd 2.x (configuration version 3:
+// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md).
+func (c Config) ContainerdTOML() string {
+	disabled := []string{
+		"io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
+		"io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs",
+		"io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing", "io.containerd.nri.v1.nri",
+	}
+	for i, name := range disabled {
+		disabled[i] = fmt.Sprintf("%q", name)
+	}
+	return fmt.Sprintf(`version = 3
+root = "/var/lib/containerd"
+state = "/run/containerd"
+disabled_plugins = [%s]
+oom_score = -999
+
+[grpc]
+  address = %q
+
+[ttrpc]
+  address = %q
+
+[plugins.'io.containerd.shim.v1.manager']
+  socket_dir = "/run/containerd/s"
+
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = %q
+
+[plugins.'io.containerd.cri.v1.images'.registry]
+  config_path = "/etc/containerd/certs.d"
+
+[plugins.'io.containerd.cri.v1.runtime']
+  netns_mounts_under_state_dir = true
+
+[plugins.'io.containerd.cri.v1.runtime'.cni]
+  bin_dirs = ["%s/cni"]
+  conf_dir = %q
+  conf_template = %q
+  use_internal_loopback = true
+`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, programsDir, cniConfDir, cniTemplate)
+}
+
+// CNITemplate is the CNI configuration that containerd completes when the kubelet tells it the node's range of pod addresses. Pods are routed
+// (ptp), not bridged: so what a pod sends to a Service, and the answer, always pass the host's rules. Addresses are kept in
+// /run, since after a reboot there is no pod that has one. What leaves the cluster is given the node's address elsewhere (masquerade).
+func (c Config) CNITemplate() string {
+	return `{
+  "cniVersion": "1.0.0",
+  "name": "mullion",
+  "plugins": [
+    {
+      "type": "ptp",
+      "ipMasq": false,
+      "ipam": {
+        "type": "host-local",
+        "dataDir": "/run/cni",
+        "ranges": [[{"subnet": "{{.PodCIDR}}"}]],
+        "routes": [{"dst": "0.0.0.0/0"}]
+      }
+    },
+    {"type": "portmap", "capabilities": {"portMappings": true}, "backend": "nftables"}
+  ]
+}
+`
+}

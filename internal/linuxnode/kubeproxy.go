@@ -1,0 +1,24 @@
+package linuxnode
+
+import (
+	"net"
+	"strconv"
+
+	"mullion.dev/mullion/internal/kubenode"
+)
+
+// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy ends.
+func (c Config) ProxyArgs() []string {
+	return []string{
+		"--proxy-mode=nftables",
+		"--kubeconfig=" + proxyKubeconfig,
+		"--hostname-override=" + c.Name,
+		"--cluster-cidr=" + c.PodSubnet.String(),
+		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
+		// The size of the table of connections and its times belong to the machine; the same choice as kind's.
+		"--conntrack-max-per-core=0",
+		"--conntrack-tcp-timeout-established=0",
+		"--conntrack-tcp-timeout-close-wait=0",
+		"--v=2",
+	}
+}

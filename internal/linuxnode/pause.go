@@ -1,0 +1,64 @@
+package linuxnode
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/platforms"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/imagebuild"
+)
+
+// engineNamespace is the containerd namespace of containerd's CRI.
+const engineNamespace = "k8s.io"
+
+// pauseProgram is the one file of the pause image.
+const pauseProgram = "mullion-pause"
+
+// criReady asks the node's containerd whether its CRI serves.
+func (c Config) criReady(ctx context.Context) error {
+	conn, err := grpc.NewClient("unix://"+c.Socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = criapi.NewRuntimeServiceClient(conn).Version(ctx, &criapi.VersionRequest{})
+	return err
+}
+
+// Engine connects to the node's containerd; the client is to be closed.
+func (c Config) Engine() (*client.Client, error) {
+	conn, err := client.New(c.Socket(), client.WithDefaultNamespace(engineNamespace), client.WithDefaultPlatform(platforms.DefaultStrict()))
+	if err != nil {
+		return nil, fmt.Errorf("connect to containerd of node %q: %w", c.Name, err)
+	}
+	return conn, nil
+}
+
+// ensurePause puts the pause image into the node's containerd; one that is there already is replaced, which costs little.
+func (c Config) ensurePause(ctx context.Context) error {
+	img, err := imagebuild.Build(ctx, imagebuild.Options{
+		Dir: filepath.Join(c.Bin, pauseProgram), Created: time.Unix(0, 0),
+		Spec: imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{pauseImage}, User: "65535:65535"},
+	})
+	if err != nil {
+		return err
+	}
+	conn, err := c.Engine()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(img.WriteArchive(w)) }()
+	defer r.Close()
+	_, err = Load(ctx, conn, r)
+	return err
+}
