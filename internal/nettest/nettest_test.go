@@ -91,7 +91,7 @@ func TestShort(t *testing.T) {
 		"Get http://x: context deadline exceeded (Client.Timeout exceeded …)": "no answer",
 		"read udp 1->2: i/o timeout":                                          "no answer",
 		"connect: no route to host: network is unreachable":                   "unreachable",
-		"something else":                                                      "something else",
+		"something else": "something else",
 	} {
 		if got := short(errors.New(in)); got != want {
 			t.Errorf("short(%q) = %q, want %q", in, got, want)
