@@ -30,6 +30,18 @@ func (f *Fake) Apply(_ context.Context, plan netplan.Plan) error {
 	return nil
 }
 
+// ApplyChange changes the plan that was applied last.
+func (f *Fake) ApplyChange(_ context.Context, c netplan.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.Err; err != nil {
+		f.Err = nil
+		return err
+	}
+	f.plan = f.plan.With(c)
+	return nil
+}
+
 // Observe is the plan applied last, as far as Plane's Observe can tell it.
 func (f *Fake) Observe(context.Context) (netplan.Plan, error) {
 	f.mu.Lock()
@@ -53,17 +65,26 @@ func (f *Fake) Forget() {
 
 // differing compares two dumps.
 func differing(want, have string) []string {
+	lines := func(s string) map[string]bool {
+		set := map[string]bool{}
+		for line := range strings.Lines(s) {
+			set[strings.TrimSpace(line)] = true
+		}
+		return set
+	}
 	var found []string
-	for line := range strings.Lines(want) {
-		if !slices.Contains(slices.Collect(strings.Lines(have)), line) {
-			found = append(found, "missing: "+strings.TrimSpace(line))
+	w, h := lines(want), lines(have)
+	for line := range w {
+		if !h[line] {
+			found = append(found, "missing: "+line)
 		}
 	}
-	for line := range strings.Lines(have) {
-		if !slices.Contains(slices.Collect(strings.Lines(want)), line) {
-			found = append(found, "left over: "+strings.TrimSpace(line))
+	for line := range h {
+		if !w[line] {
+			found = append(found, "left over: "+line)
 		}
 	}
+	slices.Sort(found)
 	return found
 }
 
@@ -90,7 +111,23 @@ func (f *Fake) Dump() string {
 func Dump(p netplan.Plan) string {
 	var b strings.Builder
 	for _, x := range p.Bridges {
-		fmt.Fprintf(&b, "bridge %s %s %v %s\n", x.ID, x.Mode, x.Addrs, x.MAC)
+		fmt.Fprintf(&b, "bridge %s %s %v %s", x.ID, x.Mode, x.Addrs, x.MAC)
+		if len(x.Gateways) > 0 {
+			fmt.Fprintf(&b, " gateways %v", x.Gateways)
+		}
+		if x.Overlay != nil {
+			fmt.Fprintf(&b, " vni %d port %d vtep %s mac %s", x.Overlay.VNI, x.Overlay.Port, x.Overlay.VTEP, x.Overlay.MAC)
+		}
+		if x.Uplink != "" {
+			fmt.Fprintf(&b, " uplink %s", x.Uplink)
+		}
+		if x.VLAN != 0 {
+			fmt.Fprintf(&b, " vlan %d", x.VLAN)
+		}
+		b.WriteByte('\n')
+	}
+	for _, x := range p.Peers {
+		fmt.Fprintf(&b, "peer %s %s of %s at %s %s\n", x.ID, x.Subnet, x.Bridge, x.VTEP, x.MAC)
 	}
 	for _, x := range p.Namespaces {
 		fmt.Fprintf(&b, "namespace %s\n", x)
@@ -101,26 +138,59 @@ func Dump(p netplan.Plan) string {
 			fmt.Fprintf(&b, " %s->%s", r.Dst, r.Via)
 		}
 		for _, n := range x.NAT {
-			fmt.Fprintf(&b, " nat(except %v only %v)", n.Except, n.Only)
+			fmt.Fprintf(&b, " nat(except %v only %v", n.Except, n.Only)
+			if n.To.IsValid() {
+				fmt.Fprintf(&b, " to %s", n.To)
+			}
+			if n.ICMP {
+				b.WriteString(" icmp")
+			}
+			b.WriteByte(')')
+		}
+		for _, a := range x.ACL {
+			fmt.Fprintf(&b, " acl%+v", a)
+		}
+		for _, y := range x.Proxies {
+			fmt.Fprintf(&b, " proxy%+v", y)
+		}
+		if x.EgressBPS > 0 {
+			fmt.Fprintf(&b, " egress %d bit/s", x.EgressBPS)
 		}
 		b.WriteByte('\n')
 	}
 	for _, x := range p.LoadBalancers {
-		fmt.Fprintf(&b, "lb %s %v proto %d port %d -> %v byclient=%v\n", x.ID, x.VIPs, x.Protocol, x.Port, x.Backends, x.ByClient)
+		fmt.Fprintf(&b, "lb %s %v proto %d port %d -> %v byclient=%v", x.ID, x.VIPs, x.Protocol, x.Port, x.Backends, x.ByClient)
+		for _, flag := range []struct {
+			name string
+			set  bool
+		}{{"external", x.External}, {"fromhost", x.FromHost}, {"dsr", x.DSR}, {"preservedip", x.PreserveDIP}} {
+			if flag.set {
+				b.WriteString(" " + flag.name)
+			}
+		}
+		if x.SourceVIP.IsValid() {
+			fmt.Fprintf(&b, " source %s", x.SourceVIP)
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// visible leaves out what cannot be read back: where load balancers send to. Networks of a NAT that lie within others
-// are one with those.
+// visible leaves out what cannot be read back out of a kernel.
 func visible(p netplan.Plan) netplan.Plan {
-	out := p
-	out.LoadBalancers = nil
+	out := netplan.Plan{Namespaces: p.Namespaces}
+	for _, b := range p.Bridges {
+		out.Bridges = append(out.Bridges, netplan.Bridge{ID: b.ID, Mode: b.Mode, Addrs: b.Addrs, MAC: b.MAC, Gateways: b.Gateways})
+	}
+	for _, port := range p.Ports {
+		port.ACL, port.Proxies = nil, nil
+		out.Ports = append(out.Ports, port)
+	}
 	for _, lb := range p.LoadBalancers {
 		if len(lb.Backends) == 0 {
 			continue
 		}
-		lb.Backends, lb.ByClient = nil, false
+		lb.DSR, lb.PreserveDIP = false, false
 		out.LoadBalancers = append(out.LoadBalancers, lb)
 	}
 	return out

@@ -1,32 +1,35 @@
 package dataplane
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/vishvananda/netlink"
-	"sigs.k8s.io/knftables"
 
 	"mullion.dev/mullion/internal/netns"
 	"mullion.dev/mullion/internal/netplan"
 )
 
-// Observe reads the plan back out of the kernel. Load balancers come without their backends.
-func (p *Plane) Observe(ctx context.Context) (netplan.Plan, error) {
+// Observe reads back out of the kernel what is there of namespaces, switches, ports and load balancers: IDs, names,
+// addresses, routes, translation and backends. Modes, peers and policies are not told; Differences compares those.
+func (p *Plane) Observe(context.Context) (netplan.Plan, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	plan, _, err := p.observeLinks()
 	if err != nil {
 		return plan, err
 	}
-	if err := netns.Do(p.cfg.Netns, func() error { return p.observeRules(ctx, &plan) }); err != nil {
+	entries, err := p.table.dump()
+	if err != nil {
 		return plan, fmt.Errorf("look at nftables: %w", err)
 	}
+	observeRules(&plan, entries)
 	plan.Normalize()
 	return plan, nil
 }
@@ -45,23 +48,14 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 		}
 		for _, l := range links {
 			a := l.Attrs()
-			id, isBridge := strings.CutPrefix(a.Alias, aliasBridge)
-			rest, isPort := strings.CutPrefix(a.Alias, aliasPort)
-			switch {
-			case isBridge:
-				bridges[a.Index] = id
-				b := netplan.Bridge{ID: id, Mode: netplan.L2Bridge, MAC: a.HardwareAddr.String()}
-				if b.Addrs, err = addrsOf(h, l); err != nil {
-					return err
-				}
-				plan.Bridges = append(plan.Bridges, b)
-			case isPort:
-				id, _, _ = strings.Cut(rest, " ")
+			id := portID(a.Alias)
+			if id != "" {
 				masters[id] = a.MasterIndex
-			default:
-				continue
+			} else if b, ok := observeBridge(h, l); ok {
+				id, bridges[a.Index] = b.ID, b.ID
+				plan.Bridges = append(plan.Bridges, b)
 			}
-			if a.Flags&net.FlagUp == 0 {
+			if id != "" && a.Flags&net.FlagUp == 0 {
 				down = append(down, id)
 			}
 		}
@@ -76,16 +70,37 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 			return plan, nil, err
 		}
 		for _, port := range ports {
-			master, ok := masters[port.ID]
-			if !ok {
-				continue // half a pair
+			master, near := masters[port.ID]
+			if near {
+				port.Bridge = bridges[master]
 			}
-			port.Bridge = bridges[master]
 			plan.Ports = append(plan.Ports, port)
 		}
 	}
 	plan.Normalize()
 	return plan, down, nil
+}
+
+func observeBridge(h *netlink.Handle, l netlink.Link) (netplan.Bridge, bool) {
+	id, mode, ok := parseBridgeAlias(l.Attrs().Alias)
+	if !ok {
+		return netplan.Bridge{}, false
+	}
+	b := netplan.Bridge{ID: id, Mode: mode, MAC: l.Attrs().HardwareAddr.String()}
+	list, err := h.AddrList(l, netlink.FAMILY_V4)
+	if err != nil {
+		return b, true // what cannot be read differs
+	}
+	for _, a := range list {
+		prefix, ok := prefixOf(a.IPNet)
+		switch {
+		case ok && strings.HasSuffix(a.Label, gatewayLabel):
+			b.Gateways = append(b.Gateways, prefix)
+		case ok:
+			b.Addrs = append(b.Addrs, prefix)
+		}
+	}
+	return b, true
 }
 
 func (p *Plane) observeNamespaces() ([]string, error) {
@@ -106,17 +121,6 @@ func (p *Plane) observeNamespaces() ([]string, error) {
 	return found, nil
 }
 
-func addrsOf(h *netlink.Handle, l netlink.Link) ([]netip.Prefix, error) {
-	list, err := h.AddrList(l, netlink.FAMILY_V4)
-	var all []netip.Prefix
-	for _, a := range list {
-		if p, ok := prefixOf(a.IPNet); ok {
-			all = append(all, p)
-		}
-	}
-	return all, err
-}
-
 func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 	var ports []netplan.Port
 	err := netns.Netlink(p.Pin(ns), func(h *netlink.Handle) error {
@@ -125,15 +129,21 @@ func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 			return err
 		}
 		for _, l := range links {
-			id, ok := strings.CutPrefix(l.Attrs().Alias, aliasPort)
-			if !ok {
+			id := portID(l.Attrs().Alias)
+			if id == "" {
 				continue
 			}
 			port := netplan.Port{ID: id, Namespace: ns, Name: l.Attrs().Name, MAC: l.Attrs().HardwareAddr.String()}
+			if l.Type() == "macvlan" {
+				port.Bridge = portBridge(l.Attrs().Alias)
+			}
 			if port.Addrs, err = addrsOf(h, l); err != nil {
 				return err
 			}
-			if port.Routes, err = podRoutes(h, l); err != nil {
+			if port.Routes, err = routesOf(h, l); err != nil {
+				return err
+			}
+			if port.EgressBPS, err = egressOf(h, l); err != nil {
 				return err
 			}
 			ports = append(ports, port)
@@ -143,89 +153,212 @@ func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 	return ports, err
 }
 
-func (p *Plane) observeRules(ctx context.Context, plan *netplan.Plan) error {
-	list := func(kind, name string) ([]*knftables.Element, error) {
-		elements, err := p.nft.ListElements(ctx, kind, name)
-		if knftables.IsNotFound(err) {
-			return nil, nil
-		}
-		return elements, err
+func egressOf(h *netlink.Handle, l netlink.Link) (uint64, error) {
+	list, err := h.QdiscList(l)
+	if err != nil {
+		return 0, err
 	}
-	nat := map[string]*netplan.NAT{} // by endpoint
-	for _, set := range []string{"nat_src", "nat_except", "nat_only"} {
-		elements, err := list("set", set)
-		if err != nil {
-			return err
+	for _, q := range list {
+		if tbf, ok := q.(*netlink.Tbf); ok {
+			return tbf.Rate * 8, nil
 		}
-		for _, e := range elements {
-			n := nat[*e.Comment]
-			if n == nil {
-				n = &netplan.NAT{}
-				nat[*e.Comment] = n
-			}
-			if len(e.Key) < 2 {
-				continue
-			}
-			dst, err := parseNetwork(e.Key[1])
-			if err != nil {
-				return err
-			}
-			if set == "nat_except" {
-				n.Except = append(n.Except, dst)
-			} else {
-				n.Only = append(n.Only, dst)
-			}
+	}
+	return 0, nil
+}
+
+// observeRules adds what the table's elements tell.
+func observeRules(plan *netplan.Plan, entries map[slot]entry) {
+	nat := map[string]*netplan.NAT{} // by endpoint
+	of := func(id string) *netplan.NAT {
+		if nat[id] == nil {
+			nat[id] = &netplan.NAT{ICMP: true}
+		}
+		return nat[id]
+	}
+	for s, e := range entries {
+		switch s.set {
+		case "nat_src":
+			of(e.id)
+		case "nat_tcp_udp":
+			of(e.id).ICMP = false
+		case "nat_to", "nat_only_to":
+			of(e.id).To = addrAt(e.value, 0)
+		case "nat_except":
+			of(e.id).Except = append(of(e.id).Except, rangeOf(s))
+		case "nat_only":
+			of(e.id).Only = append(of(e.id).Only, rangeOf(s))
 		}
 	}
 	for i, port := range plan.Ports {
 		if n := nat[port.ID]; n != nil {
+			byAddr := func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) }
+			slices.SortFunc(n.Except, byAddr)
+			slices.SortFunc(n.Only, byAddr)
 			plan.Ports[i].NAT = []netplan.NAT{*n}
 		}
 	}
-	for _, m := range []string{"vip", "nodeport"} {
-		elements, err := list("map", m)
-		if err != nil {
-			return err
+	balancers := map[string]*netplan.LoadBalancer{}
+	for s, e := range entries {
+		if s.set != "vip" && s.set != "node" {
+			continue
 		}
-		for _, e := range elements {
-			if err := observeBalancer(plan, e); err != nil {
+		lb := balancers[e.id]
+		if lb == nil {
+			lb = &netplan.LoadBalancer{ID: e.id, ByClient: strings.Contains(e.value, "_client_")}
+			balancers[e.id] = lb
+		}
+		observeBalancer(lb, s, entries)
+	}
+	for _, lb := range sorted(balancers) {
+		slices.SortFunc(lb.VIPs, netip.Addr.Compare)
+		plan.LoadBalancers = append(plan.LoadBalancers, *lb)
+	}
+}
+
+// observeBalancer adds what a key of the map vip (address, protocol, port) or node (protocol, port) tells.
+func observeBalancer(lb *netplan.LoadBalancer, s slot, entries map[slot]entry) {
+	rest := s.key
+	if s.set == "vip" {
+		lb.VIPs = append(lb.VIPs, addrAt(rest, 0))
+		rest = rest[4:]
+		_, lb.External = entries[slot{set: "external", key: s.key}]
+	} else {
+		_, lb.FromHost = entries[slot{set: "from_host", key: s.key}]
+	}
+	lb.Protocol, lb.Port = netplan.Protocol(rest[0]), portAt(rest, 4)
+	lb.Backends = nil
+	for i := index(0); ; i++ {
+		b, ok := entries[slot{set: s.set + "_to", key: s.key + pack(i)}]
+		if !ok {
+			break
+		}
+		lb.Backends = append(lb.Backends, netip.AddrPortFrom(addrAt(b.value, 0), portAt(b.value, 4)))
+	}
+	if mark, ok := entries[slot{set: s.set + "_source", key: s.key}]; ok {
+		lb.SourceVIP = addrAt(entries[slot{set: "source", key: mark.value}].value, 0)
+	}
+}
+
+func addrAt(s string, at int) netip.Addr {
+	if len(s) < at+4 {
+		return netip.Addr{}
+	}
+	return netip.AddrFrom4([4]byte([]byte(s[at : at+4])))
+}
+
+func portAt(s string, at int) uint16 {
+	if len(s) < at+2 {
+		return 0
+	}
+	return binary.BigEndian.Uint16([]byte(s[at : at+2]))
+}
+
+// rangeOf is the network that the second part of a range's key spans.
+func rangeOf(s slot) netip.Prefix {
+	first, last := addrAt(s.key, 4), addrAt(s.end, 4)
+	if !first.IsValid() || !last.IsValid() {
+		return netip.Prefix{}
+	}
+	for bits := 32; bits >= 0; bits-- {
+		if p := netip.PrefixFrom(first, bits); p.Masked().Addr() == first && lastAddr(p) == last {
+			return p
+		}
+	}
+	return netip.Prefix{}
+}
+
+// Differences tells what of the kernel is not as the plan has it, one line an object, and changes nothing. It is made to
+// be called often: nftables is read only when anybody committed something since the last Apply or ApplyChange. The plan
+// has to be the one that came of those.
+func (p *Plane) Differences(ctx context.Context, plan netplan.Plan) ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	have, down, err := p.observeLinks()
+	if err != nil {
+		return nil, err
+	}
+	found := differing(Dump(linksOnly(plan)), Dump(linksOnly(have)))
+	for _, id := range down {
+		found = append(found, "down: "+id)
+	}
+	if p.want == nil {
+		return append(found, "unknown: the last change did not succeed"), nil
+	}
+	more, err := p.switchDifferences()
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, more...)
+	rules, err := p.table.look(ctx, p.rules)
+	if err != nil {
+		return nil, err
+	}
+	return append(found, rules...), nil
+}
+
+// switchDifferences are those of overlays and routing tables.
+func (p *Plane) switchDifferences() ([]string, error) {
+	var found []string
+	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+		for _, b := range sorted(p.want.bridges) {
+			missing, left, rule, err := p.policyDifferences(h, b)
+			if err != nil {
+				found = append(found, "unknown: routes of "+b.ID+": "+err.Error())
+			}
+			if n := len(missing) + len(left); n > 0 || rule {
+				found = append(found, fmt.Sprintf("changed: routing table of %s", b.ID))
+			}
+			if b.Mode != netplan.Overlay {
+				continue
+			}
+			link, err := lookup(h, vxlanLink(b.ID))
+			if err != nil {
 				return err
 			}
+			if link == nil || link.Attrs().Flags&net.FlagUp == 0 {
+				found = append(found, "missing: VXLAN interface of "+b.ID)
+				continue
+			}
+			want, err := wantedWays(p.want, b.ID)
+			if err != nil {
+				return err
+			}
+			have, err := observeWays(h, link)
+			if err != nil {
+				return err
+			}
+			found = append(found, want.differences(have)...)
 		}
-	}
-	return nil
+		return nil
+	})
+	return found, err
 }
 
-func parseNetwork(s string) (netip.Prefix, error) {
-	if addr, err := netip.ParseAddr(s); err == nil {
-		return netip.PrefixFrom(addr, addr.BitLen()), nil
+// linksOnly leaves out of a plan what is not told by links.
+func linksOnly(plan netplan.Plan) netplan.Plan {
+	out := netplan.Plan{Namespaces: plan.Namespaces}
+	for _, b := range plan.Bridges {
+		b = netplan.Bridge{ID: b.ID, Mode: b.Mode, Addrs: sortedAddrs(b.Addrs), Gateways: sortedAddrs(b.Gateways), MAC: bridgeMAC(b).String()}
+		out.Bridges = append(out.Bridges, b)
 	}
-	return netip.ParsePrefix(s)
+	for _, port := range plan.Ports {
+		out.Ports = append(out.Ports, netplan.Port{
+			ID: port.ID, Bridge: port.Bridge, Namespace: port.Namespace, Name: port.Name, MAC: port.MAC,
+			Addrs: port.Addrs, Routes: sortedRoutes(port.Routes), EgressBPS: port.EgressBPS / 8 * 8,
+		})
+	}
+	out.Normalize()
+	return out
 }
 
-// observeBalancer adds an element of the map vip (address, protocol, port) or nodeport (protocol, port) to its balancer.
-func observeBalancer(plan *netplan.Plan, e *knftables.Element) error {
-	if e.Comment == nil || len(e.Key) < 2 {
-		return fmt.Errorf("an element %v that was not made here", e.Key)
-	}
-	port, err := strconv.ParseUint(e.Key[len(e.Key)-1], 10, 16)
-	if err != nil {
-		return err
-	}
-	lb := netplan.LoadBalancer{ID: *e.Comment, Protocol: netplan.TCP, Port: uint16(port)}
-	if e.Key[len(e.Key)-2] == "udp" {
-		lb.Protocol = netplan.UDP
-	}
-	i := slices.IndexFunc(plan.LoadBalancers, func(o netplan.LoadBalancer) bool { return o.ID == lb.ID })
-	if i < 0 {
-		plan.LoadBalancers, i = append(plan.LoadBalancers, lb), len(plan.LoadBalancers)
-	}
-	if len(e.Key) == 3 {
-		vip, err := netip.ParseAddr(e.Key[0])
-		if err != nil {
-			return err
-		}
-		plan.LoadBalancers[i].VIPs = append(plan.LoadBalancers[i].VIPs, vip)
-	}
-	return nil
+func sortedAddrs(list []netip.Prefix) []netip.Prefix {
+	return slices.SortedFunc(slices.Values(list), func(a, b netip.Prefix) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), a.Bits()-b.Bits())
+	})
+}
+
+func sortedRoutes(list []netplan.Route) []netplan.Route {
+	return slices.SortedFunc(slices.Values(list), func(a, b netplan.Route) int {
+		return cmp.Or(a.Dst.Addr().Compare(b.Dst.Addr()), a.Dst.Bits()-b.Dst.Bits(), a.Via.Compare(b.Via))
+	})
 }

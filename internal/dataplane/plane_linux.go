@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/vishvananda/netlink"
-	"sigs.k8s.io/knftables"
 
 	"mullion.dev/mullion/internal/netns"
 	"mullion.dev/mullion/internal/netplan"
@@ -31,11 +28,9 @@ type Config struct {
 type Plane struct {
 	cfg   Config
 	mu    sync.Mutex
-	nft   knftables.Interface
-	rules *ruleset      // what nftables holds; nil: unknown
-	last  *netplan.Plan // what was applied last; nil: nothing yet
-
-	committed uint32 // the generation of nftables that rules is
+	table *table
+	want  *state   // nil: nothing was applied, or the last call did not succeed
+	rules *ruleset // what want asks of table
 }
 
 // New checks that nftables works in the host's namespace, and changes nothing.
@@ -50,12 +45,8 @@ func New(cfg Config) (*Plane, error) {
 		return nil, errors.New("open data plane: no folder for pods' namespaces")
 	}
 	p := &Plane{cfg: cfg}
-	err := netns.Do(cfg.Netns, func() error {
-		var err error
-		p.nft, err = knftables.New(knftables.IPv4Family, tableName)
-		return err
-	})
-	if err != nil {
+	var err error
+	if p.table, err = openTable(cfg.Netns); err != nil {
 		return nil, fmt.Errorf("open data plane: %w", err)
 	}
 	return p, nil
@@ -64,161 +55,218 @@ func New(cfg Config) (*Plane, error) {
 // Pin is the path of a pod's namespace.
 func (p *Plane) Pin(namespace string) string { return filepath.Join(p.cfg.PinDir, namespace) }
 
-// Apply makes the kernel match the plan. Parts that the kernel says are whole are left alone; when the plan is the one
-// applied last, or the first, they are looked at in depth.
+// Apply makes the kernel match the plan, whatever is there: every object is looked at in depth, and what the plan does not
+// name is removed. It is for the start and for repairs; ApplyChange is for everything between.
 func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	deep := p.last == nil || reflect.DeepEqual(*p.last, plan)
-	err := p.apply(ctx, plan, deep)
-	if err != nil && !deep {
-		// The step from the last plan stumbles where others changed something: make all of it anew.
-		if again := p.apply(ctx, plan, true); again == nil {
-			err = nil
-		}
-	}
-	if err != nil {
-		p.last, p.rules = nil, nil
+	want := newState(plan)
+	p.want = nil
+	if err := p.applyAll(ctx, want); err != nil {
 		return err
 	}
-	p.last = &plan
+	p.want = want
 	return nil
 }
 
-func (p *Plane) apply(ctx context.Context, plan netplan.Plan, deep bool) error {
-	for _, id := range plan.Namespaces {
-		if err := p.ensureNamespace(id, deep); err != nil {
+// ApplyChange carries out a change of the plan that was applied last. What it costs does not depend on the size of the
+// plan. Where the kernel is not as it was left, all of the plan is applied. After an error, Apply has to come next.
+func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	want := p.want
+	if want == nil {
+		return errors.New("change the host's network: no whole plan was applied before")
+	}
+	p.want = nil
+	if err := p.applyStep(ctx, want, c); err != nil {
+		if err := p.applyAll(ctx, want); err != nil {
 			return err
 		}
 	}
-	if deep {
-		if err := netns.Do(p.cfg.Netns, hostSysctls); err != nil {
+	p.want = want
+	return nil
+}
+
+// applyStep changes want by c, and the kernel likewise.
+func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) error {
+	stale := newStaleFlows(want, c)
+	gone := make([]netplan.Port, 0, len(c.Removed.Ports))
+	for _, id := range c.Removed.Ports {
+		if port, ok := want.ports[id]; ok {
+			gone = append(gone, port)
+		}
+	}
+	overlays := map[string]bool{}
+	want.peersChanged(c, overlays)
+	want.change(c)
+	c = withPorts(c, want)
+	want.peersChanged(netplan.Change{Set: netplan.Plan{Peers: c.Set.Peers}}, overlays)
+	if err := p.stepLinks(want, c, gone, overlays); err != nil {
+		return err
+	}
+	d := &delta{add: map[slot]entry{}}
+	p.changeRules(want, c, d)
+	if err := p.table.change(ctx, p.rules, d); err != nil {
+		return err
+	}
+	return p.forget(stale)
+}
+
+// withPorts adds to a change the ports of the switches that it changes: what they are made of depends on the switch.
+func withPorts(c netplan.Change, want *state) netplan.Change {
+	if len(c.Set.Bridges) == 0 {
+		return c
+	}
+	changed := map[string]bool{}
+	for _, b := range c.Set.Bridges {
+		changed[b.ID] = true
+	}
+	var ports []netplan.Port
+	for _, port := range c.Set.Ports {
+		if !changed[port.Bridge] {
+			ports = append(ports, port)
+		}
+	}
+	for _, port := range sorted(want.ports) {
+		if changed[port.Bridge] {
+			ports = append(ports, port)
+		}
+	}
+	c.Set.Ports = ports
+	return c
+}
+
+// stepLinks changes links, addresses and routes. What leaves goes first: its addresses may be somebody else's next.
+func (p *Plane) stepLinks(want *state, c netplan.Change, gone []netplan.Port, overlays map[string]bool) error {
+	s, r := &c.Set, &c.Removed
+	for _, id := range s.Namespaces {
+		if err := p.ensureNamespace(id, false); err != nil {
 			return err
 		}
 	}
-	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		found, err := linksByAlias(h)
+	if len(s.Bridges)+len(s.Ports)+len(r.Bridges)+len(gone)+len(overlays) > 0 {
+		err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+			for _, port := range gone {
+				if err := p.removePort(h, port); err != nil {
+					return fmt.Errorf("remove port of endpoint %s: %w", port.ID, err)
+				}
+			}
+			return p.stepSwitches(h, want, c, overlays)
+		})
 		if err != nil {
 			return err
 		}
-		for _, b := range plan.Bridges {
-			if err := p.ensureBridge(h, b, found[bridgeAlias(b.ID)]); err != nil {
+	}
+	for _, id := range r.Namespaces {
+		if err := netns.Remove(p.Pin(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plane) stepSwitches(h *netlink.Handle, want *state, c netplan.Change, overlays map[string]bool) error {
+	for _, id := range c.Removed.Bridges {
+		if err := p.removeBridge(h, id, want); err != nil {
+			return fmt.Errorf("remove bridge of network %s: %w", id, err)
+		}
+	}
+	for _, b := range c.Set.Bridges {
+		if err := p.ensureBridge(h, b); err != nil {
+			return fmt.Errorf("make bridge of network %s: %w", b.ID, err)
+		}
+		overlays[b.ID] = true
+	}
+	for id := range overlays {
+		if b, ok := want.bridges[id]; ok && b.Mode == netplan.Overlay {
+			if err := p.syncPeers(h, b, want); err != nil {
+				return fmt.Errorf("set peers of network %s: %w", id, err)
+			}
+		}
+	}
+	for _, port := range c.Set.Ports {
+		deep := slices.ContainsFunc(c.Set.Bridges, func(b netplan.Bridge) bool { return b.ID == port.Bridge })
+		if err := p.ensurePort(h, port, want, deep); err != nil {
+			return fmt.Errorf("make port of endpoint %s: %w", port.ID, err)
+		}
+	}
+	return nil
+}
+
+// changeRules brings the elements that are wanted in line with a change, and adds to d what that means.
+func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
+	for _, id := range c.Removed.Bridges {
+		p.rules.set("bridge "+id, nil, d)
+	}
+	for _, id := range c.Removed.Ports {
+		p.rules.set("port "+id, nil, d)
+	}
+	for _, id := range c.Removed.LoadBalancers {
+		p.rules.set("balancer "+id, nil, d)
+	}
+	for _, b := range c.Set.Bridges {
+		p.rules.set("bridge "+b.ID, bridgeItem(b, p.parentName(b)), d)
+	}
+	for _, port := range c.Set.Ports {
+		p.rules.set("port "+port.ID, p.rules.portItem(port, want.bridges[port.Bridge].Mode), d)
+	}
+	for _, lb := range c.Set.LoadBalancers {
+		p.rules.set("balancer "+lb.ID, balancerItem(lb), d)
+	}
+}
+
+// applyAll makes the kernel match want.
+func (p *Plane) applyAll(ctx context.Context, want *state) error {
+	for id := range want.namespaces {
+		if err := p.ensureNamespace(id, true); err != nil {
+			return err
+		}
+	}
+	if err := netns.Do(p.cfg.Netns, hostSysctls); err != nil {
+		return err
+	}
+	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+		if err := p.removeStrangers(h, want); err != nil {
+			return err
+		}
+		for _, b := range sorted(want.bridges) {
+			if err := p.ensureBridge(h, b); err != nil {
 				return fmt.Errorf("make bridge of network %s: %w", b.ID, err)
 			}
-			delete(found, bridgeAlias(b.ID))
-		}
-		for _, port := range plan.Ports {
-			if err := p.ensurePort(h, port, found, deep); err != nil {
-				return fmt.Errorf("make port of endpoint %s: %w", port.ID, err)
+			if b.Mode != netplan.Overlay {
+				continue
+			}
+			if err := p.syncPeers(h, b, want); err != nil {
+				return fmt.Errorf("set peers of network %s: %w", b.ID, err)
 			}
 		}
-		return removeLinks(h, found)
-	})
-	if err != nil {
-		return err
-	}
-	if err := p.removeNamespaces(plan.Namespaces); err != nil {
-		return err
-	}
-	if err := p.applyRules(ctx, plan, deep); err != nil {
-		return fmt.Errorf("set nftables table %q: %w", tableName, err)
-	}
-	return nil
-}
-
-func (p *Plane) ensureNamespace(id string, deep bool) error {
-	if strings.ContainsAny(id, "/\x00") || strings.HasPrefix(id, ".") || id == "" {
-		return fmt.Errorf("make namespace %q: not a name", id)
-	}
-	pin := p.Pin(id)
-	made, err := netns.Ensure(pin)
-	if err != nil || !made && !deep {
-		return err
-	}
-	return netns.Do(pin, podSysctls)
-}
-
-// podSysctls let programs without privileges do what Windows lets them: bind low ports, and ping.
-func podSysctls() error {
-	return sysctls([][2]string{
-		{"net/ipv4/ip_unprivileged_port_start", "0"},
-		{"net/ipv4/ping_group_range", "0\t2147483647"},
-	})
-}
-
-// hostSysctls make the host a router. A new namespace inherits the machine's settings, whatever they are.
-func hostSysctls() error {
-	err := sysctls([][2]string{
-		{"net/ipv4/ip_forward", "1"},
-		{"net/ipv4/conf/all/rp_filter", "0"},
-		{"net/ipv4/conf/all/send_redirects", "0"},
-	})
-	// With br_netfilter loaded, bridged packets would pass the rules twice.
-	if _, statErr := os.Stat("/proc/sys/net/bridge/bridge-nf-call-iptables"); statErr == nil {
-		err = errors.Join(err, sysctls([][2]string{{"net/bridge/bridge-nf-call-iptables", "0"}}))
-	}
-	return err
-}
-
-func sysctls(list [][2]string) error {
-	for _, kv := range list {
-		if _, err := netns.Sysctl(kv[0], kv[1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// removeNamespaces unpins what the plan does not name.
-func (p *Plane) removeNamespaces(keep []string) error {
-	names, err := p.pins()
-	if err != nil {
-		return err
-	}
-	kept := map[string]bool{}
-	for _, id := range keep {
-		kept[id] = true
-	}
-	for _, name := range names {
-		if !kept[name] {
-			err = errors.Join(err, netns.Remove(p.Pin(name)))
-		}
-	}
-	return err
-}
-
-func (p *Plane) pins() ([]string, error) {
-	entries, err := os.ReadDir(p.cfg.PinDir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("list pods' namespaces: %w", err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, nil
-}
-
-// Stats reads a port's counters, as the pod sees them: what the host's end sent, the pod received.
-func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
-	var st netplan.Stats
-	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		link, err := h.LinkByName(portLink(port))
-		if err != nil {
-			return err
-		}
-		s := link.Attrs().Statistics
-		if s == nil {
-			return errors.New("the kernel gave no statistics")
-		}
-		st = netplan.Stats{
-			RxBytes: s.TxBytes, TxBytes: s.RxBytes, RxPackets: s.TxPackets, TxPackets: s.RxPackets,
-			RxDropped: s.TxDropped, TxDropped: s.RxDropped,
+		for _, port := range sorted(want.ports) {
+			if err := p.ensurePort(h, port, want, true); err != nil {
+				return fmt.Errorf("make port of endpoint %s: %w", port.ID, err)
+			}
 		}
 		return nil
 	})
 	if err != nil {
-		return st, fmt.Errorf("read statistics of endpoint %s: %w", port, err)
+		return err
 	}
-	return st, nil
+	for id := range want.namespaces {
+		if err := p.removeStrayPorts(id, want); err != nil {
+			return err
+		}
+	}
+	if err := p.removeNamespaces(want.namespaces); err != nil {
+		return err
+	}
+	p.rules = newRuleset()
+	d := &delta{add: map[slot]entry{}}
+	p.rules.set("host", bridgeItem(netplan.Bridge{}, p.cfg.Uplink), d)
+	p.changeRules(want, netplan.Change{Set: netplan.Plan{
+		Bridges: sorted(want.bridges), Ports: sorted(want.ports), LoadBalancers: sorted(want.balancers),
+	}}, d)
+	if err := p.table.replace(ctx, p.rules); err != nil {
+		return fmt.Errorf("set nftables table %q: %w", tableName, err)
+	}
+	return p.forget(allFlows(want))
 }

@@ -3,7 +3,10 @@ package dataplanetest
 
 import (
 	"context"
+	"maps"
 	"net/netip"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +18,7 @@ import (
 // Plane is a data plane under test.
 type Plane interface {
 	Apply(ctx context.Context, plan netplan.Plan) error
+	ApplyChange(ctx context.Context, c netplan.Change) error
 	Observe(ctx context.Context) (netplan.Plan, error)
 	Differences(ctx context.Context, plan netplan.Plan) ([]string, error)
 	Stats(ctx context.Context, port string) (netplan.Stats, error)
@@ -66,11 +70,14 @@ func Clone(p netplan.Plan) netplan.Plan {
 	p.Bridges = append([]netplan.Bridge(nil), p.Bridges...)
 	p.Namespaces = append([]string(nil), p.Namespaces...)
 	p.Ports = append([]netplan.Port(nil), p.Ports...)
+	for i := range p.Ports {
+		p.Ports[i].NAT = slices.Clone(p.Ports[i].NAT)
+	}
 	p.LoadBalancers = append([]netplan.LoadBalancer(nil), p.LoadBalancers...)
 	return p
 }
 
-// Expect checks what the plane shows against the plan. Backends cannot be read back; traffic shows those.
+// Expect checks what the plane shows against the plan. Policies cannot be read back; traffic shows those.
 func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 	t.Helper()
 	got, err := plane.Observe(t.Context())
@@ -78,7 +85,10 @@ func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 		t.Fatal(err)
 	}
 	opts := cmp.Options{
-		cmpopts.IgnoreFields(netplan.LoadBalancer{}, "Backends", "ByClient"),
+		cmpopts.IgnoreFields(netplan.LoadBalancer{}, "DSR", "PreserveDIP"),
+		cmpopts.IgnoreFields(netplan.Port{}, "ACL", "Proxies"),
+		cmpopts.IgnoreFields(netplan.Bridge{}, "Uplink", "VLAN", "Overlay"),
+		cmpopts.IgnoreFields(netplan.Plan{}, "Peers"),
 		cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}), cmpopts.EquateEmpty(),
 	}
 	if diff := cmp.Diff(want, got, opts); diff != "" {
@@ -109,31 +119,89 @@ func Suite(t *testing.T, open func(t *testing.T) Plane) {
 		"vip-changes": func(p *netplan.Plan) {
 			p.LoadBalancers[1].VIPs = []netip.Addr{netip.MustParseAddr("10.96.0.11")}
 		},
-		"host-leaves":       func(p *netplan.Plan) { p.Bridges[0].Addrs, p.Bridges[0].MAC = nil, "00:15:5d:00:00:02"; p.Ports = nil },
+		"host-leaves": func(p *netplan.Plan) { p.Bridges[0].Addrs, p.Bridges[0].MAC = nil, "00:15:5d:00:00:02"; p.Ports = nil },
+		"nat-to": func(p *netplan.Plan) {
+			p.Ports[0].NAT[0].To, p.Ports[0].NAT[0].ICMP = netip.MustParseAddr("10.244.1.2"), true
+		},
+		"limit": func(p *netplan.Plan) { p.Ports[0].EgressBPS = 8_000_000 },
+		"other-mode": func(p *netplan.Plan) {
+			p.Bridges[0].Mode, p.Bridges[0].Gateways = netplan.WinNAT, []netip.Prefix{netip.MustParsePrefix("10.244.1.1/24")}
+		},
+		"backends-change": func(p *netplan.Plan) {
+			p.LoadBalancers[1].Backends = append(p.LoadBalancers[1].Backends[1:2:2], netip.MustParseAddrPort("10.244.1.9:1"), netip.MustParseAddrPort("10.244.1.8:1"))
+		},
+		"backends-leave": func(p *netplan.Plan) {
+			p.LoadBalancers[1].ByClient, p.LoadBalancers[1].Backends = true, p.LoadBalancers[1].Backends[:1]
+		},
+		"from-outside": func(p *netplan.Plan) {
+			p.LoadBalancers[1].External, p.LoadBalancers[1].SourceVIP = true, netip.MustParseAddr("10.244.1.3")
+		},
+		"vip-of-another": func(p *netplan.Plan) {
+			first := p.LoadBalancers[1]
+			first.ID, first.Backends = "0", first.Backends[:1]
+			p.LoadBalancers = append(p.LoadBalancers[:1:1], first)
+			p.Normalize()
+		},
 		"everything-leaves": func(p *netplan.Plan) { *p = netplan.Plan{} },
 	}
 	for name, change := range steps {
-		t.Run(name, func(t *testing.T) {
-			plane := open(t)
-			plan := Plan("10.244.1")
-			apply(t, plane, plan)
-			Expect(t, plane, plan)
-			if _, err := plane.Stats(t.Context(), EpA); err != nil {
-				t.Error(err)
-			}
-			next := Clone(plan)
-			change(&next)
-			apply(t, plane, next)
-			Expect(t, plane, next)
-			apply(t, plane, plan)
-			Expect(t, plane, plan)
-		})
+		for how, step := range map[string]func(t *testing.T, plane Plane, from, to netplan.Plan){
+			"whole": func(t *testing.T, plane Plane, _, to netplan.Plan) { t.Helper(); apply(t, plane, to) },
+			"change": func(t *testing.T, plane Plane, from, to netplan.Plan) {
+				t.Helper()
+				if err := plane.ApplyChange(t.Context(), Between(from, to)); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				plane := open(t)
+				plan := Plan("10.244.1")
+				apply(t, plane, plan)
+				Expect(t, plane, plan)
+				if _, err := plane.Stats(t.Context(), EpA); err != nil {
+					t.Error(err)
+				}
+				next := Clone(plan)
+				change(&next)
+				step(t, plane, plan, next)
+				Expect(t, plane, next)
+				step(t, plane, next, plan)
+				Expect(t, plane, plan)
+			})
+		}
 	}
 	t.Run("no-such-port", func(t *testing.T) {
 		if _, err := open(t).Stats(t.Context(), EpA); err == nil {
 			t.Error("statistics of a port that is not there")
 		}
 	})
+}
+
+// Between is the change that leads from one plan to another.
+func Between(from, to netplan.Plan) netplan.Change {
+	var c netplan.Change
+	c.Set.Bridges, c.Removed.Bridges = between(from.Bridges, to.Bridges, func(x netplan.Bridge) string { return x.ID })
+	c.Set.Peers, c.Removed.Peers = between(from.Peers, to.Peers, func(x netplan.Peer) string { return x.ID })
+	c.Set.Namespaces, c.Removed.Namespaces = between(from.Namespaces, to.Namespaces, func(x string) string { return x })
+	c.Set.Ports, c.Removed.Ports = between(from.Ports, to.Ports, func(x netplan.Port) string { return x.ID })
+	c.Set.LoadBalancers, c.Removed.LoadBalancers = between(from.LoadBalancers, to.LoadBalancers,
+		func(x netplan.LoadBalancer) string { return x.ID })
+	return c
+}
+
+func between[T any](from, to []T, id func(T) string) (set []T, removed []string) {
+	had := map[string]T{}
+	for _, x := range from {
+		had[id(x)] = x
+	}
+	for _, x := range to {
+		if was, ok := had[id(x)]; !ok || !reflect.DeepEqual(was, x) {
+			set = append(set, x)
+		}
+		delete(had, id(x))
+	}
+	return set, slices.Sorted(maps.Keys(had))
 }
 
 func apply(t *testing.T, plane Plane, plan netplan.Plan) {

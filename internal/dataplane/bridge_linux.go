@@ -1,0 +1,307 @@
+package dataplane
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/netplan"
+)
+
+// parentName is the interface that the network goes through: its uplink, or the uplink's interface for its VLAN.
+func (p *Plane) parentName(b netplan.Bridge) string {
+	if b.VLAN != 0 {
+		return vlanLink(p.uplink(b), b.VLAN)
+	}
+	return p.uplink(b)
+}
+
+func (p *Plane) uplink(b netplan.Bridge) string {
+	if b.Uplink != "" {
+		return b.Uplink
+	}
+	return p.cfg.Uplink
+}
+
+func vlanLink(uplink string, tag uint16) string {
+	return fmt.Sprintf("%s%08x", vlanPrefix, uint32(hash(fmt.Sprint(uplink, " ", tag))))
+}
+
+// mtu is the largest packet on the network: the uplink's, less what an overlay adds.
+func (p *Plane) mtu(h *netlink.Handle, b netplan.Bridge) int {
+	mtu := 1500
+	if link, err := lookup(h, p.uplink(b)); err == nil && link != nil {
+		mtu = link.Attrs().MTU
+	}
+	if b.Mode == netplan.Overlay {
+		mtu -= encapOverhead
+	}
+	return mtu
+}
+
+// inHost runs f in the host's namespace.
+func (p *Plane) inHost(f func() error) error { return netns.Do(p.cfg.Netns, f) }
+
+// ensureBridge makes a network's switch with all that belongs to it but peers, or repairs it.
+func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
+	if b.VLAN != 0 {
+		if err := p.ensureVLAN(h, p.uplink(b), b.VLAN); err != nil {
+			return fmt.Errorf("tag %d on %q: %w", b.VLAN, p.uplink(b), err)
+		}
+	}
+	link, err := p.ensureSwitch(h, b)
+	if err != nil {
+		return err
+	}
+	if want := bridgeMAC(b); want.String() != link.Attrs().HardwareAddr.String() {
+		if err := h.LinkSetHardwareAddr(link, want); err != nil {
+			return err
+		}
+	}
+	if mtu := p.mtu(h, b); mtu != link.Attrs().MTU {
+		if err := h.LinkSetMTU(link, mtu); err != nil {
+			return fmt.Errorf("set MTU %d: %w", mtu, err)
+		}
+	}
+	if err := syncAddrs(h, link, b.Addrs, b.Gateways); err != nil {
+		return err
+	}
+	if err := setUp(h, link); err != nil {
+		return err
+	}
+	if b.Mode == netplan.Overlay {
+		if err := p.ensureVXLAN(h, b); err != nil {
+			return err
+		}
+	}
+	return p.syncPolicyRoutes(h, b)
+}
+
+// ensureSwitch makes the switch's interface in the host, and marks it with its alias last.
+func (p *Plane) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link, error) {
+	link, err := lookup(h, bridgeLink(b.ID))
+	if err != nil {
+		return nil, err
+	}
+	made, err := p.newSwitch(h, b)
+	if err != nil {
+		return nil, err
+	}
+	alias := bridgeAlias(b)
+	if link != nil && link.Attrs().Alias == alias && link.Type() == made.Type() {
+		return link, nil
+	}
+	if link != nil { // a crash left it without alias, or the network is another now
+		if err := h.LinkDel(link); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.LinkAdd(made); err != nil {
+		return nil, err
+	}
+	if link, err = h.LinkByName(bridgeLink(b.ID)); err != nil {
+		return nil, err
+	}
+	if err := p.inHost(func() error { return switchSysctls(link.Attrs().Name) }); err != nil {
+		return nil, err
+	}
+	if b.Mode == netplan.WinNAT { // the host reaches mapped ports also from 127.0.0.1
+		err := p.inHost(func() error {
+			return sysctls([][2]string{{"net/ipv4/conf/" + link.Attrs().Name + "/route_localnet", "1"}})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return link, h.LinkSetAlias(link, alias)
+}
+
+func (p *Plane) newSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link, error) {
+	attrs := netlink.LinkAttrs{Name: bridgeLink(b.ID), HardwareAddr: bridgeMAC(b)}
+	if b.Mode == netplan.Transparent {
+		return p.newMacvlan(h, b, attrs)
+	}
+	off := false
+	return &netlink.Bridge{LinkAttrs: attrs, MulticastSnooping: &off}, nil
+}
+
+// switchSysctls make the host answer for every pod of the subnet, at once: ports are isolated from each other. It answers
+// as well for what it routes elsewhere.
+func switchSysctls(name string) error {
+	return sysctls([][2]string{
+		{"net/ipv4/conf/" + name + "/proxy_arp_pvlan", "1"},
+		{"net/ipv4/conf/" + name + "/proxy_arp", "1"},
+		{"net/ipv4/conf/" + name + "/send_redirects", "0"},
+		{"net/ipv4/conf/" + name + "/rp_filter", "0"},
+		{"net/ipv4/conf/" + name + "/forwarding", "1"},
+		{"net/ipv4/conf/" + name + "/promote_secondaries", "1"},
+		{"net/ipv4/neigh/" + name + "/proxy_delay", "0"},
+	})
+}
+
+// bridgeMAC is the bridge's address: a fixed one, as the kernel would change its own with the ports.
+func bridgeMAC(b netplan.Bridge) net.HardwareAddr {
+	if mac, err := net.ParseMAC(b.MAC); err == nil {
+		return mac
+	}
+	x := hash(b.ID)
+	return net.HardwareAddr{0x00, 0x15, 0x5d, byte(x >> 16), byte(x >> 8), byte(x)}
+}
+
+// ensureVLAN makes the uplink's interface for a tag.
+func (p *Plane) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
+	name := vlanLink(uplink, tag)
+	link, err := lookup(h, name)
+	if err != nil {
+		return err
+	}
+	parent, err := h.LinkByName(uplink)
+	if err != nil {
+		return err
+	}
+	if link != nil && link.Attrs().ParentIndex == parent.Attrs().Index && link.Attrs().Alias == vlanAlias(uplink, tag) {
+		return setUp(h, link)
+	}
+	if link != nil {
+		if err := h.LinkDel(link); err != nil {
+			return err
+		}
+	}
+	vlan := &netlink.Vlan{LinkAttrs: netlink.LinkAttrs{Name: name, ParentIndex: parent.Attrs().Index}, VlanId: int(tag)}
+	if err := h.LinkAdd(vlan); err != nil {
+		return err
+	}
+	if link, err = h.LinkByName(name); err != nil {
+		return err
+	}
+	if err := p.inHost(func() error { return switchSysctls(name) }); err != nil {
+		return err
+	}
+	if err := h.LinkSetUp(link); err != nil {
+		return err
+	}
+	return h.LinkSetAlias(link, vlanAlias(uplink, tag))
+}
+
+func vlanAlias(uplink string, tag uint16) string {
+	return fmt.Sprintf("%s%s %d", aliasVLAN, uplink, tag)
+}
+
+func setUp(h *netlink.Handle, link netlink.Link) error {
+	if link.Attrs().Flags&net.FlagUp != 0 {
+		return nil
+	}
+	return h.LinkSetUp(link)
+}
+
+// removeBridge removes what belongs to a network that is no longer wanted.
+func (p *Plane) removeBridge(h *netlink.Handle, id string, want *state) error {
+	if err := p.dropPolicyRoutes(h, id); err != nil {
+		return err
+	}
+	keep := map[string]bool{}
+	for _, b := range want.bridges {
+		keep[p.parentName(b)] = true
+	}
+	links, err := h.LinkList()
+	if err != nil {
+		return fmt.Errorf("list links: %w", err)
+	}
+	var errs []error
+	for _, l := range links {
+		name := l.Attrs().Name
+		if name == bridgeLink(id) || name == vxlanLink(id) || strings.HasPrefix(l.Attrs().Alias, aliasVLAN) && !keep[name] {
+			errs = append(errs, removeLink(h, l))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func removeLink(h *netlink.Handle, l netlink.Link) error {
+	if err := h.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("remove link %q: %w", l.Attrs().Name, err)
+	}
+	return nil
+}
+
+// removeStrangers removes what was made here once and is not wanted, also what a crash left half made.
+func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
+	keep := map[string]bool{}
+	for _, b := range want.bridges {
+		keep[bridgeLink(b.ID)] = true
+		keep[vxlanLink(b.ID)] = b.Mode == netplan.Overlay
+		keep[p.parentName(b)] = true
+	}
+	for id := range want.ports {
+		keep[portLink(id)] = true
+	}
+	links, err := h.LinkList()
+	if err != nil {
+		return fmt.Errorf("list links: %w", err)
+	}
+	var errs []error
+	for _, l := range links {
+		if a := l.Attrs(); !keep[a.Name] && (ours(a.Alias) || a.Alias == "" && halfMade(l)) {
+			errs = append(errs, removeLink(h, l))
+		}
+	}
+	errs = append(errs, p.removePolicyRoutes(h, want))
+	return errors.Join(errs...)
+}
+
+func ours(alias string) bool {
+	return slices.ContainsFunc([]string{aliasBridge, aliasPort, aliasVXLAN, aliasVLAN}, func(prefix string) bool {
+		return strings.HasPrefix(alias, prefix)
+	})
+}
+
+func halfMade(l netlink.Link) bool {
+	prefix := map[string][]string{
+		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix}, "vxlan": {vxlanPrefix}, "vlan": {vlanPrefix},
+	}[l.Type()]
+	return slices.ContainsFunc(prefix, func(prefix string) bool { return strings.HasPrefix(l.Attrs().Name, prefix) })
+}
+
+// syncAddrs gives the link these IPv4 addresses and no others. Those of gateways carry a label.
+func syncAddrs(h *netlink.Handle, link netlink.Link, addrs, gateways []netip.Prefix) error {
+	have, err := h.AddrList(link, netlink.FAMILY_V4)
+	if err != nil {
+		return err
+	}
+	name := link.Attrs().Name
+	want := map[netip.Prefix]string{}
+	for _, a := range gateways {
+		want[a] = name + gatewayLabel
+	}
+	for _, a := range addrs {
+		want[a] = name
+	}
+	for i := range have {
+		got, ok := prefixOf(have[i].IPNet)
+		if label, wanted := want[got]; ok && wanted && label == have[i].Label {
+			delete(want, got)
+			continue
+		}
+		if err := h.AddrDel(link, &have[i]); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("remove address %s: %w", have[i].IPNet, err)
+		}
+	}
+	for _, a := range slices.Concat(addrs, gateways) {
+		label, missing := want[a]
+		if !missing || !a.Addr().Is4() {
+			continue
+		}
+		delete(want, a)
+		if err := h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(a), Label: label}); err != nil {
+			return fmt.Errorf("set address %s: %w", a, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package dataplane
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+
+	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/netplan"
+)
+
+// A UDP client that sends from the same port again and again stays with the backend that its first packet was sent to, as
+// long as it does not pause: the kernel knows it as a flow. When that backend is no longer there, the flow has to be
+// forgotten. TCP connections are left to the two sides, as on Windows.
+
+// staleFlows match flows to virtual addresses whose backend is not among these.
+type staleFlows struct {
+	vips  map[netip.AddrPort]map[netip.AddrPort]bool
+	nodes map[uint16]map[netip.AddrPort]bool
+	local map[netip.Addr]bool
+}
+
+// newStaleFlows are those that a change makes stale. It is called before the change is made.
+func newStaleFlows(was *state, c netplan.Change) *staleFlows {
+	s := &staleFlows{vips: map[netip.AddrPort]map[netip.AddrPort]bool{}, nodes: map[uint16]map[netip.AddrPort]bool{}}
+	forget := func(id string) {
+		lb := was.balancers[id]
+		lb.Backends = nil
+		s.add(lb)
+	}
+	for _, id := range c.Removed.LoadBalancers {
+		forget(id)
+	}
+	for _, lb := range c.Set.LoadBalancers {
+		forget(lb.ID)
+	}
+	for _, lb := range c.Set.LoadBalancers {
+		s.add(lb)
+	}
+	return s
+}
+
+func allFlows(want *state) *staleFlows {
+	return newStaleFlows(want, netplan.Change{Set: netplan.Plan{LoadBalancers: sorted(want.balancers)}})
+}
+
+func (s *staleFlows) add(lb netplan.LoadBalancer) {
+	if lb.Protocol != netplan.UDP {
+		return
+	}
+	backends := map[netip.AddrPort]bool{}
+	for _, b := range lb.Backends {
+		backends[b] = true
+	}
+	if len(lb.VIPs) == 0 {
+		s.nodes[lb.Port] = backends
+	}
+	for _, vip := range lb.VIPs {
+		s.vips[netip.AddrPortFrom(vip, lb.Port)] = backends
+	}
+}
+
+// MatchConntrackFlow says that the flow is to be forgotten: also one that nobody translated, from before there were backends.
+func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
+	if f.Forward.Protocol != uint8(netplan.UDP) {
+		return false
+	}
+	to, ok := netip.AddrFromSlice(f.Forward.DstIP)
+	by, byOK := netip.AddrFromSlice(f.Reverse.SrcIP)
+	if !ok || !byOK {
+		return false
+	}
+	to, by = to.Unmap(), by.Unmap()
+	backend := netip.AddrPortFrom(by, f.Reverse.SrcPort)
+	if backends, ok := s.vips[netip.AddrPortFrom(to, f.Forward.DstPort)]; ok {
+		return !backends[backend]
+	}
+	backends, ok := s.nodes[f.Forward.DstPort]
+	return ok && s.local[to] && !backends[backend]
+}
+
+// forget removes the flows from the kernel's memory. It reads all flows of the host, so it runs only where there may be some.
+func (p *Plane) forget(s *staleFlows) error {
+	if len(s.vips)+len(s.nodes) == 0 {
+		return nil
+	}
+	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+		if len(s.nodes) > 0 {
+			addrs, err := h.AddrList(nil, netlink.FAMILY_V4)
+			if err != nil {
+				return fmt.Errorf("list the host's addresses: %w", err)
+			}
+			s.local = map[netip.Addr]bool{}
+			for _, a := range addrs {
+				if prefix, ok := prefixOf(a.IPNet); ok {
+					s.local[prefix.Addr()] = true
+				}
+			}
+		}
+		if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, netlink.FAMILY_V4, s); err != nil {
+			return fmt.Errorf("forget UDP flows to backends that are gone: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,347 @@
+package dataplane
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/netplan"
+)
+
+// The table's rules never change with the plan; what changes are elements of its sets and maps. What a packet costs does
+// therefore not depend on how much is in the plan, and a change of the plan costs as much as the change, not the plan.
+
+// slot is the place of an element: the name of a set or map, and the key as nf_tables has it in memory. end is the last
+// key of a range.
+type slot struct{ set, key, end string }
+
+// entry is what lies in a slot: in a map its value (in a verdict map the name of the chain to go to), and as a comment
+// the ID of the object of the plan.
+type entry struct{ value, id string }
+
+// item are the elements that one object of the plan asks for.
+type item map[slot]entry
+
+// put adds an element; key and value are made by pack.
+func (it item) put(set, id, key, value string) {
+	it[slot{set: set, key: key}] = entry{value: value, id: id}
+}
+
+// putRange adds an element for every address of a network, behind a fixed part of the key.
+func (it item) putRange(set, id, fixed string, network netip.Prefix, value string) {
+	it[slot{set: set, key: fixed + pack(network.Masked().Addr()), end: fixed + pack(lastAddr(network))}] = entry{value: value, id: id}
+}
+
+func lastAddr(p netip.Prefix) netip.Addr {
+	b := p.Masked().Addr().As4()
+	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|uint32(1<<(32-p.Bits())-1))
+	return netip.AddrFrom4(b)
+}
+
+// index is a number that the kernel makes, in the machine's own byte order.
+type index uint32
+
+// ifname is the name of an interface.
+type ifname string
+
+// pack is a concatenation as nf_tables has it: each part filled up to 4 bytes.
+func pack(parts ...any) string {
+	var b []byte
+	for _, part := range parts {
+		switch x := part.(type) {
+		case netip.Addr:
+			b = append(b, x.AsSlice()...)
+		case netplan.Protocol:
+			b = append(b, byte(x), 0, 0, 0)
+		case uint16: // a port
+			b = append(b, byte(x>>8), byte(x), 0, 0)
+		case index:
+			b = binary.NativeEndian.AppendUint32(b, uint32(x))
+		case ifname:
+			b = append(b, x...)
+			b = append(b, make([]byte, 16-len(x))...)
+		}
+	}
+	return string(b)
+}
+
+// ruleset is what all objects ask for. Where two ask for the same slot, the one of the lesser name has it, so that it does
+// not matter which came first.
+type ruleset struct {
+	items   map[string]item     // by a name of the object
+	claims  map[slot][]string   // names, in order
+	entries map[slot]entry      // what has to be in the kernel
+	access  map[string][]string // chains of access rules by their names, and their rules
+}
+
+func newRuleset() *ruleset {
+	return &ruleset{items: map[string]item{}, claims: map[slot][]string{}, entries: map[slot]entry{}, access: map[string][]string{}}
+}
+
+// delta is the way from one state of the elements to another.
+type delta struct {
+	del []slot
+	add map[slot]entry
+}
+
+// set gives the object of that name its elements, nil for none, and returns what changes by that.
+func (r *ruleset) set(name string, next item, d *delta) {
+	was := r.items[name]
+	for s := range was {
+		if _, kept := next[s]; !kept {
+			r.claims[s] = slices.DeleteFunc(r.claims[s], func(n string) bool { return n == name })
+		}
+	}
+	for s := range next {
+		if _, had := was[s]; had {
+			continue
+		}
+		at, _ := slices.BinarySearch(r.claims[s], name)
+		r.claims[s] = slices.Insert(r.claims[s], at, name)
+	}
+	if r.items[name] = next; next == nil {
+		delete(r.items, name)
+	}
+	for s := range was {
+		r.settle(s, d)
+	}
+	for s := range next {
+		r.settle(s, d)
+	}
+}
+
+// settle brings a slot in line with its claims.
+func (r *ruleset) settle(s slot, d *delta) {
+	have, there := r.entries[s]
+	claims := r.claims[s]
+	if len(claims) == 0 {
+		delete(r.claims, s)
+		if there {
+			delete(r.entries, s)
+			d.del = append(d.del, s)
+		}
+		return
+	}
+	want := r.items[claims[0]][s]
+	if there && have == want {
+		return
+	}
+	if there {
+		d.del = append(d.del, s)
+	}
+	r.entries[s] = want
+	d.add[s] = want
+}
+
+// between is the way from what is in the kernel to what has to be there.
+func between(have, want map[slot]entry) *delta {
+	d := &delta{add: map[slot]entry{}}
+	for s, e := range have {
+		if w, ok := want[s]; !ok || w != e {
+			d.del = append(d.del, s)
+		}
+	}
+	for s, e := range want {
+		if h, ok := have[s]; !ok || h != e {
+			d.add[s] = e
+		}
+	}
+	return d
+}
+
+func (d *delta) empty() bool { return len(d.del)+len(d.add) == 0 }
+
+// describe tells what is not as it should be, a line for each set.
+func (d *delta) describe() []string {
+	missing, left := map[string]int{}, map[string]int{}
+	for s := range d.add {
+		missing[s.set]++
+	}
+	for _, s := range d.del {
+		if _, changed := d.add[s]; !changed {
+			left[s.set]++
+		}
+	}
+	var lines []string
+	for set, n := range missing {
+		lines = append(lines, fmt.Sprintf("missing: %d elements of nftables set %s", n, set))
+	}
+	for set, n := range left {
+		lines = append(lines, fmt.Sprintf("left over: %d elements of nftables set %s", n, set))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// portItem are the elements of a pod's interface.
+func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode) item {
+	it := item{}
+	in, out := r.accessChain(p.ACL, true), r.accessChain(p.ACL, false)
+	for _, prefix := range p.Addrs {
+		a := prefix.Addr()
+		if !a.Is4() {
+			continue
+		}
+		it.put("self", p.ID, pack(a, a), "")
+		if in != "" {
+			it.put("acl_in", p.ID, pack(a), in)
+		}
+		if out != "" {
+			it.put("acl_out", p.ID, pack(a), out)
+		}
+		if mode == netplan.L2Tunnel {
+			it.put("tunnel_pods", p.ID, pack(a), "")
+		}
+		for _, n := range p.NAT {
+			it.putNAT(p.ID, a, n)
+		}
+	}
+	return it
+}
+
+// outermost leaves out networks that lie within others: a set of ranges has no overlapping elements.
+func outermost(list []netip.Prefix) []netip.Prefix {
+	sorted := slices.SortedFunc(slices.Values(list), func(a, b netip.Prefix) int { return a.Bits() - b.Bits() })
+	var out []netip.Prefix
+	for _, p := range sorted {
+		if p.Addr().Is4() && !slices.ContainsFunc(out, func(o netip.Prefix) bool { return o.Overlaps(p) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
+	if !n.ICMP {
+		it.put("nat_tcp_udp", id, pack(a), "")
+	}
+	for _, only := range outermost(n.Only) {
+		it.putRange("nat_only", id, pack(a), only, "")
+		if n.To.Is4() {
+			it.putRange("nat_only_to", id, pack(a), only, pack(n.To))
+		}
+	}
+	if len(n.Only) > 0 {
+		return
+	}
+	it.put("nat_src", id, pack(a), "")
+	if n.To.Is4() {
+		it.put("nat_to", id, pack(a), pack(n.To))
+	}
+	for _, except := range outermost(n.Except) {
+		it.putRange("nat_except", id, pack(a), except, "")
+	}
+}
+
+// bridgeItem are the elements of a network's switch.
+func bridgeItem(b netplan.Bridge, uplink string) item {
+	it := item{}
+	it.put("uplinks", "", pack(ifname(uplink)), "")
+	if b.Mode == netplan.WinNAT {
+		it.put("hidden", b.ID, pack(ifname(bridgeLink(b.ID))), "")
+	}
+	return it
+}
+
+// balancerItem are the elements of a load balancer; none without backends of IPv4.
+func balancerItem(lb netplan.LoadBalancer) item {
+	it := item{}
+	backends := slices.DeleteFunc(slices.Clone(lb.Backends), func(b netip.AddrPort) bool { return !b.Addr().Is4() })
+	if len(backends) == 0 {
+		return it
+	}
+	source := ""
+	if lb.SourceVIP.Is4() {
+		b := lb.SourceVIP.As4()
+		mark := index(binary.BigEndian.Uint32(b[:]))
+		source = pack(mark)
+		it.put("source", "", source, pack(lb.SourceVIP))
+	}
+	if len(lb.VIPs) == 0 {
+		key := pack(lb.Protocol, lb.Port)
+		it.put("node", lb.ID, key, chainName("node", lb.ByClient, len(backends)))
+		it.putBackends("node_to", key, backends)
+		if source != "" {
+			it.put("node_source", "", key, source)
+		}
+		if lb.FromHost {
+			it.put("from_host", lb.ID, key, chainName("node", lb.ByClient, len(backends)))
+		}
+		return it
+	}
+	for _, vip := range lb.VIPs {
+		if !vip.Is4() {
+			continue
+		}
+		key := pack(vip, lb.Protocol, lb.Port)
+		it.put("vip", lb.ID, key, chainName("vip", lb.ByClient, len(backends)))
+		it.put("tunnel_vips", "", key, "")
+		it.putBackends("vip_to", key, backends)
+		if lb.External {
+			it.put("external", lb.ID, key, chainName("vip", lb.ByClient, len(backends)))
+		}
+		if source != "" {
+			it.put("vip_source", "", key, source)
+		}
+	}
+	return it
+}
+
+func (it item) putBackends(set, key string, backends []netip.AddrPort) {
+	for i, b := range backends {
+		it.put(set, "", key+pack(index(i)), pack(b.Addr(), b.Port()))
+	}
+}
+
+// chainName is the chain that picks one of n backends, by chance or by the client's address.
+func chainName(kind string, byClient bool, n int) string {
+	if byClient {
+		return fmt.Sprintf("%s_client_%d", kind, n)
+	}
+	return fmt.Sprintf("%s_%d", kind, n)
+}
+
+// balance are the rules of such a chain: they look up the backend by what is balanced and a number below n. HNS knows no
+// time that a client stays with a backend, only that it does (DistributionType), so a hash of the client's address says
+// all there is, and nothing has to be kept for each client.
+func balance(name string) []string {
+	kind, rest, _ := strings.Cut(name, "_")
+	rest, byClient := strings.CutPrefix(rest, "client_")
+	pick := "numgen random"
+	if byClient {
+		pick = "jhash ip saddr"
+	}
+	key := "meta l4proto . th dport"
+	if kind == "vip" {
+		key = "ip daddr . " + key
+	}
+	return []string{
+		fmt.Sprintf("meta mark set %s mod %s", pick, rest),
+		fmt.Sprintf("meta l4proto { tcp, udp } dnat ip to %s . meta mark map @%s_to", key, kind),
+	}
+}
+
+// chainRules are the rules of a chain that entries go to.
+func (r *ruleset) chainRules(name string) []string {
+	if rules, ok := r.access[name]; ok {
+		return rules
+	}
+	return balance(name)
+}
+
+// unused are the chains of access rules that no entry goes to any more.
+func (r *ruleset) unused() []string {
+	used := map[string]bool{}
+	for s, e := range r.entries {
+		used[e.value] = used[e.value] || accessMaps[s.set]
+	}
+	var names []string
+	for name := range r.access {
+		if !used[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
