@@ -1,18 +1,15 @@
 package hns
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"mullion.dev/mullion/internal/hns/wire"
 )
 
 func (m *Model) createEndpoint(id, netID, settings string) (string, error) {
-	n, ok := m.networks[netID]
+	n, ok := m.networks.objects[netID]
 	if !ok {
 		return "", wire.Errorf(wire.NetworkNotFound, "network %s", netID)
 	}
@@ -26,52 +23,57 @@ func (m *Model) createEndpoint(id, netID, settings string) (string, error) {
 	}
 	if e.HostComputeNetwork != "" {
 		if given, err := canonical(e.HostComputeNetwork); err != nil || given != netID {
-			return "", wire.Errorf(wire.InvalidEndpoint, "network %q is not the one it is made on", e.HostComputeNetwork)
+			return "", wire.Errorf(wire.InvalidEndpoint, "network %.64q is not the one it is made on", e.HostComputeNetwork)
 		}
 	}
 	e.ID, e.HostComputeNetwork, e.HostComputeNamespace, e.SchemaVersion, e.Health = id, netID, "", schema2, nil
 	if err := m.placeEndpoint(n, &e); err != nil {
 		return "", err
 	}
-	if err := checkPolicies(e.Policies); err != nil {
+	if err := m.checkPolicies(n, &e); err != nil {
 		return "", err
 	}
 	put(m, m.endpoints, id, &e)
 	return id, nil
 }
 
+// checkPolicies looks at the endpoint's policies as it has them now.
+func (m *Model) checkPolicies(n *network, e *endpoint) error {
+	if _, err := m.readPolicies(n, e.Policies); err != nil {
+		return err
+	}
+	return m.free(e.fronts(), e.ID)
+}
+
 // placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint has whatever address it
 // is given: it stands for something elsewhere, on any network.
 func (m *Model) placeEndpoint(n *network, e *endpoint) error {
-	remote := e.remote()
 	if len(e.IpConfigurations) == 0 {
-		if remote {
+		if e.remote() {
 			return wire.Errorf(wire.InvalidIP, "a remote endpoint needs an address")
 		}
-		addr, err := m.freeAddr(n)
+		configs, err := m.freeAddrs(n)
 		if err != nil {
 			return err
 		}
-		e.IpConfigurations = []wire.IpConfig{{IpAddress: addr.String()}}
+		e.IpConfigurations = configs
 	}
+	seen := map[netip.Addr]bool{}
 	e.IpConfigurations = slices.Clone(e.IpConfigurations)
 	for i := range e.IpConfigurations {
 		c := &e.IpConfigurations[i]
 		addr, err := netip.ParseAddr(c.IpAddress)
-		if err != nil || addr.Zone() != "" {
-			return wire.Errorf(wire.InvalidIP, "address %q", c.IpAddress)
+		if err != nil || addr.Zone() != "" || addr.IsUnspecified() || addr.IsMulticast() || seen[addr.Unmap()] {
+			return wire.Errorf(wire.InvalidIP, "address %.64q", c.IpAddress)
 		}
+		addr = addr.Unmap()
+		seen[addr] = true
 		c.IpAddress = addr.String()
-		if remote {
-			continue
-		}
-		subnet, err := m.checkAddr(n, addr)
-		if err != nil {
+		if err := m.checkAddr(n, e, addr, c); err != nil {
 			return err
 		}
-		c.PrefixLength = uint8(subnet.Bits())
 	}
-	mac, err := m.hardwareAddr(e)
+	mac, err := m.hardwareAddr(n, e)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 			return err
 		}
 	}
-	if len(e.Routes) == 0 && !remote {
+	if len(e.Routes) == 0 && !e.remote() {
 		for _, via := range n.gateways() {
 			e.Routes = append(e.Routes, wire.Route{NextHop: via.String(), DestinationPrefix: defaultRoute(via)})
 		}
@@ -101,13 +103,13 @@ func defaultRoute(via netip.Addr) string {
 // parseRoute reads a route; a next hop of nothing or 0.0.0.0 is none, as HNS' own host endpoints carry it.
 func parseRoute(r wire.Route) (dst netip.Prefix, via netip.Addr, err error) {
 	if dst, err = netip.ParsePrefix(r.DestinationPrefix); err != nil {
-		return dst, via, wire.Errorf(wire.InvalidEndpoint, "route to %q", r.DestinationPrefix)
+		return dst, via, wire.Errorf(wire.InvalidEndpoint, "route to %.64q", r.DestinationPrefix)
 	}
 	if r.NextHop == "" {
-		return dst, via, nil
+		return dst.Masked(), via, nil
 	}
-	if via, err = netip.ParseAddr(r.NextHop); err != nil {
-		return dst, via, wire.Errorf(wire.InvalidEndpoint, "next hop %q", r.NextHop)
+	if via, err = netip.ParseAddr(r.NextHop); err != nil || via.Is4() != dst.Addr().Is4() {
+		return dst, via, wire.Errorf(wire.InvalidEndpoint, "route to %s via %.64q", dst, r.NextHop)
 	}
 	if via.IsUnspecified() {
 		via = netip.Addr{}
@@ -115,111 +117,65 @@ func parseRoute(r wire.Route) (dst netip.Prefix, via netip.Addr, err error) {
 	return dst.Masked(), via, nil
 }
 
-// checkAddr finds the subnet of an address that a local endpoint wants, and that nobody has it.
-func (m *Model) checkAddr(n *network, addr netip.Addr) (netip.Prefix, error) {
-	i := slices.IndexFunc(n.prefixes(), func(p netip.Prefix) bool { return p.Contains(addr) })
-	if i < 0 {
-		return netip.Prefix{}, wire.Errorf(wire.InvalidIP, "address %s, subnets %v", addr, n.prefixes())
+// checkAddr finds the subnet of an address that an endpoint wants, and that nobody has it. A local endpoint may have that
+// of a remote one: a pod that moved here is known from where it was for a while.
+func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpConfig) error {
+	if id, taken := m.addrs[addrKey{n.ID, e.remote(), addr}]; taken {
+		return wire.Errorf(wire.AddrInvalidOrReserved, "address %s is that of endpoint %s", addr, id)
 	}
-	subnet := n.prefixes()[i]
-	if reserved(subnet, addr) || slices.Contains(n.gateways(), addr) {
-		return subnet, wire.Errorf(wire.AddrInvalidOrReserved, "address %s", addr)
-	}
-	for _, other := range m.endpoints {
-		if !other.remote() && other.HostComputeNetwork == n.ID && other.has(addr) {
-			return subnet, wire.Errorf(wire.AddrInvalidOrReserved, "address %s is that of endpoint %s", addr, other.ID)
+	if e.remote() {
+		if id, taken := m.addrs[addrKey{n.ID, false, addr}]; taken {
+			return wire.Errorf(wire.AddrInvalidOrReserved, "address %s is that of local endpoint %s", addr, id)
 		}
+		return nil
 	}
-	return subnet, nil
+	prefixes := n.prefixes()
+	if len(prefixes) == 0 { // a transparent network whose subnet is the underlay's business
+		if c.PrefixLength == 0 || int(c.PrefixLength) > addr.BitLen() {
+			return wire.Errorf(wire.InvalidIP, "address %s with prefix length %d; the network has no subnets", addr, c.PrefixLength)
+		}
+		return nil
+	}
+	i := slices.IndexFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
+	if i < 0 {
+		return wire.Errorf(wire.InvalidIP, "address %s, subnets %v", addr, prefixes)
+	}
+	if reserved(prefixes[i], addr) || slices.Contains(n.gateways(), addr) {
+		return wire.Errorf(wire.AddrInvalidOrReserved, "address %s", addr)
+	}
+	c.PrefixLength = uint8(prefixes[i].Bits())
+	return nil
 }
 
-func (e *endpoint) has(addr netip.Addr) bool {
-	text := addr.String()
-	return slices.ContainsFunc(e.IpConfigurations, func(c wire.IpConfig) bool { return c.IpAddress == text })
-}
-
-// reserved says that the address is the subnet's first or, of IPv4, its last.
+// reserved says that the address is the subnet's first or, of IPv4, its last; subnets of one or two addresses reserve none.
 func reserved(p netip.Prefix, addr netip.Addr) bool {
+	if p.Bits() >= addr.BitLen()-1 {
+		return false
+	}
 	return addr == p.Masked().Addr() || addr.Is4() && !p.Contains(addr.Next())
 }
 
-// freeAddr is the first address of the network's IPv4 subnets that is nobody's.
-func (m *Model) freeAddr(n *network) (netip.Addr, error) {
+// freeAddrs are one address of each family that the network's subnets have, the first that are nobody's.
+func (m *Model) freeAddrs(n *network) ([]wire.IpConfig, error) {
+	var found []wire.IpConfig
+	families := map[bool]bool{}
 	for _, p := range n.prefixes() {
-		for addr := p.Addr().Next(); p.Contains(addr) && addr.Is4(); addr = addr.Next() {
-			if _, err := m.checkAddr(n, addr); err == nil {
-				return addr, nil
+		if families[p.Addr().Is4()] {
+			continue
+		}
+		for addr := p.Addr(); p.Contains(addr); addr = addr.Next() {
+			c := wire.IpConfig{IpAddress: addr.String()}
+			if m.checkAddr(n, &endpoint{}, addr, &c) == nil {
+				found = append(found, c)
+				families[addr.Is4()] = true
+				break
 			}
 		}
 	}
-	return netip.Addr{}, wire.Errorf(wire.AddrInvalidOrReserved, "no address is free in %v", n.prefixes())
-}
-
-// hardwareAddr is the endpoint's hardware address as HNS writes it: the one asked for, or one below Hyper-V's 00-15-5D.
-func (m *Model) hardwareAddr(e *endpoint) (string, error) {
-	if e.MacAddress != "" {
-		mac, err := net.ParseMAC(strings.ReplaceAll(e.MacAddress, "-", ":"))
-		if err != nil || len(mac) != 6 || mac[0]&1 != 0 {
-			return "", wire.Errorf(wire.InvalidEndpoint, "hardware address %q", e.MacAddress)
-		}
-		text := formatMAC(mac)
-		if !e.remote() && m.hasMAC(text) {
-			return "", wire.Errorf(wire.InvalidEndpoint, "hardware address %s is in use", text)
-		}
-		return text, nil
+	if len(found) == 0 {
+		return nil, wire.Errorf(wire.AddrInvalidOrReserved, "no address is free in %v", n.prefixes())
 	}
-	for sum := sha256.Sum256([]byte(e.ID)); ; sum = sha256.Sum256(sum[:]) {
-		text := formatMAC(net.HardwareAddr{0x00, 0x15, 0x5d, sum[0], sum[1], sum[2]})
-		if e.remote() || !m.hasMAC(text) {
-			return text, nil
-		}
-	}
-}
-
-func formatMAC(mac net.HardwareAddr) string {
-	return strings.ToUpper(strings.ReplaceAll(mac.String(), ":", "-"))
-}
-
-func (m *Model) hasMAC(text string) bool {
-	for _, e := range m.endpoints {
-		if !e.remote() && e.MacAddress == text {
-			return true
-		}
-	}
-	return false
-}
-
-// policyTypes are the endpoint policies that HNS has, and whether the plan carries them out yet.
-func policyTypes() map[string]bool {
-	return map[string]bool{
-		"OutBoundNAT": true, "SDNRoute": true, "PortMapping": true,
-		"ACL": false, "QOS": false, "L2Driver": false, "L4Proxy": false, "L4WFPPROXY": false,
-		"PortName": false, "EncapOverhead": false, "Iov": false, "ProviderAddress": false, "InterfaceConstraint": false, "TierAcl": false,
-	}
-}
-
-// checkPolicies refuses what HNS refuses: types that there are not, and settings that make no sense. A policy that is
-// known and not carried out yet is kept with the endpoint.
-func checkPolicies(policies []wire.Policy) error {
-	known := policyTypes()
-	for _, p := range policies {
-		if _, ok := known[p.Type]; !ok {
-			return wire.Errorf(wire.InvalidPolicyType, "policy type %q", p.Type)
-		}
-		var err error
-		switch p.Type {
-		case "OutBoundNAT":
-			_, err = parseNAT(p)
-		case "SDNRoute":
-			_, err = parseSDNRoute(p)
-		case "PortMapping":
-			_, err = parsePortMapping(p)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return found, nil
 }
 
 func (m *Model) modifyEndpoint(id, settings string) error {
@@ -227,10 +183,10 @@ func (m *Model) modifyEndpoint(id, settings string) error {
 	if err := decode(settings, &req); err != nil {
 		return err
 	}
-	e := *m.endpoints[id]
+	e := *m.endpoints.objects[id]
 	switch {
 	case req.ResourceType != "Policy":
-		return wire.Errorf(wire.RequestUnsupported, "modify of an endpoint's %q", req.ResourceType)
+		return wire.Errorf(wire.RequestUnsupported, "modify of an endpoint's %.64q", req.ResourceType)
 	case e.remote():
 		return wire.Errorf(wire.InvalidRemoteOperation, "endpoint %s", id)
 	}
@@ -238,25 +194,37 @@ func (m *Model) modifyEndpoint(id, settings string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkPolicies(policies); err != nil {
+	e.Policies = policies
+	return m.replaceEndpoint(&e)
+}
+
+// replaceEndpoint stores an endpoint whose policies are others.
+func (m *Model) replaceEndpoint(e *endpoint) error {
+	if err := m.checkPolicies(m.networks.objects[e.HostComputeNetwork], e); err != nil {
 		return err
 	}
-	e.Policies = policies
-	put(m, m.endpoints, id, &e)
+	put(m, m.endpoints, e.ID, e)
 	return nil
 }
 
-// deleteEndpoint removes the endpoint, from its namespace and from load balancers too.
+// deleteEndpoint removes the endpoint, from its namespace, load balancers and routes too.
 func (m *Model) deleteEndpoint(id string) {
 	m.detach(id)
-	for lbID, lb := range m.loadBalancers {
-		if slices.Contains(lb.HostComputeEndpoints, id) {
-			changed := *lb
-			changed.HostComputeEndpoints = slices.DeleteFunc(slices.Clone(lb.HostComputeEndpoints), func(e string) bool { return e == id })
-			put(m, m.loadBalancers, lbID, &changed)
-		}
+	for _, lbID := range m.balancing.of(id) {
+		changed := *m.loadBalancers.objects[lbID]
+		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)
+		put(m, m.loadBalancers, lbID, &changed)
+	}
+	for _, rid := range m.routing.of(id) {
+		changed := *m.routes.objects[rid]
+		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)
+		put(m, m.routes, rid, &changed)
 	}
 	put(m, m.endpoints, id, nil)
+}
+
+func except(ids []string, id string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 }
 
 // shown is the endpoint as a query sees it: with the containers that share it.
@@ -269,10 +237,14 @@ func (m *Model) shown(e *endpoint) *wire.Endpoint {
 }
 
 func (m *Model) containersOf(e *endpoint) []string {
-	ns, ok := m.namespaces[e.HostComputeNamespace]
-	if !ok {
-		return nil
+	if ns, ok := m.namespaces.objects[e.HostComputeNamespace]; ok {
+		return containers(ns)
 	}
+	return nil
+}
+
+// containers are the IDs of those that share a namespace.
+func containers(ns *namespace) []string {
 	var ids []string
 	for _, r := range ns.Resources {
 		if r.Type == wire.ResourceContainer {

@@ -5,20 +5,27 @@
 package hns
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"mullion.dev/mullion/internal/hns/wire"
+	"mullion.dev/mullion/internal/netplan"
 )
 
 // Config is what the model must know of the host.
 type Config struct {
-	// Version is what GET /globals/version answers; it decides which features Windows programs see.
+	// Version is what GET /globals/version answers; it decides which features there are. Zero: the build does not answer.
 	Version wire.Version
+	// Profile says whether the limits of that version are kept; Faithful when empty.
+	Profile Profile
 	// Adapters are the names of the host's network adapters; the first carries networks that name none.
 	Adapters []string
+	// Addresses are the host's own on its first adapter. The first is where an overlay's packets come from, and
+	// ManagementIP in HNS version 1.
+	Addresses []netip.Addr
 	// NewID makes a GUID; random ones when nil.
 	NewID func() string
 }
@@ -52,19 +59,28 @@ type Reply struct {
 // Model is the state of one host's HNS. It is not safe for concurrent use.
 type Model struct {
 	cfg           Config
-	networks      map[string]*network
-	endpoints     map[string]*endpoint
-	namespaces    map[string]*namespace
-	loadBalancers map[string]*wire.LoadBalancer
-	routes        map[string]*wire.SdnRoute
-	undo          []func()
+	features      map[feature][]span
+	policies      map[string]endpointPolicy
+	networks      *table[network]
+	endpoints     *table[endpoint]
+	namespaces    *table[namespace]
+	loadBalancers *table[wire.LoadBalancer]
+	routes        *table[wire.SdnRoute]
+	host          string // ID of the namespace that is the host itself
+	lookups
+	answers map[ref]answer
+
+	// What the calls since the last Commit changed: how to take it back, which objects, and what of the plan may follow.
+	undo    []func()
+	touched map[ref]bool
+	dirty   map[ref]bool
+	parts   map[ref]netplan.Plan // what each object is in the plan, as of the last Commit
 }
 
-// network, endpoint and namespace are what is stored: the wire object plus what the model adds. Stored objects are never
-// changed in place: a change puts a new one.
+// network and endpoint are what is stored: the wire object plus what the model adds.
 type network struct {
 	wire.Network
-	// Adapter is the host's adapter that the network goes through.
+	// Adapter is the host's adapter that the network goes through; empty: none.
 	Adapter string
 }
 
@@ -74,26 +90,34 @@ type endpoint struct {
 	Interface int
 }
 
-type namespace struct {
-	wire.Namespace
-}
+type namespace = wire.Namespace
 
 // New makes the model of a host that has no networks yet.
 func New(cfg Config) *Model {
-	if cfg.NewID == nil {
-		cfg.NewID = uuid.NewString
-	}
-	m := &Model{
-		cfg: cfg, networks: map[string]*network{}, endpoints: map[string]*endpoint{}, namespaces: map[string]*namespace{},
-		loadBalancers: map[string]*wire.LoadBalancer{}, routes: map[string]*wire.SdnRoute{},
-	}
+	m := empty(cfg)
 	m.ensureHostNamespace()
 	m.Commit()
 	return m
 }
 
-// Call carries out one request. An error is always a *wire.Error, and then nothing has changed. After a change Changed
-// is true until Commit or Rollback.
+func empty(cfg Config) *Model {
+	if cfg.NewID == nil {
+		cfg.NewID = uuid.NewString
+	}
+	m := &Model{
+		cfg: cfg, features: features(), policies: endpointPolicies(), lookups: newLookups(), answers: map[ref]answer{},
+		touched: map[ref]bool{}, dirty: map[ref]bool{}, parts: map[ref]netplan.Plan{},
+	}
+	m.networks = newTable(networks, m.networkChanged)
+	m.endpoints = newTable(endpoints, m.endpointChanged)
+	m.namespaces = newTable(namespaces, m.namespaceChanged)
+	m.loadBalancers = newTable(loadBalancers, m.loadBalancerChanged)
+	m.routes = newTable(sdnRoutes, m.routeChanged)
+	return m
+}
+
+// Call carries out one request. An error is always a *wire.Error, and then nothing has changed since the last Commit.
+// After a change Changed is true until Commit or Rollback.
 func (m *Model) Call(r Request) (Reply, error) {
 	reply, err := m.call(r)
 	if err != nil {
@@ -120,8 +144,8 @@ func (m *Model) call(r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	if _, err := m.object(kind, id); err != nil {
-		return Reply{}, err
+	if !m.exists(kind, id) {
+		return Reply{}, wire.Errorf(wire.ENotFound, "%s %s", kind, id)
 	}
 	switch verb {
 	case "Open":
@@ -137,60 +161,60 @@ func (m *Model) call(r Request) (Reply, error) {
 	}
 }
 
-// kind is a kind of object, as it stands in the functions' names.
-type kind string
-
-const (
-	networks      kind = "Network"
-	endpoints     kind = "Endpoint"
-	namespaces    kind = "Namespace"
-	loadBalancers kind = "LoadBalancer"
-	sdnRoutes     kind = "SdnRoute"
-)
-
 // split takes a function's name apart: HcnQueryNetworkProperties is Query of a Network.
 func (m *Model) split(function string) (verb string, k kind, err error) {
-	for _, k := range []kind{networks, endpoints, namespaces, loadBalancers, sdnRoutes} {
-		for _, verb := range []string{"Create", "Open", "Modify", "Delete", "Close"} {
-			if function == "Hcn"+verb+string(k) {
-				return verb, k, nil
-			}
+	for _, verb := range []string{"Query", "Open", "Enumerate", "Create", "Modify", "Delete", "Close"} {
+		rest, ok := strings.CutPrefix(function, "Hcn"+verb)
+		switch verb {
+		case "Query":
+			rest, ok = cutSuffix(rest, "Properties", ok)
+		case "Enumerate":
+			rest, ok = cutSuffix(rest, "s", ok)
 		}
-		switch function {
-		case "HcnEnumerate" + string(k) + "s":
-			return "Enumerate", k, nil
-		case "HcnQuery" + string(k) + "Properties":
-			return "Query", k, nil
+		if ok && slices.Contains(kinds(), kind(rest)) {
+			return verb, kind(rest), nil
 		}
 	}
-	return "", "", wire.Errorf(wire.ENotImpl, "function %q", function)
+	return "", "", wire.Errorf(wire.ENotImpl, "function %.64q", function)
 }
 
-// object is the stored object, as it goes over the wire.
-func (m *Model) object(k kind, id string) (any, error) {
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	rest, found := strings.CutSuffix(s, suffix)
+	return rest, ok && found
+}
+
+// exists says whether there is such an object.
+func (m *Model) exists(k kind, id string) bool {
+	var ok bool
 	switch k {
 	case networks:
-		if n, ok := m.networks[id]; ok {
-			return &n.Network, nil
-		}
+		_, ok = m.networks.objects[id]
 	case endpoints:
-		if e, ok := m.endpoints[id]; ok {
-			return m.shown(e), nil
-		}
+		_, ok = m.endpoints.objects[id]
 	case namespaces:
-		if n, ok := m.namespaces[id]; ok {
-			return &n.Namespace, nil
-		}
+		_, ok = m.namespaces.objects[id]
 	case loadBalancers:
-		if l, ok := m.loadBalancers[id]; ok {
-			return l, nil
-		}
+		_, ok = m.loadBalancers.objects[id]
 	case sdnRoutes:
-		if r, ok := m.routes[id]; ok {
-			return r, nil
-		}
+		_, ok = m.routes.objects[id]
 	}
-	return nil, wire.Errorf(wire.ENotFound, "%s %s", k, id)
+	return ok
+}
+
+// object is the object as it goes over the wire.
+func (m *Model) object(k kind, id string) any {
+	switch k {
+	case networks:
+		return &m.networks.objects[id].Network
+	case endpoints:
+		return m.shown(m.endpoints.objects[id])
+	case namespaces:
+		return m.namespaces.objects[id]
+	case loadBalancers:
+		return m.loadBalancers.objects[id]
+	default:
+		return m.routes.objects[id]
+	}
 }
 
 func (m *Model) create(k kind, r Request) (Reply, error) {
@@ -208,11 +232,11 @@ func (m *Model) create(k kind, r Request) (Reply, error) {
 			id, err = m.createEndpoint(id, net, settings)
 		}
 	case namespaces:
-		err = m.createNamespace(id, settings)
+		id, err = m.createNamespace(id, settings)
 	case loadBalancers:
-		err = m.createLoadBalancer(id, settings)
+		id, err = m.createLoadBalancer(id, settings)
 	case sdnRoutes:
-		err = m.createRoute(id, settings)
+		id, err = m.createRoute(id, settings)
 	}
 	return Reply{Object: id}, err
 }
@@ -228,7 +252,7 @@ func (m *Model) modify(k kind, id, settings string) error {
 	case loadBalancers:
 		return m.modifyLoadBalancer(id, settings)
 	}
-	return wire.Errorf(wire.ENotImpl, "modify of a route")
+	return m.modifyRoute(id, settings)
 }
 
 func (m *Model) delete(k kind, id string) error {
@@ -250,29 +274,18 @@ func (m *Model) delete(k kind, id string) error {
 // Changed says that there is something to Commit or Rollback.
 func (m *Model) Changed() bool { return len(m.undo) > 0 }
 
-// Commit keeps what the last calls changed.
-func (m *Model) Commit() { m.undo = nil }
-
 // Rollback takes back everything since the last Commit.
 func (m *Model) Rollback() {
 	for _, undo := range slices.Backward(m.undo) {
 		undo()
 	}
-	m.undo = nil
+	m.settle()
 }
 
-// put stores v under id, or removes what is there when v is nil, and remembers how to take that back.
-func put[T any](m *Model, table map[string]*T, id string, v *T) {
-	old := table[id]
-	set := func(v *T) {
-		if v == nil {
-			delete(table, id)
-		} else {
-			table[id] = v
-		}
-	}
-	set(v)
-	m.undo = append(m.undo, func() { set(old) })
+func (m *Model) settle() {
+	m.undo = nil
+	clear(m.touched)
+	clear(m.dirty)
 }
 
 // canonical is the GUID as HNS writes it: upper case, no braces.
@@ -295,7 +308,7 @@ func (m *Model) newID(k kind, want string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := m.object(k, id); err == nil {
+	if m.exists(k, id) {
 		return "", wire.Errorf(wire.EInvalidArg, "%s %s already exists", k, id)
 	}
 	return id, nil

@@ -18,7 +18,7 @@ import (
 func config() hns.Config {
 	n := 0
 	return hns.Config{
-		Version: wire.Version{Major: 15, Minor: 4}, Adapters: []string{"Ethernet"},
+		Version: wire.Version{Major: 15, Minor: 5}, Adapters: []string{"Ethernet"},
 		NewID: func() string { n++; return fmt.Sprintf("00000000-0000-0000-0000-%012x", n) },
 	}
 }
@@ -147,7 +147,7 @@ func TestErrors(t *testing.T) {
 		{"json-twice", wire.InvalidJSON, "HcnCreateNamespace", "", `{}{}`},
 		{"json-wrong-type", wire.InvalidJSON, "HcnCreateNetwork", "", `{"Name":[1]}`},
 		{"json-deep", wire.InvalidJSON, "HcnCreateNetwork", "", strings.Repeat("[", 1<<20)},
-		{"network-type", wire.InvalidNetworkType, "HcnCreateNetwork", "", `{"Name":"n","Type":"Overlay"}`},
+		{"network-type", wire.InvalidNetworkType, "HcnCreateNetwork", "", `{"Name":"n","Type":"Private"}`},
 		{"network-name", wire.NetworkAlreadyExists, "HcnCreateNetwork", "", network("cbr0", "10.9.0.0/24", "10.9.0.1")},
 		{"network-overlap", wire.InvalidNetwork, "HcnCreateNetwork", "", network("n", "10.244.0.0/16", "10.244.0.1")},
 		{"network-gateway", wire.InvalidNetwork, "HcnCreateNetwork", "", network("n", "10.9.0.0/24", "10.8.0.1")},
@@ -166,7 +166,7 @@ func TestErrors(t *testing.T) {
 		{"attach-remote", wire.InvalidRemoteOperation, "HcnModifyNamespace", ns, attach(remote)},
 		{"attach-missing", wire.ENotFound, "HcnModifyNamespace", ns, attach(missing)},
 		{"detach-other", wire.ENotFound, "HcnModifyNamespace", ns, strings.Replace(attach(other), "Add", "Remove", 1)},
-		{"namespace-type", wire.EInvalidArg, "HcnCreateNamespace", "", `{"Type":"HostDefault"}`},
+		{"namespace-type", wire.EInvalidArg, "HcnCreateNamespace", "", `{"Type":"Elsewhere"}`},
 		{"balancer-no-port", wire.InvalidPolicy, "HcnCreateLoadBalancer", "", fmt.Sprintf(`{"HostComputeEndpoints":[%q]}`, ep)},
 		{"balancer-missing", wire.ENotFound, "HcnCreateLoadBalancer", "", fmt.Sprintf(`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1}]}`, missing)},
 		{"filter-not-json", wire.InvalidJSON, "HcnEnumerateNetworks", "", `{"Filter":"x"}`},

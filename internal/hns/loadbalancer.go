@@ -3,111 +3,187 @@ package hns
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"mullion.dev/mullion/internal/hns/wire"
+	"mullion.dev/mullion/internal/netplan"
 )
 
-func (m *Model) createLoadBalancer(id, settings string) error {
-	lb, err := m.readLoadBalancer(id, settings)
-	if err != nil {
-		return err
+func (m *Model) createLoadBalancer(id, settings string) (string, error) {
+	var lb wire.LoadBalancer
+	if err := decode(settings, &lb); err != nil {
+		return "", err
 	}
-	put(m, m.loadBalancers, id, lb)
-	return nil
+	id, err := m.pick(loadBalancers, id, lb.ID)
+	if err != nil {
+		return "", err
+	}
+	return id, m.setLoadBalancer(id, lb)
 }
 
-// modifyLoadBalancer replaces endpoints, addresses and ports (from HNS 15.5 on kube-proxy updates that way).
+// modifyLoadBalancer replaces endpoints, addresses and ports. The settings are the load balancer itself, as hnslib sends
+// it (v0.1.2, hcn/hcnloadbalancer.go, Update), or a request around it as for other objects.
 func (m *Model) modifyLoadBalancer(id, settings string) error {
+	if !m.has(modifyBalancer) {
+		return wire.Errorf(wire.ENotImpl, "modify of a load balancer, HNS %d.%d", m.cfg.Version.Major, m.cfg.Version.Minor)
+	}
+	var lb wire.LoadBalancer
+	if err := decodeModify(settings, &lb); err != nil {
+		return err
+	}
+	return m.setLoadBalancer(id, lb)
+}
+
+// decodeModify reads an object that replaces another: bare, or in a request to update it.
+func decodeModify(settings string, v any) error {
 	var req wire.Modify
 	if err := decode(settings, &req); err != nil {
 		return err
 	}
-	if req.RequestType != "Update" || len(req.Settings) == 0 {
-		return wire.Errorf(wire.RequestUnsupported, "%q of a load balancer's %q", req.RequestType, req.ResourceType)
+	switch {
+	case req.RequestType == "" && len(req.Settings) == 0:
+		return decode(settings, v)
+	case req.RequestType == "Update" && len(req.Settings) > 0:
+		return decode(string(req.Settings), v)
 	}
-	lb, err := m.readLoadBalancer(id, string(req.Settings))
-	if err != nil {
-		return err
-	}
-	put(m, m.loadBalancers, id, lb)
-	return nil
+	return wire.Errorf(wire.RequestUnsupported, "%.64q of %.64q", req.RequestType, req.ResourceType)
 }
 
-func (m *Model) readLoadBalancer(id, settings string) (*wire.LoadBalancer, error) {
-	var lb wire.LoadBalancer
-	if err := decode(settings, &lb); err != nil {
-		return nil, err
-	}
+func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
 	lb.ID, lb.SchemaVersion = id, schema2
 	if len(lb.PortMappings) == 0 {
-		return nil, wire.Errorf(wire.InvalidPolicy, "a load balancer needs a port mapping")
+		return wire.Errorf(wire.InvalidPolicy, "a load balancer needs a port mapping")
 	}
-	if len(lb.HostComputeEndpoints) == 0 {
-		return nil, wire.Errorf(wire.InvalidPolicy, "a load balancer needs an endpoint")
+	if err := m.checkFlags(&lb); err != nil {
+		return err
 	}
-	for i, e := range lb.HostComputeEndpoints {
-		eid, err := canonical(e)
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := m.endpoints[eid]; !ok {
-			return nil, wire.Errorf(wire.ENotFound, "endpoint %s", eid)
-		}
-		lb.HostComputeEndpoints[i] = eid
+	if err := m.checkBackends(&lb); err != nil {
+		return err
 	}
-	for i, vip := range lb.FrontendVIPs {
-		addr, err := netip.ParseAddr(vip)
-		if err != nil || addr.Zone() != "" {
-			return nil, wire.Errorf(wire.InvalidIP, "virtual address %q", vip)
-		}
-		lb.FrontendVIPs[i] = addr.String()
+	if err := checkFront(&lb); err != nil {
+		return err
 	}
-	return &lb, m.checkPorts(&lb)
+	if err := m.free(frontsOf(&lb), id); err != nil {
+		return err
+	}
+	put(m, m.loadBalancers, id, &lb)
+	return nil
 }
 
-// checkPorts refuses a virtual address and port that another load balancer has.
-func (m *Model) checkPorts(lb *wire.LoadBalancer) error {
-	for _, p := range lb.PortMappings {
-		if p.ExternalPort == 0 || p.InternalPort == 0 || p.Protocol != 6 && p.Protocol != 17 {
+// checkFlags refuses what the host's HNS cannot do. Distribution by client is a field that an older HNS does not know:
+// it stays without effect there.
+func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
+	if lb.Flags&wire.LoadBalancerDSR != 0 && !m.has(directReturn) || lb.Flags&wire.LoadBalancerIPv6 != 0 && !m.has(dualStack) {
+		return wire.Errorf(wire.EInvalidArg, "load balancer's flags %d, HNS %d.%d", lb.Flags, m.cfg.Version.Major, m.cfg.Version.Minor)
+	}
+	for i := range lb.PortMappings {
+		p := &lb.PortMappings[i]
+		if p.ExternalPort == 0 || p.InternalPort == 0 || p.Protocol != uint32(netplan.TCP) && p.Protocol != uint32(netplan.UDP) {
 			return wire.Errorf(wire.InvalidPolicy, "protocol %d, ports %d and %d", p.Protocol, p.ExternalPort, p.InternalPort)
 		}
-		for _, other := range m.loadBalancers {
-			if other.ID == lb.ID || !sameFront(other, lb) {
-				continue
-			}
-			if slices.ContainsFunc(other.PortMappings, func(o wire.PortMapping) bool {
-				return o.Protocol == p.Protocol && o.ExternalPort == p.ExternalPort
-			}) {
-				return wire.Errorf(wire.PortAlreadyExists, "%v protocol %d port %d: load balancer %s", lb.FrontendVIPs, p.Protocol, p.ExternalPort, other.ID)
-			}
+		if p.DistributionType > wire.DistributionSourceIP {
+			return wire.Errorf(wire.InvalidPolicy, "distribution type %d", p.DistributionType)
+		}
+		if !m.has(sessionAffinity) {
+			p.DistributionType = 0
 		}
 	}
 	return nil
 }
 
-// sameFront says that two load balancers listen on a common address of the same family; none is all of the host's.
-func sameFront(a, b *wire.LoadBalancer) bool {
-	if len(a.FrontendVIPs) == 0 && len(b.FrontendVIPs) == 0 {
-		return a.Flags&wire.LoadBalancerIPv6 == b.Flags&wire.LoadBalancerIPv6
+func (m *Model) checkBackends(lb *wire.LoadBalancer) error {
+	destinations := map[string]bool{}
+	for i, e := range lb.HostComputeEndpoints {
+		eid, err := canonical(strings.TrimPrefix(e, "/endpoints/"))
+		if err != nil {
+			return err
+		}
+		backend, ok := m.endpoints.objects[eid]
+		if !ok {
+			return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
+		}
+		lb.HostComputeEndpoints[i] = eid
+		for _, c := range backend.IpConfigurations {
+			destinations[c.IpAddress] = true
+		}
 	}
-	return slices.ContainsFunc(a.FrontendVIPs, func(v string) bool { return slices.Contains(b.FrontendVIPs, v) })
+	limited := lb.Flags&wire.LoadBalancerDSR == 0 && m.cfg.Profile != Modern
+	if len(destinations) == 0 || limited && len(destinations) > maxDestinations {
+		// The words are those of Windows: https://github.com/microsoft/Windows-Containers/issues/93.
+		return wire.Errorf(wire.EInvalidArg, "Unable to initialize VFP LB rule: invalid number of destinations.")
+	}
+	return nil
 }
 
-func (m *Model) createRoute(id, settings string) error {
+// checkFront looks at the addresses: of one family, that of the flag.
+func checkFront(lb *wire.LoadBalancer) error {
+	ipv6 := lb.Flags&wire.LoadBalancerIPv6 != 0
+	for i, vip := range lb.FrontendVIPs {
+		addr, err := netip.ParseAddr(vip)
+		if err != nil || addr.Zone() != "" || ipv6 && addr.Is4() {
+			return wire.Errorf(wire.InvalidIP, "virtual address %.64q", vip)
+		}
+		lb.FrontendVIPs[i] = addr.Unmap().String()
+	}
+	if lb.SourceVIP != "" {
+		addr, err := netip.ParseAddr(lb.SourceVIP)
+		if err != nil || addr.Zone() != "" || addr.IsUnspecified() || slices.Contains(lb.FrontendVIPs, addr.Unmap().String()) {
+			return wire.Errorf(wire.AddrInvalidOrReserved, "source address %.64q", lb.SourceVIP)
+		}
+		lb.SourceVIP = addr.Unmap().String()
+	}
+	return nil
+}
+
+// frontsOf are what the load balancer listens on.
+func frontsOf(lb *wire.LoadBalancer) []front {
+	var all []front
+	for _, p := range lb.PortMappings {
+		f := front{protocol: p.Protocol, port: p.ExternalPort, ipv6: lb.Flags&wire.LoadBalancerIPv6 != 0}
+		for _, vip := range lb.FrontendVIPs {
+			if addr, err := netip.ParseAddr(vip); err == nil {
+				f.addr, f.ipv6 = addr, addr.Is6()
+				all = append(all, f)
+			}
+		}
+		if len(lb.FrontendVIPs) == 0 {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (m *Model) createRoute(id, settings string) (string, error) {
 	var r wire.SdnRoute
 	if err := decode(settings, &r); err != nil {
+		return "", err
+	}
+	id, err := m.pick(sdnRoutes, id, r.ID)
+	if err != nil {
+		return "", err
+	}
+	return id, m.setRoute(id, r)
+}
+
+func (m *Model) modifyRoute(id, settings string) error {
+	var r wire.SdnRoute
+	if err := decodeModify(settings, &r); err != nil {
 		return err
 	}
+	return m.setRoute(id, r)
+}
+
+func (m *Model) setRoute(id string, r wire.SdnRoute) error {
 	r.ID, r.SchemaVersion = id, schema2
 	if len(r.Setting) == 0 || len(r.HostComputeEndpoints) == 0 {
 		return wire.Errorf(wire.InvalidPolicy, "a route needs endpoints and a setting")
 	}
 	for i, e := range r.HostComputeEndpoints {
-		eid, err := canonical(e)
+		eid, err := canonical(strings.TrimPrefix(e, "/endpoints/"))
 		if err != nil {
 			return err
 		}
-		if _, ok := m.endpoints[eid]; !ok {
+		if !m.exists(endpoints, eid) {
 			return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
 		}
 		r.HostComputeEndpoints[i] = eid

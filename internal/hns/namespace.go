@@ -9,54 +9,60 @@ import (
 // defaultCompartment is the number of the host's own compartment.
 const defaultCompartment = 1
 
-// ensureHostNamespace makes the namespace that is the host itself.
+// ensureHostNamespace makes the namespace that is the host itself, or finds it among what was loaded.
 func (m *Model) ensureHostNamespace() {
-	if m.hostNamespace() != "" {
-		return
+	for _, id := range m.namespaces.ids {
+		if m.hosts[id] {
+			m.host = id
+			return
+		}
 	}
 	id, err := canonical(m.cfg.NewID())
 	if err != nil {
 		return
 	}
-	put(m, m.namespaces, id, &namespace{wire.Namespace{
+	m.host = id
+	put(m, m.namespaces, id, &namespace{
 		ID: id, NamespaceId: defaultCompartment, Type: wire.NamespaceHostDefault, SchemaVersion: schema2,
-	}})
+	})
 }
 
-func (m *Model) hostNamespace() string {
-	for id, n := range m.namespaces {
-		if n.Type == wire.NamespaceHostDefault {
-			return id
-		}
-	}
-	return ""
-}
-
-func (m *Model) createNamespace(id, settings string) error {
+// createNamespace makes a namespace. One of type HostDefault is another name of the host's own compartment, as on
+// Windows; a guest's, which belongs to a virtual machine there, is a namespace like any other.
+func (m *Model) createNamespace(id, settings string) (string, error) {
 	var n namespace
-	if err := decode(settings, &n.Namespace); err != nil {
-		return err
+	if err := decode(settings, &n); err != nil {
+		return "", err
+	}
+	id, err := m.pick(namespaces, id, n.ID)
+	if err != nil {
+		return "", err
 	}
 	switch n.Type {
 	case "":
 		n.Type = wire.NamespaceHost
-	case wire.NamespaceHost, wire.NamespaceGuest:
-	case wire.NamespaceHostDefault, wire.NamespaceGuestDefault:
-		return wire.Errorf(wire.EInvalidArg, "a namespace of type %s cannot be made", n.Type)
+	case wire.NamespaceHost, wire.NamespaceGuest, wire.NamespaceHostDefault, wire.NamespaceGuestDefault:
 	default:
-		return wire.Errorf(wire.EInvalidArg, "namespace type %q", n.Type)
+		return "", wire.Errorf(wire.EInvalidArg, "namespace type %.64q", n.Type)
 	}
-	n.ID, n.Resources, n.SchemaVersion = id, nil, schema2
-	used := map[uint32]bool{defaultCompartment: true}
-	for _, other := range m.namespaces {
-		used[other.NamespaceId] = true
-	}
-	n.NamespaceId = defaultCompartment
-	for used[n.NamespaceId] {
-		n.NamespaceId++
+	n.ID, n.Resources, n.SchemaVersion, n.NamespaceId = id, nil, schema2, defaultCompartment
+	if n.Type != wire.NamespaceHostDefault {
+		n.NamespaceId = m.freeCompartment()
 	}
 	put(m, m.namespaces, id, &n)
-	return nil
+	return id, nil
+}
+
+func (m *Model) freeCompartment() uint32 {
+	used := map[uint32]bool{}
+	for _, other := range m.namespaces.objects {
+		used[other.NamespaceId] = true
+	}
+	id := uint32(defaultCompartment + 1)
+	for used[id] {
+		id++
+	}
+	return id
 }
 
 func (m *Model) modifyNamespace(id, settings string) error {
@@ -75,7 +81,7 @@ func (m *Model) modifyNamespace(id, settings string) error {
 		return m.withEndpoint(what.EndpointId, func(eid string) error { return m.attach(id, eid) })
 	case "Endpoint/Remove":
 		return m.withEndpoint(what.EndpointId, func(eid string) error {
-			if m.endpoints[eid].HostComputeNamespace != id {
+			if m.endpoints.objects[eid].HostComputeNamespace != id {
 				return wire.Errorf(wire.ENotFound, "endpoint %s is not in namespace %s", eid, id)
 			}
 			m.detach(eid)
@@ -85,8 +91,10 @@ func (m *Model) modifyNamespace(id, settings string) error {
 		return m.share(id, what.ContainerId, true)
 	case "Container/Remove":
 		return m.share(id, what.ContainerId, false)
+	case "Endpoint/Refresh", "Container/Refresh":
+		return nil
 	}
-	return wire.Errorf(wire.EInvalidArg, "%q of %q", req.RequestType, req.ResourceType)
+	return wire.Errorf(wire.EInvalidArg, "%.64q of %.64q", req.RequestType, req.ResourceType)
 }
 
 func (m *Model) withEndpoint(id string, f func(id string) error) error {
@@ -94,7 +102,7 @@ func (m *Model) withEndpoint(id string, f func(id string) error) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := m.endpoints[eid]; !ok {
+	if !m.exists(endpoints, eid) {
 		return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
 	}
 	return f(eid)
@@ -102,7 +110,7 @@ func (m *Model) withEndpoint(id string, f func(id string) error) error {
 
 // attach puts an endpoint into a namespace. Doing it again is no error; it cannot be in two.
 func (m *Model) attach(nsID, eid string) error {
-	e := *m.endpoints[eid]
+	e := *m.endpoints.objects[eid]
 	switch {
 	case e.HostComputeNamespace == nsID:
 		return nil
@@ -114,7 +122,7 @@ func (m *Model) attach(nsID, eid string) error {
 	e.Interface = m.freeInterface(nsID)
 	e.HostComputeNamespace = nsID
 	put(m, m.endpoints, eid, &e)
-	ns := *m.namespaces[nsID]
+	ns := *m.namespaces.objects[nsID]
 	ns.Resources = append(slices.Clone(ns.Resources), resource(wire.ResourceEndpoint, eid))
 	put(m, m.namespaces, nsID, &ns)
 	return nil
@@ -127,10 +135,8 @@ func resource(kind, id string) wire.NamespaceResource {
 // freeInterface is the lowest number that no endpoint of the namespace has.
 func (m *Model) freeInterface(nsID string) int {
 	used := map[int]bool{}
-	for _, e := range m.endpoints {
-		if e.HostComputeNamespace == nsID {
-			used[e.Interface] = true
-		}
+	for eid := range m.inSpace[nsID] {
+		used[m.endpoints.objects[eid].Interface] = true
 	}
 	i := 0
 	for used[i] {
@@ -141,14 +147,14 @@ func (m *Model) freeInterface(nsID string) int {
 
 // detach takes an endpoint out of its namespace, if it is in one.
 func (m *Model) detach(eid string) {
-	e := *m.endpoints[eid]
+	e := *m.endpoints.objects[eid]
 	nsID := e.HostComputeNamespace
 	if nsID == "" {
 		return
 	}
 	e.HostComputeNamespace, e.Interface = "", 0
 	put(m, m.endpoints, eid, &e)
-	if old, ok := m.namespaces[nsID]; ok {
+	if old, ok := m.namespaces.objects[nsID]; ok {
 		ns := *old
 		ns.Resources = without(ns.Resources, wire.ResourceEndpoint, eid)
 		put(m, m.namespaces, nsID, &ns)
@@ -166,7 +172,7 @@ func (m *Model) share(nsID, container string, add bool) error {
 	if container == "" || len(container) > 256 {
 		return wire.Errorf(wire.EInvalidArg, "container %.64q", container)
 	}
-	ns := *m.namespaces[nsID]
+	ns := *m.namespaces.objects[nsID]
 	ns.Resources = without(ns.Resources, wire.ResourceContainer, container)
 	if add {
 		ns.Resources = append(ns.Resources, resource(wire.ResourceContainer, container))
@@ -177,13 +183,11 @@ func (m *Model) share(nsID, container string, add bool) error {
 
 // deleteNamespace removes the namespace; its endpoints stay, detached.
 func (m *Model) deleteNamespace(id string) error {
-	if m.namespaces[id].Type == wire.NamespaceHostDefault {
+	if id == m.host {
 		return wire.Errorf(wire.EAccessDenied, "the host's own namespace stays")
 	}
-	for eid, e := range m.endpoints {
-		if e.HostComputeNamespace == id {
-			m.detach(eid)
-		}
+	for _, eid := range m.inSpace.of(id) {
+		m.detach(eid)
 	}
 	put(m, m.namespaces, id, nil)
 	return nil

@@ -19,81 +19,168 @@ func (m *Model) createNetwork(id, settings string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n.Type == "" {
-		n.Type = wire.NetworkNAT // the schema's zero value
+	n.ID, n.SchemaVersion, n.Health = id, schema2, nil
+	if n.Type, err = networkType(n.Type); err != nil {
+		return "", err
 	}
-	if !strings.EqualFold(n.Type, wire.NetworkL2Bridge) {
-		return "", wire.Errorf(wire.InvalidNetworkType, "type %q is not supported yet; L2Bridge is", n.Type)
+	if n.Name != "" && len(m.named[ref{networks, n.Name}]) > 0 {
+		return "", wire.Errorf(wire.NetworkAlreadyExists, "name %.64q", n.Name)
 	}
-	n.Type = wire.NetworkL2Bridge
-	for _, other := range m.networks {
-		if n.Name != "" && other.Name == n.Name {
-			return "", wire.Errorf(wire.NetworkAlreadyExists, "name %q", n.Name)
+	if n.Type == wire.NetworkNAT && len(n.prefixes()) == 0 {
+		if err := m.giveSubnet(&n); err != nil {
+			return "", err
 		}
 	}
-	if n.Adapter, err = m.adapter(n.Policies); err != nil {
+	if n.Type == wire.NetworkOverlay {
+		m.giveProvider(&n)
+	}
+	if err := m.setPolicies(&n, n.Policies); err != nil {
 		return "", err
 	}
 	if err := m.checkSubnets(&n); err != nil {
 		return "", err
 	}
-	n.ID, n.SchemaVersion = id, schema2
+	if err := checkPool(n.MacPool); err != nil {
+		return "", err
+	}
 	put(m, m.networks, id, &n)
 	return id, nil
 }
 
-// adapter is the host's adapter that the policies name.
-func (m *Model) adapter(policies []wire.Policy) (string, error) {
-	for _, p := range policies {
-		if p.Type != "NetAdapterName" {
-			continue
+// networkType is the type as HNS writes it; a NAT when empty, the schema's zero value.
+func networkType(t string) (string, error) {
+	for _, known := range []string{wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay, wire.NetworkTransparent, wire.NetworkNAT} {
+		if strings.EqualFold(t, known) {
+			return known, nil
 		}
-		var s wire.NetAdapterNameSetting
-		if err := decode(string(p.Settings), &s); err != nil {
-			return "", err
-		}
-		i := slices.IndexFunc(m.cfg.Adapters, func(a string) bool { return strings.EqualFold(a, s.NetworkAdapterName) })
-		if i < 0 {
-			return "", wire.Errorf(wire.AdapterNotFound, "adapter %q; the host has %q", s.NetworkAdapterName, m.cfg.Adapters)
-		}
-		return m.cfg.Adapters[i], nil
 	}
-	if len(m.cfg.Adapters) == 0 {
-		return "", wire.Errorf(wire.AdapterNotFound, "the host has no adapter")
+	switch {
+	case t == "":
+		return wire.NetworkNAT, nil
+	case strings.EqualFold(t, wire.NetworkICS):
+		return "", wire.Errorf(wire.ICSDisabled, "")
 	}
-	return m.cfg.Adapters[0], nil
+	return "", wire.Errorf(wire.InvalidNetworkType, "type %.64q", t)
+}
+
+// subnet is a subnet of a network with its policies read.
+type subnet struct {
+	prefix   netip.Prefix // as given: the address need not be the first
+	gateways []netip.Addr
+	vsid     uint32
+	vlan     uint32
 }
 
 func (m *Model) checkSubnets(n *network) error {
+	all, err := readSubnets(n)
+	if err != nil {
+		return err
+	}
 	var seen []netip.Prefix
-	for _, ipam := range n.Ipams {
-		for _, s := range ipam.Subnets {
-			p, err := netip.ParsePrefix(s.IpAddressPrefix)
-			if err != nil {
-				return wire.Errorf(wire.InvalidNetwork, "subnet %q", s.IpAddressPrefix)
+	for _, s := range all {
+		if s.prefix.Addr().Is6() {
+			if n.Type == wire.NetworkOverlay || !m.has(dualStack) {
+				return wire.Errorf(wire.InvalidNetwork, "IPv6 subnet %s on a network of type %s, HNS %d.%d",
+					s.prefix, n.Type, m.cfg.Version.Major, m.cfg.Version.Minor)
 			}
-			for _, r := range s.Routes {
-				if via, err := netip.ParseAddr(r.NextHop); err != nil || !p.Contains(via) {
-					return wire.Errorf(wire.InvalidNetwork, "next hop %q is not in subnet %s", r.NextHop, p)
-				}
+		}
+		if len(s.gateways) == 0 && n.Type == wire.NetworkNAT {
+			return wire.Errorf(wire.InvalidNetwork, "subnet %s of a NAT network has no next hop", s.prefix)
+		}
+		for _, other := range append(seen, m.allSubnets()...) {
+			if other.Overlaps(s.prefix) {
+				return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s", s.prefix, other)
 			}
-			for _, other := range append(seen, m.allSubnets()...) {
-				if other.Overlaps(p) {
-					return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s", p, other)
-				}
-			}
-			seen = append(seen, p)
+		}
+		seen = append(seen, s.prefix)
+		if err := checkIsolation(n.Type, s, all[0]); err != nil {
+			return err
 		}
 	}
-	if len(seen) == 0 {
-		return wire.Errorf(wire.InvalidNetwork, "an L2Bridge network needs a subnet")
+	if len(seen) == 0 && n.Type != wire.NetworkTransparent {
+		return wire.Errorf(wire.InvalidNetwork, "a network of type %s needs a subnet", n.Type)
 	}
 	return nil
 }
 
+// Bounds of a VSID: below 4096 it would be a VLAN's, and VXLAN has 24 bits (RFC 7348). Windows' lower bound:
+// https://github.com/flannel-io/flannel/blob/master/Documentation/backends.md.
+const minVSID, maxVSID = 4096, 1<<24 - 1
+
+// maxVLAN is the highest tag of IEEE 802.1Q.
+const maxVLAN = 4094
+
+func checkIsolation(networkType string, s, first subnet) error {
+	switch {
+	case s.vlan > maxVLAN:
+		return wire.Errorf(wire.EInvalidArg, "VLAN %d, at most %d", s.vlan, maxVLAN)
+	case networkType != wire.NetworkOverlay:
+		return nil
+	case s.vsid < minVSID || s.vsid > maxVSID:
+		return wire.Errorf(wire.EInvalidArg, "VSID %d of subnet %s; an overlay's is %d to %d", s.vsid, s.prefix, minVSID, maxVSID)
+	case s.vsid != first.vsid:
+		return wire.Errorf(wire.EInvalidArg, "VSIDs %d and %d on one network", first.vsid, s.vsid)
+	}
+	return nil
+}
+
+func readSubnets(n *network) ([]subnet, error) {
+	var all []subnet
+	for _, ipam := range n.Ipams {
+		for _, s := range ipam.Subnets {
+			if s.IpAddressPrefix == "" && len(s.Routes) == 0 {
+				continue
+			}
+			one, err := readSubnet(s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+func readSubnet(s wire.Subnet) (subnet, error) {
+	var out subnet
+	p, err := netip.ParsePrefix(s.IpAddressPrefix)
+	if err != nil || p.Addr().Is4In6() {
+		return out, wire.Errorf(wire.InvalidNetwork, "subnet %.64q", s.IpAddressPrefix)
+	}
+	out.prefix = p
+	for _, r := range s.Routes {
+		via, err := netip.ParseAddr(r.NextHop)
+		if err != nil || !p.Contains(via) {
+			return out, wire.Errorf(wire.InvalidNetwork, "next hop %.64q is not in subnet %s", r.NextHop, p)
+		}
+		out.gateways = append(out.gateways, via)
+	}
+	for _, policy := range s.Policies {
+		id, err := setting[wire.IsolationSetting](policy.Settings)
+		if err != nil {
+			return out, err
+		}
+		switch policy.Type {
+		case wire.PolicyVSID:
+			out.vsid = id.IsolationId
+		case wire.PolicyVLAN:
+			out.vlan = id.IsolationId
+		default:
+			return out, wire.Errorf(wire.InvalidPolicyType, "policy type %.64q of a subnet", policy.Type)
+		}
+	}
+	return out, nil
+}
+
+// subnets are those of a stored network, which are known to be right.
+func (n *network) subnets() []subnet {
+	all, _ := readSubnets(n)
+	return all
+}
+
 func (m *Model) allSubnets() []netip.Prefix {
 	var all []netip.Prefix
-	for _, n := range m.networks {
+	for _, n := range m.networks.objects {
 		all = append(all, n.prefixes()...)
 	}
 	return all
@@ -101,29 +188,39 @@ func (m *Model) allSubnets() []netip.Prefix {
 
 func (n *network) prefixes() []netip.Prefix {
 	var all []netip.Prefix
-	for _, ipam := range n.Ipams {
-		for _, s := range ipam.Subnets {
-			if p, err := netip.ParsePrefix(s.IpAddressPrefix); err == nil {
-				all = append(all, p.Masked())
-			}
-		}
+	for _, s := range n.subnets() {
+		all = append(all, s.prefix.Masked())
 	}
 	return all
 }
 
-// gateways are the next hops of the subnets' default routes; endpoints get none of these addresses.
+// gateways are the next hops of the subnets' routes; endpoints get none of these addresses.
 func (n *network) gateways() []netip.Addr {
 	var all []netip.Addr
-	for _, ipam := range n.Ipams {
-		for _, s := range ipam.Subnets {
-			for _, r := range s.Routes {
-				if via, err := netip.ParseAddr(r.NextHop); err == nil {
-					all = append(all, via)
-				}
-			}
-		}
+	for _, s := range n.subnets() {
+		all = append(all, s.gateways...)
 	}
 	return all
+}
+
+// giveSubnet chooses the subnet of a NAT network that names none: the first /20 of 172.16.0.0/12 that is free.
+func (m *Model) giveSubnet(n *network) error {
+	used := m.allSubnets()
+	for _, a := range m.cfg.Addresses {
+		used = append(used, netip.PrefixFrom(a, a.BitLen()))
+	}
+	for third := 16; third < 32; third++ {
+		for fourth := 0; fourth < 256; fourth += 16 {
+			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{172, byte(third), byte(fourth), 0}), 20)
+			if slices.ContainsFunc(used, p.Overlaps) {
+				continue
+			}
+			via := wire.Route{NextHop: p.Addr().Next().String(), DestinationPrefix: "0.0.0.0/0"}
+			n.Ipams = []wire.Ipam{{Type: "Static", Subnets: []wire.Subnet{{IpAddressPrefix: p.String(), Routes: []wire.Route{via}}}}}
+			return nil
+		}
+	}
+	return wire.Errorf(wire.InvalidNetwork, "no subnet of 172.16.0.0/12 is free")
 }
 
 func (m *Model) modifyNetwork(id, settings string) error {
@@ -131,20 +228,48 @@ func (m *Model) modifyNetwork(id, settings string) error {
 	if err := decode(settings, &req); err != nil {
 		return err
 	}
-	n := *m.networks[id]
-	if req.ResourceType != "Policy" {
-		return wire.Errorf(wire.RequestUnsupported, "modify of a network's %q", req.ResourceType)
+	n := *m.networks.objects[id]
+	switch req.ResourceType {
+	case "Policy":
+		policies, err := modifyPolicies(n.Policies, req)
+		if err != nil {
+			return err
+		}
+		if err := m.setPolicies(&n, policies); err != nil {
+			return err
+		}
+	case "DNS":
+		var dns *wire.Dns
+		if err := decode(string(req.Settings), &dns); err != nil {
+			return err
+		}
+		if req.RequestType == "Remove" {
+			dns = nil
+		}
+		n.Dns = dns
+	default:
+		return wire.Errorf(wire.RequestUnsupported, "modify of a network's %.64q", req.ResourceType)
 	}
-	policies, err := modifyPolicies(n.Policies, req)
-	if err != nil {
-		return err
-	}
-	n.Policies = policies
 	put(m, m.networks, id, &n)
+	return m.checkReach(m.networks.objects[id])
+}
+
+// checkReach looks whether what the network's policies became is right for the endpoints on it: rules name sets.
+func (m *Model) checkReach(n *network) error {
+	for eid := range m.onNetwork[n.ID] {
+		e := m.endpoints.objects[eid]
+		if !m.dirty[ref{endpoints, eid}] || e.remote() {
+			continue
+		}
+		if _, err := m.readPolicies(n, e.Policies); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// modifyPolicies carries out Add, Remove and Update of policies. A policy is removed by type and settings.
+// modifyPolicies carries out Add, Remove and Update of policies. A policy is removed by type and settings; one that is
+// there is not added twice.
 func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) {
 	var change wire.Policies
 	if len(req.Settings) > 0 {
@@ -152,35 +277,42 @@ func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) 
 			return nil, err
 		}
 	}
+	named := make(map[string]bool, len(change.Policies))
+	for _, p := range change.Policies {
+		if req.RequestType == "Update" {
+			named[p.Type] = true
+		} else {
+			named[normal(p)] = true
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(have), func(p wire.Policy) bool { return named[normal(p)] || named[p.Type] })
 	switch req.RequestType {
-	case "Add":
-		return append(slices.Clone(have), change.Policies...), nil
-	case "Remove":
-		return slices.DeleteFunc(slices.Clone(have), func(p wire.Policy) bool {
-			return slices.ContainsFunc(change.Policies, func(c wire.Policy) bool { return encode(c) == encode(p) })
-		}), nil
-	case "Update":
-		kept := slices.DeleteFunc(slices.Clone(have), func(p wire.Policy) bool {
-			return slices.ContainsFunc(change.Policies, func(c wire.Policy) bool { return c.Type == p.Type })
-		})
+	case "Add", "Update":
 		return append(kept, change.Policies...), nil
+	case "Remove":
+		return kept, nil
 	case "Refresh":
 		return have, nil
 	}
-	return nil, wire.Errorf(wire.EInvalidArg, "request type %q", req.RequestType)
+	return nil, wire.Errorf(wire.EInvalidArg, "request type %.64q", req.RequestType)
+}
+
+// normal is a policy's JSON with its fields in order, so that two that say the same are equal.
+func normal(p wire.Policy) string {
+	v, err := setting[any](p.Settings)
+	if err != nil {
+		return encode(p)
+	}
+	return encode(p.Type) + encode(v)
 }
 
 // deleteNetwork removes the network with its endpoints, as HNS does, unless a pod still uses one.
 func (m *Model) deleteNetwork(id string) error {
-	var all []string
-	for eid, e := range m.endpoints {
-		if e.HostComputeNetwork != id {
-			continue
+	all := m.onNetwork.of(id)
+	for _, eid := range all {
+		if ns := m.endpoints.objects[eid].HostComputeNamespace; ns != "" && !m.hosts[ns] {
+			return wire.Errorf(wire.EntityHasReferences, "endpoint %s is attached to namespace %s", eid, ns)
 		}
-		if ns, ok := m.namespaces[e.HostComputeNamespace]; ok && ns.Type != wire.NamespaceHostDefault {
-			return wire.Errorf(wire.EntityHasReferences, "endpoint %s is attached to namespace %s", eid, ns.ID)
-		}
-		all = append(all, eid)
 	}
 	for _, eid := range all {
 		m.deleteEndpoint(eid)

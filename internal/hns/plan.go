@@ -4,135 +4,185 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 
 	"mullion.dev/mullion/internal/hns/wire"
 	"mullion.dev/mullion/internal/netplan"
 )
 
-// Plan is what the host's network should look like now. IPv6 is not in it yet.
-func (m *Model) Plan() netplan.Plan {
+// part is what one object is in the plan.
+func (m *Model) part(r ref) netplan.Plan {
 	var p netplan.Plan
-	host := m.hostNamespace()
-	for id := range m.networks {
-		p.Bridges = append(p.Bridges, m.bridge(id, host))
+	if !m.exists(r.kind, r.id) {
+		return p
 	}
-	for id := range m.namespaces {
-		if id != host {
-			p.Namespaces = append(p.Namespaces, id)
+	switch r.kind {
+	case networks:
+		m.planNetwork(m.networks.objects[r.id], &p)
+	case endpoints:
+		m.planEndpoint(m.endpoints.objects[r.id], &p)
+	case namespaces:
+		if !m.hosts[r.id] {
+			p.Namespaces = []string{r.id}
 		}
+	case loadBalancers:
+		p.LoadBalancers = m.balancers(m.loadBalancers.objects[r.id])
+	case sdnRoutes: // endpoints' ports have them
 	}
-	for _, e := range m.endpoints {
-		if e.HostComputeNamespace != "" && e.HostComputeNamespace != host {
-			p.Ports = append(p.Ports, m.port(e))
-			p.LoadBalancers = append(p.LoadBalancers, e.portMappings()...)
-		}
-	}
-	for _, lb := range m.loadBalancers {
-		p.LoadBalancers = append(p.LoadBalancers, m.balancers(lb)...)
-	}
-	p.Normalize()
 	return p
 }
 
-// bridge is a network's switch, with the addresses of the endpoints that are attached to the host.
-func (m *Model) bridge(id, host string) netplan.Bridge {
-	b := netplan.Bridge{ID: id, Mode: netplan.L2Bridge}
-	var attached []*endpoint
-	for _, e := range m.endpoints {
-		if e.HostComputeNetwork == id && e.HostComputeNamespace == host {
-			attached = append(attached, e)
+// planNetwork is a network's switch, with the addresses of the endpoints that are attached to the host.
+func (m *Model) planNetwork(n *network, p *netplan.Plan) {
+	policies, err := m.readNetworkPolicies(n, n.Policies)
+	if err != nil { // it was right when it was set
+		return
+	}
+	b := netplan.Bridge{ID: n.ID, Mode: netplan.Mode(n.Type), Uplink: n.Adapter, MAC: linuxMAC(policies.mac)}
+	for _, s := range n.subnets() {
+		if s.vlan != 0 {
+			b.VLAN = uint16(s.vlan)
+		}
+		if n.Type == wire.NetworkNAT || n.Type == wire.NetworkOverlay {
+			for _, via := range s.gateways {
+				b.Gateways = append(b.Gateways, netip.PrefixFrom(via, s.prefix.Bits()))
+			}
+		}
+		if n.Type == wire.NetworkOverlay {
+			b.Overlay = &netplan.VXLAN{VNI: s.vsid, Port: policies.port, VTEP: policies.provider, MAC: linuxMAC(policies.router)}
 		}
 	}
-	slices.SortFunc(attached, func(a, b *endpoint) int { return strings.Compare(a.ID, b.ID) })
-	for i, e := range attached {
-		if i == 0 {
+	for _, e := range m.onHost(n.ID) {
+		if b.MAC == "" {
 			b.MAC = linuxMAC(e.MacAddress)
 		}
 		b.Addrs = append(b.Addrs, e.prefixes()...)
 	}
-	return b
+	p.Bridges, p.Peers = []netplan.Bridge{b}, policies.peers
 }
 
-func linuxMAC(mac string) string { return strings.ToLower(strings.ReplaceAll(mac, "-", ":")) }
+// onHost are the network's endpoints that are attached to the host, in order of their IDs.
+func (m *Model) onHost(network string) []*endpoint {
+	var ids []string
+	for ns := range m.hosts {
+		for eid := range m.inSpace[ns] {
+			if m.endpoints.objects[eid].HostComputeNetwork == network {
+				ids = append(ids, eid)
+			}
+		}
+	}
+	slices.Sort(ids)
+	all := make([]*endpoint, len(ids))
+	for i, eid := range ids {
+		all[i] = m.endpoints.objects[eid]
+	}
+	return all
+}
 
-// prefixes are the endpoint's IPv4 addresses with their subnets' lengths.
+// prefixes are the endpoint's addresses with their subnets' lengths.
 func (e *endpoint) prefixes() []netip.Prefix {
 	var all []netip.Prefix
 	for _, c := range e.IpConfigurations {
-		if addr, err := netip.ParseAddr(c.IpAddress); err == nil && addr.Is4() {
+		if addr, err := netip.ParseAddr(c.IpAddress); err == nil {
 			all = append(all, netip.PrefixFrom(addr, int(c.PrefixLength)))
 		}
 	}
 	return all
 }
 
-func (m *Model) port(e *endpoint) netplan.Port {
-	p := netplan.Port{
-		ID: e.ID, Bridge: e.HostComputeNetwork, Namespace: e.HostComputeNamespace,
-		Name: interfaceName(e.Interface), MAC: linuxMAC(e.MacAddress), Addrs: e.prefixes(),
+func (e *endpoint) addrs() []netip.Addr {
+	var all []netip.Addr
+	for _, p := range e.prefixes() {
+		all = append(all, p.Addr())
 	}
-	for _, r := range e.Routes {
-		addRoute(&p, r)
-	}
-	for _, policy := range e.Policies {
-		switch policy.Type {
-		case "OutBoundNAT":
-			if nat, err := parseNAT(policy); err == nil {
-				p.NAT = append(p.NAT, nat)
-			}
-		case "SDNRoute":
-			if s, err := parseSDNRoute(policy); err == nil {
-				addRoute(&p, wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop})
-			}
-		}
-	}
-	for _, id := range m.ids(sdnRoutes) {
-		if r := m.routes[id]; slices.Contains(r.HostComputeEndpoints, e.ID) {
-			for _, s := range r.Setting {
-				addRoute(&p, wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop})
-			}
-		}
-	}
-	return p
+	return all
 }
 
-// portMappings are the ports of the host that lead to the endpoint (hostPort), as load balancers with one backend.
-func (e *endpoint) portMappings() []netplan.LoadBalancer {
-	var all []netplan.LoadBalancer
-	for i, policy := range e.Policies {
-		if policy.Type != "PortMapping" {
-			continue
+// planEndpoint is the port of an endpoint in a pod, with the ports of the host that lead to it, or the peer that a remote
+// endpoint of an overlay is.
+func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
+	n := m.networks.objects[e.HostComputeNetwork]
+	if n == nil || !e.remote() && (e.HostComputeNamespace == "" || m.hosts[e.HostComputeNamespace]) {
+		return
+	}
+	if e.remote() && n.Type != wire.NetworkOverlay {
+		return
+	}
+	policies, err := m.readPolicies(n, e.Policies)
+	if err != nil { // they were right when they were set
+		return
+	}
+	if e.remote() {
+		p.Peers = e.peers(policies.provider)
+		return
+	}
+	port := netplan.Port{
+		ID: e.ID, Bridge: e.HostComputeNetwork, Namespace: e.HostComputeNamespace, Name: interfaceName(e.Interface),
+		MAC: linuxMAC(e.MacAddress), Addrs: e.prefixes(), NAT: policies.nat, ACL: policies.acl,
+		EgressBPS: policies.egress, EncapOverhead: policies.overhead, Proxies: policies.proxies,
+	}
+	for _, r := range append(slices.Clone(e.Routes), policies.routes...) {
+		addRoute(&port, r)
+	}
+	for _, id := range m.routing.of(e.ID) {
+		for _, s := range m.routes.objects[id].Setting {
+			addRoute(&port, wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop})
 		}
-		s, err := parsePortMapping(policy)
-		addrs := e.addrs4()
-		if err != nil || len(addrs) == 0 {
-			continue
-		}
-		all = append(all, netplan.LoadBalancer{
-			ID: e.ID + "-map" + strconv.Itoa(i), Protocol: netplan.Protocol(s.Protocol), Port: s.ExternalPort,
-			Backends: []netip.AddrPort{netip.AddrPortFrom(addrs[0], s.InternalPort)},
+	}
+	p.Ports, p.LoadBalancers = []netplan.Port{port}, e.portMappings(policies.maps)
+	for i := range p.LoadBalancers { // from Windows Server 2019 on, the host reaches what a NAT network maps
+		lb := &p.LoadBalancers[i]
+		lb.FromHost = n.Type == wire.NetworkNAT && m.has(hostMappings) && len(lb.VIPs) == 0
+	}
+}
+
+// peers are a remote endpoint's addresses, if it says which host has them; otherwise a RemoteSubnetRoute does.
+func (e *endpoint) peers(provider netip.Addr) []netplan.Peer {
+	if !provider.IsValid() {
+		return nil
+	}
+	var all []netplan.Peer
+	for i, a := range e.addrs() {
+		all = append(all, netplan.Peer{
+			ID: numbered(e.ID, i), Bridge: e.HostComputeNetwork, Subnet: netip.PrefixFrom(a, a.BitLen()),
+			VTEP: provider, MAC: linuxMAC(e.MacAddress),
 		})
 	}
 	return all
 }
 
-func parsePortMapping(p wire.Policy) (wire.PortMappingSetting, error) {
-	var s wire.PortMappingSetting
-	if err := decode(string(p.Settings), &s); err != nil {
-		return s, err
+func numbered(id string, i int) string {
+	if i == 0 {
+		return id
 	}
-	if s.Protocol != 6 && s.Protocol != 17 || s.InternalPort == 0 || s.ExternalPort == 0 {
-		return s, wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, port %d to %d", s.Protocol, s.ExternalPort, s.InternalPort)
+	return id + "-" + strconv.Itoa(i)
+}
+
+// portMappings are the ports of the host that lead to the endpoint (hostPort), as load balancers with one backend.
+func (e *endpoint) portMappings(maps []portMap) []netplan.LoadBalancer {
+	var all []netplan.LoadBalancer
+	for i, s := range maps {
+		ipv6 := s.Flags&wire.NATIPv6 != 0 || s.vip.Is6()
+		addrs := slices.DeleteFunc(e.addrs(), func(a netip.Addr) bool { return a.Is6() != ipv6 })
+		if len(addrs) == 0 {
+			continue
+		}
+		lb := netplan.LoadBalancer{
+			ID: e.ID + "-map" + strconv.Itoa(i), Protocol: netplan.Protocol(s.Protocol), Port: s.ExternalPort, External: true,
+			Backends: []netip.AddrPort{netip.AddrPortFrom(addrs[0], s.InternalPort)},
+		}
+		if s.vip.IsValid() {
+			lb.VIPs = []netip.Addr{s.vip}
+		}
+		all = append(all, lb)
 	}
-	return s, nil
+	return all
 }
 
 // addRoute gives the pod a route, if the next hop is on its own subnet. Any other destination goes to the host over the
 // default route, and the host routes or encapsulates it: that is what an SDN route without such a next hop asks for.
 func addRoute(p *netplan.Port, r wire.Route) {
 	dst, via, err := parseRoute(r)
-	if err != nil || !dst.Addr().Is4() {
+	if err != nil {
 		return
 	}
 	onLink := slices.ContainsFunc(p.Addrs, func(a netip.Prefix) bool { return a.Masked().Contains(via) })
@@ -142,91 +192,50 @@ func addRoute(p *netplan.Port, r wire.Route) {
 	}
 }
 
-// balancers are one load balancer a port mapping.
+// balancers are one load balancer for each port mapping, and each family if the virtual addresses are of both.
 func (m *Model) balancers(lb *wire.LoadBalancer) []netplan.LoadBalancer {
-	if lb.Flags&wire.LoadBalancerIPv6 != 0 {
-		return nil
-	}
-	var vips []netip.Addr
+	var families [2][]netip.Addr // IPv4, IPv6
 	for _, v := range lb.FrontendVIPs {
-		if addr, err := netip.ParseAddr(v); err == nil && addr.Is4() {
-			vips = append(vips, addr)
+		if addr, err := netip.ParseAddr(v); err == nil {
+			families[family(addr)] = append(families[family(addr)], addr)
 		}
-	}
-	if len(vips) == 0 && len(lb.FrontendVIPs) > 0 {
-		return nil
 	}
 	var all []netplan.LoadBalancer
-	for i, p := range lb.PortMappings {
-		b := netplan.LoadBalancer{
-			ID: lb.ID, VIPs: vips, Protocol: netplan.Protocol(p.Protocol), Port: p.ExternalPort,
-			ByClient: p.DistributionType != 0,
-		}
-		if i > 0 {
-			b.ID += "-" + strconv.Itoa(i)
-		}
-		for _, id := range lb.HostComputeEndpoints {
-			for _, addr := range m.endpoints[id].addrs4() {
-				b.Backends = append(b.Backends, netip.AddrPortFrom(addr, p.InternalPort))
+	for _, mapping := range lb.PortMappings {
+		for f, vips := range families {
+			everywhere := len(lb.FrontendVIPs) == 0 && (f == 1) == (lb.Flags&wire.LoadBalancerIPv6 != 0)
+			if len(vips) > 0 || everywhere {
+				b := m.balancer(lb, mapping, f, vips)
+				b.ID = numbered(lb.ID, len(all))
+				all = append(all, b)
 			}
 		}
-		all = append(all, b)
 	}
 	return all
 }
 
-func (e *endpoint) addrs4() []netip.Addr {
-	var all []netip.Addr
-	for _, p := range e.prefixes() {
-		all = append(all, p.Addr())
+func family(a netip.Addr) int {
+	if a.Is6() {
+		return 1
 	}
-	return all
+	return 0
 }
 
-// parseNAT reads the policy OutBoundNAT. Each entry is an address or a network.
-func parseNAT(p wire.Policy) (netplan.NAT, error) {
-	var s wire.OutBoundNATSetting
-	if len(p.Settings) > 0 {
-		if err := decode(string(p.Settings), &s); err != nil {
-			return netplan.NAT{}, err
+func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int, vips []netip.Addr) netplan.LoadBalancer {
+	b := netplan.LoadBalancer{
+		VIPs: vips, Protocol: netplan.Protocol(mapping.Protocol), Port: mapping.ExternalPort,
+		External: mapping.Flags&wire.PortILB == 0, ByClient: mapping.DistributionType != 0,
+		DSR: lb.Flags&wire.LoadBalancerDSR != 0, PreserveDIP: mapping.Flags&wire.PortPreserveDIP != 0,
+	}
+	if source, err := netip.ParseAddr(lb.SourceVIP); err == nil && family(source) == f {
+		b.SourceVIP = source
+	}
+	for _, id := range lb.HostComputeEndpoints {
+		for _, addr := range m.endpoints.objects[id].addrs() {
+			if family(addr) == f {
+				b.Backends = append(b.Backends, netip.AddrPortFrom(addr, mapping.InternalPort))
+			}
 		}
 	}
-	if s.VirtualIP != "" {
-		return netplan.NAT{}, wire.Errorf(wire.InvalidPolicy, "OutBoundNAT to a virtual address is not supported yet")
-	}
-	var nat netplan.NAT
-	var err error
-	if nat.Except, err = parseNetworks(s.Exceptions); err != nil {
-		return nat, err
-	}
-	nat.Only, err = parseNetworks(s.Destinations)
-	return nat, err
-}
-
-func parseNetworks(list []string) ([]netip.Prefix, error) {
-	var all []netip.Prefix
-	for _, s := range list {
-		p, err := netip.ParsePrefix(s)
-		if addr, addrErr := netip.ParseAddr(s); addrErr == nil {
-			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-		}
-		if err != nil {
-			return nil, wire.Errorf(wire.InvalidPolicy, "%q is neither address nor network", s)
-		}
-		if p.Addr().Is4() {
-			all = append(all, p.Masked())
-		}
-	}
-	return all, nil
-}
-
-func parseSDNRoute(p wire.Policy) (wire.SDNRouteSetting, error) {
-	var s wire.SDNRouteSetting
-	if err := decode(string(p.Settings), &s); err != nil {
-		return s, err
-	}
-	if _, _, err := parseRoute(wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop}); err != nil {
-		return s, wire.Errorf(wire.InvalidPolicy, "SDNRoute to %q via %q", s.DestinationPrefix, s.NextHop)
-	}
-	return s, nil
+	return b
 }

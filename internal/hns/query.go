@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/hns/wire"
@@ -31,46 +29,86 @@ func encode(v any) string {
 	return string(bytes.TrimSpace(b))
 }
 
+// answer are an object's properties as JSON, so that a list of thousands is made once.
+type answer struct{ hcn, v1 string }
+
 // enumerate answers the GUIDs of the objects that the query's filter lets through.
 func (m *Model) enumerate(k kind, query string) (Reply, error) {
-	filter, err := parseFilter(query)
+	f, err := parseFilter(query)
 	if err != nil {
 		return Reply{}, err
 	}
+	if len(f) == 0 {
+		return Reply{Text: m.list(k)}, nil
+	}
 	ids := []string{}
-	for _, id := range m.ids(k) {
-		if len(filter) > 0 {
-			o, err := m.object(k, id)
-			if err != nil || !filter.match(o) {
-				continue
-			}
+	for _, id := range m.candidates(k, f) {
+		if m.exists(k, id) && f.match(m.object(k, id)) {
+			ids = append(ids, id)
 		}
-		ids = append(ids, id)
 	}
 	return Reply{Text: encode(ids)}, nil
 }
 
-func (m *Model) query(k kind, id string) (Reply, error) {
-	o, err := m.object(k, id)
-	if err != nil {
-		return Reply{}, err
+// candidates are the objects among which those that the filter lets through are.
+func (m *Model) candidates(k kind, f filter) []string {
+	if id, err := canonical(f["id"]); err == nil {
+		return []string{id}
 	}
-	return Reply{Object: id, Text: encode(o)}, nil
+	if name, ok := f["name"]; ok && (k == networks || k == endpoints) {
+		return m.named.of(ref{k, name})
+	}
+	for _, field := range []string{"virtualnetwork", "hostcomputenetwork"} {
+		if id, err := canonical(f[field]); err == nil && k == endpoints {
+			return m.onNetwork.of(id)
+		}
+	}
+	return m.ids(k)
+}
+
+func (m *Model) query(k kind, id string) (Reply, error) {
+	a := m.answers[ref{k, id}]
+	if a.hcn == "" {
+		a.hcn = encode(m.object(k, id))
+		m.answers[ref{k, id}] = a
+	}
+	return Reply{Object: id, Text: a.hcn}, nil
 }
 
 func (m *Model) ids(k kind) []string {
 	switch k {
 	case networks:
-		return slices.Sorted(maps.Keys(m.networks))
+		return m.networks.ids
 	case endpoints:
-		return slices.Sorted(maps.Keys(m.endpoints))
+		return m.endpoints.ids
 	case namespaces:
-		return slices.Sorted(maps.Keys(m.namespaces))
+		return m.namespaces.ids
 	case loadBalancers:
-		return slices.Sorted(maps.Keys(m.loadBalancers))
+		return m.loadBalancers.ids
 	default:
-		return slices.Sorted(maps.Keys(m.routes))
+		return m.routes.ids
 	}
+}
+
+// list are all IDs as JSON.
+func (m *Model) list(k kind) string {
+	var list *string
+	switch k {
+	case networks:
+		list = &m.networks.list
+	case endpoints:
+		list = &m.endpoints.list
+	case namespaces:
+		list = &m.namespaces.list
+	case loadBalancers:
+		list = &m.loadBalancers.list
+	default:
+		list = &m.routes.list
+	}
+	if *list == "" {
+		*list = encode(append([]string{}, m.ids(k)...))
+	}
+	return *list
 }
 
 // filter is the wanted value of each property.

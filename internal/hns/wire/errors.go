@@ -13,6 +13,7 @@ const (
 	EAccessDenied          HRESULT = 0x80070005
 	EInvalidData           HRESULT = 0x8007000d
 	EBadLength             HRESULT = 0x80070018
+	EUnavailable           HRESULT = 0x800706ba // RPC_S_SERVER_UNAVAILABLE: the service is stopped
 	EFail                  HRESULT = 0x80004005
 	ENotImpl               HRESULT = 0x80004001
 	NetworkNotFound        HRESULT = 0x803b0001
@@ -26,11 +27,13 @@ const (
 	InvalidPolicyType      HRESULT = 0x803b000e
 	InvalidRemoteOperation HRESULT = 0x803b000f
 	NetworkAlreadyExists   HRESULT = 0x803b0010
+	PolicyAlreadyExists    HRESULT = 0x803b0012
 	PortAlreadyExists      HRESULT = 0x803b0013
 	EndpointAttached       HRESULT = 0x803b0014
 	RequestUnsupported     HRESULT = 0x803b0015
 	InvalidJSON            HRESULT = 0x803b001b
 	InvalidIP              HRESULT = 0x803b001e
+	ICSDisabled            HRESULT = 0x803b002a
 	EntityHasReferences    HRESULT = 0x803b002c
 	NamespaceAttachFailed  HRESULT = 0x803b002e
 	AddrInvalidOrReserved  HRESULT = 0x803b002f
@@ -43,6 +46,7 @@ func texts() map[HRESULT]string {
 		EInvalidArg:            "The parameter is incorrect. ",
 		EAccessDenied:          "Access is denied. ",
 		EInvalidData:           "The data is invalid. ",
+		EUnavailable:           "The RPC server is unavailable. ",
 		EBadLength:             "The program issued a command but the command length is incorrect. ",
 		ENotImpl:               "Not implemented ",
 		NetworkNotFound:        "The network was not found. ",
@@ -56,11 +60,13 @@ func texts() map[HRESULT]string {
 		InvalidPolicyType:      "The policy type is invalid. ",
 		InvalidRemoteOperation: "This requested operation is invalid for a remote endpoint. ",
 		NetworkAlreadyExists:   "A network already exists with this name. ",
+		PolicyAlreadyExists:    "The specified policy already exists. ",
 		PortAlreadyExists:      "The specified port already exists. ",
 		EndpointAttached:       "The endpoint is already attached to the switch. ",
 		RequestUnsupported:     "The specified request is unsupported. ",
 		InvalidJSON:            "Invalid JSON document string. ",
 		InvalidIP:              "IP address is either invalid or not part of any configured subnet(s). ",
+		ICSDisabled:            "Internet Connection Sharing service (SharedAccess) is disabled and cannot be started ",
 		EntityHasReferences:    "The entity cannot be deleted because it is referenced by another entity. ",
 		NamespaceAttachFailed:  "The endpoint could not be attached to the namespace. ",
 		AddrInvalidOrReserved:  "The specified address is invalid or reserved. ",
@@ -96,10 +102,11 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-// Text is what Windows says, with the detail.
+// Text is what Windows says, with the detail behind it, as HNS itself appends it
+// (https://github.com/microsoft/Windows-Containers/issues/93).
 func (e *Error) Text() string {
 	if e.Detail == "" {
 		return e.Code.text()
 	}
-	return e.Code.text() + "(" + e.Detail + ")"
+	return e.Code.text() + e.Detail
 }

@@ -25,6 +25,7 @@ type V1Network struct {
 	NetworkAdapterName string            `json:",omitempty"`
 	SourceMac          string            `json:",omitempty"`
 	Policies           []json.RawMessage `json:",omitempty"`
+	MacPools           []V1MacPool       `json:",omitempty"`
 	Subnets            []V1Subnet        `json:",omitempty"`
 	DNSSuffix          string            `json:",omitempty"`
 	DNSServerList      string            `json:",omitempty"`
@@ -60,6 +61,10 @@ type V1Endpoint struct {
 	DNSDomain          string            `json:",omitempty"`
 	GatewayAddress     string            `json:",omitempty"`
 	PrefixLength       uint8             `json:",omitempty"`
+	IPv6Address        string            `json:",omitempty"`
+	IPv6PrefixLength   uint8             `json:",omitempty"`
+	GatewayAddressV6   string            `json:",omitempty"`
+	EncapOverhead      uint16            `json:",omitempty"`
 	IsRemoteEndpoint   bool              `json:",omitempty"`
 	Namespace          *V1Namespace      `json:",omitempty"`
 	SharedContainers   []string          `json:",omitempty"`
@@ -71,6 +76,45 @@ type V1Attach struct {
 	ContainerId   string `json:",omitempty"`
 	SystemType    string // Container, VirtualMachine, Host
 	CompartmentId uint16 `json:",omitempty"`
+}
+
+// V1MacPool is a range of hardware addresses.
+type V1MacPool struct {
+	StartMacAddress string `json:",omitempty"`
+	EndMacAddress   string `json:",omitempty"`
+}
+
+// V1PolicyList is PolicyList: a load balancer or a route for endpoints, named as /endpoints/<id>.
+type V1PolicyList struct {
+	ID         string            `json:",omitempty"`
+	References []string          `json:",omitempty"`
+	Policies   []json.RawMessage `json:",omitempty"`
+}
+
+// Types of a policy list's policies.
+const (
+	V1PolicyELB   = "ELB"
+	V1PolicyRoute = "ROUTE"
+)
+
+// V1ELB is the policy of a load balancer.
+type V1ELB struct {
+	Type         string
+	SourceVIP    string   `json:",omitempty"`
+	VIPs         []string `json:",omitempty"`
+	ILB          bool     `json:",omitempty"`
+	IsDSR        bool     `json:",omitempty"`
+	Protocol     uint32   `json:",omitempty"`
+	InternalPort uint16
+	ExternalPort uint16
+}
+
+// V1Route is the policy of a route.
+type V1Route struct {
+	Type              string
+	DestinationPrefix string `json:",omitempty"`
+	NextHop           string `json:",omitempty"`
+	NeedEncap         bool   `json:",omitempty"`
 }
 
 // V1Stats is the answer of /endpointstats/<id>.

@@ -178,6 +178,7 @@ const (
 	PortLocalRoutedVIP = 2
 	PortUseMux         = 4
 	PortPreserveDIP    = 8
+	PortVIPExternalIP  = 16 // kubernetes v1.36.3, pkg/proxy/winkernel/hns.go
 
 	DistributionSourceIPProtocol = 1
 	DistributionSourceIP         = 2
@@ -234,25 +235,4 @@ type Policies struct {
 type NamespaceModify struct {
 	EndpointId  string `json:",omitempty"`
 	ContainerId string `json:",omitempty"`
-}
-
-// OutBoundNATSetting is the setting of the policy OutBoundNAT.
-type OutBoundNATSetting struct {
-	VirtualIP    string   `json:",omitempty"`
-	Exceptions   []string `json:",omitempty"`
-	Destinations []string `json:",omitempty"`
-}
-
-// NetAdapterNameSetting is the setting of the network policy NetAdapterName.
-type NetAdapterNameSetting struct {
-	NetworkAdapterName string `json:",omitempty"`
-}
-
-// PortMappingSetting is the setting of the policy PortMapping.
-type PortMappingSetting struct {
-	Protocol     uint32 `json:",omitempty"`
-	InternalPort uint16 `json:",omitempty"`
-	ExternalPort uint16 `json:",omitempty"`
-	VIP          string `json:",omitempty"`
-	Flags        uint32 `json:",omitempty"`
 }
