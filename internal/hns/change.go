@@ -25,7 +25,9 @@ func (m *Model) Plan() netplan.Plan {
 }
 
 // HasPort says whether the endpoint has a port in the plan, as of the last Commit: whether a pod uses it.
-func (m *Model) HasPort(endpoint string) bool { return len(m.parts[ref{endpoints, endpoint}].Ports) > 0 }
+func (m *Model) HasPort(endpoint string) bool {
+	return len(m.parts[ref{endpoints, endpoint}].Ports) > 0
+}
 
 func join(p *netplan.Plan, part netplan.Plan) {
 	p.Bridges = append(p.Bridges, part.Bridges...)

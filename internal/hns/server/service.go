@@ -1,15 +1,13 @@
 // Package server runs the Host Networking Service of one Windows host: it keeps the model's state on disk, has the data
-// plane carry out the plan, and answers the DLLs over TCP. What HNS means is the model's; what the kernel does is the
-// data plane's.
+// plane carry out what changes of the plan, and answers the DLLs over TCP. What HNS means is the model's; what the kernel
+// does is the data plane's.
 package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -21,15 +19,12 @@ import (
 
 // DataPlane carries plans out. dataplane.Plane and dataplane.Fake are two.
 type DataPlane interface {
+	// Apply makes the network what the plan says, whatever it is.
 	Apply(ctx context.Context, plan netplan.Plan) error
+	// ApplyChange leads from the plan before to the next. After an error only Apply helps.
+	ApplyChange(ctx context.Context, change netplan.Change) error
 	Differences(ctx context.Context, plan netplan.Plan) ([]string, error)
 	Stats(ctx context.Context, port string) (netplan.Stats, error)
-}
-
-// Store keeps the model's state. Load returns nil when there is none yet.
-type Store interface {
-	Load() ([]byte, error)
-	Save(data []byte) error
 }
 
 // Config says what a Service stands on.
@@ -41,47 +36,63 @@ type Config struct {
 }
 
 // Service is the HNS of one host. It may be called from several goroutines; calls run one after another.
+//
+// Networks, namespaces and pods' ports are in the kernel before the call that makes them returns. Load balancers and
+// peers follow soon after it, many in one step: kube-proxy makes thousands of them one by one.
 type Service struct {
-	cfg   Config
-	mu    sync.Mutex
-	model *hns.Model
-	plan  netplan.Plan
+	cfg Config
+
+	mu      sync.Mutex
+	model   *hns.Model
+	journal journal
+	later   later // what of the plan the kernel does not have yet
+	behind  bool  // a step failed: the kernel needs the whole plan
+
+	// kernel is held while the data plane works, so that its steps keep their order. Whoever holds it does not take mu.
+	kernel sync.Mutex
 }
 
 // Open reads the state and brings the kernel in line with it.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
-	data, err := cfg.Store.Load()
-	if err != nil {
+	s := &Service{cfg: cfg, journal: journal{store: cfg.Store}}
+	if err := s.Restart(ctx); err != nil {
 		return nil, err
-	}
-	s := &Service{cfg: cfg}
-	if data == nil {
-		s.model = hns.New(cfg.Model)
-	} else if s.model, err = hns.Load(cfg.Model, data); err != nil {
-		return nil, err
-	}
-	if err := s.save(); err != nil {
-		return nil, err
-	}
-	s.plan = s.model.Plan()
-	if err := cfg.DataPlane.Apply(ctx, s.plan); err != nil {
-		return nil, fmt.Errorf("apply the HNS state: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Service) save() error {
-	data, err := s.model.Save()
+// Restart does what restarting the service does on Windows: what is in memory is dropped, the state read from disk, and
+// the kernel put right by it. Calls wait until it is done. After an error the service goes on with the state it had.
+func (s *Service) Restart(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	data, err := s.cfg.Store.Load()
 	if err != nil {
 		return err
 	}
-	return s.cfg.Store.Save(data)
+	var model *hns.Model
+	if data == nil {
+		model = hns.New(s.cfg.Model)
+	} else if model, err = hns.Load(s.cfg.Model, data); err != nil {
+		return err
+	}
+	if err := s.journal.rewrite(model); err != nil {
+		return err
+	}
+	if err := s.cfg.DataPlane.Apply(ctx, model.Plan()); err != nil {
+		s.behind = true
+		return fmt.Errorf("apply the HNS state: %w", err)
+	}
+	s.model, s.later, s.behind = model, later{}, false
+	return nil
 }
 
 // Call carries out one request: model, kernel, disk; all of them or none.
 func (s *Service) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	if id, ok := statsID(r); ok {
-		return s.stats(ctx, id)
+		return s.stats(ctx, r, id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,47 +100,82 @@ func (s *Service) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	if err != nil || !s.model.Changed() {
 		return reply, err
 	}
-	plan := s.model.Plan()
-	// The state goes to disk first: after a crash in between, the next Open carries the plan out.
-	if err := s.save(); err != nil {
-		s.model.Rollback()
+	change := s.model.Change()
+	if isUrgent(change) {
+		err = s.applyNow(ctx, change)
+	}
+	if err == nil {
+		err = s.journal.append(s.model)
+	}
+	if err != nil {
+		s.takeBack(ctx, r, isUrgent(change))
 		return hns.Reply{}, wire.Errorf(wire.EFail, "%v", err)
 	}
-	if !reflect.DeepEqual(plan, s.plan) {
-		if err := s.cfg.DataPlane.Apply(ctx, plan); err != nil {
-			return hns.Reply{}, s.takeBack(ctx, r, err)
-		}
-	}
-	s.plan = plan
 	s.model.Commit()
+	if !isUrgent(change) {
+		s.applySoon(ctx, change)
+	}
 	return reply, nil
 }
 
-// takeBack undoes a request whose plan the kernel refused.
-func (s *Service) takeBack(ctx context.Context, r hns.Request, cause error) error {
+// applyNow carries out a change, and before it what is still to do. The kernel comes before the disk: after a crash in
+// between, the next Open removes what nobody was told of.
+func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	if s.behind {
+		err := s.cfg.DataPlane.Apply(ctx, s.model.Plan())
+		if err == nil {
+			s.behind, s.later = false, later{}
+		}
+		return err
+	}
+	s.later.add(change)
+	all := s.later.take()
+	all.Set.Bridges, all.Set.Namespaces, all.Set.Ports = change.Set.Bridges, change.Set.Namespaces, change.Set.Ports
+	all.Removed.Bridges, all.Removed.Namespaces, all.Removed.Ports = change.Removed.Bridges, change.Removed.Namespaces, change.Removed.Ports
+	return s.cfg.DataPlane.ApplyChange(ctx, all)
+}
+
+// takeBack undoes a request that the kernel or the disk refused.
+func (s *Service) takeBack(ctx context.Context, r hns.Request, urgent bool) {
 	s.model.Rollback()
-	err := errors.Join(s.save(), s.cfg.DataPlane.Apply(context.WithoutCancel(ctx), s.plan))
+	if !urgent {
+		return
+	}
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	s.later = later{}
+	err := s.cfg.DataPlane.Apply(context.WithoutCancel(ctx), s.model.Plan())
+	s.behind = err != nil
 	if err != nil {
 		s.cfg.Log.Error("HNS request taken back, not wholly", "function", r.Function, "err", err)
 	}
-	return wire.Errorf(wire.EFail, "%v", cause)
 }
 
 // Repair compares the kernel with the plan, puts right what differs, and says in the log what that was.
 func (s *Service) Repair(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found, err := s.cfg.DataPlane.Differences(ctx, s.plan)
-	if err == nil && len(found) == 0 {
+	if !s.behind {
+		s.flush(ctx)
+	}
+	plan := s.model.Plan()
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	found, err := s.cfg.DataPlane.Differences(ctx, plan)
+	if err == nil && len(found) == 0 && !s.behind {
 		return nil
 	}
 	if err != nil {
 		found = []string{err.Error()} // what cannot be looked at is made anew
 	}
-	if err := s.cfg.DataPlane.Apply(ctx, s.plan); err != nil {
+	if err := s.cfg.DataPlane.Apply(ctx, plan); err != nil {
+		s.behind = true
 		return fmt.Errorf("put right the host's network (%s): %w", strings.Join(found, "; "), err)
 	}
-	s.cfg.Log.Warn("the host's network was changed by others and is put right", "found", found)
+	s.behind, s.later = false, later{}
+	s.cfg.Log.Warn("the host's network was not as planned and is put right", "found", found)
 	return nil
 }
 
@@ -153,42 +199,7 @@ func (s *Service) RepairEvery(ctx context.Context, pause time.Duration) {
 func (s *Service) Plan() netplan.Plan {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.plan
-}
-
-func statsID(r hns.Request) (string, bool) {
-	if r.Function != "HNSCall" || len(r.Text) < 2 || !strings.EqualFold(r.Text[0], "GET") {
-		return "", false
-	}
-	return strings.CutPrefix(strings.TrimLeft(r.Text[1], "/"), "endpointstats/")
-}
-
-// stats answers GET /endpointstats/<id>. An endpoint that is not attached has counted nothing.
-func (s *Service) stats(ctx context.Context, id string) (hns.Reply, error) {
-	s.mu.Lock()
-	reply, err := s.model.Call(hns.Request{Function: "HcnOpenEndpoint", Object: id})
-	attached := false
-	for _, p := range s.plan.Ports {
-		attached = attached || p.ID == reply.Object
-	}
-	s.mu.Unlock()
-	var st netplan.Stats
-	if err == nil && attached {
-		st, err = s.cfg.DataPlane.Stats(ctx, reply.Object)
-	}
-	if err != nil {
-		return hns.Reply{Text: hns.V1Error(err)}, nil
-	}
-	out, err := json.Marshal(wire.V1Stats{
-		BytesReceived: st.RxBytes, BytesSent: st.TxBytes, PacketsReceived: st.RxPackets, PacketsSent: st.TxPackets,
-		DroppedPacketsIncoming: st.RxDropped, DroppedPacketsOutgoing: st.TxDropped,
-		EndpointId: reply.Object, InstanceId: reply.Object,
-	})
-	if err != nil {
-		return hns.Reply{}, err
-	}
-	text, err := json.Marshal(wire.V1Reply{Success: true, Output: out})
-	return hns.Reply{Text: string(text)}, err
+	return s.model.Plan()
 }
 
 func hresult(err error) wire.HRESULT {
