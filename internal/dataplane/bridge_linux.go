@@ -109,16 +109,8 @@ func (p *Plane) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link,
 	if link, err = h.LinkByName(bridgeLink(b.ID)); err != nil {
 		return nil, err
 	}
-	if err := p.inHost(func() error { return switchSysctls(link.Attrs().Name) }); err != nil {
+	if err := p.inHost(func() error { return modeSysctls(link.Attrs().Name, b.Mode) }); err != nil {
 		return nil, err
-	}
-	if b.Mode == netplan.WinNAT { // the host reaches mapped ports also from 127.0.0.1
-		err := p.inHost(func() error {
-			return sysctls([][2]string{{"net/ipv4/conf/" + link.Attrs().Name + "/route_localnet", "1"}})
-		})
-		if err != nil {
-			return nil, err
-		}
 	}
 	return link, h.LinkSetAlias(link, alias)
 }
@@ -130,6 +122,18 @@ func (p *Plane) newSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link, er
 	}
 	off := false
 	return &netlink.Bridge{LinkAttrs: attrs, MulticastSnooping: &off}, nil
+}
+
+func modeSysctls(name string, mode netplan.Mode) error {
+	conf := "net/ipv4/conf/" + name
+	switch mode {
+	case netplan.Transparent: // pods answer for themselves, and to the underlay the uplink answers for the host
+		return sysctls([][2]string{{conf + "/arp_filter", "1"}, {conf + "/rp_filter", "0"}})
+	case netplan.WinNAT: // the host reaches mapped ports also from 127.0.0.1
+		return errors.Join(switchSysctls(name), sysctls([][2]string{{conf + "/route_localnet", "1"}}))
+	default:
+		return switchSysctls(name)
+	}
 }
 
 // switchSysctls make the host answer for every pod of the subnet, at once: ports are isolated from each other. It answers
