@@ -26,10 +26,10 @@ KUBE_LDFLAGS := -s -w \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
+.PHONY: e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
 
 help: ## what the targets do
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 deps: ## install what is missing (Debian packages; elsewhere it names them)
 	@hack/deps.sh
@@ -50,6 +50,14 @@ upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ $(addprefix $(CNI_PKG)/,main/windows/win-bridge main/windows/win-overlay ipam/host-local)
 	@hack/step.sh "build CNI plugins (linux)" $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/cni/ $(addprefix $(CNI_PKG)/,main/ptp meta/portmap ipam/host-local)
 	@hack/step.sh "build kubelet.exe, kube-proxy.exe, agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/windows/ tool
+
+e2e.test: ## build Kubernetes' e2e tests, for `mullion conformance` (the first time some minutes)
+	@hack/e2e.sh test
+
+e2e-images: ## build the programs of the e2e tests' images
+	@hack/e2e.sh images
+
+e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 
 sample: mullion ## build the sample's image into bin/
 	@hack/sample.sh
