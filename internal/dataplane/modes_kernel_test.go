@@ -291,7 +291,9 @@ func TestNAT(t *testing.T) {
 // needsVLAN skips where the kernel has no 802.1Q.
 func needsVLAN(t *testing.T, ns string) {
 	t.Helper()
-	err := netns.Do(ns, func() error { return exec.Command("ip", "link", "add", "link", "eth0", "name", "try", "type", "vlan", "id", "7").Run() })
+	err := netns.Do(ns, func() error {
+		return exec.Command("ip", "link", "add", "link", "eth0", "name", "try", "type", "vlan", "id", "7").Run()
+	})
 	if err != nil {
 		t.Skip("the kernel has no VLAN interfaces (8021q)")
 	}
