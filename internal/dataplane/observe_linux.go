@@ -270,7 +270,7 @@ func rangeOf(s slot) netip.Prefix {
 // Differences tells what of the kernel is not as the plan has it, one line an object, and changes nothing. It is made to
 // be called often: nftables is read only when anybody committed something since the last Apply or ApplyChange. The plan
 // has to be the one that came of those.
-func (p *Plane) Differences(ctx context.Context, plan netplan.Plan) ([]string, error) {
+func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	have, down, err := p.observeLinks()
@@ -289,7 +289,7 @@ func (p *Plane) Differences(ctx context.Context, plan netplan.Plan) ([]string, e
 		return nil, err
 	}
 	found = append(found, more...)
-	rules, err := p.table.look(ctx, p.rules)
+	rules, err := p.table.look(p.rules)
 	if err != nil {
 		return nil, err
 	}

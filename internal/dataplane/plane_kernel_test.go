@@ -56,6 +56,11 @@ func (h host) apply(t *testing.T, p netplan.Plan) {
 
 func run(t *testing.T, ns, script string) string {
 	t.Helper()
+	return command(t, ns, script)
+}
+
+func command(t testing.TB, ns, script string) string {
+	t.Helper()
 	var out []byte
 	err := netns.Do(ns, func() error {
 		var err error

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
@@ -21,7 +18,7 @@ import (
 // tableName is the host's nftables table, of family ip.
 const tableName = "hns"
 
-// sealSet holds one element, which says what the table's rules are: its key is a hash of them as nft lists them, its
+// sealSet holds one element, which says what the table's rules are: its key is a hash of them as the kernel tells them, its
 // comment a hash of the text they were made from.
 const sealSet = "seal"
 
@@ -60,7 +57,7 @@ func (t *table) replace(ctx context.Context, want *ruleset) error {
 	if err != nil {
 		return err
 	}
-	right, err := t.framed(ctx)
+	right, err := t.framed()
 	if err != nil {
 		return err
 	}
@@ -115,7 +112,7 @@ func (t *table) addChains(ctx context.Context, want *ruleset, fresh map[string]b
 	if err := t.run(ctx, tx); err != nil {
 		return err
 	}
-	if err := t.seal(ctx); err != nil {
+	if err := t.seal(); err != nil {
 		return err
 	}
 	after, err := generation(t.netns)
@@ -124,13 +121,13 @@ func (t *table) addChains(ctx context.Context, want *ruleset, fresh map[string]b
 }
 
 // look compares with the kernel, if anybody committed anything since, and returns what differs.
-func (t *table) look(ctx context.Context, want *ruleset) ([]string, error) {
+func (t *table) look(want *ruleset) ([]string, error) {
 	current, err := generation(t.netns)
 	if err != nil || t.known && current == t.generation {
 		return nil, err
 	}
 	var found []string
-	right, err := t.framed(ctx)
+	right, err := t.framed()
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +147,8 @@ func (t *table) look(ctx context.Context, want *ruleset) ([]string, error) {
 
 // framed says whether the table's rules are as they were made last, by this process or by one before, and notes which
 // chains there are.
-func (t *table) framed(ctx context.Context) (bool, error) {
-	listed, err := t.list(ctx)
+func (t *table) framed() (bool, error) {
+	listed, err := t.list()
 	if err != nil {
 		return false, err
 	}
@@ -172,7 +169,7 @@ func (t *table) reframe(ctx context.Context) error {
 	if err := t.run(ctx, tx); err != nil {
 		return err
 	}
-	return t.seal(ctx)
+	return t.seal()
 }
 
 // remove removes the table.
@@ -189,8 +186,8 @@ func (t *table) run(ctx context.Context, tx *knftables.Transaction) error {
 }
 
 // seal notes in the kernel what the rules look like.
-func (t *table) seal(ctx context.Context) error {
-	listed, err := t.list(ctx)
+func (t *table) seal() error {
+	listed, err := t.list()
 	if err != nil {
 		return err
 	}
@@ -206,27 +203,6 @@ func (t *table) seal(ctx context.Context) error {
 		}
 		return c.SetAddElements(setOf(sealSet), []nftables.SetElement{{Key: listed, Comment: t.seals()}})
 	})
-}
-
-var chainLine = regexp.MustCompile(`(?m)^\tchain (\S+) \{`)
-
-// list hashes the table's rules, without elements, and notes the chains.
-func (t *table) list(ctx context.Context) (sum []byte, err error) {
-	var out []byte
-	err = netns.Do(t.netns, func() error {
-		out, err = exec.CommandContext(ctx, "nft", "-t", "list", "table", "ip", tableName).Output()
-		return err
-	})
-	t.chains = map[string]bool{}
-	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		out = nil // no such table
-	} else if err != nil {
-		return nil, fmt.Errorf("list nftables table %q: %w", tableName, err)
-	}
-	for _, m := range chainLine.FindAllSubmatch(out, -1) {
-		t.chains[string(m[1])] = true
-	}
-	return binary.NativeEndian.AppendUint32(nil, uint32(hash(string(out)))), nil
 }
 
 func setOf(name string) *nftables.Set {
