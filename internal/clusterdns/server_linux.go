@@ -51,13 +51,14 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 		// Memory counts more than processor time here, as for the control plane.
 		Env:     []string{"GOGC=50"},
 		LogPath: filepath.Join(c.LogDir, Name+".log"), Netns: c.Netns,
-		Starter: startConfined, Ready: c.probe,
+		Starter: c.startConfined, Ready: c.probe,
 	})}, nil
 }
 
 // startConfined starts the command as UserID, with the one capability that port 53 takes and no way to more. The program is opened
-// here and executed by its descriptor, as the user may not be able to enter the folder that it is in.
-func startConfined(_ context.Context, cmd *exec.Cmd) error {
+// here and executed by its descriptor, as the user may not be able to enter the folder that it is in; by way of a link, whose name
+// the process gets.
+func (c Config) startConfined(_ context.Context, cmd *exec.Cmd) error {
 	program, err := os.Open(cmd.Path)
 	if err != nil {
 		return proc.NoRestart(fmt.Errorf("open program: %w", err))
@@ -67,10 +68,9 @@ func startConfined(_ context.Context, cmd *exec.Cmd) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
-	const firstExtra = 3 // what ExtraFiles begins with in the child
 	cmd.Args[0] = Name
 	cmd.ExtraFiles = []*os.File{program}
-	cmd.Path = "/proc/self/fd/" + strconv.Itoa(firstExtra)
+	cmd.Path = c.link()
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: UserID, Gid: UserID}
 	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_NET_BIND_SERVICE}
 	return cmd.Start()
@@ -99,6 +99,9 @@ func (c Config) probe(ctx context.Context) error {
 
 // Start writes the configuration, starts CoreDNS and keeps its upstream servers those of the machine.
 func (s *Server) Start(ctx context.Context) error {
+	if err := s.config.makeFolder(); err != nil {
+		return err
+	}
 	if err := s.writeKubeconfig(); err != nil {
 		return err
 	}
@@ -161,17 +164,24 @@ func (s *Server) writeCorefile(text string) (string, error) {
 	return now, nil
 }
 
-// writeKubeconfig makes the folder and the credentials in it. The folder hands its group on to the files made in it, which
-// CoreDNS may read and not write.
+// makeFolder makes the folder, which hands its group on to the files made in it: CoreDNS may read them and not write.
+func (c Config) makeFolder() error {
+	err := os.MkdirAll(c.dir(), 0o750)
+	if err == nil {
+		err = errors.Join(os.Chown(c.dir(), 0, UserID), os.Chmod(c.dir(), 0o750|os.ModeSetgid))
+	}
+	if err == nil {
+		const firstExtra = "3" // what exec.Cmd.ExtraFiles begins with in the child
+		err = os.Symlink("/proc/self/fd/"+firstExtra, c.link())
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make folder of the cluster's DNS: %w", err)
+	}
+	return nil
+}
+
 func (s *Server) writeKubeconfig() error {
 	c := s.config
-	if err := os.MkdirAll(c.dir(), 0o750); err != nil {
-		return fmt.Errorf("make folder of the cluster's DNS: %w", err)
-	}
-	err := errors.Join(os.Chown(c.dir(), 0, UserID), os.Chmod(c.dir(), 0o750|os.ModeSetgid))
-	if err != nil {
-		return fmt.Errorf("make folder of the cluster's DNS: %w", err)
-	}
 	bundle, err := pki.Open(c.PKIDir)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -89,34 +88,6 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 		return err
 	}
 	undo.Release()
-	return nil
-}
-
-// resolvConf is the path of a pod's resolv.conf. On Windows the HNS endpoint carries a pod's DNS configuration; in a
-// container here, names are resolved by the C library under Wine, which reads this file.
-func (s *Server) resolvConf(sandbox string) string {
-	return filepath.Join(s.containerDir(sandbox), "resolv.conf")
-}
-
-func (s *Server) writeResolvConf(sb store.Sandbox) error {
-	dns := podOf(sb).DNS
-	var b strings.Builder
-	for _, server := range dns.Servers {
-		fmt.Fprintf(&b, "nameserver %s\n", server)
-	}
-	if len(dns.Searches) > 0 {
-		fmt.Fprintf(&b, "search %s\n", strings.Join(dns.Searches, " "))
-	}
-	if len(dns.Options) > 0 {
-		fmt.Fprintf(&b, "options %s\n", strings.Join(dns.Options, " "))
-	}
-	path := s.resolvConf(sb.ID)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make folder of sandbox: %w", err)
-	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-		return fmt.Errorf("write DNS configuration: %w", err)
-	}
 	return nil
 }
 

@@ -54,6 +54,17 @@ func networkRows() []support.Row {
 			Name: "AF_UNIX", Level: support.Partly, Ref: "https://devblogs.microsoft.com/commandline/af_unix-comes-to-windows/",
 			Note: "streams, also to Linux programs; a child does not inherit a socket, and the process at the other end is not told",
 		},
+		{
+			Name: "GetAddrInfoW, getaddrinfo, gethostbyname", Level: support.Partly, Ref: "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows",
+			Note: "as on Windows a name with a dot is taken as it is and one without gets the one DNS suffix; the hosts file goes first; nothing is cached",
+		},
+		{
+			Name: "DnsQuery_A, DnsQuery_W, DnsQuery_UTF8", Level: support.Partly, Ref: win32 + "api/windns/nf-windns-dnsquery_w",
+			Note: "Wine's: the name is asked for as it is, without the DNS suffix and the hosts file; a name that has no records of the type asked for gives DNS_ERROR_BAD_PACKET",
+		},
+		{
+			Name: "GetAdaptersAddresses, GetNetworkParams: DNS servers and suffix", Level: support.Supported, Ref: win32 + "api/iphlpapi/nf-iphlpapi-getadaptersaddresses",
+		},
 		{Name: "SIO_UDP_NETRESET", Level: support.Supported, Ref: win32 + "winsock/winsock-ioctls"},
 		{Name: "named pipe listeners (go-winio)", Level: support.Supported, Ref: win32 + "ipc/named-pipes"},
 		{
@@ -98,6 +109,14 @@ func programRows() []support.Row {
 		{
 			Name: "Windows PowerShell, PowerShell", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/",
 			Note: "powershell.exe and pwsh.exe say that they are not there and end with 1; only the two questions about links that the kubelet asks for a subPath are answered",
+		},
+		{
+			Name: "nslookup", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/nslookup",
+			Note: "Mullion's: names, addresses, a server, types A, AAAA, ANY, CNAME, MX, NS, PTR, SOA, SRV and TXT, [no]search, and a prompt; other options are refused",
+		},
+		{
+			Name: "ipconfig", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/ipconfig",
+			Note: "Mullion's: with /all, or nothing, and /flushdns; there are no leases and no classes",
 		},
 		{
 			Name: "findstr, where, tasklist, systeminfo, icacls, fc, netsh, setx and others", Level: support.Not, Ref: "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",

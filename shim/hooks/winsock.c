@@ -40,6 +40,7 @@ static void patch_winsock(HMODULE module)
     winsock.WSASetLastError = (void *)GetProcAddress(module, "WSASetLastError");
     winsock.closesocket = (void *)GetProcAddress(module, "closesocket");
     patch_function(module, "WSAIoctl", hook_WSAIoctl, (void **)&winsock.WSAIoctl);
+    resolve_start(module);
     if (unix_too)
         afunix_start(module);
 }

@@ -37,4 +37,7 @@ void afunix_start(HMODULE ws2_32);
 /* afunix.c: puts our function in place of an extension function that a program has asked for. */
 void afunix_extension(const void *guid, DWORD size, void **function);
 
+/* resolve.c: has host names completed as Windows does. */
+void resolve_start(HMODULE ws2_32);
+
 #endif

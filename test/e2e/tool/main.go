@@ -64,6 +64,9 @@ func run(args []string) error {
 		"tick":  {0, tick},
 		"burn":  {1, burn},
 		"api":   {1, api},
+
+		"lookup":  {1, lookup},
+		"records": {2, records},
 	}
 	v, ok := verbs[args[0]]
 	if !ok || len(args)-1 < v.arguments {
