@@ -2,28 +2,29 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/spec"
 )
 
 func (a *app) image() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Build, load, pull, list and remove Windows images",
+		Short: "Build, load, pull, list and remove images",
 		Long: `Works on the cluster's images. All Windows nodes share one store, in which each sees what fits its Windows build; Windows
-base images (nanoserver, servercore) are recognised and neither fetched nor needed.`,
+base images (nanoserver, servercore) are recognised and neither fetched nor needed. Every Linux node has a store of its own.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -68,32 +69,19 @@ func (a *app) imageLoad() *cobra.Command {
 		Use:   "load FILE",
 		Short: "Load the images of an archive (docker save, or an OCI layout; - for standard input)",
 		Args:  exactArgs("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withImages("", func(s *image.Store) error { return a.loadArchive(cmd.Context(), s, args[0]) })
-		},
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.loadArchive(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *app) loadArchive(ctx context.Context, s *image.Store, file string) error {
-	in := a.env.In
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return usage(fmt.Errorf("load images: %w", err), "name an archive that is there (docker save, or an OCI layout), or - for standard input")
-		}
-		defer f.Close()
-		in = f
-	}
-	loaded, err := s.Load(ctx, in, image.LoadOptions{})
+// loadArchive loads the images of an archive for all nodes that they are for.
+func (a *app) loadArchive(ctx context.Context, file string) error {
+	archive, err := a.openArchive(file)
 	if err != nil {
-		return fmt.Errorf("load %s: %w", file, err)
+		return err
 	}
-	for _, l := range loaded {
-		var builds []string
-		for _, i := range l.Images {
-			builds = append(builds, i.OSVersion)
-		}
-		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", l.Ref, strings.Join(builds, ", "))
+	defer archive.Close()
+	if err := a.loadImages(ctx, archive, ""); err != nil {
+		return fmt.Errorf("load %s: %w", file, err)
 	}
 	return nil
 }
@@ -104,7 +92,7 @@ func (a *app) imagePull() *cobra.Command {
 	var passwordStdin bool
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE",
-		Short: "Pull an image for the cluster's Windows nodes",
+		Short: "Pull an image for the cluster's nodes",
 		Example: `  mullion image pull registry.example/app:v2
   mullion image pull registry.example/app:v2 --user NAME --password-stdin < password-file`,
 		Args: exactArgs("REFERENCE"),
@@ -117,17 +105,7 @@ func (a *app) imagePull() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(nodes) == 0 {
-				for _, n := range c.Nodes {
-					nodes = append(nodes, n.Name)
-				}
-			}
-			for _, n := range nodes {
-				if err := a.withImages(n, func(s *image.Store) error { return a.pullFor(cmd.Context(), s, n, args[0], auth) }); err != nil {
-					return err
-				}
-			}
-			return nil
+			return a.pull(cmd.Context(), c, nodes, args[0], auth)
 		},
 	}
 	cmd.Flags().StringSliceVar(&nodes, "node", nil, "pull for these nodes only (default: all)")
@@ -164,6 +142,55 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	return &image.Auth{Username: user, Password: password}, nil
 }
 
+// pull pulls for the nodes named, or for all that the image has something for: one of a single system is no error in a mixed cluster.
+func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
+	if err := a.requireRoot("mullion image"); err != nil {
+		return err
+	}
+	if _, err := storesOf(c, nodes); err != nil {
+		return notFound(err)
+	}
+	failed, pulled := map[string]error{}, map[string]bool{} // by system; the first error
+	for _, n := range c.Nodes {
+		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
+			continue
+		}
+		var err error
+		if n.Linux() {
+			err = a.withLinuxImages([]string{n.Name}, func(node string, i *linuxnode.Images) error { return a.pullLinux(ctx, i, node, ref, auth) })
+		} else {
+			err = a.withImages(n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
+		}
+		switch {
+		case err == nil:
+			pulled[n.OS] = true
+		case len(nodes) > 0 || !errdefs.IsNotFound(err):
+			return notFound(err)
+		case failed[n.OS] == nil:
+			failed[n.OS] = err
+		}
+	}
+	for system := range failed {
+		if len(pulled) == 1 && !pulled[system] { // it is not for that system at all
+			delete(failed, system)
+		}
+	}
+	return notFound(errors.Join(failed[spec.Windows], failed[spec.Linux]))
+}
+
+func (a *app) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref string, auth *image.Auth) error {
+	var with *criapi.AuthConfig
+	if auth != nil {
+		with = &criapi.AuthConfig{Username: auth.Username, Password: auth.Password}
+	}
+	id, err := i.Pull(ctx, ref, with)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.env.Out, "%s: %s is %s (linux)\n", node, ref, id)
+	return err
+}
+
 func (a *app) pullFor(ctx context.Context, s *image.Store, node, ref string, auth *image.Auth) error {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -180,71 +207,4 @@ func (a *app) pullFor(ctx context.Context, s *image.Store, node, ref string, aut
 	}
 	fmt.Fprintf(a.env.Out, "%s: %s is %s (%s)\n", node, ref, info.ID, info.OSVersion)
 	return nil
-}
-
-func (a *app) imageList() *cobra.Command {
-	var node, output string
-	cmd := &cobra.Command{
-		Use:     "ls",
-		Aliases: []string{"list"},
-		Short:   "List the images",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withImages(node, func(s *image.Store) error {
-				list, err := s.List(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if output == "json" {
-					return json.NewEncoder(a.env.Out).Encode(list)
-				}
-				t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
-				fmt.Fprintln(t, "IMAGE\tID\tOS VERSION\tSIZE")
-				for _, i := range list {
-					for _, ref := range append(i.RepoTags, i.RepoDigests...) {
-						fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", ref, i.ID, i.OSVersion, float64(i.Size)/1e6)
-					}
-				}
-				return t.Flush()
-			})
-		},
-	}
-	cmd.Flags().StringVar(&node, "node", "", "only what this node sees")
-	outputFlag(cmd, &output)
-	return cmd
-}
-
-func (a *app) imageRemove() *cobra.Command {
-	return &cobra.Command{
-		Use:     "rm IMAGE…",
-		Aliases: []string{"remove"},
-		Short:   "Remove images, by reference or ID",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("`mullion image rm` takes at least one IMAGE, got none"), "`mullion image ls` lists them")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withImages("", func(s *image.Store) error {
-				for _, ref := range args {
-					if err := a.removeOne(cmd.Context(), s, ref); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		},
-	}
-}
-
-func (a *app) removeOne(ctx context.Context, s *image.Store, ref string) error {
-	if _, err := s.Get(ctx, ref); err != nil {
-		return err
-	}
-	if err := s.Remove(ctx, ref); err != nil {
-		return fmt.Errorf("remove %s: %w", ref, err)
-	}
-	_, err := fmt.Fprintf(a.env.Out, "removed %s\n", ref)
-	return err
 }

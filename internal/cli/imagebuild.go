@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/atomicfile"
-	"mullion.dev/mullion/internal/image"
 	"mullion.dev/mullion/internal/imagebuild"
 )
 
@@ -22,15 +21,19 @@ func (a *app) imageBuild() *cobra.Command {
 	var file, output string
 	cmd := &cobra.Command{
 		Use:   "build FOLDER",
-		Short: "Make a Windows image from a folder of files, on Linux, the same bytes each time",
+		Short: "Make a Windows or Linux image from a folder of files, the same bytes each time",
 		Long: `Makes an OCI image for windows/amd64 from the files of a folder, with one manifest for each Windows version. An image.yaml
-in the folder describes it (tags, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, labels);
+in the folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, labels);
 flags override it. The image is loaded into the cluster that is up, or written to a file with --output. Every time in it is
 SOURCE_DATE_EPOCH (seconds, from the environment), or the start of 1970.
 
-On a Mullion node Wine stands in for the Windows base layer. For real Windows the image still needs a real base.`,
-		Example: "  mullion image build examples/webserver\n  mullion image build ./app -t registry.example/app:v1 --windows-version ltsc2022 -o app.tar",
-		Args:    exactArgs("FOLDER"),
+On a Mullion node Wine stands in for the Windows base layer. For real Windows the image still needs a real base.
+
+With --os linux the image is for linux/amd64, and FOLDER may also be one program, linked statically.`,
+		Example: `  mullion image build examples/webserver
+  mullion image build ./app -t registry.example/app:v1 --windows-version ltsc2022 -o app.tar
+  mullion image build --os linux ./server -t mullion.local/server:v1`,
+		Args: exactArgs("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			img, err := a.buildImage(cmd.Context(), args[0], file, over)
 			if err != nil {
@@ -43,6 +46,7 @@ On a Mullion node Wine stands in for the Windows base layer. For real Windows th
 	f.StringVarP(&file, "file", "f", "", "the description (default: image.yaml in the folder, if there is one)")
 	f.StringVarP(&output, "output", "o", "", "write an OCI archive to this file instead of loading the image into the cluster")
 	f.StringArrayVarP(&over.Tags, "tag", "t", nil, "reference of the image, for example mullion.local/app:v1")
+	f.StringVar(&over.OS, "os", "", "windows or linux (default: windows)")
 	f.StringSliceVar(&over.OSVersions, "windows-version", nil, "Windows versions that the image is for (default: all of the catalogue)")
 	f.StringArrayVar(&over.Entrypoint, "entrypoint", nil, "program and leading arguments, one a flag")
 	f.StringArrayVar(&over.Cmd, "cmd", nil, "default arguments, one a flag")
@@ -55,7 +59,9 @@ On a Mullion node Wine stands in for the Windows base layer. For real Windows th
 
 func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.Spec) (*imagebuild.Image, error) {
 	optional := file == ""
-	if optional {
+	if info, err := os.Stat(dir); optional && err == nil && !info.IsDir() {
+		file = os.DevNull // beside a program there is no description
+	} else if optional {
 		file = filepath.Join(dir, imagebuild.SpecFile)
 	}
 	s, err := imagebuild.ReadSpec(file)
@@ -73,6 +79,9 @@ func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.
 	}
 	if over.User != "" {
 		s.User = over.User
+	}
+	if over.OS != "" {
+		s.OS = over.OS
 	}
 	o := imagebuild.Options{Dir: dir, Spec: s}
 	if epoch := a.env.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
@@ -108,16 +117,16 @@ func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output stri
 		}
 	} else {
 		where = "the cluster"
-		err := a.withImages("", func(s *image.Store) error {
-			_, err := s.Load(ctx, &archive, image.LoadOptions{})
-			return err
-		})
-		if err != nil {
+		if err := a.loadImages(ctx, bytes.NewReader(archive.Bytes()), img.OS); err != nil {
 			return err
 		}
 	}
 	for _, ref := range img.Refs {
-		fmt.Fprintf(a.env.Out, "%s@%s for %d Windows version(s), in %s\n", ref, digest, len(img.OSVersions), where)
+		what := fmt.Sprintf("%d Windows version(s)", len(img.OSVersions))
+		if img.OS == imagebuild.Linux {
+			what = "linux/amd64"
+		}
+		fmt.Fprintf(a.env.Out, "%s@%s for %s, in %s\n", ref, digest, what, where)
 	}
 	return nil
 }

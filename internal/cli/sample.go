@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/image"
 )
 
 // sampleManifest lies in the source tree, beside bin/.
@@ -19,7 +18,7 @@ func (a *app) deploySample(ctx context.Context, paths cluster.Paths) error {
 	if _, err := os.Stat(archive); err != nil {
 		return &Error{Code: ExitNotFound, Err: fmt.Errorf("find the sample's image: %w", err), Remedy: "`make sample` builds it"}
 	}
-	if err := a.withImages("", func(s *image.Store) error { return a.loadArchive(ctx, s, archive) }); err != nil {
+	if err := a.loadArchive(ctx, archive); err != nil {
 		return err
 	}
 	manifest := filepath.Join(paths.Bin, "..", sampleManifest)

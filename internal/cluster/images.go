@@ -6,14 +6,15 @@ import (
 	"github.com/containerd/containerd/v2/client"
 
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/spec"
 )
 
 // engineNamespace is the containerd namespace that holds a cluster's images and containers.
 const engineNamespace = "k8s.io"
 
-// Images opens the image store of the cluster that is up in a data folder: that of the whole machine, or with a node's
-// name that of the node, which sees what fits its Windows build. close must be called.
+// Images opens the image store of the Windows nodes of the cluster that is up in a data folder: that of the whole machine, or with a
+// node's name that of the node, which sees what fits its Windows build. close must be called.
 func Images(paths Paths, node string) (store *image.Store, closeStore func() error, err error) {
 	c, err := LoadSpec(paths)
 	if err != nil {
@@ -22,6 +23,9 @@ func Images(paths Paths, node string) (store *image.Store, closeStore func() err
 	cfg := image.Config{Handlers: image.DefaultHandlers()}
 	if node != "" {
 		n, err := findNode(c, node)
+		if err == nil && n.Linux() {
+			err = fmt.Errorf("%w: %s", ErrNotWindows, node)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -40,6 +44,11 @@ func Images(paths Paths, node string) (store *image.Store, closeStore func() err
 		return nil, nil, err
 	}
 	return store, conn.Close, nil
+}
+
+// LinuxImages opens the image store of a Linux node. It must be closed.
+func LinuxImages(paths Paths, node string) (*linuxnode.Images, error) {
+	return linuxnode.Config{Name: node, RunDir: paths.nodeRun(node)}.OpenImages()
 }
 
 // NotFoundError says that the cluster has no such node.

@@ -71,6 +71,45 @@ func (h Host) ensureCgroups() error {
 	return nil
 }
 
+// shownAt is where the host sees its cgroup of the hierarchy.
+func (hi hierarchy) shownAt() string {
+	if hi.v2 {
+		return "/sys/fs/cgroup"
+	}
+	return filepath.Join("/sys/fs/cgroup", filepath.Base(hi.dir))
+}
+
+// showsCgroups says whether the cgroups that the host sees are those of its name. They are not when the cgroups were removed,
+// even if there are new ones.
+func (h Host) showsCgroups() (bool, error) {
+	all, err := hierarchies()
+	if err != nil {
+		return false, err
+	}
+	want := make([]unix.Stat_t, len(all))
+	for i, hi := range all {
+		err := unix.Stat(filepath.Join(hi.dir, h.Cgroup), &want[i])
+		if errors.Is(err, unix.ENOENT) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	same := true
+	err = h.inside(func() error {
+		for i, hi := range all {
+			var seen unix.Stat_t
+			if err := unix.Stat(hi.shownAt(), &seen); err != nil {
+				return err
+			}
+			same = same && seen.Dev == want[i].Dev && seen.Ino == want[i].Ino
+		}
+		return nil
+	})
+	return same, err
+}
+
 func (hi hierarchy) ensure(cgroup string) error {
 	path := hi.dir
 	for part := range strings.SplitSeq(strings.Trim(cgroup, "/")+"/"+leaf, "/") {

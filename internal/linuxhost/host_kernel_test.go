@@ -182,6 +182,27 @@ func TestHostFollowsItsBinds(t *testing.T) {
 	}
 }
 
+// TestHostWithoutItsCgroups takes the host's cgroups away, as stopping a cluster does, and expects one that works again.
+func TestHostWithoutItsCgroups(t *testing.T) {
+	h := up(t)
+	removeCgroups(t, h.Cgroup)
+	for _, dir := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} { // that somebody makes it again is not enough
+		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Join(dir, h.Cgroup), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if err := h.Ensure(t.Context(), program(t)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := shell(t, h, "d=/sys/fs/cgroup; [ -d $d/pids ] && d=$d/pids; mkdir $d/made && rmdir $d/made && cat /opt/shown/file"); err != nil || out != "first" {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
+
 func TestHostThatIsDown(t *testing.T) {
 	h := up(t)
 	if err := h.Remove(); err != nil {

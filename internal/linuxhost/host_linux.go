@@ -20,17 +20,23 @@ import (
 // Ensure makes the host's namespaces, or finds those that are there and shows in them what Binds have now. program is the command
 // that calls SetUp. The network namespace must be pinned.
 func (h Host) Ensure(ctx context.Context, program []string) error {
-	if err := h.ensureCgroups(); err != nil {
-		return err
-	}
 	there, err := h.up()
 	if err != nil {
 		return err
 	}
 	if there {
+		// Where the host's cgroups were removed all that ran in it has ended, and its namespaces show cgroups that are gone.
+		if there, err = h.showsCgroups(); err != nil {
+			return fmt.Errorf("look at the cgroups of host %q: %w", h.Name, err)
+		}
+	}
+	if there {
 		return h.refresh()
 	}
 	if err := h.unpin(); err != nil {
+		return err
+	}
+	if err := h.ensureCgroups(); err != nil {
 		return err
 	}
 	if err := h.create(ctx, program); err != nil {

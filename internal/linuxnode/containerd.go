@@ -9,7 +9,8 @@ import (
 const pauseImage = "mullion.local/pause:v1"
 
 // ContainerdTOML is the configuration of the node's containerd 2.x (configuration version 3:
-// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md).
+// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md). Where containerd itself may not have the score it asks for (a machine
+// without CAP_SYS_RESOURCE), pods do not ask for lower ones, on which runc would fail.
 func (c Config) ContainerdTOML() string {
 	disabled := []string{
 		"io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
@@ -42,6 +43,7 @@ oom_score = -999
 
 [plugins.'io.containerd.cri.v1.runtime']
   netns_mounts_under_state_dir = true
+  restrict_oom_score_adj = true
 
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   bin_dirs = ["%s/cni"]

@@ -2,38 +2,120 @@ package linuxnode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/errdefs"
 	"github.com/containerd/platforms"
+	"github.com/distribution/reference"
+	"google.golang.org/grpc"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Load puts the images of an archive into a node's containerd and unpacks them, and returns their references. They are pinned: the kubelet does not
-// collect what may be impossible to pull again.
-func Load(ctx context.Context, conn *client.Client, r io.Reader) ([]string, error) {
-	loaded, err := conn.Import(ctx, r, client.WithImportPlatform(platforms.DefaultStrict()), client.WithImageLabels(pinned()))
+// engineNamespace is the containerd namespace of containerd's CRI.
+const engineNamespace = "k8s.io"
+
+// Images is the image store of one Linux node. Every Linux node has its own, as its containerd has: the stores of containerd cannot be
+// shared, and one node's content must not be another's to collect.
+type Images struct {
+	node string
+	conn *client.Client
+	cri  criapi.ImageServiceClient
+}
+
+// OpenImages connects to the store of the node whose containerd listens at c.Socket(); of the configuration no more than that is needed. It is
+// to be closed.
+func (c Config) OpenImages() (*Images, error) {
+	conn, err := client.New(c.Socket(), client.WithDefaultNamespace(engineNamespace), client.WithDefaultPlatform(platforms.DefaultStrict()))
 	if err != nil {
-		return nil, fmt.Errorf("import images: %w", err)
+		return nil, fmt.Errorf("connect to containerd of node %q: %w", c.Name, err)
+	}
+	channel, ok := conn.Conn().(grpc.ClientConnInterface)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("connect to containerd of node %q: no gRPC connection", c.Name), conn.Close())
+	}
+	return &Images{node: c.Name, conn: conn, cri: criapi.NewImageServiceClient(channel)}, nil
+}
+
+// Close ends the connection.
+func (i *Images) Close() error { return i.conn.Close() }
+
+// Load stores and unpacks the images of an archive (`docker save`, or an OCI image layout) that are for the node's platform, and returns their
+// references; errdefs.ErrNotFound says that none is. They are pinned: the kubelet does not collect what may be impossible to pull again.
+func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
+	loaded, err := i.conn.Import(ctx, r, client.WithImportPlatform(platforms.DefaultStrict()), client.WithImageLabels(pinned()),
+		client.WithImageRefTranslator(translate), client.WithSkipMissing())
+	if err != nil {
+		return nil, fmt.Errorf("load images on node %q: %w", i.node, err)
 	}
 	var refs []string
-	for _, i := range loaded {
-		if err := unpack(ctx, conn, i); err != nil {
+	var none error
+	for _, img := range loaded {
+		err := client.NewImageWithPlatform(i.conn, img, platforms.DefaultStrict()).Unpack(ctx, "")
+		if err == nil {
+			refs = append(refs, img.Name)
+			continue
+		}
+		err = errors.Join(fmt.Errorf("load image %q on node %q: %w", img.Name, i.node, err), i.conn.ImageService().Delete(ctx, img.Name))
+		if !errdefs.IsNotFound(err) {
 			return nil, err
 		}
-		refs = append(refs, i.Name)
+		none = err
+	}
+	if len(refs) == 0 && none == nil {
+		none = fmt.Errorf("load images on node %q: the archive has no image with a name: %w", i.node, errdefs.ErrNotFound)
+	}
+	if len(refs) == 0 {
+		return nil, none
 	}
 	return refs, nil
+}
+
+// translate writes a reference as the kubelet's requests have it.
+func translate(ref string) string {
+	named, err := reference.ParseDockerRef(ref)
+	if err != nil {
+		return ref
+	}
+	return named.String()
 }
 
 // pinned is the label by which containerd's CRI tells the kubelet that an image is to be kept:
 // https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/labels/labels.go
 func pinned() map[string]string { return map[string]string{"io.cri-containerd.pinned": "pinned"} }
 
-func unpack(ctx context.Context, conn *client.Client, i images.Image) error {
-	if err := client.NewImageWithPlatform(conn, i, platforms.DefaultStrict()).Unpack(ctx, ""); err != nil {
-		return fmt.Errorf("unpack image %q: %w", i.Name, err)
+// Pull has the node pull an image as for a pod, and returns its ID. auth may be nil.
+func (i *Images) Pull(ctx context.Context, ref string, auth *criapi.AuthConfig) (string, error) {
+	answer, err := i.cri.PullImage(ctx, &criapi.PullImageRequest{Image: &criapi.ImageSpec{Image: ref}, Auth: auth})
+	if err != nil {
+		return "", fmt.Errorf("pull %q on node %q: %w", ref, i.node, err)
+	}
+	return answer.GetImageRef(), nil
+}
+
+// List lists the images as the kubelet sees them.
+func (i *Images) List(ctx context.Context) ([]*criapi.Image, error) {
+	answer, err := i.cri.ListImages(ctx, &criapi.ListImagesRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list images of node %q: %w", i.node, err)
+	}
+	return answer.GetImages(), nil
+}
+
+// Remove removes an image with all its references, given one of them or its ID; errdefs.ErrNotFound when the node has no such image.
+func (i *Images) Remove(ctx context.Context, ref string) error {
+	image := &criapi.ImageSpec{Image: ref}
+	status, err := i.cri.ImageStatus(ctx, &criapi.ImageStatusRequest{Image: image})
+	if err == nil && status.GetImage() == nil {
+		err = errdefs.ErrNotFound
+	}
+	if err == nil {
+		_, err = i.cri.RemoveImage(ctx, &criapi.RemoveImageRequest{Image: image})
+	}
+	if err != nil {
+		return fmt.Errorf("remove image %q of node %q: %w", ref, i.node, err)
 	}
 	return nil
 }

@@ -2,22 +2,16 @@ package linuxnode
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 	"time"
 
-	"github.com/containerd/containerd/v2/client"
-	"github.com/containerd/platforms"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/imagebuild"
 )
-
-// engineNamespace is the containerd namespace of containerd's CRI.
-const engineNamespace = "k8s.io"
 
 // pauseProgram is the one file of the pause image.
 const pauseProgram = "mullion-pause"
@@ -33,15 +27,6 @@ func (c Config) criReady(ctx context.Context) error {
 	return err
 }
 
-// Engine connects to the node's containerd; the client is to be closed.
-func (c Config) Engine() (*client.Client, error) {
-	conn, err := client.New(c.Socket(), client.WithDefaultNamespace(engineNamespace), client.WithDefaultPlatform(platforms.DefaultStrict()))
-	if err != nil {
-		return nil, fmt.Errorf("connect to containerd of node %q: %w", c.Name, err)
-	}
-	return conn, nil
-}
-
 // ensurePause puts the pause image into the node's containerd; one that is there already is replaced, which costs little.
 func (c Config) ensurePause(ctx context.Context) error {
 	img, err := imagebuild.Build(ctx, imagebuild.Options{
@@ -51,14 +36,14 @@ func (c Config) ensurePause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn, err := c.Engine()
+	store, err := c.OpenImages()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer store.Close()
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(img.WriteArchive(w)) }()
 	defer r.Close()
-	_, err = Load(ctx, conn, r)
+	_, err = store.Load(ctx, r)
 	return err
 }

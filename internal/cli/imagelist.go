@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/containerd/errdefs"
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/spec"
+)
+
+func (a *app) imageList() *cobra.Command {
+	var node, output string
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List the images",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := a.allImages(cmd.Context(), node)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return json.NewEncoder(a.env.Out).Encode(list)
+			}
+			return printImages(a.env.Out, list)
+		},
+	}
+	cmd.Flags().StringVar(&node, "node", "", "only what this node sees")
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+func printImages(w io.Writer, list []image.Info) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "IMAGE\tID\tOS VERSION\tSIZE")
+	for _, i := range list {
+		version := i.OSVersion
+		if i.Spec.OS == spec.Linux {
+			version = spec.Linux
+		}
+		for _, ref := range append(i.RepoTags, i.RepoDigests...) {
+			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", ref, i.ID, version, float64(i.Size)/1e6)
+		}
+	}
+	return t.Flush()
+}
+
+// allImages are the images of a node, or of all nodes, where one that several Linux nodes have counts once.
+func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) {
+	if err := a.requireRoot("mullion image"); err != nil {
+		return nil, err
+	}
+	_, c, err := a.cluster()
+	if err != nil {
+		return nil, err
+	}
+	var nodes []string
+	if node != "" {
+		nodes = []string{node}
+	}
+	from, err := storesOf(c, nodes)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	list := []image.Info{}
+	if from.windows {
+		err := a.withImages(node, func(s *image.Store) error {
+			var err error
+			list, err = s.List(ctx)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = a.withLinuxImages(from.linux, func(_ string, i *linuxnode.Images) error {
+		found, err := i.List(ctx)
+		for _, f := range found {
+			info := image.Info{ID: f.GetId(), RepoTags: f.GetRepoTags(), RepoDigests: f.GetRepoDigests(), Size: f.GetSize(), Pinned: f.GetPinned()}
+			info.Spec.OS = spec.Linux
+			same := func(other image.Info) bool { return other.ID == info.ID && slices.Equal(other.RepoTags, info.RepoTags) }
+			if !slices.ContainsFunc(list, same) {
+				list = append(list, info)
+			}
+		}
+		return err
+	})
+	return list, err
+}
+
+func (a *app) imageRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm IMAGE…",
+		Aliases: []string{"remove"},
+		Short:   "Remove images, by reference or ID",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("`mullion image rm` takes at least one IMAGE, got none"), "`mullion image ls` lists them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, ref := range args {
+				if err := a.removeEverywhere(cmd.Context(), ref); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// removeEverywhere removes an image from all stores that have it; that none has it is an error.
+func (a *app) removeEverywhere(ctx context.Context, ref string) error {
+	if err := a.requireRoot("mullion image"); err != nil {
+		return err
+	}
+	_, c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	from, err := storesOf(c, nil)
+	if err != nil {
+		return err
+	}
+	var missing []error
+	removed := false
+	note := func(err error) error {
+		switch {
+		case err == nil:
+			removed = true
+		case errdefs.IsNotFound(err):
+			missing = append(missing, err)
+		default:
+			return err
+		}
+		return nil
+	}
+	if from.windows {
+		if err := note(a.withImages("", func(s *image.Store) error { return removeOne(ctx, s, ref) })); err != nil {
+			return err
+		}
+	}
+	err = a.withLinuxImages(from.linux, func(_ string, i *linuxnode.Images) error { return note(i.Remove(ctx, ref)) })
+	if err != nil {
+		return err
+	}
+	if !removed {
+		return notFound(errors.Join(missing...))
+	}
+	_, err = fmt.Fprintf(a.env.Out, "removed %s\n", strings.TrimSpace(ref))
+	return err
+}
+
+func removeOne(ctx context.Context, s *image.Store, ref string) error {
+	if _, err := s.Get(ctx, ref); err != nil {
+		return err
+	}
+	if err := s.Remove(ctx, ref); err != nil {
+		return fmt.Errorf("remove %s: %w", ref, err)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/containerd/errdefs"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// stores are where images of a cluster are kept: one store for all Windows nodes, and one on each Linux node.
+type stores struct {
+	windows bool
+	linux   []string
+}
+
+// storesOf are those of the nodes named, or of all nodes.
+func storesOf(c spec.Cluster, nodes []string) (stores, error) {
+	var s stores
+	var known []string
+	for _, n := range c.Nodes {
+		known = append(known, n.Name)
+		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
+			continue
+		}
+		if n.Linux() {
+			s.linux = append(s.linux, n.Name)
+		} else {
+			s.windows = true
+		}
+	}
+	for _, n := range nodes {
+		if !slices.Contains(known, n) {
+			return s, &cluster.NotFoundError{Node: n, Nodes: known}
+		}
+	}
+	return s, nil
+}
+
+// withLinuxImages runs do on the store of each of the Linux nodes.
+func (a *app) withLinuxImages(nodes []string, do func(node string, i *linuxnode.Images) error) error {
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		store, err := cluster.LinuxImages(paths, node)
+		if err == nil {
+			err = errors.Join(do(node, store), store.Close())
+		}
+		if errdefs.IsUnavailable(err) {
+			err = &Error{Code: ExitNotReady, Err: err, Remedy: "the node's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`"}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadImages loads an archive into all stores of the cluster that something in it is for, only those of system unless that is "".
+func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system string) error {
+	if err := a.requireRoot("mullion image"); err != nil {
+		return err
+	}
+	_, c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	to, err := storesOf(c, nil)
+	if err != nil {
+		return err
+	}
+	var attempts []func() error
+	if to.windows && system != spec.Linux {
+		attempts = append(attempts, func() error {
+			return a.withImages("", func(s *image.Store) error { return a.loadWindows(ctx, s, archive) })
+		})
+	}
+	if len(to.linux) > 0 && system != spec.Windows {
+		attempts = append(attempts, func() error { return a.loadLinux(ctx, to.linux, archive) })
+	}
+	if len(attempts) == 0 {
+		return &Error{Code: ExitNotFound, Err: fmt.Errorf("the cluster has no %s node to load the image for", system), Remedy: "write it to a file with --output"}
+	}
+	var errs []error
+	for _, attempt := range attempts {
+		if _, err := archive.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		errs = append(errs, attempt())
+	}
+	none := func(err error) bool { return errdefs.IsNotFound(err) }
+	if len(attempts) > 1 && slices.Contains(errs, nil) {
+		errs = slices.DeleteFunc(errs, none) // of one system only, which is fine
+	}
+	return errors.Join(errs...)
+}
+
+func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader) error {
+	loaded, err := s.Load(ctx, archive, image.LoadOptions{})
+	if err != nil {
+		return err
+	}
+	for _, l := range loaded {
+		var builds []string
+		for _, i := range l.Images {
+			builds = append(builds, i.OSVersion)
+		}
+		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", l.Ref, strings.Join(builds, ", "))
+	}
+	return nil
+}
+
+func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeeker) error {
+	return a.withLinuxImages(nodes, func(node string, i *linuxnode.Images) error {
+		if _, err := archive.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		refs, err := i.Load(ctx, archive)
+		for _, ref := range refs {
+			fmt.Fprintf(a.env.Out, "loaded %s (linux/amd64) on %s\n", ref, node)
+		}
+		return err
+	})
+}
+
+// openArchive opens an archive that is read several times; standard input is kept in a file meanwhile.
+func (a *app) openArchive(file string) (*os.File, error) {
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, usage(fmt.Errorf("load images: %w", err), "name an archive that is there (docker save, or an OCI layout), or - for standard input")
+		}
+		return f, nil
+	}
+	f, err := os.CreateTemp("", "mullion-images-*.tar")
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(f, a.env.In)
+	if err := errors.Join(err, os.Remove(f.Name())); err != nil { // it is there while it is open
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
