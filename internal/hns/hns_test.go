@@ -234,50 +234,6 @@ func TestStateSurvives(t *testing.T) {
 	}
 }
 
-func TestVersion1(t *testing.T) {
-	h := newHost(t)
-	call := func(method, path, body string, out any) string {
-		t.Helper()
-		var reply wire.V1Reply
-		if err := json.Unmarshal([]byte(h.ok(t, "HNSCall", "", method, path, body).Text), &reply); err != nil {
-			t.Fatal(err)
-		}
-		if reply.Success {
-			if err := json.Unmarshal(reply.Output, out); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return reply.Error
-	}
-	var v wire.Version
-	if msg := call("GET", "/globals/version", "", &v); msg != "" || v.Major != 15 {
-		t.Errorf("version %+v, %s", v, msg)
-	}
-	var made, got wire.V1Endpoint
-	body := fmt.Sprintf(`{"Name":"v1","VirtualNetwork":%q,"IPAddress":"10.244.1.7","GatewayAddress":"10.244.1.2","DNSServerList":"10.96.0.10",
-		"Policies":[{"Type":"OutBoundNAT","ExceptionList":["10.244.0.0/16"]}]}`, h.network)
-	if msg := call("POST", "/endpoints/", body, &made); msg != "" {
-		t.Fatal(msg)
-	}
-	if msg := call("GET", "/endpoints/"+strings.ToLower(made.ID), "", &got); msg != "" {
-		t.Fatal(msg)
-	}
-	if got.IPAddress != "10.244.1.7" || got.VirtualNetworkName != "cbr0" || got.DNSServerList != "10.96.0.10" ||
-		len(got.Policies) != 1 || !strings.Contains(string(got.Policies[0]), `"ExceptionList":["10.244.0.0/16"]`) {
-		t.Errorf("endpoint = %+v", got)
-	}
-	if msg := call("GET", "/endpoints/11111111-2222-3333-4444-555555555555", "", nil); !strings.HasPrefix(msg, "Element not found.") {
-		t.Errorf("a missing endpoint gives %q", msg)
-	}
-	if msg := call("DELETE", "/endpoints/"+made.ID, "", &got); msg != "" {
-		t.Error(msg)
-	}
-	var list []wire.V1Endpoint
-	if msg := call("GET", "/endpoints/", "", &list); msg != "" || len(list) != 0 {
-		t.Errorf("endpoints after delete: %v %s", list, msg)
-	}
-}
-
 func TestSupport(t *testing.T) {
 	if err := support.Check(hns.Support()); err != nil {
 		t.Error(err)

@@ -112,7 +112,10 @@ func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 		return
 	}
 	if e.remote() {
-		p.Peers = e.peers(policies.provider)
+		// kube-proxy names the host itself as the provider of what is beyond the overlay: the host's own routes lead there.
+		if !slices.Contains(m.cfg.Addresses, policies.provider) {
+			p.Peers = e.peers(policies.provider)
+		}
 		return
 	}
 	port := netplan.Port{

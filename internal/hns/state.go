@@ -21,29 +21,34 @@ type header struct {
 
 // Save is the whole state: what Load reads.
 func (m *Model) Save() ([]byte, error) {
-	var b bytes.Buffer
-	err := appendLine(&b, header{stateVersion})
+	data := fmt.Appendf(nil, "{\"version\":%d}\n", stateVersion)
+	var err error
 	for _, k := range kinds() {
 		for _, id := range m.ids(k) {
 			rec, recErr := m.record(ref{k, id})
-			err = errors.Join(err, recErr, appendLine(&b, []Record{rec}))
+			data, err = appendLine(data, []Record{rec}), errors.Join(err, recErr)
 		}
 	}
-	return b.Bytes(), err
+	return data, err
 }
 
 // Line is what one call changed, as it is appended to what Save returned.
-func Line(records []Record) ([]byte, error) {
-	var b bytes.Buffer
-	err := appendLine(&b, records)
-	return b.Bytes(), err
-}
+func Line(records []Record) []byte { return appendLine(nil, records) }
 
-func appendLine(b *bytes.Buffer, v any) error {
-	line, err := json.Marshal(v)
-	b.Write(line)
-	b.WriteByte('\n')
-	return err
+// appendLine writes the records as JSON; their objects are JSON already, and their kinds and IDs need no quoting.
+func appendLine(data []byte, records []Record) []byte {
+	data = append(data, '[')
+	for i, r := range records {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = fmt.Appendf(data, "{\"kind\":%q,\"id\":%q", r.Kind, r.ID)
+		if r.Object != nil {
+			data = append(append(data, ",\"object\":"...), r.Object...)
+		}
+		data = append(data, '}')
+	}
+	return append(data, "]\n"...)
 }
 
 // Load is a model with the state that Save returned, and the lines behind it. A last line that is cut off is left aside:

@@ -72,10 +72,7 @@ func (j *journal) append(m *hns.Model) error {
 	if err != nil {
 		return err
 	}
-	line, err := hns.Line(records)
-	if err != nil {
-		return err
-	}
+	line := hns.Line(records)
 	if err := j.store.Append(line); err != nil {
 		j.torn = true
 		return err
