@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/spec"
@@ -80,6 +81,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
 		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
 		Taint: h.Taint, Labels: h.Labels,
+		Network: agentconfig.Network{Mode: n.Mode, Profile: n.Profile, Shared: h.Shared}, EnableDSR: n.EnableDSR,
 	}
 }
 

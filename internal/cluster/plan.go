@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/winver"
 )
@@ -32,6 +33,8 @@ type Host struct {
 	spec.Node
 	Build   winver.Build
 	Address netip.Addr
+	// Shared is the host's part of the underlay for its pods, in mode transparent.
+	Shared agentconfig.Shared
 }
 
 // LinuxHost is the host of one Linux node of a plan.
@@ -56,7 +59,7 @@ func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
 		}
 		p.Hosts = append(p.Hosts, Host{Node: n, Build: build, Address: nth(underlay, firstHost+i)})
 	}
-	return p, nil
+	return p, p.share()
 }
 
 func nth(a netip.Addr, n int) netip.Addr {

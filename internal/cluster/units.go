@@ -86,7 +86,7 @@ func (c *composer) controlPlane() error {
 	}
 	c.units = append(c.units, units...)
 	c.add(&forwarder{listen: outside, target: c.APIServer.String(), dial: proc.DialIn(c.underlay.FabricNetns()), log: c.Log}, "fabric")
-	c.add(&podRoutes{kubeconfig: c.Paths.AdminKubeconfig(), set: c.underlay.SetPodRoute, log: c.Log}, controlplane.APIServer, "api-forwarder")
+	c.add(&podRoutes{kubeconfig: c.Paths.AdminKubeconfig(), set: c.podRoute(), log: c.Log}, controlplane.APIServer, "api-forwarder")
 	return nil
 }
 

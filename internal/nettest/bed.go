@@ -222,7 +222,7 @@ func poll(ctx context.Context, within time.Duration, what string, try func(conte
 		if err == nil {
 			return nil
 		}
-		if limit.Err() == nil || last == nil {
+		if limit.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") || last == nil {
 			last = err
 		}
 		select {

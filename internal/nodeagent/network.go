@@ -29,6 +29,8 @@ func (a *agent) openNetwork(service *hnsserver.Service) (*podnet.Network, error)
 		}
 	}
 	return podnet.New(podnet.Config{
+		Mode: a.config.Network.Mode, Address: a.config.Address, Shared: podnet.Shared(a.config.Network.Shared),
+		Pods: a.config.PodSubnet, Services: a.config.ServiceSubnet,
 		HNS: service, Exec: hostPrograms{host}, Drive: a.config.Drive, PinDir: a.pinDir(), CacheDir: filepath.Join(a.config.StateDir, "cni"),
 		Local: local,
 	})

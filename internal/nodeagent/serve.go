@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"sync"
 	"time"
@@ -102,7 +103,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	return hnsserver.Open(ctx, hnsserver.Config{
 		Model: hns.Config{
 			Version:  wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
-			Adapters: []string{uplink},
+			Adapters: []string{uplink}, Addresses: []netip.Addr{a.config.Address}, Profile: hns.Profile(a.config.Network.Profile),
 		},
 		Store:     hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
 		DataPlane: plane,

@@ -98,34 +98,6 @@ func (p plugins) ExecPlugin(ctx context.Context, path string, stdin []byte, envi
 	return nil, fmt.Errorf("run CNI plugin %q: %w", path, err)
 }
 
-// confList is the CNI configuration of a host with that pod CIDR. The addresses .1 (the HNS network's gateway) and .2 (the
-// host itself, where win-bridge.exe points pods to) are not given to pods.
-func confList(cidr netip.Prefix, local []netip.Prefix) ([]byte, error) {
-	exceptions := []string{}
-	for _, p := range local {
-		exceptions = append(exceptions, p.String())
-	}
-	first := cidr.Addr().Next().Next().Next()
-	policy := func(kind string, settings any) map[string]any {
-		return map[string]any{"name": "EndpointPolicy", "value": map[string]any{"Type": kind, "Settings": settings}}
-	}
-	return json.MarshalIndent(map[string]any{
-		"cniVersion": "1.0.0",
-		"name":       NetworkName,
-		"plugins": []any{map[string]any{
-			"type":         "win-bridge",
-			"apiVersion":   2,
-			"capabilities": map[string]bool{"dns": true, "portMappings": true},
-			"ipam": map[string]any{
-				"type":    "host-local",
-				"dataDir": `C:\var\lib\cni\networks`, // its default, but for the drive, which would be the current one
-				"ranges":  [][]map[string]string{{{"subnet": cidr.String(), "rangeStart": first.String()}}},
-			},
-			"policies": []any{policy("OutBoundNAT", map[string]any{"Exceptions": exceptions})},
-		}},
-	}, "", "  ")
-}
-
 // cidrOf reads the pod CIDR back out of a configuration.
 func cidrOf(data []byte) (netip.Prefix, error) {
 	var conf struct {

@@ -8,16 +8,19 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/containernetworking/cni/libcni"
 
 	"mullion.dev/mullion/internal/atomicfile"
 	"mullion.dev/mullion/internal/hns"
+	"mullion.dev/mullion/internal/hns/hcn"
 	"mullion.dev/mullion/internal/hns/wire"
+	"mullion.dev/mullion/internal/spec"
 )
 
-// SetPodCIDR makes the HNS network of that range, with the host on it, and writes the CNI configuration. Setting the same
-// range again repairs what is missing; another range is refused while pods are connected.
+// SetPodCIDR makes the HNS network of that range and writes what connects pods to it. Setting the same range again repairs
+// what is missing; another range is refused while pods are connected.
 func (n *Network) SetPodCIDR(ctx context.Context, cidr netip.Prefix) error {
 	cidr = cidr.Masked()
 	if !cidr.IsValid() || !cidr.Addr().Is4() || cidr.Bits() > 29 {
@@ -28,7 +31,19 @@ func (n *Network) SetPodCIDR(ctx context.Context, cidr netip.Prefix) error {
 	if err := n.ensureNetwork(ctx, cidr); err != nil {
 		return fmt.Errorf("set pod CIDR %s: %w", cidr, err)
 	}
-	data, err := confList(cidr, n.cfg.Local)
+	if err := n.remember(ctx, cidr); err != nil {
+		return fmt.Errorf("set pod CIDR %s: %w", cidr, err)
+	}
+	n.cidr = cidr
+	return nil
+}
+
+// remember writes the CNI configuration, or where there is no plugin the range alone, from which load takes it up.
+func (n *Network) remember(ctx context.Context, cidr netip.Prefix) error {
+	if direct(n.cfg.Mode) {
+		return writeFile(n.rangePath(), []byte(cidr.String()+"\n"))
+	}
+	data, err := n.confList(cidr)
 	if err != nil {
 		return err
 	}
@@ -36,20 +51,34 @@ func (n *Network) SetPodCIDR(ctx context.Context, cidr netip.Prefix) error {
 	if err != nil {
 		return err
 	}
+	// The configuration is there last: pods' addresses are given out only when the host has its own.
+	if n.cfg.Mode == spec.ModeOverlay {
+		if err := n.ensureSourceVIP(ctx, cidr); err != nil {
+			return err
+		}
+	}
 	if err := writeFile(n.confPath(), data); err != nil {
 		return err
 	}
-	n.cidr, n.conf = cidr, conf
+	n.conf = conf
 	return nil
 }
 
-// load takes up the configuration that is on the host's C:.
+// load takes up what SetPodCIDR wrote in an earlier life.
 func (n *Network) load() error {
-	data, err := os.ReadFile(n.confPath())
+	path := n.confPath()
+	if direct(n.cfg.Mode) {
+		path = n.rangePath()
+	}
+	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if direct(n.cfg.Mode) {
+		n.cidr, err = netip.ParsePrefix(strings.TrimSpace(string(data)))
 		return err
 	}
 	conf, err := libcni.ConfListFromBytes(data)
@@ -57,7 +86,7 @@ func (n *Network) load() error {
 		n.cidr, err = cidrOf(data)
 	}
 	if err != nil {
-		return fmt.Errorf("read CNI configuration %q: %w", n.confPath(), err)
+		return fmt.Errorf("read CNI configuration %q: %w", path, err)
 	}
 	n.conf = conf
 	return nil
@@ -70,48 +99,55 @@ func writeFile(path string, data []byte) error {
 	return atomicfile.Write(path, data, 0o644)
 }
 
-// ensureNetwork makes the HNS network and the endpoint that puts the host on it.
+// ensureNetwork makes the HNS network and, where the mode has one, the endpoint that puts the host on it.
 func (n *Network) ensureNetwork(ctx context.Context, cidr netip.Prefix) error {
-	gateway, host := cidr.Addr().Next(), cidr.Addr().Next().Next()
-	id, err := n.find(ctx, "Network", NetworkName)
+	want, err := n.wanted(cidr)
+	if err != nil {
+		return err
+	}
+	id, err := hcn.Find(ctx, n.cfg.HNS, hcn.Network, want.Name)
 	if err != nil {
 		return err
 	}
 	if id != "" {
 		var have wire.Network
-		if err := n.query(ctx, "Network", id, &have); err != nil {
+		if err := hcn.Query(ctx, n.cfg.HNS, hcn.Network, id, &have); err != nil {
 			return err
 		}
-		if len(have.Ipams) != 1 || len(have.Ipams[0].Subnets) != 1 || have.Ipams[0].Subnets[0].IpAddressPrefix != cidr.String() {
-			if _, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnDeleteNetwork", Object: id}); err != nil {
+		if have.Type != want.Type || subnetOf(have) != subnetOf(want) {
+			if err := hcn.Delete(ctx, n.cfg.HNS, hcn.Network, id); err != nil {
 				return fmt.Errorf("remove the network of the former range: %w", err)
 			}
 			id = ""
 		}
 	}
 	if id == "" {
-		id, err = n.create(ctx, "Network", "", wire.Network{
-			Name: NetworkName, Type: wire.NetworkL2Bridge,
-			Ipams: []wire.Ipam{{Type: "Static", Subnets: []wire.Subnet{{
-				IpAddressPrefix: cidr.String(),
-				Routes:          []wire.Route{{NextHop: gateway.String(), DestinationPrefix: "0.0.0.0/0"}},
-			}}}},
-		})
-		if err != nil {
-			return err
+		if id, err = hcn.Create(ctx, n.cfg.HNS, hcn.Network, "", want); err != nil {
+			return fmt.Errorf("make HNS network %q: %w", want.Name, err)
 		}
 	}
-	return n.ensureHostEndpoint(ctx, id, host)
+	if !hasHostEndpoint(n.cfg.Mode) {
+		return nil
+	}
+	return n.ensureHostEndpoint(ctx, id, cidr.Addr().Next().Next())
+}
+
+// subnetOf is a network's first subnet.
+func subnetOf(w wire.Network) string {
+	if len(w.Ipams) == 0 || len(w.Ipams[0].Subnets) == 0 {
+		return ""
+	}
+	return w.Ipams[0].Subnets[0].IpAddressPrefix
 }
 
 func (n *Network) ensureHostEndpoint(ctx context.Context, network string, host netip.Addr) error {
-	const name = NetworkName + "_ep"
-	id, err := n.find(ctx, "Endpoint", name)
+	name := NetworkName(n.cfg.Mode) + "_ep"
+	id, err := hcn.Find(ctx, n.cfg.HNS, hcn.Endpoint, name)
 	if err != nil {
 		return err
 	}
 	if id == "" {
-		id, err = n.create(ctx, "Endpoint", network, wire.Endpoint{
+		id, err = hcn.Create(ctx, n.cfg.HNS, hcn.Endpoint, network, wire.Endpoint{
 			Name:             name,
 			IpConfigurations: []wire.IpConfig{{IpAddress: host.String()}},
 			Routes:           []wire.Route{{NextHop: "0.0.0.0", DestinationPrefix: "0.0.0.0/0"}},
@@ -120,7 +156,7 @@ func (n *Network) ensureHostEndpoint(ctx context.Context, network string, host n
 			return err
 		}
 	}
-	return n.v1(ctx, "POST", "/endpoints/"+id+"/attach", wire.V1Attach{SystemType: "Host", CompartmentId: 1}, nil)
+	return hcn.V1(ctx, n.cfg.HNS, "POST", "/endpoints/"+id+"/attach", wire.V1Attach{SystemType: "Host", CompartmentId: 1}, nil)
 }
 
 func (n *Network) createNamespace(ctx context.Context, id, podID string) error {
@@ -133,91 +169,10 @@ func (n *Network) createNamespace(ctx context.Context, id, podID string) error {
 		return err
 	}
 	// The kubelet finds a pod's traffic by the containers that share its endpoint.
-	container, err := json.Marshal(wire.NamespaceModify{ContainerId: podID})
-	if err != nil {
-		return err
-	}
-	modify, err := json.Marshal(wire.Modify{ResourceType: wire.ResourceContainer, RequestType: "Add", Settings: container})
-	if err != nil {
-		return err
-	}
-	_, err = n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnModifyNamespace", Object: id, Text: []string{string(modify)}})
-	return err
-}
-
-func (n *Network) deleteNamespace(ctx context.Context, id string) error {
-	_, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnDeleteNamespace", Object: id})
-	if errors.Is(err, &wire.Error{Code: wire.ENotFound}) {
-		return nil
-	}
-	return err
+	return hcn.Modify(ctx, n.cfg.HNS, hcn.Namespace, id, "Add", wire.ResourceContainer, wire.NamespaceModify{ContainerId: podID})
 }
 
 func (n *Network) exists(ctx context.Context, namespace string) bool {
 	_, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnOpenNamespace", Object: namespace})
 	return err == nil
-}
-
-// find is the ID of the object of that kind and name; empty when there is none.
-func (n *Network) find(ctx context.Context, kind, name string) (string, error) {
-	filter, err := json.Marshal(map[string]string{"Name": name})
-	if err != nil {
-		return "", err
-	}
-	query, err := json.Marshal(wire.Query{SchemaVersion: wire.SchemaVersion{Major: 2}, Filter: string(filter)})
-	if err != nil {
-		return "", err
-	}
-	reply, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnEnumerate" + kind + "s", Text: []string{string(query)}})
-	if err != nil {
-		return "", err
-	}
-	var ids []string
-	if err := json.Unmarshal([]byte(reply.Text), &ids); err != nil || len(ids) == 0 {
-		return "", err
-	}
-	return ids[0], nil
-}
-
-func (n *Network) query(ctx context.Context, kind, id string, v any) error {
-	reply, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnQuery" + kind + "Properties", Object: id})
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal([]byte(reply.Text), v)
-}
-
-func (n *Network) create(ctx context.Context, kind, parent string, v any) (string, error) {
-	settings, err := json.Marshal(v)
-	if err != nil {
-		return "", err
-	}
-	reply, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnCreate" + kind, Object: parent, Text: []string{string(settings)}})
-	return reply.Object, err
-}
-
-// v1 makes a call of HNS version 1.
-func (n *Network) v1(ctx context.Context, method, path string, body, out any) error {
-	text := []byte{}
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	reply, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HNSCall", Text: []string{method, path, string(text)}})
-	if err != nil {
-		return err
-	}
-	var envelope wire.V1Reply
-	if err := json.Unmarshal([]byte(reply.Text), &envelope); err != nil {
-		return err
-	}
-	if !envelope.Success {
-		return wire.Errorf(wire.HRESULT(envelope.ErrorCode), "%s %s: %s", method, path, envelope.Error)
-	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(envelope.Output, out)
 }

@@ -1,6 +1,7 @@
 // Package podnet connects the pods of one Windows host: it makes a pod's HNS namespace and has the host's CNI plugin,
-// upstream's win-bridge.exe with host-local.exe, connect it. It owns the host's CNI configuration and the HNS network that
-// the plugin expects to find. What HNS does, and how a Windows program is run, is others' business.
+// upstream's win-bridge.exe or win-overlay.exe with host-local.exe, connect it. It owns the host's CNI configuration and the
+// HNS network that the plugin expects to find. The network modes nat and transparent, for which there is no plugin in a public
+// Go module, it carries out by calls of HNS. What HNS does, and how a Windows program is run, is others' business.
 //
 // Places on the host are those of containerd for Windows: programs in C:\Program Files\containerd\cni\bin, configuration
 // in C:\Program Files\containerd\cni\conf (containerd v2.4.2, internal/cri/config/config_windows.go).
@@ -19,7 +20,8 @@ import (
 	"github.com/containernetworking/cni/pkg/version"
 	"github.com/google/uuid"
 
-	"mullion.dev/mullion/internal/hns"
+	"mullion.dev/mullion/internal/hns/hcn"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // Places on the Windows host.
@@ -27,20 +29,16 @@ const (
 	BinDir  = `C:\Program Files\containerd\cni\bin`
 	ConfDir = `C:\Program Files\containerd\cni\conf`
 
-	// confFile is ConfDir's file, below the host's drive.
-	confFile = "Program Files/containerd/cni/conf/10-cbr0.conflist"
-	// NetworkName is the name of the HNS network and of the CNI network; kube-proxy.exe gets it as KUBE_NETWORK.
-	NetworkName = "cbr0"
-	ifName      = "eth0"
+	// confFolder is ConfDir below the host's drive.
+	confFolder = "Program Files/containerd/cni/conf"
+	ifName     = "eth0"
 )
 
 // ErrNoPodCIDR says that the node has no range of pod addresses yet.
 var ErrNoPodCIDR = errors.New("the node has no pod CIDR yet")
 
 // HNS is the host's Host Networking Service; server.Service is one.
-type HNS interface {
-	Call(ctx context.Context, r hns.Request) (hns.Reply, error)
-}
+type HNS = hcn.Caller
 
 // Exec runs Windows programs on the Windows host.
 type Exec interface {
@@ -51,17 +49,33 @@ type Exec interface {
 
 // Config says what a Network stands on.
 type Config struct {
-	HNS  HNS
-	Exec Exec
+	// Mode is the network's; l2bridge when empty.
+	Mode spec.Mode
+	// Address is the host's on the underlay.
+	Address netip.Addr
+	// Shared is the host's part of the underlay in mode transparent.
+	Shared Shared
+	HNS    HNS
+	Exec   Exec
 	// Drive is the host's C: on this machine.
 	Drive string
 	// PinDir is the folder of pinned pod namespaces, the data plane's PinDir.
 	PinDir string
 	// CacheDir is where libcni keeps results, for DEL.
 	CacheDir string
-	// Local are the cluster's own networks (pods, services, nodes): pods reach them with their own address, and
+	// Local are the cluster's own networks (pods, services, nodes): pods on a bridge reach them with their own address, and
 	// everything else with the host's.
 	Local []netip.Prefix
+	// Pods and Services are two of Local, which an overlay treats apart.
+	Pods, Services netip.Prefix
+}
+
+// Shared is a range of the underlay that one host gives to its pods.
+type Shared struct {
+	Subnet  netip.Prefix
+	Gateway netip.Addr
+	First   netip.Addr
+	Last    netip.Addr
 }
 
 // Network connects pods. Its methods may be called from several goroutines.
@@ -70,7 +84,7 @@ type Network struct {
 	cni  *libcni.CNIConfig
 	mu   sync.RWMutex
 	cidr netip.Prefix
-	conf *libcni.NetworkConfigList // nil until there is a pod CIDR
+	conf *libcni.NetworkConfigList // nil until there is a pod CIDR, and where there is no plugin
 }
 
 // DNS is how names are resolved in a pod.
@@ -102,13 +116,25 @@ type Result struct {
 
 // New opens the network of a host. A pod CIDR that was set before is remembered by the CNI configuration on the host's C:.
 func New(cfg Config) (*Network, error) {
+	if cfg.Mode == "" {
+		cfg.Mode = spec.ModeL2Bridge
+	}
 	n := &Network{cfg: cfg}
-	n.cni = libcni.NewCNIConfigWithCacheDir([]string{BinDir}, cfg.CacheDir, plugins{PluginDecoder: &version.PluginDecoder{}, exec: cfg.Exec})
+	n.cni = libcni.NewCNIConfigWithCacheDir([]string{BinDir}, cfg.CacheDir, n.plugins())
 	return n, n.load()
 }
 
+func (n *Network) plugins() plugins {
+	return plugins{PluginDecoder: &version.PluginDecoder{}, exec: n.cfg.Exec}
+}
+
 // confPath is the CNI configuration on this machine.
-func (n *Network) confPath() string { return filepath.Join(n.cfg.Drive, filepath.FromSlash(confFile)) }
+func (n *Network) confPath() string {
+	return filepath.Join(n.cfg.Drive, filepath.FromSlash(confFolder), "10-"+NetworkName(n.cfg.Mode)+".conflist")
+}
+
+// rangePath remembers the pod CIDR where there is no CNI configuration.
+func (n *Network) rangePath() string { return filepath.Join(n.cfg.CacheDir, "pod-cidr") }
 
 // namespaceOf is the GUID of a pod's HNS namespace. It follows from the sandbox's ID, so that a pod whose Setup was cut
 // short by a crash can be found.
@@ -141,7 +167,11 @@ func (n *Network) setup(ctx context.Context, conf *libcni.NetworkConfigList, pod
 	if err := n.createNamespace(ctx, id, pod.ID); err != nil {
 		return Result{}, err
 	}
-	ips, err := n.add(ctx, conf, id, pod)
+	connect := n.add
+	if direct(n.cfg.Mode) {
+		connect = n.connect
+	}
+	ips, err := connect(ctx, conf, id, pod)
 	if err != nil {
 		return Result{}, err
 	}
@@ -172,7 +202,12 @@ func (n *Network) teardown(ctx context.Context, conf *libcni.NetworkConfigList, 
 	if !there {
 		return nil
 	}
-	return n.deleteNamespace(ctx, id)
+	if direct(n.cfg.Mode) {
+		if err := n.disconnect(ctx, pod); err != nil {
+			return err
+		}
+	}
+	return hcn.Delete(ctx, n.cfg.HNS, hcn.Namespace, id)
 }
 
 // cached says that libcni remembers having connected the pod.
@@ -184,7 +219,7 @@ func (n *Network) cached(conf *libcni.NetworkConfigList, id string, pod Pod) boo
 func (n *Network) ready() (*libcni.NetworkConfigList, error) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	if n.conf == nil {
+	if !n.cidr.IsValid() {
 		return nil, ErrNoPodCIDR
 	}
 	return n.conf, nil

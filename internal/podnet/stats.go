@@ -2,11 +2,10 @@ package podnet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
-	"mullion.dev/mullion/internal/hns"
+	"mullion.dev/mullion/internal/hns/hcn"
 	"mullion.dev/mullion/internal/hns/wire"
 )
 
@@ -27,9 +26,9 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 	for _, id := range endpoints {
 		var e wire.Endpoint
 		var s wire.V1Stats
-		err := n.query(ctx, "Endpoint", id, &e)
+		err := hcn.Query(ctx, n.cfg.HNS, hcn.Endpoint, id, &e)
 		if err == nil {
-			err = n.v1(ctx, "GET", "/endpointstats/"+id, nil, &s)
+			err = hcn.V1(ctx, n.cfg.HNS, "GET", "/endpointstats/"+id, nil, &s)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("count traffic of pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -44,7 +43,7 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 
 func (n *Network) endpointsOf(ctx context.Context, pod Pod) ([]string, error) {
 	var ns wire.Namespace
-	if err := n.query(ctx, "Namespace", namespaceOf(pod.ID), &ns); err != nil {
+	if err := hcn.Query(ctx, n.cfg.HNS, hcn.Namespace, namespaceOf(pod.ID), &ns); err != nil {
 		return nil, err
 	}
 	var ids []string
@@ -59,19 +58,15 @@ func (n *Network) endpointsOf(ctx context.Context, pod Pod) ([]string, error) {
 // Prune disconnects every pod whose sandbox ID is not in keep: what a crash left between connecting and remembering. It
 // returns the IDs of those it disconnected.
 func (n *Network) Prune(ctx context.Context, keep map[string]bool) ([]string, error) {
-	reply, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnEnumerateNamespaces"})
+	ids, err := hcn.IDs(ctx, n.cfg.HNS, hcn.Namespace, nil)
 	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	if err := json.Unmarshal([]byte(reply.Text), &ids); err != nil {
 		return nil, err
 	}
 	var gone []string
 	var errs []error
 	for _, id := range ids {
 		var ns wire.Namespace
-		if err := n.query(ctx, "Namespace", id, &ns); err != nil {
+		if err := hcn.Query(ctx, n.cfg.HNS, hcn.Namespace, id, &ns); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winver"
@@ -29,6 +30,9 @@ const (
 	// Health endpoints: the programs' defaults.
 	kubeletHealthPort = 10248
 	proxyHealthPort   = 10256
+
+	// ProxyMetricsPort is where kube-proxy serves /metrics, by default too.
+	ProxyMetricsPort = 10249
 )
 
 // Config is what a Windows host depends on. All paths are absolute paths of the machine.
@@ -76,6 +80,11 @@ type Config struct {
 	// Taint registers the node with os=windows:NoSchedule; Labels are put on it at registration.
 	Taint  bool
 	Labels map[string]string
+
+	// Network is the kind of network that pods have.
+	Network agentconfig.Network
+	// EnableDSR is kube-proxy's --enable-dsr.
+	EnableDSR bool
 
 	// After are the units that must be ready before the host's first one.
 	After []string

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
+	"time"
 
 	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/podnet"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // Windows paths of kube-proxy's files, where SIG Windows' tools have them.
@@ -19,16 +22,51 @@ const (
 	proxyKubeconfig = `C:\etc\kubernetes\kube-proxy.conf`
 )
 
-// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy ends.
-func (c Config) ProxyArgs() []string {
-	return []string{
+// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy ends. The
+// source VIP is an overlay's. No feature gate is named: WinOverlay and WinDSR are locked on since Kubernetes 1.34.
+func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
+	args := []string{
 		"--proxy-mode=kernelspace",
 		"--kubeconfig=" + proxyKubeconfig,
 		"--hostname-override=" + c.Name,
-		"--network-name=" + podnet.NetworkName,
+		"--network-name=" + podnet.NetworkName(c.Network.Mode),
 		"--cluster-cidr=" + c.PodSubnet.String(),
 		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(proxyHealthPort)),
+		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ProxyMetricsPort)),
 		"--v=2",
+	}
+	if c.EnableDSR {
+		args = append(args, "--enable-dsr=true")
+	}
+	if sourceVIP.IsValid() {
+		args = append(args, "--source-vip="+sourceVIP.String(), "--bind-address="+c.Address.String())
+	}
+	return args
+}
+
+// sourceVIPTimeout bounds the wait for the node's range of pod addresses.
+const sourceVIPTimeout = 3 * time.Minute
+
+// sourceVIP waits until the host has reserved its source VIP, which follows from the node's range of pod addresses. Without it
+// kube-proxy ends on an overlay; in other modes there is none.
+func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
+	if c.Network.Mode != spec.ModeOverlay {
+		return netip.Addr{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sourceVIPTimeout)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		vip, err := podnet.SourceVIP(c.drive())
+		if err == nil || !errors.Is(err, os.ErrNotExist) {
+			return vip, err
+		}
+		select {
+		case <-ctx.Done():
+			return netip.Addr{}, fmt.Errorf("wait for the source VIP of host %q: %w", c.Name, ctx.Err())
+		case <-tick.C:
+		}
 	}
 }
 
@@ -43,7 +81,11 @@ func (c Config) proxyUnit() component.Component {
 		}
 		return synced(answer)
 	}
-	return c.windowsUnit("kube-proxy", c.writeProxy, ready, proxyExe, c.ProxyArgs()...)
+	args := func(ctx context.Context) ([]string, error) {
+		vip, err := c.sourceVIP(ctx)
+		return c.ProxyArgs(vip), err
+	}
+	return c.windowsUnit("kube-proxy", c.writeProxy, ready, proxyExe, args)
 }
 
 // synced tells whether kube-proxy has carried out the services once. It calls itself healthy before that, without an

@@ -32,7 +32,7 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.kubeletUnit(), After: []string{c.unit("agent")}},
 	}
 	// On a build without HNS v2 upstream's kube-proxy.exe panics, here as on Windows; such a node is without Services.
-	if c.Build.Supports(winver.HNSv2) {
+	if c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() {
 		units = append(units, component.Unit{Component: c.proxyUnit(), After: []string{c.KubeletUnit()}})
 	}
 	return units, nil
@@ -103,6 +103,7 @@ func (c Config) agentUnit() component.Component {
 				StateDir: c.Dir, RunDir: c.RunDir, HNS: addr(HNSPort), CRI: addr(CRIPort), TokenFile: c.TokenFile(),
 				ContainerdSocket: c.ContainerdSocket, ContainerdNamespace: c.ContainerdNamespace, CgroupParent: c.CgroupParent,
 				PodSubnet: c.PodSubnet, ServiceSubnet: c.ServiceSubnet, NodeSubnet: c.NodeSubnet,
+				Network: c.Network,
 			}
 			return a.Save(config)
 		},
@@ -124,11 +125,12 @@ func (c Config) agentUnit() component.Component {
 func (c Config) kubeletUnit() component.Component {
 	probe := c.healthProbe(kubeletHealthPort)
 	ready := func(ctx context.Context) error { _, err := probe(ctx); return err }
-	return c.windowsUnit("kubelet", c.writeKubelet, ready, kubeletExe, c.KubeletArgs()...)
+	args := func(context.Context) ([]string, error) { return c.KubeletArgs(), nil }
+	return c.windowsUnit("kubelet", c.writeKubelet, ready, kubeletExe, args)
 }
 
-// windowsUnit is one of upstream's programs on the host, at a Windows path.
-func (c Config) windowsUnit(name string, prepare func() error, ready func(context.Context) error, program string, args ...string) component.Component {
+// windowsUnit is one of upstream's programs on the host, at a Windows path. Its arguments are asked for at each start.
+func (c Config) windowsUnit(name string, prepare func() error, ready func(context.Context) error, program string, args func(context.Context) ([]string, error)) component.Component {
 	return &Process{
 		prepare: func() error {
 			if err := os.MkdirAll(filepath.Dir(c.logPath(name)), 0o700); err != nil {
@@ -144,7 +146,11 @@ func (c Config) windowsUnit(name string, prepare func() error, ready func(contex
 				if err != nil {
 					return err
 				}
-				windows := h.Command(ctx, program, args...)
+				flags, err := args(ctx)
+				if err != nil {
+					return err
+				}
+				windows := h.Command(ctx, program, flags...)
 				cmd.Path, cmd.Args, cmd.Env, cmd.Dir = windows.Path, windows.Args, windows.Env, windows.Dir
 				return h.Start(ctx, cmd)
 			},

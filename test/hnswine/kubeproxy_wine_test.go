@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/netns"
 	"mullion.dev/mullion/internal/netns/netnstest"
 	"mullion.dev/mullion/internal/podnet"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // api answers list and watch requests from fixed objects, as much of the Kubernetes API as kube-proxy.exe reads.
@@ -180,7 +181,7 @@ func (h *host) startKubeProxy(t *testing.T) string {
 	}
 	cmd := wineCommand(h.prefix, wineBinary, `C:\kube-proxy.exe`, "--proxy-mode=kernelspace", "--hostname-override="+h.name,
 		`--kubeconfig=C:\kubeconfig`, "--cluster-cidr=10.244.0.0/16", "--v=4", "--bind-address=0.0.0.0")
-	cmd.Env = append(cmd.Env, "KUBE_NETWORK="+podnet.NetworkName)
+	cmd.Env = append(cmd.Env, "KUBE_NETWORK="+podnet.NetworkName(spec.ModeL2Bridge))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = drive, f, f
 	if err := netns.Do(h.ns, cmd.Start); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/netns/netnstest"
 	"mullion.dev/mullion/internal/podnet"
+	"mullion.dev/mullion/internal/spec"
 )
 
 func pod(name string) podnet.Pod {
@@ -100,7 +101,7 @@ func (h *host) expectEmpty(t *testing.T) {
 	if len(plan.Ports)+len(plan.Namespaces) > 0 {
 		t.Errorf("left: %+v", plan)
 	}
-	left, err := os.ReadDir(filepath.Join(h.prefix, "drive_c", "var", "lib", "cni", "networks", podnet.NetworkName))
+	left, err := os.ReadDir(filepath.Join(h.prefix, "drive_c", "var", "lib", "cni", "networks", podnet.NetworkName(spec.ModeL2Bridge)))
 	if err != nil {
 		t.Fatal(err)
 	}

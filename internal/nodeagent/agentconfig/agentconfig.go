@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // Config is what the agent of one Windows host needs. All paths are absolute paths of the machine.
@@ -40,6 +41,24 @@ type Config struct {
 	PodSubnet     netip.Prefix `json:"podSubnet"`
 	ServiceSubnet netip.Prefix `json:"serviceSubnet"`
 	NodeSubnet    netip.Prefix `json:"nodeSubnet"`
+	// Network is the kind of network that the host's pods have.
+	Network Network `json:"network"`
+}
+
+// Network is the kind of network that a host's pods have.
+type Network struct {
+	Mode    spec.Mode    `json:"mode"`
+	Profile spec.Profile `json:"profile"`
+	// Shared is the host's part of the underlay in mode transparent.
+	Shared Shared `json:"shared,omitzero"`
+}
+
+// Shared is a range of the underlay that one host gives to its pods.
+type Shared struct {
+	Subnet  netip.Prefix `json:"subnet"`
+	Gateway netip.Addr   `json:"gateway"`
+	First   netip.Addr   `json:"first"`
+	Last    netip.Addr   `json:"last"`
 }
 
 // Load reads a configuration that Save wrote.
