@@ -163,7 +163,7 @@ func (u *Underlay) openMachine() (*os.File, error) { return os.Open(u.cfg.Machin
 func (u *Underlay) tableName() string { return "mullion_" + strings.ReplaceAll(u.cfg.Link, "-", "_") }
 
 func (u *Underlay) ensureMachineRules(ctx context.Context) error {
-	return netns.Do(u.cfg.MachineNetns, func() error {
+	err := netns.Do(u.cfg.MachineNetns, func() error {
 		nft, err := knftables.New(knftables.IPv4Family, u.tableName())
 		if err != nil {
 			return fmt.Errorf("use nftables: %w", err)
@@ -174,6 +174,7 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 		_, err = netns.Sysctl(forwardKey, "1")
 		return err
 	})
+	return errors.Join(err, u.acceptForwarding(ctx))
 }
 
 // rules replaces the table as a whole. The guard keeps strangers out: a connection into the fabric starts on the machine
@@ -245,7 +246,7 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 		}
 		return u.removeTable(ctx)
 	})
-	return errors.Join(err, u.removeMachineLink())
+	return errors.Join(err, u.removeAccepts(ctx), u.removeMachineLink())
 }
 
 // bequeath hands the memory of the switch to another cluster's link, if there is one.

@@ -246,6 +246,40 @@ func TestTaken(t *testing.T) {
 	})
 }
 
+// Docker, and others that use iptables, drop what the machine forwards: the cluster's way out survives that, also where
+// they come later, and nothing is left in their chains.
+func TestForwardingIsDropped(t *testing.T) {
+	const docker = `table ip filter {
+		chain DOCKER-USER { counter return; }
+		chain FORWARD { type filter hook forward priority 0; policy drop; jump DOCKER-USER; }
+	}`
+	const plain = `table ip filter { chain FORWARD { type filter hook forward priority 0; policy drop; }; }`
+	for name, rules := range map[string]string{"docker": docker, "plain": plain} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			netnstest.Serve(t, e.outside, "outside", "198.51.100.2:80")
+			iptables := func() string { return run(t, e.machine, "nft", "-s", "list", "table", "ip", "filter") }
+			e.up(t)
+			run(t, e.machine, "sh", "-c", "echo '"+rules+"' | nft -f -")
+			before := iptables()
+			netnstest.NoFlow(t, e.u.HostNetns("win-a"), "198.51.100.2:80")
+			for range 2 { // a second time changes nothing
+				e.up(t)
+			}
+			if got := iptables(); strings.Count(got, "mullion0") != 4 { // two rules with a comment each
+				t.Errorf("iptables' table is now\n%s", got)
+			}
+			netnstest.Flow(t, e.u.HostNetns("win-a"), "198.51.100.2:80", "outside", "198.51.100.1")
+			if err := e.open(t).Down(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, iptables()); diff != "" {
+				t.Errorf("iptables' table after Down (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
 // Two clusters on one machine: the switch goes back only with the last one, whichever that is.
 func TestTwoClusters(t *testing.T) {
 	e := newEnv(t)
