@@ -1,0 +1,145 @@
+// Package report owns printing what the checker found: one type for each format, with Result for each document's
+// result, in order, and Close at the end. It decides nothing.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/check"
+)
+
+// Text prints for people: findings by object, each with its line of the file, and a summary.
+type Text struct {
+	w     io.Writer
+	last  string
+	count map[check.Severity]int
+	pods  map[check.OS]int
+	other map[string]int
+	bad   int
+}
+
+// NewText prints to w.
+func NewText(w io.Writer) *Text {
+	return &Text{w: w, count: map[check.Severity]int{}, pods: map[check.OS]int{}, other: map[string]int{}}
+}
+
+// Result prints the findings of one document.
+func (t *Text) Result(r check.Result) error {
+	var b strings.Builder
+	for _, f := range r.Faults {
+		t.bad++
+		fmt.Fprintf(&b, "%s:%d:%d: not read: %s\n", r.File, f.Line, f.Column, f.Message)
+		if f.Remedy != "" {
+			fmt.Fprintf(&b, "  → %s\n", f.Remedy)
+		}
+	}
+	for _, f := range r.Findings {
+		t.count[f.Severity]++
+		head := fmt.Sprintf("%s %s (%s)", f.Object.Kind, strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/"), r.File)
+		if head != t.last {
+			fmt.Fprintf(&b, "%s\n", head)
+			t.last = head
+		}
+		fmt.Fprintf(&b, "  %d:%d %s: %s [%s]\n", f.Line, f.Column, f.Severity, f.Message, f.Rule.ID)
+		if f.Snippet != "" {
+			fmt.Fprintf(&b, "      | %s\n", f.Snippet)
+		}
+		fmt.Fprintf(&b, "      %s\n      → %s\n", f.Rule.Why, f.Rule.Remedy)
+	}
+	for k, n := range r.Pods {
+		t.pods[k] += n
+	}
+	for k, n := range r.Passed {
+		t.other[k] += n
+	}
+	_, err := io.WriteString(t.w, printable(b.String()))
+	return err
+}
+
+// printable replaces control characters: manifests must not draw on the reader's terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			return '·'
+		}
+		return r
+	}, s)
+}
+
+// Close prints the summary.
+func (t *Text) Close() error {
+	var kinds []string
+	for _, k := range slices.Sorted(maps.Keys(t.other)) {
+		name := k
+		if k == "" {
+			name = "no object"
+		}
+		kinds = append(kinds, fmt.Sprintf("%d %s", t.other[k], name))
+	}
+	line := fmt.Sprintf("%d errors, %d warnings, %d infos; workloads: %d for Windows, %d undecided, %d for Linux (not judged)",
+		t.count[check.Error], t.count[check.Warning], t.count[check.Info], t.pods[check.Windows], t.pods[check.Either], t.pods[check.Linux])
+	if len(kinds) > 0 {
+		line += "; passed over: " + strings.Join(kinds, ", ")
+	}
+	if t.bad > 0 {
+		line += fmt.Sprintf("; %d faults of reading", t.bad)
+	}
+	_, err := fmt.Fprintln(t.w, printable(line))
+	return err
+}
+
+// JSON prints one object a line: {"finding": …} or {"fault": …}.
+type JSON struct{ enc *json.Encoder }
+
+// NewJSON prints to w.
+func NewJSON(w io.Writer) *JSON {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return &JSON{enc}
+}
+
+type finding struct {
+	Rule     string         `json:"rule"`
+	Severity check.Severity `json:"severity"`
+	Message  string         `json:"message"`
+	Why      string         `json:"why"`
+	Remedy   string         `json:"remedy"`
+	Source   string         `json:"source"`
+	Object   check.Object   `json:"object"`
+	File     string         `json:"file"`
+	Line     int            `json:"line"`
+	Column   int            `json:"column"`
+	Path     string         `json:"path"`
+}
+
+type fault struct {
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+}
+
+// Result prints one document's faults and findings.
+func (j *JSON) Result(r check.Result) error {
+	for _, f := range r.Faults {
+		if err := j.enc.Encode(map[string]fault{"fault": {f.Message, f.Remedy, r.File, f.Line, f.Column}}); err != nil {
+			return err
+		}
+	}
+	for _, f := range r.Findings {
+		v := finding{f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File, f.Line, f.Column, f.Path}
+		if err := j.enc.Encode(map[string]finding{"finding": v}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close does nothing: each line is complete.
+func (j *JSON) Close() error { return nil }

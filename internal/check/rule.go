@@ -1,0 +1,216 @@
+// Package check owns judging Kubernetes manifests for Windows nodes: the shape of a rule, the model of a pod, the
+// decision on its operating system, and the run over documents. The rules are data of internal/check/rules; reading
+// is internal/check/manifest's and printing internal/check/report's.
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mullion.dev/mullion/internal/check/manifest"
+)
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities, worst first.
+const (
+	Error   Severity = "error"   // it will not run, or the API server or the kubelet refuses it
+	Warning Severity = "warning" // it is silently ignored, or does something else than on Linux
+	Info    Severity = "info"
+)
+
+// AtLeast tells whether s is as bad as t or worse.
+func (s Severity) AtLeast(t Severity) bool {
+	order := []Severity{Info, Warning, Error}
+	return slices.Index(order, s) >= slices.Index(order, t)
+}
+
+// Target says what a rule's paths begin at.
+type Target string
+
+// The targets.
+const (
+	OnPod       Target = "pod"       // paths begin at the pod or its template: spec.hostNetwork
+	OnContainer Target = "container" // paths begin at each container, also init and ephemeral ones
+)
+
+// Op is a condition on a value.
+type Op string
+
+// The conditions, each of which has a form in CEL: has(x); !has(x); size(x) > 0; x in [...]; x.matches(...).
+const (
+	Present  Op = "present"  // it is there and not null
+	Absent   Op = "absent"   // it is not there
+	NonEmpty Op = "nonempty" // a list or map with something in it
+	In       Op = "in"       // a scalar whose text is one of Values
+	NotIn    Op = "notin"    // a scalar whose text is none of Values
+	Matches  Op = "matches"  // a scalar that the RE2 expression Values[0] matches
+)
+
+// Match is a condition on a field. Path is keys with dots between them; "[*]" after a key stands for each item of its list.
+type Match struct {
+	Path   string
+	Op     Op
+	Values []string
+}
+
+// Source is where a fact is written down.
+type Source struct{ Title, URL string }
+
+// Rule is one thing that does not work on Windows nodes.
+type Rule struct {
+	// ID is the stable name, in kebab case; the fixtures' folder is called like it.
+	ID                 string
+	Severity           Severity
+	Category           string
+	Title, Why, Remedy string
+	Source             Source
+	// Since and Until bound the Kubernetes minor versions (of 1.x) with the problem: Since <= version < Until. 0: no bound.
+	Since, Until int
+	// Refused is the minor version from which the API server refuses what Match finds in a pod whose spec.os.name is
+	// windows; the finding is an Error then. 0: it takes it.
+	Refused int
+	// SinceBuild and UntilBuild do the same for Windows builds.
+	SinceBuild, UntilBuild uint32
+	Target                 Target
+	// When must all hold at the target before Match is looked at.
+	When []Match
+	// Match is the field rule: a finding for each place of each Match that holds.
+	Match []Match
+	// Func is the rule where no field match says it. Exactly one of Match and Func is there. It must not keep p.
+	Func func(p *Pod) []Hit
+}
+
+// Hit is a place at which a rule holds; Note is added to the message.
+type Hit struct {
+	manifest.Pos
+	Path, Note string
+}
+
+// Validate returns an error for the first rule that breaks the table's rules.
+func Validate(rules []Rule) error {
+	seen := map[string]bool{}
+	id := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
+	for _, r := range rules {
+		switch {
+		case !id.MatchString(r.ID) || seen[r.ID]:
+			return fmt.Errorf("check rule %q: the id has to be unique and in kebab case", r.ID)
+		case r.Severity != Error && r.Severity != Warning && r.Severity != Info:
+			return fmt.Errorf("check rule %q: severity %q", r.ID, r.Severity)
+		case r.Category == "" || r.Title == "" || r.Why == "" || r.Remedy == "" || r.Source.Title == "" || !strings.HasPrefix(r.Source.URL, "https://"):
+			return fmt.Errorf("check rule %q: category, title, why, remedy and source are needed", r.ID)
+		case (len(r.Match) == 0) == (r.Func == nil) || r.Target != OnPod && r.Target != OnContainer:
+			return fmt.Errorf("check rule %q: a target, and either Match or Func, are needed", r.ID)
+		case r.Until != 0 && r.Until <= r.Since || r.UntilBuild != 0 && r.UntilBuild <= r.SinceBuild:
+			return fmt.Errorf("check rule %q: no version is in its range", r.ID)
+		}
+		seen[r.ID] = true
+		for _, m := range slices.Concat(r.When, r.Match) {
+			if err := m.validate(); err != nil {
+				return fmt.Errorf("check rule %q: %w", r.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (m Match) validate() error {
+	wants := 0
+	switch m.Op {
+	case Present, Absent, NonEmpty:
+	case In, NotIn:
+		wants = max(1, len(m.Values))
+	case Matches:
+		wants = 1
+		if len(m.Values) == 1 {
+			if _, err := regexp.Compile(m.Values[0]); err != nil {
+				return err
+			}
+		}
+	default:
+		return fmt.Errorf("path %q: unknown condition %q", m.Path, m.Op)
+	}
+	if m.Path == "" || len(m.Values) != wants {
+		return fmt.Errorf("path %q, condition %s: %d values", m.Path, m.Op, len(m.Values))
+	}
+	return nil
+}
+
+// compiled is a Match made ready.
+type compiled struct {
+	Match
+	keys []string
+	re   *regexp.Regexp
+}
+
+func compile(ms []Match) []compiled {
+	var out []compiled
+	for _, m := range ms {
+		c := compiled{Match: m, keys: strings.Split(m.Path, ".")}
+		if m.Op == Matches {
+			c.re = regexp.MustCompile(m.Values[0]) // Validate has compiled it
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// holds tells whether the condition is true of a value.
+func (c *compiled) holds(n *manifest.Node) bool {
+	scalar := n.Set() && n.Kind != manifest.Map && n.Kind != manifest.List
+	switch c.Op {
+	case Present:
+		return n.Set()
+	case Absent:
+		return !n.Set()
+	case NonEmpty:
+		return n.Set() && len(n.Items)+len(n.Fields) > 0
+	case In:
+		return scalar && slices.Contains(c.Values, n.Value)
+	case NotIn:
+		return scalar && !slices.Contains(c.Values, n.Value)
+	default:
+		return scalar && c.re.MatchString(n.Value)
+	}
+}
+
+// find gives every place below n where the condition holds. at is the place and path of n itself.
+func (c *compiled) find(n *manifest.Node, at Hit) []Hit { return c.walk(n, c.keys, at) }
+
+func (c *compiled) walk(n *manifest.Node, keys []string, at Hit) []Hit {
+	if len(keys) == 0 {
+		if c.holds(n) {
+			return []Hit{at}
+		}
+		return nil
+	}
+	key, each := strings.CutSuffix(keys[0], "[*]")
+	f := n.Field(key)
+	if f == nil {
+		if c.Op == Absent {
+			at.Path = join(at.Path, strings.Join(keys, "."))
+			return []Hit{at}
+		}
+		return nil
+	}
+	at = Hit{Pos: f.Pos, Path: join(at.Path, key)}
+	if !each {
+		return c.walk(f.Value, keys[1:], at)
+	}
+	var hits []Hit
+	for i, item := range f.Value.Elements() {
+		hits = append(hits, c.walk(item, keys[1:], Hit{Pos: item.Pos, Path: at.Path + "[" + strconv.Itoa(i) + "]"})...)
+	}
+	return hits
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "." + b
+}

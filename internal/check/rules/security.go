@@ -1,0 +1,43 @@
+package rules
+
+import "mullion.dev/mullion/internal/check"
+
+const (
+	podSecurityCategory       = "pod-security"
+	containerSecurityCategory = "container-security"
+)
+
+func podSecurity() []check.Rule {
+	pod := func(id, field string, op check.Op, why string) check.Rule {
+		return ignored(id, podSecurityCategory, check.OnPod, check.Match{Path: "spec.securityContext." + field, Op: op}, why)
+	}
+	return []check.Rule{
+		pod("pod-run-as-user", "runAsUser", check.Present, "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
+		pod("pod-run-as-group", "runAsGroup", check.Present, "Windows has no numeric group ids"),
+		pod("pod-fs-group", "fsGroup", check.Present, "files of volumes have access lists, no group id, so ownership is not changed"),
+		pod("pod-fs-group-change-policy", "fsGroupChangePolicy", check.Present, "there is no fsGroup whose change it could govern"),
+		pod("pod-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
+		pod("pod-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
+		pod("pod-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux"),
+		pod("pod-supplemental-groups", "supplementalGroups", check.NonEmpty, "Windows has no numeric group ids"),
+		pod("pod-sysctls", "sysctls", check.NonEmpty, "sysctls are settings of the Linux kernel"),
+	}
+}
+
+func containerSecurity() []check.Rule {
+	container := func(id, field string, op check.Op, why string) check.Rule {
+		return ignored(id, containerSecurityCategory, check.OnContainer, check.Match{Path: "securityContext." + field, Op: op}, why)
+	}
+	return []check.Rule{
+		container("container-run-as-user", "runAsUser", check.Present, "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
+		container("container-run-as-group", "runAsGroup", check.Present, "Windows has no numeric group ids"),
+		container("container-capabilities", "capabilities", check.Present, "capabilities are part of Linux"),
+		container("container-privileged", "privileged", check.Present, "Windows has no privileged containers; HostProcess containers come closest (windowsOptions.hostProcess)"),
+		container("container-read-only-root", "readOnlyRootFilesystem", check.Present, "Windows needs to write to its registry and system processes inside the container"),
+		container("container-privilege-escalation", "allowPrivilegeEscalation", check.Present, "no_new_privs is part of Linux"),
+		container("container-proc-mount", "procMount", check.Present, "Windows has no /proc"),
+		container("container-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
+		container("container-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
+		container("container-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux"),
+	}
+}
