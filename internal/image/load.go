@@ -19,6 +19,9 @@ type LoadOptions struct {
 	// Unpinned leaves the image to the kubelet's garbage collection. Otherwise a loaded image is pinned, as it may be
 	// impossible to pull it again.
 	Unpinned bool
+	// Local says that the image lies on this machine alone: Pull gives it without asking a registry, so that a pod with
+	// imagePullPolicy Always gets it.
+	Local bool
 	// Progress, if set, is called as each layer is unpacked or checked.
 	Progress func(Progress)
 }
@@ -78,6 +81,18 @@ func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Load
 	return out, nil
 }
 
+// labels are what the references of a loaded image carry.
+func (o LoadOptions) labels() map[string]string {
+	labels := map[string]string{}
+	if !o.Unpinned {
+		labels[labelPinned] = valuePinned
+	}
+	if o.Local {
+		labels[labelLocal] = valueLocal
+	}
+	return labels
+}
+
 // loadItem is one image of an archive that has been unpacked.
 type loadItem struct {
 	ref    string
@@ -123,7 +138,7 @@ func (s *Store) recordLoaded(ctx context.Context, item loadItem, opts LoadOption
 	l := Loaded{Ref: item.ref}
 	for _, sel := range item.builds {
 		id := sel.config.Digest.String()
-		if err := s.record(ctx, item.ref, item.target, id, !opts.Unpinned); err != nil {
+		if err := s.record(ctx, item.ref, item.target, id, opts.labels()); err != nil {
 			return l, err
 		}
 		l.Images = append(l.Images, LoadedImage{ID: id, OSVersion: sel.spec.OSVersion})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -52,7 +53,8 @@ type Progress struct {
 	Note string
 }
 
-// Pull makes ref present on the node and returns what it is. It fetches only the manifest that the node takes and of
+// Pull makes ref present on the node and returns what it is. An image that was loaded as one that lies here alone is given without
+// asking a registry. Otherwise it fetches only the manifest that the node takes and of
 // that only what is not there; a failed pull leaves nothing behind.
 //
 // An index without a manifest for the node's build, and an image that is not for windows/amd64, are refused here. A
@@ -70,6 +72,9 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	}
 	if req.Progress == nil {
 		req.Progress = func(Progress) {}
+	}
+	if info, ok, err := s.local(ctx, ref, req.Handler); err != nil || ok {
+		return info, err
 	}
 	var found selection
 	err = s.inLease(ctx, func(ctx context.Context) error {
@@ -92,7 +97,7 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 		if err := s.finish(ctx, found, req.Progress); err != nil {
 			return err
 		}
-		return s.record(ctx, ref, desc, found.config.Digest.String(), false)
+		return s.record(ctx, ref, desc, found.config.Digest.String(), nil)
 	})
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) { // gRPC says "EOF" and the like
@@ -103,6 +108,21 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	}
 	req.Progress(Progress{Step: "done"})
 	return s.Get(ctx, found.config.Digest.String())
+}
+
+// local finds an image that was loaded as one that lies on this machine alone (LoadOptions.Local).
+func (s *Store) local(ctx context.Context, ref, handler string) (info Info, ok bool, err error) {
+	img, err := s.images.Get(ctx, ref)
+	if errdefs.IsNotFound(err) || err == nil && img.Labels[labelLocal] != valueLocal {
+		return Info{}, false, nil
+	}
+	if err == nil {
+		info, err = s.GetFor(ctx, ref, handler)
+	}
+	if errdefs.IsNotFound(err) { // not for this node's build; the registry may have one
+		return Info{}, false, nil
+	}
+	return info, err == nil, err
 }
 
 // inLease runs do with a lease that keeps what it makes from the garbage collector. If do ends with an error, what it
@@ -124,11 +144,9 @@ func (s *Store) inLease(ctx context.Context, do func(context.Context) error) err
 }
 
 // record makes the references by which the image is found: its name, its digest and its ID.
-func (s *Store) record(ctx context.Context, ref string, target ocispec.Descriptor, id string, pinned bool) error {
+func (s *Store) record(ctx context.Context, ref string, target ocispec.Descriptor, id string, more map[string]string) error {
 	labels := map[string]string{labelWindows: valueWindows}
-	if pinned {
-		labels[labelPinned] = valuePinned
-	}
+	maps.Copy(labels, more)
 	named, err := reference.ParseDockerRef(ref)
 	if err != nil {
 		return fmt.Errorf("parse image reference %q: %w", ref, err)

@@ -33,6 +33,12 @@ const (
 	valuePinned = "pinned"
 )
 
+// labelLocal marks a reference that no registry is asked for.
+const (
+	labelLocal = "dev.mullion.image.local"
+	valueLocal = "true"
+)
+
 // Get finds an image by ID (whole, or its beginning, with or without "sha256:") or by reference. The error is
 // errdefs.ErrNotFound when the node does not have it.
 func (s *Store) Get(ctx context.Context, idOrRef string) (Info, error) {

@@ -27,6 +27,7 @@ func SupportRows() []support.Row {
 		row("alternate data streams, extended attributes", support.Not, "dropped, as from every layer", tarForm),
 		row("letter case", support.Partly, "the first spelling of a name is kept throughout an image; NTFS' own table of letters is not used", "https://learn.microsoft.com/windows/win32/fileio/naming-a-file"),
 		row("images of `ctr image import`", support.Not, "not seen by Windows nodes; `mullion image load` is", "https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/crictl.md"),
+		row("imagePullPolicy Always for an image without a registry", support.Partly, "images that are loaded as local ones (`mullion conformance images`) are given as they are; others are looked for in their registry, as on Windows", "https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy"),
 		row("image build", support.Partly, "from a folder and image.yaml, without RUN; the base layer is a stand-in, which real Windows does not run", "https://github.com/opencontainers/image-spec/blob/v1.1.1/config.md"),
 	}
 }

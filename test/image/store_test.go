@@ -4,7 +4,10 @@ package image
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	store "mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/imagebuild"
 )
 
 func TestPull(t *testing.T) {
@@ -229,5 +233,42 @@ func TestForeignBaseOnly(t *testing.T) {
 	}
 	if info.ChainID != "" || len(info.SkippedLayers) != 1 {
 		t.Errorf("chain %q, skipped %v; want none and one", info.ChainID, info.SkippedLayers)
+	}
+}
+
+// TestLocal holds that an image which was loaded as one of this machine alone is pulled without a registry, which others are not.
+func TestLocal(t *testing.T) {
+	c := startContainerd(t, t.TempDir())
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "app.exe"), []byte("MZ"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load := func(ref string, local bool) {
+		t.Helper()
+		img, err := imagebuild.Build(t.Context(), imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{Tags: []string{ref}, OSVersions: []string{"ltsc2022"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var archive bytes.Buffer
+		if err := img.WriteArchive(&archive); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(t, c, "").Load(t.Context(), &archive, store.LoadOptions{Local: local}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const here, elsewhere = "registry.invalid/here:v1", "registry.invalid/elsewhere:v1"
+	load(here, true)
+	load(elsewhere, false)
+	s := open(t, c, v2022)
+	got, err := s.Pull(t.Context(), here, nil, "")
+	if err != nil || got.ChainID == "" || !slices.Contains(got.RepoTags, here) {
+		t.Errorf("pull of a local image: %+v, %v", got, err)
+	}
+	if _, err := s.Pull(t.Context(), elsewhere, nil, ""); err == nil {
+		t.Error("an image that was loaded from an archive is pulled, though its registry is not there")
+	}
+	if _, err := open(t, c, v2019).Pull(t.Context(), here, nil, ""); err == nil {
+		t.Error("a node of another build gets it")
 	}
 }
