@@ -82,7 +82,7 @@ func (b *bench) run(ctx context.Context) error {
 		}
 	}()
 	var figures []figure
-	for _, measure := range []func(context.Context) ([]figure, error){b.up, b.pods, b.exec, b.memory} {
+	for _, measure := range []func(context.Context) ([]figure, error){b.network, b.up, b.pods, b.exec, b.memory} {
 		got, err := measure(ctx)
 		figures = append(figures, got...)
 		b.print(got)
