@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -9,21 +10,42 @@ import (
 	"mullion.dev/mullion/internal/netplan"
 )
 
-// accessChain is the chain for the access rules of one direction, "" if there are none. Its name comes from the rules, so
-// that ports of the same rules share a chain, and no chain ever changes.
-func (r *ruleset) accessChain(list []netplan.ACL, in bool) string {
-	rules := accessRules(list, in)
-	if len(rules) == 0 {
-		return ""
-	}
-	name := fmt.Sprintf("acl_%016x", hash(strings.Join(rules, "\n")))
-	r.access[name] = rules
-	return name
+// accessPrefix begins the names of chains of access rules.
+const accessPrefix = "acl_"
+
+// accessTier are the rules of one tier, a chain of its own. What a rule lets pass returns, as the other pod's rules may
+// still have to see it; what no rule decides goes on to the next tier.
+type accessTier struct {
+	rules []string
+	next  string // the chain of the next tier, "" if there is none
 }
 
-// accessRules are the rules of one direction, in the order that they decide. What passes returns: the other pod's rules
-// may still have to see it.
-func accessRules(list []netplan.ACL, in bool) []string {
+// accessTiers are the chains for one direction of access rules, by their names, and the name of the first, "" if there are
+// no rules. A name comes from what is in the chain, so that ports of the same rules share it, and no chain ever changes.
+func accessTiers(list []netplan.ACL, in bool) (chains map[string]accessTier, first string) {
+	tiers := map[uint16][]netplan.ACL{}
+	for _, a := range list {
+		if a.In == in {
+			tiers[a.Tier] = append(tiers[a.Tier], a)
+		}
+	}
+	chains = map[string]accessTier{}
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(tiers))) {
+		tier := accessTier{rules: accessRules(tiers[n], first), next: first}
+		if len(tier.rules) == 0 {
+			continue // none of IPv4
+		}
+		if first != "" {
+			tier.rules = append(tier.rules, "goto "+first)
+		}
+		first = fmt.Sprintf("%s%016x", accessPrefix, hash(strings.Join(tier.rules, "\n")))
+		chains[first] = tier
+	}
+	return chains, first
+}
+
+// accessRules are the rules of one tier and direction, in the order that they decide.
+func accessRules(list []netplan.ACL, next string) []string {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b netplan.ACL) int {
 		if a.Priority == b.Priority && a.Block != b.Block {
@@ -36,18 +58,23 @@ func accessRules(list []netplan.ACL, in bool) []string {
 	})
 	var rules []string
 	for _, a := range sorted {
-		if a.In != in {
-			continue
+		match, ok := accessMatch(a)
+		verdict := "return"
+		switch {
+		case a.Block:
+			verdict = "drop"
+		case a.Pass && next != "":
+			verdict = "goto " + next
 		}
-		if rule, ok := accessRule(a); ok {
-			rules = append(rules, rule)
+		if ok {
+			rules = append(rules, strings.TrimSpace(match+" "+verdict))
 		}
 	}
 	return rules
 }
 
-// accessRule is one rule; not ok if it never matches a packet of IPv4.
-func accessRule(a netplan.ACL) (string, bool) {
+// accessMatch is what a rule asks of a packet; not ok if none of IPv4 has it.
+func accessMatch(a netplan.ACL) (string, bool) {
 	var parts []string
 	ports := len(a.LocalPorts)+len(a.RemotePorts) > 0
 	switch {
@@ -76,11 +103,7 @@ func accessRule(a netplan.ACL) (string, bool) {
 			parts = append(parts, fmt.Sprintf("th %sport %s", side.which, matchPorts(side.ports)))
 		}
 	}
-	verdict := "return"
-	if a.Block {
-		verdict = "drop"
-	}
-	return strings.Join(append(parts, verdict), " "), true
+	return strings.Join(parts, " "), true
 }
 
 func matchAddrs(list []netip.Prefix) (string, bool) {

@@ -46,6 +46,23 @@ func (p *Plane) mtu(h *netlink.Handle, b netplan.Bridge) int {
 	return mtu
 }
 
+// podMTU is the largest packet of a pod: the policy says by how much it is smaller than the uplink's, and where it does
+// not, the network does.
+func (p *Plane) podMTU(h *netlink.Handle, b netplan.Bridge, port netplan.Port) int {
+	mtu := p.mtu(h, b)
+	if b.Mode == netplan.Overlay {
+		mtu += encapOverhead
+	}
+	overhead := int(port.EncapOverhead)
+	if b.Mode == netplan.Overlay {
+		overhead = max(overhead, encapOverhead) // a larger packet would not leave the host
+	}
+	return max(mtu-overhead, mtuMin)
+}
+
+// mtuMin is the least that IPv4 asks of a link (RFC 791).
+const mtuMin = 68
+
 // inHost runs f in the host's namespace.
 func (p *Plane) inHost(f func() error) error { return netns.Do(p.cfg.Netns, f) }
 

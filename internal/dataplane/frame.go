@@ -163,9 +163,12 @@ func frameRules() [][2]string {
 
 // addChains adds chains that entries go to, each whole.
 func addChains(tx *knftables.Transaction, r *ruleset, chains map[string]bool) {
-	for _, name := range slices.Sorted(maps.Keys(chains)) {
+	names := slices.Sorted(maps.Keys(chains))
+	for _, name := range names {
 		tx.Add(&knftables.Chain{Name: name})
 		tx.Flush(&knftables.Chain{Name: name})
+	}
+	for _, name := range names {
 		for _, rule := range r.chainRules(name) {
 			tx.Add(&knftables.Rule{Chain: name, Rule: rule})
 		}

@@ -344,20 +344,25 @@ func linksOnly(plan netplan.Plan) netplan.Plan {
 	for _, port := range plan.Ports {
 		out.Ports = append(out.Ports, netplan.Port{
 			ID: port.ID, Bridge: port.Bridge, Namespace: port.Namespace, Name: port.Name, MAC: port.MAC,
-			Addrs: port.Addrs, Routes: sortedRoutes(port.Routes), EgressBPS: port.EgressBPS / 8 * 8,
+			Addrs: onlyIPv4(port.Addrs), Routes: sortedRoutes(port.Routes), EgressBPS: port.EgressBPS / 8 * 8,
 		})
 	}
 	out.Normalize()
 	return out
 }
 
+func onlyIPv4(list []netip.Prefix) []netip.Prefix {
+	return slices.DeleteFunc(slices.Clone(list), func(p netip.Prefix) bool { return !p.Addr().Is4() })
+}
+
 func sortedAddrs(list []netip.Prefix) []netip.Prefix {
-	return slices.SortedFunc(slices.Values(list), func(a, b netip.Prefix) int {
+	return slices.SortedFunc(slices.Values(onlyIPv4(list)), func(a, b netip.Prefix) int {
 		return cmp.Or(a.Addr().Compare(b.Addr()), a.Bits()-b.Bits())
 	})
 }
 
 func sortedRoutes(list []netplan.Route) []netplan.Route {
+	list = slices.DeleteFunc(slices.Clone(list), func(r netplan.Route) bool { return !r.Dst.Addr().Is4() })
 	return slices.SortedFunc(slices.Values(list), func(a, b netplan.Route) int {
 		return cmp.Or(a.Dst.Addr().Compare(b.Dst.Addr()), a.Dst.Bits()-b.Dst.Bits(), a.Via.Compare(b.Via))
 	})

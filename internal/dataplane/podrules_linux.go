@@ -3,6 +3,8 @@ package dataplane
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/knftables"
@@ -21,8 +23,8 @@ func (p *Plane) ensurePodRules(s *portSpec) error {
 	if err != nil {
 		return err
 	}
-	rules := podRules(s)
-	if len(rules) == 0 && current <= freshGeneration {
+	chains := podChains(s)
+	if len(chains) == 0 && current <= freshGeneration {
 		return nil // nobody ever committed anything there
 	}
 	return netns.Do(pin, func() error {
@@ -33,19 +35,8 @@ func (p *Plane) ensurePodRules(s *portSpec) error {
 		tx := nft.NewTransaction()
 		tx.Add(&knftables.Table{})
 		tx.Delete(&knftables.Table{})
-		if len(rules) > 0 {
-			tx.Add(&knftables.Table{Comment: new(s.ID)})
-			for _, c := range []knftables.Chain{
-				base("opened", knftables.NATType, knftables.OutputHook, knftables.DNATPriority),
-				base("coming", knftables.NATType, knftables.PreroutingHook, knftables.DNATPriority),
-				base("in", knftables.FilterType, knftables.InputHook, knftables.FilterPriority),
-				base("out", knftables.FilterType, knftables.OutputHook, knftables.FilterPriority),
-			} {
-				tx.Add(&c)
-			}
-			for _, r := range rules {
-				tx.Add(&knftables.Rule{Chain: r[0], Rule: r[1]})
-			}
+		if len(chains) > 0 {
+			podTable(tx, s.ID, chains)
 		}
 		if err := nft.Run(context.Background(), tx); err != nil {
 			return fmt.Errorf("set rules in the pod's namespace: %w", err)
@@ -57,30 +48,53 @@ func (p *Plane) ensurePodRules(s *portSpec) error {
 // freshGeneration is that of a namespace where nothing was ever committed.
 const freshGeneration = 1
 
-// podRules are pairs of chain and rule.
-func podRules(s *portSpec) [][2]string {
-	var rules [][2]string
+// podTable adds a table with the chains.
+func podTable(tx *knftables.Transaction, comment string, chains map[string][]string) {
+	tx.Add(&knftables.Table{Comment: &comment})
+	for _, c := range []knftables.Chain{
+		base("opened", knftables.NATType, knftables.OutputHook, knftables.DNATPriority),
+		base("coming", knftables.NATType, knftables.PreroutingHook, knftables.DNATPriority),
+		base("in", knftables.FilterType, knftables.InputHook, knftables.FilterPriority),
+		base("out", knftables.FilterType, knftables.OutputHook, knftables.FilterPriority),
+	} {
+		tx.Add(&c)
+	}
+	names := slices.Sorted(maps.Keys(chains))
+	for _, name := range names {
+		if strings.HasPrefix(name, accessPrefix) {
+			tx.Add(&knftables.Chain{Name: name})
+		}
+	}
+	for _, name := range names {
+		for _, rule := range chains[name] {
+			tx.Add(&knftables.Rule{Chain: name, Rule: rule})
+		}
+	}
+}
+
+// podChains are the rules of a port's chains in its pod.
+func podChains(s *portSpec) map[string][]string {
+	chains := map[string][]string{}
 	for _, x := range s.Proxies {
 		if rule, ok := proxyRule(s.Name, x); ok {
 			chain := "opened"
 			if x.In {
 				chain = "coming"
 			}
-			rules = append(rules, [2]string{chain, rule})
+			chains[chain] = append(chains[chain], rule)
 		}
 	}
-	for _, chain := range []string{"in", "out"} {
-		access := accessRules(s.podACL(), chain == "in")
-		if len(access) == 0 {
+	for chain, direction := range map[string]string{"in": "iifname", "out": "oifname"} {
+		tiers, first := accessTiers(s.podACL(), chain == "in")
+		if first == "" {
 			continue
 		}
-		direction := map[string]string{"in": "iifname", "out": "oifname"}[chain]
-		rules = append(rules, [2]string{chain, direction + ` != "` + s.Name + `" accept`}, [2]string{chain, "ct state established,related accept"})
-		for _, r := range access {
-			rules = append(rules, [2]string{chain, r})
+		for name, tier := range tiers {
+			chains[name] = tier.rules
 		}
+		chains[chain] = []string{"ct state established,related accept", direction + ` "` + s.Name + `" goto ` + first}
 	}
-	return rules
+	return chains
 }
 
 // proxyRule sends connections on to the proxy's port; not ok if it never matches IPv4.
@@ -103,5 +117,16 @@ func proxyRule(link string, x netplan.Proxy) (string, bool) {
 	if len(x.Ports) > 0 {
 		parts = append(parts, "th dport", matchPorts(x.Ports))
 	}
-	return strings.Join(append(parts, fmt.Sprintf("redirect to :%d", x.Port)), " "), true
+	if len(x.ExceptPorts) > 0 {
+		parts = append(parts, "th dport !=", matchPorts(x.ExceptPorts))
+	}
+	switch {
+	case !x.Addr.IsValid():
+		parts = append(parts, fmt.Sprintf("redirect to :%d", x.Port))
+	case x.Addr.Is4():
+		parts = append(parts, fmt.Sprintf("dnat to %s:%d", x.Addr, x.Port))
+	default:
+		return "", false
+	}
+	return strings.Join(parts, " "), true
 }

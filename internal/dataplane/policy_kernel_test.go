@@ -90,6 +90,24 @@ func TestAccessRules(t *testing.T) {
 			})},
 			map[[2]string]bool{{"6", to5}: false, {"6", toHost}: true, {"5", to6}: true},
 		},
+		"tiers": {
+			[]netplan.ACL{
+				{Tier: 1, Priority: 10, In: true, Remote: prefixes("10.244.1.5/32"), LocalPorts: []netplan.PortRange{{First: 80, Last: 80}}},
+				{Tier: 1, Priority: 20, In: true, Remote: prefixes("10.244.1.5/32"), Pass: true},
+				block(netplan.ACL{Tier: 1, Priority: 30, In: true}),
+				block(netplan.ACL{Tier: 2, Priority: 1, In: true}),
+			},
+			map[[2]string]bool{{"5", to6}: true, {"5", to6at81}: false, {"host", to6}: false},
+		},
+		"pass-to-the-next-tier": {
+			[]netplan.ACL{
+				{Tier: 1, Priority: 20, In: true, Remote: prefixes("10.244.1.5/32"), Pass: true},
+				block(netplan.ACL{Tier: 1, Priority: 30, In: true}),
+				{Tier: 2, Priority: 1, In: true, LocalPorts: []netplan.PortRange{{First: 81, Last: 81}}},
+				block(netplan.ACL{Tier: 2, Priority: 2, In: true}),
+			},
+			map[[2]string]bool{{"5", to6}: false, {"5", to6at81}: true, {"host", to6at81}: false},
+		},
 		"not-this-pod": {
 			[]netplan.ACL{block(netplan.ACL{Priority: 10, In: true, Local: prefixes("10.244.1.7/32")})},
 			map[[2]string]bool{{"5", to6}: true},

@@ -43,7 +43,7 @@ func (p *Plane) ensurePort(h *netlink.Handle, port netplan.Port, want *state, de
 	if !ok {
 		return fmt.Errorf("no network %q", port.Bridge)
 	}
-	s := &portSpec{Port: port, bridge: b, mtu: p.mtu(h, b)}
+	s := &portSpec{Port: port, bridge: b, mtu: p.podMTU(h, b, port)}
 	if b.Mode == netplan.Transparent {
 		return p.ensureMacvlanPort(h, s, deep)
 	}

@@ -3,6 +3,7 @@ package dataplane
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -70,14 +71,14 @@ func pack(parts ...any) string {
 // ruleset is what all objects ask for. Where two ask for the same slot, the one of the lesser name has it, so that it does
 // not matter which came first.
 type ruleset struct {
-	items   map[string]item     // by a name of the object
-	claims  map[slot][]string   // names, in order
-	entries map[slot]entry      // what has to be in the kernel
-	access  map[string][]string // chains of access rules by their names, and their rules
+	items   map[string]item       // by a name of the object
+	claims  map[slot][]string     // names, in order
+	entries map[slot]entry        // what has to be in the kernel
+	access  map[string]accessTier // chains of access rules by their names
 }
 
 func newRuleset() *ruleset {
-	return &ruleset{items: map[string]item{}, claims: map[slot][]string{}, entries: map[slot]entry{}, access: map[string][]string{}}
+	return &ruleset{items: map[string]item{}, claims: map[slot][]string{}, entries: map[slot]entry{}, access: map[string]accessTier{}}
 }
 
 // delta is the way from one state of the elements to another.
@@ -323,25 +324,43 @@ func balance(name string) []string {
 	}
 }
 
+// accessChain is the chain that holds the access rules of one direction, "" if there are none.
+func (r *ruleset) accessChain(list []netplan.ACL, in bool) string {
+	chains, first := accessTiers(list, in)
+	maps.Copy(r.access, chains)
+	return first
+}
+
 // chainRules are the rules of a chain that entries go to.
 func (r *ruleset) chainRules(name string) []string {
-	if rules, ok := r.access[name]; ok {
-		return rules
+	if tier, ok := r.access[name]; ok {
+		return tier.rules
 	}
 	return balance(name)
 }
 
-// unused are the chains of access rules that no entry goes to any more.
-func (r *ruleset) unused() []string {
-	used := map[string]bool{}
-	for s, e := range r.entries {
-		used[e.value] = used[e.value] || accessMaps[s.set]
-	}
-	var names []string
-	for name := range r.access {
-		if !used[name] {
-			names = append(names, name)
+// withNext adds to chains those that they go to.
+func (r *ruleset) withNext(chains map[string]bool) {
+	for name := range maps.Clone(chains) {
+		for next := r.access[name].next; next != ""; next = r.access[next].next {
+			chains[next] = true
 		}
 	}
-	return names
+}
+
+// usedAccess are the chains of access rules that entries go to.
+func (r *ruleset) usedAccess() map[string]bool {
+	used := map[string]bool{}
+	for s, e := range r.entries {
+		if accessMaps[s.set] {
+			used[e.value] = true
+		}
+	}
+	r.withNext(used)
+	return used
+}
+
+// forget drops chains of access rules but these.
+func (r *ruleset) forget(but map[string]bool) {
+	maps.DeleteFunc(r.access, func(name string, _ accessTier) bool { return !but[name] })
 }

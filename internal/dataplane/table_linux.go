@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
@@ -74,10 +75,13 @@ func (t *table) replace(ctx context.Context, want *ruleset) error {
 		return err
 	}
 	t.known, t.generation = true, current
-	return t.change(ctx, want, between(have, want.entries))
+	if err := t.change(ctx, want, between(have, want.entries)); err != nil {
+		return err
+	}
+	return t.tidy(ctx, want)
 }
 
-// change carries out a delta of want. Chains that it needs are made first; those that were needed once go on that occasion.
+// change carries out a delta of want. Chains that it needs are made first.
 func (t *table) change(ctx context.Context, want *ruleset, d *delta) error {
 	fresh := map[string]bool{}
 	for s, e := range d.add {
@@ -90,25 +94,56 @@ func (t *table) change(ctx context.Context, want *ruleset, d *delta) error {
 			return err
 		}
 	}
-	return t.commit(d)
+	if err := t.commit(d); err != nil {
+		return err
+	}
+	if len(fresh) > 0 && len(want.access) > len(want.usedAccess())+spare {
+		return t.tidy(ctx, want)
+	}
+	return nil
 }
 
 func (t *table) addChains(ctx context.Context, want *ruleset, fresh map[string]bool) error {
+	tx := t.nft.NewTransaction()
+	want.withNext(fresh)
+	addChains(tx, want, fresh)
+	return t.runSealed(ctx, tx)
+}
+
+// spare is how many chains of access rules may be there that nothing goes to.
+const spare = 100
+
+// tidy removes chains of access rules that nothing goes to any more.
+func (t *table) tidy(ctx context.Context, want *ruleset) error {
+	used := want.usedAccess()
+	want.forget(used)
+	tx := t.nft.NewTransaction()
+	var gone []string
+	for name := range t.chains {
+		if strings.HasPrefix(name, accessPrefix) && !used[name] {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	for _, name := range gone {
+		tx.Flush(&knftables.Chain{Name: name})
+	}
+	for _, name := range gone {
+		tx.Delete(&knftables.Chain{Name: name})
+	}
+	return t.runSealed(ctx, tx)
+}
+
+// runSealed changes the table's rules.
+func (t *table) runSealed(ctx context.Context, tx *knftables.Transaction) error {
 	current, err := generation(t.netns)
 	if err != nil {
 		return err
 	}
 	known := t.known && current == t.generation
 	t.known = false
-	tx := t.nft.NewTransaction()
-	addChains(tx, want, fresh)
-	for _, name := range want.unused() {
-		if t.chains[name] {
-			tx.Flush(&knftables.Chain{Name: name})
-			tx.Delete(&knftables.Chain{Name: name})
-		}
-		delete(want.access, name)
-	}
 	if err := t.run(ctx, tx); err != nil {
 		return err
 	}
@@ -116,7 +151,7 @@ func (t *table) addChains(ctx context.Context, want *ruleset, fresh map[string]b
 		return err
 	}
 	after, err := generation(t.netns)
-	t.known, t.generation = known && after == current+2, after // the chains, the seal
+	t.known, t.generation = known && after == current+2, after // the rules, the seal
 	return err
 }
 
