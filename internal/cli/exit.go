@@ -12,6 +12,8 @@ const (
 	ExitNotReady    = 5 // the cluster did not become ready in time
 	ExitNotFound    = 6 // no cluster is up, or no such node, image or component
 	ExitDifferent   = 7 // a test found something that is not as documented
+	ExitFindings    = 8 // `mullion check` found something at or over --fail-on
+	ExitUnreadable  = 9 // `mullion check` could not read some of its input
 )
 
 // Error is an error that a person sees: what happened, what to do, and the exit code.

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/check"
+	"mullion.dev/mullion/internal/check/command"
+	"mullion.dev/mullion/internal/check/rules"
+)
+
+func (a *app) check() *cobra.Command {
+	o := command.Options{}
+	var explain string
+	cmd := &cobra.Command{
+		Use:   "check [PATH… | -]",
+		Short: "Say what of a manifest will not work on Windows nodes",
+		Long: `Reads Kubernetes manifests (files, folders, or standard input; YAML or JSON) and says field by field what will not work on Windows nodes, why,
+and what to do. It needs no cluster. Pods for Linux are passed over; a pod that does not say its system is judged like one for Windows.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if explain != "" {
+				return a.explainRule(explain)
+			}
+			o.Paths = args
+			got, err := command.Run(cmd.Context(), o, a.env.In, a.env.Out)
+			var wrong *command.UsageError
+			switch {
+			case errors.As(err, &wrong):
+				return usage(err, "see `mullion check --help`")
+			case err != nil:
+				return err
+			case got.Unreadable:
+				return &Error{Code: ExitUnreadable, Err: errors.New("check manifests: some of the input was not read"), Remedy: "what could be read was checked; the places are listed above"}
+			case got.Findings:
+				return &Error{Code: ExitFindings, Err: fmt.Errorf("check manifests: there are findings of severity %s or worse", o.FailOn), Remedy: "`mullion check --explain RULE` says more of a rule"}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Kubernetes, "kubernetes-version", "1.36", "Kubernetes version of the cluster, 1.14 or later")
+	f.StringSliceVar(&o.Windows, "windows-version", command.LongTerm(), "Windows versions of the nodes")
+	f.StringVar(&o.FailOn, "fail-on", "error", "severity from which findings make the exit code: error, warning or info")
+	f.StringVarP(&o.Output, "output", "o", "text", "text or json (an object a line)")
+	f.StringVar(&explain, "explain", "", "explain a rule")
+	cmd.AddCommand(&cobra.Command{
+		Use: "rules", Short: "List the rules", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(t, "RULE\tSEVERITY\tCATEGORY\tTITLE")
+			for _, r := range rules.All() {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.ID, r.Severity, r.Category, r.Title)
+			}
+			return t.Flush()
+		},
+	})
+	cmd.Args = cobra.ArbitraryArgs
+	return cmd
+}
+
+// explainRule prints everything that a rule says.
+func (a *app) explainRule(id string) error {
+	for _, r := range rules.All() {
+		if r.ID != id {
+			continue
+		}
+		_, err := fmt.Fprintf(a.env.Out, "%s (%s, %s)\n%s\n\nWhy: %s\nFix: %s\nSource: %s\n        %s\n%s",
+			r.ID, r.Severity, r.Category, r.Title, r.Why, r.Remedy, r.Source.Title, r.Source.URL, versions(r))
+		return err
+	}
+	return usage(fmt.Errorf("there is no rule %q", id), "`mullion check rules` lists them")
+}
+
+func versions(r check.Rule) string {
+	var b strings.Builder
+	if r.Since != 0 {
+		fmt.Fprintf(&b, "From Kubernetes 1.%d on\n", r.Since)
+	}
+	if r.Until != 0 {
+		fmt.Fprintf(&b, "Works from Kubernetes 1.%d on\n", r.Until)
+	}
+	if r.Refused != 0 {
+		fmt.Fprintf(&b, "Refused from Kubernetes 1.%d on where spec.os.name is windows\n", r.Refused)
+	}
+	if r.SinceBuild != 0 {
+		fmt.Fprintf(&b, "From Windows build %d on\n", r.SinceBuild)
+	}
+	if r.UntilBuild != 0 {
+		fmt.Fprintf(&b, "Works from Windows build %d on\n", r.UntilBuild)
+	}
+	return b.String()
+}
