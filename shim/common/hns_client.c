@@ -9,6 +9,7 @@
 #define DEFAULT_PORT 10290
 #define MAX_TOKEN 256
 #define MAX_ANSWER (256u << 20)
+#define WAIT_FOR_SERVER 10000 /* ms */
 
 #define E_SERVER_UNAVAILABLE HRESULT_FROM_WIN32(RPC_S_SERVER_UNAVAILABLE)
 
@@ -80,20 +81,6 @@ static int send_all(SOCKET s, const unsigned char *data, size_t size)
     return 1;
 }
 
-static int receive_all(SOCKET s, unsigned char *data, size_t size)
-{
-    while (size)
-    {
-        int n = recv(s, (char *)data, size > 1 << 20 ? 1 << 20 : (int)size, 0);
-
-        if (n <= 0)
-            return 0;
-        data += n;
-        size -= (size_t)n;
-    }
-    return 1;
-}
-
 static int send_frame(SOCKET s, const struct buffer *b)
 {
     DWORD length = (DWORD)b->size;
@@ -120,14 +107,30 @@ static int alive(SOCKET s)
     return select(0, &set, NULL, NULL, &now) == 0;
 }
 
-static HRESULT connect_server(SOCKET *out)
+static int greet(SOCKET s, unsigned short port, const char *token)
 {
     struct sockaddr_in to = {.sin_family = AF_INET};
     struct buffer hello = {NULL, 0};
+    BOOL on = TRUE;
+    int ok;
+
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ok = !connect(s, (struct sockaddr *)&to, sizeof(to)) &&
+         !setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) && put(&hello, "MHN1", 4) &&
+         put(&hello, token, strlen(token)) && send_frame(s, &hello);
+    free(hello.data);
+    return ok;
+}
+
+/* The connection of the call before, or a new one. While the server starts again, calls wait for it, as they wait for a
+ * service that Windows starts on demand. */
+static HRESULT connect_server(SOCKET *out)
+{
+    DWORD since = GetTickCount();
     char token[MAX_TOKEN];
     unsigned short port;
     WSADATA data;
-    BOOL on = TRUE;
     SOCKET s;
 
     s = (SOCKET)InterlockedExchangePointer(&spare, (void *)INVALID_SOCKET);
@@ -138,26 +141,25 @@ static HRESULT connect_server(SOCKET *out)
     }
     if (s != INVALID_SOCKET)
         closesocket(s);
-    if (!read_token(token, &port))
-        return E_ACCESSDENIED;
     if (WSAStartup(MAKEWORD(2, 2), &data))
         return E_SERVER_UNAVAILABLE;
-    s = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
-    if (s == INVALID_SOCKET)
-        return E_SERVER_UNAVAILABLE;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(s, (struct sockaddr *)&to, sizeof(to)) ||
-        setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) || !put(&hello, "MHN1", 4) ||
-        !put(&hello, token, strlen(token)) || !send_frame(s, &hello))
+    for (;;)
     {
-        free(hello.data);
+        if (!read_token(token, &port))
+            return E_ACCESSDENIED;
+        s = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+        if (s == INVALID_SOCKET)
+            return E_SERVER_UNAVAILABLE;
+        if (greet(s, port, token))
+        {
+            *out = s;
+            return S_OK;
+        }
         closesocket(s);
-        return E_SERVER_UNAVAILABLE;
+        if (GetTickCount() - since >= WAIT_FOR_SERVER)
+            return E_SERVER_UNAVAILABLE;
+        Sleep(50);
     }
-    free(hello.data);
-    *out = s;
-    return S_OK;
 }
 
 static void keep(SOCKET s)
@@ -222,18 +224,50 @@ static HRESULT unpack(struct hns_call *call, const unsigned char *data, size_t l
     return result;
 }
 
-static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call *call)
+/* Reads an answer, most of them with one call: the server sends nothing but answers. A server that stops ends its side of
+ * the connection instead: refused says that it did not carry the request out. */
+static unsigned char *receive_frame(SOCKET s, DWORD *length, int *refused)
+{
+    size_t have = 0, room = 4096, want = 4;
+    unsigned char *frame = malloc(room), *grown;
+
+    while (frame && have < want)
+    {
+        int n = recv(s, (char *)frame + have, room - have > 1 << 20 ? 1 << 20 : (int)(room - have), 0);
+
+        *refused = n == 0 && have == 0;
+        if (n <= 0)
+            break;
+        have += (size_t)n;
+        if (want > 4 || have < 4)
+            continue;
+        memcpy(length, frame, 4);
+        if (*length > MAX_ANSWER)
+            break;
+        want = 4 + (size_t)*length;
+        if (want > room)
+        {
+            if (!(grown = realloc(frame, want)))
+                break;
+            frame = grown;
+            room = want;
+        }
+    }
+    if (frame && have >= 4 && have == want)
+        return frame;
+    free(frame);
+    return NULL;
+}
+
+static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call *call, int *refused)
 {
     unsigned char *answer;
-    DWORD length;
+    DWORD length = 0;
     HRESULT result;
 
-    if (!send_frame(s, request) || !receive_all(s, (unsigned char *)&length, 4) || length > MAX_ANSWER)
+    if (!send_frame(s, request) || !(answer = receive_frame(s, &length, refused)))
         return E_SERVER_UNAVAILABLE;
-    answer = malloc(length ? length : 1);
-    if (!answer)
-        return E_OUTOFMEMORY;
-    result = receive_all(s, answer, length) ? unpack(call, answer, length) : E_SERVER_UNAVAILABLE;
+    result = unpack(call, answer + 4, length);
     free(answer);
     return result;
 }
@@ -241,10 +275,10 @@ static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call 
 HRESULT hns_call(struct hns_call *call)
 {
     struct buffer request = {NULL, 0};
+    int ok, refused, tries = 3;
     unsigned int i;
     HRESULT result;
     SOCKET s;
-    int ok;
 
     call->answer = call->record = NULL;
     memset(&call->id, 0, sizeof(call->id));
@@ -253,15 +287,18 @@ HRESULT hns_call(struct hns_call *call)
          put(&request, call->wanted, call->wanted ? sizeof(GUID) : 0);
     for (i = 0; ok && i < call->texts; i++)
         ok = put(&request, call->text[i], call->text[i] ? wcslen(call->text[i]) * sizeof(WCHAR) : 0);
-    result = ok ? connect_server(&s) : E_OUTOFMEMORY;
-    if (SUCCEEDED(result))
+    do
     {
-        result = exchange(s, &request, call);
+        refused = 0;
+        result = ok ? connect_server(&s) : E_OUTOFMEMORY;
+        if (FAILED(result))
+            break;
+        result = exchange(s, &request, call, &refused);
         if (result == E_SERVER_UNAVAILABLE)
             closesocket(s);
         else
             keep(s);
-    }
+    } while (refused && --tries);
     free(request.data);
     return result;
 }

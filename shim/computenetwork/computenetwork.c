@@ -129,6 +129,15 @@ HRESULT WINAPI HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *set
     return call.object ? with_handle(&call, handle, record) : E_HANDLE;
 }
 
+HRESULT WINAPI HcnQueryEndpointStats(void *endpoint, const WCHAR *query, WCHAR **stats, WCHAR **record)
+{
+    struct hns_call call = {.function = "HcnQueryEndpointStats", .object = id_of(endpoint), .texts = 1, .text = {query}};
+
+    if (!stats)
+        return E_POINTER;
+    return call.object ? finish(&call, stats, record) : E_HANDLE;
+}
+
 /* Exports of the real library that nothing which runs here needs: they say so. */
 HRESULT WINAPI HcnRegisterServiceCallback(void *callback, void *context, void **handle)
 {
@@ -139,11 +148,5 @@ HRESULT WINAPI HcnRegisterServiceCallback(void *callback, void *context, void **
 HRESULT WINAPI HcnUnregisterServiceCallback(void *handle)
 {
     (void)handle;
-    return E_NOTIMPL;
-}
-
-HRESULT WINAPI HcnQueryEndpointStats(void *endpoint, const WCHAR *query, WCHAR **stats, WCHAR **record)
-{
-    (void)endpoint, (void)query, (void)stats, (void)record;
     return E_NOTIMPL;
 }

@@ -32,7 +32,8 @@ import (
 const (
 	repository = "../.."
 	token      = "a-token-of-the-test"
-	wineBinary = "/usr/lib/wine/wine64"
+	wineBinary = "/usr/lib/wine/wine64" // Debian's package wine64, which has no scripts for PATH
+	wineServer = "/usr/lib/wine/wineserver64"
 )
 
 // cluster is an underlay with an outside, and a Wine prefix that hosts are layered on.
@@ -59,13 +60,13 @@ func newCluster(t *testing.T) cluster {
 	if err := c.underlay.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := wineCommand(c.base, "wineboot", "-i").CombinedOutput(); err != nil {
+	if out, err := wineCommand(c.base, wineBinary, "wineboot", "-i").CombinedOutput(); err != nil {
 		t.Fatalf("wineboot: %v\n%s", err, out)
 	}
-	if err := wineCommand(c.base, "wineserver", "-k").Run(); err != nil {
+	if err := wineCommand(c.base, wineServer, "-k").Run(); err != nil {
 		t.Logf("wineserver -k: %v", err)
 	}
-	if err := wineCommand(c.base, "wineserver", "-w").Run(); err != nil {
+	if err := wineCommand(c.base, wineServer, "-w").Run(); err != nil {
 		t.Fatal(err)
 	}
 	_ = os.Remove(filepath.Join(c.base, "wineserver"))                           // Debian's wine leaves it, and a layer must not carry it
@@ -146,11 +147,11 @@ func install(t *testing.T, drive string) {
 
 // host is one Windows host: a network namespace, a Wine prefix, HNS and the pod network on top.
 type host struct {
-	name, ns, prefix, state string
-	plane                   *dataplane.Plane
-	service                 *server.Service
-	pods                    *podnet.Network
-	stop                    func()
+	name, addr, ns, prefix, state string
+	plane                         *dataplane.Plane
+	service                       *server.Service
+	pods                          *podnet.Network
+	stop                          func()
 }
 
 func (c cluster) newHost(t *testing.T, name, addr, cidr string) *host {
@@ -162,7 +163,7 @@ func (c cluster) newHost(t *testing.T, name, addr, cidr string) *host {
 	if err := c.underlay.SetPodRoute(ctx, name, netip.MustParsePrefix(cidr)); err != nil {
 		t.Fatal(err)
 	}
-	h := &host{name: name, ns: c.underlay.HostNetns(name), state: t.TempDir(), prefix: layer(t, c.base)}
+	h := &host{name: name, addr: addr, ns: c.underlay.HostNetns(name), state: t.TempDir(), prefix: layer(t, c.base)}
 	h.startWine(t)
 	h.start(t)
 	if err := h.pods.SetPodCIDR(ctx, netip.MustParsePrefix(cidr)); err != nil {
@@ -196,13 +197,13 @@ func layer(t *testing.T, base string) string {
 // startWine keeps the prefix's wineserver running, as a host that is up has it.
 func (h *host) startWine(t *testing.T) {
 	t.Helper()
-	err := netns.Do(h.ns, func() error { return wineCommand(h.prefix, "wineserver", "-p").Run() })
+	err := netns.Do(h.ns, func() error { return wineCommand(h.prefix, wineServer, "-p").Run() })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = wineCommand(h.prefix, "wineserver", "-k").Run()
-		_ = wineCommand(h.prefix, "wineserver", "-w").Run()
+		_ = wineCommand(h.prefix, wineServer, "-k").Run()
+		_ = wineCommand(h.prefix, wineServer, "-w").Run()
 	})
 }
 
@@ -216,7 +217,9 @@ func (h *host) start(t *testing.T) {
 	}
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.service, err = server.Open(t.Context(), server.Config{
-		Model:     hns.Config{Version: wire.Version{Major: 15, Minor: 4}, Adapters: []string{"Ethernet"}},
+		Model: hns.Config{
+			Version: wire.Version{Major: 16}, Adapters: []string{"eth0"}, Addresses: []netip.Addr{netip.MustParseAddr(h.addr)},
+		},
 		Store:     server.FileStore{Path: filepath.Join(h.state, "hns", "state.json")},
 		DataPlane: h.plane, Log: log,
 	})

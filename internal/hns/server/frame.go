@@ -19,6 +19,9 @@ import (
 //	request   client: function, object GUID, new GUID, text …          (GUIDs 16 bytes as in memory on Windows, or none;
 //	                                                                     texts UTF-16, little endian, at most 3)
 //	response  server: HRESULT, GUID, text, error record
+//
+// A server that stops ends its side of the connection and reads no more: a request without a byte of a response by then is
+// not carried out.
 const (
 	helloMagic = "MHN1"
 	maxHello   = 512

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -16,6 +17,8 @@ const (
 	// frameTimeout is how long a frame may take once its first byte is there; a client may wait between requests.
 	frameTimeout = 30 * time.Second
 	maxClients   = 1024
+	// leaveTimeout is how long a stopping server listens to what clients still say, without an answer.
+	leaveTimeout = 200 * time.Millisecond
 )
 
 // Serve answers DLLs on the listener until ctx ends; then it closes listener and connections and returns nil. The listener
@@ -55,7 +58,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, token string) error
 // converse serves one connection until the client leaves, breaks the protocol, or ctx ends.
 func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
-	defer func() { stop(); _ = c.Close() }()
+	defer func() { stop(); s.leave(ctx, c) }()
 	_ = c.SetDeadline(time.Now().Add(helloTimeout))
 	hello, err := readFrame(c, maxHello)
 	if err != nil || len(hello) != 2 || string(hello[0]) != helloMagic ||
@@ -78,6 +81,16 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 			return
 		}
 	}
+}
+
+// leave ends a connection. When the service stops, a request may be on its way: ending our side first, instead of resetting
+// the connection, tells the client that nobody carries it out, and that it may send it to the next server.
+func (s *Service) leave(ctx context.Context, c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok && ctx.Err() != nil && half.CloseWrite() == nil {
+		_ = c.SetReadDeadline(time.Now().Add(leaveTimeout))
+		_, _ = io.Copy(io.Discard, c)
+	}
+	_ = c.Close()
 }
 
 // answer carries one frame out. A request, once read, runs to its end even when the client is gone: half of one would

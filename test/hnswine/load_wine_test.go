@@ -1,0 +1,76 @@
+//go:build wine
+
+package hnswine_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// poll waits for a condition.
+func poll(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 2 minutes: %s", what)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-t.Context().Done():
+		}
+	}
+}
+
+// TestLoad fills HNS from Windows, call by call, and restarts the service meanwhile: nothing is lost, and the kernel follows.
+func TestLoad(t *testing.T) {
+	const services, each = 400, 4
+	c := newCluster(t)
+	h := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
+	program := filepath.Join(h.prefix, "drive_c", "hnsload.exe")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./prog")
+	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build hnsload: %v\n%s", err, out)
+	}
+	network := h.service.Plan().Bridges[0].ID
+	type result struct {
+		out []byte
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		out, err := h.wine(t.Context(), nil, nil, `C:\hnsload.exe`, network, fmt.Sprint(services), fmt.Sprint(each))
+		done <- result{out, err}
+	}()
+	poll(t, "a quarter of the load balancers", func() bool { return len(h.service.Plan().LoadBalancers) >= services/4 })
+	if err := h.service.Restart(t.Context()); err != nil {
+		t.Error(err)
+	}
+	poll(t, "half of the load balancers", func() bool { return len(h.service.Plan().LoadBalancers) >= services/2 })
+	h.stop() // the process that serves goes away, and comes back
+	h.start(t)
+	r := <-done
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	t.Log(strings.TrimSpace(string(r.out)))
+	h.service.Flush(t.Context())
+	plan := h.service.Plan()
+	if len(plan.LoadBalancers) != services {
+		t.Errorf("%d load balancers, want %d", len(plan.LoadBalancers), services)
+	}
+	for _, lb := range plan.LoadBalancers {
+		if len(lb.Backends) != each {
+			t.Errorf("load balancer %s has %d backends, want %d", lb.ID, len(lb.Backends), each)
+		}
+	}
+	if found, err := h.plane.Differences(t.Context(), plan); err != nil || len(found) > 0 {
+		t.Errorf("the kernel is not as planned: %q, %v", found, err)
+	}
+}
