@@ -289,6 +289,10 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 		return nil, err
 	}
 	found = append(found, more...)
+	if more, err = p.podRuleDifferences(); err != nil {
+		return nil, err
+	}
+	found = append(found, more...)
 	rules, err := p.table.look(p.rules)
 	if err != nil {
 		return nil, err

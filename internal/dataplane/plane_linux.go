@@ -31,6 +31,8 @@ type Plane struct {
 	table *table
 	want  *state   // nil: nothing was applied, or the last call did not succeed
 	rules *ruleset // what want asks of table
+	// podRules are the generations of the pods' namespaces that have rules of their own.
+	podRules map[string]uint32
 }
 
 // New checks that nftables works in the host's namespace, and changes nothing.
@@ -44,7 +46,7 @@ func New(cfg Config) (*Plane, error) {
 	if cfg.PinDir == "" {
 		return nil, errors.New("open data plane: no folder for pods' namespaces")
 	}
-	p := &Plane{cfg: cfg}
+	p := &Plane{cfg: cfg, podRules: map[string]uint32{}}
 	var err error
 	if p.table, err = openTable(cfg.Netns); err != nil {
 		return nil, fmt.Errorf("open data plane: %w", err)
@@ -159,6 +161,7 @@ func (p *Plane) stepLinks(want *state, c netplan.Change, gone []netplan.Port, ov
 		}
 	}
 	for _, id := range r.Namespaces {
+		delete(p.podRules, id)
 		if err := netns.Remove(p.Pin(id)); err != nil {
 			return err
 		}
@@ -218,6 +221,7 @@ func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
 
 // applyAll makes the kernel match want.
 func (p *Plane) applyAll(ctx context.Context, want *state) error {
+	clear(p.podRules)
 	for id := range want.namespaces {
 		if err := p.ensureNamespace(id, true); err != nil {
 			return err

@@ -27,7 +27,7 @@ func (p *Plane) ensurePodRules(s *portSpec) error {
 	if len(chains) == 0 && current <= freshGeneration {
 		return nil // nobody ever committed anything there
 	}
-	return netns.Do(pin, func() error {
+	err = netns.Do(pin, func() error {
 		nft, err := knftables.New(knftables.IPv4Family, "hns_"+s.Name)
 		if err != nil {
 			return err
@@ -43,6 +43,30 @@ func (p *Plane) ensurePodRules(s *portSpec) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	current, err = generation(pin)
+	p.podRules[s.Namespace] = current
+	return err
+}
+
+// podRuleDifferences are namespaces of pods in which somebody else committed rules.
+func (p *Plane) podRuleDifferences() ([]string, error) {
+	var found []string
+	for id, made := range p.podRules {
+		if there, err := netns.Exists(p.Pin(id)); err != nil || !there {
+			continue // which is told elsewhere
+		}
+		current, err := generation(p.Pin(id))
+		if err != nil {
+			return nil, err
+		}
+		if current != made {
+			found = append(found, "changed: rules in namespace "+id)
+		}
+	}
+	return found, nil
 }
 
 // freshGeneration is that of a namespace where nothing was ever committed.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -215,6 +216,13 @@ func TestProxies(t *testing.T) {
 	ask(a, "tcp4", "10.244.1.2:80", "host")
 	ask(b, "tcp4", "10.244.1.5:80", "proxy-in")
 	ask(h.ns, "tcp4", "10.244.1.5:80", "a")
+	run(t, a, "nft flush ruleset")
+	if found, err := h.Differences(t.Context(), plan); err != nil || len(found) == 0 {
+		t.Errorf("differences without the pod's rules: %q, %v", found, err)
+	}
+	h.apply(t, plan)
+	dataplanetest.Expect(t, h, plan)
+	ask(a, "tcp4", "10.244.1.6:80", "proxy-out")
 	port := plan.Ports[0]
 	port.Proxies = nil
 	h.change(t, &plan, netplan.Change{Set: netplan.Plan{Ports: []netplan.Port{port}}})
@@ -222,5 +230,17 @@ func TestProxies(t *testing.T) {
 	ask(b, "tcp4", "10.244.1.5:80", "a")
 	if got := run(t, a, "nft list tables"); got != "" {
 		t.Errorf("left behind in the pod: %s", got)
+	}
+}
+
+func TestEncapOverhead(t *testing.T) {
+	h := newHost(t)
+	plan := dataplanetest.Plan("10.244.1")
+	plan.Ports[0].EncapOverhead = 100
+	h.apply(t, plan)
+	for ns, want := range map[string]string{dataplanetest.NSA: " mtu 1400 ", dataplanetest.NSB: " mtu 1500 "} {
+		if got := run(t, h.Pin(ns), "ip -o link show eth0"); !strings.Contains(got, want) {
+			t.Errorf("want%sof %s", want, got)
+		}
 	}
 }
