@@ -62,7 +62,7 @@ e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 sample: mullion ## build the sample's image into bin/
 	@hack/sample.sh
 
-up: deps build sample ## bring up a cluster with two Windows nodes and the sample
+up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes and the sample
 	@$(BIN)/mullion --data-dir $(DATA_DIR) up --sample $(UP_FLAGS)
 
 down: ## remove every trace of the cluster

@@ -55,7 +55,7 @@ func (a *app) root() *cobra.Command {
 		Long: `Mullion brings up a real Kubernetes cluster with Windows nodes on a Linux machine without Windows: upstream's control
 plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion's implementation of what it expects of Windows.
 
-  mullion up                                  a cluster with two Windows Server 2022 nodes
+  mullion up                                  a cluster with a Linux node and two Windows Server 2022 nodes
   mullion up --windows-version ltsc2019,ltsc2025
   mullion kubectl get nodes -o wide
   mullion node exec win-1 -- cmd /c ver

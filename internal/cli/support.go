@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/cri"
 	"mullion.dev/mullion/internal/hns"
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/shims"
 	"mullion.dev/mullion/internal/support"
 	"mullion.dev/mullion/internal/winnode"
@@ -28,6 +29,7 @@ func supportTables() map[string]func() []support.Row {
 		"hns":          hns.Support,
 		"images":       image.SupportRows,
 		"kubernetes":   cluster.SupportRows,
+		"linux-node":   linuxnode.SupportRows,
 		"windows-api":  shims.SupportRows,
 		"windows-host": winnode.SupportRows,
 	}

@@ -32,8 +32,8 @@ func (a *app) up() *cobra.Command {
 		Use:   "up",
 		Short: "Bring up a cluster with Windows nodes, or bring one back",
 		Long: `Brings up the cluster that cluster.yaml (-f) or --windows-version describes, waits until its nodes are Ready, and adds a
-context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with two Windows
-Server 2022 nodes. It is safe to repeat, and after a crash or a reboot it picks up what is there.`,
+context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with a Linux
+node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash or a reboot it picks up what is there.`,
 		Example: `  mullion up
   mullion up --windows-version ltsc2022,ltsc2019
   mullion up -f cluster.yaml --dry-run`,
@@ -42,7 +42,7 @@ Server 2022 nodes. It is safe to repeat, and after a crash or a reboot it picks 
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
-	flags.StringSliceVar(&f.versions, "windows-version", nil, "one Windows node for each version named, for example ltsc2022,ltsc2019")
+	flags.StringSliceVar(&f.versions, "windows-version", nil, "beside a Linux node one Windows node for each version named, for example ltsc2022,ltsc2019")
 	flags.StringVar(&f.listen, "listen", "", "address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/atomicfile"
@@ -81,19 +83,8 @@ func (p Plan) Text() string {
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
 	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)
 	fmt.Fprintf(&b, "  API server %s, reached at %s on %s\n", p.APIServer, n.APIServerAddress, port)
-	for _, h := range p.Hosts {
-		fmt.Fprintf(&b, "  node %s: %s, %s (%s), %s", h.Name, h.Address, h.Build.ProductName, h.Build.Version, h.WindowsVersion)
-		if h.Taint {
-			fmt.Fprint(&b, ", tainted os=windows:NoSchedule")
-		}
-		fmt.Fprintln(&b)
-	}
-	for _, h := range p.LinuxHosts {
-		fmt.Fprintf(&b, "  node %s: %s, Linux", h.Name, h.Address)
-		if h.Taint {
-			fmt.Fprint(&b, ", tainted os=linux:NoSchedule")
-		}
-		fmt.Fprintln(&b)
+	for _, line := range p.nodeLines() {
+		fmt.Fprintln(&b, line)
 	}
 	units, err := Units(p, UnitOptions{})
 	if err != nil {
@@ -108,6 +99,28 @@ func (p Plan) Text() string {
 		fmt.Fprintln(&b)
 	}
 	return b.String()
+}
+
+// nodeLines describe the nodes, in the order of their addresses.
+func (p Plan) nodeLines() []string {
+	at := map[netip.Addr]string{}
+	line := func(n spec.Node, address netip.Addr, what string) {
+		at[address] = fmt.Sprintf("  node %s: %s, %s", n.Name, address, what)
+		if n.Taint {
+			at[address] += fmt.Sprintf(", tainted os=%s:NoSchedule", n.OS)
+		}
+	}
+	for _, h := range p.Hosts {
+		line(h.Node, h.Address, fmt.Sprintf("%s (%s), %s", h.Build.ProductName, h.Build.Version, h.WindowsVersion))
+	}
+	for _, h := range p.LinuxHosts {
+		line(h.Node, h.Address, "Linux")
+	}
+	var lines []string
+	for _, address := range slices.SortedFunc(maps.Keys(at), netip.Addr.Compare) {
+		lines = append(lines, at[address])
+	}
+	return lines
 }
 
 // LoadSpec reads the specification of the cluster in a data folder; os.ErrNotExist where there is none.

@@ -20,7 +20,7 @@ func SupportRows() []support.Row {
 		row("cluster DNS", support.Not, "concepts/services-networking/dns-pod-service/", "nothing answers at the cluster's DNS address"),
 		row("LoadBalancer Services, Ingress, Gateway", support.Not, "concepts/services-networking/", "stay pending: there is no controller for them"),
 		row("NetworkPolicy", support.Not, "concepts/services-networking/network-policies/", "accepted and not carried out"),
-		row("Linux nodes", support.Not, "concepts/architecture/nodes/", "cluster.yaml refuses them"),
+		row("Linux nodes", support.Supported, "concepts/architecture/nodes/", "upstream's kubelet and kube-proxy, containerd's CRI, each in namespaces of its own; their table has the rest"),
 		row("several control plane nodes", support.Not, "setup/production-environment/tools/kubeadm/high-availability/", "there is one, on this machine"),
 		row("storage classes, CSI", support.Not, "concepts/storage/volumes/", "claims stay pending; emptyDir, hostPath, configMap, secret, downwardAPI and projected volumes are there"),
 		row("metrics API, autoscaling by it", support.Not, "tasks/debug/debug-cluster/resource-metrics-pipeline/", "no metrics-server; the kubelet's /stats and /metrics answer"),

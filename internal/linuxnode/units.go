@@ -3,12 +3,14 @@ package linuxnode
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
 
 	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/kubenode"
+	"mullion.dev/mullion/internal/linuxnet"
 	"mullion.dev/mullion/internal/proc"
 )
 
@@ -36,7 +38,10 @@ func (h *host) Start(ctx context.Context) error {
 	if err := h.writeHost(); err != nil {
 		return err
 	}
-	return h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"})
+	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
+		return err
+	}
+	return linuxnet.Apply(ctx, linuxnet.Config{Netns: h.Netns, Pods: h.PodSubnet, Inside: []netip.Prefix{h.PodSubnet, h.ServiceSubnet, h.NodeSubnet}})
 }
 
 // Stop leaves the host in place: containers live on in it.

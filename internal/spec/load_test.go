@@ -31,6 +31,27 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestDefault(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   []string
+		want string
+	}{
+		{"nothing_asked", nil, "linux-1 , win-1 ltsc2022, win-2 ltsc2022"},
+		{"versions", []string{"ltsc2019", "20h2"}, "linux-1 , win-1 ltsc2019, win-2 20h2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, n := range spec.Default(tt.in).Nodes {
+				got = append(got, n.Name+" "+n.WindowsVersion)
+			}
+			if got := strings.Join(got, ", "); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestMixedNodes(t *testing.T) {
 	c, err := spec.Load(strings.NewReader(head + "nodes:\n- count: 2\n- os: linux\n  count: 2\n  taint: true\n- os: linux\n  name: a-linux-node-with-a-long-name\n"))
 	if err != nil {

@@ -104,14 +104,15 @@ type Node struct {
 	Labels map[string]string `yaml:"labels,omitempty" json:"labels,omitempty"`
 }
 
-// Default is the cluster that `mullion up` makes without a file: two Windows nodes of the versions asked for.
+// Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each version asked for or two of
+// Windows Server 2022.
 func Default(windowsVersions []string) Cluster {
-	c := Cluster{APIVersion: APIVersion, Kind: Kind}
+	c := Cluster{APIVersion: APIVersion, Kind: Kind, Nodes: []Node{{OS: Linux}}}
 	if len(windowsVersions) == 0 {
-		c.Nodes = []Node{{OS: "windows", WindowsVersion: "ltsc2022", Count: 2}}
+		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: "ltsc2022", Count: 2})
 	}
 	for _, v := range windowsVersions {
-		c.Nodes = append(c.Nodes, Node{OS: "windows", WindowsVersion: v, Count: 1})
+		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: v, Count: 1})
 	}
 	return c.withDefaults()
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// clusterYAML keeps clear of a cluster with the default subnets.
+// clusterYAML keeps clear of a cluster with the default subnets. Pods that say nothing of a node land on a Windows one.
 const clusterYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-e2e
@@ -25,6 +25,8 @@ networking:
   podSubnet: 10.245.0.0/16
   serviceSubnet: 10.97.0.0/16
 nodes:
+- os: linux
+  taint: true
 - windowsVersion: ltsc2022
 - windowsVersion: ltsc2019
 `
@@ -103,17 +105,21 @@ func (f fixture) scripts(t *testing.T) {
 	})
 }
 
-// image builds the tests' own program and image, and loads it.
+// image builds the tests' own program and its images, and loads them.
 func (f fixture) image(t *testing.T) {
 	t.Helper()
-	folder := filepath.Join(f.home, "tool")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(folder, "tool.exe"), "./tool")
-	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	windows, linux := filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool")
+	for system, file := range map[string]string{"windows": filepath.Join(windows, "tool.exe"), "linux": linux} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "./tool")
+		build.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
-	if out, err := f.mullion(t.Context(), t, "image", "build", folder, "-f", "tool/image.yaml"); err != nil {
-		t.Fatalf("mullion image build: %v\n%s", err, out)
+	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
+		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
+			t.Fatalf("mullion image build: %v\n%s", err, out)
+		}
 	}
 }
 

@@ -32,7 +32,18 @@ spec:
   nodeName: win-2
   terminationGracePeriodSeconds: 1
   containers: [{name: ticks, image: 'mullion.local/e2e:v1', args: [tick]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ticks-linux}
+spec:
+  nodeName: linux-1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: ticks, image: 'mullion.local/e2e-linux:v1', args: [tick]}]
 `
+
+// survivorNames are the pods of survivors.
+func survivorNames() []string { return []string{"ticks-1", "ticks-2", "ticks-linux"} }
 
 // faults kills parts of the cluster and sees it come back, and asks for what has to be refused.
 func (f fixture) faults(t *testing.T) {
@@ -51,6 +62,8 @@ func (f fixture) faults(t *testing.T) {
 		{"apiserver", ` component kube-apiserver `},
 		{"etcd", ` component etcd `},
 		{"host", `mullion-node host-init .*/win-2/`},
+		{"linux-kubelet", ` component kubelet .*--hostname-override=linux-1 `},
+		{"linux-kube-proxy", ` component kube-proxy .*--hostname-override=linux-1 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := f.containers(t)
@@ -161,7 +174,7 @@ func (f fixture) running(t *testing.T) {
 	poll(t, 2*settle, func(ctx context.Context) error {
 		for _, what := range [][]string{
 			{"wait", "--for=condition=Ready", "nodes", "--all", "--timeout=5s"},
-			{"wait", "--for=condition=Ready", "pods", "ticks-1", "ticks-2", "--timeout=5s"},
+			append([]string{"wait", "--for=condition=Ready", "pods", "--timeout=5s"}, survivorNames()...),
 		} {
 			if out, err := f.mullion(ctx, t, append([]string{"kubectl"}, what...)...); err != nil {
 				return errors.New(out)
@@ -174,8 +187,10 @@ func (f fixture) running(t *testing.T) {
 // containers are the ids and restart counts of the pods' containers.
 func (f fixture) containers(t *testing.T) string {
 	t.Helper()
-	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pods", "ticks-1", "ticks-2", "-o",
-		`jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].containerID} restarts={.status.containerStatuses[0].restartCount}{"\n"}{end}`)
+	out, err := f.mullion(t.Context(), t, append([]string{
+		"kubectl", "get", "pods", "-o",
+		`jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].containerID} restarts={.status.containerStatuses[0].restartCount}{"\n"}{end}`,
+	}, survivorNames()...)...)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -184,7 +199,7 @@ func (f fixture) containers(t *testing.T) string {
 
 func (f fixture) same(t *testing.T, before string) {
 	t.Helper()
-	if after := f.containers(t); after != before || strings.Count(after, "restarts=0") != 2 {
+	if after := f.containers(t); after != before || strings.Count(after, "restarts=0") != len(survivorNames()) {
 		t.Errorf("containers before:\n%s\nand after:\n%s", before, after)
 	}
 }
@@ -192,7 +207,7 @@ func (f fixture) same(t *testing.T, before string) {
 // working waits until new log lines arrive and exec works in both pods, through their kubelets.
 func (f fixture) working(t *testing.T) {
 	t.Helper()
-	for _, pod := range []string{"ticks-1", "ticks-2"} {
+	for _, pod := range survivorNames() {
 		first := -1
 		poll(t, settle, func(ctx context.Context) error {
 			out, err := f.mullion(ctx, t, "kubectl", "logs", "--tail=1", pod)

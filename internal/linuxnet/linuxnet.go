@@ -1,0 +1,60 @@
+// Package linuxnet owns what a Linux node's network needs beside CNI and kube-proxy: the rule by which pods reach the world outside of the cluster
+// under the node's address. Everything else that pods send keeps their own.
+package linuxnet
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"sigs.k8s.io/knftables"
+
+	"mullion.dev/mullion/internal/netns"
+)
+
+// table is the nftables table in the node's network namespace.
+const table = "mullion"
+
+// Config is what of the cluster's network a node has to know.
+type Config struct {
+	// Netns is the node's pinned network namespace.
+	Netns string
+	// Pods is the cluster's subnet of pods; Inside are the subnets that are reached from pods under their own addresses.
+	Pods   netip.Prefix
+	Inside []netip.Prefix
+}
+
+// Apply makes the rules, or makes them anew.
+func Apply(ctx context.Context, c Config) error {
+	err := netns.Do(c.Netns, func() error {
+		nft, err := knftables.New(knftables.IPv4Family, table)
+		if err != nil {
+			return fmt.Errorf("use nftables: %w", err)
+		}
+		return nft.Run(ctx, c.rules(nft))
+	})
+	if err != nil {
+		return fmt.Errorf("set rules of network namespace %q: %w", c.Netns, err)
+	}
+	return nil
+}
+
+// rules replaces the table as a whole.
+func (c Config) rules(nft knftables.Interface) *knftables.Transaction {
+	inside := make([]string, len(c.Inside))
+	for i, p := range c.Inside {
+		inside[i] = p.Masked().String()
+	}
+	tx := nft.NewTransaction()
+	tx.Add(&knftables.Table{})
+	tx.Delete(&knftables.Table{})
+	tx.Add(&knftables.Table{Comment: knftables.PtrTo("what pods send out of the cluster")})
+	tx.Add(&knftables.Chain{
+		Name: "postrouting", Type: knftables.PtrTo(knftables.NATType),
+		Hook: knftables.PtrTo(knftables.PostroutingHook), Priority: knftables.PtrTo(knftables.SNATPriority),
+	})
+	tx.Add(&knftables.Rule{Chain: "postrouting", Rule: knftables.Concat(
+		"ip saddr", c.Pods.Masked().String(), "ip daddr != {", strings.Join(inside, ", "), "}", "fib daddr type != local", "masquerade")})
+	return tx
+}

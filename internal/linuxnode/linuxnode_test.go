@@ -1,0 +1,141 @@
+package linuxnode
+
+import (
+	"flag"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+func sample(t *testing.T) Config {
+	t.Helper()
+	dir := t.TempDir()
+	return Config{
+		Name: "linux-1", Address: netip.MustParseAddr("10.213.0.11"), Dir: filepath.Join(dir, "nodes/linux-1"), RunDir: "/run/mullion/12345678/nodes/linux-1",
+		Netns: filepath.Join(dir, "netns"), Bin: filepath.Join(dir, "bin"), Program: filepath.Join(dir, "bin/mullion"), LogDir: filepath.Join(dir, "logs"),
+		Marker: "/data", Cgroup: "/mullion-12345678/linux-1",
+		Server: "https://10.213.0.1:6443", CAFile: filepath.Join(dir, "ca.crt"), BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
+		ProxyKubeconfig: filepath.Join(dir, "kube-proxy.kubeconfig"),
+		PodSubnet:       netip.MustParsePrefix("10.244.0.0/16"), ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"), NodeSubnet: netip.MustParsePrefix("10.213.0.0/24"),
+		ClusterDNS: netip.MustParseAddr("10.96.0.10"), Taint: true, Labels: map[string]string{"b": "2", "a": "1"},
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+func TestWhatProgramsAreTold(t *testing.T) {
+	c := sample(t)
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.KubeletYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "kubelet.yaml", string(text))
+	golden(t, "kubelet.args", strings.Join(c.KubeletArgs(), "\n")+"\n")
+	golden(t, "kube-proxy.args", strings.Join(c.ProxyArgs(), "\n")+"\n")
+	golden(t, "containerd.toml", c.ContainerdTOML())
+	golden(t, "cni.conflist", c.CNITemplate())
+}
+
+func TestHostFiles(t *testing.T) {
+	c := sample(t)
+	if err := c.writeHost(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, path, want string }{
+		{"hosts", "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n10.213.0.11 linux-1\n"},
+		{"hostname", "/etc/hostname", "linux-1\n"},
+		{"containerd", containerdConfig, c.ContainerdTOML()},
+		{"cni", cniTemplate, c.CNITemplate()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, err := os.ReadFile(c.Host().Path(tt.path)); err != nil || string(got) != tt.want {
+				t.Errorf("%s: %q, %v", tt.path, got, err)
+			}
+		})
+	}
+	id := c.etcFiles("")["machine-id"]
+	other := c
+	other.Name = "linux-2"
+	if len(id) != 33 || id == other.etcFiles("")["machine-id"] || id != c.etcFiles("")["machine-id"] {
+		t.Errorf("machine-id %q is not 32 digits of the node's own", id)
+	}
+}
+
+// TestForeignIdentity leaves a kubelet's certificate of another authority behind, as when a data folder's keys were made anew.
+func TestForeignIdentity(t *testing.T) {
+	c := sample(t)
+	for path, text := range map[string]string{caFile: "old", kubeletKubeconfig: "old", kubeletCertDir + "/kubelet-client-current.pem": "old"} {
+		if err := c.writeFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.dropForeignIdentity([]byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(c.Host().Path(kubeletKubeconfig)); err != nil {
+		t.Errorf("of the same authority: %v", err)
+	}
+	if err := c.dropForeignIdentity([]byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{kubeletKubeconfig, kubeletCertDir} {
+		if _, err := os.Stat(c.Host().Path(path)); !os.IsNotExist(err) {
+			t.Errorf("%s of another authority is still there (%v)", path, err)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	c := sample(t)
+	c.After, c.KubeletAfter = []string{"network/linux-1"}, []string{"bootstrap"}
+	units, err := Units(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range units {
+		got = append(got, u.Name()+" after "+strings.Join(u.After, ", "))
+	}
+	want := []string{
+		"host/linux-1 after network/linux-1", "containerd/linux-1 after host/linux-1",
+		"kubelet/linux-1 after containerd/linux-1, bootstrap", "kube-proxy/linux-1 after host/linux-1, bootstrap",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if _, err := Units(Config{Name: "x"}); err == nil || !strings.Contains(err.Error(), "Netns is not set") || !strings.Contains(err.Error(), "Address is not set") {
+		t.Errorf("err = %v, want all that is missing", err)
+	}
+	c := sample(t)
+	c.RunDir = "/run/" + strings.Repeat("x", 100)
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "107 are possible") {
+		t.Errorf("err = %v, want one about the socket's path", err)
+	}
+}
