@@ -136,6 +136,7 @@ func TestKubeProxy(t *testing.T) {
 		case <-t.Context().Done():
 		}
 	}
+	a.service.Flush(t.Context()) // the kernel follows the plan a moment later
 	seen := map[string]bool{}
 	for range 30 {
 		name, from, err := netnstest.Ask(client.NetNS, "tcp4", "10.96.0.20:80", 3*time.Second)
