@@ -21,6 +21,7 @@ import (
 	hnsserver "mullion.dev/mullion/internal/hns/server"
 	"mullion.dev/mullion/internal/hns/wire"
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/nodeagent/admin"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/podnet"
 	"mullion.dev/mullion/internal/version"
@@ -73,6 +74,7 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	defer background.Wait()
 	defer cancel()
 	background.Go(func() { service.RepairEvery(ctx, repairPause) })
+	background.Go(func() { a.administer(ctx, service) })
 	failed := make(chan error, 2)
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
 	// The CRI server takes pods over as it is made, for which the plugins may ask HNS.
@@ -85,6 +87,13 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	first := <-failed
 	cancel()
 	return errors.Join(first, <-failed)
+}
+
+// administer answers people. That it does not is no reason not to serve the node.
+func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
+	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), service, a.log.With("part", "admin")); err != nil {
+		a.log.Error("serve the admin API", "error", err)
+	}
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

@@ -19,7 +19,7 @@ const outsideProtocol = unix.RTPROT_STATIC
 type Outside struct {
 	Name    string
 	Address netip.Addr
-	// Far is a second address of it, beyond the underlay, to which every host gets a route.
+	// Far is a second address of it, beyond the underlay, to which every host and the machine get a route.
 	Far netip.Addr
 	// Routes are its own, besides those to the pods.
 	Routes []Route
@@ -50,16 +50,19 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 	if err != nil {
 		return fmt.Errorf("add %q to the underlay: %w", o.Name, err)
 	}
-	return u.eachOther(o.Name, func(h *netlink.Handle) error {
-		return ensureRoute(h, HostLink, &netlink.Route{Dst: toIPNet(netip.PrefixFrom(o.Far, 32)), Gw: o.Address.AsSlice(), Protocol: outsideProtocol})
+	return u.eachOther(o.Name, func(h *netlink.Handle, link string) error {
+		return ensureRoute(h, link, &netlink.Route{Dst: toIPNet(netip.PrefixFrom(o.Far, 32)), Gw: o.Address.AsSlice(), Protocol: outsideProtocol})
 	})
 }
 
 // RemoveOutside removes the place and the hosts' routes to it. It is no error when there is none.
 func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 	u.mu.Lock()
-	err := u.eachOther(o.Name, func(h *netlink.Handle) error {
-		link, err := h.LinkByName(HostLink)
+	err := u.eachOther(o.Name, func(h *netlink.Handle, name string) error {
+		link, err := h.LinkByName(name)
+		if isNotFound(err) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -73,15 +76,16 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 	return errors.Join(err, u.RemoveHost(ctx, o.Name))
 }
 
-// eachOther runs do in the namespace of every host but one.
-func (u *Underlay) eachOther(but string, do func(h *netlink.Handle) error) error {
+// eachOther runs do in the namespace of every host but one, and in the machine's, which is the underlay's router: with the name
+// of the link to the underlay there.
+func (u *Underlay) eachOther(but string, do func(h *netlink.Handle, link string) error) error {
 	hosts, err := u.pins()
-	errs := []error{err}
+	errs := []error{err, netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error { return do(h, u.cfg.Link) })}
 	for _, host := range hosts {
 		if host == but {
 			continue
 		}
-		if err := netns.Netlink(u.HostNetns(host), do); err != nil {
+		if err := netns.Netlink(u.HostNetns(host), func(h *netlink.Handle) error { return do(h, HostLink) }); err != nil {
 			errs = append(errs, fmt.Errorf("route of host %q: %w", host, err))
 		}
 	}

@@ -29,7 +29,8 @@ const (
 
 	// Health endpoints: the programs' defaults.
 	kubeletHealthPort = 10248
-	proxyHealthPort   = 10256
+	// ProxyHealthPort is where kube-proxy serves /healthz.
+	ProxyHealthPort = 10256
 
 	// ProxyMetricsPort is where kube-proxy serves /metrics, by default too.
 	ProxyMetricsPort = 10249

@@ -31,7 +31,7 @@ func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 		"--hostname-override=" + c.Name,
 		"--network-name=" + podnet.NetworkName(c.Network.Mode),
 		"--cluster-cidr=" + c.PodSubnet.String(),
-		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(proxyHealthPort)),
+		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ProxyHealthPort)),
 		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ProxyMetricsPort)),
 		"--v=2",
 	}
@@ -73,7 +73,7 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 // proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with that an
 // HNS network.
 func (c Config) proxyUnit() component.Component {
-	probe := c.healthProbe(proxyHealthPort)
+	probe := c.healthProbe(ProxyHealthPort)
 	ready := func(ctx context.Context) error {
 		answer, err := probe(ctx)
 		if err != nil {

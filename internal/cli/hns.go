@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/hns/hcn"
+	hnsserver "mullion.dev/mullion/internal/hns/server"
+	"mullion.dev/mullion/internal/sandbox"
+)
+
+func (a *app) hns() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hns",
+		Short: "Look into the Host Networking Service of a Windows node",
+		Long: `HNS is the service of Windows that makes networks for containers: the CNI plugin and kube-proxy.exe tell it what they want. These
+commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on Windows, and more.
+
+  network       a switch of the node: cbr0 (l2bridge), vxlan0 (overlay)
+  endpoint      a pod's interface, or an address on another node ("remote") that a load balancer sends to
+  namespace     a pod's network compartment, which endpoints are attached to
+  loadbalancer  what kube-proxy makes of a port of a Service: addresses ("every" for a node port) and endpoints behind them
+  route         an SDN route of endpoints`,
+		Example: "  mullion hns ls win-1\n  mullion hns ls win-1 loadbalancer\n  mullion hns show win-1 10.244.0.5\n  mullion hns diag win-1",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.hnsList(), a.hnsShow(), a.hnsDiag(), a.hnsRestart())
+	return cmd
+}
+
+// hnsKinds are the kinds of objects in the commands' words.
+func hnsKinds() []struct {
+	name string
+	kind hcn.Kind
+} {
+	return []struct {
+		name string
+		kind hcn.Kind
+	}{{"network", hcn.Network}, {"endpoint", hcn.Endpoint}, {"namespace", hcn.Namespace}, {"loadbalancer", hcn.LoadBalancer}, {"route", hcn.SdnRoute}}
+}
+
+// withHNS runs do on a connection to a node's HNS.
+func (a *app) withHNS(ctx context.Context, node string, do func(*hnsserver.Client) error) error {
+	paths, err := a.windowsNode(node)
+	if err != nil {
+		return err
+	}
+	client, err := cluster.HNS(ctx, paths, node)
+	if err != nil {
+		return a.hnsError(node, err)
+	}
+	return errors.Join(a.hnsError(node, do(client)), client.Close())
+}
+
+func (a *app) windowsNode(node string) (cluster.Paths, error) {
+	paths, err := a.paths()
+	if err != nil {
+		return paths, err
+	}
+	if err := a.requireRoot("mullion hns"); err != nil {
+		return paths, err
+	}
+	_, err = cluster.LoadHost(paths, node)
+	if errors.Is(err, os.ErrNotExist) {
+		return paths, noCluster(paths.Data, err)
+	}
+	return paths, a.hnsError(node, err)
+}
+
+func (a *app) hnsError(node string, err error) error {
+	if errors.Is(err, sandbox.ErrDown) {
+		return &Error{Code: ExitNotReady, Err: fmt.Errorf("node %s: %w", node, err), Remedy: "`mullion status` says how it is, `mullion up` brings it back"}
+	}
+	if errors.Is(err, cluster.ErrNotWindows) {
+		return usage(err, "a Linux node has no HNS; name a Windows node")
+	}
+	return notFound(err)
+}
+
+func (a *app) hnsList() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "ls NODE [KIND…]",
+		Aliases: []string{"list"},
+		Short:   "List the objects of a node's HNS: networks, endpoints, namespaces, load balancers, routes",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("`mullion hns ls` takes a node"), "for example: mullion hns ls win-1")
+			}
+			for _, kind := range args[1:] {
+				if _, ok := hnsKind(kind); !ok {
+					return usage(fmt.Errorf("no kind %q", kind), "there are: "+strings.Join(hnsKindNames(), ", "))
+				}
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeHNS(hnsKindNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHNS(cmd.Context(), args[0], func(c *hnsserver.Client) error {
+				o, err := readHNS(cmd.Context(), c)
+				if err != nil {
+					return err
+				}
+				kinds := args[1:]
+				if len(kinds) == 0 {
+					kinds = hnsKindNames()
+				}
+				if output == "json" {
+					return json.NewEncoder(a.env.Out).Encode(o.only(kinds))
+				}
+				return o.print(a.env.Out, kinds)
+			})
+		},
+	}
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+func hnsKind(name string) (hcn.Kind, bool) {
+	for _, k := range hnsKinds() {
+		if k.name == strings.TrimSuffix(strings.ToLower(name), "s") {
+			return k.kind, true
+		}
+	}
+	return "", false
+}
+
+func hnsKindNames() []string {
+	var names []string
+	for _, k := range hnsKinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func (a *app) hnsShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NODE OBJECT",
+		Short: "Print objects of a node's HNS whole, as JSON: by the start of an ID, a name, or an address",
+		Example: `  mullion hns show win-1 cbr0
+  mullion hns show win-1 10.96.0.1
+  mullion hns show win-1 4F2A`,
+		Args:              exactArgs("NODE", "OBJECT"),
+		ValidArgsFunction: a.completeHNS(nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHNS(cmd.Context(), args[0], func(c *hnsserver.Client) error {
+				o, err := readHNS(cmd.Context(), c)
+				if err != nil {
+					return err
+				}
+				found := o.find(args[1])
+				if len(found) == 0 {
+					return &Error{Code: ExitNotFound, Err: fmt.Errorf("HNS of node %s has no object %q", args[0], args[1]), Remedy: "`mullion hns ls " + args[0] + "` lists them"}
+				}
+				enc := json.NewEncoder(a.env.Out)
+				enc.SetIndent("", "  ")
+				for _, v := range found {
+					if err := enc.Encode(v); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) hnsRestart() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restart NODE",
+		Short: "Restart a node's HNS, as Windows updates do",
+		Long: `Restarts the Host Networking Service of a node, as Restart-Service hns and Windows updates do: what it holds in memory is dropped, its
+state is read from the disk, and the network is put right by it. Pods keep their addresses; connections go on. It is a test for what
+depends on HNS: kube-proxy.exe, CNI plugins, and whatever of yours talks to it.`,
+		Args:              exactArgs("NODE"),
+		ValidArgsFunction: a.completeNodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := a.windowsNode(args[0])
+			if err != nil {
+				return err
+			}
+			agent, err := cluster.Agent(paths, args[0])
+			if err != nil {
+				return a.hnsError(args[0], err)
+			}
+			if err := agent.RestartHNS(cmd.Context()); err != nil {
+				return fmt.Errorf("restart HNS of node %s: %w", args[0], err)
+			}
+			_, err = fmt.Fprintf(a.env.Out, "HNS of node %s was restarted\n", args[0])
+			return err
+		},
+	}
+}
+
+// completeHNS completes a node, and then what more says.
+func (a *app) completeHNS(more func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return a.completeNodes(cmd, args, prefix)
+		}
+		if more == nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return more(), cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/nodeagent/admin"
+)
+
+// hnsDiagnosis is what `mullion hns diag` tells.
+type hnsDiagnosis struct {
+	Node        string       `json:"node"`
+	Networks    int          `json:"networks"`
+	Endpoints   int          `json:"attachedEndpoints"`
+	Balancers   int          `json:"loadBalancers"`
+	Peers       int          `json:"peers"`
+	Differences []string     `json:"differences"`
+	Restarts    int          `json:"restarts"`
+	Started     time.Time    `json:"started"`
+	Proxy       *proxyHealth `json:"kubeProxy,omitempty"`
+}
+
+// proxyHealth is what kube-proxy.exe says of itself.
+type proxyHealth struct {
+	Healthy bool   `json:"healthy"`
+	Problem string `json:"problem,omitempty"`
+	// LastSync is when it carried out Services last, Syncs how often, SyncSeconds how long that took in all.
+	LastSync    time.Time `json:"lastSync,omitzero"`
+	Syncs       int       `json:"syncs"`
+	SyncSeconds float64   `json:"syncSeconds"`
+}
+
+func (a *app) hnsDiag() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "diag NODE",
+		Short: "Say whether a node's network is as HNS means it to be, and how kube-proxy.exe is",
+		Long: `Compares what HNS means to have in the kernel (switches, pods' interfaces, load balancers, routes to other nodes) with what is there, and
+asks kube-proxy.exe for its health and when it carried out Services last (/healthz and /metrics on the node's loopback). A difference
+is put right by the node's agent within seconds; one that stays is worth a report. The exit code is 7 if there is any, or kube-proxy
+is not healthy.`,
+		Args:              exactArgs("NODE"),
+		ValidArgsFunction: a.completeNodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := a.diagnose(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				err = json.NewEncoder(a.env.Out).Encode(d)
+			} else {
+				err = d.print(a.env.Out, time.Now())
+			}
+			if err == nil && (len(d.Differences) > 0 || d.Proxy != nil && !d.Proxy.Healthy) {
+				err = &silentError{code: ExitDifferent}
+			}
+			return err
+		},
+	}
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
+	paths, err := a.windowsNode(node)
+	if err != nil {
+		return hnsDiagnosis{}, err
+	}
+	agent, err := cluster.Agent(paths, node)
+	if err != nil {
+		return hnsDiagnosis{}, a.hnsError(node, err)
+	}
+	told, err := agent.Diagnose(ctx)
+	if err != nil {
+		return hnsDiagnosis{}, fmt.Errorf("look into HNS of node %s: %w", node, err)
+	}
+	d := diagnosisOf(node, told)
+	c, err := cluster.LoadSpec(paths)
+	if err != nil {
+		return d, err
+	}
+	if c.Networking.Mode.Services() {
+		d.Proxy = askProxy(ctx, paths, node)
+	}
+	return d, nil
+}
+
+func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
+	return hnsDiagnosis{
+		Node: node, Networks: len(told.Plan.Bridges), Endpoints: len(told.Plan.Ports), Balancers: len(told.Plan.LoadBalancers),
+		Peers: len(told.Plan.Peers), Differences: told.Differences, Restarts: told.Restarts, Started: told.Started,
+	}
+}
+
+func askProxy(ctx context.Context, paths cluster.Paths, node string) *proxyHealth {
+	p := &proxyHealth{}
+	if _, err := cluster.ProxyEndpoint(ctx, paths, node, "/healthz"); err != nil {
+		p.Problem = err.Error()
+		return p
+	}
+	p.Healthy = true
+	metrics, err := cluster.ProxyEndpoint(ctx, paths, node, "/metrics")
+	if err != nil {
+		p.Problem = err.Error()
+		return p
+	}
+	p.read(metrics)
+	return p
+}
+
+// read takes the figures out of kube-proxy's metrics, of all IP families; names of
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/metrics/metrics.go.
+func (p *proxyHealth) read(metrics []byte) {
+	lines := bufio.NewScanner(bytes.NewReader(metrics))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		name, value, ok := strings.Cut(lines.Text(), " ")
+		name, _, _ = strings.Cut(name, "{")
+		v, err := strconv.ParseFloat(value, 64)
+		if !ok || err != nil {
+			continue
+		}
+		switch name {
+		case "kubeproxy_sync_proxy_rules_duration_seconds_count":
+			p.Syncs += int(v)
+		case "kubeproxy_sync_proxy_rules_duration_seconds_sum":
+			p.SyncSeconds += v
+		case "kubeproxy_sync_proxy_rules_last_timestamp_seconds":
+			if at := time.Unix(0, int64(v*1e9)); at.After(p.LastSync) && v > 0 {
+				p.LastSync = at
+			}
+		}
+	}
+}
+
+func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
+	fmt.Fprintf(w, "HNS of node %s: %s, %s on the node, %s, %s to other nodes\n", d.Node,
+		count(d.Networks, "network"), count(d.Endpoints, "pod's endpoint"), count(d.Balancers, "load balancer"), count(d.Peers, "route"))
+	fmt.Fprintf(w, "  up since %s, %s since then\n", d.Started.Format(time.RFC3339), count(d.Restarts, "restart"))
+	if len(d.Differences) == 0 {
+		fmt.Fprintln(w, "  the kernel is as HNS means it to be")
+	} else {
+		fmt.Fprintln(w, "  the kernel differs:")
+	}
+	for _, text := range d.Differences {
+		fmt.Fprintf(w, "    %s\n", text)
+	}
+	return d.Proxy.print(w, now)
+}
+
+func (p *proxyHealth) print(w io.Writer, now time.Time) error {
+	var err error
+	switch {
+	case p == nil:
+		_, err = fmt.Fprintln(w, "kube-proxy.exe: does not run in this network mode")
+	case !p.Healthy:
+		_, err = fmt.Fprintf(w, "kube-proxy.exe: not healthy: %s\n", p.Problem)
+	case p.Syncs == 0:
+		_, err = fmt.Fprintf(w, "kube-proxy.exe: healthy %s\n", p.Problem)
+	default:
+		_, err = fmt.Fprintf(w, "kube-proxy.exe: healthy, carried out Services %d times, on average in %.3f s, last %s ago\n",
+			p.Syncs, p.SyncSeconds/float64(p.Syncs), now.Sub(p.LastSync).Round(time.Second))
+	}
+	return err
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
