@@ -17,7 +17,7 @@ func SupportRows() []support.Row {
 		row("several Windows versions in one cluster", support.Supported, "concepts/windows/user-guide/", ""),
 		row("RuntimeClass", support.Partly, "concepts/containers/runtime-class/", "runhcs-wcow-hypervisor admits images of older builds; the container shares the machine's kernel all the same"),
 		row("Services (kube-proxy.exe)", support.Partly, "reference/networking/virtual-ips/", "upstream's, unmodified, on each node: ClusterIP from pods, node ports from outside; a Windows host itself does not reach them; the HNS table has the rest"),
-		row("cluster DNS", support.Not, "concepts/services-networking/dns-pod-service/", "nothing answers at the cluster's DNS address"),
+		row("cluster DNS", support.Partly, "concepts/services-networking/dns-pod-service/", "CoreDNS beside the control plane, behind the Service kube-dns; in Windows pods with Windows' rules: one suffix, names with a dot as they are; its Corefile is no ConfigMap"),
 		row("LoadBalancer Services, Ingress, Gateway", support.Not, "concepts/services-networking/", "stay pending: there is no controller for them"),
 		row("NetworkPolicy", support.Not, "concepts/services-networking/network-policies/", "accepted and not carried out"),
 		row("Linux nodes", support.Supported, "concepts/architecture/nodes/", "upstream's kubelet and kube-proxy, containerd's CRI, each in namespaces of its own; their table has the rest"),
