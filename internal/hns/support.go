@@ -2,30 +2,103 @@ package hns
 
 import "mullion.dev/mullion/internal/support"
 
-// Support is what of the Host Networking Service is there, one row a call, network mode or policy.
+// Support is what of the Host Networking Service is there, one row a call, network type, policy or behaviour.
 func Support() []support.Row {
-	const hcn = "https://learn.microsoft.com/windows-server/networking/technologies/hcn/hcn-top"
-	const hnslib = "https://github.com/microsoft/hnslib/tree/v0.1.2/"
-	row := func(name string, level support.Level, ref, note string) support.Row {
-		return support.Row{Area: "HNS", Name: name, Level: level, Ref: ref, Note: note}
+	var all []support.Row
+	for _, rows := range [][]support.Row{supportCalls(), supportNetworks(), supportPolicies(), supportBalancers()} {
+		for _, r := range rows {
+			r.Area = "HNS"
+			all = append(all, r)
+		}
 	}
+	return all
+}
+
+// Where the rows' facts are written down.
+const (
+	refHCN    = "https://learn.microsoft.com/windows-server/networking/technologies/hcn/hcn-top"
+	refSchema = "https://learn.microsoft.com/windows-server/networking/technologies/hcn/hcn-json-document-schemas"
+	refHnslib = "https://github.com/microsoft/hnslib/tree/v0.1.2/"
+	refPolicy = refHnslib + "hcn/hcnpolicy.go"
+	refLimits = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations"
+	refProxy  = "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"
+)
+
+func supportCalls() []support.Row {
 	return []support.Row{
-		row("HCN networks", support.Partly, hcn, "L2Bridge only; other types answer HCN_E_INVALID_NETWORK_TYPE; policies besides NetAdapterName are kept and not carried out"),
-		row("HCN endpoints", support.Supported, hcn, ""),
-		row("HCN namespaces", support.Partly, hcn, "Host and HostDefault; a Guest namespace is made like a Host one"),
-		row("HCN load balancers", support.Partly, hcn, "IPv4: ClusterIP from pods, node ports from outside; DSR, SourceVIP and preserved destination make no difference; virtual addresses from outside (ExternalIPs, ingress) are not answered; IPv6 ones are kept and not carried out"),
-		row("HCN SDN routes", support.Partly, hcn, "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes it; Modify answers E_NOTIMPL"),
-		row("HCN service callbacks", support.Not, hcn, "HcnRegisterServiceCallback answers E_NOTIMPL"),
-		row("HNSCall /networks", support.Partly, hnslib+"internal/hns", "GET, POST, DELETE"),
-		row("HNSCall /endpoints", support.Partly, hnslib+"internal/hns", "GET, POST, DELETE, attach and detach to the host; a container is attached by its namespace"),
-		row("HNSCall /endpointstats", support.Supported, hnslib+"internal/hns", ""),
-		row("HNSCall /namespaces", support.Supported, hnslib+"internal/hns", ""),
-		row("HNSCall /policylists", support.Not, hnslib+"internal/hns", "GET answers an empty list, the rest E_NOTIMPL; kube-proxy uses HCN load balancers"),
-		row("HNSCall /globals/version", support.Supported, hnslib+"internal/hns", ""),
-		row("policy OutBoundNAT", support.Partly, hnslib+"hcn/hcnpolicy.go", "Exceptions and Destinations; with a VirtualIP it answers HCN_E_INVALID_POLICY"),
-		row("policy SDNRoute", support.Partly, hnslib+"hcn/hcnpolicy.go", "as HCN SDN routes; NeedEncap makes no difference, as the host routes every packet"),
-		row("policy PortMapping", support.Partly, hnslib+"hcn/hcnpolicy.go", "on every address of the host, whatever VIP says"),
-		row("other endpoint policies", support.Not, hnslib+"hcn/hcnpolicy.go", "ACL, QOS, L4Proxy, TierAcl and the rest are kept with the endpoint and not carried out"),
-		row("IPv6", support.Not, hnslib+"hcn/hcnsupport.go", "addresses are kept and not carried out"),
+		{Name: "HCN networks", Level: support.Supported, Ref: refHCN},
+		{Name: "HCN endpoints", Level: support.Partly, Ref: refHCN, Note: "modify of policies; of ports, which are virtual machines', it answers HCN_E_REQUEST_UNSUPPORTED"},
+		{Name: "HCN namespaces", Level: support.Partly, Ref: refHCN, Note: "a guest's namespace, which belongs to a virtual machine on Windows, is one like any other"},
+		{Name: "HCN load balancers", Level: support.Supported, Ref: refHCN},
+		{Name: "HCN SDN routes", Level: support.Partly, Ref: refHCN, Note: "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it"},
+		{Name: "HCN service callbacks", Level: support.Not, Ref: refHCN, Note: "HcnRegisterServiceCallback answers E_NOTIMPL"},
+		{Name: "HcnQueryEndpointStats", Level: support.Supported, Ref: refHCN},
+		{Name: "HCN port reservations", Level: support.Not, Ref: refHCN, Note: "HcnReserveHostNetworkServicePort and the like are not exported"},
+		{Name: "HNSCall /networks", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsnetwork.go"},
+		{Name: "HNSCall /endpoints", Level: support.Partly, Ref: refHnslib + "internal/hns/hnsendpoint.go", Note: "an update changes policies; attach and detach are of the host, or of a container that a namespace holds; of a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED"},
+		{Name: "HNSCall /endpointstats", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsendpoint.go"},
+		{Name: "HNSCall /namespaces", Level: support.Supported, Ref: refHnslib + "internal/hns/namespace.go"},
+		{Name: "HNSCall /policylists", Level: support.Supported, Ref: refHnslib + "internal/hns/hnspolicylist.go"},
+		{Name: "HNSCall /globals/version", Level: support.Supported, Ref: refHnslib + "hcn/hcnglobals.go"},
+		{Name: "HNSCall /accelnet", Level: support.Not, Ref: refHnslib + "internal/hns/hnsaccelnet.go", Note: "E_NOTIMPL: there are no network cards to accelerate"},
+		{Name: "queries", Level: support.Partly, Ref: refSchema, Note: "filters by ID, name, type, network, namespace and hardware address; the flag Detailed makes no difference"},
+		{Name: "restart of the service", Level: support.Supported, Ref: "https://github.com/kubernetes/kubernetes/issues/139519", Note: "objects are there again; calls wait meanwhile"},
+		{Name: "features by build", Level: support.Supported, Ref: refHnslib + "hcn/hcnglobals.go", Note: "what a build's HNS does not have is refused; the profile modern lifts that"},
+	}
+}
+
+func supportNetworks() []support.Row {
+	return []support.Row{
+		{Name: "network L2Bridge", Level: support.Supported, Ref: refSchema},
+		{Name: "network L2Tunnel", Level: support.Supported, Ref: refSchema},
+		{Name: "network Overlay", Level: support.Supported, Ref: refHnslib + "hcn/hcnnetwork.go"},
+		{Name: "network Transparent", Level: support.Partly, Ref: refSchema, Note: "load balancers do not see its packets; without subnets, endpoints need an address and a prefix length: there is no DHCP"},
+		{Name: "network NAT", Level: support.Supported, Ref: refSchema},
+		{Name: "network ICS", Level: support.Not, Ref: refSchema, Note: "HCN_E_ICS_DISABLED, as on a Windows Server whose SharedAccess is off"},
+		{Name: "network Private, Internal", Level: support.Not, Ref: refHnslib + "hcn/hcnnetwork.go", Note: "HCN_E_INVALID_NETWORK_TYPE"},
+		{Name: "network flags", Level: support.Partly, Ref: refHnslib + "hcn/hcnnetwork.go", Note: "kept and without effect; a network with EnableNonPersistent persists"},
+		{Name: "policy NetAdapterName", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy InterfaceConstraint", Level: support.Partly, Ref: refPolicy, Note: "of networks, by InterfaceAlias; anything else answers HCN_E_ADAPTER_NOT_FOUND; of endpoints it is kept"},
+		{Name: "policy SourceMacAddress", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy DrMacAddress", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy ProviderAddress", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy RemoteSubnetRoute", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy VxlanPort", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy VSID", Level: support.Supported, Ref: refPolicy, Note: "one for all subnets of a network"},
+		{Name: "policy VLAN", Level: support.Partly, Ref: refPolicy, Note: "of subnets, one for all of a network; not of endpoints"},
+		{Name: "policy HostRoute", Level: support.Partly, Ref: refPolicy, Note: "without effect: pods and their host always reach each other"},
+		{Name: "policy SetPolicy", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy NetworkACL", Level: support.Supported, Ref: refPolicy},
+		{Name: "policies AutomaticDNS, VSwitchExtension, LayerConstraint", Level: support.Not, Ref: refPolicy, Note: "kept and without effect"},
+		{Name: "IPv6", Level: support.Not, Ref: refHnslib + "hcn/hcnsupport.go", Note: "from the build that has dual stack on, subnets, addresses and load balancers are taken and planned; the kernel is given IPv4 only"},
+	}
+}
+
+func supportPolicies() []support.Row {
+	return []support.Row{
+		{Name: "policy OutBoundNAT", Level: support.Supported, Ref: refPolicy, Note: "ICMP is not translated, as on Windows; the profile modern does"},
+		{Name: "policy SDNRoute", Level: support.Partly, Ref: refPolicy, Note: "as HCN SDN routes; NeedEncap makes no difference, as the host encapsulates what it has to"},
+		{Name: "policy PortMapping", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy ACL", Level: support.Partly, Ref: refPolicy, Note: "RuleType makes no difference: rules of the host and of the switch are one list"},
+		{Name: "policy TierAcl", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy QOS", Level: support.Supported, Ref: refPolicy},
+		{Name: "policy L4Proxy", Level: support.Partly, Ref: refPolicy, Note: "OutboundNAT makes no difference"},
+		{Name: "policy L4WFPPROXY", Level: support.Partly, Ref: refPolicy, Note: "TCP; connections of UserSID are not left alone: except the proxy by its destinations"},
+		{Name: "policy EncapOverhead", Level: support.Supported, Ref: refPolicy, Note: "up to 924 bytes"},
+		{Name: "policies PortName, Iov, L2Driver", Level: support.Not, Ref: refPolicy, Note: "kept with the endpoint and without effect"},
+	}
+}
+
+func supportBalancers() []support.Row {
+	return []support.Row{
+		{Name: "load balancer destinations", Level: support.Supported, Ref: refLimits, Note: "without direct server return 64, with Windows' own error; the profile modern has no limit"},
+		{Name: "load balancer SourceVIP", Level: support.Supported, Ref: refProxy},
+		{Name: "load balancer DSR", Level: support.Supported, Ref: refProxy},
+		{Name: "load balancer ILB", Level: support.Supported, Ref: refProxy, Note: "without it, packets from outside are balanced too"},
+		{Name: "load balancer PreserveDIP", Level: support.Partly, Ref: refProxy, Note: "the destination is translated as without it"},
+		{Name: "load balancer LocalRoutedVIP", Level: support.Partly, Ref: refLimits, Note: "the host itself does not reach node ports and virtual addresses, as Kubernetes documents of Windows"},
+		{Name: "load balancer session affinity", Level: support.Supported, Ref: refProxy, Note: "distribution by protocol and client is by client"},
+		{Name: "load balancers of 1709 to 2019 reserve ranges of ports", Level: support.Not, Ref: "https://github.com/Azure/AgentBaker/pull/1352", Note: "no ports are reserved, so they do not run out"},
+		{Name: "load balancers apply at once", Level: support.Partly, Ref: refProxy, Note: "within 20 ms after the call, many in one step"},
 	}
 }
