@@ -119,6 +119,9 @@ func (v *validator) expanded(c Cluster) {
 	if len(c.Nodes) > maxNodes {
 		v.fail([]any{"nodes"}, "%d nodes, at most %d", len(c.Nodes), maxNodes)
 	}
+	if c.Networking.Mode == ModeOverlay && slices.ContainsFunc(c.Nodes, Node.Linux) {
+		v.fail([]any{"networking", "mode"}, "Linux nodes are not on an overlay of Windows nodes; leave them out, or choose l2bridge")
+	}
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {
 		if seen[n.Name] {

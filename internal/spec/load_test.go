@@ -82,6 +82,7 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"mode_spelling", head + "networking:\n  mode: L2Bridge\nnodes: [{os: windows}]\n", `networking.mode: "L2Bridge" is written "l2bridge"`},
 		{"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n", `line 4: networking.profile: "new" is none of faithful, modern`},
 		{"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n", "line 5: networking.enableDSR: kube-proxy does not run"},
+		{"overlay_with_linux", head + "networking:\n  mode: overlay\nnodes: [{os: windows}, {os: linux}]\n", "line 4: networking.mode: Linux nodes are not on an overlay"},
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
 		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
 		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},
