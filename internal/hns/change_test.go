@@ -95,8 +95,10 @@ func (s *script) request() hns.Request {
 		return hns.Request{Function: "HcnModifyNetwork", Object: s.id(), Text: []string{fmt.Sprintf(
 			`{"ResourceType":"Policy","RequestType":%q,"Settings":{"Policies":[%s]}}`, modify, s.netPolicy())}}
 	case 12:
-		return hns.Request{Function: "HNSCall", Text: []string{pick(s, "GET", "DELETE", "POST"),
-			"/" + pick(s, "networks", "endpoints", "namespaces", "policylists") + "/" + s.id() + pick(s, "", "/attach", "/detach"), `{"SystemType":"Host"}`}}
+		return hns.Request{Function: "HNSCall", Text: []string{
+			pick(s, "GET", "DELETE", "POST"),
+			"/" + pick(s, "networks", "endpoints", "namespaces", "policylists") + "/" + s.id() + pick(s, "", "/attach", "/detach"), `{"SystemType":"Host"}`,
+		}}
 	default:
 		return hns.Request{Function: "HcnDelete" + pick(s, "Network", "Endpoint", "Namespace", "LoadBalancer", "SdnRoute"), Object: s.id()}
 	}
@@ -161,7 +163,7 @@ func equal(a, b netplan.Plan) bool {
 	return bytes.Equal(one, two)
 }
 
-var prefixes = cmp.Transformer("json", func(p netplan.Plan) string { //nolint:gochecknoglobals // an option of tests
+var prefixes = cmp.Transformer("json", func(p netplan.Plan) string {
 	data, _ := json.MarshalIndent(p, "", " ")
 	return string(data)
 })

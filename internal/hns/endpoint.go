@@ -58,20 +58,8 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 		}
 		e.IpConfigurations = configs
 	}
-	seen := map[netip.Addr]bool{}
-	e.IpConfigurations = slices.Clone(e.IpConfigurations)
-	for i := range e.IpConfigurations {
-		c := &e.IpConfigurations[i]
-		addr, err := netip.ParseAddr(c.IpAddress)
-		if err != nil || addr.Zone() != "" || addr.IsUnspecified() || addr.IsMulticast() || seen[addr.Unmap()] {
-			return wire.Errorf(wire.InvalidIP, "address %.64q", c.IpAddress)
-		}
-		addr = addr.Unmap()
-		seen[addr] = true
-		c.IpAddress = addr.String()
-		if err := m.checkAddr(n, e, addr, c); err != nil {
-			return err
-		}
+	if err := m.checkAddrs(n, e); err != nil {
+		return err
 	}
 	mac, err := m.hardwareAddr(n, e)
 	if err != nil {
@@ -86,6 +74,26 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 	if len(e.Routes) == 0 && !e.remote() {
 		for _, via := range n.gateways() {
 			e.Routes = append(e.Routes, wire.Route{NextHop: via.String(), DestinationPrefix: defaultRoute(via)})
+		}
+	}
+	return nil
+}
+
+// checkAddrs looks at the addresses that an endpoint wants, and completes them.
+func (m *Model) checkAddrs(n *network, e *endpoint) error {
+	seen := map[netip.Addr]bool{}
+	e.IpConfigurations = slices.Clone(e.IpConfigurations)
+	for i := range e.IpConfigurations {
+		c := &e.IpConfigurations[i]
+		addr, err := netip.ParseAddr(c.IpAddress)
+		if err != nil || addr.Zone() != "" || addr.IsUnspecified() || addr.IsMulticast() || seen[addr.Unmap()] {
+			return wire.Errorf(wire.InvalidIP, "address %.64q", c.IpAddress)
+		}
+		addr = addr.Unmap()
+		seen[addr] = true
+		c.IpAddress = addr.String()
+		if err := m.checkAddr(n, e, addr, c); err != nil {
+			return err
 		}
 	}
 	return nil

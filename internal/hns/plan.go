@@ -101,23 +101,26 @@ func (e *endpoint) addrs() []netip.Addr {
 // endpoint of an overlay is.
 func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 	n := m.networks.objects[e.HostComputeNetwork]
-	if n == nil || !e.remote() && (e.HostComputeNamespace == "" || m.hosts[e.HostComputeNamespace]) {
-		return
-	}
-	if e.remote() && n.Type != wire.NetworkOverlay {
+	inPod := e.HostComputeNamespace != "" && !m.hosts[e.HostComputeNamespace]
+	isPeer := e.remote() && n != nil && n.Type == wire.NetworkOverlay
+	if n == nil || !inPod && !isPeer {
 		return
 	}
 	policies, err := m.readPolicies(n, e.Policies)
 	if err != nil { // they were right when they were set
 		return
 	}
-	if e.remote() {
+	if isPeer {
 		// kube-proxy names the host itself as the provider of what is beyond the overlay: the host's own routes lead there.
 		if !slices.Contains(m.cfg.Addresses, policies.provider) {
 			p.Peers = e.peers(policies.provider)
 		}
 		return
 	}
+	m.planPort(n, e, policies, p)
+}
+
+func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *netplan.Plan) {
 	port := netplan.Port{
 		ID: e.ID, Bridge: e.HostComputeNetwork, Namespace: e.HostComputeNamespace, Name: interfaceName(e.Interface),
 		MAC: linuxMAC(e.MacAddress), Addrs: e.prefixes(), NAT: policies.nat, ACL: policies.acl,

@@ -29,28 +29,40 @@ func TestEndpointPolicies(t *testing.T) {
 		want         netplan.Port // what it adds to a port without policies
 		lb           *netplan.LoadBalancer
 	}{
-		{name: "nat", policy: `"OutBoundNAT","Settings":{"Exceptions":["10.0.0.0/8"," fd00::1"],"Destinations":["10.1.0.0/16"],"VirtualIP":"192.168.0.5"}`,
-			want: netplan.Port{NAT: []netplan.NAT{{Except: nets("10.0.0.0/8", "fd00::1/128"), Only: nets("10.1.0.0/16"), To: netip.MustParseAddr("192.168.0.5")}}}},
+		{
+			name: "nat", policy: `"OutBoundNAT","Settings":{"Exceptions":["10.0.0.0/8"," fd00::1"],"Destinations":["10.1.0.0/16"],"VirtualIP":"192.168.0.5"}`,
+			want: netplan.Port{NAT: []netplan.NAT{{Except: nets("10.0.0.0/8", "fd00::1/128"), Only: nets("10.1.0.0/16"), To: netip.MustParseAddr("192.168.0.5")}}},
+		},
 		{name: "nat-no-address", policy: `"OutBoundNAT","Settings":{"VirtualIP":"here"}`, fails: wire.InvalidPolicy},
 		{name: "nat-wrong-type", policy: `"OutBoundNAT","Settings":{"Exceptions":"10.0.0.0/8"}`, fails: wire.InvalidPolicy},
-		{name: "route", policy: `"SDNRoute","Settings":{"DestinationPrefix":"10.7.0.1/16","NextHop":"10.244.1.9","NeedEncap":true}`,
-			want: netplan.Port{Routes: []netplan.Route{{Dst: prefix("10.7.0.0/16"), Via: netip.MustParseAddr("10.244.1.9")}}}},
+		{
+			name: "route", policy: `"SDNRoute","Settings":{"DestinationPrefix":"10.7.0.1/16","NextHop":"10.244.1.9","NeedEncap":true}`,
+			want: netplan.Port{Routes: []netplan.Route{{Dst: prefix("10.7.0.0/16"), Via: netip.MustParseAddr("10.244.1.9")}}},
+		},
 		{name: "route-beyond-the-subnet", policy: `"SDNRoute","Settings":{"DestinationPrefix":"10.7.0.0/16","NextHop":"192.168.0.9"}`},
 		{name: "route-mixed", policy: `"SDNRoute","Settings":{"DestinationPrefix":"10.7.0.0/16","NextHop":"fd00::1"}`, fails: wire.InvalidPolicy},
-		{name: "port-mapping", policy: `"PortMapping","Settings":{"Protocol":17,"InternalPort":53,"ExternalPort":5353,"VIP":"0.0.0.0"}`,
-			lb: &netplan.LoadBalancer{Protocol: netplan.UDP, Port: 5353, External: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.5:53")}}},
-		{name: "port-mapping-of-one-address", policy: `"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8080,"VIP":"192.168.0.5"}`,
-			lb: &netplan.LoadBalancer{VIPs: []netip.Addr{netip.MustParseAddr("192.168.0.5")}, Protocol: netplan.TCP, Port: 8080, External: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.5:80")}}},
+		{
+			name: "port-mapping", policy: `"PortMapping","Settings":{"Protocol":17,"InternalPort":53,"ExternalPort":5353,"VIP":"0.0.0.0"}`,
+			lb: &netplan.LoadBalancer{Protocol: netplan.UDP, Port: 5353, External: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.5:53")}},
+		},
+		{
+			name: "port-mapping-of-one-address", policy: `"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8080,"VIP":"192.168.0.5"}`,
+			lb: &netplan.LoadBalancer{VIPs: []netip.Addr{netip.MustParseAddr("192.168.0.5")}, Protocol: netplan.TCP, Port: 8080, External: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.5:80")}},
+		},
 		{name: "port-mapping-no-port", policy: `"PortMapping","Settings":{"Protocol":6,"InternalPort":80}`, fails: wire.InvalidPolicy},
 		{name: "port-mapping-taken", policy: `"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":9999}`, fails: wire.PortAlreadyExists},
-		{name: "acl", policy: `"ACL","Settings":{"Protocols":"6,17","Action":"Block","Direction":"In","LocalPorts":"80,8000-8080","RemoteAddresses":"10.0.0.0/8,192.168.0.1","RuleType":"Switch","Priority":200}`,
+		{
+			name: "acl", policy: `"ACL","Settings":{"Protocols":"6,17","Action":"Block","Direction":"In","LocalPorts":"80,8000-8080","RemoteAddresses":"10.0.0.0/8,192.168.0.1","RuleType":"Switch","Priority":200}`,
 			want: netplan.Port{ACL: []netplan.ACL{
 				{Priority: 200, In: true, Block: true, Protocol: 6, LocalPorts: []netplan.PortRange{{First: 80, Last: 80}, {First: 8000, Last: 8080}}, Remote: nets("10.0.0.0/8", "192.168.0.1/32")},
 				{Priority: 200, In: true, Block: true, Protocol: 17, LocalPorts: []netplan.PortRange{{First: 80, Last: 80}, {First: 8000, Last: 8080}}, Remote: nets("10.0.0.0/8", "192.168.0.1/32")},
-			}}},
+			}},
+		},
 		{name: "acl-everything", policy: `"ACL","Settings":{"Protocols":"256","Action":"Allow","Direction":"Out","RuleType":"Host"}`, want: netplan.Port{ACL: []netplan.ACL{{}}}},
-		{name: "acl-set", policy: `"ACL","Settings":{"Action":"Allow","Direction":"Out","RemoteAddresses":"ALL,10.9.0.1"}`,
-			want: netplan.Port{ACL: []netplan.ACL{{Remote: nets("10.5.0.1/32", "10.6.0.0/16", "10.9.0.1/32")}}}},
+		{
+			name: "acl-set", policy: `"ACL","Settings":{"Action":"Allow","Direction":"Out","RemoteAddresses":"ALL,10.9.0.1"}`,
+			want: netplan.Port{ACL: []netplan.ACL{{Remote: nets("10.5.0.1/32", "10.6.0.0/16", "10.9.0.1/32")}}},
+		},
 		{name: "acl-empty-set-is-not-everything", policy: `"ACL","Settings":{"Action":"Allow","Direction":"Out","RemoteAddresses":"none"}`},
 		{name: "acl-no-set", policy: `"ACL","Settings":{"Action":"Allow","Direction":"Out","RemoteAddresses":"some"}`, fails: wire.InvalidPolicy},
 		{name: "acl-no-action", policy: `"ACL","Settings":{"Direction":"Out"}`, fails: wire.InvalidPolicy},
@@ -58,23 +70,29 @@ func TestEndpointPolicies(t *testing.T) {
 		{name: "acl-pass", policy: `"ACL","Settings":{"Action":"Pass","Direction":"Out"}`, fails: wire.InvalidPolicy},
 		{name: "acl-ports-of-icmp", policy: `"ACL","Settings":{"Action":"Allow","Direction":"Out","Protocols":"1","LocalPorts":"80"}`, fails: wire.InvalidPolicy},
 		{name: "acl-ports-backwards", policy: `"ACL","Settings":{"Action":"Allow","Direction":"Out","Protocols":"6","LocalPorts":"81-80"}`, fails: wire.InvalidPolicy},
-		{name: "tier", policy: `"TierAcl","Settings":{"Name":"t","Direction":"In","Order":1001,"TierAclRules":[
+		{
+			name: "tier", policy: `"TierAcl","Settings":{"Name":"t","Direction":"In","Order":1001,"TierAclRules":[
 			{"Id":"a","Protocols":"6","TierAclRuleAction":"Pass","LocalPorts":"80","Priority":2001},{"TierAclRuleAction":"Block","Priority":2100}]}`,
 			want: netplan.Port{ACL: []netplan.ACL{
 				{Tier: 1001, Priority: 2001, In: true, Pass: true, Protocol: 6, LocalPorts: []netplan.PortRange{{First: 80, Last: 80}}},
 				{Tier: 1001, Priority: 2100, In: true, Block: true},
-			}}},
+			}},
+		},
 		{name: "qos", policy: `"QOS","Settings":{"MaximumOutgoingBandwidthInBytes":125000}`, want: netplan.Port{EgressBPS: 1000000}},
 		{name: "qos-too-much", policy: `"QOS","Settings":{"MaximumOutgoingBandwidthInBytes":18446744073709551615}`, fails: wire.InvalidPolicy},
-		{name: "proxy", policy: `"L4Proxy","Settings":{"IP":"10.244.1.2","Port":"15001","Protocol":6,"Destination":"169.254.169.254","Exceptions":["10.0.0.0/8"]}`,
-			want: netplan.Port{Proxies: []netplan.Proxy{{Protocol: 6, Port: 15001, Addr: netip.MustParseAddr("10.244.1.2"), Remote: nets("169.254.169.254/32"), Except: nets("10.0.0.0/8")}}}},
+		{
+			name: "proxy", policy: `"L4Proxy","Settings":{"IP":"10.244.1.2","Port":"15001","Protocol":6,"Destination":"169.254.169.254","Exceptions":["10.0.0.0/8"]}`,
+			want: netplan.Port{Proxies: []netplan.Proxy{{Protocol: 6, Port: 15001, Addr: netip.MustParseAddr("10.244.1.2"), Remote: nets("169.254.169.254/32"), Except: nets("10.0.0.0/8")}}},
+		},
 		{name: "proxy-no-port", policy: `"L4Proxy","Settings":{"Destination":"10.0.0.1"}`, fails: wire.InvalidPolicy},
-		{name: "wfp-proxy", policy: `"L4WFPPROXY","Settings":{"InboundProxyPort":"15003","OutboundProxyPort":"15001","UserSID":"S-1-5-32-556",
+		{
+			name: "wfp-proxy", policy: `"L4WFPPROXY","Settings":{"InboundProxyPort":"15003","OutboundProxyPort":"15001","UserSID":"S-1-5-32-556",
 			"FilterTuple":{"Protocols":"6","RemotePorts":"80"},"OutboundExceptions":{"IpAddressExceptions":["127.0.0.1"],"PortExceptions":["443"]}}`,
 			want: netplan.Port{Proxies: []netplan.Proxy{
 				{In: true, Protocol: 6, Port: 15003, ExceptUser: "S-1-5-32-556"},
 				{Protocol: 6, Port: 15001, ExceptUser: "S-1-5-32-556", Ports: []netplan.PortRange{{First: 80, Last: 80}}, Except: nets("127.0.0.1/32"), ExceptPorts: []netplan.PortRange{{First: 443, Last: 443}}},
-			}}},
+			}},
+		},
 		{name: "wfp-proxy-nowhere", policy: `"L4WFPPROXY","Settings":{}`, fails: wire.InvalidPolicy},
 		{name: "overhead", policy: `"EncapOverhead","Settings":{"Overhead":50}`, want: netplan.Port{EncapOverhead: 50}},
 		{name: "overhead-leaves-nothing", policy: `"EncapOverhead","Settings":{"Overhead":1400}`, fails: wire.InvalidPolicy},
@@ -176,15 +194,25 @@ func TestLoadBalancers(t *testing.T) {
 		{name: "vip-of-the-other-family", settings: `"Flags":2,"HostComputeEndpoints":["` + v6 + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1}]`, fails: wire.InvalidIP},
 		{name: "source-is-the-vip", settings: `"SourceVIP":"10.96.0.9","HostComputeEndpoints":["` + eps[0] + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1}]`, fails: wire.AddrInvalidOrReserved},
 		{name: "same-port-twice", settings: `"HostComputeEndpoints":["` + eps[0] + `"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1},{"Protocol":6,"InternalPort":2,"ExternalPort":1}]`, fails: wire.PortAlreadyExists},
-		{name: "cluster-ip", settings: `"Flags":1,"SourceVIP":"10.244.0.9","HostComputeEndpoints":["` + eps[0] + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":8080,"DistributionType":2}]`,
-			want: netplan.LoadBalancer{VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.9")}, Protocol: 6, Port: 8080, External: true, ByClient: true, DSR: true,
-				SourceVIP: netip.MustParseAddr("10.244.0.9"), Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.9.1:80")}}},
-		{name: "internal", settings: `"HostComputeEndpoints":["` + eps[0] + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":17,"InternalPort":53,"ExternalPort":53,"Flags":1}]`,
-			want: netplan.LoadBalancer{VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.9")}, Protocol: 17, Port: 53, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.9.1:53")}}},
-		{name: "preserved-destination", settings: `"Flags":1,"HostComputeEndpoints":["` + eps[0] + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"Flags":28}]`,
-			want: netplan.LoadBalancer{VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.9")}, Protocol: 6, Port: 80, External: true, DSR: true, PreserveDIP: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.9.1:80")}}},
-		{name: "node-port-ipv6", settings: `"Flags":2,"HostComputeEndpoints":["` + v6 + `"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":30080}]`,
-			want: netplan.LoadBalancer{Protocol: 6, Port: 30080, External: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("[fd00::9]:80")}}},
+		{
+			name: "cluster-ip", settings: `"Flags":1,"SourceVIP":"10.244.0.9","HostComputeEndpoints":["` + eps[0] + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":8080,"DistributionType":2}]`,
+			want: netplan.LoadBalancer{
+				VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.9")}, Protocol: 6, Port: 8080, External: true, ByClient: true, DSR: true,
+				SourceVIP: netip.MustParseAddr("10.244.0.9"), Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.9.1:80")},
+			},
+		},
+		{
+			name: "internal", settings: `"HostComputeEndpoints":["` + eps[0] + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":17,"InternalPort":53,"ExternalPort":53,"Flags":1}]`,
+			want: netplan.LoadBalancer{VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.9")}, Protocol: 17, Port: 53, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.9.1:53")}},
+		},
+		{
+			name: "preserved-destination", settings: `"Flags":1,"HostComputeEndpoints":["` + eps[0] + `"],"FrontendVIPs":["10.96.0.9"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"Flags":28}]`,
+			want: netplan.LoadBalancer{VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.9")}, Protocol: 6, Port: 80, External: true, DSR: true, PreserveDIP: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.9.1:80")}},
+		},
+		{
+			name: "node-port-ipv6", settings: `"Flags":2,"HostComputeEndpoints":["` + v6 + `"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":30080}]`,
+			want: netplan.LoadBalancer{Protocol: 6, Port: 30080, External: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("[fd00::9]:80")}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -49,8 +49,8 @@ func newTable[T any](k kind, changed func(id string, old, now *T)) *table[T] {
 func (t *table[T]) set(id string, v *T) {
 	old := t.objects[id]
 	i, found := slices.BinarySearch(t.ids, id)
-	switch {
-	case v == nil:
+	switch v {
+	case nil:
 		delete(t.objects, id)
 		if found {
 			t.ids, t.list = slices.Delete(t.ids, i, i+1), ""

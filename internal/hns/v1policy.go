@@ -83,10 +83,11 @@ func rename(fields map[string]json.RawMessage, from, to string) {
 
 // protocolFromV1 makes a number of "TCP" or "UDP".
 func protocolFromV1(fields map[string]json.RawMessage) error {
-	var name string
-	if json.Unmarshal(fields["Protocol"], &name) != nil {
-		return nil // a number already, or nothing
+	raw := string(fields["Protocol"])
+	if !strings.HasPrefix(raw, `"`) { // a number already, or nothing
+		return nil
 	}
+	name := strings.Trim(raw, `"`)
 	numbers := map[string]string{"TCP": "6", "UDP": "17"}
 	number, ok := numbers[strings.ToUpper(name)]
 	if _, err := strconv.ParseUint(name, 10, 8); err == nil {

@@ -139,10 +139,10 @@ type ProxyExceptions struct {
 type L4WFPProxySetting struct {
 	InboundProxyPort   string          `json:",omitempty"`
 	OutboundProxyPort  string          `json:",omitempty"`
-	FilterTuple        FiveTuple       `json:",omitempty"`
+	FilterTuple        FiveTuple       `json:",omitzero"`
 	UserSID            string          `json:",omitempty"`
-	InboundExceptions  ProxyExceptions `json:",omitempty"`
-	OutboundExceptions ProxyExceptions `json:",omitempty"`
+	InboundExceptions  ProxyExceptions `json:",omitzero"`
+	OutboundExceptions ProxyExceptions `json:",omitzero"`
 }
 
 // EncapOverheadSetting is the setting of the policy EncapOverhead.
