@@ -111,20 +111,7 @@ func (f *Fake) Dump() string {
 func Dump(p netplan.Plan) string {
 	var b strings.Builder
 	for _, x := range p.Bridges {
-		fmt.Fprintf(&b, "bridge %s %s %v %s", x.ID, x.Mode, x.Addrs, x.MAC)
-		if len(x.Gateways) > 0 {
-			fmt.Fprintf(&b, " gateways %v", x.Gateways)
-		}
-		if x.Overlay != nil {
-			fmt.Fprintf(&b, " vni %d port %d vtep %s mac %s", x.Overlay.VNI, x.Overlay.Port, x.Overlay.VTEP, x.Overlay.MAC)
-		}
-		if x.Uplink != "" {
-			fmt.Fprintf(&b, " uplink %s", x.Uplink)
-		}
-		if x.VLAN != 0 {
-			fmt.Fprintf(&b, " vlan %d", x.VLAN)
-		}
-		b.WriteByte('\n')
+		dumpBridge(&b, x)
 	}
 	for _, x := range p.Peers {
 		fmt.Fprintf(&b, "peer %s %s of %s at %s %s\n", x.ID, x.Subnet, x.Bridge, x.VTEP, x.MAC)
@@ -133,47 +120,75 @@ func Dump(p netplan.Plan) string {
 		fmt.Fprintf(&b, "namespace %s\n", x)
 	}
 	for _, x := range p.Ports {
-		fmt.Fprintf(&b, "port %s %s/%s on %s %s %v", x.ID, x.Namespace, x.Name, x.Bridge, x.MAC, x.Addrs)
-		for _, r := range x.Routes {
-			fmt.Fprintf(&b, " %s->%s", r.Dst, r.Via)
-		}
-		for _, n := range x.NAT {
-			fmt.Fprintf(&b, " nat(except %v only %v", n.Except, n.Only)
-			if n.To.IsValid() {
-				fmt.Fprintf(&b, " to %s", n.To)
-			}
-			if n.ICMP {
-				b.WriteString(" icmp")
-			}
-			b.WriteByte(')')
-		}
-		for _, a := range x.ACL {
-			fmt.Fprintf(&b, " acl%+v", a)
-		}
-		for _, y := range x.Proxies {
-			fmt.Fprintf(&b, " proxy%+v", y)
-		}
-		if x.EgressBPS > 0 {
-			fmt.Fprintf(&b, " egress %d bit/s", x.EgressBPS)
-		}
-		b.WriteByte('\n')
+		dumpPort(&b, x)
 	}
 	for _, x := range p.LoadBalancers {
-		fmt.Fprintf(&b, "lb %s %v proto %d port %d -> %v byclient=%v", x.ID, x.VIPs, x.Protocol, x.Port, x.Backends, x.ByClient)
-		for _, flag := range []struct {
-			name string
-			set  bool
-		}{{"external", x.External}, {"fromhost", x.FromHost}, {"dsr", x.DSR}, {"preservedip", x.PreserveDIP}} {
-			if flag.set {
-				b.WriteString(" " + flag.name)
-			}
-		}
-		if x.SourceVIP.IsValid() {
-			fmt.Fprintf(&b, " source %s", x.SourceVIP)
-		}
-		b.WriteByte('\n')
+		dumpBalancer(&b, x)
 	}
 	return b.String()
+}
+
+func dumpBridge(b *strings.Builder, x netplan.Bridge) {
+	fmt.Fprintf(b, "bridge %s %s %v %s", x.ID, x.Mode, x.Addrs, x.MAC)
+	if len(x.Gateways) > 0 {
+		fmt.Fprintf(b, " gateways %v", x.Gateways)
+	}
+	if x.Overlay != nil {
+		fmt.Fprintf(b, " vni %d port %d vtep %s mac %s", x.Overlay.VNI, x.Overlay.Port, x.Overlay.VTEP, x.Overlay.MAC)
+	}
+	if x.Uplink != "" {
+		fmt.Fprintf(b, " uplink %s", x.Uplink)
+	}
+	if x.VLAN != 0 {
+		fmt.Fprintf(b, " vlan %d", x.VLAN)
+	}
+	b.WriteByte('\n')
+}
+
+func dumpPort(b *strings.Builder, x netplan.Port) {
+	fmt.Fprintf(b, "port %s %s/%s on %s %s %v", x.ID, x.Namespace, x.Name, x.Bridge, x.MAC, x.Addrs)
+	for _, r := range x.Routes {
+		fmt.Fprintf(b, " %s->%s", r.Dst, r.Via)
+	}
+	for _, n := range x.NAT {
+		fmt.Fprintf(b, " nat(except %v only %v", n.Except, n.Only)
+		if n.To.IsValid() {
+			fmt.Fprintf(b, " to %s", n.To)
+		}
+		if n.ICMP {
+			b.WriteString(" icmp")
+		}
+		b.WriteByte(')')
+	}
+	for _, a := range x.ACL {
+		fmt.Fprintf(b, " acl%+v", a)
+	}
+	for _, y := range x.Proxies {
+		fmt.Fprintf(b, " proxy%+v", y)
+	}
+	if x.EgressBPS > 0 {
+		fmt.Fprintf(b, " egress %d bit/s", x.EgressBPS)
+	}
+	if x.EncapOverhead > 0 {
+		fmt.Fprintf(b, " overhead %d", x.EncapOverhead)
+	}
+	b.WriteByte('\n')
+}
+
+func dumpBalancer(b *strings.Builder, x netplan.LoadBalancer) {
+	fmt.Fprintf(b, "lb %s %v proto %d port %d -> %v byclient=%v", x.ID, x.VIPs, x.Protocol, x.Port, x.Backends, x.ByClient)
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"external", x.External}, {"fromhost", x.FromHost}, {"dsr", x.DSR}, {"preservedip", x.PreserveDIP}} {
+		if flag.set {
+			b.WriteString(" " + flag.name)
+		}
+	}
+	if x.SourceVIP.IsValid() {
+		fmt.Fprintf(b, " source %s", x.SourceVIP)
+	}
+	b.WriteByte('\n')
 }
 
 // visible leaves out what cannot be read back out of a kernel.
@@ -183,7 +198,7 @@ func visible(p netplan.Plan) netplan.Plan {
 		out.Bridges = append(out.Bridges, netplan.Bridge{ID: b.ID, Mode: b.Mode, Addrs: b.Addrs, MAC: b.MAC, Gateways: b.Gateways})
 	}
 	for _, port := range p.Ports {
-		port.ACL, port.Proxies = nil, nil
+		port.ACL, port.Proxies, port.EncapOverhead = nil, nil, 0
 		out.Ports = append(out.Ports, port)
 	}
 	for _, lb := range p.LoadBalancers {

@@ -84,7 +84,12 @@ func frame(tx *knftables.Transaction) {
 		base("forward", knftables.FilterType, knftables.ForwardHook, knftables.FilterPriority),
 		base("to_host", knftables.FilterType, knftables.InputHook, knftables.FilterPriority),
 		base("by_host", knftables.FilterType, knftables.OutputHook, knftables.FilterPriority),
-		{Name: "looped"}, {Name: "not_carried"}, {Name: "from_pod"}, {Name: "from_underlay"}, {Name: "to_node"}, {Name: "back_here"},
+		{Name: "looped"},
+		{Name: "not_carried"},
+		{Name: "from_pod"},
+		{Name: "from_underlay"},
+		{Name: "to_node"},
+		{Name: "back_here"},
 	} {
 		tx.Add(&c)
 	}

@@ -183,6 +183,15 @@ func (p *Plane) syncPeers(h *netlink.Handle, b netplan.Bridge, s *state) error {
 		return err
 	}
 	// What goes, goes first: an address may be another host's now.
+	if err := dropWays(h, link, want, have); err != nil {
+		return err
+	}
+	return setWays(h, link, want, have)
+}
+
+// dropWays removes what is there and not wanted.
+func dropWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
+	index := link.Attrs().Index
 	for dst, via := range have.routes {
 		if want.routes[dst] != via {
 			if err := h.RouteDel(route(link, netplan.Route{Dst: dst, Via: via})); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -190,7 +199,6 @@ func (p *Plane) syncPeers(h *netlink.Handle, b netplan.Bridge, s *state) error {
 			}
 		}
 	}
-	index := link.Attrs().Index
 	for addr := range have.neighbours {
 		if _, ok := want.neighbours[addr]; !ok {
 			if err := h.NeighDel(neighbour(index, addr, "")); err != nil && !errors.Is(err, unix.ENOENT) {
@@ -205,7 +213,7 @@ func (p *Plane) syncPeers(h *netlink.Handle, b netplan.Bridge, s *state) error {
 			}
 		}
 	}
-	return setWays(h, link, want, have)
+	return nil
 }
 
 // setWays adds what is missing, a route last: when it is there, the rest is.

@@ -59,8 +59,8 @@ func run(t *testing.T, ns, script string) string {
 	return command(t, ns, script)
 }
 
-func command(t testing.TB, ns, script string) string {
-	t.Helper()
+func command(tb testing.TB, ns, script string) string {
+	tb.Helper()
 	var out []byte
 	err := netns.Do(ns, func() error {
 		var err error
@@ -68,7 +68,7 @@ func command(t testing.TB, ns, script string) string {
 		return err
 	})
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
+		tb.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	return string(out)
 }

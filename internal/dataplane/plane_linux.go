@@ -104,7 +104,7 @@ func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) er
 	want.change(c)
 	c = withPorts(c, want)
 	want.peersChanged(netplan.Change{Set: netplan.Plan{Peers: c.Set.Peers}}, overlays)
-	if err := p.stepLinks(want, c, gone, overlays); err != nil {
+	if err := p.stepLinks(ctx, want, step{c, gone, overlays}); err != nil {
 		return err
 	}
 	d := &delta{add: map[slot]entry{}}
@@ -139,22 +139,32 @@ func withPorts(c netplan.Change, want *state) netplan.Change {
 	return c
 }
 
+// step is a change with what its links' part needs to know of the state before: ports that go, and overlays whose ways change.
+type step struct {
+	netplan.Change
+	gone     []netplan.Port
+	overlays map[string]bool
+}
+
 // stepLinks changes links, addresses and routes. What leaves goes first: its addresses may be somebody else's next.
-func (p *Plane) stepLinks(want *state, c netplan.Change, gone []netplan.Port, overlays map[string]bool) error {
+func (p *Plane) stepLinks(ctx context.Context, want *state, c step) error {
 	s, r := &c.Set, &c.Removed
 	for _, id := range s.Namespaces {
 		if err := p.ensureNamespace(id, false); err != nil {
 			return err
 		}
 	}
-	if len(s.Bridges)+len(s.Ports)+len(r.Bridges)+len(gone)+len(overlays) > 0 {
+	if len(s.Bridges)+len(s.Ports)+len(r.Bridges)+len(c.gone)+len(c.overlays) > 0 {
 		err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-			for _, port := range gone {
+			for _, port := range c.gone {
 				if err := p.removePort(h, port); err != nil {
 					return fmt.Errorf("remove port of endpoint %s: %w", port.ID, err)
 				}
 			}
-			return p.stepSwitches(h, want, c, overlays)
+			if err := p.stepSwitches(h, want, c); err != nil {
+				return err
+			}
+			return p.stepPorts(ctx, h, want, c.Set)
 		})
 		if err != nil {
 			return err
@@ -169,7 +179,7 @@ func (p *Plane) stepLinks(want *state, c netplan.Change, gone []netplan.Port, ov
 	return nil
 }
 
-func (p *Plane) stepSwitches(h *netlink.Handle, want *state, c netplan.Change, overlays map[string]bool) error {
+func (p *Plane) stepSwitches(h *netlink.Handle, want *state, c step) error {
 	for _, id := range c.Removed.Bridges {
 		if err := p.removeBridge(h, id, want); err != nil {
 			return fmt.Errorf("remove bridge of network %s: %w", id, err)
@@ -179,18 +189,23 @@ func (p *Plane) stepSwitches(h *netlink.Handle, want *state, c netplan.Change, o
 		if err := p.ensureBridge(h, b); err != nil {
 			return fmt.Errorf("make bridge of network %s: %w", b.ID, err)
 		}
-		overlays[b.ID] = true
+		c.overlays[b.ID] = true
 	}
-	for id := range overlays {
+	for id := range c.overlays {
 		if b, ok := want.bridges[id]; ok && b.Mode == netplan.Overlay {
 			if err := p.syncPeers(h, b, want); err != nil {
 				return fmt.Errorf("set peers of network %s: %w", id, err)
 			}
 		}
 	}
-	for _, port := range c.Set.Ports {
-		deep := slices.ContainsFunc(c.Set.Bridges, func(b netplan.Bridge) bool { return b.ID == port.Bridge })
-		if err := p.ensurePort(h, port, want, deep); err != nil {
+	return nil
+}
+
+// stepPorts makes ports; those of switches that were set too are looked at in depth.
+func (p *Plane) stepPorts(ctx context.Context, h *netlink.Handle, want *state, set netplan.Plan) error {
+	for _, port := range set.Ports {
+		deep := slices.ContainsFunc(set.Bridges, func(b netplan.Bridge) bool { return b.ID == port.Bridge })
+		if err := p.ensurePort(ctx, h, port, want, deep); err != nil {
 			return fmt.Errorf("make port of endpoint %s: %w", port.ID, err)
 		}
 	}
@@ -234,23 +249,11 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 		if err := p.removeStrangers(h, want); err != nil {
 			return err
 		}
-		for _, b := range sorted(want.bridges) {
-			if err := p.ensureBridge(h, b); err != nil {
-				return fmt.Errorf("make bridge of network %s: %w", b.ID, err)
-			}
-			if b.Mode != netplan.Overlay {
-				continue
-			}
-			if err := p.syncPeers(h, b, want); err != nil {
-				return fmt.Errorf("set peers of network %s: %w", b.ID, err)
-			}
+		all := netplan.Plan{Bridges: sorted(want.bridges), Ports: sorted(want.ports)}
+		if err := p.stepSwitches(h, want, step{Change: netplan.Change{Set: all}, overlays: map[string]bool{}}); err != nil {
+			return err
 		}
-		for _, port := range sorted(want.ports) {
-			if err := p.ensurePort(h, port, want, true); err != nil {
-				return fmt.Errorf("make port of endpoint %s: %w", port.ID, err)
-			}
-		}
-		return nil
+		return p.stepPorts(ctx, h, want, all)
 	})
 	if err != nil {
 		return err

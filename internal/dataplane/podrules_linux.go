@@ -17,7 +17,7 @@ import (
 // rules of a pod that is on the underlay itself. Programs in a pod may not change them.
 
 // ensurePodRules replaces the rules of a port in its pod's namespace.
-func (p *Plane) ensurePodRules(s *portSpec) error {
+func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
 	pin := p.Pin(s.Namespace)
 	current, err := generation(pin)
 	if err != nil {
@@ -38,7 +38,7 @@ func (p *Plane) ensurePodRules(s *portSpec) error {
 		if len(chains) > 0 {
 			podTable(tx, s.ID, chains)
 		}
-		if err := nft.Run(context.Background(), tx); err != nil {
+		if err := nft.Run(ctx, tx); err != nil {
 			return fmt.Errorf("set rules in the pod's namespace: %w", err)
 		}
 		return nil

@@ -38,14 +38,14 @@ func (s *portSpec) podACL() []netplan.ACL {
 }
 
 // ensurePort makes a pod's interface, or repairs it. One whose mark says that it is whole is looked at only if deep.
-func (p *Plane) ensurePort(h *netlink.Handle, port netplan.Port, want *state, deep bool) error {
+func (p *Plane) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.Port, want *state, deep bool) error {
 	b, ok := want.bridges[port.Bridge]
 	if !ok {
 		return fmt.Errorf("no network %q", port.Bridge)
 	}
 	s := &portSpec{Port: port, bridge: b, mtu: p.podMTU(h, b, port)}
 	if b.Mode == netplan.Transparent {
-		return p.ensureMacvlanPort(h, s, deep)
+		return p.ensureMacvlanPort(ctx, h, s, deep)
 	}
 	near, err := lookup(h, portLink(port.ID))
 	if err != nil {
@@ -54,15 +54,30 @@ func (p *Plane) ensurePort(h *netlink.Handle, port netplan.Port, want *state, de
 	if near != nil && near.Attrs().Alias == s.alias() && !deep {
 		return nil
 	}
-	pin := p.Pin(port.Namespace)
-	if err := p.ensureVeth(h, s, pin); err != nil {
+	if err := p.attach(h, s); err != nil {
+		return err
+	}
+	if err := p.ensurePodRules(ctx, s); err != nil {
 		return err
 	}
 	link, err := h.LinkByName(portLink(port.ID))
 	if err != nil {
 		return err
 	}
-	bridge, err := h.LinkByName(bridgeLink(port.Bridge))
+	return h.LinkSetAlias(link, s.alias())
+}
+
+// attach makes the pair and connects it to the switch.
+func (p *Plane) attach(h *netlink.Handle, s *portSpec) error {
+	pin := p.Pin(s.Namespace)
+	if err := p.ensureVeth(h, s, pin); err != nil {
+		return err
+	}
+	link, err := h.LinkByName(portLink(s.ID))
+	if err != nil {
+		return err
+	}
+	bridge, err := h.LinkByName(bridgeLink(s.Bridge))
 	if err != nil {
 		return err
 	}
@@ -80,13 +95,7 @@ func (p *Plane) ensurePort(h *netlink.Handle, port netplan.Port, want *state, de
 	if err := h.LinkSetUp(link); err != nil {
 		return err
 	}
-	if err := netns.Netlink(pin, func(pod *netlink.Handle) error { return configure(pod, s) }); err != nil {
-		return err
-	}
-	if err := p.ensurePodRules(s); err != nil {
-		return err
-	}
-	return h.LinkSetAlias(link, s.alias())
+	return netns.Netlink(pin, func(pod *netlink.Handle) error { return configure(pod, s) })
 }
 
 // ensureVeth makes the pair, unless both ends are there. An end without the other belongs to a namespace that is gone.
@@ -236,12 +245,11 @@ func (p *Plane) newMacvlan(h *netlink.Handle, b netplan.Bridge, attrs netlink.Li
 }
 
 // ensureMacvlanPort makes the interface of a pod that is on the underlay itself.
-func (p *Plane) ensureMacvlanPort(h *netlink.Handle, s *portSpec, deep bool) error {
+func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *portSpec, deep bool) error {
 	if err := dropLink(h, portLink(s.ID)); err != nil { // from when the network was another
 		return err
 	}
-	pin := p.Pin(s.Namespace)
-	ns, err := os.Open(pin)
+	ns, err := os.Open(p.Pin(s.Namespace))
 	if err != nil {
 		return err
 	}
@@ -252,31 +260,30 @@ func (p *Plane) ensureMacvlanPort(h *netlink.Handle, s *portSpec, deep bool) err
 	if err != nil {
 		return err
 	}
-	err = netns.Netlink(pin, func(pod *netlink.Handle) error {
+	err = netns.Netlink(p.Pin(s.Namespace), func(pod *netlink.Handle) error {
 		have, err := lookup(pod, s.Name)
 		if err != nil {
 			return err
 		}
-		if have != nil && (have.Type() != "macvlan" || have.Attrs().ParentIndex != link.ParentIndex) {
-			if err := removeLink(pod, have); err != nil {
-				return err
-			}
-			have = nil
-		}
-		if have != nil && have.Attrs().Alias == s.alias() && !deep {
+		right := have != nil && have.Type() == "macvlan" && have.Attrs().ParentIndex == link.ParentIndex
+		if right && have.Attrs().Alias == s.alias() && !deep {
 			return nil
 		}
-		if have == nil {
-			if err := h.LinkAdd(link); err != nil {
-				return err
-			}
+		if right {
+			return configure(pod, s)
+		}
+		if err := dropLink(pod, s.Name); err != nil {
+			return err
+		}
+		if err := h.LinkAdd(link); err != nil {
+			return err
 		}
 		return configure(pod, s)
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.ensurePodRules(s); err != nil {
+	if err := p.ensurePodRules(ctx, s); err != nil {
 		return err
 	}
 	return p.routeToPod(h, s)

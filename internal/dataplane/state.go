@@ -100,7 +100,7 @@ func (s *state) peersChanged(c netplan.Change, found map[string]bool) {
 	}
 	ids := c.Removed.Peers
 	for _, p := range c.Set.Peers {
-		ids = append(ids[:len(ids):len(ids)], p.ID)
+		ids = append(slices.Clip(ids), p.ID)
 	}
 	for _, id := range ids {
 		if p, ok := s.peers[s.peerBridge[id]][id]; ok && !s.behind(p) {

@@ -207,15 +207,6 @@ func (t *table) reframe(ctx context.Context) error {
 	return t.seal()
 }
 
-// remove removes the table.
-func (t *table) remove(ctx context.Context) error {
-	tx := t.nft.NewTransaction()
-	tx.Add(&knftables.Table{})
-	tx.Delete(&knftables.Table{})
-	t.known = false
-	return t.run(ctx, tx)
-}
-
 func (t *table) run(ctx context.Context, tx *knftables.Transaction) error {
 	return netns.Do(t.netns, func() error { return t.nft.Run(ctx, tx) })
 }

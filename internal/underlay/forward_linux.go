@@ -96,7 +96,7 @@ func (u *Underlay) inFilterTable(ctx context.Context, f func(nft knftables.Inter
 		}
 		chains, err := nft.List(ctx, "chains")
 		if err != nil && ctx.Err() == nil {
-			return nil //nolint:nilerr // no such table, or one that nft cannot show: nothing that could be changed
+			return nil // no such table, or one that nft cannot show: nothing that could be changed
 		}
 		if err != nil {
 			return err

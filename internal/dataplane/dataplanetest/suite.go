@@ -86,7 +86,7 @@ func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 	}
 	opts := cmp.Options{
 		cmpopts.IgnoreFields(netplan.LoadBalancer{}, "DSR", "PreserveDIP"),
-		cmpopts.IgnoreFields(netplan.Port{}, "ACL", "Proxies"),
+		cmpopts.IgnoreFields(netplan.Port{}, "ACL", "Proxies", "EncapOverhead"),
 		cmpopts.IgnoreFields(netplan.Bridge{}, "Uplink", "VLAN", "Overlay"),
 		cmpopts.IgnoreFields(netplan.Plan{}, "Peers"),
 		cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}), cmpopts.EquateEmpty(),
@@ -99,10 +99,9 @@ func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 	}
 }
 
-// Suite runs every check on planes that open makes, each on a host of its own.
-func Suite(t *testing.T, open func(t *testing.T) Plane) {
-	t.Helper()
-	steps := map[string]func(p *netplan.Plan){
+// changes lead from Plan to another one.
+func changes() map[string]func(p *netplan.Plan) {
+	return map[string]func(p *netplan.Plan){
 		"same-again":      func(*netplan.Plan) {},
 		"pod-leaves":      func(p *netplan.Plan) { p.Ports, p.Namespaces = p.Ports[:1], p.Namespaces[:1] },
 		"port-leaves":     func(p *netplan.Plan) { p.Ports = p.Ports[1:] },
@@ -144,7 +143,12 @@ func Suite(t *testing.T, open func(t *testing.T) Plane) {
 		},
 		"everything-leaves": func(p *netplan.Plan) { *p = netplan.Plan{} },
 	}
-	for name, change := range steps {
+}
+
+// Suite runs every check on planes that open makes, each on a host of its own.
+func Suite(t *testing.T, open func(t *testing.T) Plane) {
+	t.Helper()
+	for name, change := range changes() {
 		for how, step := range map[string]func(t *testing.T, plane Plane, from, to netplan.Plan){
 			"whole": func(t *testing.T, plane Plane, _, to netplan.Plan) { t.Helper(); apply(t, plane, to) },
 			"change": func(t *testing.T, plane Plane, from, to netplan.Plan) {
