@@ -44,10 +44,14 @@ type Container struct {
 	At   Hit
 }
 
+func containerLists() []string {
+	return []string{"initContainers", "containers", "ephemeralContainers"}
+}
+
 // Containers lists init, plain and ephemeral containers.
 func (p *Pod) Containers() []Container {
 	var out []Container
-	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
+	for _, list := range containerLists() {
 		for i, n := range p.Spec().Get(list).Elements() {
 			out = append(out, Container{Node: n, At: Hit{Pos: n.Pos, Path: join(p.At.Path, "spec."+list+"["+strconv.Itoa(i)+"]")}})
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mullion.dev/mullion/internal/check/manifest"
@@ -51,7 +50,8 @@ const (
 	Matches  Op = "matches"  // a scalar that the RE2 expression Values[0] matches
 )
 
-// Match is a condition on a field. Path is keys with dots between them; "[*]" after a key stands for each item of its list.
+// Match is a condition on a field. Path is keys with dots between them; "[*]" after a key stands for each item of its
+// list, "[key]" for a key that the API does not fix: spec.nodeSelector[kubernetes.io/os].
 type Match struct {
 	Path   string
 	Op     Op
@@ -83,6 +83,9 @@ type Rule struct {
 	Match []Match
 	// Func is the rule where no field match says it. Exactly one of Match and Func is there. It must not keep p.
 	Func func(p *Pod) []Hit
+	// Fix gives the edits that remove a finding, nil if there is none that is safe. It is asked of pods for Windows only:
+	// others may need the field on Linux. Optional.
+	Fix func(p *Pod, h Hit) []Edit
 }
 
 // Hit is a place at which a rule holds; Note is added to the message.
@@ -134,7 +137,10 @@ func (m Match) validate() error {
 	default:
 		return fmt.Errorf("path %q: unknown condition %q", m.Path, m.Op)
 	}
-	if m.Path == "" || len(m.Values) != wants {
+	if _, err := parsePath(m.Path); err != nil {
+		return err
+	}
+	if len(m.Values) != wants {
 		return fmt.Errorf("path %q, condition %s: %d values", m.Path, m.Op, len(m.Values))
 	}
 	return nil
@@ -143,14 +149,15 @@ func (m Match) validate() error {
 // compiled is a Match made ready.
 type compiled struct {
 	Match
-	keys []string
-	re   *regexp.Regexp
+	steps []step
+	re    *regexp.Regexp
 }
 
 func compile(ms []Match) []compiled {
 	var out []compiled
 	for _, m := range ms {
-		c := compiled{Match: m, keys: strings.Split(m.Path, ".")}
+		steps, _ := parsePath(m.Path) // Validate has parsed it
+		c := compiled{Match: m, steps: steps}
 		if m.Op == Matches {
 			c.re = regexp.MustCompile(m.Values[0]) // Validate has compiled it
 		}
@@ -179,38 +186,4 @@ func (c *compiled) holds(n *manifest.Node) bool {
 }
 
 // find gives every place below n where the condition holds. at is the place and path of n itself.
-func (c *compiled) find(n *manifest.Node, at Hit) []Hit { return c.walk(n, c.keys, at) }
-
-func (c *compiled) walk(n *manifest.Node, keys []string, at Hit) []Hit {
-	if len(keys) == 0 {
-		if c.holds(n) {
-			return []Hit{at}
-		}
-		return nil
-	}
-	key, each := strings.CutSuffix(keys[0], "[*]")
-	f := n.Field(key)
-	if f == nil {
-		if c.Op == Absent {
-			at.Path = join(at.Path, strings.Join(keys, "."))
-			return []Hit{at}
-		}
-		return nil
-	}
-	at = Hit{Pos: f.Pos, Path: join(at.Path, key)}
-	if !each {
-		return c.walk(f.Value, keys[1:], at)
-	}
-	var hits []Hit
-	for i, item := range f.Value.Elements() {
-		hits = append(hits, c.walk(item, keys[1:], Hit{Pos: item.Pos, Path: at.Path + "[" + strconv.Itoa(i) + "]"})...)
-	}
-	return hits
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "." + b
-}
+func (c *compiled) find(n *manifest.Node, at Hit) []Hit { return c.walk(n, c.steps, at) }

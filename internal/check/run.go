@@ -30,6 +30,7 @@ type Finding struct {
 	File     string
 	Message  string
 	Snippet  string // the line of the file
+	Edits    []Edit // what removes the finding, if the rule knows
 	Hit
 }
 
@@ -199,6 +200,9 @@ func (c *ready) judge(r *Result, p *Pod) {
 		}
 		if h.Note != "" {
 			f.Message += ": " + h.Note
+		}
+		if c.Fix != nil && p.OS == Windows {
+			f.Edits = c.Fix(p, h)
 		}
 		r.Findings = append(r.Findings, f)
 	}

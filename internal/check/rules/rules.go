@@ -30,7 +30,7 @@ func ignored(id, category string, target check.Target, m check.Match, why string
 		anchor = "compatibility-v1-pod-spec-containers-securitycontext"
 	}
 	return check.Rule{
-		ID: id, Severity: check.Warning, Category: category, Target: target, Match: []check.Match{m}, Refused: osNameRefused,
+		ID: id, Severity: check.Warning, Category: category, Target: target, Match: []check.Match{m}, Refused: osNameRefused, Fix: check.Remove,
 		Title: m.Path + " does nothing on Windows", Why: why, Source: compat(anchor),
 		Remedy: "remove the field from the pods that run on Windows",
 	}
