@@ -91,7 +91,7 @@ plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion
 	root.AddGroup(&cobra.Group{ID: "cluster", Title: "The cluster:"}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
 	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs())
 	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
-	a.add(root, "use", a.check())
+	a.add(root, "use", a.check(), a.conformance())
 	a.add(root, "about", a.support(), a.version())
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/conformance/page"
+	"mullion.dev/mullion/internal/conformance/result"
+	"mullion.dev/mullion/internal/conformance/runner"
+	"mullion.dev/mullion/internal/conformance/suite"
+)
+
+// e2eTest is where `make e2e` puts the tests, below the folder of Mullion's programs.
+const e2eTest = "e2e/e2e.test"
+
+func (a *app) conformance() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "conformance",
+		Short: "Run Kubernetes' own e2e tests on Windows nodes, of this cluster or any other",
+		Long: `Runs Kubernetes' own e2e tests, built unpatched from the pinned version, with the arguments of upstream's Windows jobs. Their images are
+made on this machine: no registry and no Internet is needed, but some programs in them are stand-ins, which the page of results names.
+
+  make e2e                              builds the tests (some minutes the first time)
+  mullion conformance run               the short suite, on the cluster that is up
+  mullion conformance run parallel      what upstream runs for a release`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.conformanceRun(), a.conformanceSuites(), a.conformanceList(), a.conformanceImages(), a.conformanceReport())
+	return cmd
+}
+
+// selectionFlags are the flags that select specs.
+type selectionFlags struct{ focus, skip, program string }
+
+func (s *selectionFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.focus, "focus", "", "regular expression of the specs to run, instead of the suite's")
+	cmd.Flags().StringVar(&s.skip, "skip", "", "regular expression of specs to leave out, instead of the suite's")
+	cmd.Flags().StringVar(&s.program, "e2e-test", "", "an e2e.test program (default: the one that `make e2e` has built)")
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, s := range suite.All() {
+			names = append(names, s.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// suite is the suite that the arguments name, with its expressions replaced where flags say so.
+func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, error) {
+	name := "smoke"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	found, err := suite.Lookup(name)
+	if err != nil {
+		return found, usage(err, "`mullion conformance suites` says what each is")
+	}
+	if cmd.Flags().Changed("focus") {
+		found.Name, found.Focus, found.Skip, found.Source = "custom", s.focus, "", "--focus and --skip"
+	}
+	if cmd.Flags().Changed("skip") {
+		found.Name, found.Skip, found.Source = "custom", s.skip, "--focus and --skip"
+	}
+	return found, nil
+}
+
+func (a *app) e2eTest(flag string) (string, error) {
+	if flag == "" {
+		flag = filepath.Join(filepath.Dir(a.env.Executable), filepath.FromSlash(e2eTest))
+	}
+	return filepath.Abs(flag)
+}
+
+// oneSuite allows no argument or one.
+func oneSuite(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage(fmt.Errorf("`%s` takes one suite, got %d arguments", cmd.CommandPath(), len(args)), "`mullion conformance suites` lists them")
+	}
+	return nil
+}
+
+func (a *app) conformanceSuites() *cobra.Command {
+	return &cobra.Command{
+		Use:   "suites",
+		Short: "List the suites, with upstream's expressions and where they are from",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			for _, s := range suite.All() {
+				t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
+				fmt.Fprintf(t, "%s\t%s\n", s.Name, s.About)
+				if s.Name != "smoke" {
+					fmt.Fprintf(t, "  focus\t%s\n  skip\t%s\n", s.Focus, s.Skip)
+				}
+				fmt.Fprintf(t, "  runs\t%d at a time, each up to %d times\n  from\t%s\n\n", s.Processes, s.Attempts, s.Source)
+				if err := t.Flush(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) conformanceList() *cobra.Command {
+	var flags selectionFlags
+	cmd := &cobra.Command{
+		Use:   "list [SUITE]",
+		Short: "List the specs that a suite selects; no cluster is needed",
+		Args:  oneSuite,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := flags.suite(cmd, args)
+			if err != nil {
+				return err
+			}
+			program, err := a.e2eTest(flags.program)
+			if err != nil {
+				return err
+			}
+			names, err := runner.List(cmd.Context(), program, s.Focus, s.Skip)
+			if err != nil {
+				return conformanceError(err)
+			}
+			_, err = fmt.Fprintln(a.env.Out, strings.Join(names, "\n"))
+			return err
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+func (a *app) conformanceReport() *cobra.Command {
+	var results string
+	var keep int
+	cmd := &cobra.Command{
+		Use:   "report [SUITE]",
+		Short: "Write the page of the newest run of a suite again, for example with new causes",
+		Args:  oneSuite,
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := "smoke"
+			if len(args) > 0 {
+				name = args[0]
+			}
+			runs, err := result.History(results, name)
+			if err != nil {
+				return err
+			}
+			if len(runs) == 0 {
+				return &Error{Code: ExitNotFound, Err: fmt.Errorf("no run of suite %q in %q", name, results), Remedy: "`mullion conformance run` makes one; --results names another folder"}
+			}
+			return a.writePage(runs[0], results, name, keep)
+		},
+	}
+	resultsFlag(cmd, &results)
+	cmd.Flags().IntVar(&keep, "history", 10, "how many earlier runs are shown beside it")
+	return cmd
+}
+
+func resultsFlag(cmd *cobra.Command, results *string) {
+	cmd.Flags().StringVar(results, "results", "conformance-results", "folder of the results of all runs")
+}
+
+// writePage writes what there is to read of a run and says where and what it says.
+func (a *app) writePage(folder, results, suiteName string, keep int) error {
+	causes, err := result.KnownCauses()
+	if err != nil {
+		return err
+	}
+	runs, err := result.History(results, suiteName)
+	if err != nil {
+		return err
+	}
+	file, err := page.Write(folder, runs[:min(len(runs), keep+1)], causes)
+	if err != nil {
+		return err
+	}
+	p, err := page.Make(folder, nil, causes)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Out, "\n%d specs:", p.Total)
+	for _, s := range result.States() {
+		if n := p.Counts[s]; n > 0 {
+			fmt.Fprintf(a.env.Out, " %d %s", n, s)
+		}
+	}
+	fmt.Fprintln(a.env.Out)
+	for _, c := range p.Causes {
+		fmt.Fprintf(a.env.Out, "  %d failed: %s\n", c.Count, c.Class)
+	}
+	_, err = fmt.Fprintf(a.env.Out, "%s\n", file)
+	return err
+}
+
+// conformanceError gives an error of the runner its remedy and exit code.
+func conformanceError(err error) error {
+	var own *runner.Error
+	switch {
+	case errors.As(err, &own):
+		return &Error{Code: ExitRequirement, Err: own.Err, Remedy: own.Remedy}
+	case errors.Is(err, context.Canceled), errors.Is(err, os.ErrNotExist):
+		return &Error{Code: ExitNotFound, Err: err}
+	}
+	return err
+}

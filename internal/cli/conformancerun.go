@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/conformance/images"
+	"mullion.dev/mullion/internal/conformance/result"
+	"mullion.dev/mullion/internal/conformance/runner"
+	"mullion.dev/mullion/internal/conformance/suite"
+	"mullion.dev/mullion/internal/version"
+)
+
+// conformanceFlags are the flags of `mullion conformance run`.
+type conformanceFlags struct {
+	selectionFlags
+
+	kubeconfig, results string
+	nodes, attempts     int
+	resume, keepLinux   bool
+	prepull             bool
+}
+
+func (a *app) conformanceRun() *cobra.Command {
+	var f conformanceFlags
+	cmd := &cobra.Command{
+		Use:   "run [SUITE]",
+		Short: "Run a suite (smoke if none is named) and write a page with the results",
+		Long: `Runs a suite on the cluster that is up, or on any cluster with --kubeconfig. While it runs, Linux nodes have the taint of control-plane
+nodes, as in upstream's clusters, so that pods that ask for no system come to the Windows nodes.
+
+Each spec's result is kept as it ends. Ctrl-C lets the running specs tidy up and keeps the rest as a partial run, which --resume
+takes up; a second Ctrl-C ends at once. The exit code is 7 if a spec failed.`,
+		Example: "  mullion conformance run windows\n  mullion conformance run parallel --nodes 6\n  mullion conformance run --focus 'Secrets.*Conformance' --skip LinuxOnly",
+		Args:    oneSuite,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.suite(cmd, args)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("nodes") {
+				s.Processes = f.nodes
+			}
+			if cmd.Flags().Changed("flake-attempts") {
+				s.Attempts = f.attempts
+			}
+			if s.Processes < 1 || s.Attempts < 1 {
+				return usage(errors.New("--nodes and --flake-attempts want at least 1"), "see `mullion conformance run --help`")
+			}
+			return a.runConformance(cmd.Context(), s, f)
+		},
+	}
+	f.register(cmd)
+	resultsFlag(cmd, &f.results)
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "a cluster other than the one that is up; its nodes must be able to pull the images")
+	cmd.Flags().IntVar(&f.nodes, "nodes", 0, "how many specs run at a time, which Ginkgo calls nodes (default: as the suite says)")
+	cmd.Flags().IntVar(&f.attempts, "flake-attempts", 0, "how often a failing spec is tried (default: as the suite says)")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the newest run of the suite, if it is partial")
+	cmd.Flags().BoolVar(&f.prepull, "prepull-images", false, "have the nodes pull the commonest images first, as upstream's jobs do")
+	cmd.Flags().BoolVar(&f.keepLinux, "no-taint", false, "do not taint Linux nodes while the tests run")
+	return cmd
+}
+
+func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFlags) error {
+	config := runner.Config{
+		Suite: s, Results: f.results, Prepull: f.prepull, TaintLinux: !f.keepLinux, Mullion: version.Mullion(), Environ: a.env.Environ,
+		StandIns: images.StandIns(), Hurry: again, Progress: a.conformanceProgress(time.Now),
+	}
+	var err error
+	if config.Program, err = a.e2eTest(f.program); err != nil {
+		return err
+	}
+	if config.Kubeconfig, err = filepath.Abs(f.kubeconfig); err != nil {
+		return err
+	}
+	if f.kubeconfig == "" {
+		if err := a.ownCluster(ctx, &config); err != nil {
+			return err
+		}
+	}
+	if f.resume {
+		if config.Resume, err = resumable(f.results, s.Name); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "mullion-kubectl-")
+	if err != nil {
+		return err
+	}
+	if config.Kubectl, err = a.kubectlProgram(dir); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	folder, err := config.Run(ctx)
+	if rmErr := os.RemoveAll(dir); rmErr != nil {
+		err = errors.Join(err, rmErr)
+	}
+	return a.conformanceEnd(folder, s.Name, f.results, err)
+}
+
+// conformanceEnd writes the page, also of a partial run, and turns failed specs into an exit code.
+func (a *app) conformanceEnd(folder, suiteName, results string, err error) error {
+	if folder == "" {
+		return conformanceError(err)
+	}
+	if pageErr := a.writePage(folder, results, suiteName, 10); pageErr != nil {
+		return errors.Join(err, pageErr)
+	}
+	if err != nil {
+		var own *runner.Error
+		if errors.As(err, &own) {
+			return conformanceError(err)
+		}
+		return &Error{Code: ExitInternal, Err: fmt.Errorf("the run is partial: %w", err), Remedy: fmt.Sprintf("`mullion conformance run %s --resume` goes on with it", suiteName)}
+	}
+	done, err := result.Load(folder)
+	if err != nil {
+		return err
+	}
+	if result.Count(done.All())[result.Failed] > 0 {
+		return &silentError{code: ExitDifferent}
+	}
+	return nil
+}
+
+// ownCluster fills in what is known of the cluster that is up, and sees that it has the images.
+func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
+	paths, c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if err := a.requireRoot("mullion conformance run without --kubeconfig"); err != nil {
+		return err
+	}
+	config.Kubeconfig = paths.AdminKubeconfig()
+	config.NodeLogs = func(node string) []string {
+		files, err := filepath.Glob(filepath.Join(paths.Logs(), "*", node+".log"))
+		if err != nil {
+			return nil
+		}
+		return files
+	}
+	return a.loadConformanceImages(ctx, c, false)
+}
+
+// resumable is the folder of the newest run of a suite, which must be partial.
+func resumable(results, suiteName string) (string, error) {
+	runs, err := result.History(results, suiteName)
+	if err != nil {
+		return "", err
+	}
+	if len(runs) == 0 {
+		return "", &Error{Code: ExitNotFound, Err: fmt.Errorf("no run of suite %q in %q to go on with", suiteName, results), Remedy: "leave out --resume, or name its folder with --results"}
+	}
+	newest, err := result.Load(runs[0])
+	if err != nil {
+		return "", err
+	}
+	if newest.Run.End == result.Complete {
+		return "", &Error{Code: ExitUsage, Err: fmt.Errorf("run %s of suite %q is complete", newest.Run.ID, suiteName), Remedy: "leave out --resume to run the suite again"}
+	}
+	return runs[0], nil
+}
+
+// kubectlProgram writes a program that the tests can call as kubectl: this one.
+func (a *app) kubectlProgram(dir string) (string, error) {
+	path := filepath.Join(dir, "kubectl")
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl \"$@\"\n", strings.ReplaceAll(a.env.Executable, "'", `'\''`))
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		return "", fmt.Errorf("write kubectl for the tests: %w", err)
+	}
+	return path, nil
+}
+
+// again gives a channel that is closed at the next Ctrl-C.
+func again() <-chan struct{} {
+	signals, closed := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt)
+	go func() {
+		<-signals
+		close(closed)
+	}()
+	return closed
+}
+
+// conformanceProgress prints a line for each spec, and on a terminal one more that says how far the run is.
+func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
+	begun := now()
+	line := func(text string) {
+		if a.env.Terminal {
+			fmt.Fprint(a.env.Out, "\r\033[K")
+		}
+		fmt.Fprintln(a.env.Out, text)
+	}
+	return func(p runner.Progress) {
+		if p.Spec == nil {
+			line("…    " + p.Text)
+			return
+		}
+		left := ""
+		if p.Left > 0 {
+			left = fmt.Sprintf(", about %s left", p.Left.Round(time.Minute/2))
+		}
+		word := map[result.State]string{result.Passed: "ok", result.Failed: "FAIL", result.Flaky: "flaky", result.Skipped: "skip"}[p.Spec.State]
+		at := fmt.Sprintf("%d/%d", p.Done, p.Total)
+		line(fmt.Sprintf("%-5s %9s %6.1fs  %s", word, at, p.Spec.Seconds, p.Spec.Name))
+		if p.Spec.State == result.Failed {
+			message, _, _ := strings.Cut(p.Spec.Message, "\n")
+			line("                         " + message)
+		}
+		if a.env.Terminal {
+			fmt.Fprintf(a.env.Out, "%s, %d failed, %s%s", at, p.Failed, now().Sub(begun).Round(time.Second), left)
+		} else if p.Done%10 == 0 && left != "" {
+			line(fmt.Sprintf("…    %s, %d failed, %s%s", at, p.Failed, now().Sub(begun).Round(time.Second), left))
+		}
+	}
+}

@@ -1,0 +1,257 @@
+// Package page turns the results of conformance runs into something to read: one HTML file without anything beside it, a summary
+// in Markdown, JUnit XML and JSON for other programs. It reads results and writes files; it runs nothing.
+package page
+
+import (
+	"bytes"
+	_ "embed" // the page's template
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/conformance/result"
+)
+
+// The files that are written into a run's folder.
+const (
+	HTMLFile     = "index.html"
+	MarkdownFile = "summary.md"
+	JUnitFile    = "junit.xml"
+	JSONFile     = "results.json"
+)
+
+// maxLog is how much of a log the page shows: bytes of the end.
+const maxLog = 64 << 10
+
+// Page is what the HTML file and the summary show.
+type Page struct {
+	Run   result.Run
+	Areas []Area
+	// Counts are all specs by state; Total is their sum.
+	Counts map[result.State]int
+	Total  int
+	// Failures are the specs that failed, or passed only at another attempt, with their causes.
+	Failures []Failure
+	// Causes are how many failed by class.
+	Causes []CauseCount
+	// History are the runs that are compared, the newest first, and Grid a row for each spec.
+	History []result.Run
+	Grid    []Row
+	// Limits say what the reader has to know to judge the numbers.
+	Limits []string
+}
+
+// Area is a special interest group's share.
+type Area struct {
+	Name    string
+	Counts  map[result.State]int
+	Total   int
+	Seconds float64
+	Specs   []result.Spec
+}
+
+// Failure is a failed spec with what is known of it.
+type Failure struct {
+	result.Spec
+	Cause           result.Cause
+	Output, NodeLog string
+}
+
+// CauseCount is how many specs failed for a class of causes.
+type CauseCount struct {
+	Class result.Class
+	Count int
+}
+
+// Row is a spec across runs; Cells are in the order of the history.
+type Row struct {
+	Name, Area string
+	Cells      []Cell
+}
+
+// Cell is a spec in a run.
+type Cell struct {
+	State   result.State
+	Seconds float64
+	Run     string
+}
+
+// Make puts together what is shown of the run in folder, beside earlier runs in the folders of history.
+func Make(folder string, history []string, causes result.Causes) (*Page, error) {
+	results, err := result.Load(folder)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{Run: results.Run, Counts: map[result.State]int{}}
+	all := results.All()
+	p.Total = len(all)
+	areas := map[string]*Area{}
+	byClass := map[result.Class]int{}
+	for _, s := range all {
+		p.Counts[s.State]++
+		a := areas[s.Area()]
+		if a == nil {
+			a = &Area{Name: s.Area(), Counts: map[result.State]int{}}
+			areas[a.Name] = a
+		}
+		a.Counts[s.State]++
+		a.Total++
+		a.Seconds += s.Seconds
+		a.Specs = append(a.Specs, s)
+		if s.State == result.Failed || s.State == result.Flaky || s.State == result.Cut {
+			f := Failure{Spec: s, Cause: causes.Of(s), Output: readEnd(folder, s.Output), NodeLog: readEnd(folder, s.NodeLog)}
+			p.Failures = append(p.Failures, f)
+			if s.State == result.Failed {
+				byClass[f.Cause.Class]++
+			}
+		}
+	}
+	for _, a := range areas {
+		p.Areas = append(p.Areas, *a)
+	}
+	slices.SortFunc(p.Areas, func(a, b Area) int { return strings.Compare(a.Name, b.Name) })
+	for _, c := range result.Classes() {
+		if byClass[c] > 0 {
+			p.Causes = append(p.Causes, CauseCount{c, byClass[c]})
+		}
+	}
+	p.Limits = limits(results.Run)
+	return p, p.compare(results, history)
+}
+
+// compare makes the grid of the run and earlier ones.
+func (p *Page) compare(results result.Results, history []string) error {
+	runs := []result.Results{results}
+	for _, path := range history {
+		earlier, err := result.Load(path)
+		if err != nil {
+			return err
+		}
+		if earlier.Run.ID != results.Run.ID {
+			runs = append(runs, earlier)
+		}
+	}
+	rows := map[string]*Row{}
+	for i, r := range runs {
+		p.History = append(p.History, r.Run)
+		for _, s := range r.All() {
+			row := rows[s.Name]
+			if row == nil {
+				row = &Row{Name: s.Name, Area: s.Area(), Cells: make([]Cell, len(runs))}
+				rows[s.Name] = row
+			}
+			row.Cells[i] = Cell{State: s.State, Seconds: s.Seconds, Run: r.Run.ID}
+		}
+	}
+	for _, row := range rows {
+		p.Grid = append(p.Grid, *row)
+	}
+	slices.SortFunc(p.Grid, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// limits says what the numbers do not say by themselves.
+func limits(run result.Run) []string {
+	var out []string
+	if run.End != result.Complete {
+		reason := run.Reason
+		if reason == "" {
+			reason = "it is still running, or its runner was killed"
+		}
+		out = append(out, "The run is partial: "+reason+".")
+	}
+	for _, n := range run.Nodes {
+		if n.OS == "windows" && strings.HasPrefix(n.Runtime, "mullion") {
+			out = append(out, "The Windows nodes are Mullion's: upstream's kubelet.exe and kube-proxy.exe under Wine on Linux, not Windows Server.")
+			break
+		}
+	}
+	if len(run.StandIns) > 0 {
+		out = append(out, fmt.Sprintf("%d of the test images are not wholly upstream's; the list is at the end.", len(run.StandIns)))
+	}
+	return out
+}
+
+// readEnd reads the end of a file of a run's folder; one that is not there, or lies elsewhere, is empty.
+func readEnd(folder, name string) string {
+	if name == "" || !filepath.IsLocal(name) {
+		return ""
+	}
+	data, err := os.ReadFile(filepath.Join(folder, name))
+	if err != nil {
+		return ""
+	}
+	if len(data) > maxLog {
+		data = data[len(data)-maxLog:]
+		data = append([]byte("(the beginning is left out; the whole is in "+name+")\n"), data[bytes.IndexByte(data, '\n')+1:]...)
+	}
+	return strings.ToValidUTF8(string(data), "�")
+}
+
+//go:embed page.html.tmpl
+var pageTemplate string
+
+// HTML is the page.
+func (p *Page) HTML() ([]byte, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"count":   func(m map[result.State]int, s string) int { return m[result.State(s)] },
+		"states":  result.States,
+		"percent": func(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(max(of, 1))) },
+		"seconds": func(s float64) string { return fmt.Sprintf("%.1f s", s) },
+		"time":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"span":    func(d time.Duration) string { return d.Round(time.Second).String() },
+		"class":   func(s result.State) string { return strings.ReplaceAll(string(s), " ", "-") },
+		"mark":    mark,
+		"short":   func(name string) string { return result.Spec{Name: name}.ShortName() },
+		"first":   func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line },
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("parse page: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return nil, fmt.Errorf("write page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// mark is a letter for a state, so that nobody has to tell colours apart.
+func mark(s result.State) string {
+	return map[result.State]string{result.Passed: "✓", result.Failed: "✗", result.Flaky: "~", result.Skipped: "s", result.Cut: "!", result.NotRun: "·"}[s]
+}
+
+// Write writes all forms into the run's folder and gives the HTML file's path.
+func Write(folder string, history []string, causes result.Causes) (string, error) {
+	p, err := Make(folder, history, causes)
+	if err != nil {
+		return "", err
+	}
+	results, err := result.Load(folder)
+	if err != nil {
+		return "", err
+	}
+	html, err := p.HTML()
+	if err != nil {
+		return "", err
+	}
+	junit, err := JUnit(results, causes)
+	if err != nil {
+		return "", err
+	}
+	raw, err := json.MarshalIndent(results, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("encode results: %w", err)
+	}
+	for name, data := range map[string][]byte{HTMLFile: html, MarkdownFile: []byte(p.Markdown()), JUnitFile: junit, JSONFile: raw} {
+		if err := atomicfile.Write(filepath.Join(folder, name), data, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(folder, HTMLFile), nil
+}

@@ -1,0 +1,88 @@
+package result
+
+import (
+	"bytes"
+	_ "embed" // the table of causes
+	"fmt"
+	"regexp"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Class is the kind of thing that makes a spec fail.
+type Class string
+
+// The classes of causes.
+const (
+	OurGap  Class = "our gap"        // Mullion does not do it, or not right
+	Windows Class = "Windows itself" // it fails on Windows Server too, or cannot work there
+	Network Class = "needs Internet" // it reaches for something outside the cluster
+	StandIn Class = "stand-in"       // an image's program is not upstream's
+	Host    Class = "host"           // the machine was too slow or full, or its kernel lacks something
+	Unknown Class = "unknown"        // nobody has looked yet
+)
+
+// Classes are all of them in the order in which they are shown.
+func Classes() []Class { return []Class{OurGap, StandIn, Network, Windows, Host, Unknown} }
+
+// Cause says why a spec fails.
+type Cause struct {
+	// Spec and Message are expressions of the spec's name and of its failure's message; an empty one fits all.
+	Spec    string `yaml:"spec"`
+	Message string `yaml:"message"`
+	Class   Class  `yaml:"class"`
+	// Note says in a sentence what is wrong, Ref where more is said.
+	Note string `yaml:"note"`
+	Ref  string `yaml:"ref"`
+
+	spec, message *regexp.Regexp
+}
+
+//go:embed causes.yaml
+var causesYAML []byte
+
+// Causes is the table of known causes, in which the first row that fits counts.
+type Causes []Cause
+
+// KnownCauses is the table that is kept with the program, in causes.yaml.
+func KnownCauses() (Causes, error) { return ParseCauses(causesYAML) }
+
+// ParseCauses reads a table and checks it.
+func ParseCauses(data []byte) (Causes, error) {
+	var table struct {
+		Causes Causes `yaml:"causes"`
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&table); err != nil {
+		return nil, fmt.Errorf("parse table of causes: %w", err)
+	}
+	for i := range table.Causes {
+		c := &table.Causes[i]
+		if !slices.Contains(Classes(), c.Class) {
+			return nil, fmt.Errorf("cause %d: class %q is none of %q", i+1, c.Class, Classes())
+		}
+		if c.Note == "" || c.Spec == "" && c.Message == "" {
+			return nil, fmt.Errorf("cause %d: a note, and a spec or a message, are needed", i+1)
+		}
+		var err error
+		if c.spec, err = regexp.Compile(c.Spec); err != nil {
+			return nil, fmt.Errorf("cause %d: %w", i+1, err)
+		}
+		if c.message, err = regexp.Compile("(?s)" + c.Message); err != nil {
+			return nil, fmt.Errorf("cause %d: %w", i+1, err)
+		}
+	}
+	return table.Causes, nil
+}
+
+// Of is the cause of a spec that has failed.
+func (c Causes) Of(s Spec) Cause {
+	for _, one := range c {
+		if one.spec.MatchString(s.Name) && one.message.MatchString(s.Message) {
+			return one
+		}
+	}
+	return Cause{Class: Unknown, Note: "nobody has looked into it yet"}
+}

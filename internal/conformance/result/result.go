@@ -1,0 +1,170 @@
+// Package result holds the results of conformance runs: what is kept of each spec, the folder of a run, which is whole after
+// every spec whatever happens to the machine next, the history of runs, and the table that says why a spec fails.
+//
+// A folder of results has one folder for each suite, in that one for each run, named by its start:
+//
+//	<results>/parallel/20261121T091500Z/
+//	    run.json       what was run on what, and how it ended
+//	    specs.jsonl    a line for each spec that has ended
+//	    output/N.log   what spec N printed, if it did not pass; output/N.node.log what its nodes' kubelets logged meanwhile
+//	    process-N.log  what each process printed beside
+package result
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is how a spec ended.
+type State string
+
+// The states of a spec.
+const (
+	Passed  State = "passed"
+	Failed  State = "failed"
+	Flaky   State = "flaky"   // passed, after it had failed
+	Skipped State = "skipped" // the spec found that it does not apply to the cluster
+	Cut     State = "cut"     // the run was stopped while it ran
+	NotRun  State = "not run" // selected, and not begun when the run was stopped
+)
+
+// States are all of them in the order in which they are shown.
+func States() []State { return []State{Failed, Flaky, Passed, Skipped, Cut, NotRun} }
+
+// Spec is what is kept of one spec.
+type Spec struct {
+	// Number counts the specs of a run from 1 in the order in which they ended.
+	Number int    `json:"number"`
+	Name   string `json:"name"`
+	State  State  `json:"state"`
+	// Start is when it began, Seconds how long it took.
+	Start   time.Time `json:"start,omitzero"`
+	Seconds float64   `json:"seconds"`
+	// Process is which of the parallel processes ran it, Attempts how often it was tried.
+	Process  int `json:"process,omitempty"`
+	Attempts int `json:"attempts,omitempty"`
+	// Message is why it failed or skipped itself, Location the line of upstream's source that says so.
+	Message  string `json:"message,omitempty"`
+	Location string `json:"location,omitempty"`
+	// Nodes are the nodes that its output names.
+	Nodes []string `json:"nodes,omitempty"`
+	// Output and NodeLog are files of the run's folder.
+	Output  string `json:"output,omitempty"`
+	NodeLog string `json:"nodeLog,omitempty"`
+}
+
+var areaName = regexp.MustCompile(`^\[(sig-[a-z-]+)\]`)
+
+// Area is the special interest group that a spec belongs to, which its name begins with.
+func (s Spec) Area() string {
+	if m := areaName.FindStringSubmatch(s.Name); m != nil {
+		return m[1]
+	}
+	return "other"
+}
+
+// ShortName is the name without the area and without tags such as [Conformance].
+func (s Spec) ShortName() string {
+	name := areaName.ReplaceAllString(s.Name, "")
+	return strings.Join(strings.Fields(tag.ReplaceAllString(name, " ")), " ")
+}
+
+var tag = regexp.MustCompile(`\[[A-Za-z]+(:[^\]]*)?\]`)
+
+// Node is a node of the cluster that a run was on.
+type Node struct {
+	Name    string `json:"name"`
+	OS      string `json:"os"`
+	Image   string `json:"image"`   // for example "Windows Server 2022 Datacenter"
+	Kernel  string `json:"kernel"`  // for example "10.0.20348.2762"
+	Kubelet string `json:"kubelet"` // for example "v1.36.3"
+	Runtime string `json:"runtime"`
+}
+
+// End is how a run ended.
+type End string
+
+// The ends of a run.
+const (
+	Running  End = "running"
+	Complete End = "complete"
+	Partial  End = "partial"
+)
+
+// Run describes a run.
+type Run struct {
+	Version int    `json:"version"` // of this form; 1
+	ID      string `json:"id"`
+	Suite   string `json:"suite"`
+	Focus   string `json:"focus"`
+	Skip    string `json:"skip"`
+	Source  string `json:"source,omitempty"`
+	// Seed orders the specs; Processes is how many ran at a time.
+	Seed      int64 `json:"seed"`
+	Processes int   `json:"processes"`
+	Attempts  int   `json:"attempts"`
+	// Cluster is the API server's address; Server its version, Test that of e2e.test, Mullion that of the runner.
+	Cluster string `json:"cluster"`
+	Server  string `json:"server"`
+	Test    string `json:"test"`
+	Mullion string `json:"mullion"`
+	Nodes   []Node `json:"nodes"`
+	// StandIns are the images that are not upstream's, with what stands in.
+	StandIns map[string]string `json:"standIns,omitempty"`
+	// Planned are the names of the selected specs.
+	Planned []string  `json:"planned"`
+	Start   time.Time `json:"start"`
+	EndTime time.Time `json:"endTime,omitzero"`
+	// Busy is how long specs have been running, over all parts of a run that was taken up again.
+	Busy time.Duration `json:"busy"`
+	End  End           `json:"end"`
+	// Reason says why a run is partial.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Results are a run with its specs.
+type Results struct {
+	Run   Run    `json:"run"`
+	Specs []Spec `json:"specs"`
+}
+
+// All are the ended specs, the last result of each, and the planned ones that did not run, by name.
+func (r Results) All() []Spec {
+	last := map[string]Spec{}
+	for _, s := range r.Specs {
+		last[s.Name] = s
+	}
+	for _, name := range r.Run.Planned {
+		if _, ok := last[name]; !ok {
+			last[name] = Spec{Name: name, State: NotRun}
+		}
+	}
+	all := make([]Spec, 0, len(last))
+	for _, s := range last {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Done are the names of the specs that have a result that stands: a run that is taken up again leaves them out.
+func (r Results) Done() []string {
+	var names []string
+	for _, s := range r.All() {
+		if s.State != Cut && s.State != NotRun {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// Count is how many specs are in each state.
+func Count(specs []Spec) map[State]int {
+	counts := map[State]int{}
+	for _, s := range specs {
+		counts[s.State]++
+	}
+	return counts
+}

@@ -1,0 +1,140 @@
+package runner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"mullion.dev/mullion/internal/conformance/ginkgo"
+	"mullion.dev/mullion/internal/conformance/result"
+)
+
+// ran keeps the result of a spec that has ended, and says so. The server calls it for one report at a time.
+func (r *running) ran(report ginkgo.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !report.IsSpec() {
+		if failed(report.State) && strings.Contains(report.LeafNodeType, "BeforeSuite") {
+			r.suite = report.Failure.Message
+		}
+		return
+	}
+	if !report.Selected() || !slices.Contains(r.run.Planned, report.Name()) || r.fault != nil {
+		return
+	}
+	spec := toSpec(report)
+	spec.Number = len(r.results.Specs) + 1
+	output := report.CapturedGinkgoWriterOutput + report.CapturedStdOutErr
+	spec.Nodes = nodesIn(output, r.cluster.nodes)
+	var nodeLog string
+	if spec.State == result.Passed || spec.State == result.Skipped {
+		output = ""
+	} else if r.config.NodeLogs != nil {
+		nodeLog = nodeLogs(spec, output, r.config.NodeLogs)
+	}
+	if err := r.folder.Add(spec, output, nodeLog); err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("the disk is full: %w", err)
+		}
+		r.fault = err
+		r.stop(err)
+		return
+	}
+	r.results.Specs = append(r.results.Specs, spec)
+	if spec.State == result.Cut {
+		return
+	}
+	r.done++
+	if spec.State == result.Failed {
+		r.failed++
+	}
+	p := Progress{Spec: &spec, Done: len(r.run.Planned) - r.todo + r.done, Total: len(r.run.Planned), Failed: r.failed}
+	if left := r.todo - r.done; r.done >= 3 && left > 0 {
+		p.Left = time.Since(r.begun) / time.Duration(r.done) * time.Duration(left)
+	}
+	r.config.Progress(p)
+}
+
+// output is what process 1 prints while it prepares the cluster; its log has it too.
+func (r *running) output(text []byte) {
+	for line := range bytes.Lines(text) {
+		if at := bytes.Index(line, []byte("Waiting up to")); at >= 0 {
+			r.config.Progress(Progress{Text: shorten(string(line[at:]))})
+		}
+	}
+}
+
+func failed(state string) bool {
+	return slices.Contains([]string{ginkgo.Failed, ginkgo.Panicked, ginkgo.TimedOut, ginkgo.Interrupted, ginkgo.Aborted}, state)
+}
+
+// toSpec keeps of a report what results are made of.
+func toSpec(report ginkgo.Report) result.Spec {
+	s := result.Spec{
+		Name: report.Name(), Start: report.StartTime.UTC(), Seconds: report.RunTime.Seconds(), Process: report.ParallelProcess, Attempts: report.NumAttempts,
+	}
+	switch report.State {
+	case ginkgo.Passed:
+		s.State = result.Passed
+		if report.NumAttempts > 1 {
+			s.State = result.Flaky
+		}
+	case ginkgo.Skipped:
+		s.State = result.Skipped
+	case ginkgo.Interrupted, ginkgo.Aborted:
+		s.State = result.Cut
+	default:
+		s.State = result.Failed
+	}
+	f := report.Failure
+	if f.Message == "" && len(report.AdditionalFailures) > 0 {
+		f = report.AdditionalFailures[0].Failure
+	}
+	s.Message = strings.TrimSpace(f.Message)
+	if f.ForwardedPanic != "" {
+		s.Message += "\npanic: " + f.ForwardedPanic
+	}
+	if f.Location.FileName != "" {
+		s.Location = fmt.Sprintf("%s:%d", sourceFile(f.Location.FileName), f.Location.LineNumber)
+	}
+	return s
+}
+
+// sourceFile is a file of upstream's without the folder that it was built in.
+func sourceFile(path string) string {
+	if i := strings.Index(path, "k8s.io/"); i >= 0 {
+		return path[i:]
+	}
+	return path
+}
+
+// nodesIn are the nodes that a text names.
+func nodesIn(text string, nodes []result.Node) []string {
+	var names []string
+	for _, n := range nodes {
+		if containsWord(text, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+func containsWord(text, word string) bool {
+	letter := func(i int) bool {
+		return i >= 0 && i < len(text) && (text[i] == '-' || text[i] == '.' && i+1 < len(text) && text[i+1] > ' ' || text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		if i += at; !letter(i-1) && !letter(i+len(word)) {
+			return true
+		}
+		at = i + 1
+	}
+}
