@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/netns"
 	"mullion.dev/mullion/internal/netplan"
@@ -80,26 +81,60 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	return ok && s.local[to] && !backends[backend]
 }
 
-// forget removes the flows from the kernel's memory. It reads all flows of the host, so it runs only where there may be some.
+// few is how many addresses and ports are asked for one by one. The kernel walks through all flows for each.
+const few = 32
+
+// forget removes the flows from the kernel's memory.
 func (p *Plane) forget(s *staleFlows) error {
 	if len(s.vips)+len(s.nodes) == 0 {
 		return nil
 	}
-	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		if len(s.nodes) > 0 {
-			addrs, err := h.AddrList(nil, netlink.FAMILY_V4)
-			if err != nil {
-				return fmt.Errorf("list the host's addresses: %w", err)
-			}
-			s.local = map[netip.Addr]bool{}
-			for _, a := range addrs {
-				if prefix, ok := prefixOf(a.IPNet); ok {
-					s.local[prefix.Addr()] = true
-				}
+	if err := p.setLocal(s); err != nil {
+		return err
+	}
+	err := p.inHost(func() error {
+		if len(s.vips)+len(s.nodes) > few {
+			return unix.EOPNOTSUPP
+		}
+		for to := range s.vips {
+			if err := s.forgetTo(to.Addr(), to.Port()); err != nil {
+				return err
 			}
 		}
+		for port := range s.nodes {
+			if err := s.forgetTo(netip.Addr{}, port); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		return nil
+	}
+	// There are many, or the kernel is too old to filter: read them all.
+	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, netlink.FAMILY_V4, s); err != nil {
 			return fmt.Errorf("forget UDP flows to backends that are gone: %w", err)
+		}
+		return nil
+	})
+}
+
+// setLocal notes the host's addresses, if there are node ports.
+func (p *Plane) setLocal(s *staleFlows) error {
+	if len(s.nodes) == 0 {
+		return nil
+	}
+	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+		addrs, err := h.AddrList(nil, netlink.FAMILY_V4)
+		if err != nil {
+			return fmt.Errorf("list the host's addresses: %w", err)
+		}
+		s.local = map[netip.Addr]bool{}
+		for _, a := range addrs {
+			if prefix, ok := prefixOf(a.IPNet); ok {
+				s.local[prefix.Addr()] = true
+			}
 		}
 		return nil
 	})
