@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,8 +77,20 @@ func (c Config) startConfined(_ context.Context, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// probe asks CoreDNS whether all its plugins are ready.
+// probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has: its plugins are ready a moment
+// before it listens.
 func (c Config) probe(ctx context.Context) error {
+	if err := c.probeReady(ctx); err != nil {
+		return err
+	}
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return proc.DialIn(c.Netns)(ctx, network, netip.AddrPortFrom(c.Address, Port).String())
+	}}
+	_, err := resolver.LookupHost(ctx, "kubernetes.default.svc."+c.Domain+".")
+	return err
+}
+
+func (c Config) probeReady(ctx context.Context) error {
 	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(readyPort)) + "/ready"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -118,13 +131,13 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends CoreDNS.
+// Stop ends CoreDNS and removes its configuration.
 func (s *Server) Stop(ctx context.Context) error {
 	if s.cancel != nil {
 		s.cancel()
 		s.watching.Wait()
 	}
-	return s.Process.Stop(ctx)
+	return errors.Join(s.Process.Stop(ctx), os.RemoveAll(s.config.dir()))
 }
 
 // follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS takes it up itself.

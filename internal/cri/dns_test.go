@@ -14,11 +14,13 @@ func TestWindowsResolver(t *testing.T) {
 		want string // "": refused
 	}{
 		{
-			"ClusterFirst", DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"a.svc.cluster.local", "svc.cluster.local", "cluster.local"}, Options: []string{"ndots:5"}},
+			"ClusterFirst",
+			DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"a.svc.cluster.local", "svc.cluster.local", "cluster.local"}, Options: []string{"ndots:5"}},
 			"nameserver 10.96.0.10\nsearch a.svc.cluster.local\n" + options,
 		},
 		{
-			"None", DNS{Servers: []string{"192.0.2.1", "2001:db8::53"}, Searches: []string{"one.example", "two.example"}, Options: []string{"ndots:2"}},
+			"None",
+			DNS{Servers: []string{"192.0.2.1", "2001:db8::53"}, Searches: []string{"one.example", "two.example"}, Options: []string{"ndots:2"}},
 			"nameserver 192.0.2.1\nnameserver 2001:db8::53\nsearch one.example\n" + options,
 		},
 		{"Default without a suffix", DNS{Servers: []string{"192.0.2.1"}}, "nameserver 192.0.2.1\nsearch .\n" + options},

@@ -61,6 +61,7 @@ func TestControlPlane(t *testing.T) {
 			t.Fatalf("got %+v, %v", class, err)
 		}
 	})
+	t.Run("dns", func(t *testing.T) { testDNS(t, p, admin) })
 	t.Run("join", func(t *testing.T) { testJoin(t, p, admin) })
 	t.Run("kill-etcd", func(t *testing.T) { testKill(t, p, admin, controlplane.Etcd) })
 	t.Run("kill-kube-apiserver", func(t *testing.T) { testKill(t, p, admin, controlplane.APIServer) })

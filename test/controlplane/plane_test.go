@@ -82,6 +82,7 @@ func newPlane(tb testing.TB) *plane {
 			NodeNetworks:  []netip.Prefix{netip.MustParsePrefix("10.213.0.0/24")},
 			Log:           slog.New(slog.NewTextHandler(tb.Output(), nil)),
 			ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
+			DNS:           dnsConfig(),
 		},
 	}
 	if *gogc != "" {
