@@ -309,7 +309,11 @@ func (m *Model) newID(k kind, want string) (string, error) {
 		return "", err
 	}
 	if m.exists(k, id) {
-		return "", wire.Errorf(wire.EInvalidArg, "%s %s already exists", k, id)
+		code := wire.EAlreadyExists
+		if k == networks {
+			code = wire.NetworkAlreadyExists
+		}
+		return "", wire.Errorf(code, "%s %s already exists", k, id)
 	}
 	return id, nil
 }

@@ -97,8 +97,27 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 	case r.method == "DELETE":
 		out := m.networkV1(r.id)
 		return out, m.deleteNetwork(r.id)
+	case r.method == "POST":
+		if err := m.v1UpdateNetwork(r.id, r.body); err != nil {
+			return nil, err
+		}
+		return m.networkV1(r.id), nil
 	}
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s of a network", r.method)
+}
+
+// v1UpdateNetwork adds the policies that the network does not have.
+func (m *Model) v1UpdateNetwork(id, body string) error {
+	var in wire.V1Network
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	policies, err := policiesFromV1(in.Policies)
+	if err != nil {
+		return err
+	}
+	settings := json.RawMessage(encode(wire.Policies{Policies: policies}))
+	return m.modifyNetwork(id, encode(wire.Modify{ResourceType: "Policy", RequestType: "Add", Settings: settings}))
 }
 
 func (m *Model) networkV1(id string) wire.V1Network {

@@ -139,6 +139,13 @@ func TestVersion1Networks(t *testing.T) {
 	if b := h.Plan().Bridges; len(b) != 1 || b[0].Overlay == nil || b[0].Overlay.VNI != 4097 {
 		t.Errorf("plan %+v", b)
 	}
+	if msg := h.v1(t, "POST", "/networks/"+n.ID, `{"Policies":[{"Type":"RemoteSubnetRoute","DestinationPrefix":"10.244.4.0/24","IsolationId":4097,
+		"ProviderAddress":"192.168.0.6","DistributedRouterMacAddress":"00-15-5d-aa-bb-cc"}]}`, &n); msg != "" || len(h.Plan().Peers) != 1 {
+		t.Errorf("%s, peers %+v", msg, h.Plan().Peers)
+	}
+	if msg := h.v1(t, "POST", "/networks/", `{"ID":"`+n.ID+`","Name":"other","Type":"NAT"}`, nil); !strings.HasPrefix(msg, "A network already exists") {
+		t.Errorf("an ID that is taken: %q", msg)
+	}
 	var all []wire.V1Network
 	if h.v1(t, "GET", "/networks", "", &all); len(all) != 1 || all[0].Name != "vx" {
 		t.Errorf("networks %+v", all)

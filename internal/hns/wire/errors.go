@@ -13,6 +13,7 @@ const (
 	EAccessDenied          HRESULT = 0x80070005
 	EInvalidData           HRESULT = 0x8007000d
 	EBadLength             HRESULT = 0x80070018
+	EAlreadyExists         HRESULT = 0x800700b7 // ERROR_ALREADY_EXISTS
 	EUnavailable           HRESULT = 0x800706ba // RPC_S_SERVER_UNAVAILABLE: the service is stopped
 	EFail                  HRESULT = 0x80004005
 	ENotImpl               HRESULT = 0x80004001
@@ -47,6 +48,7 @@ func texts() map[HRESULT]string {
 		EAccessDenied:          "Access is denied. ",
 		EInvalidData:           "The data is invalid. ",
 		EUnavailable:           "The RPC server is unavailable. ",
+		EAlreadyExists:         "Cannot create a file when that file already exists. ",
 		EBadLength:             "The program issued a command but the command length is incorrect. ",
 		ENotImpl:               "Not implemented ",
 		NetworkNotFound:        "The network was not found. ",
