@@ -226,6 +226,9 @@ func TestNetcat(t *testing.T) {
 	if _, stderr, code := try(t, "/", "", "nc", "-vz", host, port, "-w", "10"); code != 0 || !strings.Contains(stderr, "succeeded") {
 		t.Errorf("nc -vz: %d, %q", code, stderr)
 	}
+	if got, stderr, code := try(t, "/", "", "sh", "-x", "-c", "echo hostName | nc -v -t -w 2 "+host+" "+port); got != "HOSTNAME\n" || code != 0 {
+		t.Errorf("a Service as the tests reach it: %q, %d, %q", got, code, stderr)
+	}
 	if got, _, code := try(t, "/", "hello", "nc", "-w", "5", host, port); got != "HELLO" || code != 0 {
 		t.Errorf("nc: %q, %d", got, code)
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// nc connects to HOST PORT (with -z only that, with -u by UDP), or listens (-l, with -p PORT or PORT). -w is how many
+// nc connects to HOST PORT (with -z only that, with -u by UDP; -t, to answer telnet's negotiation, has nothing to do), or listens (-l, with -p PORT or PORT); without -l, -p is the port it comes from. -w is how many
 // seconds connecting may take, and how long nothing may arrive.
 func nc(ctx context.Context, c *call) int {
-	o, err := c.parse("v z u l n k N 4", "w p q i")
+	o, err := c.parse("v z u t l n k N 4", "w p q i")
 	if err != nil {
 		return c.usage("%v", err)
 	}
@@ -33,6 +33,11 @@ func nc(ctx context.Context, c *call) int {
 	}
 	addr := net.JoinHostPort(o.args()[0], o.args()[1])
 	d := net.Dialer{Timeout: limit}
+	if o.has("p") {
+		if d.LocalAddr, err = ncSource(network, o.get("p")); err != nil {
+			return c.usage("bad port '%s'", o.get("p"))
+		}
+	}
 	conn, err := d.DialContext(ctx, network, addr)
 	if err != nil {
 		if o.has("v") {
@@ -48,6 +53,14 @@ func nc(ctx context.Context, c *call) int {
 		return 0
 	}
 	return talk(ctx, c, conn, limit)
+}
+
+// ncSource is the address that a connection comes from.
+func ncSource(network, port string) (net.Addr, error) {
+	if network == "udp" {
+		return net.ResolveUDPAddr(network, ":"+port)
+	}
+	return net.ResolveTCPAddr(network, ":"+port)
 }
 
 func ncListen(ctx context.Context, c *call, o *options, network string) int {

@@ -1,0 +1,132 @@
+package images
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	upstream "k8s.io/kubernetes/test/utils/image"
+)
+
+// TestNamesAreUpstreams compares the names with those that the pinned tests ask for.
+func TestNamesAreUpstreams(t *testing.T) {
+	var ours []string
+	for _, img := range All() {
+		ours = append(ours, img.Refs...)
+	}
+	for name, id := range map[string]upstream.ImageID{
+		"agnhost": upstream.Agnhost, "agnhost before": upstream.AgnhostPrev, "busybox": upstream.BusyBox, "nginx": upstream.Nginx, "new nginx": upstream.NginxNew,
+		"nonroot": upstream.NonRoot, "pause": upstream.Pause, "dns": upstream.GlibcDnsTesting, "resource consumer": upstream.ResourceConsumer,
+		"kitten": upstream.Kitten, "nautilus": upstream.Nautilus,
+	} {
+		ref := upstream.GetE2EImage(id)
+		i := slices.Index(ours, ref)
+		if i < 0 {
+			t.Errorf("%s: the tests ask for %s", name, ref)
+			continue
+		}
+		ours = slices.Delete(ours, i, i+1)
+	}
+	if len(ours) > 0 {
+		t.Errorf("no test asks for %v", ours)
+	}
+}
+
+// built makes the folder that `make e2e` makes, with empty programs.
+func built(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, img := range All() {
+		for _, c := range img.Content {
+			for _, f := range c.Files {
+				path := filepath.Join(dir, f.Program)
+				if f.Program == "" {
+					continue
+				}
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(f.Program), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return dir
+}
+
+// TestBuild makes every image for both systems, the same twice, and looks at what it says of itself.
+func TestBuild(t *testing.T) {
+	dir := built(t)
+	if err := Missing(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, img := range All() {
+		for system := range img.Content {
+			one, err := img.Build(t.Context(), dir, system)
+			if err != nil {
+				t.Fatal(err)
+			}
+			two, err := img.Build(t.Context(), dir, system)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := one.Digest()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := two.Digest(); err != nil || a != b {
+				t.Errorf("%s for %s: %s and %s, %v", img.Refs[0], system, a, b, err)
+			}
+			m, err := one.Index.IndexManifest()
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, err := one.Index.Image(m.Manifests[0].Digest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := first.ConfigFile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg.OS != system || cfg.Config.Labels[LabelStandIn] != img.StandIn || len(cfg.Config.Entrypoint)+len(cfg.Config.Cmd) == 0 || !slices.Equal(one.Refs, img.Refs) {
+				t.Errorf("%s for %s: %+v", img.Refs[0], system, cfg.Config)
+			}
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	dir := built(t)
+	if err := os.Remove(filepath.Join(dir, "windows", "busybox.exe")); err != nil {
+		t.Fatal(err)
+	}
+	err := Missing(dir)
+	var missing *MissingError
+	if !errors.As(err, &missing) || len(missing.Paths) != 1 || !strings.HasSuffix(missing.Paths[0], "busybox.exe") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := All()[0].Build(t.Context(), dir, Windows); err == nil {
+		t.Error("an image is made without its program")
+	}
+	if _, err := All()[0].Build(t.Context(), dir, "plan9"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("another system: %v", err)
+	}
+}
+
+// TestToolsAreThere compares the names in the images with the programs that there are.
+func TestToolsAreThere(t *testing.T) {
+	source, err := os.ReadFile("../../../test/images/busybox/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tools() {
+		if !strings.Contains(string(source), `"`+name+`": `) {
+			t.Errorf("%s is linked in the images, and is no program of test/images/busybox", name)
+		}
+	}
+}
