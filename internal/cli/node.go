@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/linuxhost"
+	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/wine"
 )
@@ -20,7 +23,7 @@ import (
 func (a *app) node() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
-		Short: "Work on a Windows host as one would after logging on to it",
+		Short: "Work on a node's host as one would after logging on to it",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -31,8 +34,8 @@ func (a *app) node() *cobra.Command {
 func (a *app) nodeExec() *cobra.Command {
 	return &cobra.Command{
 		Use:     "exec NODE -- PROGRAM [ARG…]",
-		Short:   "Run a Windows program on a host and end with its exit code",
-		Example: "  mullion node exec win-1 -- cmd /c ver\n  mullion node exec win-1 -- ipconfig /all",
+		Short:   "Run a program on a host and end with its exit code",
+		Example: "  mullion node exec win-1 -- cmd /c ver\n  mullion node exec win-1 -- ipconfig /all\n  mullion node exec linux-1 -- nft list ruleset",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(errors.New("`mullion node exec` takes a node and a program"), "for example: mullion node exec win-1 -- cmd /c ver")
@@ -47,10 +50,18 @@ func (a *app) nodeExec() *cobra.Command {
 func (a *app) nodeShell() *cobra.Command {
 	return &cobra.Command{
 		Use:               "shell NODE",
-		Short:             "cmd.exe on a host",
+		Short:             "cmd.exe on a Windows host, sh on a Linux one",
 		Args:              exactArgs("NODE"),
 		ValidArgsFunction: a.completeNodes,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOnHost(cmd, args[0], "cmd") },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			shell := "cmd"
+			if _, linux, err := a.linuxHost(args[0]); err != nil {
+				return err
+			} else if linux {
+				shell = "sh"
+			}
+			return a.runOnHost(cmd, args[0], shell)
+		},
 	}
 }
 
@@ -70,30 +81,65 @@ func (a *app) host(name string) (sandbox.Host, error) {
 	return h, notFound(err)
 }
 
+// linuxHost finds the host of a Linux node; false for a Windows node.
+func (a *app) linuxHost(name string) (linuxhost.Host, bool, error) {
+	paths, err := a.paths()
+	if err != nil {
+		return linuxhost.Host{}, false, err
+	}
+	if err := a.requireRoot("mullion node"); err != nil {
+		return linuxhost.Host{}, false, err
+	}
+	h, linux, err := cluster.LoadLinuxHost(paths, name)
+	if errors.Is(err, os.ErrNotExist) {
+		return h, false, noCluster(paths.Data, err)
+	}
+	return h, linux, notFound(err)
+}
+
 func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string) error {
-	h, err := a.host(node)
+	run, err := a.hostRunner(cmd.Context(), node, append([]string{program}, args...))
 	if err != nil {
 		return err
 	}
 	signal.Reset(os.Interrupt) // the program gets Ctrl-C from the terminal
-	// mullion-run.exe finds the program as Windows does and gives it the hooks, as in a container
-	child := h.Command(cmd.Context(), wine.RunProgram, append([]string{"--", program}, args...)...)
-	child.Stdin, child.Stdout, child.Stderr = a.env.In, a.env.Out, a.env.Err
-	err = h.Run(cmd.Context(), child)
+	err = run()
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
 		return &silentError{code: max(exit.ExitCode(), 1)}
-	case errors.Is(err, sandbox.ErrDown):
+	case errors.Is(err, sandbox.ErrDown), errors.Is(err, linuxhost.ErrDown):
 		return &Error{Code: ExitNotReady, Err: fmt.Errorf("node %s: %w", node, err), Remedy: "`mullion up` brings it back"}
 	}
 	return err
 }
 
+// hostRunner prepares a command on a node's host.
+func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func() error, error) {
+	linux, isLinux, err := a.linuxHost(node)
+	if err != nil {
+		return nil, err
+	}
+	if isLinux {
+		child := linux.Command(ctx, argv[0], argv[1:]...)
+		child.Env = append(child.Env, proc.MarkerVariable+"="+a.dataDir, "TERM="+a.env.Getenv("TERM"))
+		child.Stdin, child.Stdout, child.Stderr = a.env.In, a.env.Out, a.env.Err
+		return func() error { return linux.Exec(ctx, child) }, nil
+	}
+	h, err := a.host(node)
+	if err != nil {
+		return nil, err
+	}
+	// mullion-run.exe finds the program as Windows does and gives it the hooks, as in a container
+	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, argv...)...)
+	child.Stdin, child.Stdout, child.Stderr = a.env.In, a.env.Out, a.env.Err
+	return func() error { return h.Run(ctx, child) }, nil
+}
+
 func (a *app) nodeCopy() *cobra.Command {
 	return &cobra.Command{
 		Use:     "cp SOURCE TARGET",
-		Short:   "Copy a file to or from a host's C: drive",
+		Short:   "Copy a file to or from a Windows host's C: drive",
 		Example: "  mullion node cp tool.exe win-1:C:/tools/tool.exe\n  mullion node cp win-1:C:/k/kubelet.log .",
 		Args:    exactArgs("SOURCE", "TARGET"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -122,6 +168,12 @@ func (a *app) copyPath(arg string) (string, error) {
 	paths, err := a.paths()
 	if err != nil {
 		return "", err
+	}
+	if _, linux, err := a.linuxHost(node); err != nil {
+		return "", err
+	} else if linux {
+		return "", usage(fmt.Errorf("%s: node %s is a Linux node", arg, node),
+			fmt.Sprintf("read with `mullion node exec %[1]s -- cat FILE`, write with `mullion node exec %[1]s -- tee FILE`", node))
 	}
 	if _, err := a.host(node); err != nil {
 		return "", err

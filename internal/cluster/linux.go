@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/linuxhost"
 	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/spec"
@@ -37,4 +38,30 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
 		Taint: h.Taint, Labels: h.Labels,
 	}
+}
+
+// LoadLinuxHost describes the host of a Linux node of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where the
+// cluster has no such node; false where the node is a Windows node.
+func LoadLinuxHost(paths Paths, node string) (linuxhost.Host, bool, error) {
+	c, err := LoadSpec(paths)
+	if err != nil {
+		return linuxhost.Host{}, false, err
+	}
+	n, err := findNode(c, node)
+	if err != nil || !n.Linux() {
+		return linuxhost.Host{}, false, err
+	}
+	p, err := NewPlan(c, paths)
+	if err != nil {
+		return linuxhost.Host{}, false, err
+	}
+	u, err := newUnderlay(p)
+	if err != nil {
+		return linuxhost.Host{}, false, err
+	}
+	config := linuxnode.Config{
+		Name: node, Dir: paths.Node(node), RunDir: paths.nodeRun(node), Netns: u.HostNetns(node), Bin: paths.Bin,
+		Cgroup: CgroupParent(paths) + "/" + node,
+	}
+	return config.Host(), true, nil
 }

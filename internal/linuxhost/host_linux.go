@@ -190,6 +190,15 @@ func (h Host) inside(f func() error) error {
 	return <-done
 }
 
+// Command makes the command that runs a program in the host, found in its PATH. It is started with Exec, never by its own methods. When ctx is over
+// it gets SIGKILL.
+func (h Host) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/usr/bin/env", append([]string{"--", program}, args...)...)
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
+	cmd.Dir = "/"
+	return cmd
+}
+
 // Exec starts cmd inside the host and waits for it.
 func (h Host) Exec(ctx context.Context, cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {

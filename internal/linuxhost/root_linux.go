@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -259,6 +258,3 @@ func link(to, path string) error {
 	}
 	return nil
 }
-
-// below says whether path is dir or lies in it.
-func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
