@@ -106,8 +106,9 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 		return fmt.Errorf("ask pod %s: %w", pod, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusExpectationFailed {
-		return fmt.Errorf("ask pod %s: %s", pod, resp.Status)
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusExpectationFailed { // 400: a name that does not resolve
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		return fmt.Errorf("ask pod %s: %s: %s", pod, resp.Status, strings.TrimSpace(string(text)))
 	}
 	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
 }
