@@ -225,7 +225,7 @@ func TestTransparent(t *testing.T) {
 		}
 		return p
 	}
-	before := run(t, u.a.ns, "ip -o addr show dev eth0; ip route")
+	before := run(t, u.a.ns, "ip -4 -o addr show dev eth0; ip route")
 	planA := plan(50)
 	u.a.apply(t, planA)
 	u.b.apply(t, plan(60))
@@ -255,7 +255,7 @@ func TestTransparent(t *testing.T) {
 	u.a = u.a.reopen(t)
 	u.a.apply(t, netplan.Plan{})
 	nothingLeft(t, u.a)
-	if after := run(t, u.a.ns, "ip -o addr show dev eth0; ip route"); after != before {
+	if after := run(t, u.a.ns, "ip -4 -o addr show dev eth0; ip route"); after != before {
 		t.Errorf("the host's addresses and routes were\n%sand are\n%s", before, after)
 	}
 }
