@@ -234,6 +234,37 @@ func TestStateSurvives(t *testing.T) {
 	}
 }
 
+// A state that was written before there was a journal: one document.
+func TestStateOfVersion1(t *testing.T) {
+	const net, ep, ns, lb = "11111111-0000-0000-0000-000000000001", "11111111-0000-0000-0000-000000000002",
+		"11111111-0000-0000-0000-000000000003", "11111111-0000-0000-0000-000000000004"
+	data := `{"version":1,"networks":[{"ID":"` + net + `","Name":"cbr0","Type":"L2Bridge","Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"10.244.1.0/24"}]}],
+		"SchemaVersion":{"Major":2,"Minor":0},"Adapter":"Ethernet"}],
+		"endpoints":[{"ID":"` + ep + `","HostComputeNetwork":"` + net + `","HostComputeNamespace":"` + ns + `","IpConfigurations":[{"IpAddress":"10.244.1.5","PrefixLength":24}],
+		"MacAddress":"00-15-5D-00-00-05","SchemaVersion":{"Major":2,"Minor":0},"Interface":1}],
+		"namespaces":[{"ID":"` + ns + `","NamespaceId":2,"Type":"Host","Resources":[{"Type":"Endpoint","Data":{"Id":"` + ep + `"}}],"SchemaVersion":{"Major":2,"Minor":0}}],
+		"loadBalancers":[{"ID":"` + lb + `","HostComputeEndpoints":["` + ep + `"],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":8080}],
+		"SchemaVersion":{"Major":2,"Minor":0}}],"routes":null}`
+	m, err := hns.Load(config(), []byte(strings.Join(strings.Fields(data), ""))) // it was one line
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := dataplane.Dump(m.Plan())
+	for _, want := range []string{"bridge " + net, "namespace " + ns, "port " + ep + " " + ns + "/eth1", "lb " + lb + " [10.96.0.1]"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("plan lacks %q:\n%s", want, got)
+		}
+	}
+	data2, err := m.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := hns.Load(config(), data2)
+	if err != nil || dataplane.Dump(again.Plan()) != got {
+		t.Errorf("written and read again: %v", err)
+	}
+}
+
 func TestSupport(t *testing.T) {
 	if err := support.Check(hns.Support()); err != nil {
 		t.Error(err)
