@@ -3,6 +3,7 @@ package images
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,5 +129,13 @@ func TestToolsAreThere(t *testing.T) {
 		if !strings.Contains(string(source), `"`+name+`": `) {
 			t.Errorf("%s is linked in the images, and is no program of test/images/busybox", name)
 		}
+	}
+}
+
+// TestPrograms runs the tests of the images' programs, which are a module of their own.
+func TestPrograms(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../../test/images", "test", "-vet=off", "./...").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

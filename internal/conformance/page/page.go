@@ -105,7 +105,8 @@ func Make(folder string, history []string, causes result.Causes) (*Page, error) 
 		a.Seconds += s.Seconds
 		a.Specs = append(a.Specs, s)
 		if s.State == result.Failed || s.State == result.Flaky || s.State == result.Cut {
-			f := Failure{Spec: s, Cause: causes.Of(s), Output: readEnd(folder, s.Output), NodeLog: readEnd(folder, s.NodeLog)}
+			output := readFile(folder, s.Output)
+			f := Failure{Spec: s, Cause: causes.Of(s, output), Output: end(output, s.Output), NodeLog: end(readFile(folder, s.NodeLog), s.NodeLog)}
 			p.Failures = append(p.Failures, f)
 			if s.State == result.Failed {
 				byClass[f.Cause.Class]++
@@ -178,8 +179,8 @@ func limits(run result.Run) []string {
 	return out
 }
 
-// readEnd reads the end of a file of a run's folder; one that is not there, or lies elsewhere, is empty.
-func readEnd(folder, name string) string {
+// readFile reads a file of a run's folder; one that is not there, or lies elsewhere, is empty.
+func readFile(folder, name string) string {
 	if name == "" || !filepath.IsLocal(name) {
 		return ""
 	}
@@ -187,11 +188,16 @@ func readEnd(folder, name string) string {
 	if err != nil {
 		return ""
 	}
-	if len(data) > maxLog {
-		data = data[len(data)-maxLog:]
-		data = append([]byte("(the beginning is left out; the whole is in "+name+")\n"), data[bytes.IndexByte(data, '\n')+1:]...)
-	}
 	return strings.ToValidUTF8(string(data), "�")
+}
+
+// end is as much of a file's text as the page shows.
+func end(text, name string) string {
+	if len(text) <= maxLog {
+		return text
+	}
+	text = text[len(text)-maxLog:]
+	return "(the beginning is left out; the whole is in " + name + ")\n" + text[strings.IndexByte(text, '\n')+1:]
 }
 
 //go:embed page.html.tmpl
@@ -240,7 +246,7 @@ func Write(folder string, history []string, causes result.Causes) (string, error
 	if err != nil {
 		return "", err
 	}
-	junit, err := JUnit(results, causes)
+	junit, err := JUnit(results, p.Failures)
 	if err != nil {
 		return "", err
 	}

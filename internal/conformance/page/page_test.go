@@ -113,7 +113,7 @@ func TestFilesElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"../secret", secret} {
-		if got := readEnd(folder, name); got != "" {
+		if got := readFile(folder, name); got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -124,7 +124,7 @@ func TestLongLogKeepsTheEnd(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "x.log"), []byte(strings.Repeat("line\n", maxLog)+"end"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := readEnd(folder, "x.log"); len(got) > maxLog+200 || !strings.HasSuffix(got, "end") || !strings.HasPrefix(got, "(the beginning") {
+	if got := end(readFile(folder, "x.log"), "x.log"); len(got) > maxLog+200 || !strings.HasSuffix(got, "end") || !strings.HasPrefix(got, "(the beginning") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -80,8 +80,12 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit is the results in the form that CI systems read. A flaky spec counts as passed there; one that was cut or not run as skipped.
-func JUnit(r result.Results, causes result.Causes) ([]byte, error) {
+// JUnit is the results in the form that CI systems read; the failures are those of the page. A flaky spec counts as passed there; one that was cut or not run as skipped.
+func JUnit(r result.Results, failures []Failure) ([]byte, error) {
+	classes := map[string]result.Class{}
+	for _, f := range failures {
+		classes[f.Name] = f.Cause.Class
+	}
 	all := r.All()
 	counts := result.Count(all)
 	suite := junitSuite{
@@ -97,8 +101,7 @@ func JUnit(r result.Results, causes result.Causes) ([]byte, error) {
 		c := junitCase{Name: s.Name, ClassName: s.Area(), Time: fmt.Sprintf("%.3f", s.Seconds)}
 		switch line, _, _ := strings.Cut(s.Message, "\n"); s.State {
 		case result.Failed:
-			cause := causes.Of(s)
-			c.Failure = &junitMessage{Message: legal(line), Type: string(cause.Class), Text: legal(s.Message + "\n" + s.Location)}
+			c.Failure = &junitMessage{Message: legal(line), Type: string(classes[s.Name]), Text: legal(s.Message + "\n" + s.Location)}
 		case result.Skipped:
 			c.Skipped = &junitMessage{Message: legal(line)}
 		case result.Cut, result.NotRun:

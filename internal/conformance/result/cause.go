@@ -28,15 +28,17 @@ func Classes() []Class { return []Class{OurGap, StandIn, Network, Windows, Host,
 
 // Cause says why a spec fails.
 type Cause struct {
-	// Spec and Message are expressions of the spec's name and of its failure's message; an empty one fits all.
+	// Spec, Message and Output are expressions of the spec's name, of its failure's message and of what it printed; an empty
+	// one fits all.
 	Spec    string `yaml:"spec"`
 	Message string `yaml:"message"`
+	Output  string `yaml:"output"`
 	Class   Class  `yaml:"class"`
 	// Note says in a sentence what is wrong, Ref where more is said.
 	Note string `yaml:"note"`
 	Ref  string `yaml:"ref"`
 
-	spec, message *regexp.Regexp
+	spec, message, output *regexp.Regexp
 }
 
 //go:embed causes.yaml
@@ -63,24 +65,26 @@ func ParseCauses(data []byte) (Causes, error) {
 		if !slices.Contains(Classes(), c.Class) {
 			return nil, fmt.Errorf("cause %d: class %q is none of %q", i+1, c.Class, Classes())
 		}
-		if c.Note == "" || c.Spec == "" && c.Message == "" {
-			return nil, fmt.Errorf("cause %d: a note, and a spec or a message, are needed", i+1)
+		if c.Note == "" || c.Spec == "" && c.Message == "" && c.Output == "" {
+			return nil, fmt.Errorf("cause %d: a note, and a spec, a message or an output, are needed", i+1)
 		}
-		var err error
-		if c.spec, err = regexp.Compile(c.Spec); err != nil {
-			return nil, fmt.Errorf("cause %d: %w", i+1, err)
-		}
-		if c.message, err = regexp.Compile("(?s)" + c.Message); err != nil {
-			return nil, fmt.Errorf("cause %d: %w", i+1, err)
+		for _, e := range []struct {
+			to   **regexp.Regexp
+			text string
+		}{{&c.spec, c.Spec}, {&c.message, c.Message}, {&c.output, c.Output}} {
+			var err error
+			if *e.to, err = regexp.Compile("(?s)" + e.text); err != nil {
+				return nil, fmt.Errorf("cause %d: %w", i+1, err)
+			}
 		}
 	}
 	return table.Causes, nil
 }
 
-// Of is the cause of a spec that has failed.
-func (c Causes) Of(s Spec) Cause {
+// Of is the cause of a spec that has failed and printed output.
+func (c Causes) Of(s Spec, output string) Cause {
 	for _, one := range c {
-		if one.spec.MatchString(s.Name) && one.message.MatchString(s.Message) {
+		if one.spec.MatchString(s.Name) && one.message.MatchString(s.Message) && one.output.MatchString(output) {
 			return one
 		}
 	}

@@ -116,13 +116,15 @@ func TestKnownCauses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		spec Spec
-		want Class
+		spec   Spec
+		output string
+		want   Class
 	}{
-		{Spec{Name: "[sig-windows] Hybrid cluster network for all supported CNIs should provide Internet connection for Linux containers"}, Network},
-		{Spec{Name: "[sig-x] something new", Message: "surprise"}, Unknown},
+		{Spec{Name: "[sig-windows] Hybrid cluster network for all supported CNIs should provide Internet connection for Linux containers"}, "", Network},
+		{Spec{Name: "[sig-storage] Secrets should be consumable from pods in volume"}, "error from PowerShell Script: exit status 1, powershell.exe: Windows PowerShell is not part of Mullion", OurGap},
+		{Spec{Name: "[sig-x] something new", Message: "surprise"}, "text", Unknown},
 	} {
-		if got := causes.Of(tt.spec); got.Class != tt.want || got.Note == "" {
+		if got := causes.Of(tt.spec, tt.output); got.Class != tt.want || got.Note == "" {
 			t.Errorf("%s: %+v, want %s", tt.spec.Name, got, tt.want)
 		}
 	}
