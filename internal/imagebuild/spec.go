@@ -134,19 +134,24 @@ func (s Spec) check() error {
 			errs = append(errs, fmt.Errorf("exposedPorts: %q: want a port from 1 to 65535: %w", p, errdefs.ErrInvalidArgument))
 		}
 	}
-	if s.OS != "" && s.OS != Windows && s.OS != Linux {
-		errs = append(errs, fmt.Errorf("os: %q: want windows or linux: %w", s.OS, errdefs.ErrInvalidArgument))
-	}
-	if s.linux() && len(s.OSVersions) > 0 {
-		errs = append(errs, fmt.Errorf("osVersions: an image for Linux has none: %w", errdefs.ErrInvalidArgument))
-	}
-	if !s.linux() && strings.Contains(s.User, ":") {
-		errs = append(errs, fmt.Errorf("user: %q: Windows has no user:group: %w", s.User, errdefs.ErrInvalidArgument))
-	}
+	errs = append(errs, s.checkSystem())
 	if _, err := s.target(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkSystem finds what is not of the system that the image is for.
+func (s Spec) checkSystem() error {
+	switch {
+	case s.OS != "" && s.OS != Windows && !s.linux():
+		return fmt.Errorf("os: %q: want windows or linux: %w", s.OS, errdefs.ErrInvalidArgument)
+	case s.linux() && len(s.OSVersions) > 0:
+		return fmt.Errorf("osVersions: an image for Linux has none: %w", errdefs.ErrInvalidArgument)
+	case !s.linux() && strings.Contains(s.User, ":"):
+		return fmt.Errorf("user: %q: Windows has no user:group: %w", s.User, errdefs.ErrInvalidArgument)
+	}
+	return nil
 }
 
 // target is where the files go, relative to the drive or the root, with slashes.

@@ -49,7 +49,7 @@ func (c Config) rules(nft knftables.Interface) *knftables.Transaction {
 	tx := nft.NewTransaction()
 	tx.Add(&knftables.Table{})
 	tx.Delete(&knftables.Table{})
-	tx.Add(&knftables.Table{Comment: knftables.PtrTo("what pods send out of the cluster")})
+	tx.Add(&knftables.Table{Comment: new("what pods send out of the cluster")})
 	tx.Add(&knftables.Chain{
 		Name: "postrouting", Type: knftables.PtrTo(knftables.NATType),
 		Hook: knftables.PtrTo(knftables.PostroutingHook), Priority: knftables.PtrTo(knftables.SNATPriority),

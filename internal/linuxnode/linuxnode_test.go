@@ -67,6 +67,7 @@ func TestHostFiles(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, path, want string }{
 		{"hosts", "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n10.213.0.11 linux-1\n"},
+		{"protocols", "/etc/protocols", "ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\nipv6-icmp 58 IPv6-ICMP\nsctp 132 SCTP\n"},
 		{"hostname", "/etc/hostname", "linux-1\n"},
 		{"containerd", containerdConfig, c.ContainerdTOML()},
 		{"cni", cniTemplate, c.CNITemplate()},

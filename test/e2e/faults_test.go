@@ -70,6 +70,7 @@ func (f fixture) faults(t *testing.T) {
 			killed := f.kill(t, c.pattern)
 			f.back(t, c.pattern, killed)
 			f.working(t)
+			f.resolves(t, "ticks-linux")
 			f.same(t, before)
 		})
 	}
@@ -202,6 +203,18 @@ func (f fixture) same(t *testing.T, before string) {
 	if after := f.containers(t); after != before || strings.Count(after, "restarts=0") != len(survivorNames()) {
 		t.Errorf("containers before:\n%s\nand after:\n%s", before, after)
 	}
+}
+
+// resolves waits until a pod gets an answer from the cluster's DNS, which is behind a Service that was there before the fault.
+func (f fixture) resolves(t *testing.T, pod string) {
+	t.Helper()
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "lookup", "kubernetes")
+		if err != nil || !strings.HasPrefix(out, "kubernetes [") {
+			return errors.New(out)
+		}
+		return nil
+	})
 }
 
 // working waits until new log lines arrive and exec works in both pods, through their kubelets.
