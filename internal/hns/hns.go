@@ -1,7 +1,10 @@
 // Package hns is the model of the Host Networking Service of one Windows host: requests in the JSON that Windows programs
 // send (HCN schema 2 and HNS version 1), answers and typed errors out, and the netplan.Plan that follows from its state.
-// It is pure: it knows no kernel, no file and no clock. Who calls it keeps the state (Save, Load), applies the plan, and
-// rolls a request back whose plan could not be applied.
+// It is pure: it knows no kernel, no file and no clock. After each call that changed something, who calls it asks what
+// (Change of the plan, Records of the state), carries that out, and ends with Commit, or with Rollback if it could not.
+//
+// No call goes through all objects: lookups find them by what they have in common, and what an object is in the plan is
+// made anew only when the object, or what it depends on, changes.
 package hns
 
 import (

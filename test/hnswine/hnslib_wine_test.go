@@ -30,7 +30,7 @@ func TestHnslib(t *testing.T) {
 		t.Errorf("%v\n%s", err, tail(string(out), 60))
 	}
 	passed := regexp.MustCompile(`(?m)^--- PASS: (\w+)`).FindAllSubmatch(out, -1)
-	for _, line := range strings.Split(string(out), "\n") {
+	for line := range strings.SplitSeq(string(out), "\n") {
 		if strings.HasPrefix(line, "--- FAIL") || strings.HasPrefix(line, "--- SKIP") {
 			t.Error(strings.TrimSpace(line))
 		}
