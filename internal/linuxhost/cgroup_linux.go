@@ -110,6 +110,8 @@ func (h Host) showsCgroups() (bool, error) {
 	return same, err
 }
 
+// ensure makes the host's cgroup and the one of its programs. On cgroup v2 the cgroups above the host's pass their controllers on; the host's own
+// can do so only when the process that makes the namespaces has left it.
 func (hi hierarchy) ensure(cgroup string) error {
 	path := hi.dir
 	for part := range strings.SplitSeq(strings.Trim(cgroup, "/")+"/"+leaf, "/") {
@@ -118,18 +120,50 @@ func (hi hierarchy) ensure(cgroup string) error {
 		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if hi.v2 {
-			if err := passOn(parent); err != nil {
-				return err
-			}
-			continue
+		var err error
+		switch {
+		case hi.v2 && part != leaf:
+			err = passOn(parent)
+		case !hi.v2:
+			err = inheritCPUs(path, parent)
 		}
-		if err := inheritCPUs(path, parent); err != nil {
+		if err != nil {
 			return err
+		}
+	}
+	if hi.v2 {
+		return takeBack(filepath.Dir(path))
+	}
+	return nil
+}
+
+// takeBack undoes passOn, so that a process may be in the cgroup itself.
+func takeBack(dir string) error {
+	control := filepath.Join(dir, "cgroup.subtree_control")
+	passed, err := os.ReadFile(control)
+	if err != nil {
+		return err
+	}
+	for controller := range strings.FieldsSeq(string(passed)) {
+		if err := os.WriteFile(control, []byte("-"+controller), 0); err != nil {
+			return fmt.Errorf("take back cgroup controller %q of %q: %w", controller, dir, err)
 		}
 	}
 	return nil
 }
+
+// passOnOwn lets what runs in the host limit itself, on cgroup v2.
+func (h Host) passOnOwn() error {
+	all, err := hierarchies()
+	if err != nil || !all[0].v2 {
+		return err
+	}
+	return passOn(filepath.Join(all[0].dir, h.Cgroup))
+}
+
+// needed are the controllers without which a kubelet does not start:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_v2_manager_linux.go
+func needed() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
 // passOn lets the cgroups in dir have all controllers that dir has, of cgroup v2.
 func passOn(dir string) error {
@@ -138,7 +172,8 @@ func passOn(dir string) error {
 		return err
 	}
 	for controller := range strings.FieldsSeq(string(have)) {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+controller), 0); err != nil {
+		err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+controller), 0)
+		if err != nil && slices.Contains(needed(), controller) {
 			return fmt.Errorf("pass on cgroup controller %q of %q: %w", controller, dir, err)
 		}
 	}
@@ -183,31 +218,45 @@ func (h Host) joinCgroup() error {
 	return nil
 }
 
-// placeChild has cmd start in the cgroup of the host's own processes. With v1 the calling thread goes there, and its child with it;
-// with v2 threads of a process cannot part, and the kernel (5.7) places the child. The file, if any, is to be closed after the start.
-func (h Host) placeChild(cmd *exec.Cmd) (*os.File, error) {
+// enterCgroup has cmd start in the cgroup of the host's own processes, and in its cgroup namespace. With v1 the calling thread goes there, and its
+// child with it. With v2 threads of a process cannot part; the kernel (5.7) places the child, but not from within a namespace whose root is elsewhere, so
+// that nsenter(1) enters the namespace in the child. What is returned is to be closed after the start.
+func (h Host) enterCgroup(cmd *exec.Cmd) ([]*os.File, error) {
 	all, err := hierarchies()
 	if err != nil {
 		return nil, err
 	}
+	if all[0].v2 {
+		return h.placeChild(cmd, filepath.Join(all[0].dir, h.Cgroup, leaf))
+	}
 	for _, hi := range all {
 		dir := filepath.Join(hi.dir, h.Cgroup, leaf)
-		if hi.v2 {
-			f, err := os.Open(dir)
-			if err != nil {
-				return nil, err
-			}
-			if cmd.SysProcAttr == nil {
-				cmd.SysProcAttr = &syscall.SysProcAttr{}
-			}
-			cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(f.Fd())
-			return f, nil
-		}
 		if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte(strconv.Itoa(unix.Gettid())), 0); err != nil {
 			return nil, fmt.Errorf("enter cgroup %q: %w", dir, err)
 		}
 	}
-	return nil, nil
+	return nil, enterPin(h.pin("cgroup"), unix.CLONE_NEWCGROUP)
+}
+
+func (h Host) placeChild(cmd *exec.Cmd, dir string) ([]*os.File, error) {
+	cgroup, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := os.Open(h.pin("cgroup"))
+	if err != nil {
+		return nil, errors.Join(err, cgroup.Close())
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(cgroup.Fd())
+	const firstExtra = 3 // standard input, output and error come before
+	fd := firstExtra + len(cmd.ExtraFiles)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, namespace)
+	cmd.Args = append([]string{"nsenter", fmt.Sprintf("--cgroup=/proc/self/fd/%d", fd), "--", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/usr/bin/nsenter"
+	return []*os.File{cgroup, namespace}, nil
 }
 
 // mountCgroups shows the host's own cgroups at target, in the places where the machine has all of them.

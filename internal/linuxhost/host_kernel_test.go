@@ -226,3 +226,24 @@ func TestHostThatIsDown(t *testing.T) {
 		t.Errorf("got %q, %v", out, err)
 	}
 }
+
+// onV2 is set in the test program's environment when it runs where only cgroup v2 is mounted.
+const onV2 = "MULLION_TEST_CGROUP2"
+
+// TestOnCgroupV2 runs the other tests again in a mount namespace with cgroup v2 alone, on a machine that has v1. All of it stays on one processor:
+// Linux 6.18 numbers mount namespaces per processor, and pins only one that has a higher number than the one it is pinned in.
+func TestOnCgroupV2(t *testing.T) {
+	if os.Getenv(onV2) != "" {
+		t.Skip("this is the run on cgroup v2")
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		t.Skip("the machine has cgroup v2: the other tests were on it")
+	}
+	const script = `umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$0" -test.v -test.run '^TestHost'`
+	cmd := exec.CommandContext(t.Context(), "taskset", "-c", "0", "unshare", "-m", "--propagation", "private", "sh", "-c", script, program(t)[0])
+	cmd.Env = append(os.Environ(), onV2+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "\n--- PASS") < 5 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -42,6 +42,9 @@ func (h Host) Ensure(ctx context.Context, program []string) error {
 	if err := h.create(ctx, program); err != nil {
 		return fmt.Errorf("make host %q: %w", h.Name, errors.Join(err, h.unpin()))
 	}
+	if err := h.passOnOwn(); err != nil {
+		return fmt.Errorf("make host %q: %w", h.Name, errors.Join(err, h.unpin()))
+	}
 	return nil
 }
 
@@ -135,21 +138,25 @@ func (h Host) Remove() error {
 // Start enters the host on the calling OS thread and starts cmd there, in the cgroup of the host's own processes. It is a Starter of
 // proc.Spec: the thread must be locked and thrown away afterwards.
 func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
-	cgroup, err := h.placeChild(cmd)
+	if err := h.mustBeUp(); err != nil {
+		return err
+	}
+	files, err := h.enterCgroup(cmd) // first: in the host's mount namespace its files have no names
 	if err != nil {
 		return fmt.Errorf("start %q on host %q: %w", cmd.Path, h.Name, err)
 	}
-	if cgroup != nil {
-		defer cgroup.Close()
-	}
+	defer func() {
+		for _, f := range files {
+			_ = f.Close() // opened for the child alone
+		}
+	}()
 	if err := h.enter(); err != nil {
 		return err
 	}
 	return cmd.Start()
 }
 
-// enter moves the calling thread into all namespaces of the host.
-func (h Host) enter() error {
+func (h Host) mustBeUp() error {
 	there, err := h.up()
 	if err == nil && !there {
 		err = ErrDown
@@ -157,6 +164,11 @@ func (h Host) enter() error {
 	if err != nil {
 		return fmt.Errorf("enter host %q: %w", h.Name, err)
 	}
+	return nil
+}
+
+// enter moves the calling thread into all namespaces of the host but that of cgroups.
+func (h Host) enter() error {
 	if err := enterNet(h.Netns); err != nil {
 		return fmt.Errorf("enter host %q: %w", h.Name, err)
 	}
@@ -165,21 +177,23 @@ func (h Host) enter() error {
 		return fmt.Errorf("enter host %q: unshare folders: %w", h.Name, err)
 	}
 	for _, k := range kinds() {
-		fd, err := unix.Open(h.pin(k.name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return fmt.Errorf("enter host %q: %w", h.Name, err)
+		if k.flag == unix.CLONE_NEWCGROUP {
+			continue
 		}
-		if err := errors.Join(unix.Setns(fd, k.flag), unix.Close(fd)); err != nil {
-			return fmt.Errorf("enter host %q: %s namespace: %w", h.Name, k.name, err)
+		if err := enterPin(h.pin(k.name), k.flag); err != nil {
+			return fmt.Errorf("enter host %q: %w", h.Name, err)
 		}
 	}
 	unix.Umask(0o022)
 	return nil
 }
 
-// inside runs f on a thread in the host's namespaces.
+// inside runs f on a thread that sees the host's files.
 func (h Host) inside(f func() error) error {
 	done := make(chan error, 1)
+	if err := h.mustBeUp(); err != nil {
+		return err
+	}
 	onOwnThread(func() {
 		if err := h.enter(); err != nil {
 			done <- err

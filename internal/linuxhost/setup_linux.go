@@ -68,12 +68,18 @@ func (h Host) setUp() error {
 	return nil
 }
 
-func enterNet(path string) error {
+func enterNet(path string) error { return enterPin(path, unix.CLONE_NEWNET) }
+
+// enterPin moves the calling thread into the namespace of that kind that is pinned at path.
+func enterPin(path string, kind int) error {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("open network namespace %q: %w", path, err)
+		return fmt.Errorf("open namespace %q: %w", path, err)
 	}
-	return errors.Join(unix.Setns(fd, unix.CLONE_NEWNET), unix.Close(fd))
+	if err := errors.Join(unix.Setns(fd, kind), unix.Close(fd)); err != nil {
+		return fmt.Errorf("enter namespace %q: %w", path, err)
+	}
+	return nil
 }
 
 // kinds are the namespaces that are pinned, in the order in which they are entered: after the mount namespace, paths mean other files.
