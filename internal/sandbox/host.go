@@ -26,6 +26,11 @@ type Host struct {
 	Binds []Bind `json:"binds,omitempty"`
 	// Keep are folders of the machine that the host sees even if they lie below /tmp, where it has its own files.
 	Keep []string `json:"keep,omitempty"`
+	// Tmp is a folder of the machine that the host has as its /tmp, emptied before the host starts; empty: the host has one that
+	// nobody else sees.
+	Tmp string `json:"tmp,omitempty"`
+	// Shared is a folder of the machine in which the host sees what is mounted there while it is up; empty: there is none.
+	Shared string `json:"shared,omitempty"`
 	// Loader is the command line that runs a Windows program, to be followed by its Windows path and arguments.
 	Loader []string `json:"loader"`
 	// Env is the environment of Windows programs, as NAME=value, and Dir the Unix path of their working folder.

@@ -43,9 +43,15 @@ func TestMain(m *testing.M) {
 // of it is left.
 func up(t *testing.T, binds ...sandbox.Bind) (sandbox.Host, *proc.Process) {
 	t.Helper()
-	dir := t.TempDir()
+	return upIn(t, t.TempDir(), func(h *sandbox.Host) { h.Binds = binds })
+}
+
+// upIn is up with a folder of state and a change of the host.
+func upIn(t *testing.T, dir string, change func(*sandbox.Host)) (sandbox.Host, *proc.Process) {
+	t.Helper()
 	pin := filepath.Join(dir, "netns")
-	h := sandbox.Host{Name: "win-1", Netns: pin, StateFile: filepath.Join(dir, "state.json"), Binds: binds, Keep: []string{filepath.Join(dir, "kept"), "/usr"}, Env: []string{"PATH=/usr/bin:/bin", "A=b"}, Dir: "/usr"}
+	h := sandbox.Host{Name: "win-1", Netns: pin, StateFile: filepath.Join(dir, "state.json"), Keep: []string{filepath.Join(dir, "kept"), "/usr"}, Env: []string{"PATH=/usr/bin:/bin", "A=b"}, Dir: "/usr"}
+	change(&h)
 	if err := os.MkdirAll(filepath.Join(dir, "kept", "inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +81,11 @@ func up(t *testing.T, binds ...sandbox.Bind) (sandbox.Host, *proc.Process) {
 		}
 		if err := netns.Remove(pin); err != nil {
 			t.Error(err)
+		}
+		if h.Shared != "" {
+			if err := syscall.Unmount(h.Shared, 0); err != nil {
+				t.Error(err)
+			}
 		}
 		if left, err := proc.Leftovers(dir); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v, %v", left, err)
@@ -117,7 +128,7 @@ func TestHostIsolation(t *testing.T) {
 		{"host name", "uname -n", "win-1"},
 		{"own hosts file", "cat /etc/hosts", "1.2.3.4 host-own"},
 		{"only loopback", "cat /proc/net/dev | grep -c :", "1"},
-		{"first process is ours", "cat /proc/1/comm", "sandbox.test"},
+		{"first process is ours", "cat /proc/1/comm", filepath.Base(os.Args[0])},
 		{"umask", "umask", "0000"},
 		{"working folder", "pwd", "/usr"},
 		{"environment", "echo $A$MULLION_TEST_HOST", "b"},
@@ -136,6 +147,64 @@ func TestHostIsolation(t *testing.T) {
 	}
 	if data, err := os.ReadFile("/etc/hosts"); err != nil || strings.Contains(string(data), "host-own") {
 		t.Errorf("the machine's hosts file is %q, %v", data, err)
+	}
+}
+
+// TestHostSharesWithTheMachine mounts something in the shared folder while the host is up, and has both sides write to
+// the host's /tmp.
+func TestHostSharesWithTheMachine(t *testing.T) {
+	dir := t.TempDir()
+	stale := filepath.Join(dir, "tmp", "stale")
+	if err := os.MkdirAll(stale, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h, p := upIn(t, dir, func(h *sandbox.Host) { h.Tmp, h.Shared = filepath.Join(dir, "tmp"), filepath.Join(dir, "shared") })
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("the host's /tmp has a file from before its start")
+	}
+	if err := os.WriteFile(filepath.Join(h.Tmp, "from-machine"), []byte("m"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, h, "cat /tmp/from-machine; echo h > /tmp/from-host"); got != "m" {
+		t.Errorf("the host reads %q", got)
+	}
+	if data, err := os.ReadFile(filepath.Join(h.Tmp, "from-host")); err != nil || string(data) != "h\n" {
+		t.Errorf("the machine reads %q, %v", data, err)
+	}
+	point := filepath.Join(h.Shared, "point")
+	if err := os.Mkdir(point, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mount := func() {
+		t.Helper()
+		if err := syscall.Mount("tmpfs", point, "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(point, "file"), []byte("later"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mount()
+	if got := output(t, h, "cat "+point+"/file"); got != "later" {
+		t.Errorf("the host sees %q in a folder mounted later", got)
+	}
+	if err := syscall.Unmount(point, syscall.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, h, "ls "+point+" | wc -l"); got != "0" {
+		t.Error("the host still sees what has been unmounted")
+	}
+	// And in its next life.
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mount()
+	defer func() { _ = syscall.Unmount(point, syscall.MNT_DETACH) }()
+	if got := output(t, h, "cat "+point+"/file"); got != "later" {
+		t.Errorf("the host started again sees %q", got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,6 +24,9 @@ func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
+	if err := errors.Join(h.clearTmp(), h.share()); err != nil {
+		return fmt.Errorf("start host %q: %w", h.Name, err)
+	}
 	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if err := cmd.Start(); err != nil {
@@ -33,6 +37,41 @@ func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
 		return errors.Join(fmt.Errorf("start host %q: %w", h.Name, err), cmd.Process.Kill(), cmd.Wait())
 	}
 	return nil
+}
+
+// clearTmp makes the folder of the host's /tmp, empty.
+func (h Host) clearTmp() error {
+	if h.Tmp == "" {
+		return nil
+	}
+	if err := os.RemoveAll(h.Tmp); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.Tmp, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(h.Tmp, 0o777|os.ModeSticky)
+}
+
+// share makes the shared folder one from which mounts propagate. Nothing else of the machine need be so.
+func (h Host) share() error {
+	if h.Shared == "" {
+		return nil
+	}
+	if err := os.MkdirAll(h.Shared, 0o711); err != nil {
+		return err
+	}
+	err := unix.Mount("", h.Shared, "", unix.MS_SHARED, "")
+	if !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	if err := unix.Mount(h.Shared, h.Shared, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind %q: %w", h.Shared, err)
+	}
+	if err := unix.Mount("", h.Shared, "", unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("share %q: %w", h.Shared, err)
+	}
+	return unix.Mount("", h.Shared, "", unix.MS_SHARED, "")
 }
 
 func (h Host) record(pid int) error {
@@ -113,24 +152,36 @@ func (h Host) setUp() error {
 	return os.WriteFile(readyFile, nil, 0o600)
 }
 
+func (h Host) mountTmp() error {
+	if h.Tmp == "" {
+		return unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	}
+	return unix.Mount(h.Tmp, "/tmp", "", unix.MS_BIND, "")
+}
+
 // ownTmp gives the host a /tmp of its own, with the folders of Keep that are below the machine's at their place in it.
 func (h Host) ownTmp() error {
-	trees := map[string]int{}
-	for _, path := range h.Keep {
-		path = filepath.Clean(path)
-		if !strings.HasPrefix(path, "/tmp/") {
-			continue
+	var paths []string
+	for _, path := range append([]string{h.Shared}, h.Keep...) {
+		if path = filepath.Clean(path); strings.HasPrefix(path, "/tmp/") {
+			paths = append(paths, path)
 		}
+	}
+	slices.Sort(paths) // a folder before what is mounted in it
+	paths = slices.Compact(paths)
+	trees := map[string]int{}
+	for _, path := range paths {
 		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 		if err != nil {
 			return fmt.Errorf("keep %q: %w", path, err)
 		}
 		trees[path] = fd
 	}
-	if err := unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"); err != nil {
+	if err := h.mountTmp(); err != nil {
 		return fmt.Errorf("mount /tmp: %w", err)
 	}
-	for path, fd := range trees {
+	for _, path := range paths {
+		fd := trees[path]
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return fmt.Errorf("keep %q: %w", path, err)
 		}
