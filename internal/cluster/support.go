@@ -24,6 +24,6 @@ func SupportRows() []support.Row {
 		row("several control plane nodes", support.Not, "setup/production-environment/tools/kubeadm/high-availability/", "there is one, on this machine"),
 		row("storage classes, CSI", support.Not, "concepts/storage/volumes/", "claims stay pending; emptyDir, hostPath, configMap, secret, downwardAPI and projected volumes are there"),
 		row("metrics API, autoscaling by it", support.Not, "tasks/debug/debug-cluster/resource-metrics-pipeline/", "no metrics-server; the kubelet's /stats and /metrics answer"),
-		row("HostProcess pods", support.Not, "tasks/configure-pod-container/create-hostprocess-pod/", "the container is refused"),
+		row("HostProcess pods", support.Partly, "tasks/configure-pod-container/create-hostprocess-pod/", "they run in the Windows host; the table of the CRI says how"),
 	}
 }

@@ -37,6 +37,8 @@ type Config struct {
 	// HostPath translates a path of the Windows host (a mount's source, the log folder) to one of the machine.
 	HostPath func(winPath string) (string, error)
 
+	// HostProcess says where HostProcess containers run; nil refuses them.
+	HostProcess *HostProcess
 	// Launch says how a Windows program is started in a container.
 	Launch Launch
 	// Handlers are the names of the runtime handlers besides the default one.
@@ -93,6 +95,7 @@ type Engine interface {
 	Containers
 	Tasks
 	Meters
+	Views
 }
 
 // ImageFinder answers for single images. The errors are containerd's errdefs.

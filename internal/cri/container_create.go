@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -38,8 +39,9 @@ func (s *Server) CreateContainer(ctx context.Context, req *runtimeapi.CreateCont
 	if sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
 		return nil, fmt.Errorf("create container %q: sandbox %q is not running: %w", name, sb.ID, errdefs.ErrFailedPrecondition)
 	}
-	if config.GetWindows().GetSecurityContext().GetHostProcess() {
-		return nil, fmt.Errorf("create container %q: HostProcess containers do not run on this node yet: %w", name, errdefs.ErrNotImplemented)
+	if config.GetWindows().GetSecurityContext().GetHostProcess() != isHostProcess(sb) {
+		// containerd's words (internal/cri/server/container_create.go).
+		return nil, fmt.Errorf("create container %q: pod spec and all containers inside must have the HostProcess field set to be valid: %w", name, errdefs.ErrInvalidArgument)
 	}
 	c, err := s.createContainer(ctx, sb, config)
 	if err != nil {
@@ -54,19 +56,24 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox, config *
 	if err != nil {
 		return store.Container{}, fmt.Errorf("find image: %w", err)
 	}
-	if err := s.cfg.Images.Check(img, sb.Handler); err != nil {
+	// A HostProcess container brings no Windows of its own, so its image may be of any build.
+	if err := s.cfg.Images.Check(img, sb.Handler); err != nil && !isHostProcess(sb) {
 		return store.Container{}, fmt.Errorf("check image %q: %w", config.GetImage().GetImage(), err)
 	}
 	c := store.Container{
 		ID: newID(), SandboxID: sb.ID, Config: store.ContainerConfig{ContainerConfig: config}, ImageID: img.ID,
 		ImageName: config.GetImage().GetUserSpecifiedImage(), CreatedAt: time.Now(),
-		User: userName(sb, config, img.Config.User), Env: mergeEnv(img.Config.Env, config.GetEnvs()), Dir: workingDir(config, img),
+		HostProcess: isHostProcess(sb),
+		User:        userName(sb, config, img.Config.User), Env: mergeEnv(img.Config.Env, config.GetEnvs()), Dir: workingDir(config, img),
 	}
 	if c.ImageName == "" {
 		c.ImageName = config.GetImage().GetImage()
 	}
 	if c.Program, c.Raw, err = commandLine(config, img); err != nil {
 		return store.Container{}, err
+	}
+	if c.HostProcess {
+		s.cfg.HostProcess.adapt(&c, img)
 	}
 	c.NodeLogPath = nodeLogPath(sb, config)
 	if c.LogPath, err = s.logPath(c.NodeLogPath); err != nil {
@@ -87,19 +94,23 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 			s.log.Error("container not undone", "container", c.ID, "error", err)
 		}
 	}()
-	// An unknown user is the start's error, as on Windows.
-	uid, _ := lookupUser(c.User)
-	undo.Add(func() error { return os.RemoveAll(s.containerDir(c.ID)) })
+	uid := uidOf(c)
+	undo.Add(func() error { return s.removeFiles(c) })
 	runDir, err := s.makeRunDir(c, uid)
 	if err != nil {
 		return err
 	}
 	spec := engine.Container{
 		ID: c.ID, Labels: map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID}, ChainID: chainID,
-		Args: s.initArgs(c), Env: s.loaderEnv(c), Dir: driveRoot, UID: uid,
+		Args: s.initArgs(c), Env: s.loaderEnv(c), Dir: s.driveOf(c), UID: uid,
 		Hostname: hostName(sb), NetNS: sb.NetNS, Mounts: mounts,
 		SystemFiles: s.systemFiles(sb, mounts), WorkDir: runDir, Terminal: c.Config.GetTty(),
 		Resources: resourcesOf(c.Config.GetWindows().GetResources()),
+	}
+	if c.HostProcess {
+		if spec, err = s.inHost(c, spec); err != nil {
+			return err
+		}
 	}
 	if err := s.cfg.Engine.Create(ctx, spec); err != nil {
 		return err
@@ -114,18 +125,41 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 
 // makeRunDir makes the folder that the container's user can write to and that only the machine's root can reach.
 func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
-	dir := s.runDir(c.ID)
+	dir := s.runDir(c)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make working folder: %w", err)
 	}
 	owner := int(s.cfg.Engine.HostID(uid))
+	if c.HostProcess {
+		owner = int(uid)
+	}
 	if err := os.Chown(dir, owner, owner); err != nil {
 		return "", fmt.Errorf("give working folder to the container's user: %w", err)
 	}
-	return dir, s.writeEnvFile(c.ID, c.Env)
+	return dir, s.writeEnvFile(dir, c.Env)
 }
 
-func (s *Server) runDir(id string) string { return filepath.Join(s.containerDir(id), "run") }
+// runDir is a container's working folder. That of a HostProcess container has the same path on the machine, in the host and in the
+// container, whose root file system is read-only but for the run folder.
+func (s *Server) runDir(c store.Container) string {
+	if c.HostProcess {
+		return filepath.Join(s.cfg.RunDir, "work", c.ID)
+	}
+	return filepath.Join(s.containerDir(c.ID), "run")
+}
+
+// workTarget is where the container's programs see that folder.
+func (s *Server) workTarget(c store.Container) string {
+	if c.HostProcess {
+		return s.runDir(c)
+	}
+	return engine.WorkDirTarget
+}
+
+// removeFiles removes a container's own files.
+func (s *Server) removeFiles(c store.Container) error {
+	return errors.Join(os.RemoveAll(s.runDir(c)), os.RemoveAll(s.containerDir(c.ID)))
+}
 
 // nodeLogPath is the container's log as the kubelet names it; "" if it is to have none.
 func nodeLogPath(sb store.Sandbox, config *runtimeapi.ContainerConfig) string {
@@ -159,7 +193,7 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, err
 			return nil, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(), errdefs.ErrInvalidArgument)
 		}
 		if strings.HasPrefix(m.GetHostPath(), `\\.\pipe\`) {
-			return nil, fmt.Errorf("mount named pipe %q: pipes of the host cannot be mounted: %w", m.GetHostPath(), errdefs.ErrNotImplemented)
+			return nil, fmt.Errorf("mount named pipe %q: pipes of the host cannot be mounted (a HostProcess container sees them as they are): %w", m.GetHostPath(), errdefs.ErrNotImplemented)
 		}
 		source, err := s.cfg.HostPath(m.GetHostPath())
 		if err != nil {

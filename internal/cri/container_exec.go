@@ -50,8 +50,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 	if len(cmd) == 0 || cmd[0] == "" {
 		return 0, fmt.Errorf("exec in container %q: no command: %w", c.ID, errdefs.ErrInvalidArgument)
 	}
-	uid, err := lookupUser(c.User)
-	if err != nil {
+	if err := s.checkUser(c); err != nil {
 		return 0, err
 	}
 	id := newID()[:16]
@@ -61,13 +60,13 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 		env = append(env, "TERM=xterm")
 	}
 	x := engine.ExecSpec{
-		ID: id, UID: uid, Dir: driveRoot, Env: env, FIFODir: s.fifoDir(),
+		ID: id, UID: uidOf(c), Dir: s.driveOf(c), Env: env, FIFODir: s.fifoDir(),
 		Args: s.programArgs(runSpec{
-			report: path.Join(engine.WorkDirTarget, name), env: path.Join(engine.WorkDirTarget, envFileName), dir: c.Dir, args: cmd,
+			report: path.Join(s.workTarget(c), name), env: path.Join(s.workTarget(c), envFileName), dir: c.Dir, args: cmd,
 		}),
 		Stdin: streams.in, Stdout: streams.out, Stderr: streams.err, Terminal: streams.tty, Resize: streams.resize,
 	}
-	file := filepath.Join(s.runDir(c.ID), name)
+	file := filepath.Join(s.runDir(c), name)
 	defer os.Remove(file)
 	exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
 	if err != nil {

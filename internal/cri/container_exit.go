@@ -75,7 +75,11 @@ const sigkilled = 128 + 9
 
 // explain fills in the program's own exit code, which Linux cuts to 8 bits, and the reason.
 func (s *Server) explain(id string, e *end) {
-	r, err := readReport(filepath.Join(s.runDir(id), reportName))
+	c, err := s.containers.Get(id)
+	if err != nil {
+		return // Removed meanwhile.
+	}
+	r, err := readReport(filepath.Join(s.runDir(c), reportName))
 	if err != nil {
 		s.log.Warn("report of program not read", "container", id, "error", err)
 	}

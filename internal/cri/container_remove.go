@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -38,7 +37,7 @@ func (s *Server) removeContainer(ctx context.Context, c store.Container) error {
 	if err := s.keeper.Forget(ctx, c.ID); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(s.containerDir(c.ID)); err != nil {
+	if err := s.removeFiles(c); err != nil {
 		return fmt.Errorf("remove its files: %w", err)
 	}
 	if err := s.containers.Delete(c.ID); err != nil {

@@ -54,7 +54,7 @@ func (s *Server) StartContainer(ctx context.Context, req *runtimeapi.StartContai
 }
 
 func (s *Server) startContainer(ctx context.Context, c store.Container) error {
-	if _, err := lookupUser(c.User); err != nil {
+	if err := s.checkUser(c); err != nil {
 		return err
 	}
 	streams := s.streamsOf(c)
@@ -78,7 +78,7 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) error {
 		return errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
 	}
 	ended := s.watch(c.ID) //nolint:contextcheck // The watch outlives the call.
-	return s.awaitVerdict(ctx, c.ID, ended)
+	return s.awaitVerdict(ctx, c, ended)
 }
 
 // verdictTimeout is how long a program may take to start before it is believed to run: a loaded machine is slow, and a
@@ -87,7 +87,7 @@ const verdictTimeout = 20 * time.Second
 
 // awaitVerdict waits until mullion-run.exe has said whether the program started. An image's program that is not there,
 // or is no Windows program, makes the start fail, as it does on Windows, where the runtime creates the process.
-func (s *Server) awaitVerdict(ctx context.Context, id string, ended <-chan struct{}) error {
+func (s *Server) awaitVerdict(ctx context.Context, c store.Container, ended <-chan struct{}) error {
 	if s.cfg.Launch.Run == "" {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *Server) awaitVerdict(ctx context.Context, id string, ended <-chan struc
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	file := filepath.Join(s.runDir(id), reportName)
+	file := filepath.Join(s.runDir(c), reportName)
 	for {
 		r, err := readReport(file)
 		switch {

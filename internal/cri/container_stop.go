@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -67,13 +69,26 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 	}
 }
 
+// shutdownArgs is the command that delivers CTRL_SHUTDOWN. In a container it goes to every program; in the host, which has
+// others, to the container's own.
+func (s *Server) shutdownArgs(c store.Container) []string {
+	args := []string{s.cfg.Launch.Run, "--ctrl", "shutdown"}
+	if !c.HostProcess {
+		return args
+	}
+	r, err := readReport(filepath.Join(s.runDir(c), reportName))
+	if err != nil {
+		s.log.Warn("report of program not read", "container", c.ID, "error", err)
+	}
+	return append(args, "--pid", strconv.FormatUint(uint64(r.pid), 10))
+}
+
 // askToEnd delivers CTRL_SHUTDOWN to the container's programs, and SIGTERM to PID 1 where that does not work.
 func (s *Server) askToEnd(ctx context.Context, c store.Container) {
 	if s.cfg.Launch.Run != "" {
-		uid, _ := lookupUser(c.User) // It runs, so the user is known.
 		x := engine.ExecSpec{
-			ID: newID()[:16], UID: uid, Dir: driveRoot, Env: s.loaderEnv(c), FIFODir: s.fifoDir(),
-			Args: append(append([]string{}, s.cfg.Launch.Loader...), s.cfg.Launch.Run, "--ctrl", "shutdown"),
+			ID: newID()[:16], UID: uidOf(c), Dir: s.driveOf(c), Env: s.loaderEnv(c), FIFODir: s.fifoDir(),
+			Args: append(append([]string{}, s.cfg.Launch.Loader...), s.shutdownArgs(c)...),
 		}
 		exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
 		if err == nil && exit.Code == 0 {

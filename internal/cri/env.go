@@ -38,13 +38,13 @@ func mergeEnv(imageEnv []string, envs []*runtimeapi.KeyValue) []string {
 const envFileName = "env"
 
 // writeEnvFile writes the program's environment for mullion-run.exe, each variable ended by a NUL.
-func (s *Server) writeEnvFile(id string, env []string) error {
+func (*Server) writeEnvFile(dir string, env []string) error {
 	var b bytes.Buffer
 	for _, e := range env {
 		b.WriteString(e)
 		b.WriteByte(0)
 	}
-	path := filepath.Join(s.runDir(id), envFileName)
+	path := filepath.Join(dir, envFileName)
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write environment: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,13 +16,23 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cri/store"
-	"mullion.dev/mullion/internal/engine"
 	"mullion.dev/mullion/internal/image"
 )
 
 // driveRoot is the Linux path of C:\ in a container. Programs are started there: with a Linux working folder outside a
 // drive, Wine gives a program the current directory "unix".
 const driveRoot = "/Files"
+
+// prefixVariable names the Wine prefix: the root of a container, or the view that a HostProcess container has of the host's.
+const prefixVariable = "WINEPREFIX="
+
+// driveOf is the Linux path of C:\ for a container's programs.
+func (s *Server) driveOf(c store.Container) string {
+	if c.HostProcess {
+		return s.cfg.Engine.View(c.ID) + driveRoot
+	}
+	return driveRoot
+}
 
 // commandLine is what runs in a container: the container's command and arguments in place of the image's entry point and
 // command, as Kubernetes says. raw: the image was built with a shell-form instruction, so that its one string is a whole
@@ -46,10 +57,11 @@ func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []str
 // initArgs is the command line of a container's PID 1.
 func (s *Server) initArgs(c store.Container) []string {
 	program := s.programArgs(runSpec{
-		report: path.Join(engine.WorkDirTarget, reportName), env: path.Join(engine.WorkDirTarget, envFileName), dir: c.Dir, raw: c.Raw, args: c.Program,
+		report: path.Join(s.workTarget(c), reportName), env: path.Join(s.workTarget(c), envFileName), dir: c.Dir, raw: c.Raw, args: c.Program,
 		memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
 	})
-	if s.cfg.Launch.Init == "" {
+	// In the host the container's first process is not PID 1, and has nobody to signal but its own program.
+	if s.cfg.Launch.Init == "" || c.HostProcess {
 		return program
 	}
 	return append([]string{s.cfg.Launch.Init}, program...)
@@ -58,6 +70,10 @@ func (s *Server) initArgs(c store.Container) []string {
 // loaderEnv is the Linux environment of a container's programs.
 func (s *Server) loaderEnv(c store.Container) []string {
 	env := append([]string{}, s.cfg.Launch.Env...)
+	if c.HostProcess {
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, prefixVariable) })
+		env = append(env, prefixVariable+s.cfg.Engine.View(c.ID))
+	}
 	if c.Config.GetTty() {
 		env = append(env, "TERM=xterm")
 	}
@@ -102,6 +118,7 @@ const reportName = "report"
 //	exited <32-bit exit code>
 type report struct {
 	started, failed, exited bool
+	pid                     uint32 // the Windows process id, if started
 	code                    uint32 // the exit code, or the error code if failed
 	message                 string
 }
@@ -146,7 +163,7 @@ func parseReport(text string) report {
 		}
 		switch verb {
 		case "started":
-			r.started = true
+			r.started, r.pid = true, uint32(n)
 		case "failed":
 			r.failed, r.code, r.message = true, uint32(n), message
 		case "exited":

@@ -123,9 +123,9 @@ func TestParseReport(t *testing.T) {
 		want       report
 	}{
 		{name: "empty"},
-		{name: "running", text: "started 32\n", want: report{started: true}},
-		{name: "ended", text: "started 32\nexited 3221225477\n", want: report{started: true, exited: true, code: 0xc0000005}},
-		{name: "half-a-line", text: "started 32\nexited 32212", want: report{started: true}},
+		{name: "running", text: "started 32\n", want: report{started: true, pid: 32}},
+		{name: "ended", text: "started 32\nexited 3221225477\n", want: report{started: true, pid: 32, exited: true, code: 0xc0000005}},
+		{name: "half-a-line", text: "started 32\nexited 32212", want: report{started: true, pid: 32}},
 		{name: "refused", text: "failed 2 The system cannot find the file specified.\n", want: report{failed: true, code: 2, message: "The system cannot find the file specified."}},
 		{name: "nonsense", text: "exited 99999999999\nexited x\n\n \n", want: report{}},
 	} {

@@ -79,7 +79,7 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 	if !sb.Ready {
 		s.log.Info("removing half-made pod", "sandbox", sb.ID)
-		if err := s.cfg.Network.Teardown(ctx, podOf(sb), networkOf(sb)); err != nil {
+		if err := s.disconnect(ctx, sb); err != nil {
 			return fmt.Errorf("disconnect half-made pod: %w", err)
 		}
 		return s.removeSandbox(ctx, sb)
@@ -116,6 +116,22 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 		_, noContainer := s.containers.Get(e.Name())
 		_, noSandbox := s.sandboxes.Get(e.Name())
 		if noContainer != nil && noSandbox != nil {
+			errs = append(errs, os.RemoveAll(filepath.Join(work, e.Name())))
+		}
+	}
+	return errors.Join(append(errs, s.removeStaleRunDirs())...)
+}
+
+// removeStaleRunDirs removes the working folders of HostProcess containers that are no more.
+func (s *Server) removeStaleRunDirs() error {
+	work := filepath.Join(s.cfg.RunDir, "work")
+	entries, err := os.ReadDir(work)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("list working folders: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if _, err := s.containers.Get(e.Name()); err != nil {
 			errs = append(errs, os.RemoveAll(filepath.Join(work, e.Name())))
 		}
 	}

@@ -41,8 +41,8 @@ func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler strin
 	if handler != "" && !slices.Contains(s.cfg.Handlers, handler) {
 		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler, strings.Join(s.cfg.Handlers, ", "), errdefs.ErrInvalidArgument)
 	}
-	if config.GetWindows().GetSecurityContext().GetHostProcess() {
-		return fmt.Errorf("HostProcess containers do not run on this node yet: %w", errdefs.ErrNotImplemented)
+	if config.GetWindows().GetSecurityContext().GetHostProcess() && s.cfg.HostProcess == nil {
+		return fmt.Errorf("the host's Windows has no HostProcess containers: %w", errdefs.ErrNotImplemented)
 	}
 	for _, p := range config.GetPortMappings() {
 		if p.GetHostPort() < 0 || p.GetHostPort() > 65535 {
@@ -77,18 +77,26 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 		return err
 	}
 	undo.Add(func() error { return os.RemoveAll(s.containerDir(sb.ID)) })
-	pod := podOf(sb)
-	network, err := s.cfg.Network.Setup(ctx, pod)
+	network, err := s.connect(ctx, sb)
 	if err != nil {
 		return fmt.Errorf("connect to network: %w", err)
 	}
-	undo.Add(func() error { return s.cfg.Network.Teardown(context.WithoutCancel(ctx), pod, network) })
+	undo.Add(func() error { return s.disconnect(context.WithoutCancel(ctx), sb) })
 	sb.NetNS, sb.IPs, sb.Ready = network.NetNS, network.IPs, true
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
 	}
 	undo.Release()
 	return nil
+}
+
+// connect puts a pod on its network. A HostProcess pod is on the host's, whose addresses the kubelet knows: containerd tells none
+// either.
+func (s *Server) connect(ctx context.Context, sb store.Sandbox) (PodNetwork, error) {
+	if isHostProcess(sb) {
+		return PodNetwork{NetNS: s.cfg.HostProcess.NetNS}, nil
+	}
+	return s.cfg.Network.Setup(ctx, podOf(sb))
 }
 
 // podOf is what a network needs to know of a sandbox.

@@ -79,6 +79,9 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 }
 
 func (s *Server) networkUsage(ctx context.Context, sb store.Sandbox) *runtimeapi.WindowsNetworkUsage {
+	if isHostProcess(sb) {
+		return nil // as containerd: it has no endpoint of its own
+	}
 	stats, err := s.cfg.Network.Stats(ctx, podOf(sb))
 	if err != nil {
 		s.log.Debug("network of pod not measured", "sandbox", sb.ID, "error", err)

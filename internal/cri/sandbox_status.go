@@ -36,6 +36,11 @@ func sandboxStatus(sb store.Sandbox) *runtimeapi.PodSandboxStatus {
 		Id: sb.ID, Metadata: sb.Config.GetMetadata(), State: sb.State(), CreatedAt: sb.CreatedAt.UnixNano(),
 		Labels: sb.Config.GetLabels(), Annotations: sb.Config.GetAnnotations(), RuntimeHandler: sb.Handler,
 		Network: &runtimeapi.PodSandboxNetworkStatus{},
+		// Told back as containerd does on Windows: the kubelet takes a difference for a pod that has changed
+		// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged).
+		Linux: &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{
+			Options: sb.Config.GetLinux().GetSecurityContext().GetNamespaceOptions(),
+		}},
 	}
 	for i, ip := range sb.IPs {
 		if i == 0 {

@@ -41,7 +41,7 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err != nil || !current.StoppedAt.IsZero() {
 		return nil // Removed or stopped by another call meanwhile: as asked.
 	}
-	if err := s.cfg.Network.Teardown(ctx, podOf(current), networkOf(current)); err != nil {
+	if err := s.disconnect(ctx, current); err != nil {
 		return fmt.Errorf("disconnect from network: %w", err)
 	}
 	_, err = s.sandboxes.Update(sb.ID, func(sb store.Sandbox) (store.Sandbox, error) {
@@ -52,6 +52,14 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 		s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
 	}
 	return err
+}
+
+// disconnect takes a pod off its network. That of a HostProcess pod is the host's and stays.
+func (s *Server) disconnect(ctx context.Context, sb store.Sandbox) error {
+	if isHostProcess(sb) {
+		return nil
+	}
+	return s.cfg.Network.Teardown(ctx, podOf(sb), networkOf(sb))
 }
 
 func (s *Server) containersOf(sandbox string) []store.Container {

@@ -31,6 +31,9 @@ func userName(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser st
 			return name
 		}
 	}
+	if isHostProcess(sb) {
+		return "" // hcsshim asks for a user of the host
+	}
 	return userAdministrator
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,10 +60,11 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 		return fmt.Errorf("prepare snapshot of container %q: %w", c.ID, err)
 	}
 	undo.Add(func() error { return snapshots.Remove(context.WithoutCancel(ctx), c.ID) })
-	targets, err := e.prepareUpper(c, mounts)
+	targets, err := e.prepareFiles(&c, mounts)
 	if err != nil {
 		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
 	}
+	undo.Add(func() error { return removeView(e.View(c.ID)) })
 	spec, err := e.spec(ctx, c, targets)
 	if err != nil {
 		return err
@@ -76,13 +78,35 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 		client.WithContainerLabels(c.Labels),
 		client.WithSnapshotter(e.opts.Snapshotter),
 		client.WithSnapshot(c.ID),
-		client.WithRuntime(Runtime, e.runtimeOptions(c.UID, runc)),
+		client.WithRuntime(Runtime, e.runtimeOptions(e.owner(c), runc)),
 		client.WithSpec(spec))
 	if err != nil {
 		return fmt.Errorf("create container %q: %w", c.ID, err)
 	}
 	undo.Release()
 	return nil
+}
+
+// owner is the machine's id of the container's user.
+func (e *Engine) owner(c Container) uint32 {
+	if c.HostProcess != nil {
+		return c.UID
+	}
+	return e.HostID(c.UID)
+}
+
+// prepareFiles makes the container's files ready and returns where runc is to mount c.Mounts.
+func (e *Engine) prepareFiles(c *Container, mounts []mount.Mount) ([]string, error) {
+	if c.HostProcess == nil {
+		return e.prepareUpper(*c, mounts)
+	}
+	labels, err := e.makeView(*c, mounts)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(labels, c.Labels)
+	c.Labels, c.Mounts = labels, nil // its mounts are in the view
+	return nil, nil
 }
 
 // prepareUpper gives the snapshot's root to the container's user and makes the targets of its mounts. It returns them.
@@ -162,6 +186,9 @@ func overlayOf(mounts []mount.Mount) (overlay, error) {
 // rootfs returns the mount of a container's root file system: the snapshot's overlay with the system layers below it,
 // all lower layers through their views.
 func (e *Engine) rootfs(ctx context.Context, id string) (*typesapi.Mount, error) {
+	if e.isHostProcess(id) {
+		return e.hostProcessRoot(ctx, id)
+	}
 	mounts, err := e.client.SnapshotService(e.opts.Snapshotter).Mounts(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("ask for snapshot of container %q: %w", id, err)
@@ -225,6 +252,9 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 func (e *Engine) Remove(ctx context.Context, id string) error {
 	ctx = e.with(ctx)
 	if err := e.killTask(ctx, id); err != nil {
+		return err
+	}
+	if err := removeView(e.View(id)); err != nil {
 		return err
 	}
 	if err := e.client.ContainerService().Delete(ctx, id); err != nil && !errdefs.IsNotFound(err) {

@@ -57,6 +57,8 @@ type Options struct {
 	CgroupParent string
 	// IDs is the range of machine ids for the containers; the zero value means DefaultIDs.
 	IDs IDRange
+	// Host is the Windows host for HostProcess containers; nil: there are none.
+	Host *Host
 	// Log takes what happens in the background.
 	Log *slog.Logger
 }
@@ -90,6 +92,11 @@ func Connect(_ context.Context, opts Options) (*Engine, error) {
 	}
 	if err := os.MkdirAll(filepath.Join(opts.RunDir, "runc"), 0o700); err != nil {
 		return nil, fmt.Errorf("make folder of engine: %w", err)
+	}
+	if opts.Host != nil {
+		if err := os.MkdirAll(opts.Host.Shared, 0o711); err != nil {
+			return nil, fmt.Errorf("make folder of HostProcess containers: %w", err)
+		}
 	}
 	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"), opts.IDs)
 	if err != nil {

@@ -40,6 +40,8 @@ type Container struct {
 	Terminal bool
 	// Resources are the limits.
 	Resources Resources
+	// HostProcess, unless nil, has the container run in the Windows host; UID must be 0 and NetNS that of the host.
+	HostProcess *HostProcess
 }
 
 // WorkDirTarget is where a container sees its WorkDir: exit files lie there.
@@ -80,7 +82,7 @@ func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*spec
 			Args:            c.Args,
 			Env:             c.Env,
 			Cwd:             c.Dir,
-			Capabilities:    &specs.LinuxCapabilities{},
+			Capabilities:    e.capabilities(c.HostProcess != nil),
 			NoNewPrivileges: true,
 			// No core files; open files are limited as containerd itself is, whose limit cannot be raised from inside a user
 			// namespace.
@@ -96,6 +98,9 @@ func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*spec
 			MaskedPaths:   maskedPaths(),
 			ReadonlyPaths: []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
 		},
+	}
+	if c.HostProcess != nil {
+		e.inHost(c, s, c.Labels[labelHostPID])
 	}
 	s.Linux.Resources.Devices = append([]specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}}, s.Linux.Resources.Devices...)
 	// containerd's default profile, the same that Linux pods get with RuntimeDefault.

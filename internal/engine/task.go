@@ -135,7 +135,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	process, err := typeurl.MarshalAnyToProto(&specs.Process{
 		Terminal: x.Terminal, User: specs.User{UID: x.UID, GID: x.UID}, Args: x.Args,
 		Env: append(slices.Clip(x.Env), execMarker+x.ID), Cwd: x.Dir,
-		Capabilities: &specs.LinuxCapabilities{}, NoNewPrivileges: true,
+		Capabilities: e.capabilities(e.isHostProcess(id)), NoNewPrivileges: true,
 	})
 	if err != nil {
 		return Exit{}, fmt.Errorf("encode program for container %q: %w", id, err)
@@ -281,8 +281,8 @@ func (e *Engine) execIO(x ExecSpec) (cio.IO, error) {
 	return cio.NewCreator(opts...)(x.ID)
 }
 
-// runtimeOptions are the shim's options for a container of uid: the standard streams belong to that user, so that
-// programs can open them again by path; and runc's own state is in the run folder, not in /run/containerd/runc.
-func (e *Engine) runtimeOptions(uid uint32, runc string) *runcoptions.Options {
-	return &runcoptions.Options{BinaryName: runc, IoUid: e.HostID(uid), IoGid: e.HostID(uid), Root: filepath.Join(e.opts.RunDir, "runc-state")}
+// runtimeOptions are the shim's options for a container of the machine's user owner: the standard streams belong to that
+// user, so that programs can open them again by path; and runc's own state is in the run folder, not in /run/containerd/runc.
+func (e *Engine) runtimeOptions(owner uint32, runc string) *runcoptions.Options {
+	return &runcoptions.Options{BinaryName: runc, IoUid: owner, IoGid: owner, Root: filepath.Join(e.opts.RunDir, "runc-state")}
 }

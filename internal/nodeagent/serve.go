@@ -24,6 +24,7 @@ import (
 	"mullion.dev/mullion/internal/nodeagent/admin"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/podnet"
+	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/version"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winver"
@@ -126,9 +127,16 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
+	host, err := sandbox.Load(a.config.HostFile)
+	if err != nil {
+		return nil, nil, err
+	}
 	options := engine.Options{
 		Socket: a.config.ContainerdSocket, Namespace: a.config.ContainerdNamespace, RunDir: filepath.Join(a.config.RunDir, "engine"),
 		SystemLayers: layers, CgroupParent: a.config.CgroupParent, Log: a.log.With("part", "engine"),
+	}
+	if host.Shared != "" {
+		options.Host = &engine.Host{Prefix: filepath.Dir(a.config.Drive), Tmp: host.Tmp, Shared: host.Shared, PID: host.PID}
 	}
 	for _, m := range a.system.Mounts() {
 		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
@@ -161,7 +169,8 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Launch: cri.Launch{
 			Init: "/sbin/mullion-init", Loader: a.system.LoaderArgv(), Run: wine.RunProgram, Env: a.system.ContainerEnv(),
 		},
-		Handlers: handlers, RuntimeVersion: version.Mullion(), Log: a.log.With("part", "cri"),
+		HostProcess: a.hostProcess(host),
+		Handlers:    handlers, RuntimeVersion: version.Mullion(), Log: a.log.With("part", "cri"),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, stream.Close())
@@ -173,6 +182,18 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		return nil, nil, err
 	}
 	return server, l, nil
+}
+
+// hostProcess says where HostProcess containers run; nil where Windows has none.
+func (a *agent) hostProcess(host sandbox.Host) *cri.HostProcess {
+	if host.Shared == "" || !a.build.Supports(winver.HostProcess) {
+		return nil
+	}
+	h := &cri.HostProcess{Name: host.Name, NetNS: host.Netns, BindFilter: a.build.Supports(winver.BindFilter), Files: map[string]string{}}
+	for _, b := range host.Binds {
+		h.Files[b.Target] = b.Source
+	}
+	return h
 }
 
 // prune disconnects pods that are no more. That it does not work is no reason not to serve those that are.

@@ -125,6 +125,7 @@ func (c Config) domain() string {
 func (c Config) Host(s *wine.System) sandbox.Host {
 	h := sandbox.Host{
 		Name: c.Name, Netns: c.Netns, StateFile: filepath.Join(c.RunDir, "host-state.json"),
+		Tmp: filepath.Join(c.RunDir, "tmp"), Shared: filepath.Join(c.RunDir, "hpc"),
 		Keep: []string{c.Prefix()}, Loader: s.LoaderArgv(), Env: s.HostEnv(c.Prefix()), Dir: c.drive(),
 	}
 	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"} {

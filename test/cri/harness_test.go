@@ -28,6 +28,7 @@ import (
 	"mullion.dev/mullion/internal/cri/stream"
 	"mullion.dev/mullion/internal/engine"
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winver"
 )
@@ -60,6 +61,17 @@ func TestMain(m *testing.M) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		if err := stream.Serve(ctx, os.Args[2], slog.New(slog.DiscardHandler)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == "host-init" {
+		host, err := sandbox.Load(os.Args[2])
+		if err == nil {
+			err = sandbox.Init(host)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

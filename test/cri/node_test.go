@@ -20,6 +20,7 @@ import (
 
 	"mullion.dev/mullion/internal/cri"
 	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/wine"
 )
 
@@ -30,6 +31,7 @@ type node struct {
 	network *fakeNetwork
 	server  *cri.Server
 	engine  *engine.Engine
+	host    *sandbox.Host // nil: a folder stands for the host's C:
 	stop    func()
 	runtimeapi.RuntimeServiceClient
 	Images runtimeapi.ImageServiceClient
@@ -37,6 +39,14 @@ type node struct {
 
 // newNode starts a server on fresh state and takes everything down with the test.
 func newNode(t *testing.T) *node {
+	t.Helper()
+	n := makeNode(t)
+	n.up(t)
+	return n
+}
+
+// makeNode makes the node's folders.
+func makeNode(t *testing.T) *node {
 	t.Helper()
 	m := theMachine(t)
 	dir, err := os.MkdirTemp(m.dir, "node-") //nolint:usetesting // in a folder that runc can walk to as an unprivileged user
@@ -47,12 +57,17 @@ func newNode(t *testing.T) *node {
 	if err := os.MkdirAll(n.hostDrive(), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return n
+}
+
+// up starts the server.
+func (n *node) up(t *testing.T) {
+	t.Helper()
 	n.start(t)
 	t.Cleanup(func() {
 		n.stop()
 		n.purge(t)
 	})
-	return n
 }
 
 // start starts a server on the node's state, as after a crash of the one before.
@@ -94,7 +109,7 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 	logger := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	e, err := engine.Connect(ctx, engine.Options{
 		Socket: n.socket, Namespace: namespace, RunDir: filepath.Join(n.dir, "run"), SystemLayers: n.layers, SystemMounts: mounts,
-		CgroupParent: cgroupParent, Log: logger,
+		CgroupParent: cgroupParent, Host: n.engineHost(), Log: logger,
 	})
 	if err != nil {
 		t.Fatalf("connect engine: %v", err)
@@ -120,6 +135,9 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 			Init: "/sbin/mullion-init", Loader: n.system.LoaderArgv(), Run: `C:\windows\system32\mullion-run.exe`, Env: n.system.ContainerEnv(),
 		},
 		Handlers: []string{"runhcs-wcow-process"}, RuntimeVersion: "test", Log: logger,
+	}
+	if n.host != nil {
+		config.HostProcess = &cri.HostProcess{Name: n.host.Name, NetNS: n.host.Netns, BindFilter: true}
 	}
 	closer := func() {
 		closeImages()
@@ -156,6 +174,9 @@ func (n *node) purge(t *testing.T) {
 		log, _ := os.ReadFile(filepath.Join(n.machine.dir, "containerd.log"))
 		lines := strings.Split(string(log), "\n")
 		t.Logf("== containerd's last words:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
+	}
+	if n.host != nil {
+		return // its folder goes with it
 	}
 	if err := os.RemoveAll(n.dir); err != nil {
 		t.Errorf("purge: %v", err)

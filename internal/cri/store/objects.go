@@ -42,6 +42,8 @@ type Container struct {
 	// ImageID is the id of the image in use, ImageName how it was asked for.
 	ImageID   string `json:"imageId"`
 	ImageName string `json:"imageName"`
+	// HostProcess says that it runs in the Windows host.
+	HostProcess bool `json:"hostProcess,omitempty"`
 	// User is the Windows user that the program runs as.
 	User string `json:"user"`
 	// Program is the Windows command line, one argument each; Env and Dir are the program's.
