@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,8 +28,44 @@ func (a *app) net() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.netTest())
+	cmd.AddCommand(a.netTest(), a.netFlows())
 	return cmd
+}
+
+func (a *app) netFlows() *cobra.Command {
+	var mode, output string
+	cmd := &cobra.Command{
+		Use:   "flows",
+		Short: "List the flows that `mullion net test` carries out, with what is expected of each and who documents it",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case output == "markdown":
+				return nettest.Markdown(a.env.Out)
+			case output != "text":
+				return usage(fmt.Errorf("--output %q", output), "choose text or markdown")
+			case !slices.Contains(modeNames(), mode):
+				return usage(fmt.Errorf("--mode %q", mode), "choose one of "+strings.Join(modeNames(), ", "))
+			}
+			return nettest.List(a.env.Out, spec.Mode(mode))
+		},
+	}
+	cmd.Flags().StringVar(&mode, "mode", string(spec.ModeL2Bridge), "the network mode whose flows are listed")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or markdown for the table of all modes")
+	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "markdown"}})
+	return cmd
+}
+
+// completeFlags gives flags the values that they may have.
+func (a *app) completeFlags(cmd *cobra.Command, values map[string][]string) {
+	for name, all := range values {
+		err := cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return all, cobra.ShellCompDirectiveNoFileComp
+		})
+		if err != nil {
+			cmd.PrintErrln(err)
+		}
+	}
 }
 
 type netTestFlags struct {
@@ -56,14 +93,7 @@ exit code is 0 if every flow went as documented, and 7 if not. A flow that needs
 	flags.StringVar(&f.mode, "mode", "", "the network mode that is to be tested; an error if the cluster has another (networking.mode of cluster.yaml)")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "when to give up")
-	for name, values := range map[string][]string{"mode": modeNames(), "output": {"text", "json"}} {
-		err := cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return values, cobra.ShellCompDirectiveNoFileComp
-		})
-		if err != nil {
-			cmd.PrintErrln(err)
-		}
-	}
+	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})
 	return cmd
 }
 

@@ -113,17 +113,30 @@ func TestReportText(t *testing.T) {
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "report.txt")
+	golden(t, filepath.Join("testdata", "report.txt"), b.String())
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is not what the program prints (run this test with -update):\n%s", file, diff)
 	}
+}
+
+func TestDocumentedFlows(t *testing.T) {
+	var b strings.Builder
+	if err := Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.FromSlash("../../docs/network-flows.md"), b.String())
 }

@@ -1,0 +1,67 @@
+package nettest
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+// List prints the flows of a mode with what is expected of each, without carrying them out.
+func List(w io.Writer, mode spec.Mode) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "FLOW\tPROTOCOLS\tEXPECTED\tDOCUMENTED IN")
+	for _, f := range Flows(mode) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Name, protocols(f), f.want, f.source.Title)
+	}
+	return t.Flush()
+}
+
+func protocols(f Flow) string {
+	var all []string
+	for _, p := range f.Protocols {
+		all = append(all, string(p))
+	}
+	return strings.Join(all, ", ")
+}
+
+// row is a line of the table of all modes: a flow in the modes that expect the same of it.
+type row struct {
+	flow  Flow
+	modes []string
+}
+
+func rows() []row {
+	var all []row
+	for _, mode := range spec.Modes() {
+		for _, f := range Flows(mode) {
+			i := slices.IndexFunc(all, func(r row) bool { return r.flow.Name == f.Name && r.flow.want.String() == f.want.String() })
+			if i < 0 {
+				all, i = append(all, row{flow: f}), len(all)
+			}
+			all[i].modes = append(all[i].modes, string(mode))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b row) int { return strings.Compare(a.flow.Name, b.flow.Name) })
+	return all
+}
+
+// Markdown prints the table of all modes, as the documentation has it.
+func Markdown(w io.Writer) error {
+	fmt.Fprint(w, "# Flows of the network\n\nWhat `mullion net test` carries out, and what it expects; printed by `mullion net flows -o markdown`.\n\n")
+	fmt.Fprint(w, "| flow | over | in mode | expected | documented in |\n|---|---|---|---|---|\n")
+	for _, r := range rows() {
+		modes := strings.Join(r.modes, ", ")
+		if len(r.modes) == len(spec.Modes()) {
+			modes = "every"
+		}
+		_, err := fmt.Fprintf(w, "| %s | %s | %s | %s | [%s](%s) |\n", r.flow.Name, protocols(r.flow), modes, r.flow.want, r.flow.source.Title, r.flow.source.URL)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
