@@ -56,6 +56,35 @@ func (s step) addTo(path string) string {
 	return join(path, s.key)
 }
 
+// Value is a value and its place.
+type Value struct {
+	Node *manifest.Node
+	At   Hit
+}
+
+// values gives every value that is there at a path below n, whose place is at.
+func values(n *manifest.Node, at Hit, path string) []Value {
+	steps, err := parsePath(path)
+	if err != nil {
+		return nil
+	}
+	found := []Value{{n, at}}
+	for _, s := range steps {
+		var next []Value
+		for _, v := range found {
+			if s.each {
+				for i, item := range v.Node.Elements() {
+					next = append(next, Value{item, Hit{Pos: item.Pos, Path: v.At.Path + "[" + strconv.Itoa(i) + "]"}})
+				}
+			} else if f := v.Node.Field(s.key); f != nil && f.Value.Set() {
+				next = append(next, Value{f.Value, Hit{Pos: f.Pos, Path: s.addTo(v.At.Path)}})
+			}
+		}
+		found = next
+	}
+	return found
+}
+
 // walk gives every place below n where the condition holds. at is the place and path of n itself.
 func (c *compiled) walk(n *manifest.Node, steps []step, at Hit) []Hit {
 	if len(steps) == 0 {

@@ -27,22 +27,34 @@ type Object struct {
 // Pod is a pod, or the template of one inside a workload.
 type Pod struct {
 	Object Object
+	// Owner is the whole object: the workload, or the pod itself.
+	Owner *manifest.Node
 	// Node has metadata and spec; At is its place and its path in the object.
 	Node *manifest.Node
 	At   Hit
-	// OS is the decision, By the field that made it.
+	// OS is the decision, By the evidence that made it.
 	OS OS
-	By string
+	By By
+	// Evidence is all that the pod says about its system, in the order in which it counts.
+	Evidence []Evidence
+	// Options are those of the run.
+	Options *Options
 }
 
 // Spec is the pod's specification.
 func (p *Pod) Spec() *manifest.Node { return p.Node.Get("spec") }
+
+// Values gives every value that is there at a path which begins at the pod: spec.volumes[*].name.
+func (p *Pod) Values(path string) []Value { return values(p.Node, p.At, path) }
 
 // Container is one of a pod's containers, of whatever list.
 type Container struct {
 	Node *manifest.Node
 	At   Hit
 }
+
+// Values gives every value that is there at a path which begins at the container: env[*].name.
+func (c Container) Values(path string) []Value { return values(c.Node, c.At, path) }
 
 func containerLists() []string {
 	return []string{"initContainers", "containers", "ephemeralContainers"}
@@ -59,6 +71,14 @@ func (p *Pod) Containers() []Container {
 	return out
 }
 
+// HostProcess tells whether a container runs as a process of the host, by its own word or by the pod's.
+func (p *Pod) HostProcess(c Container) bool {
+	if own := c.Node.Get("securityContext", "windowsOptions", "hostProcess"); own.Set() {
+		return own.True()
+	}
+	return p.Spec().Get("securityContext", "windowsOptions", "hostProcess").True()
+}
+
 // templates says where the pod is in each workload kind of Kubernetes' own API groups.
 var templates = map[string][]string{ //nolint:gochecknoglobals // never changes
 	"/Pod": {}, "/PodTemplate": {"template"}, "/ReplicationController": {"spec", "template"},
@@ -73,7 +93,7 @@ func podOf(n *manifest.Node, obj Object) *Pod {
 	if !ok {
 		return nil
 	}
-	p := &Pod{Object: obj, Node: n, At: Hit{Pos: n.Pos, Path: strings.Join(path, ".")}}
+	p := &Pod{Object: obj, Owner: n, Node: n, At: Hit{Pos: n.Pos, Path: strings.Join(path, ".")}}
 	for _, key := range path {
 		f := p.Node.Field(key)
 		if f == nil {
@@ -81,7 +101,8 @@ func podOf(n *manifest.Node, obj Object) *Pod {
 		}
 		p.Node, p.At.Pos = f.Value, f.Pos
 	}
-	p.OS, p.By = decide(p.Spec())
+	p.Evidence = evidence(p)
+	p.OS, p.By = decide(p.Evidence)
 	return p
 }
 
@@ -92,52 +113,4 @@ func group(apiVersion string) string {
 		return ""
 	}
 	return g
-}
-
-// osLabels are the node labels that say the operating system; the second is deprecated, and nodes still have it.
-func osLabels() []string { return []string{"kubernetes.io/os", "beta.kubernetes.io/os"} }
-
-// decide says what nodes a pod may run on: spec.os.name, then the node selector, then required node affinity. The
-// first that says it wins. https://kubernetes.io/docs/concepts/windows/user-guide/
-func decide(spec *manifest.Node) (system OS, by string) {
-	if name := OS(spec.Get("os", "name").Text()); name == Windows || name == Linux {
-		return name, "spec.os.name"
-	}
-	for _, label := range osLabels() {
-		if v := OS(spec.Get("nodeSelector", label).Text()); v == Windows || v == Linux {
-			return v, "spec.nodeSelector"
-		}
-	}
-	terms := spec.Get("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms").Elements()
-	for i, term := range terms { // one of the terms has to hold, so all have to agree
-		got := termOS(term)
-		if i > 0 && got != system || got == Either {
-			return Either, ""
-		}
-		system = got
-	}
-	if system == "" {
-		return Either, ""
-	}
-	return system, "node affinity"
-}
-
-// termOS is the system that a node selector term asks for.
-func termOS(term *manifest.Node) OS {
-	for _, e := range term.Get("matchExpressions").Elements() {
-		key, op, values := e.Get("key").Text(), e.Get("operator").Text(), e.Get("values").Elements()
-		if (key != osLabels()[0] && key != osLabels()[1]) || len(values) != 1 {
-			continue
-		}
-		v := OS(values[0].Text())
-		switch {
-		case op == "In" && (v == Windows || v == Linux):
-			return v
-		case op == "NotIn" && v == Windows:
-			return Linux
-		case op == "NotIn" && v == Linux:
-			return Windows
-		}
-	}
-	return Either
 }

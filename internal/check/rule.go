@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mullion.dev/mullion/internal/check/manifest"
+	"mullion.dev/mullion/internal/winver"
 )
 
 // Severity says how bad a finding is.
@@ -35,6 +37,7 @@ type Target string
 const (
 	OnPod       Target = "pod"       // paths begin at the pod or its template: spec.hostNetwork
 	OnContainer Target = "container" // paths begin at each container, also init and ephemeral ones
+	OnInput     Target = "input"     // Cross looks at several objects; Fields begin at the pod or at Kind
 )
 
 // Op is a condition on a value.
@@ -81,8 +84,16 @@ type Rule struct {
 	When []Match
 	// Match is the field rule: a finding for each place of each Match that holds.
 	Match []Match
-	// Func is the rule where no field match says it. Exactly one of Match and Func is there. It must not keep p.
+	// Func is the rule where no field match says it. Exactly one of Match, Func and Cross is there. It must not keep p.
 	Func func(p *Pod) []Hit
+	// Cross is the rule about objects that belong together; it is asked once, at the end of the input.
+	Cross func(in *Input) []CrossHit
+	// Systems are the decisions for whose pods the rule is asked. None: Windows and Either. Cross looks for itself.
+	Systems []OS
+	// Unplaced: the rule is only about pods that nothing keeps off the nodes of either system.
+	Unplaced bool
+	// Fields are the paths that Func or Cross looks at, for the documents and the test that they exist.
+	Fields []string
 	// Fix gives the edits that remove a finding, nil if there is none that is safe. It is asked of pods for Windows only:
 	// others may need the field on Linux. Optional.
 	Fix func(p *Pod, h Hit) []Edit
@@ -106,8 +117,10 @@ func Validate(rules []Rule) error {
 			return fmt.Errorf("check rule %q: severity %q", r.ID, r.Severity)
 		case r.Category == "" || r.Title == "" || r.Why == "" || r.Remedy == "" || r.Source.Title == "" || !strings.HasPrefix(r.Source.URL, "https://"):
 			return fmt.Errorf("check rule %q: category, title, why, remedy and source are needed", r.ID)
-		case (len(r.Match) == 0) == (r.Func == nil) || r.Target != OnPod && r.Target != OnContainer:
-			return fmt.Errorf("check rule %q: a target, and either Match or Func, are needed", r.ID)
+		case r.Target != OnPod && r.Target != OnContainer && r.Target != OnInput || !r.oneForm():
+			return fmt.Errorf("check rule %q: a target, and one of Match, Func and Cross, are needed", r.ID)
+		case (r.Func != nil || r.Cross != nil) != (len(r.Fields) > 0):
+			return fmt.Errorf("check rule %q: Fields goes with Func and Cross", r.ID)
 		case r.Until != 0 && r.Until <= r.Since || r.UntilBuild != 0 && r.UntilBuild <= r.SinceBuild:
 			return fmt.Errorf("check rule %q: no version is in its range", r.ID)
 		}
@@ -120,6 +133,56 @@ func Validate(rules []Rule) error {
 	}
 	return nil
 }
+
+// oneForm tells whether exactly one of the ways to say the rule is there, and fits its target.
+func (r *Rule) oneForm() bool {
+	n := 0
+	for _, is := range []bool{len(r.Match) > 0, r.Func != nil, r.Cross != nil} {
+		if is {
+			n++
+		}
+	}
+	return n == 1 && (r.Cross != nil) == (r.Target == OnInput)
+}
+
+// concerns tells whether the rule is asked of pods with this decision.
+func (r *Rule) concerns(system OS, by By) bool {
+	if r.Unplaced && by.Places() {
+		return false
+	}
+	if len(r.Systems) == 0 {
+		return system != Linux
+	}
+	return slices.Contains(r.Systems, system)
+}
+
+// Range says for which versions the rule holds, empty if for all: "before Windows ltsc2022 (build 20348)".
+func (r *Rule) Range() string {
+	var parts []string
+	kubernetes := func(n int) string { return "Kubernetes 1." + strconv.Itoa(n) }
+	windows := func(n uint32) string {
+		if b, err := winver.Lookup(strconv.FormatUint(uint64(n), 10)); err == nil {
+			return "Windows " + b.Name
+		}
+		return "Windows build " + strconv.FormatUint(uint64(n), 10)
+	}
+	if r.Since > firstKubernetes {
+		parts = append(parts, "from "+kubernetes(r.Since)+" on")
+	}
+	if r.Until != 0 {
+		parts = append(parts, "before "+kubernetes(r.Until))
+	}
+	if r.SinceBuild != 0 {
+		parts = append(parts, "from "+windows(r.SinceBuild)+" on")
+	}
+	if r.UntilBuild != 0 {
+		parts = append(parts, "before "+windows(r.UntilBuild))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// firstKubernetes is the oldest minor version that is judged: the first with Windows nodes.
+const firstKubernetes = 14
 
 func (m Match) validate() error {
 	wants := 0

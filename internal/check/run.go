@@ -2,10 +2,12 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +22,8 @@ type Options struct {
 	Kubernetes int
 	// Windows are the builds of the nodes; a rule counts if it holds on one of them.
 	Windows []winver.Build
+	// Chosen: somebody named these builds, so they are those of a cluster; otherwise they are all that are likely.
+	Chosen bool
 }
 
 // Finding is a rule that holds at a place.
@@ -31,50 +35,65 @@ type Finding struct {
 	Message  string
 	Snippet  string // the line of the file
 	Edits    []Edit // what removes the finding, if the rule knows
+	// Windows names the chosen builds on which it holds.
+	Windows []string
 	Hit
 }
 
-// Result is what one document gave.
+// Result is what one document gave, or what was found at the end of the input.
 type Result struct {
 	File     string
 	Findings []Finding
 	Faults   []manifest.Fault
 	Pods     map[OS]int
 	Passed   map[string]int // objects of other kinds, by kind; "" is what is no object
+
+	facts []*Fact
+	held  []held
 }
 
 type ready struct {
 	*Rule
-	kubernetes  int
+	options     *Options
+	windows     []string // names of the chosen builds on which the rule holds
+	note        string   // the range of versions, for the message
 	when, match []compiled
 }
 
-// Checker applies rules.
-type Checker struct{ rules []ready }
+// Checker applies rules. It is for one input of any number of streams.
+type Checker struct {
+	rules   []ready
+	options Options
+	memory  memory
+}
 
 // New validates the rules and keeps those that hold for the versions.
 func New(rules []Rule, o Options) (*Checker, error) {
 	if err := Validate(rules); err != nil {
 		return nil, err
 	}
-	c := &Checker{}
+	c := &Checker{options: o}
+	c.memory.input.Options = o
 	for i := range rules {
 		r := &rules[i]
 		if o.Kubernetes < r.Since || r.Until != 0 && o.Kubernetes >= r.Until {
 			continue
 		}
+		one := ready{Rule: r, options: &c.options, when: compile(r.When), match: compile(r.Match), note: r.Range()}
 		for _, b := range o.Windows {
 			if b.Version.Build >= r.SinceBuild && (r.UntilBuild == 0 || b.Version.Build < r.UntilBuild) {
-				c.rules = append(c.rules, ready{Rule: r, kubernetes: o.Kubernetes, when: compile(r.When), match: compile(r.Match)})
-				break
+				one.windows = append(one.windows, b.Name)
 			}
+		}
+		if len(one.windows) > 0 {
+			c.rules = append(c.rules, one)
 		}
 	}
 	return c, nil
 }
 
 // Run checks a stream. Documents are judged in parallel; emit gets the results one by one in the order of the stream.
-// The error is the reader's or emit's.
+// The error is the reader's or emit's. Streams of one input are run one after the other, and then Finish.
 func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(Result) error) error {
 	type job struct {
 		chunk manifest.Chunk
@@ -115,6 +134,7 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 		for j := range order {
 			select {
 			case r := <-j.done:
+				c.keep(&r)
 				if err := emit(r); err != nil {
 					return err
 				}
@@ -130,6 +150,89 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 	return unread
 }
 
+// keep takes what a result says about objects that others are judged by, and decides on the pods whose RuntimeClass is known.
+func (c *Checker) keep(r *Result) {
+	m := &c.memory
+	var kept map[*Fact]bool
+	for _, f := range r.facts {
+		if m.add(f) {
+			if kept == nil {
+				kept = map[*Fact]bool{}
+			}
+			kept[f] = true
+		}
+	}
+	for _, h := range r.held {
+		findings, done := m.settle(h, !kept[h.fact])
+		if !done {
+			m.held = append(m.held, h)
+			m.size += 400 * len(h.findings)
+			continue
+		}
+		r.Pods[h.fact.OS]++
+		r.Findings = append(r.Findings, findings...)
+	}
+	if len(r.held) > 0 {
+		sortFindings(r.Findings)
+	}
+	r.facts, r.held = nil, nil
+}
+
+// Finish judges what could not be judged before everything was read: pods whose RuntimeClass came after them or is not
+// there, and objects that belong together. emit gets a result for each file.
+func (c *Checker) Finish(emit func(Result) error) error {
+	var files []string
+	results := map[string]*Result{}
+	of := func(file string) *Result {
+		if results[file] == nil {
+			files = append(files, file)
+			results[file] = &Result{File: file, Pods: map[OS]int{}, Passed: map[string]int{}}
+		}
+		return results[file]
+	}
+	m := &c.memory
+	for _, h := range m.held {
+		r := of(h.fact.File)
+		findings, _ := m.settle(h, true)
+		r.Pods[h.fact.OS]++
+		r.Findings = append(r.Findings, findings...)
+	}
+	for i := range c.rules {
+		rule := &c.rules[i]
+		if rule.Cross == nil {
+			continue
+		}
+		for _, hit := range rule.Cross(&m.input) {
+			r := of(hit.Fact.File)
+			f := rule.finding(hit.Fact.Object, hit.Fact.File, hit.Hit)
+			f.Snippet = hit.Fact.lines[hit.Line]
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	if m.full {
+		file := ""
+		if len(m.input.Pods) > 0 {
+			file = m.input.Pods[len(m.input.Pods)-1].File
+		}
+		of(file).Faults = []manifest.Fault{tooMuch()}
+	}
+	c.memory = memory{input: Input{Options: c.options}}
+	for _, file := range files {
+		sortFindings(results[file].Findings)
+		if err := emit(*results[file]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortFindings puts findings in the order of the text.
+func sortFindings(fs []Finding) {
+	slices.SortStableFunc(fs, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
 // document judges one chunk.
 func (c *Checker) document(file string, chunk manifest.Chunk) Result {
 	nodes, faults := manifest.Parse(chunk)
@@ -137,13 +240,29 @@ func (c *Checker) document(file string, chunk manifest.Chunk) Result {
 	for _, n := range nodes {
 		c.object(&r, n, "")
 	}
-	if len(r.Findings) > 0 {
-		lines := bytes.Split(chunk.Text, []byte("\n"))
-		for i := range r.Findings {
-			if at := r.Findings[i].Line - chunk.Line; at >= 0 && at < len(lines) && len(lines[at]) < 1000 {
-				r.Findings[i].Snippet = strings.TrimRight(string(lines[at]), " \t\r")
-			}
+	sortFindings(r.Findings)
+	if len(r.Findings)+len(r.facts) == 0 {
+		return r
+	}
+	lines := bytes.Split(chunk.Text, []byte("\n"))
+	line := func(n int) string {
+		if at := n - chunk.Line; at >= 0 && at < len(lines) && len(lines[at]) < 1000 {
+			return strings.TrimRight(string(lines[at]), " \t\r")
 		}
+		return ""
+	}
+	show := func(fs []Finding) {
+		for i := range fs {
+			fs[i].Snippet = line(fs[i].Line)
+		}
+	}
+	show(r.Findings)
+	for _, h := range r.held {
+		show(h.findings)
+	}
+	for _, f := range r.facts {
+		f.File = file
+		f.remember(line)
 	}
 	return r
 }
@@ -167,20 +286,33 @@ func (c *Checker) object(r *Result, n *manifest.Node, listed string) {
 		return
 	}
 	p := podOf(n, obj)
+	fact := factOf(n, obj, p)
+	if fact != nil {
+		r.facts = append(r.facts, fact)
+	}
 	if p == nil {
 		r.Passed[obj.Kind]++
 		return
 	}
-	r.Pods[p.OS]++
-	if p.OS != Linux {
-		for i := range c.rules {
-			c.rules[i].judge(r, p)
+	p.Options = &c.options
+	waits := fact.needsClass()
+	var findings []Finding
+	for i := range c.rules {
+		if rule := &c.rules[i]; rule.Cross == nil && (waits || rule.concerns(p.OS, p.By)) {
+			findings = rule.judge(findings, r.File, p, waits || p.OS == Windows)
 		}
 	}
+	if waits {
+		sortFindings(findings)
+		r.held = append(r.held, held{fact, findings})
+		return
+	}
+	r.Pods[p.OS]++
+	r.Findings = append(r.Findings, findings...)
 }
 
-// judge applies a rule to a pod.
-func (c *ready) judge(r *Result, p *Pod) {
+// judge applies a rule to a pod. fix: its findings get edits.
+func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 	var hits []Hit
 	switch {
 	case c.Func != nil:
@@ -193,19 +325,29 @@ func (c *ready) judge(r *Result, p *Pod) {
 		}
 	}
 	for _, h := range hits {
-		f := Finding{Rule: c.Rule, Object: p.Object, File: r.File, Hit: h, Message: c.Title, Severity: c.Severity}
-		if c.Rule.Refused != 0 && c.kubernetes >= c.Rule.Refused && p.By == "spec.os.name" {
+		f := c.finding(p.Object, file, h)
+		if c.Refused != 0 && c.options.Kubernetes >= c.Refused && p.By == ByOSName {
 			f.Severity = Error
 			f.Message += " (the API server refuses it in a pod whose os.name is windows)"
 		}
-		if h.Note != "" {
-			f.Message += ": " + h.Note
-		}
-		if c.Fix != nil && p.OS == Windows {
+		if c.Fix != nil && fix {
 			f.Edits = c.Fix(p, h)
 		}
-		r.Findings = append(r.Findings, f)
+		to = append(to, f)
 	}
+	return to
+}
+
+// finding makes a finding of a hit.
+func (c *ready) finding(obj Object, file string, h Hit) Finding {
+	f := Finding{Rule: c.Rule, Object: obj, File: file, Hit: h, Message: c.Title, Severity: c.Severity, Windows: c.windows}
+	if h.Note != "" {
+		f.Message += ": " + h.Note
+	}
+	if c.note != "" {
+		f.Message += " (" + c.note + ")"
+	}
+	return f
 }
 
 func (c *ready) at(n *manifest.Node, at Hit) []Hit {

@@ -20,10 +20,14 @@ func run(t testing.TB, o check.Options, in string) (got []check.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(t.Context(), "f", strings.NewReader(in), func(r check.Result) error {
+	emit := func(r check.Result) error {
 		got = append(got, r)
 		return nil
-	}); err != nil {
+	}
+	if err := c.Run(t.Context(), "f", strings.NewReader(in), emit); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(emit); err != nil {
 		t.Fatal(err)
 	}
 	return got

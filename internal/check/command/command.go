@@ -75,6 +75,9 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, 
 			return result, err
 		}
 	}
+	if err := checker.Finish(emit); err != nil {
+		return result, err
+	}
 	return result, printer.Close()
 }
 
@@ -88,6 +91,7 @@ func (o Options) checkOptions() (check.Options, error) {
 	}
 	co.Kubernetes = n
 	names := o.Windows
+	co.Chosen = len(names) > 0
 	if len(names) == 0 {
 		names = LongTerm()
 	}

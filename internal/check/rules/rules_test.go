@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,17 +22,13 @@ func TestFixtures(t *testing.T) {
 	known := map[string]bool{}
 	for _, rule := range rules.All() {
 		known[rule.ID] = true
-		c, err := check.New([]check.Rule{rule}, check.Options{Kubernetes: 36, Windows: winver.All()})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, side := range []string{"pass", "fail"} {
 			files, err := filepath.Glob(filepath.Join("testdata", rule.ID, side, "*.yaml"))
 			if err != nil || len(files) == 0 {
 				t.Errorf("%s has no fixture in testdata/%s/%s", rule.ID, rule.ID, side)
 			}
 			for _, file := range files {
-				t.Run(rule.ID+"/"+side+"/"+filepath.Base(file), func(t *testing.T) { fixture(t, c, rule.ID, file, side == "fail") })
+				t.Run(rule.ID+"/"+side+"/"+filepath.Base(file), func(t *testing.T) { fixture(t, rule, file, side == "fail") })
 			}
 		}
 	}
@@ -47,9 +44,42 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-func fixture(t *testing.T, c *check.Checker, id, file string, fail bool) {
+// options reads what a fixture says in its first lines: "# kubernetes: 23", "# windows: ltsc2019 ltsc2022".
+func options(t *testing.T, text string) check.Options {
 	t.Helper()
+	o := check.Options{Kubernetes: 36}
+	for line := range strings.Lines(text) {
+		if v, ok := strings.CutPrefix(line, "# kubernetes: "); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(v))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Kubernetes = n
+		} else if v, ok := strings.CutPrefix(line, "# windows: "); ok {
+			o.Chosen = true
+			for _, name := range strings.Fields(v) {
+				b, err := winver.Lookup(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Windows = append(o.Windows, b)
+			}
+		}
+	}
+	if !o.Chosen {
+		o.Windows = winver.All()
+	}
+	return o
+}
+
+func fixture(t *testing.T, rule check.Rule, file string, fail bool) {
+	t.Helper()
+	id := rule.ID
 	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := check.New([]check.Rule{rule}, options(t, string(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +93,7 @@ func fixture(t *testing.T, c *check.Checker, id, file string, fail bool) {
 		t.Fatalf("%d lines want %s", len(want), id)
 	}
 	judged := 0
-	err = c.Run(t.Context(), file, strings.NewReader(string(text)), func(r check.Result) error {
+	emit := func(r check.Result) error {
 		for _, f := range r.Faults {
 			t.Errorf("line %d: %s", f.Line, f.Message)
 		}
@@ -72,8 +102,11 @@ func fixture(t *testing.T, c *check.Checker, id, file string, fail bool) {
 		}
 		judged += r.Pods[check.Windows] + r.Pods[check.Either]
 		return nil
-	})
-	if err != nil {
+	}
+	if err := c.Run(t.Context(), file, strings.NewReader(string(text)), emit); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(emit); err != nil {
 		t.Fatal(err)
 	}
 	if judged == 0 {

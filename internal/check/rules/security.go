@@ -17,9 +17,11 @@ func podSecurity() []check.Rule {
 		pod("pod-fs-group", "fsGroup", check.Present, "files of volumes have access lists, no group id, so ownership is not changed"),
 		pod("pod-fs-group-change-policy", "fsGroupChangePolicy", check.Present, "there is no fsGroup whose change it could govern"),
 		pod("pod-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
+		pod("pod-selinux-change-policy", "seLinuxChangePolicy", check.Present, "SELinux is part of Linux"),
 		pod("pod-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
 		pod("pod-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux"),
 		pod("pod-supplemental-groups", "supplementalGroups", check.NonEmpty, "Windows has no numeric group ids"),
+		pod("pod-supplemental-groups-policy", "supplementalGroupsPolicy", check.Present, "Windows has no numeric group ids"),
 		pod("pod-sysctls", "sysctls", check.NonEmpty, "sysctls are settings of the Linux kernel"),
 	}
 }
@@ -39,5 +41,30 @@ func containerSecurity() []check.Rule {
 		container("container-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
 		container("container-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
 		container("container-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux"),
+		nonRoot(),
+	}
+}
+
+// nonRoot is the contradiction that the kubelet refuses when it makes the container.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/security_context_windows.go
+func nonRoot() check.Rule {
+	return check.Rule{
+		ID: "non-root-administrator", Severity: check.Error, Category: containerSecurityCategory, Target: check.OnContainer,
+		Title: "runAsNonRoot refuses the user ContainerAdministrator", Source: compat("compatibility-v1-pod-spec-containers"),
+		Why:    "on Windows ContainerAdministrator counts as root, so the kubelet does not make the container",
+		Remedy: "run as ContainerUser, or leave runAsNonRoot out",
+		Fields: []string{"securityContext.runAsNonRoot", "securityContext.windowsOptions.runAsUserName"},
+		Func: each(func(p *check.Pod, c check.Container) []check.Hit {
+			if !effective(p, c, "securityContext.runAsNonRoot").Node.True() {
+				return nil
+			}
+			user := effective(p, c, userName)
+			return hits([]check.Value{user}, func(name string) string {
+				if equalFold(name, "ContainerAdministrator") {
+					return "runAsUserName is " + name
+				}
+				return ""
+			})
+		}),
 	}
 }

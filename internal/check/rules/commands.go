@@ -1,0 +1,95 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+
+	"mullion.dev/mullion/internal/check"
+)
+
+const commandsCategory = "commands"
+
+// commandPaths are where a container has commands, each a list of words.
+func commandPaths() []string {
+	return []string{
+		"command", "args", "livenessProbe.exec.command", "readinessProbe.exec.command", "startupProbe.exec.command",
+		"lifecycle.postStart.exec.command", "lifecycle.preStop.exec.command",
+	}
+}
+
+var (
+	linuxShell   = regexp.MustCompile(`^(/(usr/(local/)?)?s?bin/)?(sh|bash|ash|dash|zsh)$`)                                //nolint:gochecknoglobals // compiled once
+	linuxProgram = regexp.MustCompile(`^/(usr/(local/)?)?s?bin/[^ ]+$|^/(docker-)?entrypoint\.sh$|^/[^ :\\]+\.(sh|bash)$`) //nolint:gochecknoglobals // compiled once
+	pinging      = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)                                           //nolint:gochecknoglobals // compiled once
+	linuxTools   = regexp.MustCompile(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)   //nolint:gochecknoglobals // compiled once
+)
+
+func commands() []check.Rule {
+	rule := func(r check.Rule) check.Rule {
+		r.Category, r.Target, r.Fields = commandsCategory, check.OnContainer, nil
+		for _, p := range commandPaths() {
+			r.Fields = append(r.Fields, p+"[*]")
+		}
+		return r
+	}
+	return []check.Rule{
+		rule(check.Rule{
+			ID: "command-linux-shell", Severity: check.Error, Source: compat("api"),
+			Title: "Windows images have no such shell", Why: "the program is not found, so the container, probe or hook fails", Remedy: "use cmd /c or powershell -Command, or start the program itself",
+			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
+				return programs(c, func(word string) bool { return linuxShell.MatchString(word) })
+			}),
+		}),
+		rule(check.Rule{
+			ID: "command-linux-path", Severity: check.Error, Source: compat("api"),
+			Title: "this program is at a place of Linux", Why: "Windows images have no /bin, /usr and scripts of sh", Remedy: `give its path on Windows, such as C:\app\app.exe, or leave the command to the image`,
+			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
+				return programs(c, func(word string) bool { return linuxProgram.MatchString(word) && !linuxShell.MatchString(word) })
+			}),
+		}),
+		rule(check.Rule{
+			ID: "command-linux-tools", Severity: check.Warning, Source: compat("api"),
+			Title: "this command speaks of files or tools of Linux", Why: "Windows has no /proc, /dev, /etc, no mode bits and no signals", Remedy: "write the command for cmd or PowerShell",
+			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
+				return hits(words(c), func(text string) string { return strings.TrimSpace(linuxTools.FindString(text)) })
+			}),
+		}),
+		rule(check.Rule{
+			ID: "command-ping", Severity: check.Info, Source: check.Source{Title: "Networking on Windows: limitations", URL: networking + "#limitations"},
+			Title: "ping does not get out of the cluster's network on Windows", Why: "the data plane does not translate ICMP, so echoes beyond the network of the pods are not answered", Remedy: "ask by TCP: curl, Test-NetConnection",
+			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
+				return hits(words(c), func(text string) string {
+					if m := pinging.FindString(text); m != "" && !strings.Contains(text, "127.0.0.1") && !strings.Contains(text, "localhost") {
+						return strings.Trim(m, " ;&|\t\"'()\\/")
+					}
+					return ""
+				})
+			}),
+		}),
+	}
+}
+
+// words are all words of a container's commands.
+func words(c check.Container) []check.Value {
+	var vs []check.Value
+	for _, path := range commandPaths() {
+		vs = append(vs, c.Values(path+"[*]")...)
+	}
+	return vs
+}
+
+// programs gives the first words of a container's commands for which is holds; of args only if there is no command.
+func programs(c check.Container, is func(word string) bool) []check.Hit {
+	var out []check.Hit
+	for _, path := range commandPaths() {
+		vs := c.Values(path + "[*]")
+		if len(vs) == 0 || path == "args" && (c.Node.Get("command") != nil || !strings.HasPrefix(vs[0].Node.Text(), "/")) {
+			continue
+		}
+		if word := vs[0].Node.Text(); is(word) {
+			vs[0].At.Note = word
+			out = append(out, vs[0].At)
+		}
+	}
+	return out
+}

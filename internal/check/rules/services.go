@@ -1,0 +1,141 @@
+package rules
+
+import (
+	"fmt"
+
+	"mullion.dev/mullion/internal/check"
+)
+
+const servicesCategory = "services"
+
+// The most backends of a Service: the first without direct server return on builds that have not been serviced, the
+// second always. https://github.com/kubernetes/kubernetes/issues/98680, https://github.com/microsoft/Windows-Containers/issues/93
+const (
+	backendsWithoutDSR = 64
+	backends           = 1024
+)
+
+// The first builds with dual stack and with session affinity: winver.DualStack, winver.SessionAffinity.
+const (
+	dualStackBuild       = 19041
+	sessionAffinityBuild = 20348
+)
+
+// onServices makes a Cross of a condition on a Service that selects pods which may run on Windows.
+func onServices(find func(s *check.Fact, pods []*check.Fact) []check.Hit) func(*check.Input) []check.CrossHit {
+	return func(in *check.Input) []check.CrossHit {
+		var out []check.CrossHit
+		for _, s := range in.Objects["Service"] {
+			var pods []*check.Fact
+			for _, p := range in.Selected(s) {
+				if p.OS != check.Linux {
+					pods = append(pods, p)
+				}
+			}
+			if len(pods) == 0 {
+				continue
+			}
+			for _, h := range find(s, pods) {
+				out = append(out, check.CrossHit{Fact: s, Hit: h})
+			}
+		}
+		return out
+	}
+}
+
+// at gives the places of a Service's field if its text is one of texts.
+func at(s *check.Fact, path string, texts ...string) []check.Hit {
+	return hits(s.Values(path), func(text string) string {
+		for _, t := range texts {
+			if text == t {
+				return text
+			}
+		}
+		return ""
+	})
+}
+
+func services() []check.Rule {
+	rule := func(r check.Rule) check.Rule {
+		r.Category, r.Target = servicesCategory, check.OnInput
+		if r.Source.URL == "" {
+			r.Source = check.Source{Title: "Networking on Windows: load balancing and Services", URL: networking + "#load-balancing-and-services"}
+		}
+		return r
+	}
+	count := func(pods []*check.Fact) (n int64) {
+		for _, p := range pods {
+			n += p.Replicas
+		}
+		return n
+	}
+	limits := check.Source{Title: "Networking on Windows: limitations", URL: networking + "#limitations"}
+	return []check.Rule{
+		rule(check.Rule{
+			ID: "service-backends", Severity: check.Error, Source: limits, Fields: []string{"Service:spec.selector", "spec.replicas"},
+			Title: "more backends than Windows takes for a Service", Why: "HNS refuses the load balancer, and kube-proxy.exe leaves the Service without one",
+			Remedy: "split the workload over several Services, or make the Service headless",
+			Cross: onServices(func(s *check.Fact, pods []*check.Fact) []check.Hit {
+				if n := count(pods); n > backends && s.Spec.Get("clusterIP").Text() != "None" {
+					return hits(s.Values("selector"), func(string) string { return fmt.Sprintf("%d, and %d is the limit", n, backends) })
+				}
+				return nil
+			}),
+		}),
+		rule(check.Rule{
+			ID: "service-backends-without-dsr", Severity: check.Warning, Fields: []string{"Service:spec.selector", "spec.replicas"},
+			Source: check.Source{Title: "kubernetes/kubernetes#98680: Windows nodes behind a load balancer with 65 or more pods", URL: "https://github.com/kubernetes/kubernetes/issues/98680"},
+			Title:  "more than 64 backends need direct server return", Why: "without it, and without the update that raised the limit to 1024, HNS refuses the load balancer: \"invalid number of destinations\"",
+			Remedy: "run kube-proxy.exe with --enable-dsr=true, and keep the nodes updated",
+			Cross: onServices(func(s *check.Fact, pods []*check.Fact) []check.Hit {
+				if n := count(pods); n > backendsWithoutDSR && n <= backends && s.Spec.Get("clusterIP").Text() != "None" {
+					return hits(s.Values("selector"), func(string) string { return fmt.Sprintf("there are %d", n) })
+				}
+				return nil
+			}),
+		}),
+		rule(check.Rule{
+			ID: "service-session-affinity", Severity: check.Warning, UntilBuild: sessionAffinityBuild, Fields: []string{"Service:spec.sessionAffinity"},
+			Title: "sessionAffinity ClientIP does nothing on this Windows build", Why: "connections of a client go to any pod", Remedy: "use Windows Server 2022 or later, or keep no state in a pod",
+			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit { return at(s, "sessionAffinity", "ClientIP") }),
+		}),
+		rule(check.Rule{
+			ID: "service-session-affinity-timeout", Severity: check.Warning, Fields: []string{"Service:spec.sessionAffinityConfig.clientIP.timeoutSeconds"},
+			Source: check.Source{Title: "Virtual IPs and Service Proxies: session stickiness timeout", URL: "https://kubernetes.io/docs/reference/networking/virtual-ips/#session-stickiness-timeout"},
+			Title:  "the timeout of session affinity does nothing on Windows", Why: "HNS has a time of its own", Remedy: "remove timeoutSeconds, or do not count on it",
+			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
+				return hits(s.Values("sessionAffinityConfig.clientIP.timeoutSeconds"), func(text string) string {
+					if text == "10800" { // the default, which the API server writes
+						return ""
+					}
+					return text
+				})
+			}),
+		}),
+		rule(check.Rule{
+			ID: "service-local-traffic", Severity: check.Warning, Source: limits, Fields: []string{"Service:spec.externalTrafficPolicy", "Service:spec.internalTrafficPolicy"},
+			Title: "the traffic policy Local needs direct server return", Why: "without it the client's address is not kept and other nodes' pods are reached",
+			Remedy: "run kube-proxy.exe with --enable-dsr=true",
+			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
+				return append(at(s, "externalTrafficPolicy", "Local"), at(s, "internalTrafficPolicy", "Local")...)
+			}),
+		}),
+		dualStack("service-dual-stack", check.Warning, 0, "dual stack needs an l2bridge network on Windows", "overlay (VXLAN) networks on Windows carry IPv4 only; kube-proxy.exe programs the first family", "use l2bridge, or ipFamilyPolicy SingleStack"),
+		dualStack("service-dual-stack-build", check.Error, dualStackBuild, "this Windows build has no dual stack", "HNS takes IPv6 addresses beside IPv4 from version 11.10 on", "use Windows Server 2022 or later, or ipFamilyPolicy SingleStack"),
+	}
+}
+
+// dualStack is a rule for Services of two families.
+func dualStack(id string, s check.Severity, until uint32, title, why, remedy string) check.Rule {
+	return check.Rule{
+		ID: id, Severity: s, Category: servicesCategory, Target: check.OnInput, UntilBuild: until, Title: title, Why: why, Remedy: remedy,
+		Fields: []string{"Service:spec.ipFamilyPolicy"},
+		Source: check.Source{Title: "IPv4/IPv6 dual-stack: Windows support", URL: "https://kubernetes.io/docs/concepts/services-networking/dual-stack/#windows-support"},
+		Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
+			if until != 0 {
+				return at(s, "ipFamilyPolicy", "RequireDualStack")
+			}
+			return at(s, "ipFamilyPolicy", "RequireDualStack", "PreferDualStack")
+		}),
+	}
+}

@@ -1,0 +1,162 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"mullion.dev/mullion/internal/check/manifest"
+)
+
+// By is a kind of evidence for the system that a pod is for.
+type By string
+
+// The evidence, in the order in which it counts. The first four say where the pod may be placed. The last two only say
+// what it is meant for, and so they decide only for Windows: a pod that looks like one for Linux may still land on a
+// Windows node, and is judged as undecided.
+const (
+	ByOSName       By = "spec.os.name"
+	ByNodeSelector By = "spec.nodeSelector"
+	ByNodeAffinity By = "node affinity"
+	ByRuntimeClass By = "RuntimeClass"
+	ByToleration   By = "toleration"
+	ByImage        By = "image"
+)
+
+// Places tells whether the evidence keeps the pod off nodes of the other system. (spec.os.name does not by itself, but
+// the kubelet of the other system refuses the pod.)
+func (b By) Places() bool { return b != "" && b != ByToleration && b != ByImage }
+
+// Evidence is one thing that says the system.
+type Evidence struct {
+	OS OS
+	By By
+	At Hit
+}
+
+// decide takes the first evidence that counts. https://kubernetes.io/docs/concepts/windows/user-guide/
+func decide(es []Evidence) (OS, By) {
+	for _, e := range es {
+		if e.By.Places() || e.OS == Windows {
+			return e.OS, e.By
+		}
+	}
+	return Either, ""
+}
+
+// OSLabels are the node labels that say the operating system; the second is deprecated, and nodes still have it.
+func OSLabels() []string { return []string{"kubernetes.io/os", "beta.kubernetes.io/os"} }
+
+// system reads a value that names a system.
+func system(n *manifest.Node) (OS, bool) {
+	v := OS(n.Text())
+	return v, v == Windows || v == Linux
+}
+
+// evidence lists what a pod says about its system. The RuntimeClass is another object, which Checker adds.
+func evidence(p *Pod) []Evidence {
+	var es []Evidence
+	for _, v := range p.Values("spec.os.name") {
+		if s, ok := system(v.Node); ok {
+			es = append(es, Evidence{s, ByOSName, v.At})
+		}
+	}
+	for _, v := range p.Values("spec.nodeSelector") {
+		if s, at, ok := selected(v); ok {
+			es = append(es, Evidence{s, ByNodeSelector, at})
+		}
+	}
+	if s, at, ok := affinity(p); ok {
+		es = append(es, Evidence{s, ByNodeAffinity, at})
+	}
+	for _, v := range p.Values("spec.tolerations[*]") {
+		if s, ok := tolerated(v.Node); ok {
+			es = append(es, Evidence{s, ByToleration, v.At})
+		}
+	}
+	for _, c := range p.Containers() {
+		for _, v := range c.Values("image") {
+			if s := ParseImage(v.Node.Text()).OS; s == Windows || s == Linux {
+				es = append(es, Evidence{s, ByImage, v.At})
+			}
+		}
+	}
+	return es
+}
+
+// selected is the system that a node selector asks for.
+func selected(v Value) (OS, Hit, bool) {
+	for _, label := range OSLabels() {
+		if f := v.Node.Field(label); f != nil {
+			if s, ok := system(f.Value); ok {
+				return s, Hit{Pos: f.Pos, Path: v.At.Path + "[" + label + "]"}, true
+			}
+		}
+	}
+	return "", Hit{}, false
+}
+
+// affinity is the system that required node affinity asks for: one of its terms has to hold, so all have to agree.
+func affinity(p *Pod) (system OS, at Hit, ok bool) {
+	const terms = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+	for i, term := range p.Values(terms + "[*]") {
+		got := termOS(term.Node)
+		if i == 0 {
+			at = term.At
+		} else if got != system {
+			return "", Hit{}, false
+		}
+		system = got
+	}
+	return system, at, system == Windows || system == Linux
+}
+
+// termOS is the system that a node selector term asks for.
+func termOS(term *manifest.Node) OS {
+	for _, e := range term.Get("matchExpressions").Elements() {
+		key, op, values := e.Get("key").Text(), e.Get("operator").Text(), e.Get("values").Elements()
+		if (key != OSLabels()[0] && key != OSLabels()[1]) || len(values) != 1 {
+			continue
+		}
+		v, ok := system(values[0])
+		switch {
+		case ok && op == "In":
+			return v
+		case op == "NotIn" && v == Windows:
+			return Linux
+		case op == "NotIn" && v == Linux:
+			return Windows
+		}
+	}
+	return Either
+}
+
+// osTaints are the keys of the taints by which clusters keep pods off their Windows nodes: the first is that of
+// Kubernetes' guide, the second that of Google's and Microsoft's services.
+func osTaints() []string {
+	return []string{"os", "node.kubernetes.io/os", "kubernetes.io/os", "beta.kubernetes.io/os"}
+}
+
+// tolerated is the system whose taint a toleration names.
+func tolerated(t *manifest.Node) (OS, bool) {
+	for _, key := range osTaints() {
+		if t.Get("key").Text() == key && t.Get("operator").Text() != "Exists" {
+			v := OS(strings.ToLower(t.Get("value").Text()))
+			return v, v == Windows || v == Linux
+		}
+	}
+	return "", false
+}
+
+// Build is the Windows build number that a pod's node selector asks for, 0 if none: "10.0.20348" gives 20348.
+func (p *Pod) Build() uint32 {
+	v := p.Spec().Get("nodeSelector", WindowsBuildLabel).Text()
+	n, err := strconv.ParseUint(strings.TrimPrefix(v, "10.0."), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(n)
+}
+
+// WindowsBuildLabel is the node label with the Windows version: 10.0.20348.
+// https://kubernetes.io/docs/reference/labels-annotations-taints/#nodekubernetesiowindows-build
+const WindowsBuildLabel = "node.kubernetes.io/windows-build"
