@@ -111,10 +111,23 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for len(s.data) > 0 {
+	for step := 0; len(s.data) > 0; step++ {
 		r := s.request()
 		before := m.Plan()
+		var twin *hns.Model // one that has nothing but the state: no index or mark of what went before
+		if step%3 == 0 {
+			twin = reloaded(t, m)
+		}
 		reply, err := m.Call(r)
+		if twin != nil {
+			if _, other := twin.Call(r); !sameCode(err, other) {
+				t.Fatalf("%+v: %v, and %v for a model that was just loaded", r, err, other)
+			}
+			twin = reloaded(t, m)
+			if got, want := m.Plan(), twin.Plan(); !equal(got, want) {
+				t.Fatalf("%+v: the plan is not that of the state (-state +plan):\n%s", r, cmp.Diff(want, got, prefixes))
+			}
+		}
 		if bad := (*wire.Error)(nil); err != nil && !errors.As(err, &bad) {
 			t.Fatalf("%s: an error without a code: %v", r.Function, err)
 		}
@@ -155,6 +168,27 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 	if !bytes.Equal(one, two) {
 		t.Fatalf("state written after it was read:\n%s", cmp.Diff(string(one), string(two)))
 	}
+}
+
+func reloaded(t *testing.T, m *hns.Model) *hns.Model {
+	t.Helper()
+	state, err := m.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin, err := hns.Load(newest(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return twin
+}
+
+func sameCode(a, b error) bool {
+	var one, two *wire.Error
+	if !errors.As(a, &one) || !errors.As(b, &two) {
+		return a == nil && b == nil
+	}
+	return one.Code == two.Code
 }
 
 func equal(a, b netplan.Plan) bool {

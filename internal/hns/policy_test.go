@@ -228,6 +228,7 @@ func TestLoadBalancers(t *testing.T) {
 			h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", `{`+tt.settings+`}`)
 			h.ok(t, "HcnModifyLoadBalancer", id, `{`+tt.settings+`}`) // as hnslib sends it: without a request around it
 			h.ok(t, "HcnDeleteLoadBalancer", id)
+			h.ok(t, "HcnDeleteLoadBalancer", h.ok(t, "HcnCreateLoadBalancer", "", `{`+tt.settings+`}`).Object) // its port is free again
 		})
 	}
 	_, err := h.Call(hns.Request{Function: "HcnCreateLoadBalancer", Text: []string{`{` + tests[0].settings + `}`}})

@@ -203,6 +203,12 @@ func TestBalancersFollow(t *testing.T) {
 	if strings.Contains(fake.Dump(), ids[150]) {
 		t.Error("a call that was applied at once left behind what waited")
 	}
+	pod := call(t, s, "HcnCreateEndpoint", net, `{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8080}}]}`).Object
+	ns := call(t, s, "HcnCreateNamespace", "", `{}`).Object
+	call(t, s, "HcnModifyNamespace", ns, fmt.Sprintf(`{"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":%q}}`, pod))
+	if !strings.Contains(fake.Dump(), "lb "+pod) {
+		t.Errorf("a pod is attached without its host port:\n%s", fake.Dump())
+	}
 	fake.Err = errors.New("not now")
 	call(t, s, "HcnDeleteLoadBalancer", ids[151])
 	s.Flush(t.Context())
@@ -244,6 +250,16 @@ func TestRestart(t *testing.T) {
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	made := call(t, s, "HcnCreateNamespace", "", `{}`).Object
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(fake.Dump(), made) {
+		t.Error("what is not on disk is still there after the restart")
 	}
 	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
