@@ -22,6 +22,8 @@ type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
+	// Ignored are the rules that the object's annotations take off it.
+	Ignored *Ignored `json:"-"`
 }
 
 // Pod is a pod, or the template of one inside a workload.

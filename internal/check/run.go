@@ -35,6 +35,8 @@ type Finding struct {
 	Message  string
 	Snippet  string // the line of the file
 	Edits    []Edit // what removes the finding, if the rule knows
+	// Suppressed is the reason why the object's annotation ignores the rule, "" where it does not.
+	Suppressed string
 	// Windows names the chosen builds on which it holds.
 	Windows []string
 	Hit
@@ -286,6 +288,11 @@ func (c *Checker) object(r *Result, n *manifest.Node, listed string) {
 		return
 	}
 	p := podOf(n, obj)
+	taken, faults := ignored(n, p)
+	obj.Ignored, r.Faults = taken, append(r.Faults, faults...)
+	if p != nil {
+		p.Object = obj
+	}
 	fact := factOf(n, obj, p)
 	if fact != nil {
 		r.facts = append(r.facts, fact)
@@ -340,7 +347,7 @@ func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 
 // finding makes a finding of a hit.
 func (c *ready) finding(obj Object, file string, h Hit) Finding {
-	f := Finding{Rule: c.Rule, Object: obj, File: file, Hit: h, Message: c.Title, Severity: c.Severity, Windows: c.windows}
+	f := Finding{Rule: c.Rule, Object: obj, File: file, Hit: h, Message: c.Title, Severity: c.Severity, Windows: c.windows, Suppressed: obj.Ignored.Reason(c.ID)}
 	if h.Note != "" {
 		f.Message += ": " + h.Note
 	}
