@@ -100,6 +100,16 @@ func TestPodPlan(t *testing.T) {
 		t.Errorf("plan after the namespace is deleted:\n%s", dataplane.Dump(got))
 	}
 	h.ok(t, "HcnOpenEndpoint", podEP) // detached, not deleted
+	if _, err := h.Call(hns.Request{Function: "HNSCall", Text: []string{"POST", "/endpoints/" + hostEP + "/detach", `{"SystemType":"Host"}`}}); err != nil {
+		t.Fatal(err)
+	}
+	if c := h.Change(); len(c.Set.Bridges) != 1 || len(c.Set.Bridges[0].Addrs) != 0 {
+		t.Errorf("change when the host leaves the switch: %+v", c)
+	}
+	h.Commit()
+	const mac = `{"MacAddress":"00-15-5D-01-02-03"}`
+	h.ok(t, "HcnDeleteEndpoint", h.ok(t, "HcnCreateEndpoint", h.network, mac).Object)
+	h.ok(t, "HcnCreateEndpoint", h.network, mac) // the address is free again
 }
 
 func TestLoadBalancerPlan(t *testing.T) {

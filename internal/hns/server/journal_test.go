@@ -261,6 +261,9 @@ func TestRestart(t *testing.T) {
 	if strings.Contains(fake.Dump(), made) {
 		t.Error("what is not on disk is still there after the restart")
 	}
+	if _, err := s.Call(t.Context(), hns.Request{Function: "HcnOpenNamespace", Object: made}); err == nil {
+		t.Error("what is not on disk is still answered after the restart")
+	}
 	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
