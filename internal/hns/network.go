@@ -104,7 +104,7 @@ func (m *Model) checkSubnets(n *network) error {
 }
 
 // Bounds of a VSID: below 4096 it would be a VLAN's, and VXLAN has 24 bits (RFC 7348). Windows' lower bound:
-// https://github.com/flannel-io/flannel/blob/master/Documentation/backends.md.
+// https://github.com/flannel-io/flannel/blob/00014d0926a2b31fc53901d4951c71d69f24f3bf/pkg/backend/vxlan/vxlan_windows.go.
 const minVSID, maxVSID = 4096, 1<<24 - 1
 
 // maxVLAN is the highest tag of IEEE 802.1Q.

@@ -33,8 +33,8 @@ func compareNets() cmp.Option {
 	return cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
 }
 
-// What flannel does on a Windows host (flannel v0.26, pkg/backend/vxlan/vxlan_windows.go): it makes the network, reads
-// ManagementIP and DrMacAddress, and adds a RemoteSubnetRoute for each other host; kube-proxy adds remote endpoints.
+// What flannel does on a Windows host (flannel 00014d0926, pkg/backend/vxlan/vxlan_windows.go): it makes the network and reads
+// DrMacAddress back; with a RemoteSubnetRoute for each other host, and the remote endpoints that kube-proxy makes.
 func TestOverlay(t *testing.T) {
 	h := host{Model: hns.New(newest())}
 	h.network = h.ok(t, "HcnCreateNetwork", "", overlay("vxlan0", "10.244.3.0/24", "10.244.3.1", 4096)).Object
