@@ -6,7 +6,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,7 +29,7 @@ func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: registry USER PASSWORD IMAGE")
 	}
 	user, password := args[0], args[1]
-	store := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if u, p, ok := r.BasicAuth(); !ok || u != user || p != password {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
