@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/netns"
 )
 
-// AddHost makes a host's namespace with its address, default route and the pod routes known so far, or repairs it. The
+// AddHost makes a host's namespace with its address, default route and the routes known so far, or repairs it. The
 // underlay must be up.
 func (u *Underlay) AddHost(_ context.Context, name string, addr netip.Addr) error {
 	if err := u.checkHost(name, addr); err != nil {
@@ -25,11 +25,16 @@ func (u *Underlay) AddHost(_ context.Context, name string, addr netip.Addr) erro
 	if err := u.addHost(name, addr); err != nil {
 		return fmt.Errorf("add host %q to the underlay: %w", name, err)
 	}
-	routes, err := u.routes()
-	if err != nil {
-		return err
+	for _, protocol := range routeProtocols() {
+		routes, err := u.routes(protocol)
+		if err != nil {
+			return err
+		}
+		if err := u.syncRoutes(u.HostNetns(name), HostLink, protocol, routes); err != nil {
+			return err
+		}
 	}
-	return u.syncRoutes(u.HostNetns(name), HostLink, routes)
+	return nil
 }
 
 func (u *Underlay) checkHost(name string, addr netip.Addr) error {
@@ -66,7 +71,7 @@ func (u *Underlay) addHost(name string, addr netip.Addr) error {
 		if err := u.ensureUp(h, link, addr); err != nil {
 			return err
 		}
-		return ensureRoute(h, HostLink, &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: routeProtocol})
+		return ensureRoute(h, HostLink, &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: podProtocol})
 	})
 }
 
@@ -147,7 +152,9 @@ func (u *Underlay) RemoveHost(_ context.Context, name string) error {
 	defer u.mu.Unlock()
 	addr, err := u.hostAddr(name)
 	if err == nil && addr.IsValid() {
-		err = u.replaceRoutes(addr, nil)
+		for _, protocol := range routeProtocols() {
+			err = errors.Join(err, u.replaceRoutes(protocol, addr, nil))
+		}
 	}
 	return errors.Join(err, u.removeHost(name))
 }

@@ -14,22 +14,32 @@ import (
 	"mullion.dev/mullion/internal/netns"
 )
 
-// Route says which node carries which pods.
+// Route says which node carries which pods, or which addresses of Services.
 type Route struct {
-	CIDR netip.Prefix // a node's pods
+	CIDR netip.Prefix // a node's pods, or one address of a Service
 	Via  netip.Addr   // the node's address in the underlay
 }
 
 // SetRoutes makes these the pod routes of the fabric, the machine and every host, and removes others made before.
 func (u *Underlay) SetRoutes(_ context.Context, routes []Route) error {
+	return u.setChecked(podProtocol, routes)
+}
+
+// SetServiceRoutes does the same for addresses of Services that the world outside reaches (load balancers'): they are kept
+// apart from the pod routes.
+func (u *Underlay) SetServiceRoutes(_ context.Context, routes []Route) error {
+	return u.setChecked(serviceProtocol, routes)
+}
+
+func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) error {
 	for _, r := range routes {
 		if !r.CIDR.IsValid() || !u.cfg.Subnet.Contains(r.Via) {
-			return fmt.Errorf("set pod route %s via %s: not a network behind an address of %s", r.CIDR, r.Via, u.cfg.Subnet)
+			return fmt.Errorf("set route %s via %s: not a network behind an address of %s", r.CIDR, r.Via, u.cfg.Subnet)
 		}
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.setRoutes(routes)
+	return u.setRoutes(protocol, routes)
 }
 
 // SetPodRoute makes cidr the one network of pods behind a host; the zero Prefix removes the host's route.
@@ -44,57 +54,60 @@ func (u *Underlay) SetPodRoute(_ context.Context, host string, cidr netip.Prefix
 		return fmt.Errorf("set pod route of host %q: %w", host, err)
 	}
 	if !cidr.IsValid() {
-		return u.replaceRoutes(addr, nil)
+		return u.replaceRoutes(podProtocol, addr, nil)
 	}
-	return u.replaceRoutes(addr, []Route{{CIDR: cidr.Masked(), Via: addr}})
+	return u.replaceRoutes(podProtocol, addr, []Route{{CIDR: cidr.Masked(), Via: addr}})
 }
 
-// replaceRoutes sets the routes that lead to one node and keeps all others.
-func (u *Underlay) replaceRoutes(via netip.Addr, with []Route) error {
-	routes, err := u.routes()
+// routeProtocols are the kinds of routes that a host's removal ends.
+func routeProtocols() []netlink.RouteProtocol { return []netlink.RouteProtocol{podProtocol, serviceProtocol} }
+
+// replaceRoutes sets the routes of one kind that lead to one node and keeps all others.
+func (u *Underlay) replaceRoutes(protocol netlink.RouteProtocol, via netip.Addr, with []Route) error {
+	routes, err := u.routes(protocol)
 	if err != nil {
 		return err
 	}
 	routes = slices.DeleteFunc(routes, func(r Route) bool {
 		return r.Via == via || slices.ContainsFunc(with, func(w Route) bool { return w.CIDR == r.CIDR })
 	})
-	return u.setRoutes(append(routes, with...))
+	return u.setRoutes(protocol, append(routes, with...))
 }
 
-func (u *Underlay) setRoutes(routes []Route) error {
+func (u *Underlay) setRoutes(protocol netlink.RouteProtocol, routes []Route) error {
 	errs := []error{
-		u.syncRoutes(u.FabricNetns(), bridgeName, routes),
-		u.syncRoutes(u.cfg.MachineNetns, u.cfg.Link, routes),
+		u.syncRoutes(u.FabricNetns(), bridgeName, protocol, routes),
+		u.syncRoutes(u.cfg.MachineNetns, u.cfg.Link, protocol, routes),
 	}
 	hosts, err := u.pins()
 	errs = append(errs, err)
 	for _, host := range hosts {
 		addr, err := u.hostAddr(host)
 		if err == nil && addr.IsValid() {
-			err = u.syncRoutes(u.HostNetns(host), HostLink, routes)
+			err = u.syncRoutes(u.HostNetns(host), HostLink, protocol, routes)
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// routes are the pod routes as the fabric's kernel table has them.
-func (u *Underlay) routes() ([]Route, error) {
+// routes are the routes of one kind as the fabric's kernel table has them.
+func (u *Underlay) routes(protocol netlink.RouteProtocol) ([]Route, error) {
 	var routes []Route
 	err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		var err error
-		routes, err = podRoutes(h, bridgeName)
+		routes, err = routesOf(h, bridgeName, protocol)
 		return err
 	})
 	return routes, err
 }
 
-func podRoutes(h *netlink.Handle, linkName string) ([]Route, error) {
+func routesOf(h *netlink.Handle, linkName string, protocol netlink.RouteProtocol) ([]Route, error) {
 	link, err := h.LinkByName(linkName)
 	if err != nil {
 		return nil, fmt.Errorf("look for link %q: %w", linkName, err)
 	}
-	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: routeProtocol}
+	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: protocol}
 	list, err := h.RouteListFiltered(netlink.FAMILY_V4, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return nil, fmt.Errorf("list routes of link %q: %w", linkName, err)
@@ -102,8 +115,8 @@ func podRoutes(h *netlink.Handle, linkName string) ([]Route, error) {
 	var routes []Route
 	for _, r := range list {
 		via, ok := netip.AddrFromSlice(r.Gw.To4())
-		cidr, isPods := prefixOf(r.Dst)
-		if ok && isPods && cidr.Bits() > 0 {
+		cidr, isPrefix := prefixOf(r.Dst)
+		if ok && isPrefix && cidr.Bits() > 0 {
 			routes = append(routes, Route{CIDR: cidr, Via: via})
 		}
 	}
@@ -119,11 +132,11 @@ func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, bits), ok
 }
 
-// syncRoutes makes these the pod routes of the link in the namespace at path. A route to an address of the link's own
+// syncRoutes makes these the routes of one kind of the link in the namespace at path. A route to an address of the link's own
 // is left out: a node does not route its own pods away.
-func (u *Underlay) syncRoutes(path, linkName string, want []Route) error {
+func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProtocol, want []Route) error {
 	return netns.Netlink(path, func(h *netlink.Handle) error {
-		have, err := podRoutes(h, linkName)
+		have, err := routesOf(h, linkName, protocol)
 		if err != nil {
 			return err
 		}
@@ -141,13 +154,13 @@ func (u *Underlay) syncRoutes(path, linkName string, want []Route) error {
 		var errs []error
 		for _, r := range have {
 			if !slices.Contains(want, r) {
-				errs = append(errs, deleteRoute(h, link, r))
+				errs = append(errs, deleteRoute(h, link, protocol, r))
 			}
 		}
 		for _, r := range want {
 			if !slices.Contains(have, r) {
 				errs = append(errs, ensureRoute(h, linkName, &netlink.Route{
-					Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: routeProtocol,
+					Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: protocol,
 				}))
 			}
 		}
@@ -155,9 +168,9 @@ func (u *Underlay) syncRoutes(path, linkName string, want []Route) error {
 	})
 }
 
-func deleteRoute(h *netlink.Handle, link netlink.Link, r Route) error {
+func deleteRoute(h *netlink.Handle, link netlink.Link, protocol netlink.RouteProtocol, r Route) error {
 	err := h.RouteDel(&netlink.Route{
-		LinkIndex: link.Attrs().Index, Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: routeProtocol,
+		LinkIndex: link.Attrs().Index, Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: protocol,
 	})
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("remove route %s via %s: %w", r.CIDR, r.Via, err)

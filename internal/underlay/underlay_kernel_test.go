@@ -159,6 +159,51 @@ func TestPodRoutes(t *testing.T) {
 	}
 }
 
+func TestServiceRoutes(t *testing.T) {
+	e := newEnv(t)
+	e.up(t)
+	ctx := t.Context()
+	a, b := e.u.HostNetns("win-a"), e.u.HostNetns("win-b-with-a-long-name")
+	const service = "10.213.0.225"
+	for _, host := range []string{a, b} {
+		run(t, host, "sh", "-c", "ip link add svc type dummy || ip link add svc type bridge; ip addr add "+service+"/32 dev svc; ip link set svc up")
+	}
+	netnstest.Serve(t, a, "a", service+":80")
+	netnstest.Serve(t, b, "b", service+":80")
+	if err := e.u.SetPodRoute(ctx, "win-a", netip.MustParsePrefix("10.244.1.0/24")); err != nil {
+		t.Fatal(err)
+	}
+	to := func(via string) []underlay.Route {
+		return []underlay.Route{{CIDR: netip.MustParsePrefix(service + "/32"), Via: netip.MustParseAddr(via)}}
+	}
+	for _, via := range []struct{ address, name string }{{"10.213.0.11", "a"}, {"10.213.0.12", "b"}} {
+		if err := e.u.SetServiceRoutes(ctx, to(via.address)); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []string{e.machine, e.u.FabricNetns()} {
+			netnstest.Flow(t, from, service+":80", via.name, "")
+		}
+	}
+	if got := run(t, b, "ip", "route"); !strings.Contains(got, "10.244.1.0/24 via 10.213.0.11") {
+		t.Errorf("the routes of Services replaced a route to pods:\n%s", got)
+	}
+	if err := e.u.AddHost(ctx, "late", netip.MustParseAddr("10.213.0.13")); err != nil {
+		t.Fatal(err)
+	}
+	netnstest.Flow(t, e.u.HostNetns("late"), service+":80", "b", "10.213.0.13")
+	if err := e.u.RemoveHost(ctx, "win-b-with-a-long-name"); err != nil {
+		t.Fatal(err)
+	}
+	for _, ns := range []string{e.machine, e.u.FabricNetns(), e.u.HostNetns("late")} {
+		if got := run(t, ns, "ip", "route"); strings.Contains(got, service) {
+			t.Errorf("an address of a Service is still routed to a removed host:\n%s", got)
+		}
+	}
+	if err := e.u.SetServiceRoutes(ctx, to("10.214.0.1")); err == nil {
+		t.Error("a route by way of an address beyond the underlay was taken")
+	}
+}
+
 func TestLeavesNothingBehind(t *testing.T) {
 	e := newEnv(t)
 	before := state(t, e.machine)

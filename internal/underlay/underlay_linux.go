@@ -36,8 +36,9 @@ const (
 
 	bridgeName  = "underlay"
 	machinePort = "machine"
-	// routeProtocol marks the routes made here (rtnetlink(7) leaves 0x4d free), so that they can be told from others.
-	routeProtocol = 0x4d
+	// podProtocol marks the default routes and those to pods that are made here, serviceProtocol those to addresses of Services, so
+	// that they can be told from others; the kernel's rtnetlink.h leaves both numbers free.
+	podProtocol, serviceProtocol = 0x4d, 0x4e
 )
 
 var (
@@ -136,7 +137,7 @@ func (u *Underlay) Up(ctx context.Context) error {
 	if err := u.ensureMachineLink(); err != nil {
 		return fmt.Errorf("make interface %q: %w", u.cfg.Link, err)
 	}
-	gateway := &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: routeProtocol}
+	gateway := &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: podProtocol}
 	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return ensureRoute(h, bridgeName, gateway) }); err != nil {
 		return err
 	}
