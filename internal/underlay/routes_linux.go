@@ -60,7 +60,9 @@ func (u *Underlay) SetPodRoute(_ context.Context, host string, cidr netip.Prefix
 }
 
 // routeProtocols are the kinds of routes that a host's removal ends.
-func routeProtocols() []netlink.RouteProtocol { return []netlink.RouteProtocol{podProtocol, serviceProtocol} }
+func routeProtocols() []netlink.RouteProtocol {
+	return []netlink.RouteProtocol{podProtocol, serviceProtocol}
+}
 
 // replaceRoutes sets the routes of one kind that lead to one node and keeps all others.
 func (u *Underlay) replaceRoutes(protocol netlink.RouteProtocol, via netip.Addr, with []Route) error {
