@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# update.sh [FOLDER]: write the generated documents (docs/compat, or FOLDER): one page for each table of `mullion support`.
+# update.sh [FOLDER [RULES]]: write the generated documents: one page for each table of `mullion support` (docs/compat, or
+# FOLDER), and the rules of `mullion check` (docs/check-rules.md, or RULES).
 # Environment: MULLION, the program (default bin/mullion).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mullion=${MULLION:-bin/mullion}
 folder=${1:-docs/compat}
+rules=${2:-docs/check-rules.md}
 tables=$("$mullion" __complete support "" 2>/dev/null | grep -v '^:')
 mkdir -p "$folder"
 rm -f "$folder"/*.md
@@ -22,3 +24,4 @@ for table in $tables; do
   } >"$folder/$table.md"
   printf -- '- [%s](%s.md)\n' "$table" "$table" >>"$index"
 done
+"$mullion" check rules -o markdown >"$rules"

@@ -47,9 +47,24 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 	f.StringVar(&o.FailOn, "fail-on", "error", "severity from which findings make the exit code: error, warning or info")
 	f.StringVarP(&o.Output, "output", "o", "text", "text or json (an object a line)")
 	f.StringVar(&explain, "explain", "", "explain a rule")
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(a.checkRules())
+	cmd.Args = cobra.ArbitraryArgs
+	return cmd
+}
+
+// checkRules lists the rules.
+func (a *app) checkRules() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
 		Use: "rules", Short: "List the rules", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			switch output {
+			case "markdown":
+				return rules.Markdown(a.env.Out)
+			case "text":
+			default:
+				return usage(fmt.Errorf("output %q: want text or markdown", output), "see `mullion check rules --help`")
+			}
 			t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(t, "RULE\tSEVERITY\tCATEGORY\tTITLE")
 			for _, r := range rules.All() {
@@ -57,8 +72,8 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 			}
 			return t.Flush()
 		},
-	})
-	cmd.Args = cobra.ArbitraryArgs
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or markdown")
 	return cmd
 }
 

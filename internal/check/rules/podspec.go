@@ -7,10 +7,12 @@ import (
 const podSpecCategory = "pod-spec"
 
 func podSpec() []check.Rule {
+	users := ignored("host-users", podSpecCategory, check.OnPod, present("spec.hostUsers"), "user namespaces are part of Linux")
+	users.Since, users.Refused = 25, 25
 	return []check.Rule{
 		ignored("host-pid", podSpecCategory, check.OnPod, isTrue("spec.hostPID"), "containers cannot share the host's process list"),
 		ignored("host-ipc", podSpecCategory, check.OnPod, isTrue("spec.hostIPC"), "containers cannot share the host's objects of inter-process communication"),
-		ignored("host-users", podSpecCategory, check.OnPod, present("spec.hostUsers"), "user namespaces are part of Linux"),
+		users,
 		ignored("share-process-namespace", podSpecCategory, check.OnPod, present("spec.shareProcessNamespace"), "containers of a pod cannot share a process list"),
 		{
 			ID: "host-network", Severity: check.Error, Category: podSpecCategory, Target: check.OnPod, Source: compat("compatibility-v1-pod-spec-containers-hostnetwork"),

@@ -11,17 +11,21 @@ func podSecurity() []check.Rule {
 	pod := func(id, field string, op check.Op, why string) check.Rule {
 		return ignored(id, podSecurityCategory, check.OnPod, check.Match{Path: "spec.securityContext." + field, Op: op}, why)
 	}
+	since := func(minor int, r check.Rule) check.Rule { // a field that is younger than the refusal of the others
+		r.Since, r.Refused = minor, minor
+		return r
+	}
 	return []check.Rule{
 		pod("pod-run-as-user", "runAsUser", check.Present, "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
 		pod("pod-run-as-group", "runAsGroup", check.Present, "Windows has no numeric group ids"),
 		pod("pod-fs-group", "fsGroup", check.Present, "files of volumes have access lists, no group id, so ownership is not changed"),
 		pod("pod-fs-group-change-policy", "fsGroupChangePolicy", check.Present, "there is no fsGroup whose change it could govern"),
 		pod("pod-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
-		pod("pod-selinux-change-policy", "seLinuxChangePolicy", check.Present, "SELinux is part of Linux"),
+		since(32, pod("pod-selinux-change-policy", "seLinuxChangePolicy", check.Present, "SELinux is part of Linux")),
 		pod("pod-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
-		pod("pod-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux"),
+		since(30, pod("pod-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux")),
 		pod("pod-supplemental-groups", "supplementalGroups", check.NonEmpty, "Windows has no numeric group ids"),
-		pod("pod-supplemental-groups-policy", "supplementalGroupsPolicy", check.Present, "Windows has no numeric group ids"),
+		since(31, pod("pod-supplemental-groups-policy", "supplementalGroupsPolicy", check.Present, "Windows has no numeric group ids")),
 		pod("pod-sysctls", "sysctls", check.NonEmpty, "sysctls are settings of the Linux kernel"),
 	}
 }
@@ -30,6 +34,8 @@ func containerSecurity() []check.Rule {
 	container := func(id, field string, op check.Op, why string) check.Rule {
 		return ignored(id, containerSecurityCategory, check.OnContainer, check.Match{Path: "securityContext." + field, Op: op}, why)
 	}
+	appArmor := container("container-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux")
+	appArmor.Since, appArmor.Refused = 30, 30
 	return []check.Rule{
 		container("container-run-as-user", "runAsUser", check.Present, "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
 		container("container-run-as-group", "runAsGroup", check.Present, "Windows has no numeric group ids"),
@@ -40,7 +46,7 @@ func containerSecurity() []check.Rule {
 		container("container-proc-mount", "procMount", check.Present, "Windows has no /proc"),
 		container("container-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
 		container("container-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
-		container("container-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux"),
+		appArmor,
 		nonRoot(),
 	}
 }

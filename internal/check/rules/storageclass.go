@@ -17,7 +17,7 @@ func claims() []check.Rule {
 		},
 		{
 			ID: "storage-class-fs", Severity: check.Error, Category: volumeCategory, Target: check.OnInput, Source: volumeStorage(), Fields: []string{"StorageClass:parameters"},
-			Title: "a pod for Windows mounts a volume of this class, whose file system Windows cannot read", Why: "Windows nodes format and mount NTFS and ReFS only", Remedy: "set the parameter to ntfs in a class of its own for Windows",
+			Title: "a pod for Windows mounts a volume of this class, whose file system Windows cannot read", Why: "Windows has no such file system; volumes are NTFS there", Remedy: "set the parameter to ntfs in a class of its own for Windows",
 			Cross: onClaims(func(_, class *check.Fact) (*check.Fact, []check.Hit) {
 				if class == nil {
 					return nil, nil
