@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -201,12 +199,8 @@ func (a *app) writePage(folder, results, suiteName string, keep int) error {
 
 // conformanceError gives an error of the runner its remedy and exit code.
 func conformanceError(err error) error {
-	var own *runner.Error
-	switch {
-	case errors.As(err, &own):
+	if own, ok := errors.AsType[*runner.Error](err); ok {
 		return &Error{Code: ExitRequirement, Err: own.Err, Remedy: own.Remedy}
-	case errors.Is(err, context.Canceled), errors.Is(err, os.ErrNotExist):
-		return &Error{Code: ExitNotFound, Err: err}
 	}
 	return err
 }

@@ -45,15 +45,19 @@ func (a *app) loadConformanceImages(ctx context.Context, c spec.Cluster, all boo
 	if err != nil {
 		return err
 	}
-	built := filepath.Join(filepath.Dir(a.env.Executable), filepath.Dir(filepath.FromSlash(e2eTest)))
+	l := imageLoader{app: a, built: filepath.Join(filepath.Dir(a.env.Executable), filepath.Dir(filepath.FromSlash(e2eTest))), all: all}
 	for _, img := range images.All() {
 		if to.windows {
-			err := a.withImages("", func(s *image.Store) error { return a.loadWindowsImage(ctx, s, img, built, all) })
-			if err != nil {
+			if err := a.withImages("", func(s *image.Store) error { return l.windows(ctx, s, img) }); err != nil {
 				return conformanceImageError(err)
 			}
 		}
-		err := a.withLinuxImages(to.linux, func(node string, i *linuxnode.Images) error { return a.loadLinuxImage(ctx, i, node, img, built, all) })
+		err := a.withLinuxImages(to.linux, func(node string, i *linuxnode.Images) error {
+			if err := l.linux(ctx, i, img); err != nil {
+				return fmt.Errorf("node %q: %w", node, err)
+			}
+			return nil
+		})
 		if err != nil {
 			return conformanceImageError(err)
 		}
@@ -61,44 +65,58 @@ func (a *app) loadConformanceImages(ctx context.Context, c spec.Cluster, all boo
 	return nil
 }
 
+// imageLoader makes images from what is built and hands them to stores; without all, only those that a store does not have.
+type imageLoader struct {
+	*app
+
+	built string
+	all   bool
+}
+
+// imageStore is one store of images.
+type imageStore struct {
+	system string
+	has    func(ref string) (bool, error)
+	load   func(archive io.Reader) error
+}
+
 func conformanceImageError(err error) error {
-	var missing *images.MissingError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[*images.MissingError](err); ok {
 		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make e2e` builds the tests and the programs of their images, which takes some minutes the first time"}
 	}
 	return err
 }
 
-func (a *app) loadWindowsImage(ctx context.Context, s *image.Store, img images.Image, built string, all bool) error {
-	has := func(ref string) (bool, error) {
-		_, err := s.Get(ctx, ref)
-		return err == nil, ignoreNotFound(err)
-	}
-	return a.loadConformanceImage(ctx, img, built, images.Windows, all, has, func(r io.Reader) error {
-		_, err := s.Load(ctx, r, image.LoadOptions{Local: true})
-		return err
+func (l imageLoader) windows(ctx context.Context, s *image.Store, img images.Image) error {
+	return l.put(ctx, img, imageStore{
+		system: images.Windows,
+		has: func(ref string) (bool, error) {
+			_, err := s.Get(ctx, ref)
+			return err == nil, ignoreNotFound(err)
+		},
+		load: func(archive io.Reader) error {
+			_, err := s.Load(ctx, archive, image.LoadOptions{Local: true})
+			return err
+		},
 	})
 }
 
-func (a *app) loadLinuxImage(ctx context.Context, i *linuxnode.Images, node string, img images.Image, built string, all bool) error {
+func (l imageLoader) linux(ctx context.Context, i *linuxnode.Images, img images.Image) error {
 	list, err := i.List(ctx)
 	if err != nil {
 		return err
 	}
-	has := func(ref string) (bool, error) {
-		for _, one := range list {
-			if slices.Contains(one.GetRepoTags(), ref) {
-				return true, nil
-			}
-		}
-		return false, nil
+	var tags []string
+	for _, one := range list {
+		tags = append(tags, one.GetRepoTags()...)
 	}
-	return a.loadConformanceImage(ctx, img, built, images.Linux, all, has, func(r io.Reader) error {
-		_, err := i.Load(ctx, r)
-		if err != nil {
-			return fmt.Errorf("node %q: %w", node, err)
-		}
-		return nil
+	return l.put(ctx, img, imageStore{
+		system: images.Linux,
+		has:    func(ref string) (bool, error) { return slices.Contains(tags, ref), nil },
+		load: func(archive io.Reader) error {
+			_, err := i.Load(ctx, archive)
+			return err
+		},
 	})
 }
 
@@ -109,14 +127,14 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// loadConformanceImage makes one image for one system and hands it to a store, unless the store has all its names already.
-func (a *app) loadConformanceImage(ctx context.Context, img images.Image, built, system string, all bool, has func(string) (bool, error), load func(io.Reader) error) error {
-	if _, ok := img.Content[system]; !ok {
+// put makes one image for the store's system and hands it over, unless the store has all its names already.
+func (l imageLoader) put(ctx context.Context, img images.Image, store imageStore) error {
+	if _, ok := img.Content[store.system]; !ok {
 		return nil
 	}
 	there := 0
 	for _, ref := range img.Refs {
-		ok, err := has(ref)
+		ok, err := store.has(ref)
 		if err != nil {
 			return err
 		}
@@ -124,25 +142,25 @@ func (a *app) loadConformanceImage(ctx context.Context, img images.Image, built,
 			there++
 		}
 	}
-	if there == len(img.Refs) && !all {
+	if there == len(img.Refs) && !l.all {
 		return nil
 	}
-	if err := images.Missing(built); err != nil {
+	if err := images.Missing(l.built); err != nil {
 		return err
 	}
-	made, err := img.Build(ctx, built, system)
+	made, err := img.Build(ctx, l.built, store.system)
 	if err != nil {
 		return err
 	}
-	if err := loadBuilt(made, load); err != nil {
-		return fmt.Errorf("load image %q for %s: %w", img.Refs[0], system, err)
+	if err := loadBuilt(made, store.load); err != nil {
+		return fmt.Errorf("load image %q for %s: %w", img.Refs[0], store.system, err)
 	}
 	for _, ref := range img.Refs {
 		note := ""
 		if img.StandIn != "" {
 			note = " (" + img.StandIn + ")"
 		}
-		fmt.Fprintf(a.env.Out, "loaded %s for %s%s\n", ref, system, note)
+		fmt.Fprintf(l.env.Out, "loaded %s for %s%s\n", ref, store.system, note)
 	}
 	return nil
 }

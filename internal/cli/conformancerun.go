@@ -114,8 +114,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 		return errors.Join(err, pageErr)
 	}
 	if err != nil {
-		var own *runner.Error
-		if errors.As(err, &own) {
+		if _, ok := errors.AsType[*runner.Error](err); ok {
 			return conformanceError(err)
 		}
 		return &Error{Code: ExitInternal, Err: fmt.Errorf("the run is partial: %w", err), Remedy: fmt.Sprintf("`mullion conformance run %s --resume` goes on with it", suiteName)}
@@ -139,7 +138,7 @@ func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
 	if err := a.requireRoot("mullion conformance run without --kubeconfig"); err != nil {
 		return err
 	}
-	config.Kubeconfig = paths.AdminKubeconfig()
+	config.Kubeconfig, config.Emulated = paths.AdminKubeconfig(), true
 	config.NodeLogs = func(node string) []string {
 		files, err := filepath.Glob(filepath.Join(paths.Logs(), "*", node+".log"))
 		if err != nil {

@@ -167,11 +167,8 @@ func limits(run result.Run) []string {
 		}
 		out = append(out, "The run is partial: "+reason+".")
 	}
-	for _, n := range run.Nodes {
-		if n.OS == "windows" && strings.HasPrefix(n.Runtime, "mullion") {
-			out = append(out, "The Windows nodes are Mullion's: upstream's kubelet.exe and kube-proxy.exe under Wine on Linux, not Windows Server.")
-			break
-		}
+	if run.Emulated {
+		out = append(out, "The Windows nodes are Mullion's: upstream's kubelet.exe and kube-proxy.exe under Wine on Linux, not Windows Server.")
 	}
 	if len(run.StandIns) > 0 {
 		out = append(out, fmt.Sprintf("%d of the test images are not wholly upstream's; the list is at the end.", len(run.StandIns)))

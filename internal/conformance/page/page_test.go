@@ -20,8 +20,8 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 		t.Fatal(err)
 	}
 	run := result.Run{
-		ID: id, Suite: "parallel", Server: "v1.36.3", Test: "v1.36.3", Mullion: "v0.1.0", Processes: 4, Start: start, End: end, Reason: "stopped by the user",
-		Nodes:    []result.Node{{Name: "win-1", OS: "windows", Image: "Windows Server 2022 Datacenter", Runtime: "mullion://v0.1.0"}},
+		ID: id, Suite: "parallel", Server: "v1.36.3", Test: "v1.36.3", Mullion: "v0.1.0", Processes: 4, Emulated: true, Start: start, End: end, Reason: "stopped by the user",
+		Nodes:    []result.Node{{Name: "win-1", OS: "windows", Image: "Windows Server 2022 Datacenter", Runtime: "containerd://v0.1.0"}},
 		StandIns: map[string]string{"registry.k8s.io/pause:3.10.2": "ours"}, Planned: []string{"[sig-node] never begun"},
 	}
 	f, err := result.Create(results, run)

@@ -111,6 +111,8 @@ type Run struct {
 	Test    string `json:"test"`
 	Mullion string `json:"mullion"`
 	Nodes   []Node `json:"nodes"`
+	// Emulated says that the Windows nodes are Mullion's.
+	Emulated bool `json:"emulated,omitempty"`
 	// StandIns are the images that are not upstream's, with what stands in.
 	StandIns map[string]string `json:"standIns,omitempty"`
 	// Planned are the names of the selected specs.

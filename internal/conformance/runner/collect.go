@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,7 +29,18 @@ func (r *running) ran(report ginkgo.Report) {
 	}
 	spec := toSpec(report)
 	spec.Number = len(r.results.Specs) + 1
-	output := report.CapturedGinkgoWriterOutput + report.CapturedStdOutErr
+	if err := r.keep(spec, report.CapturedGinkgoWriterOutput+report.CapturedStdOutErr); err != nil {
+		r.fault = err
+		r.stop(err)
+		return
+	}
+	if spec.State != result.Cut {
+		r.tell(spec)
+	}
+}
+
+// keep writes a result, and what the spec and its nodes' programs printed if it did not pass.
+func (r *running) keep(spec result.Spec, output string) error {
 	spec.Nodes = nodesIn(output, r.cluster.nodes)
 	var nodeLog string
 	if spec.State == result.Passed || spec.State == result.Skipped {
@@ -36,18 +48,16 @@ func (r *running) ran(report ginkgo.Report) {
 	} else if r.config.NodeLogs != nil {
 		nodeLog = nodeLogs(spec, output, r.config.NodeLogs)
 	}
-	if err := r.folder.Add(spec, output, nodeLog); err != nil {
-		if errors.Is(err, syscall.ENOSPC) {
-			err = fmt.Errorf("the disk is full: %w", err)
-		}
-		r.fault = err
-		r.stop(err)
-		return
+	err := r.folder.Add(spec, output, nodeLog)
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("the disk is full: %w", err)
 	}
 	r.results.Specs = append(r.results.Specs, spec)
-	if spec.State == result.Cut {
-		return
-	}
+	return err
+}
+
+// tell says that a spec has ended and how far the run is.
+func (r *running) tell(spec result.Spec) {
 	r.done++
 	if spec.State == result.Failed {
 		r.failed++
@@ -116,25 +126,10 @@ func sourceFile(path string) string {
 func nodesIn(text string, nodes []result.Node) []string {
 	var names []string
 	for _, n := range nodes {
-		if containsWord(text, n.Name) {
+		word := regexp.MustCompile(`(^|[^A-Za-z0-9.-])` + regexp.QuoteMeta(n.Name) + `($|[^A-Za-z0-9.-]|\.\W)`)
+		if word.MatchString(text) {
 			names = append(names, n.Name)
 		}
 	}
 	return names
-}
-
-func containsWord(text, word string) bool {
-	letter := func(i int) bool {
-		return i >= 0 && i < len(text) && (text[i] == '-' || text[i] == '.' && i+1 < len(text) && text[i+1] > ' ' || text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
-	}
-	for at := 0; ; {
-		i := strings.Index(text[at:], word)
-		if i < 0 {
-			return false
-		}
-		if i += at; !letter(i-1) && !letter(i+len(word)) {
-			return true
-		}
-		at = i + 1
-	}
 }

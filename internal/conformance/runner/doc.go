@@ -37,6 +37,8 @@ type Config struct {
 	TaintLinux bool
 	// StandIns are told in the results.
 	StandIns map[string]string
+	// Emulated says that the Windows nodes are Mullion's.
+	Emulated bool
 	// Mullion is the runner's version.
 	Mullion string
 	// NodeLogs gives the log files of a node's kubelet and runtime, if they are at hand; it may be nil.
@@ -172,7 +174,7 @@ func (c Config) prepare(ctx context.Context, cluster *cluster) (*result.Folder, 
 	run := result.Run{
 		ID: result.NewID(now), Suite: c.Suite.Name, Focus: c.Suite.Focus, Skip: c.Suite.Skip, Source: c.Suite.Source,
 		Seed: now.Unix(), Processes: max(c.Suite.Processes, 1), Attempts: c.Suite.Attempts,
-		Cluster: cluster.address, Server: cluster.version, Mullion: c.Mullion, Nodes: cluster.nodes, StandIns: c.StandIns,
+		Cluster: cluster.address, Server: cluster.version, Mullion: c.Mullion, Nodes: cluster.nodes, StandIns: c.StandIns, Emulated: c.Emulated,
 		Start: now.UTC().Truncate(time.Second), End: result.Running,
 	}
 	var err error

@@ -86,12 +86,12 @@ func apiServer(t *testing.T) (kubeconfig string, gone func()) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		switch {
-		case r.URL.Path == "/version":
+		switch r.URL.Path {
+		case "/version":
 			fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
-		case r.URL.Path == "/api/v1/nodes":
+		case "/api/v1/nodes":
 			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"win-1"},"status":{"nodeInfo":{"operatingSystem":"windows"},"conditions":[{"type":"Ready","status":"True"}]}}]}`)
-		case r.URL.Path == "/api/v1/namespaces":
+		case "/api/v1/namespaces":
 			fmt.Fprint(w, `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`)
 		default:
 			http.NotFound(w, r)
