@@ -9,18 +9,24 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mullion.dev/mullion/internal/check"
 )
 
 // Text prints for people: findings by object, each with its line of the file, and a summary.
 type Text struct {
+	// ShowSuppressed: findings that an annotation ignores are printed too, with the reason.
+	ShowSuppressed bool
+
 	w     io.Writer
 	last  string
 	count map[check.Severity]int
 	pods  map[check.OS]int
 	other map[string]int
 	bad   int
+	quiet int
 }
 
 // NewText prints to w.
@@ -33,21 +39,32 @@ func (t *Text) Result(r check.Result) error {
 	var b strings.Builder
 	for _, f := range r.Faults {
 		t.bad++
-		fmt.Fprintf(&b, "%s:%d:%d: not read: %s\n", r.File, f.Line, f.Column, f.Message)
+		fmt.Fprintf(&b, "%s:%d:%d: not read: %s\n", oneLine(r.File), f.Line, f.Column, oneLine(f.Message))
 		if f.Remedy != "" {
-			fmt.Fprintf(&b, "  → %s\n", f.Remedy)
+			fmt.Fprintf(&b, "  → %s\n", oneLine(f.Remedy))
 		}
 	}
 	for _, f := range r.Findings {
-		t.count[f.Severity]++
-		head := fmt.Sprintf("%s %s (%s)", f.Object.Kind, strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/"), r.File)
+		if f.Suppressed != "" {
+			t.quiet++
+			if !t.ShowSuppressed {
+				continue
+			}
+		} else {
+			t.count[f.Severity]++
+		}
+		head := oneLine(fmt.Sprintf("%s %s (%s)", f.Object.Kind, name(f.Object), r.File))
 		if head != t.last {
 			fmt.Fprintf(&b, "%s\n", head)
 			t.last = head
 		}
-		fmt.Fprintf(&b, "  %d:%d %s: %s [%s]\n", f.Line, f.Column, f.Severity, f.Message, f.Rule.ID)
+		if f.Suppressed != "" {
+			fmt.Fprintf(&b, "  %d:%d suppressed: %s [%s]\n      reason: %s\n", f.Line, f.Column, oneLine(f.Message), f.Rule.ID, oneLine(f.Suppressed))
+			continue
+		}
+		fmt.Fprintf(&b, "  %d:%d %s: %s [%s]\n", f.Line, f.Column, f.Severity, oneLine(f.Message), f.Rule.ID)
 		if f.Snippet != "" {
-			fmt.Fprintf(&b, "      | %s\n", f.Snippet)
+			fmt.Fprintf(&b, "      | %s\n", oneLine(f.Snippet))
 		}
 		fmt.Fprintf(&b, "      %s\n      → %s\n", f.Rule.Why, f.Rule.Remedy)
 	}
@@ -61,15 +78,22 @@ func (t *Text) Result(r check.Result) error {
 	return err
 }
 
-// printable replaces control characters: manifests must not draw on the reader's terminal.
+// printable replaces control characters and those that turn the direction of text: manifests must not draw on the
+// reader's terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError) {
 			return '·'
 		}
 		return r
 	}, s)
 }
+
+// oneLine is printable text without line ends, so that a manifest cannot print lines that look like the checker's.
+func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", "·") }
+
+// name is how messages name an object: namespace/name.
+func name(o check.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
 
 // Close prints the summary.
 func (t *Text) Close() error {
@@ -83,24 +107,32 @@ func (t *Text) Close() error {
 	}
 	line := fmt.Sprintf("%d errors, %d warnings, %d infos; workloads: %d for Windows, %d undecided, %d for Linux (not judged)",
 		t.count[check.Error], t.count[check.Warning], t.count[check.Info], t.pods[check.Windows], t.pods[check.Either], t.pods[check.Linux])
+	if t.quiet > 0 {
+		line += fmt.Sprintf("; %d suppressed", t.quiet)
+	}
 	if len(kinds) > 0 {
 		line += "; passed over: " + strings.Join(kinds, ", ")
 	}
 	if t.bad > 0 {
 		line += fmt.Sprintf("; %d faults of reading", t.bad)
 	}
-	_, err := fmt.Fprintln(t.w, printable(line))
+	_, err := fmt.Fprintln(t.w, oneLine(line))
 	return err
 }
 
 // JSON prints one object a line: {"finding": …} or {"fault": …}.
-type JSON struct{ enc *json.Encoder }
+type JSON struct {
+	// ShowSuppressed: findings that an annotation ignores are printed too, with the reason.
+	ShowSuppressed bool
+
+	enc *json.Encoder
+}
 
 // NewJSON prints to w.
 func NewJSON(w io.Writer) *JSON {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	return &JSON{enc}
+	return &JSON{enc: enc}
 }
 
 type finding struct {
@@ -115,6 +147,8 @@ type finding struct {
 	Line     int            `json:"line"`
 	Column   int            `json:"column"`
 	Path     string         `json:"path"`
+	// Suppressed is the reason of the annotation that ignores the rule.
+	Suppressed string `json:"suppressed,omitempty"`
 }
 
 type fault struct {
@@ -133,7 +167,10 @@ func (j *JSON) Result(r check.Result) error {
 		}
 	}
 	for _, f := range r.Findings {
-		v := finding{f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File, f.Line, f.Column, f.Path}
+		if f.Suppressed != "" && !j.ShowSuppressed {
+			continue
+		}
+		v := finding{f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File, f.Line, f.Column, f.Path, f.Suppressed}
 		if err := j.enc.Encode(map[string]finding{"finding": v}); err != nil {
 			return err
 		}

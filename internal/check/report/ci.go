@@ -1,0 +1,151 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"mullion.dev/mullion/internal/check"
+)
+
+// GitHub prints workflow commands, which GitHub Actions shows as annotations of the changed lines.
+// https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+type GitHub struct{ w io.Writer }
+
+// NewGitHub prints to w.
+func NewGitHub(w io.Writer) *GitHub { return &GitHub{w} }
+
+// Result prints a line for each fault and for each finding that is not suppressed.
+func (g *GitHub) Result(r check.Result) error {
+	var b strings.Builder
+	for _, f := range r.Faults {
+		annotation(&b, "error", r.File, f.Line, f.Column, "not read", strings.TrimSpace(f.Message+"\n"+f.Remedy))
+	}
+	for _, f := range r.Findings {
+		if f.Suppressed != "" {
+			continue
+		}
+		level := string(f.Severity)
+		if f.Severity == check.Info {
+			level = "notice"
+		}
+		annotation(&b, level, f.File, f.Line, f.Column, f.Rule.ID,
+			fmt.Sprintf("%s %s: %s\n%s\n→ %s", f.Object.Kind, name(f.Object), f.Message, f.Rule.Why, f.Rule.Remedy))
+	}
+	_, err := io.WriteString(g.w, b.String())
+	return err
+}
+
+// Close does nothing: each line is complete.
+func (g *GitHub) Close() error { return nil }
+
+// annotation escapes as the runner undoes it, and nothing of a manifest begins a line, so that no manifest gives commands.
+func annotation(b *strings.Builder, level, file string, line, column int, title, message string) {
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	fmt.Fprintf(b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
+		property.Replace(strings.ReplaceAll(printable(filepath.ToSlash(file)), "\n", "·")), line, column, property.Replace(title), data.Replace(printable(message)))
+}
+
+// JUnit prints a test report: a suite for each document that has a workload or a fault. A finding is a failure of the
+// test that is called like its rule if it is as bad as failOn, otherwise the test passes and the finding is its output.
+type JUnit struct {
+	w      io.Writer
+	failOn check.Severity
+	begun  bool
+}
+
+// NewJUnit prints to w.
+func NewJUnit(w io.Writer, failOn check.Severity) *JUnit { return &JUnit{w: w, failOn: failOn} }
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitMessage `xml:"failure"`
+	Error   *junitMessage `xml:"error"`
+	Skipped *junitMessage `xml:"skipped"`
+	Out     string        `xml:"system-out,omitempty"`
+}
+
+type junitSuite struct {
+	XMLName  xml.Name    `xml:"testsuite"`
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+// Result prints one document's suite.
+func (j *JUnit) Result(r check.Result) error {
+	s := junitSuite{Name: r.File}
+	for _, f := range r.Faults {
+		s.Errors++
+		s.Cases = append(s.Cases, junitCase{
+			Class: r.File, Name: "read",
+			Error: &junitMessage{f.Message, "fault", fmt.Sprintf("%s:%d:%d: %s\n%s", r.File, f.Line, f.Column, f.Message, f.Remedy)},
+		})
+	}
+	for _, f := range r.Findings {
+		text := fmt.Sprintf("%s:%d:%d: %s %s: %s: %s\n%s\n→ %s\n%s", f.File, f.Line, f.Column, f.Object.Kind, name(f.Object), f.Path, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL)
+		c := junitCase{Class: f.Object.Kind + " " + name(f.Object), Name: f.Rule.ID}
+		switch {
+		case f.Suppressed != "":
+			s.Skipped++
+			c.Skipped = &junitMessage{Message: f.Suppressed}
+		case f.Severity.AtLeast(j.failOn):
+			s.Failures++
+			c.Failure = &junitMessage{f.Message, string(f.Severity), text}
+		default:
+			c.Out = string(f.Severity) + ": " + text
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	pods := 0
+	for _, n := range r.Pods {
+		pods += n
+	}
+	if len(s.Cases) == 0 && pods > 0 {
+		s.Cases = []junitCase{{Class: r.File, Name: "no findings"}}
+	}
+	if len(s.Cases) == 0 {
+		return nil
+	}
+	s.Tests = len(s.Cases)
+	if err := j.begin(); err != nil {
+		return err
+	}
+	text, err := xml.MarshalIndent(s, "  ", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = j.w.Write(append(text, '\n'))
+	return err
+}
+
+func (j *JUnit) begin() error {
+	if j.begun {
+		return nil
+	}
+	j.begun = true
+	_, err := io.WriteString(j.w, xml.Header+"<testsuites name=\"mullion check\">\n")
+	return err
+}
+
+// Close ends the report.
+func (j *JUnit) Close() error {
+	if err := j.begin(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(j.w, "</testsuites>\n")
+	return err
+}
