@@ -97,6 +97,13 @@ func TestNodes(t *testing.T) {
 	if f := m.Field("é"); f.Pos != (manifest.Pos{Line: 8, Column: 3}) || f.Value.Pos != (manifest.Pos{Line: 8, Column: 6}) {
 		t.Errorf("positions %v %v", f.Pos, f.Value.Pos)
 	}
+	docs, _ = read(t, "x: '\u2028'\ra: 1\nb: 2\n") // lines end twice where only YAML knows it
+	if f := docs[0].Field("b"); f.Pos != (manifest.Pos{Line: 2, Column: 1}) {
+		t.Errorf("position after other breaks %v", f.Pos)
+	}
+	if f := docs[0].Field("a"); f == nil || f.Pos != (manifest.Pos{Line: 1, Column: 8}) {
+		t.Errorf("position between other breaks %v", f)
+	}
 	docs, _ = read(t, "{\"é\": {\n  \"b\": -1}}")
 	if f := docs[0].Get("é").Field("b"); f.Pos != (manifest.Pos{Line: 2, Column: 3}) || f.Value.Pos != (manifest.Pos{Line: 2, Column: 8}) {
 		t.Errorf("positions in JSON %v %v", f.Pos, f.Value.Pos)

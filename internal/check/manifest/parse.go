@@ -49,9 +49,10 @@ func Parse(c Chunk) (nodes []*Node, faults []Fault) {
 		}
 		b = &builder{line: c.Line - 1} // YAML, whose flow style looks like JSON
 	}
+	b.starts = lineStarts(c)
 	n, err := b.document(c)
 	if err != nil {
-		b.faults = append(b.faults, explain(c, err))
+		b.faults = append(b.faults, b.explain(c, err))
 		return nil, b.faults
 	}
 	if n == nil || n.Kind == Null {
@@ -116,7 +117,7 @@ const helmRemedy = "render it first: `helm template NAME CHART | mullion check -
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`) //nolint:gochecknoglobals // compiled once
 
 // explain makes a fault of why a document could not be read.
-func explain(c Chunk, err error) Fault {
+func (b *builder) explain(c Chunk, err error) Fault {
 	f := Fault{Pos: Pos{c.Line, 1}, Fatal: true, Message: err.Error()}
 	var placed *placedError
 	if errors.As(err, &placed) {
@@ -124,7 +125,7 @@ func explain(c Chunk, err error) Fault {
 	} else if m := yamlLine.FindStringSubmatch(f.Message); m != nil {
 		f.Message = f.Message[len(m[0]):]
 		if n, err := strconv.Atoi(m[1]); err == nil {
-			f.Line = c.Line + n - 1
+			f.Line = b.place(n, 1).Line
 		}
 		f.Column = firstColumn(c, f.Line)
 	}
@@ -159,7 +160,8 @@ func firstColumn(c Chunk, line int) int {
 
 // builder makes nodes of a document.
 type builder struct {
-	line   int // lines before the document
+	line   int   // lines before the document
+	starts []Pos // where the lines of YAML begin, if they are not those of the file
 	faults []Fault
 	made   map[*yaml.Node]built     // what anchors stand for, once it is made
 	index  map[*Node]map[string]int // the keys of wide maps
@@ -183,7 +185,41 @@ func (b *builder) document(c Chunk) (*Node, error) {
 	return n, err
 }
 
-func (b *builder) pos(y *yaml.Node) Pos { return Pos{Line: b.line + y.Line, Column: y.Column} }
+func (b *builder) pos(y *yaml.Node) Pos { return b.place(y.Line, y.Column) }
+
+// place is the place in the file of a line and column of YAML.
+func (b *builder) place(line, column int) Pos {
+	if line < 1 || line > len(b.starts) {
+		return Pos{Line: b.line + line, Column: column}
+	}
+	start := b.starts[line-1]
+	return Pos{Line: start.Line, Column: start.Column + column - 1}
+}
+
+// lineStarts says where the lines of YAML begin in a chunk. YAML 1.1 also ends lines at a lone carriage return and at three
+// characters of Unicode, at which no editor does. nil: there are none of these.
+func lineStarts(c Chunk) []Pos {
+	const breaks = "\u0085\u2028\u2029"
+	cr := bytes.Count(c.Text, []byte("\r")) != bytes.Count(c.Text, []byte("\r\n"))
+	if !cr && !bytes.ContainsAny(c.Text, breaks) {
+		return nil
+	}
+	at := Pos{c.Line, 1}
+	starts := []Pos{at}
+	text := []rune(string(c.Text))
+	for i, r := range text {
+		at.Column++
+		switch {
+		case r == '\n':
+			at = Pos{at.Line + 1, 1}
+		case r == '\r' && (i+1 == len(text) || text[i+1] != '\n'), strings.ContainsRune(breaks, r):
+		default:
+			continue
+		}
+		starts = append(starts, at)
+	}
+	return starts
+}
 
 func (b *builder) fault(at Pos, message, remedy string) {
 	if len(b.faults) < maxFaults {
