@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -11,6 +12,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/command"
 	"mullion.dev/mullion/internal/check/rules"
+	"mullion.dev/mullion/internal/version"
 )
 
 func (a *app) check() *cobra.Command {
@@ -25,7 +27,11 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 			if explain != "" {
 				return a.explainRule(explain)
 			}
-			o.Paths = args
+			o.Paths, o.Version = args, version.Mullion()
+			var err error
+			if o.Dir, err = os.Getwd(); err != nil {
+				return err
+			}
 			got, err := command.Run(cmd.Context(), o, a.env.In, a.env.Out)
 			var wrong *command.UsageError
 			switch {
@@ -36,16 +42,18 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 			case got.Unreadable:
 				return &Error{Code: ExitUnreadable, Err: errors.New("check manifests: some of the input was not read"), Remedy: "what could be read was checked; the places are listed above"}
 			case got.Findings:
-				return &Error{Code: ExitFindings, Err: fmt.Errorf("check manifests: there are findings of severity %s or worse", o.FailOn), Remedy: "`mullion check --explain RULE` says more of a rule"}
+				return &Error{Code: ExitFindings, Err: fmt.Errorf("check manifests: there are findings of severity %s or worse", got.FailOn), Remedy: "`mullion check --explain RULE` says more of a rule"}
 			}
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Kubernetes, "kubernetes-version", "1.36", "Kubernetes version of the cluster, 1.14 or later")
-	f.StringSliceVar(&o.Windows, "windows-version", command.LongTerm(), "Windows versions of the nodes")
-	f.StringVar(&o.FailOn, "fail-on", "error", "severity from which findings make the exit code: error, warning or info")
-	f.StringVarP(&o.Output, "output", "o", "text", "text or json (an object a line)")
+	f.StringVar(&o.Kubernetes, "kubernetes-version", "", "Kubernetes version of the cluster, 1.14 or later (default 1.36)")
+	f.StringSliceVar(&o.Windows, "windows-version", nil, "Windows versions of the nodes (default "+strings.Join(command.LongTerm(), ",")+")")
+	f.StringVar(&o.FailOn, "fail-on", "", "severity from which findings make the exit code: error, warning or info (default error)")
+	f.StringVarP(&o.Output, "output", "o", "text", strings.Join(command.Outputs(), ", ")+"; json is an object a line")
+	f.BoolVar(&o.ShowSuppressed, "show-suppressed", false, "print also the findings that the annotation "+check.IgnoreAnnotation+" ignores")
+	f.StringVar(&o.Config, "config", "", "configuration file (default the nearest "+command.ConfigName+" from the working directory upward)")
 	f.StringVar(&explain, "explain", "", "explain a rule")
 	cmd.AddCommand(a.checkRules())
 	cmd.Args = cobra.ArbitraryArgs

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,18 +22,28 @@ import (
 	"mullion.dev/mullion/internal/winver"
 )
 
-// Options are the command's flags and arguments.
+// Options are the command's flags and arguments. What is empty is the configuration file's, else the default.
 type Options struct {
 	Paths      []string // files, folders, "-"; none: standard input
-	Kubernetes string   // "1.36"
+	Kubernetes string   // "1.36", the default
 	Windows    []string // names of winver; none: the long-term releases
-	FailOn     string   // the severity from which findings count: error, warning, info
-	Output     string   // text or json
+	FailOn     string   // the severity from which findings count: error (the default), warning, info
+	Output     string   // one of Outputs; text is the default
+	// ShowSuppressed: print also the findings that annotations ignore.
+	ShowSuppressed bool
+	// Config is the configuration file; "": the nearest ConfigName above Dir.
+	Config, Dir string
+	// Version is the program's, for SARIF.
+	Version string
 }
+
+// Outputs are the formats.
+func Outputs() []string { return []string{"text", "json", "sarif", "github", "junit"} }
 
 // Outcome is what the exit code is made of.
 type Outcome struct {
 	Findings   bool // at or over FailOn
+	FailOn     string
 	Unreadable bool // some input was not checked
 }
 
@@ -42,43 +53,90 @@ type UsageError struct{ Err error }
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
+// printer is a type of package report.
+type printer interface {
+	Result(check.Result) error
+	Close() error
+}
+
+func (o Options) printer(out io.Writer) printer {
+	switch o.Output {
+	case "json":
+		p := report.NewJSON(out)
+		p.ShowSuppressed = o.ShowSuppressed
+		return p
+	case "sarif":
+		return report.NewSARIF(out, o.Version)
+	case "github":
+		return report.NewGitHub(out)
+	case "junit":
+		return report.NewJUnit(out, check.Severity(o.FailOn))
+	}
+	p := report.NewText(out)
+	p.ShowSuppressed = o.ShowSuppressed
+	return p
+}
+
+// run is one call of Run.
+type run struct {
+	config  *config
+	checker *check.Checker
+	rules   []check.Rule
+	options check.Options
+	in      io.Reader
+	emit    func(check.Result) error
+}
+
 // Run checks everything that the options name and prints to out as it goes.
 func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, error) {
 	var result Outcome
-	co, err := o.checkOptions()
+	c, err := readConfig(o.Config, o.Dir)
 	if err != nil {
 		return result, &UsageError{err}
 	}
-	checker, err := check.New(rules.All(), co)
-	if err != nil {
+	o = o.with(c)
+	result.FailOn = o.FailOn
+	r := &run{config: c, in: in}
+	if r.options, err = o.checkOptions(); err != nil {
+		return result, &UsageError{err}
+	}
+	if r.rules, err = c.apply(rules.All()); err != nil {
+		return result, &UsageError{err}
+	}
+	if r.checker, err = check.New(r.rules, r.options); err != nil {
 		return result, err
 	}
-	var printer interface {
-		Result(check.Result) error
-		Close() error
-	} = report.NewText(out)
-	if o.Output == "json" {
-		printer = report.NewJSON(out)
-	}
-	emit := func(r check.Result) error {
-		result.Unreadable = result.Unreadable || len(r.Faults) > 0
-		for _, f := range r.Findings {
-			result.Findings = result.Findings || f.Severity.AtLeast(check.Severity(o.FailOn))
+	printer := o.printer(out)
+	r.emit = func(one check.Result) error {
+		result.Unreadable = result.Unreadable || len(one.Faults) > 0
+		for _, f := range one.Findings {
+			result.Findings = result.Findings || f.Suppressed == "" && f.Severity.AtLeast(check.Severity(o.FailOn))
 		}
-		return printer.Result(r)
+		return printer.Result(one)
 	}
 	if len(o.Paths) == 0 {
 		o.Paths = []string{"-"}
 	}
 	for _, path := range o.Paths {
-		if err := checkPath(ctx, checker, path, in, emit); err != nil {
+		if err := r.path(ctx, path); err != nil {
 			return result, err
 		}
 	}
-	if err := checker.Finish(emit); err != nil {
+	if err := r.checker.Finish(r.emit); err != nil {
 		return result, err
 	}
 	return result, printer.Close()
+}
+
+// with fills what the flags leave open.
+func (o Options) with(c *config) Options {
+	o.Kubernetes = cmp.Or(o.Kubernetes, c.KubernetesVersion, "1.36")
+	o.FailOn = cmp.Or(o.FailOn, c.FailOn, string(check.Error))
+	o.Output = cmp.Or(o.Output, "text")
+	if len(o.Windows) == 0 {
+		o.Windows = c.WindowsVersions
+	}
+	return o
 }
 
 func (o Options) checkOptions() (check.Options, error) {
@@ -105,8 +163,8 @@ func (o Options) checkOptions() (check.Options, error) {
 	if !slices.Contains([]string{"error", "warning", "info"}, o.FailOn) {
 		return co, fmt.Errorf("severity %q: want error, warning or info", o.FailOn)
 	}
-	if o.Output != "text" && o.Output != "json" {
-		return co, fmt.Errorf("output %q: want text or json", o.Output)
+	if !slices.Contains(Outputs(), o.Output) {
+		return co, fmt.Errorf("output %q: want one of %s", o.Output, strings.Join(Outputs(), ", "))
 	}
 	return co, nil
 }
@@ -116,17 +174,22 @@ func LongTerm() []string {
 	return slices.DeleteFunc(winver.Names(), func(n string) bool { return !strings.HasPrefix(n, "ltsc") })
 }
 
-// checkPath checks a file, standard input, or a folder's .yaml, .yml and .json files.
-func checkPath(ctx context.Context, c *check.Checker, path string, in io.Reader, emit func(check.Result) error) error {
+// path checks a file, standard input, or a folder's .yaml, .yml and .json files.
+func (r *run) path(ctx context.Context, path string) error {
 	if path == "-" {
-		return unread("<stdin>", c.Run(ctx, "<stdin>", in, emit), emit)
+		return unread("<stdin>", r.checker.Run(ctx, "<stdin>", r.in, r.emit), r.emit)
 	}
 	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return unread(p, err, emit)
+			return unread(p, err, r.emit)
+		case r.config.ignores(p):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
 		case d.IsDir() && isChart(p):
-			err := emit(check.Result{File: p, Faults: []manifest.Fault{{
+			err := r.emit(check.Result{File: p, Faults: []manifest.Fault{{
 				Pos: manifest.Pos{Line: 1, Column: 1}, Fatal: true, Message: "this is a Helm chart, whose templates have to be rendered",
 				Remedy: "`helm template NAME " + p + " | mullion check -`",
 			}}})
@@ -141,10 +204,10 @@ func checkPath(ctx context.Context, c *check.Checker, path string, in io.Reader,
 		}
 		f, err := os.Open(p)
 		if err != nil {
-			return unread(p, err, emit)
+			return unread(p, err, r.emit)
 		}
 		defer f.Close()
-		return unread(p, c.Run(ctx, p, f, emit), emit)
+		return unread(p, r.checker.Run(ctx, p, f, r.emit), r.emit)
 	})
 }
 
