@@ -1,7 +1,7 @@
 package suite
 
-// smoke are the names of the specs of the suite of that name: one for each thing that a Windows node can do. A test compares
-// them with what e2e.test has.
+// smoke are the names of the specs of the suite of that name: one for each thing that a Windows node can do. A test of
+// package runner looks for them in e2e.test.
 func smoke() []string {
 	return []string{
 		`[sig-api-machinery] AdmissionWebhook [Privileged:ClusterAdmin] should be able to deny pod and configmap creation [Conformance]`,
