@@ -124,11 +124,12 @@ func TestHostIsolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _ := up(t, sandbox.Bind{Source: own, Target: "/etc/hosts"})
+	self := filepath.Base(os.Args[0])
 	for _, tt := range []struct{ name, script, want string }{
 		{"host name", "uname -n", "win-1"},
 		{"own hosts file", "cat /etc/hosts", "1.2.3.4 host-own"},
 		{"only loopback", "cat /proc/net/dev | grep -c :", "1"},
-		{"first process is ours", "cat /proc/1/comm", filepath.Base(os.Args[0])},
+		{"first process is ours", "cat /proc/1/comm", self[:min(len(self), 15)]}, // all that the kernel keeps of a name
 		{"umask", "umask", "0000"},
 		{"working folder", "pwd", "/usr"},
 		{"environment", "echo $A$MULLION_TEST_HOST", "b"},
