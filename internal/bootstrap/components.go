@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/winver"
 )
 
 // Config is what the components of this package depend on.
@@ -29,6 +31,8 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// DNS is the cluster's DNS server.
 	DNS DNS
+	// Windows are the Windows versions of the cluster's nodes, each of which gets a RuntimeClass.
+	Windows []winver.Build
 	// Policy is for kubelets' serving certificates.
 	Policy ServingPolicy
 	// Log gets what the approver refuses.
@@ -80,7 +84,7 @@ func (o *Objects) Start(ctx context.Context) error {
 	tick := time.NewTicker(applyEvery)
 	defer tick.Stop()
 	for {
-		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS)
+		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS, o.config.Windows)
 		if err == nil {
 			_, err = EnsureKubeconfig(ctx, client, o.config.TokenKubeconfig, o.config.Server, ca)
 		}

@@ -7,13 +7,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
-	nodeapply "k8s.io/client-go/applyconfigurations/node/v1"
 	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/winver"
 )
 
 // Groups that upstream knows, see
@@ -23,10 +23,6 @@ const (
 	// tokenGroup is what kubeadm's tokens are in; those made here too.
 	tokenGroup = "system:bootstrappers:kubeadm:default-node-token"
 )
-
-// HypervisorClass is the RuntimeClass (and its handler) of Windows containers with Hyper-V isolation, as containerd on
-// Windows calls it: https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md
-const HypervisorClass = "runhcs-wcow-hypervisor"
 
 // grant is a ClusterRoleBinding, with the ClusterRole if it is not one of the API server's own.
 type grant struct {
@@ -84,8 +80,9 @@ func grants() []grant {
 	}
 }
 
-// Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes see them.
-func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS) error {
+// Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes see them; windows are the
+// Windows versions of the cluster's nodes.
+func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS, windows []winver.Build) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, g := range grants() {
 		if err := g.apply(ctx, client, force); err != nil {
@@ -98,12 +95,7 @@ func Apply(ctx context.Context, client kubernetes.Interface, server string, ca [
 	if err := dns.apply(ctx, client, force); err != nil {
 		return err
 	}
-	class := nodeapply.RuntimeClass(HypervisorClass).WithHandler(HypervisorClass).
-		WithScheduling(nodeapply.Scheduling().WithNodeSelector(map[string]string{"kubernetes.io/os": "windows"}))
-	if _, err := client.NodeV1().RuntimeClasses().Apply(ctx, class, force); err != nil {
-		return fmt.Errorf("apply runtime class %q: %w", HypervisorClass, err)
-	}
-	return nil
+	return applyClasses(ctx, client, force, windows)
 }
 
 func (g grant) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {

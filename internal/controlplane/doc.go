@@ -23,6 +23,7 @@ import (
 	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/winver"
 )
 
 // Names of the units, which are also the names that programs.Run knows where it is a program.
@@ -72,6 +73,8 @@ type Config struct {
 	Domain string
 	// DNS is the server that gets the Service kube-dns; the zero value: none.
 	DNS bootstrap.DNS
+	// Windows are the Windows versions of the cluster's nodes.
+	Windows []winver.Build
 	// After are names of units that must be ready before etcd is started, for example the fabric's.
 	After []string
 	// NodeNetworks are those in which nodes have their addresses (the underlay); kubelets' serving certificates are only for
