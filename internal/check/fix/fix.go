@@ -1,0 +1,158 @@
+// Package fix owns applying the edits of findings to the text of manifests. It changes the text at the edit's place and
+// nothing else, so comments, order and style stay. Each change is proved: the text is read again, and has to mean exactly
+// what the edit asks for; an edit whose text cannot be changed like that is left out.
+package fix
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"mullion.dev/mullion/internal/check"
+	"mullion.dev/mullion/internal/check/manifest"
+)
+
+// Apply makes the edits in the text of a file and counts those that were left out. Positions are those of text.
+func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
+	edits = slices.Clone(edits)
+	// From the end to the beginning, so that the positions of those to come stay right.
+	slices.SortStableFunc(edits, func(a, b check.Edit) int {
+		return cmp.Or(cmp.Compare(b.Line, a.Line), cmp.Compare(b.Column, a.Column))
+	})
+	edits = slices.Compact(edits)
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	chunks := []manifest.Chunk{}
+	for c, err := range manifest.Split(bytes.NewReader(text)) {
+		if err != nil || c.TooBig {
+			return text, len(edits)
+		}
+		c.Text = slices.Clone(c.Text)
+		chunks = append(chunks, c)
+	}
+	var out []byte
+	next := 1 // the line that is not written yet
+	for _, c := range chunks {
+		for ; next < c.Line; next++ {
+			out = append(out, lines[next-1]...)
+		}
+		end := c.Line + bytes.Count(c.Text, []byte("\n"))
+		if !bytes.HasSuffix(c.Text, []byte("\n")) {
+			end++
+		}
+		if whole := bytes.Join(lines[next-1:min(end-1, len(lines))], nil); !bytes.Equal(whole, c.Text) {
+			return text, len(edits) // the document is not the lines that it seems to be
+		}
+		for _, e := range edits {
+			if e.Line < c.Line || e.Line >= end {
+				continue
+			}
+			if changed, ok := one(c, e); ok {
+				c.Text = changed
+			} else {
+				left++
+			}
+		}
+		out = append(out, c.Text...)
+		next = end
+	}
+	for ; next <= len(lines); next++ {
+		out = append(out, lines[next-1]...)
+	}
+	return out, left
+}
+
+// one makes one edit in a document, if that is proved right.
+func one(c manifest.Chunk, e check.Edit) ([]byte, bool) {
+	nodes, faults := manifest.Parse(c)
+	if len(faults) > 0 {
+		return nil, false
+	}
+	want := slices.Clone(nodes)
+	parent, ok := change(want, e)
+	if !ok {
+		return nil, false
+	}
+	t := &text{Chunk: c}
+	changed, ok := t.edit(e, parent)
+	if !ok {
+		return nil, false
+	}
+	got, faults := manifest.Parse(manifest.Chunk{Text: changed, Line: c.Line})
+	if len(faults) > 0 || len(got) != len(want) || !slices.EqualFunc(got, want, same) {
+		return nil, false
+	}
+	return changed, true
+}
+
+// parent is the map that an edit changes, as it was before.
+type parent struct {
+	count int // its fields
+	// key is where the map is the value of a field; "{}" goes after it when the last field goes.
+	key  *manifest.Field
+	last manifest.Field
+}
+
+// change makes the edit in the tree.
+func change(nodes []*manifest.Node, e check.Edit) (parent, bool) {
+	var found parent
+	done := false
+	var walk func(n *manifest.Node, holder *manifest.Field)
+	walk = func(n *manifest.Node, holder *manifest.Field) {
+		if n == nil || done {
+			return
+		}
+		fields := len(n.Fields)
+		switch {
+		case e.Op == check.SetValue && n.Pos == e.Pos && n.Kind < manifest.List:
+			v, ok := value(e.Value)
+			done = ok
+			if ok {
+				n.Kind, n.Value = v.Kind, v.Value
+			}
+			return
+		case e.Op == check.InsertField && n.Pos == e.Pos && n.Kind == manifest.Map:
+			v, ok := value(e.Value)
+			if ok && fields > 0 {
+				found.last = n.Fields[fields-1]
+			}
+			found.count, done = fields, ok
+			n.Fields = append(n.Fields, manifest.Field{Key: e.Key, Value: v})
+			return
+		}
+		for i := range n.Fields {
+			f := &n.Fields[i]
+			if (e.Op == check.RemoveField || e.Op == check.RenameKey) && f.Pos == e.Pos {
+				found, done = parent{count: fields, key: holder}, true
+				if e.Op == check.RenameKey {
+					f.Key = e.Key
+				} else {
+					n.Fields = slices.Delete(n.Fields, i, i+1)
+				}
+				return
+			}
+			walk(f.Value, f)
+		}
+		for _, item := range n.Items {
+			walk(item, nil)
+		}
+	}
+	for _, n := range nodes {
+		walk(n, nil)
+	}
+	return found, done
+}
+
+// value reads an edit's value.
+func value(text string) (*manifest.Node, bool) {
+	nodes, faults := manifest.Parse(manifest.Chunk{Text: []byte(text + "\n"), Line: 1})
+	if len(faults) > 0 || len(nodes) != 1 {
+		return nil, false
+	}
+	return nodes[0], true
+}
+
+// same compares what nodes mean; where they are does not count.
+func same(a, b *manifest.Node) bool {
+	return a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Items, b.Items, same) &&
+		slices.EqualFunc(a.Fields, b.Fields, func(a, b manifest.Field) bool { return a.Key == b.Key && same(a.Value, b.Value) })
+}
