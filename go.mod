@@ -37,6 +37,7 @@ require (
 	k8s.io/apimachinery v0.37.0
 	k8s.io/cli-runtime v0.36.3
 	k8s.io/client-go v0.37.0
+	k8s.io/cloud-provider v0.36.3
 	k8s.io/component-base v0.37.0
 	k8s.io/cri-api v0.37.0
 	k8s.io/cri-streaming v0.37.0
@@ -196,7 +197,6 @@ require (
 	gotest.tools/v3 v3.5.2 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
 	k8s.io/apiserver v0.36.3 // indirect
-	k8s.io/cloud-provider v0.36.3 // indirect
 	k8s.io/cluster-bootstrap v0.0.0 // indirect
 	k8s.io/component-helpers v0.36.3 // indirect
 	k8s.io/controller-manager v0.36.3 // indirect

@@ -213,22 +213,19 @@ func sameRoute(a, b wire.RemoteSubnetRouteSetting) bool {
 		strings.EqualFold(a.DistributedRouterMacAddress, b.DistributedRouterMacAddress)
 }
 
-// sharedFirst is where the addresses of the underlay begin that pods get in mode transparent: the second half of a /24, and of
-// larger ones too, as no more nodes than fit below are allowed. The last ones are the machine's and the tests'.
-const sharedFirst, sharedLast = 128, 247
-
-// share cuts the hosts' parts of the underlay, in mode transparent.
+// share cuts the hosts' parts of the underlay, in mode transparent: the second half of a /24, and of larger ones too, as no more
+// nodes than fit below are allowed. The last ones are load balancers', the machine's and the tests'.
 func (p *Plan) share() error {
 	if p.Spec.Networking.Mode != spec.ModeTransparent || len(p.Hosts) == 0 {
 		return nil
 	}
 	subnet := p.Spec.Networking.Underlay()
-	if nodes := len(p.Hosts) + len(p.LinuxHosts); firstHost+nodes > sharedFirst {
-		return fmt.Errorf("plan pods' addresses on the underlay %s: mode transparent has room for %d nodes, not %d", subnet, sharedFirst-firstHost, nodes)
+	if nodes := len(p.Hosts) + len(p.LinuxHosts); spec.FirstNode+nodes > spec.SharedFirst {
+		return fmt.Errorf("plan pods' addresses on the underlay %s: mode transparent has room for %d nodes, not %d", subnet, spec.SharedFirst-spec.FirstNode, nodes)
 	}
-	size := (sharedLast - sharedFirst + 1) / len(p.Hosts)
+	size := (spec.SharedLast - spec.SharedFirst + 1) / len(p.Hosts)
 	for i := range p.Hosts {
-		first := sharedFirst + i*size
+		first := spec.SharedFirst + i*size
 		p.Hosts[i].Shared = agentconfig.Shared{
 			Subnet: subnet, Gateway: nth(subnet.Addr(), 254), First: nth(subnet.Addr(), first), Last: nth(subnet.Addr(), first+size-1),
 		}

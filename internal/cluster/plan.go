@@ -16,9 +16,6 @@ import (
 	"mullion.dev/mullion/internal/winver"
 )
 
-// firstHost is the last byte of the first node's address on the underlay.
-const firstHost = 11
-
 // Plan is a specification with everything worked out: addresses, builds, folders. It is plain data.
 type Plan struct {
 	Spec  spec.Cluster
@@ -52,24 +49,19 @@ func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
 	p.APIServer = netip.AddrPortFrom(nth(underlay, 1), 6443)
 	for i, n := range c.Nodes {
 		if n.Linux() {
-			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{Node: n, Address: nth(underlay, firstHost+i)})
+			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{Node: n, Address: nth(underlay, spec.FirstNode+i)})
 			continue
 		}
 		build, err := n.Build()
 		if err != nil {
 			return Plan{}, fmt.Errorf("plan node %q: %w", n.Name, err)
 		}
-		p.Hosts = append(p.Hosts, Host{Node: n, Build: build, Address: nth(underlay, firstHost+i)})
+		p.Hosts = append(p.Hosts, Host{Node: n, Build: build, Address: nth(underlay, spec.FirstNode+i)})
 	}
 	return p, p.share()
 }
 
-func nth(a netip.Addr, n int) netip.Addr {
-	for range n {
-		a = a.Next()
-	}
-	return a
-}
+func nth(a netip.Addr, n int) netip.Addr { return spec.Nth(a, n) }
 
 // Text is the plan for a person, as --dry-run prints it.
 func (p Plan) Text() string {
@@ -81,6 +73,7 @@ func (p Plan) Text() string {
 	}
 	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
+	fmt.Fprintf(&b, "  load balancers' addresses %s\n", n.LoadBalancerPool)
 	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)
 	fmt.Fprintf(&b, "  API server %s, reached at %s on %s\n", p.APIServer, n.APIServerAddress, port)
 	for _, line := range p.nodeLines() {

@@ -80,6 +80,9 @@ func (c *composer) controlPlane() error {
 			ClusterIP: n.ClusterDNS(), Address: c.APIServer.Addr(), Port: clusterdns.Port, MetricsPort: clusterdns.MetricsPort,
 		},
 	}
+	for _, h := range c.Hosts {
+		c.control.Windows = append(c.control.Windows, h.Build)
+	}
 	units, err := controlplane.Units(c.control)
 	if err != nil {
 		return err
@@ -87,6 +90,7 @@ func (c *composer) controlPlane() error {
 	c.units = append(c.units, units...)
 	c.add(&forwarder{listen: outside, target: c.APIServer.String(), dial: proc.DialIn(c.underlay.FabricNetns()), log: c.Log}, "fabric")
 	c.add(&podRoutes{kubeconfig: c.Paths.AdminKubeconfig(), set: c.podRoute(), log: c.Log}, controlplane.APIServer, "api-forwarder")
+	c.add(c.loadBalancer(), controlplane.Bootstrap, "api-forwarder")
 	return nil
 }
 

@@ -122,6 +122,7 @@ func (v *validator) expanded(c Cluster) {
 	if c.Networking.Mode == ModeOverlay && slices.ContainsFunc(c.Nodes, Node.Linux) {
 		v.fail([]any{"networking", "mode"}, "Linux nodes are not on an overlay of Windows nodes; leave them out, or choose l2bridge")
 	}
+	v.pool(c.Networking, len(c.Nodes))
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {
 		if seen[n.Name] {

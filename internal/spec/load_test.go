@@ -31,6 +31,30 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestLoadBalancerPool(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", "10.213.0.224/28"},
+		{"networking: {underlaySubnet: 10.99.4.0/22}\n", "10.99.4.224/28"},
+		{"networking: {loadBalancerPool: 10.213.0.13/30}\n", "10.213.0.12/30"},
+		{"networking: {loadBalancerPool: 203.0.113.0/24}\n", "203.0.113.0/24"},
+	} {
+		c, err := spec.Load(strings.NewReader(head + tt.in + "nodes: [{}]\n"))
+		if err != nil {
+			t.Errorf("%s: %v", tt.in, err)
+			continue
+		}
+		if got := c.Networking.LoadBalancers().String(); got != tt.want {
+			t.Errorf("pool of %q = %s, want %s", tt.in, got, tt.want)
+		}
+	}
+	if _, err := spec.Load(strings.NewReader(head + "networking: {mode: transparent}\nnodes: [{count: 100}]\n")); err != nil {
+		t.Errorf("the default pool: %v", err)
+	}
+	if _, err := spec.Load(strings.NewReader(head + "nodes: [{count: 200}]\n")); err != nil {
+		t.Errorf("the default pool with all nodes that there may be: %v", err)
+	}
+}
+
 func TestDefault(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -83,6 +107,11 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n", `line 4: networking.profile: "new" is none of faithful, modern`},
 		{"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n", "line 5: networking.enableDSR: kube-proxy does not run"},
 		{"overlay_with_linux", head + "networking:\n  mode: overlay\nnodes: [{os: windows}, {os: linux}]\n", "line 4: networking.mode: Linux nodes are not on an overlay"},
+		{"pool", head + "networking:\n  loadBalancerPool: 10.213.0.224\nnodes: [{}]\n", `line 4: networking.loadBalancerPool: "10.213.0.224" is not an IPv4 subnet`},
+		{"pool_of_nodes", head + "networking:\n  loadBalancerPool: 10.213.0.12/31\nnodes: [{count: 2}]\n", "10.213.0.12/31 has addresses of nodes: 10.213.0.11 to 10.213.0.12"},
+		{"pool_of_machine", head + "networking:\n  loadBalancerPool: 10.213.0.240/28\nnodes: [{}]\n", "has addresses of the machine: 10.213.0.254"},
+		{"pool_of_pods", head + "networking:\n  loadBalancerPool: 10.244.9.0/24\nnodes: [{}]\n", "10.244.9.0/24 overlaps 10.244.0.0/16"},
+		{"pool_shared", head + "networking:\n  mode: transparent\n  loadBalancerPool: 10.213.0.192/28\nnodes: [{}]\n", "pods in mode transparent: 10.213.0.128 to 10.213.0.223"},
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
 		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
 		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},

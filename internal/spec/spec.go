@@ -34,6 +34,9 @@ type Networking struct {
 	UnderlaySubnet string `yaml:"underlaySubnet" json:"underlaySubnet"`
 	PodSubnet      string `yaml:"podSubnet" json:"podSubnet"`
 	ServiceSubnet  string `yaml:"serviceSubnet" json:"serviceSubnet"`
+	// LoadBalancerPool is where Services of type LoadBalancer get their addresses from: a part of the underlay's subnet, or one of
+	// its own.
+	LoadBalancerPool string `yaml:"loadBalancerPool" json:"loadBalancerPool"`
 	// Mode is how the nodes' HNS networks carry pods' packets.
 	Mode Mode `yaml:"mode" json:"mode"`
 	// Profile says how the nodes' network services treat the limits of their Windows build.
@@ -129,6 +132,7 @@ func (c Cluster) withDefaults() Cluster {
 	set(&c.Name, "mullion")
 	set(&c.Networking.APIServerAddress, "127.0.0.1")
 	set(&c.Networking.UnderlaySubnet, "10.213.0.0/24")
+	set(&c.Networking.LoadBalancerPool, defaultPool(c.Networking.UnderlaySubnet))
 	set(&c.Networking.PodSubnet, "10.244.0.0/16")
 	set(&c.Networking.ServiceSubnet, "10.96.0.0/16")
 	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))

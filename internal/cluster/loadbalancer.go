@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"context"
+	"net/netip"
+
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/loadbalancer"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/underlay"
+)
+
+// loadBalancer is the part that gives Services of type LoadBalancer addresses, and routes them over the underlay.
+func (c *composer) loadBalancer() *loadbalancer.Controller {
+	n := c.Spec.Networking
+	return loadbalancer.New(loadbalancer.Config{
+		Client:  func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+		Cluster: c.Spec.Name, Pool: n.LoadBalancers(), Underlay: n.Underlay(),
+		Serves: func(os string) bool { return os == spec.Linux || n.Mode.Services() },
+		SetRoutes: func(ctx context.Context, routes []loadbalancer.Route) error {
+			var all []underlay.Route
+			for _, r := range routes {
+				all = append(all, underlay.Route{CIDR: netip.PrefixFrom(r.Address, r.Address.BitLen()), Via: r.Via})
+			}
+			return c.underlay.SetServiceRoutes(ctx, all)
+		},
+		Log: c.Log,
+	})
+}

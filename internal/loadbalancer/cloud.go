@@ -1,0 +1,184 @@
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/api"
+)
+
+// retryFull is the pause before another try for a Service that found the pool full.
+const retryFull = 10 * time.Second
+
+// cloud is the cloud of upstream's service controller. Upstream's interface fixes its methods.
+type cloud struct {
+	pool     netip.Prefix
+	services corelisters.ServiceLister
+
+	mu sync.Mutex
+	// given are addresses that the Services' status may not show yet.
+	given map[types.UID]netip.Addr
+}
+
+func newCloud(pool netip.Prefix, services corelisters.ServiceLister) *cloud {
+	return &cloud{pool: pool.Masked(), services: services, given: map[types.UID]netip.Addr{}}
+}
+
+// EnsureLoadBalancer gives the Service an address: the one that it asks for (spec.loadBalancerIP), the one it has, or the first
+// free one. An address that cannot be had is an error, which the controller makes an event of the Service.
+func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taken, err := c.taken(s.UID)
+	if err != nil {
+		return nil, err
+	}
+	addr, err := c.choose(s, taken)
+	if err != nil {
+		return nil, err
+	}
+	c.given[s.UID] = addr
+	vip := corev1.LoadBalancerIPModeVIP
+	return &corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: addr.String(), IPMode: &vip}}}, nil
+}
+
+func (c *cloud) choose(s *corev1.Service, taken map[netip.Addr]string) (netip.Addr, error) {
+	if slices.Contains(s.Spec.IPFamilies, corev1.IPv6Protocol) {
+		return netip.Addr{}, fmt.Errorf("give service %q an address: the pool %s has no IPv6 addresses", s.Namespace+"/"+s.Name, c.pool)
+	}
+	if want := s.Spec.LoadBalancerIP; want != "" {
+		addr, err := netip.ParseAddr(want)
+		switch {
+		case err != nil || !c.pool.Contains(addr):
+			return netip.Addr{}, fmt.Errorf("give service %q its spec.loadBalancerIP %q: not an address of the pool %s", s.Namespace+"/"+s.Name, want, c.pool)
+		case taken[addr] != "":
+			return netip.Addr{}, api.NewRetryError(fmt.Sprintf("give service %q its spec.loadBalancerIP %s: service %q has it", s.Namespace+"/"+s.Name, addr, taken[addr]), retryFull)
+		}
+		return addr, nil
+	}
+	for _, addr := range c.addresses(s) {
+		if taken[addr] == "" {
+			return addr, nil
+		}
+	}
+	for addr := c.pool.Addr(); c.pool.Contains(addr); addr = addr.Next() {
+		if taken[addr] == "" {
+			return addr, nil
+		}
+	}
+	return netip.Addr{}, api.NewRetryError(fmt.Sprintf(
+		"give service %q an address: all %d of the pool %s are taken; delete a Service of type LoadBalancer, or bring the cluster up with a larger networking.loadBalancerPool",
+		s.Namespace+"/"+s.Name, len(taken), c.pool), retryFull)
+}
+
+// taken are the addresses that other Services have, and who has them.
+func (c *cloud) taken(but types.UID) (map[netip.Addr]string, error) {
+	services, err := c.services.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("list services: %w", err)
+	}
+	live, taken := map[types.UID]bool{}, map[netip.Addr]string{}
+	for _, s := range services {
+		if !ours(s) {
+			continue
+		}
+		live[s.UID] = true
+		if s.UID == but {
+			continue
+		}
+		at := c.addresses(s)
+		if addr, ok := c.given[s.UID]; ok {
+			at = append(at, addr)
+		}
+		for _, addr := range at {
+			taken[addr] = s.Namespace + "/" + s.Name
+		}
+	}
+	for uid := range c.given {
+		if !live[uid] && uid != but {
+			delete(c.given, uid)
+		}
+	}
+	return taken, nil
+}
+
+// addresses are those of the pool that the Service's status names.
+func (c *cloud) addresses(s *corev1.Service) []netip.Addr { return ingress(c.pool, s) }
+
+func ingress(pool netip.Prefix, s *corev1.Service) []netip.Addr {
+	var addrs []netip.Addr
+	for _, i := range s.Status.LoadBalancer.Ingress {
+		if addr, err := netip.ParseAddr(i.IP); err == nil && pool.Contains(addr) {
+			addrs = append(addrs, addr)
+		}
+	}
+	return addrs
+}
+
+// ours says whether the Service is for the cluster's own load balancer: one with a class is somebody else's.
+// https://kubernetes.io/docs/concepts/services-networking/service/#load-balancer-class
+func ours(s *corev1.Service) bool {
+	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil
+}
+
+// GetLoadBalancer says whether the Service has an address.
+func (c *cloud) GetLoadBalancer(_ context.Context, _ string, s *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, given := c.given[s.UID]
+	return s.Status.LoadBalancer.DeepCopy(), given || len(c.addresses(s)) > 0, nil
+}
+
+// GetLoadBalancerName is the name by upstream's rule.
+func (c *cloud) GetLoadBalancerName(_ context.Context, _ string, s *corev1.Service) string {
+	return cloudprovider.DefaultLoadBalancerName(s)
+}
+
+// UpdateLoadBalancer does nothing: which nodes serve an address is followed by the routes, also between the controller's calls.
+func (c *cloud) UpdateLoadBalancer(context.Context, string, *corev1.Service, []*corev1.Node) error {
+	return nil
+}
+
+// EnsureLoadBalancerDeleted takes the address back. The controller empties the status.
+func (c *cloud) EnsureLoadBalancerDeleted(_ context.Context, _ string, s *corev1.Service) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.given, s.UID)
+	return nil
+}
+
+// LoadBalancer is all that this cloud has.
+func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c, true }
+
+// Initialize has nothing to do.
+func (c *cloud) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
+
+// Instances are not this cloud's.
+func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+// InstancesV2 are not this cloud's.
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return nil, false }
+
+// Zones are not this cloud's.
+func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+// Clusters are not this cloud's.
+func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// Routes are not this cloud's: those to pods are another component's.
+func (c *cloud) Routes() (cloudprovider.Routes, bool) { return nil, false }
+
+// ProviderName is the cloud's name.
+func (c *cloud) ProviderName() string { return "mullion" }
+
+// HasClusterID says that there is no such thing.
+func (c *cloud) HasClusterID() bool { return false }

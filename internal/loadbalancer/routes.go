@@ -1,0 +1,115 @@
+package loadbalancer
+
+import (
+	"hash/fnv"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// Route says which node's address on the underlay packets to a Service's address are sent to.
+type Route struct{ Address, Via netip.Addr }
+
+// state is what the API says.
+type state struct {
+	services []*corev1.Service
+	slices   []*discoveryv1.EndpointSlice
+	nodes    []*corev1.Node
+}
+
+// routes chooses a node for each address. One node at a time serves an address, so that a connection stays where it is, as
+// MetalLB does in layer 2 mode (https://metallb.io/concepts/layer2/); among the nodes that can, the one with the highest hash of
+// both wins, so that the addresses spread and only those of a node that goes move.
+func (c *Config) routes(s state) []Route {
+	nodes := map[string]netip.Addr{}
+	for _, n := range s.nodes {
+		if addr, ok := c.address(n); ok && serving(n) && c.Serves(n.Labels[corev1.LabelOSStable]) {
+			nodes[n.Name] = addr
+		}
+	}
+	var routes []Route
+	for _, svc := range s.services {
+		if !ours(svc) {
+			continue
+		}
+		candidates := nodes
+		if svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+			candidates = withEndpoint(nodes, svc, s.slices)
+		}
+		for _, addr := range ingress(c.Pool, svc) {
+			if via, ok := pick(addr, candidates); ok {
+				routes = append(routes, Route{Address: addr, Via: via})
+			}
+		}
+	}
+	slices.SortFunc(routes, func(a, b Route) int { return a.Address.Compare(b.Address) })
+	// A status written by hand may name an address twice.
+	return slices.CompactFunc(routes, func(a, b Route) bool { return a.Address == b.Address })
+}
+
+// address is the node's on the underlay.
+func (c *Config) address(n *corev1.Node) (netip.Addr, bool) {
+	for _, a := range n.Status.Addresses {
+		if a.Type != corev1.NodeInternalIP {
+			continue
+		}
+		if addr, err := netip.ParseAddr(a.Address); err == nil && c.Underlay.Contains(addr) {
+			return addr, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// serving says whether a load balancer may send to the node, by the rules of upstream's service controller.
+// https://github.com/kubernetes/cloud-provider/blob/v0.36.3/controllers/service/controller.go
+func serving(n *corev1.Node) bool {
+	if text, ok := n.Labels[corev1.LabelNodeExcludeBalancers]; ok {
+		if exclude, err := strconv.ParseBool(text); err != nil || exclude {
+			return false
+		}
+	}
+	return n.DeletionTimestamp == nil && slices.ContainsFunc(n.Status.Conditions, func(cond corev1.NodeCondition) bool {
+		return cond.Type == corev1.NodeReady && cond.Status == corev1.ConditionTrue
+	})
+}
+
+// withEndpoint are the nodes that have a ready endpoint of the Service, which is what kube-proxy's answer at
+// spec.healthCheckNodePort says too.
+func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service, all []*discoveryv1.EndpointSlice) map[string]netip.Addr {
+	local := map[string]netip.Addr{}
+	for _, slice := range all {
+		if slice.Namespace != svc.Namespace || slice.Labels[discoveryv1.LabelServiceName] != svc.Name {
+			continue
+		}
+		for _, e := range slice.Endpoints {
+			if e.NodeName == nil || e.Conditions.Ready != nil && !*e.Conditions.Ready {
+				continue
+			}
+			if addr, ok := nodes[*e.NodeName]; ok {
+				local[*e.NodeName] = addr
+			}
+		}
+	}
+	return local
+}
+
+// pick is rendezvous hashing.
+func pick(addr netip.Addr, nodes map[string]netip.Addr) (via netip.Addr, ok bool) {
+	var best uint64
+	var name string
+	for n, at := range nodes {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(n + "/" + addr.String()))
+		// FNV alone changes few high bits at the end of its input.
+		sum := h.Sum64() * 0x9e3779b97f4a7c15
+		sum ^= sum >> 32
+		if !ok || sum > best || sum == best && strings.Compare(n, name) < 0 {
+			best, name, via, ok = sum, n, at, true
+		}
+	}
+	return via, ok
+}

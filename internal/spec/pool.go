@@ -1,0 +1,77 @@
+package spec
+
+import "net/netip"
+
+// Addresses of the underlay, counted from its subnet's first. Nodes stand at FirstNode and after; in mode transparent pods have
+// SharedFirst to SharedLast; the machine has the last but one.
+const (
+	FirstNode               = 11
+	SharedFirst, SharedLast = 128, 223
+	// poolFirst is where the default pool of load balancers' addresses begins, poolBits how large it is: .224 to .239 of a /24, above
+	// the 200 nodes that a cluster may have.
+	poolFirst, poolBits = 224, 28
+)
+
+// Nth is the n-th address after a.
+func Nth(a netip.Addr, n int) netip.Addr {
+	for range n {
+		a = a.Next()
+	}
+	return a
+}
+
+// LoadBalancers is the pool of load balancers' addresses, of a validated cluster.
+func (n Networking) LoadBalancers() netip.Prefix { return n.prefix(n.LoadBalancerPool) }
+
+// defaultPool is empty for a subnet that is none: that error is the subnet's.
+func defaultPool(underlay string) string {
+	subnet, err := netip.ParsePrefix(underlay)
+	if err != nil || !subnet.Addr().Is4() {
+		return ""
+	}
+	return netip.PrefixFrom(Nth(subnet.Masked().Addr(), poolFirst), poolBits).String()
+}
+
+// pool checks that the pool takes nobody's addresses. nodes is how many there are.
+func (v *validator) pool(n Networking, nodes int) {
+	fail := func(format string, args ...any) { v.fail([]any{"networking", "loadBalancerPool"}, format, args...) }
+	pool, err := netip.ParsePrefix(n.LoadBalancerPool)
+	if err != nil || !pool.Addr().Is4() || pool.Bits() < 16 {
+		fail("%q is not an IPv4 subnet of at most 65536 addresses, such as 10.213.0.224/28", n.LoadBalancerPool)
+		return
+	}
+	pool = pool.Masked()
+	underlay := n.Underlay()
+	for _, other := range []netip.Prefix{n.Pods(), n.Services()} {
+		if pool.Overlaps(other) {
+			fail("%s overlaps %s", pool, other)
+		}
+	}
+	if !pool.Overlaps(underlay) {
+		return
+	}
+	for _, use := range []struct {
+		what        string
+		first, last netip.Addr
+	}{
+		{"the control plane", Nth(underlay.Addr(), 0), Nth(underlay.Addr(), 1)},
+		{"nodes", Nth(underlay.Addr(), FirstNode), Nth(underlay.Addr(), FirstNode+nodes-1)},
+		{"pods in mode transparent", Nth(underlay.Addr(), SharedFirst), Nth(underlay.Addr(), SharedLast)},
+		{"the machine", last(underlay).Prev(), last(underlay)},
+	} {
+		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" {
+			continue
+		}
+		if use.first.Compare(last(pool)) <= 0 && pool.Addr().Compare(use.last) <= 0 {
+			fail("%s has addresses of %s: %s to %s", pool, use.what, use.first, use.last)
+		}
+	}
+}
+
+func last(p netip.Prefix) netip.Addr {
+	b := p.Masked().Addr().As4()
+	for i := p.Bits(); i < 32; i++ {
+		b[i/8] |= 1 << (7 - i%8)
+	}
+	return netip.AddrFrom4(b)
+}
