@@ -53,6 +53,8 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 	f.StringVar(&o.FailOn, "fail-on", "", "severity from which findings make the exit code: error, warning or info (default error)")
 	f.StringVarP(&o.Output, "output", "o", "text", strings.Join(command.Outputs(), ", ")+"; json is an object a line")
 	f.BoolVar(&o.ShowSuppressed, "show-suppressed", false, "print also the findings that the annotation "+check.IgnoreAnnotation+" ignores")
+	f.StringVar(&o.Fix, "fix", "", "change the files where a rule knows how (write, also without a value), or print what would change (diff)")
+	f.Lookup("fix").NoOptDefVal = command.FixWrite
 	f.StringVar(&o.Config, "config", "", "configuration file (default the nearest "+command.ConfigName+" from the working directory upward)")
 	f.StringVar(&explain, "explain", "", "explain a rule")
 	cmd.AddCommand(a.checkRules())

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -33,6 +34,9 @@ type Options struct {
 	ShowSuppressed bool
 	// Config is the configuration file; "": the nearest ConfigName above Dir.
 	Config, Dir string
+	// Fix is FixWrite to change the files by the edits of findings, FixDiff to print what would change instead of the
+	// findings; "" for neither.
+	Fix string
 	// Version is the program's, for SARIF.
 	Version string
 }
@@ -84,6 +88,8 @@ type run struct {
 	rules   []check.Rule
 	options check.Options
 	in      io.Reader
+	fix     string
+	out     io.Writer // of FixDiff
 	emit    func(check.Result) error
 }
 
@@ -96,7 +102,7 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, 
 	}
 	o = o.with(c)
 	result.FailOn = o.FailOn
-	r := &run{config: c, in: in}
+	r := &run{config: c, in: in, fix: o.Fix, out: out}
 	if r.options, err = o.checkOptions(); err != nil {
 		return result, &UsageError{err}
 	}
@@ -105,6 +111,9 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, 
 	}
 	if r.checker, err = check.New(r.rules, r.options); err != nil {
 		return result, err
+	}
+	if o.Fix == FixDiff {
+		out = io.Discard
 	}
 	printer := o.printer(out)
 	r.emit = func(one check.Result) error {
@@ -163,6 +172,12 @@ func (o Options) checkOptions() (check.Options, error) {
 	if !slices.Contains([]string{"error", "warning", "info"}, o.FailOn) {
 		return co, fmt.Errorf("severity %q: want error, warning or info", o.FailOn)
 	}
+	if !slices.Contains([]string{"", FixWrite, FixDiff}, o.Fix) {
+		return co, fmt.Errorf("fix %q: want %s or %s", o.Fix, FixWrite, FixDiff)
+	}
+	if o.Fix != "" && (len(o.Paths) == 0 || slices.Contains(o.Paths, "-")) {
+		return co, errors.New("fix: standard input is no file that could be changed; name files or folders")
+	}
 	if !slices.Contains(Outputs(), o.Output) {
 		return co, fmt.Errorf("output %q: want one of %s", o.Output, strings.Join(Outputs(), ", "))
 	}
@@ -201,6 +216,13 @@ func (r *run) path(ctx context.Context, path string) error {
 			return filepath.SkipDir
 		case d.IsDir() || p != path && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(p)):
 			return nil
+		}
+		if r.fix != "" {
+			text, err := r.fixFile(ctx, p)
+			if err != nil {
+				return unread(p, err, r.emit)
+			}
+			return r.checker.Run(ctx, p, bytes.NewReader(text), r.emit)
 		}
 		f, err := os.Open(p)
 		if err != nil {
