@@ -39,9 +39,9 @@ func linuxRepositories() []string {
 }
 
 var (
-	windowsTag = regexp.MustCompile(`(^|[-_.])(windows|windowsservercore|nanoserver|servercore|ltsc20(16|19|22|25))([-_.]|$)|nanoserver|servercore`)                     //nolint:gochecknoglobals // compiled once
-	linuxTag   = regexp.MustCompile(`(^|[-_.])(linux|alpine[0-9.]*|debian|ubuntu|bookworm|bullseye|buster|trixie|jammy|focal|noble|musl|distroless|ubi[0-9]*)([-_.]|$)`) //nolint:gochecknoglobals // compiled once
-	tagPart    = regexp.MustCompile(`10\.0\.(\d{5})(?:\.\d+)?|[a-z0-9]+`)                                                                                                //nolint:gochecknoglobals // compiled once
+	windowsTag = regexp.MustCompile(`(^|[-_.])(windows|windowsservercore|nanoserver|servercore|ltsc20(16|19|22|25))([-_.]|$)|nanoserver|servercore`)
+	linuxTag   = regexp.MustCompile(`(^|[-_.])(linux|alpine[0-9.]*|debian|ubuntu|bookworm|bullseye|buster|trixie|jammy|focal|noble|musl|distroless|ubi[0-9]*)([-_.]|$)`)
+	tagPart    = regexp.MustCompile(`10\.0\.(\d{5})(?:\.\d+)?|[a-z0-9]+`)
 )
 
 // ParseImage reads the name of an image.
@@ -88,7 +88,8 @@ func tagBuild(tag string) uint32 {
 	for n := len(parts) - 1; n >= 0; n-- {
 		part := parts[n]
 		last := n == len(parts)-1 || n == len(parts)-2 && parts[n+1] == "amd64"
-		if !strings.HasPrefix(part, "ltsc") && !strings.HasPrefix(part, "10.0.") && !(last && len(part) == 4 && !strings.HasPrefix(part, "2025")) {
+		year := last && len(part) == 4
+		if !year && !strings.HasPrefix(part, "ltsc") && !strings.HasPrefix(part, "10.0.") {
 			continue
 		}
 		if b, err := winver.Lookup(part); err == nil {

@@ -13,7 +13,7 @@ import (
 
 const container = "containers: [{name: c, image: i, securityContext: {privileged: true}}]"
 
-func run(t testing.TB, o check.Options, in string) (got []check.Result) {
+func run(t *testing.T, o check.Options, in string) (got []check.Result) {
 	t.Helper()
 	o.Windows = winver.All()
 	c, err := check.New(rules.All(), o)

@@ -107,14 +107,14 @@ func errTooManyNodes() error {
 }
 
 // helmAction matches the template actions that Helm charts are made of.
-var helmAction = regexp.MustCompile(`\{\{-?\s*(\.|\$|/\*|(if|else|end|range|with|define|block|template|include|tpl|toYaml|default|quote|printf|required|fail|lookup)\b)`) //nolint:gochecknoglobals // compiled once
+var helmAction = regexp.MustCompile(`\{\{-?\s*(\.|\$|/\*|(if|else|end|range|with|define|block|template|include|tpl|toYaml|default|quote|printf|required|fail|lookup)\b)`)
 
 // helmValue matches those that no other use of {{ }} has.
-var helmValue = regexp.MustCompile(`\{\{-?\s*(\.(Values|Release|Chart|Capabilities)\b|include\s)`) //nolint:gochecknoglobals // compiled once
+var helmValue = regexp.MustCompile(`\{\{-?\s*(\.(Values|Release|Chart|Capabilities)\b|include\s)`)
 
 const helmRemedy = "render it first: `helm template NAME CHART | mullion check -`"
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`) //nolint:gochecknoglobals // compiled once
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // explain makes a fault of why a document could not be read.
 func (b *builder) explain(c Chunk, err error) Fault {

@@ -18,10 +18,10 @@ func commandPaths() []string {
 }
 
 var (
-	linuxShell   = regexp.MustCompile(`^(/(usr/(local/)?)?s?bin/)?(sh|bash|ash|dash|zsh)$`)                                //nolint:gochecknoglobals // compiled once
-	linuxProgram = regexp.MustCompile(`^/(usr/(local/)?)?s?bin/[^ ]+$|^/(docker-)?entrypoint\.sh$|^/[^ :\\]+\.(sh|bash)$`) //nolint:gochecknoglobals // compiled once
-	pinging      = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)                                           //nolint:gochecknoglobals // compiled once
-	linuxTools   = regexp.MustCompile(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)   //nolint:gochecknoglobals // compiled once
+	linuxShell   = regexp.MustCompile(`^(/(usr/(local/)?)?s?bin/)?(sh|bash|ash|dash|zsh)$`)
+	linuxProgram = regexp.MustCompile(`^/(usr/(local/)?)?s?bin/[^ ]+$|^/(docker-)?entrypoint\.sh$|^/[^ :\\]+\.(sh|bash)$`)
+	pinging      = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)
+	linuxTools   = regexp.MustCompile(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)
 )
 
 func commands() []check.Rule {

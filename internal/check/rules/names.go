@@ -10,7 +10,7 @@ import (
 const namesCategory = "names"
 
 // partlyQualified matches service.namespace.svc, which search domains complete on Linux; what follows is looked at by find.
-var partlyQualified = regexp.MustCompile(`\b[a-z][-a-z0-9]*\.[a-z][-a-z0-9]*\.svc\b`) //nolint:gochecknoglobals // compiled once
+var partlyQualified = regexp.MustCompile(`\b[a-z][-a-z0-9]*\.[a-z][-a-z0-9]*\.svc\b`)
 
 // names are the rules about names of hosts and of environment variables.
 func names() []check.Rule {

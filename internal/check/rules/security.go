@@ -31,21 +31,21 @@ func podSecurity() []check.Rule {
 }
 
 func containerSecurity() []check.Rule {
-	container := func(id, field string, op check.Op, why string) check.Rule {
-		return ignored(id, containerSecurityCategory, check.OnContainer, check.Match{Path: "securityContext." + field, Op: op}, why)
+	container := func(id, field, why string) check.Rule {
+		return ignored(id, containerSecurityCategory, check.OnContainer, present("securityContext."+field), why)
 	}
-	appArmor := container("container-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux")
+	appArmor := container("container-apparmor", "appArmorProfile", "AppArmor is part of Linux")
 	appArmor.Since, appArmor.Refused = 30, 30
 	return []check.Rule{
-		container("container-run-as-user", "runAsUser", check.Present, "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
-		container("container-run-as-group", "runAsGroup", check.Present, "Windows has no numeric group ids"),
-		container("container-capabilities", "capabilities", check.Present, "capabilities are part of Linux"),
-		container("container-privileged", "privileged", check.Present, "Windows has no privileged containers; HostProcess containers come closest (windowsOptions.hostProcess)"),
-		container("container-read-only-root", "readOnlyRootFilesystem", check.Present, "Windows needs to write to its registry and system processes inside the container"),
-		container("container-privilege-escalation", "allowPrivilegeEscalation", check.Present, "no_new_privs is part of Linux"),
-		container("container-proc-mount", "procMount", check.Present, "Windows has no /proc"),
-		container("container-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
-		container("container-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
+		container("container-run-as-user", "runAsUser", "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
+		container("container-run-as-group", "runAsGroup", "Windows has no numeric group ids"),
+		container("container-capabilities", "capabilities", "capabilities are part of Linux"),
+		container("container-privileged", "privileged", "Windows has no privileged containers; HostProcess containers come closest (windowsOptions.hostProcess)"),
+		container("container-read-only-root", "readOnlyRootFilesystem", "Windows needs to write to its registry and system processes inside the container"),
+		container("container-privilege-escalation", "allowPrivilegeEscalation", "no_new_privs is part of Linux"),
+		container("container-proc-mount", "procMount", "Windows has no /proc"),
+		container("container-selinux", "seLinuxOptions", "SELinux is part of Linux"),
+		container("container-seccomp", "seccompProfile", "seccomp is part of Linux"),
 		appArmor,
 		nonRoot(),
 	}

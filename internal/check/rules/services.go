@@ -120,25 +120,19 @@ func services() []check.Rule {
 				return append(at(s, "externalTrafficPolicy", "Local"), at(s, "internalTrafficPolicy", "Local")...)
 			}),
 		}),
-		dualStack("service-dual-stack", check.Warning, 0, "dual stack needs an l2bridge network on Windows", "overlay (VXLAN) networks on Windows carry IPv4 only", "use l2bridge, or ipFamilyPolicy SingleStack"),
-		dualStack("service-dual-stack-build", check.Error, dualStackBuild, "this Windows build has no dual stack", "HNS takes IPv6 addresses beside IPv4 from version 11.10 on", "use Windows Server 2022 or later, or ipFamilyPolicy SingleStack"),
-	}
-}
-
-// dualStack is a rule for Services of two families.
-func dualStack(id string, s check.Severity, until uint32, title, why, remedy string) check.Rule {
-	source := check.Source{Title: "IPv4/IPv6 dual-stack: Windows support", URL: "https://kubernetes.io/docs/concepts/services-networking/dual-stack/#windows-support"}
-	if until != 0 {
-		source = check.Source{Title: "hnslib: the HNS versions with IPv4 and IPv6", URL: "https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go"}
-	}
-	return check.Rule{
-		ID: id, Severity: s, Category: servicesCategory, Target: check.OnInput, UntilBuild: until, Title: title, Why: why, Remedy: remedy,
-		Fields: []string{"Service:spec.ipFamilyPolicy"}, Source: source,
-		Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
-			if until != 0 {
-				return at(s, "ipFamilyPolicy", "RequireDualStack")
-			}
-			return at(s, "ipFamilyPolicy", "RequireDualStack", "PreferDualStack")
+		rule(check.Rule{
+			ID: "service-dual-stack", Severity: check.Warning, Fields: []string{"Service:spec.ipFamilyPolicy"},
+			Source: check.Source{Title: "IPv4/IPv6 dual-stack: Windows support", URL: "https://kubernetes.io/docs/concepts/services-networking/dual-stack/#windows-support"},
+			Title:  "dual stack needs an l2bridge network on Windows", Why: "overlay (VXLAN) networks on Windows carry IPv4 only", Remedy: "use l2bridge, or ipFamilyPolicy SingleStack",
+			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
+				return at(s, "ipFamilyPolicy", "RequireDualStack", "PreferDualStack")
+			}),
+		}),
+		rule(check.Rule{
+			ID: "service-dual-stack-build", Severity: check.Error, UntilBuild: dualStackBuild, Fields: []string{"Service:spec.ipFamilyPolicy"},
+			Source: check.Source{Title: "hnslib: the HNS versions with IPv4 and IPv6", URL: "https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go"},
+			Title:  "this Windows build has no dual stack", Why: "HNS takes IPv6 addresses beside IPv4 from version 11.10 on", Remedy: "use Windows Server 2022 or later, or ipFamilyPolicy SingleStack",
+			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit { return at(s, "ipFamilyPolicy", "RequireDualStack") }),
 		}),
 	}
 }

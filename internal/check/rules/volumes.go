@@ -68,11 +68,11 @@ func volumes() []check.Rule {
 }
 
 var (
-	linuxHostPath = regexp.MustCompile(`^/($|(proc|sys|dev|etc|run|var/run|usr|lib|lib64|bin|sbin|boot|root|home|mnt|cgroup|var/lib/docker)(/|$))`) //nolint:gochecknoglobals // compiled once
-	linuxMount    = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)                                                                                     //nolint:gochecknoglobals // compiled once
-	socket        = regexp.MustCompile(`(\.sock|/docker\.sock|/containerd\.sock)$`)                                                                 //nolint:gochecknoglobals // compiled once
-	reserved      = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)                                                            //nolint:gochecknoglobals // compiled once
-	drive         = regexp.MustCompile(`^[A-Za-z]:`)                                                                                                //nolint:gochecknoglobals // compiled once
+	linuxHostPath = regexp.MustCompile(`^/($|(proc|sys|dev|etc|run|var/run|usr|lib|lib64|bin|sbin|boot|root|home|mnt|cgroup|var/lib/docker)(/|$))`)
+	linuxMount    = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
+	socket        = regexp.MustCompile(`(\.sock|/docker\.sock|/containerd\.sock)$`)
+	reserved      = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+	drive         = regexp.MustCompile(`^[A-Za-z]:`)
 )
 
 // paths are the rules about paths of the host and of the container.

@@ -62,12 +62,12 @@ func windowsOptions() []check.Rule {
 }
 
 var ( // the API server's own rules: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/validation/validation.go
-	controls   = regexp.MustCompile(`[[:cntrl:]]`)                                                                                   //nolint:gochecknoglobals // compiled once
-	netBIOS    = regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)                                                           //nolint:gochecknoglobals // compiled once
-	dnsName    = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`) //nolint:gochecknoglobals // compiled once
-	userChars  = regexp.MustCompile(`["/\\:;|=,+*?<>@\[\]]`)                                                                         //nolint:gochecknoglobals // compiled once
-	onlyDots   = regexp.MustCompile(`^[. ]+$`)                                                                                       //nolint:gochecknoglobals // compiled once
-	objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)                             //nolint:gochecknoglobals // compiled once
+	controls   = regexp.MustCompile(`[[:cntrl:]]`)
+	netBIOS    = regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)
+	dnsName    = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
+	userChars  = regexp.MustCompile(`["/\\:;|=,+*?<>@\[\]]`)
+	onlyDots   = regexp.MustCompile(`^[. ]+$`)
+	objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
 
 // The bounds of names in that file, in bytes.
