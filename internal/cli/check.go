@@ -47,16 +47,8 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.Kubernetes, "kubernetes-version", "", "Kubernetes version of the cluster, 1.14 or later (default 1.36)")
-	f.StringSliceVar(&o.Windows, "windows-version", nil, "Windows versions of the nodes (default "+strings.Join(command.LongTerm(), ",")+")")
-	f.StringVar(&o.FailOn, "fail-on", "", "severity from which findings make the exit code: error, warning or info (default error)")
-	f.StringVarP(&o.Output, "output", "o", "text", strings.Join(command.Outputs(), ", ")+"; json is an object a line")
-	f.BoolVar(&o.ShowSuppressed, "show-suppressed", false, "print also the findings that the annotation "+check.IgnoreAnnotation+" ignores")
-	f.StringVar(&o.Fix, "fix", "", "change the files where a rule knows how (write, also without a value), or print what would change (diff)")
-	f.Lookup("fix").NoOptDefVal = command.FixWrite
-	f.StringVar(&o.Config, "config", "", "configuration file (default the nearest "+command.ConfigName+" from the working directory upward)")
-	f.StringVar(&explain, "explain", "", "explain a rule")
+	command.AddFlags(cmd, &o)
+	cmd.Flags().StringVar(&explain, "explain", "", "explain a rule")
 	cmd.AddCommand(a.checkRules())
 	cmd.Args = cobra.ArbitraryArgs
 	return cmd

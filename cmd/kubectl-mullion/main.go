@@ -1,0 +1,79 @@
+// Command kubectl-mullion is the plugin `kubectl mullion check`: the manifest checker alone, without Mullion's clusters.
+// Its exit codes are those of mullion.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/check/command"
+	"mullion.dev/mullion/internal/version"
+)
+
+// The exit codes, as internal/cli has them.
+const (
+	exitInternal   = 1
+	exitUsage      = 2
+	exitFindings   = 8
+	exitUnreadable = 9
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program; it gives the exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	var (
+		o      command.Options
+		result command.Outcome
+		ran    bool
+	)
+	root := &cobra.Command{Use: "kubectl-mullion", Short: "Check manifests for Windows nodes", SilenceUsage: true, SilenceErrors: true}
+	check := &cobra.Command{
+		Use:   "check [PATH… | -]",
+		Short: "Say what of a manifest will not work on Windows nodes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ran = true
+			dir, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			o.Paths, o.Dir, o.Version = args, dir, version.Mullion()
+			result, err = command.Run(cmd.Context(), o, in, out)
+			return err
+		},
+	}
+	command.AddFlags(check, &o)
+	root.AddCommand(check)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	var wrong *command.UsageError
+	switch {
+	case err != nil && (!ran || errors.As(err, &wrong)):
+		fmt.Fprintf(errOut, "kubectl mullion: %v\n→ see `kubectl mullion check --help`\n", err)
+		return exitUsage
+	case err != nil:
+		fmt.Fprintf(errOut, "kubectl mullion: check manifests: %v\n", err)
+		return exitInternal
+	case result.Unreadable:
+		fmt.Fprintln(errOut, "kubectl mullion: some of the input was not read; the places are listed above")
+		return exitUnreadable
+	case result.Findings:
+		fmt.Fprintf(errOut, "kubectl mullion: there are findings of severity %s or worse\n", result.FailOn)
+		return exitFindings
+	}
+	return 0
+}

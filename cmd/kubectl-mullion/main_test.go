@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestExitCodes(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {os: {name: windows}, nodeSelector: {kubernetes.io/os: windows}%}\n"
+	for _, tc := range []struct {
+		args, in string
+		code     int
+		out, err string
+	}{
+		{"check", strings.Replace(pod, "%", "", 1), 0, "0 errors", ""},
+		{"check -", strings.Replace(pod, "%", ", hostPID: true", 1), exitFindings, "[host-pid]", "severity error or worse"},
+		{"check -o github", strings.Replace(pod, "%", ", hostPID: true", 1), exitFindings, "::error file=", ""},
+		{"check", "a: [", exitUnreadable, "not read", "not read"},
+		{"check -o nothing", "", exitUsage, "", `output "nothing"`},
+		{"check --nothing", "", exitUsage, "", "unknown flag"},
+		{"chekc", "", exitUsage, "", "unknown command"},
+	} {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), strings.Fields(tc.args), strings.NewReader(tc.in), &out, &errOut); code != tc.code {
+			t.Errorf("%s: code %d, want %d: %s", tc.args, code, tc.code, errOut.String())
+		}
+		if !strings.Contains(out.String(), tc.out) || !strings.Contains(errOut.String(), tc.err) {
+			t.Errorf("%s: want %q and %q in:\n%s\n%s", tc.args, tc.out, tc.err, out.String(), errOut.String())
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/check"
+)
+
+// AddFlags gives cmd the flags of the options.
+func AddFlags(cmd *cobra.Command, o *Options) {
+	f := cmd.Flags()
+	f.StringVar(&o.Kubernetes, "kubernetes-version", "", "Kubernetes version of the cluster, 1.14 or later (default 1.36)")
+	f.StringSliceVar(&o.Windows, "windows-version", nil, "Windows versions of the nodes (default "+strings.Join(LongTerm(), ",")+")")
+	f.StringVar(&o.FailOn, "fail-on", "", "severity from which findings make the exit code: error, warning or info (default error)")
+	f.StringVarP(&o.Output, "output", "o", "text", strings.Join(Outputs(), ", ")+"; json is an object a line")
+	f.BoolVar(&o.ShowSuppressed, "show-suppressed", false, "print also the findings that the annotation "+check.IgnoreAnnotation+" ignores")
+	f.StringVar(&o.Fix, "fix", "", "change the files where a rule knows how (write, also without a value), or print what would change (diff)")
+	f.Lookup("fix").NoOptDefVal = FixWrite
+	f.StringVar(&o.Config, "config", "", "configuration file (default the nearest "+ConfigName+" from the working directory upward)")
+}
