@@ -85,8 +85,7 @@ func ParseImage(ref string) Image {
 // names that are also version numbers of other things count only as the last part.
 func tagBuild(tag string) uint32 {
 	parts := tagPart.FindAllString(tag, -1)
-	for n := len(parts) - 1; n >= 0; n-- {
-		part := parts[n]
+	for n, part := range slices.Backward(parts) {
 		last := n == len(parts)-1 || n == len(parts)-2 && parts[n+1] == "amd64"
 		year := last && len(part) == 4
 		if !year && !strings.HasPrefix(part, "ltsc") && !strings.HasPrefix(part, "10.0.") {

@@ -109,22 +109,15 @@ type Hit struct {
 func Validate(rules []Rule) error {
 	seen := map[string]bool{}
 	id := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
-	for _, r := range rules {
-		switch {
-		case !id.MatchString(r.ID) || seen[r.ID]:
+	for i := range rules {
+		r := &rules[i]
+		if !id.MatchString(r.ID) || seen[r.ID] {
 			return fmt.Errorf("check rule %q: the id has to be unique and in kebab case", r.ID)
-		case r.Severity != Error && r.Severity != Warning && r.Severity != Info:
-			return fmt.Errorf("check rule %q: severity %q", r.ID, r.Severity)
-		case r.Category == "" || r.Title == "" || r.Why == "" || r.Remedy == "" || r.Source.Title == "" || !strings.HasPrefix(r.Source.URL, "https://"):
-			return fmt.Errorf("check rule %q: category, title, why, remedy and source are needed", r.ID)
-		case r.Target != OnPod && r.Target != OnContainer && r.Target != OnInput || !r.oneForm():
-			return fmt.Errorf("check rule %q: a target, and one of Match, Func and Cross, are needed", r.ID)
-		case (r.Func != nil || r.Cross != nil) != (len(r.Fields) > 0):
-			return fmt.Errorf("check rule %q: Fields goes with Func and Cross", r.ID)
-		case r.Until != 0 && r.Until <= r.Since || r.UntilBuild != 0 && r.UntilBuild <= r.SinceBuild:
-			return fmt.Errorf("check rule %q: no version is in its range", r.ID)
 		}
 		seen[r.ID] = true
+		if fault := r.fault(); fault != "" {
+			return fmt.Errorf("check rule %q: %s", r.ID, fault)
+		}
 		for _, m := range slices.Concat(r.When, r.Match) {
 			if err := m.validate(); err != nil {
 				return fmt.Errorf("check rule %q: %w", r.ID, err)
@@ -132,6 +125,24 @@ func Validate(rules []Rule) error {
 		}
 	}
 	return nil
+}
+
+// fault says what a rule lacks, "" if nothing.
+func (r *Rule) fault() string {
+	if slices.Contains([]string{r.Category, r.Title, r.Why, r.Remedy, r.Source.Title}, "") || !strings.HasPrefix(r.Source.URL, "https://") {
+		return "category, title, why, remedy and source are needed"
+	}
+	switch {
+	case !slices.Contains([]Severity{Error, Warning, Info}, r.Severity):
+		return "severity " + string(r.Severity)
+	case !slices.Contains([]Target{OnPod, OnContainer, OnInput}, r.Target) || !r.oneForm():
+		return "a target, and one of Match, Func and Cross, are needed"
+	case (len(r.Match) == 0) != (len(r.Fields) > 0):
+		return "Fields goes with Func and Cross"
+	case r.Until != 0 && r.Until <= r.Since || r.UntilBuild != 0 && r.UntilBuild <= r.SinceBuild:
+		return "no version is in its range"
+	}
+	return ""
 }
 
 // oneForm tells whether exactly one of the ways to say the rule is there, and fits its target.

@@ -302,6 +302,11 @@ func (c *Checker) object(r *Result, n *manifest.Node, listed string) {
 		return
 	}
 	p.Options = &c.options
+	c.pod(r, p, fact)
+}
+
+// pod judges a pod, or lets it wait for its RuntimeClass.
+func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 	waits := fact.needsClass()
 	var findings []Finding
 	for i := range c.rules {

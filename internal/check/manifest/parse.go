@@ -119,8 +119,7 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // explain makes a fault of why a document could not be read.
 func (b *builder) explain(c Chunk, err error) Fault {
 	f := Fault{Pos: Pos{c.Line, 1}, Fatal: true, Message: err.Error()}
-	var placed *placedError
-	if errors.As(err, &placed) {
+	if placed, ok := errors.AsType[*placedError](err); ok {
 		f.Pos = placed.Pos
 	} else if m := yamlLine.FindStringSubmatch(f.Message); m != nil {
 		f.Message = f.Message[len(m[0]):]
@@ -300,7 +299,7 @@ func (b *builder) fields(n *Node, y *yaml.Node, depth int) (int, error) {
 	for _, m := range merged {
 		for _, from := range append([]*Node{m}, m.Elements()...) {
 			for _, f := range from.Fields {
-				if n.Field(f.Key) == nil {
+				if b.find(n, f.Key) == nil {
 					n.Fields = append(n.Fields, f)
 				}
 			}
@@ -312,29 +311,31 @@ func (b *builder) fields(n *Node, y *yaml.Node, depth int) (int, error) {
 // wideMap is the number of keys from which an index finds duplicates: a hostile map may have millions.
 const wideMap = 64
 
+// find finds a key of a map that is being made. Fields are only added to it, so that the index only grows.
+func (b *builder) find(n *Node, key string) *Field {
+	if len(n.Fields) < wideMap {
+		return n.Field(key)
+	}
+	if b.index == nil {
+		b.index = map[*Node]map[string]int{}
+	}
+	keys := b.index[n]
+	if keys == nil {
+		keys = map[string]int{}
+		b.index[n] = keys
+	}
+	for i := len(keys); i < len(n.Fields); i++ {
+		keys[n.Fields[i].Key] = i
+	}
+	if i, ok := keys[key]; ok {
+		return &n.Fields[i]
+	}
+	return nil
+}
+
 // addField adds a field to a map; a key that is there already is a fault, and its last value stands.
 func (b *builder) addField(n *Node, f Field) {
-	var old *Field
-	if len(n.Fields) < wideMap {
-		old = n.Field(f.Key)
-	} else {
-		if b.index == nil {
-			b.index = map[*Node]map[string]int{}
-		}
-		keys := b.index[n]
-		if keys == nil {
-			keys = map[string]int{}
-			for i, f := range n.Fields {
-				keys[f.Key] = i
-			}
-			b.index[n] = keys
-		}
-		if i, ok := keys[f.Key]; ok {
-			old = &n.Fields[i]
-		} else {
-			keys[f.Key] = len(n.Fields)
-		}
-	}
+	old := b.find(n, f.Key)
 	if old == nil {
 		n.Fields = append(n.Fields, f)
 		return

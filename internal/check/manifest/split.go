@@ -99,17 +99,24 @@ func (s *splitter) take(line []byte, yield func(Chunk, error) bool) bool {
 	case isMarker(line, "..."):
 		return s.flush(yield)
 	}
-	trimmed := bytes.TrimSpace(line)
-	if !s.content && len(trimmed) > 0 && trimmed[0] != '#' && (trimmed[0] != '%' || s.marker) {
-		s.content = true
-		template := bytes.HasPrefix(trimmed, []byte("{{")) // of Helm, which explain recognises in the whole document
-		s.json = jsonDepth{on: !template && (trimmed[0] == '{' || trimmed[0] == '[')}
+	if !s.content {
+		s.begin(bytes.TrimSpace(line))
 	}
 	s.add(line, number)
 	if s.json.on && s.content && s.json.ends(line) {
 		return s.flush(yield)
 	}
 	return true
+}
+
+// begin looks whether a line is the first with content, and whether that is JSON.
+func (s *splitter) begin(trimmed []byte) {
+	if len(trimmed) == 0 || trimmed[0] == '#' || trimmed[0] == '%' && !s.marker {
+		return
+	}
+	s.content = true
+	template := bytes.HasPrefix(trimmed, []byte("{{")) // of Helm, which explain recognises in the whole document
+	s.json = jsonDepth{on: !template && (trimmed[0] == '{' || trimmed[0] == '[')}
 }
 
 func (s *splitter) add(line []byte, number int) {

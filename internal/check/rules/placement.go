@@ -27,15 +27,7 @@ func placement() []check.Rule {
 			Why:    "neither os.name, a node selector, node affinity nor a RuntimeClass says which nodes can run it, and the scheduler does not look at images",
 			Remedy: "set spec.os.name and spec.nodeSelector[kubernetes.io/os]",
 			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.tolerations[*]", "spec.containers[*].image"},
-			Func: func(p *check.Pod) []check.Hit {
-				at := p.At
-				for _, e := range p.Evidence {
-					if at.Note == "" && e.By == check.ByImage {
-						at.Note = "its image is for " + string(e.OS)
-					}
-				}
-				return []check.Hit{at}
-			},
+			Func:   undecided,
 		},
 		{
 			ID: "os-name-without-selector", Severity: check.Warning, Category: placementCategory, Target: check.OnPod, Source: guide("taints-and-tolerations"), Since: 23,
@@ -49,14 +41,7 @@ func placement() []check.Rule {
 				{Path: "spec.nodeSelector[beta.kubernetes.io/os]", Op: check.Absent},
 			},
 			Match: []check.Match{{Path: "spec.nodeSelector[kubernetes.io/os]", Op: check.Absent}},
-			Fix: func(p *check.Pod, _ check.Hit) []check.Edit {
-				if sel := p.Spec().Get("nodeSelector"); sel != nil && len(sel.Fields) > 0 {
-					return []check.Edit{{Op: check.InsertField, Pos: sel.Pos, Key: "kubernetes.io/os", Value: "windows"}}
-				} else if sel == nil {
-					return []check.Edit{{Op: check.InsertField, Pos: p.Spec().Pos, Key: "nodeSelector", Value: "{kubernetes.io/os: windows}"}}
-				}
-				return nil
-			},
+			Fix:   selectWindows,
 		},
 		{
 			ID: "os-disagrees", Severity: check.Error, Category: placementCategory, Target: check.OnPod, Source: guide(hosts),
@@ -64,24 +49,7 @@ func placement() []check.Rule {
 			Title:   "parts of the pod name different systems", Why: "no node can run it: a container runs only on its own system, and the kubelet refuses pods whose os.name is another",
 			Remedy: "make os.name, selectors, affinity and images agree",
 			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.containers[*].image"},
-			Func: func(p *check.Pod) []check.Hit {
-				// A toleration also allows what the pod is not for, so it contradicts nothing. An image for Linux in a pod
-				// for Windows is a rule of its own.
-				var es []check.Evidence
-				for _, e := range p.Evidence {
-					if e.By != check.ByToleration && (e.By != check.ByImage || e.OS == check.Windows) {
-						es = append(es, e)
-					}
-				}
-				var out []check.Hit
-				for _, e := range es {
-					if e.OS != es[0].OS {
-						e.At.Note = fmt.Sprintf("%s says %s, %s says %s", es[0].By, es[0].OS, e.By, e.OS)
-						out = append(out, e.At)
-					}
-				}
-				return out
-			},
+			Func:   disagreeing,
 		},
 		runtimeClass(),
 		{
@@ -108,6 +76,47 @@ func placement() []check.Rule {
 			Match:  []check.Match{present("metadata.annotations[experimental.windows.kubernetes.io/isolation-type]")}, Fix: check.Remove,
 		},
 	}...)
+}
+
+// undecided is the pod, with what its image says.
+func undecided(p *check.Pod) []check.Hit {
+	at := p.At
+	for _, e := range p.Evidence {
+		if at.Note == "" && e.By == check.ByImage {
+			at.Note = "its image is for " + string(e.OS)
+		}
+	}
+	return []check.Hit{at}
+}
+
+// selectWindows adds the node selector.
+func selectWindows(p *check.Pod, _ check.Hit) []check.Edit {
+	sel := p.Spec().Get("nodeSelector")
+	switch {
+	case sel == nil:
+		return []check.Edit{{Op: check.InsertField, Pos: p.Spec().Pos, Key: "nodeSelector", Value: "{kubernetes.io/os: windows}"}}
+	case len(sel.Fields) > 0:
+		return []check.Edit{{Op: check.InsertField, Pos: sel.Pos, Key: "kubernetes.io/os", Value: "windows"}}
+	}
+	return nil
+}
+
+// disagreeing lists the evidence that is not of the first's system. A toleration also allows what the pod is not for, so
+// it contradicts nothing. An image for Linux in a pod for Windows is a rule of its own.
+func disagreeing(p *check.Pod) []check.Hit {
+	var first check.Evidence
+	var out []check.Hit
+	for _, e := range p.Evidence {
+		switch {
+		case e.By == check.ByToleration, e.By == check.ByImage && e.OS != check.Windows:
+		case first.By == "":
+			first = e
+		case e.OS != first.OS:
+			e.At.Note = fmt.Sprintf("%s says %s, %s says %s", first.By, first.OS, e.By, e.OS)
+			out = append(out, e.At)
+		}
+	}
+	return out
 }
 
 func betaLabel() check.Rule {

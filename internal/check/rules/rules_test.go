@@ -57,7 +57,7 @@ func options(t *testing.T, text string) check.Options {
 			o.Kubernetes = n
 		} else if v, ok := strings.CutPrefix(line, "# windows: "); ok {
 			o.Chosen = true
-			for _, name := range strings.Fields(v) {
+			for name := range strings.FieldsSeq(v) {
 				b, err := winver.Lookup(name)
 				if err != nil {
 					t.Fatal(err)

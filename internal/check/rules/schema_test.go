@@ -69,7 +69,7 @@ func resolve(target check.Target, path string) string {
 		at = reflect.TypeFor[appsv1.Deployment]()
 	}
 	last := ""
-	for _, part := range strings.Split(keysApart(path), "\x00") {
+	for part := range strings.SplitSeq(keysApart(path), "\x00") {
 		for at.Kind() == reflect.Pointer {
 			at = at.Elem()
 		}
@@ -122,8 +122,7 @@ func jsonField(t reflect.Type, name string) (reflect.Type, bool) {
 	if t.Kind() != reflect.Struct {
 		return nil, false
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if tag == name && name != "" {
 			return f.Type, true

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"mullion.dev/mullion/internal/check"
 )
@@ -46,10 +47,8 @@ func onServices(find func(s *check.Fact, pods []*check.Fact) []check.Hit) func(*
 // at gives the places of a Service's field if its text is one of texts.
 func at(s *check.Fact, path string, texts ...string) []check.Hit {
 	return hits(s.Values(path), func(text string) string {
-		for _, t := range texts {
-			if text == t {
-				return text
-			}
+		if slices.Contains(texts, text) {
+			return text
 		}
 		return ""
 	})
@@ -70,7 +69,7 @@ func services() []check.Rule {
 		return n
 	}
 	limits := check.Source{Title: "Networking on Windows: limitations", URL: networking + "#limitations"}
-	return []check.Rule{
+	return append([]check.Rule{
 		rule(check.Rule{
 			ID: "service-backends", Severity: check.Error, Source: limits, Fields: []string{"Service:spec.selector", "spec.replicas"},
 			Title: "more backends than Windows takes for a Service", Why: "HNS refuses the load balancer, and kube-proxy.exe leaves the Service without one",
@@ -120,6 +119,12 @@ func services() []check.Rule {
 				return append(at(s, "externalTrafficPolicy", "Local"), at(s, "internalTrafficPolicy", "Local")...)
 			}),
 		}),
+	}, families(rule)...)
+}
+
+// families are the rules about IPv4 and IPv6.
+func families(rule func(check.Rule) check.Rule) []check.Rule {
+	return []check.Rule{
 		rule(check.Rule{
 			ID: "service-dual-stack", Severity: check.Warning, Fields: []string{"Service:spec.ipFamilyPolicy"},
 			Source: check.Source{Title: "IPv4/IPv6 dual-stack: Windows support", URL: "https://kubernetes.io/docs/concepts/services-networking/dual-stack/#windows-support"},

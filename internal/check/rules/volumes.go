@@ -64,7 +64,7 @@ func volumes() []check.Rule {
 			Remedy: "mount the whole volume in a folder of its own",
 			Match:  []check.Match{present("volumeMounts[*].subPath"), present("volumeMounts[*].subPathExpr")},
 		}),
-	}, paths()...)
+	}, append(hostPaths(), mountPaths()...)...)
 }
 
 var (
@@ -75,8 +75,8 @@ var (
 	drive         = regexp.MustCompile(`^[A-Za-z]:`)
 )
 
-// paths are the rules about paths of the host and of the container.
-func paths() []check.Rule {
+// hostPaths are the rules about paths of the host.
+func hostPaths() []check.Rule {
 	hostPath := check.Source{Title: "Volumes: hostPath", URL: "https://kubernetes.io/docs/concepts/storage/volumes/#hostpath"}
 	return []check.Rule{
 		{
@@ -115,6 +115,12 @@ func paths() []check.Rule {
 			Title: "Windows has no device files", Why: "the kubelet finds no device of this type, so the volume is not set up", Remedy: "use a device plugin, or leave the volume out",
 			Match: []check.Match{{Path: "spec.volumes[*].hostPath.type", Op: check.In, Values: []string{"BlockDevice", "CharDevice"}}},
 		},
+	}
+}
+
+// mountPaths are the rules about paths of the container.
+func mountPaths() []check.Rule {
+	return []check.Rule{
 		{
 			ID: "mount-path-linux", Severity: check.Warning, Category: volumeCategory, Target: check.OnContainer, Source: compat("api"),
 			Title: "this mount path means something on Linux only", Why: "Windows has no /proc, /sys and /dev: the volume becomes a plain folder of drive C:", Remedy: "leave the mount out on Windows",

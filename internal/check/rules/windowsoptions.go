@@ -125,19 +125,7 @@ func hostProcesses() []check.Rule {
 			ID: "host-process-mixed", Target: check.OnContainer, Source: limits, Fields: []string{hostProcess},
 			Title: "this container is no HostProcess container, and others of the pod are", Why: "Windows cannot share the host's network with a container that has one of its own",
 			Remedy: "set hostProcess for the whole pod, or split it",
-			Func: func(p *check.Pod) []check.Hit {
-				var not []check.Hit
-				cs := p.Containers()
-				for _, c := range cs {
-					if !p.HostProcess(c) {
-						not = append(not, c.At)
-					}
-				}
-				if len(not) == len(cs) {
-					return nil
-				}
-				return not
-			},
+			Func:   notHostProcess,
 		}),
 		rule(check.Rule{
 			ID: "host-process-user", Target: check.OnContainer, Source: source, Fields: []string{hostProcess, userName},
@@ -174,6 +162,21 @@ func hostProcesses() []check.Rule {
 			},
 		}),
 	}
+}
+
+// notHostProcess lists the containers that do not run on the host in a pod where others do.
+func notHostProcess(p *check.Pod) []check.Hit {
+	var not []check.Hit
+	cs := p.Containers()
+	for _, c := range cs {
+		if !p.HostProcess(c) {
+			not = append(not, c.At)
+		}
+	}
+	if len(not) == len(cs) {
+		return nil
+	}
+	return not
 }
 
 // hostProcessAt lists where a pod asks for HostProcess.
