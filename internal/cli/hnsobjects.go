@@ -164,7 +164,7 @@ func policyWords(policies []wire.Policy) []string {
 	var words []string
 	for _, p := range policies {
 		var s struct {
-			IsolationId                                           uint32
+			ID                                                    uint32 `json:"IsolationId"`
 			DestinationPrefix, ProviderAddress, Address           string
 			DistributedRouterMacAddress, NetworkAdapterName, Name string
 		}
@@ -176,7 +176,7 @@ func policyWords(policies []wire.Policy) []string {
 		case wire.PolicyRemoteSubnetRoute:
 			words = append(words, fmt.Sprintf("%s via %s", s.DestinationPrefix, s.ProviderAddress))
 		case wire.PolicyVSID, wire.PolicyVLAN:
-			words = append(words, fmt.Sprintf("%s %d", p.Type, s.IsolationId))
+			words = append(words, fmt.Sprintf("%s %d", p.Type, s.ID))
 		default:
 			words = append(words, strings.TrimSpace(p.Type+" "+cmp.Or(s.ProviderAddress, s.Address, s.NetworkAdapterName, s.Name)))
 		}

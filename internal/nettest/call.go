@@ -47,11 +47,11 @@ func (b *bed) carry(ctx context.Context, f Flow, p Protocol) reply {
 
 // fromPod has a pod's netexec call: for the servers' names, and once more for the address that they see.
 func (b *bed) fromPod(ctx context.Context, f Flow, p Protocol, host string, port int32) reply {
-	r := b.dial(ctx, f.from, p, host, port, "hostname", f.want.requests())
+	r := b.dial(ctx, f.from, question(p, host, port, "hostname", f.want.requests()))
 	if f.want.client == "" || r.err != nil || f.want.none {
 		return r
 	}
-	seen := b.dial(ctx, f.from, p, host, port, "clientip", 1)
+	seen := b.dial(ctx, f.from, question(p, host, port, "clientip", 1))
 	if len(seen.servers) == 1 {
 		r.client = hostOf(seen.servers[0])
 	} else {
@@ -60,14 +60,18 @@ func (b *bed) fromPod(ctx context.Context, f Flow, p Protocol, host string, port
 	return r
 }
 
-func (b *bed) dial(ctx context.Context, pod string, p Protocol, host string, port int32, request string, tries int) reply {
+// question is what netexec's /dial is asked.
+func question(p Protocol, host string, port int32, request string, tries int) url.Values {
 	protocol := "http"
 	if p == UDP {
 		protocol = "udp"
 	}
-	query := url.Values{
+	return url.Values{
 		"host": {host}, "port": {strconv.Itoa(int(port))}, "protocol": {protocol}, "request": {request}, "tries": {strconv.Itoa(tries)},
 	}
+}
+
+func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 	var answer struct{ Responses, Errors []string }
 	err := b.netexec(ctx, pod, "/dial?"+query.Encode(), &answer)
 	r := reply{err: err}
@@ -75,7 +79,7 @@ func (b *bed) dial(ctx context.Context, pod string, p Protocol, host string, por
 		r.err = errors.New(answer.Errors[len(answer.Errors)-1])
 	}
 	for _, name := range answer.Responses {
-		if request == "hostname" && b.known(name) != nil {
+		if query.Get("request") == "hostname" && b.known(name) != nil {
 			r.err = b.known(name)
 			continue
 		}

@@ -33,8 +33,8 @@ func plugin(name string) Source {
 	return Source{"CNI plugin " + name, "https://www.cni.dev/plugins/current/main/" + name + "/"}
 }
 
-func drivers(title, anchor string) Source {
-	return Source{"Windows container network drivers: " + title, "https://learn.microsoft.com/virtualization/windowscontainers/container-networking/network-drivers-topologies#" + anchor}
+func drivers(title string) Source {
+	return Source{"Windows container network drivers: " + title, "https://learn.microsoft.com/virtualization/windowscontainers/container-networking/network-drivers-topologies#network-modesdocker-drivers"}
 }
 
 // Targets.
@@ -159,8 +159,8 @@ func serviceFlows() []Flow {
 
 func nameFlows() []Flow {
 	d := need{dns: true}
-	at := func(name string, from string, to target, want expectation) Flow {
-		return Flow{Name: name, Protocols: both(), from: from, to: to, want: want, source: dns(), needs: d, modes: joined()}
+	at := func(name string, to target, want expectation) Flow {
+		return Flow{Name: name, Protocols: both(), from: podOneA, to: to, want: want, source: dns(), needs: d, modes: joined()}
 	}
 	headless := func(_ *bed, p Protocol) (string, int32) { return "headless", portOfPod(p) }
 	elsewhere := func(b *bed, p Protocol) (string, int32) {
@@ -174,11 +174,11 @@ func nameFlows() []Flow {
 	}
 	unresolved := expectation{none: true, unresolved: true}
 	return []Flow{
-		at("pod → Service by short name", podOneA, named("web"), answers(podOneB, podTwoA)),
-		at("pod → Service by FQDN", podOneA, fqdn, answers(podOneB, podTwoA)),
-		at("pod → Service by NAME.NAMESPACE", podOneA, partly, unresolved),
-		at("pod → headless Service by name", podOneA, headless, answers(podOneB, podTwoA)),
-		at("pod → ExternalName Service", podOneA, elsewhere, answers(podOneB, podTwoA)),
+		at("pod → Service by short name", named("web"), answers(podOneB, podTwoA)),
+		at("pod → Service by FQDN", fqdn, answers(podOneB, podTwoA)),
+		at("pod → Service by NAME.NAMESPACE", partly, unresolved),
+		at("pod → headless Service by name", headless, answers(podOneB, podTwoA)),
+		at("pod → ExternalName Service", elsewhere, answers(podOneB, podTwoA)),
 		{Name: "pod → kubernetes.default", Protocols: []Protocol{TCP}, from: podOneA, to: named("kubernetes.default"), want: unresolved, source: dns(), needs: d, modes: joined()},
 	}
 }
@@ -209,9 +209,9 @@ func inwardFlows() []Flow {
 // isolatedFlows show what the modes without a network of the cluster's own do and do not.
 func isolatedFlows() []Flow {
 	return []Flow{
-		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: none(), source: drivers("NAT", "network-modesdocker-drivers"), needs: need{twoNodes: true}, modes: []spec.Mode{spec.ModeNAT}},
-		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("NAT", "network-modesdocker-drivers"), modes: []spec.Mode{spec.ModeNAT}},
-		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: answers(podOneA).seenAs(clientOwn), source: drivers("Transparent", "network-modesdocker-drivers"), modes: []spec.Mode{spec.ModeTransparent}},
-		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("Overlay", "network-modesdocker-drivers"), modes: []spec.Mode{spec.ModeOverlay}},
+		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: none(), source: drivers("NAT"), needs: need{twoNodes: true}, modes: []spec.Mode{spec.ModeNAT}},
+		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("NAT"), modes: []spec.Mode{spec.ModeNAT}},
+		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: answers(podOneA).seenAs(clientOwn), source: drivers("Transparent"), modes: []spec.Mode{spec.ModeTransparent}},
+		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("Overlay"), modes: []spec.Mode{spec.ModeOverlay}},
 	}
 }

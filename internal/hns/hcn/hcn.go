@@ -101,6 +101,8 @@ func Create(ctx context.Context, c Caller, kind Kind, parent string, v any) (str
 }
 
 // Modify changes a part of an object: a resource of it (Policy, Endpoint, Container) is added, removed or updated.
+//
+//nolint:revive // the arguments are those of HcnModify…
 func Modify(ctx context.Context, c Caller, kind Kind, id, request, resource string, settings any) error {
 	text, err := json.Marshal(settings)
 	if err != nil {
@@ -124,6 +126,8 @@ func Delete(ctx context.Context, c Caller, kind Kind, id string) error {
 }
 
 // V1 makes a call of HNS version 1; body and out may be nil.
+//
+//nolint:revive // the arguments are those of HNSCall
 func V1(ctx context.Context, c Caller, method, path string, body, out any) error {
 	text := []byte{}
 	if body != nil {
