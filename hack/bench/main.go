@@ -22,6 +22,7 @@ import (
 type bench struct {
 	bin, data string
 	runs      int
+	only      []string
 	out, log  io.Writer
 }
 
@@ -32,13 +33,14 @@ type figure struct {
 
 func main() {
 	runs := flag.Int("runs", 5, "how often each figure is measured")
+	only := flag.String("only", "", "measure these alone, besides up and pods, which come before: network, exec, memory, cni, packets, proxy (with commas)")
 	flag.Parse()
 	bin, err := filepath.Abs("bin")
 	if err == nil {
 		var data string
 		if data, err = os.MkdirTemp("", "mullion-bench-"); err == nil {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			b := bench{bin: bin, data: filepath.Join(data, "data"), runs: *runs, out: os.Stdout, log: os.Stderr}
+			b := bench{bin: bin, data: filepath.Join(data, "data"), runs: *runs, only: strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }), out: os.Stdout, log: os.Stderr}
 			err = b.run(ctx)
 			stop()
 			os.RemoveAll(data)
@@ -82,8 +84,17 @@ func (b *bench) run(ctx context.Context) error {
 		}
 	}()
 	var figures []figure
-	for _, measure := range []func(context.Context) ([]figure, error){b.network, b.up, b.pods, b.exec, b.memory} {
-		got, err := measure(ctx)
+	for _, m := range []struct {
+		name    string
+		measure func(context.Context) ([]figure, error)
+	}{
+		{"network", b.network}, {"up", b.up}, {"pods", b.pods}, {"exec", b.exec}, {"memory", b.memory},
+		{"cni", b.cni}, {"packets", b.packets}, {"proxy", b.proxy},
+	} {
+		if m.name != "up" && m.name != "pods" && len(b.only) > 0 && !slices.Contains(b.only, m.name) {
+			continue // up and pods make the cluster and load the image
+		}
+		got, err := m.measure(ctx)
 		figures = append(figures, got...)
 		b.print(got)
 		if err != nil {
@@ -229,16 +240,30 @@ func (b *bench) memory(ctx context.Context) ([]figure, error) {
 	return []figure{idle, idlePSS, pod}, err
 }
 
+// status is what `mullion status` tells.
+type status struct {
+	CgroupParent string `json:"cgroupParent"`
+	Supervisor   struct {
+		Units []struct {
+			Name string
+			PID  int
+		}
+	}
+}
+
+func (b *bench) status() (status, error) {
+	var s status
+	out, err := exec.Command(filepath.Join(b.bin, "mullion"), "--data-dir", b.data, "status", "-o", "json").Output()
+	if err != nil {
+		return s, fmt.Errorf("mullion status: %w", err)
+	}
+	return s, json.Unmarshal(out, &s)
+}
+
 // resident sums the memory of the cluster's processes in bytes: those that carry its marker and those in its cgroups.
 func (b *bench) resident() (rss, pss float64, err error) {
-	status, err := exec.Command(filepath.Join(b.bin, "mullion"), "--data-dir", b.data, "status", "-o", "json").Output()
+	s, err := b.status()
 	if err != nil {
-		return 0, 0, fmt.Errorf("mullion status: %w", err)
-	}
-	var s struct {
-		CgroupParent string `json:"cgroupParent"`
-	}
-	if err := json.Unmarshal(status, &s); err != nil {
 		return 0, 0, err
 	}
 	dirs, err := filepath.Glob("/proc/[0-9]*")

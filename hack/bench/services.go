@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/cluster"
+)
+
+const (
+	services = 5000
+	backends = 4    // of each Service
+	pool     = 1000 // addresses that they are taken from: a pod stands behind 20 Services
+	writers  = 16   // at once, to the API
+
+	steeredPort = 31999
+)
+
+// proxy measures kube-proxy.exe with many Services: its first sync after a start, and how soon one change of an endpoint
+// reaches packets. The API's own time is in the latter.
+func (b *bench) proxy(ctx context.Context) ([]figure, error) {
+	first := figure{what: fmt.Sprintf("first sync of kube-proxy.exe, %d Services × %d endpoints", services, backends), asked: "≤ 60 s", unit: "s"}
+	change := figure{what: "one endpoint changed until packets follow, with no other Services", asked: "≤ 1 s", unit: "s"}
+	crowded := figure{what: "the same, among " + strconv.Itoa(services) + " Services", unit: "s"}
+	client, err := b.client()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.steered(ctx, client); err != nil {
+		return nil, err
+	}
+	if change.values, err = b.changes(ctx, client); err != nil {
+		return nil, err
+	}
+	if err := fill(ctx, client); err != nil {
+		return []figure{change}, err
+	}
+	for range min(b.runs, 2) { // each takes long
+		s, err := b.firstSync(ctx)
+		if err != nil {
+			return []figure{change}, err
+		}
+		first.values = append(first.values, s)
+	}
+	crowded.values, err = b.changes(ctx, client)
+	return []figure{first, change, crowded}, err
+}
+
+// steered makes two pods, one on each node, and a Service whose endpoints changes sets.
+func (b *bench) steered(ctx context.Context, client kubernetes.Interface) error {
+	var pods strings.Builder
+	for _, node := range []string{"win-1", "win-2"} {
+		pods.WriteString(fmt.Sprintf(onNode(podSpec, node), "steered-"+node) + "\n")
+	}
+	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
+		return err
+	}
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/steered-win-1", "pod/steered-win-2", "--timeout=120s"); err != nil {
+		return err
+	}
+	_, err := client.CoreV1().Services("default").Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "steered"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: steeredPort}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = client.DiscoveryV1().EndpointSlices("default").Create(ctx, slice("steered", nil), metav1.CreateOptions{})
+	return err
+}
+
+func slice(service string, addresses []string) *discoveryv1.EndpointSlice {
+	name, port, tcp, ready := "", int32(80), corev1.ProtocolTCP, true
+	s := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: service + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &tcp}},
+	}
+	for _, a := range addresses {
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
+	}
+	return s
+}
+
+// changes sends the Service to one pod and the other in turn, and measures from the API's answer to the first answer of the new pod.
+func (b *bench) changes(ctx context.Context, client kubernetes.Interface) ([]float64, error) {
+	var took []float64
+	node, err := client.CoreV1().Nodes().Get(ctx, "win-1", metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort(node.Status.Addresses[0].Address, strconv.Itoa(steeredPort))
+	for i := range b.runs*2 + 1 {
+		name := []string{"steered-win-1", "steered-win-2"}[i%2]
+		pod, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return took, err
+		}
+		to := slice("steered", []string{pod.Status.PodIP})
+		to.Endpoints[0].NodeName = &pod.Spec.NodeName
+		if _, err := client.DiscoveryV1().EndpointSlices("default").Update(ctx, to, metav1.UpdateOptions{}); err != nil {
+			return took, err
+		}
+		started := time.Now()
+		if err := until(ctx, 2*time.Minute, func() bool { return answers(address, name) }); err != nil {
+			return took, fmt.Errorf("wait for %s to answer at %s: %w", name, address, err)
+		}
+		if i > 0 { // the first sees the Service made
+			took = append(took, time.Since(started).Seconds())
+		}
+	}
+	return took, nil
+}
+
+func answers(address, name string) bool {
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get("http://" + address + "/")
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	return err == nil && bytes.Contains(text, []byte(name))
+}
+
+func until(ctx context.Context, within time.Duration, done func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// fill makes the Services, each with endpoints on other nodes.
+func fill(ctx context.Context, client kubernetes.Interface) error {
+	var wg sync.WaitGroup
+	errs := make(chan error, services)
+	work := make(chan int)
+	for range writers {
+		wg.Go(func() {
+			for i := range work {
+				errs <- makeService(ctx, client, i)
+			}
+		})
+	}
+	for i := range services {
+		work <- i
+	}
+	close(work)
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makeService(ctx context.Context, client kubernetes.Interface, i int) error {
+	name := fmt.Sprintf("crowd-%d", i)
+	_, err := client.CoreV1().Services("default").Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(80)}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	var addresses []string
+	for n := range backends {
+		k := (i*backends + n) % pool
+		addresses = append(addresses, netip.AddrFrom4([4]byte{10, 246, byte(100 + k/250), byte(2 + k%250)}).String())
+	}
+	_, err = client.DiscoveryV1().EndpointSlices("default").Create(ctx, slice(name, addresses), metav1.CreateOptions{})
+	return err
+}
+
+// firstSync restarts kube-proxy.exe of a node, by taking its process away, and returns the seconds of its first sync.
+func (b *bench) firstSync(ctx context.Context) (float64, error) {
+	pid, err := b.pidOf("kube-proxy/win-1")
+	if err != nil {
+		return 0, err
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.Kill(); err != nil {
+		return 0, err
+	}
+	var seconds float64
+	err = until(ctx, 20*time.Minute, func() bool {
+		now, err := b.pidOf("kube-proxy/win-1")
+		if err != nil || now == pid || now == 0 {
+			return false
+		}
+		metrics, err := cluster.ProxyEndpoint(ctx, b.paths(), "win-1", "/metrics")
+		if err != nil {
+			return false
+		}
+		sum, count := syncs(metrics)
+		seconds = sum
+		return count > 0
+	})
+	return seconds, err
+}
+
+func (b *bench) pidOf(part string) (int, error) {
+	status, err := b.status()
+	if err != nil {
+		return 0, err
+	}
+	for _, u := range status.Supervisor.Units {
+		if u.Name == part {
+			return u.PID, nil
+		}
+	}
+	return 0, fmt.Errorf("the cluster has no part %s", part)
+}
+
+// syncs are the seconds and the number of kube-proxy's syncs of IPv4.
+func syncs(metrics []byte) (sum, count float64) {
+	lines := bufio.NewScanner(bytes.NewReader(metrics))
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if !strings.Contains(name, `ip_family="IPv4"`) {
+			continue
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		switch {
+		case err != nil:
+		case strings.HasPrefix(name, "kubeproxy_sync_proxy_rules_duration_seconds_sum"):
+			sum = v
+		case strings.HasPrefix(name, "kubeproxy_sync_proxy_rules_duration_seconds_count"):
+			count = v
+		}
+	}
+	return sum, count
+}
