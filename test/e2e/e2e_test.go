@@ -33,6 +33,7 @@ nodes:
 
 type fixture struct {
 	bin, data, kubeconfig, home string
+	nodeAddress                 *string // the first Windows node's, once it was asked for
 }
 
 func (f fixture) env() []string {
@@ -62,14 +63,16 @@ func TestCluster(t *testing.T) {
 		t.Fatalf("run `make build sample` first: %v", err)
 	}
 	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while scripts are written
-		f := fixture{bin: bin, data: data, kubeconfig: filepath.Join(data, "e2e-kubeconfig"), home: t.TempDir()}
+		f := fixture{bin: bin, data: data, kubeconfig: filepath.Join(data, "e2e-kubeconfig"), home: t.TempDir(), nodeAddress: new(string)}
 		f.image(t)
 		t.Run("scripts", f.scripts)
+		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
+		t.Run("services", f.services)
 		t.Run("faults", f.faults)
 		return
 	}
 	dir := t.TempDir()
-	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir}
+	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, nodeAddress: new(string)}
 	spec := filepath.Join(dir, "cluster.yaml")
 	if err := os.WriteFile(spec, []byte(clusterYAML), 0o600); err != nil {
 		t.Fatal(err)
@@ -84,6 +87,8 @@ func TestCluster(t *testing.T) {
 	}
 	f.image(t)
 	ok := t.Run("scripts", f.scripts)
+	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
+	ok = t.Run("services", f.services) && ok
 	ok = t.Run("faults", f.faults) && ok
 	if !ok {
 		logs(t, f)

@@ -1,0 +1,96 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// modeYAML keeps clear of the other clusters of the tests.
+const modeYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-%[1]s
+networking:
+  mode: %[1]s
+  underlaySubnet: 10.209.0.0/24
+  podSubnet: 10.208.0.0/16
+  serviceSubnet: 10.99.0.0/16
+nodes:
+- windowsVersion: ltsc2022
+- windowsVersion: ltsc2025
+`
+
+// TestNetworkModes brings up a cluster of each network mode besides l2bridge, which TestCluster has, and carries out the flows
+// that Windows documents of it.
+func TestNetworkModes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster of one mode; `mullion net test` tests it")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"overlay", "l2tunnel", "nat", "transparent"} {
+		t.Run(mode, func(t *testing.T) {
+			dir := t.TempDir()
+			f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir}
+			file := filepath.Join(dir, "cluster.yaml")
+			if err := os.WriteFile(file, fmt.Appendf(nil, modeYAML, mode), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.takeDown(t) })
+			if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
+				logs(t, f)
+				t.Fatalf("mullion up: %v\n%s", err, out)
+			}
+			f.netTest(t, mode)
+		})
+	}
+}
+
+// netTest carries out the flows of the network and names those that went otherwise than documented.
+func (f fixture) netTest(t *testing.T, mode string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "net", "test", "--mode", mode, "-o", "json")
+	cmd.Env = f.env()
+	var told strings.Builder
+	cmd.Stderr = &told
+	out, runErr := cmd.Output()
+	var report struct {
+		Results []struct{ Flow, Protocol, Expected, Seen, Outcome string }
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatalf("mullion net test: %v, %v\n%s\n%s", runErr, err, out, told.String())
+	}
+	good, other := 0, 0
+	for _, r := range report.Results {
+		switch r.Outcome {
+		case "as documented":
+			good++
+		case "skipped":
+			t.Logf("skipped: %s, %s: %s", r.Flow, r.Protocol, r.Seen)
+		default:
+			other++
+			t.Errorf("%s, %s: expected %s, seen %s", r.Flow, r.Protocol, r.Expected, r.Seen)
+		}
+	}
+	if (other == 0) != (runErr == nil) {
+		t.Errorf("mullion net test ends with %v; %d flows were not as documented", runErr, other)
+	}
+	if good < 12 {
+		t.Errorf("only %d flows were carried out", good)
+	}
+	t.Logf("mode %s: %d flows as documented, %d not", mode, good, other)
+	if other > 0 {
+		logs(t, f)
+	}
+}

@@ -1,0 +1,252 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// backends are a Service with a pod on each of two nodes, and one whose endpoints the test sets itself.
+const backends = `
+apiVersion: v1
+kind: Pod
+metadata: {name: back-1, labels: {app: back}}
+spec:
+  nodeName: win-1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: serves, image: 'mullion.local/e2e:v1', args: [serve, ':80']}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: back-2, labels: {app: back}}
+spec:
+  nodeName: win-2
+  terminationGracePeriodSeconds: 1
+  containers: [{name: serves, image: 'mullion.local/e2e:v1', args: [serve, ':80']}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: back}
+spec: {type: NodePort, selector: {app: back}, ports: [{port: 80, nodePort: 31080}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: steered}
+spec: {type: NodePort, ports: [{port: 80, nodePort: 31081}]}
+`
+
+// steer makes one address the only one behind Service steered.
+const steer = `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: steered-1, labels: {kubernetes.io/service-name: steered}}
+addressType: IPv4
+endpoints: [{addresses: [%q], nodeName: %s, conditions: {ready: true}}]
+ports: [{name: '', port: 80, protocol: TCP}]
+`
+
+// services breaks what carries Services out, and sees that they come back without rules for pods that are no more; and how soon
+// a change of endpoints reaches packets.
+func (f fixture) services(t *testing.T) {
+	f.apply(t, backends)
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		out, err := f.mullion(ctx, t, "kubectl", "delete", "service,pod,endpointslice", "--ignore-not-found", "--wait=false", "service/back", "service/steered", "pod/back-1", "pod/back-2", "endpointslice/steered-1")
+		if err != nil {
+			t.Logf("%v\n%s", err, out)
+		}
+	})
+	f.answered(t)
+	for _, c := range []struct{ name, kill, back string }{
+		{"kube-proxy", `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `, `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},
+		{"hns", "", ""},
+		{"agent", `mullion-node serve .*/win-1/`, `mullion-node serve .*/win-1/`},
+		{"host", `mullion-node host-init .*/win-1/`, `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			gone := f.podIP(t, "back-2")
+			if c.kill == "" {
+				if out, err := f.mullion(t.Context(), t, "hns", "restart", "win-1"); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			} else {
+				killed := f.kill(t, c.kill)
+				f.replace(t) // while nobody carries changes out
+				f.back(t, c.back, killed)
+			}
+			f.answered(t)
+			f.noRule(t, gone)
+		})
+	}
+	t.Run("endpoints", f.endpointChanges)
+}
+
+func (f fixture) apply(t *testing.T, manifest string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, settle, func(ctx context.Context) error {
+		if out, err := f.mullion(ctx, t, "kubectl", "apply", "-f", file); err != nil {
+			return errors.New(out)
+		}
+		return nil
+	})
+}
+
+// replace deletes the second node's pod and makes it anew; it gets another address.
+func (f fixture) replace(t *testing.T) {
+	t.Helper()
+	poll(t, settle, func(ctx context.Context) error {
+		if out, err := f.mullion(ctx, t, "kubectl", "delete", "pod", "back-2", "--ignore-not-found", "--timeout=60s"); err != nil {
+			return errors.New(out)
+		}
+		return nil
+	})
+	f.apply(t, backends)
+}
+
+func (f fixture) podIP(t *testing.T, pod string) string {
+	t.Helper()
+	var ip string
+	poll(t, 2*settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.podIP}")
+		if err != nil || out == "" {
+			return fmt.Errorf("pod %s has no address: %s", pod, out)
+		}
+		ip = strings.TrimSpace(out)
+		return nil
+	})
+	return ip
+}
+
+// askNode calls a port of the first node from outside of the cluster and returns who answered.
+func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/", f.firstNode(t), port), nil)
+	if err != nil {
+		return "", err
+	}
+	client := http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	name, _, _ := strings.Cut(strings.TrimPrefix(string(text), "served by "), " ")
+	return name, err
+}
+
+func (f fixture) firstNode(t *testing.T) string {
+	t.Helper()
+	if *f.nodeAddress != "" {
+		return *f.nodeAddress
+	}
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o", `jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
+		if err != nil || out == "" {
+			return errors.New(out)
+		}
+		*f.nodeAddress = out
+		return nil
+	})
+	return *f.nodeAddress
+}
+
+// answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that is no more would show.
+func (f fixture) answered(t *testing.T) {
+	t.Helper()
+	poll(t, 3*settle, func(ctx context.Context) error {
+		seen := map[string]bool{}
+		for range 20 {
+			name, err := f.askNode(ctx, t, 31080)
+			if err != nil {
+				return err
+			}
+			seen[name] = true
+		}
+		if !seen["back-1"] || !seen["back-2"] || len(seen) != 2 {
+			return fmt.Errorf("answered by %v", seen)
+		}
+		return nil
+	})
+}
+
+// noRule waits until HNS of the first node has no load balancer to the address, unless the pod still has it, and its kernel
+// is as HNS means it to be.
+func (f fixture) noRule(t *testing.T, gone string) {
+	t.Helper()
+	if f.podIP(t, "back-2") == gone {
+		gone = ""
+	}
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "hns", "ls", "win-1", "-o", "json")
+		if err != nil {
+			return errors.New(out)
+		}
+		var have struct {
+			Endpoints []struct {
+				ID               string
+				IpConfigurations []struct{ IpAddress string }
+			}
+			LoadBalancers []struct {
+				ID                   string
+				HostComputeEndpoints []string
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &have); err != nil {
+			return err
+		}
+		for _, e := range have.Endpoints {
+			for _, lb := range have.LoadBalancers {
+				if len(e.IpConfigurations) > 0 && e.IpConfigurations[0].IpAddress == gone && slices.Contains(lb.HostComputeEndpoints, e.ID) {
+					return fmt.Errorf("load balancer %s still sends to %s", lb.ID, gone)
+				}
+			}
+		}
+		if out, err := f.mullion(ctx, t, "hns", "diag", "win-1"); err != nil {
+			return errors.New(out)
+		}
+		return nil
+	})
+}
+
+// endpointChanges sends a Service to one pod and the other in turn, and measures how long it takes until packets follow, with
+// kubectl's own time in it.
+func (f fixture) endpointChanges(t *testing.T) {
+	pods := []string{"back-1", "back-2"}
+	nodes := []string{"win-1", "win-2"}
+	ips := []string{f.podIP(t, pods[0]), f.podIP(t, pods[1])}
+	var took []time.Duration
+	for i := range 6 {
+		to := i % 2
+		f.apply(t, fmt.Sprintf(steer, ips[to], nodes[to]))
+		started := time.Now()
+		poll(t, settle, func(ctx context.Context) error {
+			name, err := f.askNode(ctx, t, 31081)
+			if err == nil && name != pods[to] {
+				err = fmt.Errorf("answered by %s, not by %s", name, pods[to])
+			}
+			return err
+		})
+		took = append(took, time.Since(started))
+	}
+	slices.Sort(took)
+	t.Logf("from the API's answer to the first packet at the new endpoint: %v", took)
+	if median := took[len(took)/2]; median > 5*time.Second { // a second, on a machine with nothing else to do
+		t.Errorf("endpoint changes reach packets after %s", median)
+	}
+}
