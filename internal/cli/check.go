@@ -49,8 +49,31 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 	}
 	command.AddFlags(cmd, &o)
 	cmd.Flags().StringVar(&explain, "explain", "", "explain a rule")
-	cmd.AddCommand(a.checkRules())
+	cmd.AddCommand(a.checkRules(), a.checkPolicy())
 	cmd.Args = cobra.ArbitraryArgs
+	return cmd
+}
+
+// checkPolicy prints the rules as admission policies.
+func (a *app) checkPolicy() *cobra.Command {
+	o := command.Options{}
+	cmd := &cobra.Command{
+		Use: "policy", Short: "Print the rules as ValidatingAdmissionPolicies, for `kubectl apply -f -`", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			var err error
+			if o.Dir, err = os.Getwd(); err != nil {
+				return err
+			}
+			err = command.WritePolicies(o, a.env.Out)
+			var wrong *command.UsageError
+			if errors.As(err, &wrong) {
+				return usage(err, "see `mullion check policy --help`")
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes-version", "", "Kubernetes version of the cluster, 1.30 or later for policies (default 1.36)")
+	cmd.Flags().StringVar(&o.Config, "config", "", "configuration file (default the nearest "+command.ConfigName+" from the working directory upward)")
 	return cmd
 }
 

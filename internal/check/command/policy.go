@@ -1,0 +1,25 @@
+package command
+
+import (
+	"io"
+
+	"mullion.dev/mullion/internal/check/policy"
+	"mullion.dev/mullion/internal/check/rules"
+)
+
+// WritePolicies prints the rules as admission policies. Of the options, the Kubernetes version and the configuration count.
+func WritePolicies(o Options, out io.Writer) error {
+	c, err := readConfig(o.Config, o.Dir)
+	if err != nil {
+		return &UsageError{err}
+	}
+	co, err := o.with(c).checkOptions()
+	if err != nil {
+		return &UsageError{err}
+	}
+	rs, err := c.apply(rules.All())
+	if err != nil {
+		return &UsageError{err}
+	}
+	return policy.Write(out, rs, co.Kubernetes)
+}

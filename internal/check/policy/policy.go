@@ -1,0 +1,79 @@
+// Package policy owns rendering rules as Kubernetes admission policies, so that an API server judges what mullion check
+// judges of files. Only rules that have a form in CEL are there. It prints text and links no Kubernetes.
+package policy
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"mullion.dev/mullion/internal/check"
+)
+
+// shape is a group of resources whose pod is at one place.
+type shape struct {
+	name, pod string
+	rules     []resource
+}
+
+type resource struct {
+	groups, versions string
+	names            []string
+}
+
+func shapes() []shape {
+	return []shape{
+		{"pods", "object", []resource{{`""`, "v1", []string{"pods"}}}},
+		{"workloads", "object.spec.template", []resource{
+			{"apps", "v1", []string{"daemonsets", "deployments", "replicasets", "statefulsets"}}, {"batch", "v1", []string{"jobs"}}, {`""`, "v1", []string{"replicationcontrollers"}},
+		}},
+		{"cronjobs", "object.spec.jobTemplate.spec.template", []resource{{"batch", "v1", []string{"cronjobs"}}}},
+	}
+}
+
+// Windows is the CEL expression that is true of a pod which is surely for Windows, by os.name or node selector.
+func Windows(pod string) string {
+	return fmt.Sprintf(`(has(%[1]s.spec.os) && %[1]s.spec.os.name == "windows") || `+
+		`(has(%[1]s.spec.nodeSelector) && "kubernetes.io/os" in %[1]s.spec.nodeSelector && %[1]s.spec.nodeSelector["kubernetes.io/os"] == "windows")`, pod)
+}
+
+// Write prints ValidatingAdmissionPolicies with their bindings, for the rules that hold for a minor version of
+// Kubernetes and for every Windows version: errors deny, what is less warns.
+func Write(w io.Writer, rules []check.Rule, kubernetes int) error {
+	var b strings.Builder
+	for _, kind := range []struct{ name, actions string }{{"deny", "[Deny]"}, {"warn", "[Warn, Audit]"}} {
+		for _, s := range shapes() {
+			var validations strings.Builder
+			for _, r := range rules {
+				deny := r.Severity == check.Error
+				expr, ok := r.CEL(s.pod)
+				if !ok || deny != (kind.name == "deny") || !holds(&r, kubernetes) {
+					continue
+				}
+				fmt.Fprintf(&validations, "  - expression: %s\n    message: %s\n", quote("!("+expr+")"), quote(r.ID+": "+r.Title+"; "+r.Remedy))
+			}
+			if validations.Len() > 0 {
+				write(&b, "mullion-check-"+kind.name+"-"+s.name, kind.actions, s, validations.String())
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// holds tells whether a rule can be a policy: it is for pods for Windows, and no Windows version is exempt.
+func holds(r *check.Rule, kubernetes int) bool {
+	return kubernetes >= r.Since && (r.Until == 0 || kubernetes < r.Until) && r.SinceBuild == 0 && r.UntilBuild == 0 && len(r.Systems) == 0 && !r.Unplaced
+}
+
+func write(b *strings.Builder, name, actions string, s shape, validations string) {
+	fmt.Fprintf(b, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata:\n  name: %s\nspec:\n  failurePolicy: Ignore\n  matchConstraints:\n    resourceRules:\n", name)
+	for _, r := range s.rules {
+		fmt.Fprintf(b, "    - apiGroups: [%s]\n      apiVersions: [%s]\n      operations: [CREATE, UPDATE]\n      resources: [%s]\n", r.groups, r.versions, strings.Join(r.names, ", "))
+	}
+	fmt.Fprintf(b, "  matchConditions:\n  - name: windows\n    expression: %s\n  validations:\n%s", quote(Windows(s.pod)), validations)
+	fmt.Fprintf(b, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata:\n  name: %[1]s\nspec:\n  policyName: %[1]s\n  validationActions: %[2]s\n", name, actions)
+}
+
+// quote makes a scalar of YAML in single quotes. Rules have no line ends.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
