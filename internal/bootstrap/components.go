@@ -84,7 +84,10 @@ func (o *Objects) Start(ctx context.Context) error {
 	tick := time.NewTicker(applyEvery)
 	defer tick.Stop()
 	for {
-		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS, o.config.Windows)
+		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS)
+		if err == nil {
+			err = applyClasses(ctx, client, o.config.Windows)
+		}
 		if err == nil {
 			_, err = EnsureKubeconfig(ctx, client, o.config.TokenKubeconfig, o.config.Server, ca)
 		}

@@ -13,7 +13,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/winver"
 )
 
 // Groups that upstream knows, see
@@ -80,9 +79,8 @@ func grants() []grant {
 	}
 }
 
-// Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes see them; windows are the
-// Windows versions of the cluster's nodes.
-func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS, windows []winver.Build) error {
+// Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes see them.
+func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, g := range grants() {
 		if err := g.apply(ctx, client, force); err != nil {
@@ -95,7 +93,7 @@ func Apply(ctx context.Context, client kubernetes.Interface, server string, ca [
 	if err := dns.apply(ctx, client, force); err != nil {
 		return err
 	}
-	return applyClasses(ctx, client, force, windows)
+	return nil
 }
 
 func (g grant) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {

@@ -43,7 +43,8 @@ func versionClass(b winver.Build) *nodeapply.RuntimeClassApplyConfiguration {
 }
 
 // applyClasses puts the RuntimeClasses in place and removes those of versions that the cluster has no more.
-func applyClasses(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions, windows []winver.Build) error {
+func applyClasses(ctx context.Context, client kubernetes.Interface, windows []winver.Build) error {
+	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	classes := []*nodeapply.RuntimeClassApplyConfiguration{
 		nodeapply.RuntimeClass(HypervisorClass).WithHandler(HypervisorClass).
 			WithScheduling(nodeapply.Scheduling().WithNodeSelector(map[string]string{corev1.LabelOSStable: "windows"})),

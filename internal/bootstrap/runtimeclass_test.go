@@ -22,7 +22,6 @@ func TestRuntimeClasses(t *testing.T) {
 		builds[name] = b
 	}
 	client := fake.NewClientset(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "windows-mine"}, Handler: "somebody-elses"})
-	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, step := range []struct {
 		versions, want []string
 	}{
@@ -33,7 +32,7 @@ func TestRuntimeClasses(t *testing.T) {
 		for _, v := range step.versions {
 			windows = append(windows, builds[v])
 		}
-		if err := applyClasses(t.Context(), client, force, windows); err != nil {
+		if err := applyClasses(t.Context(), client, windows); err != nil {
 			t.Fatal(err)
 		}
 		list, err := client.NodeV1().RuntimeClasses().List(t.Context(), metav1.ListOptions{})

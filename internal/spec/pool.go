@@ -5,8 +5,9 @@ import "net/netip"
 // Addresses of the underlay, counted from its subnet's first. Nodes stand at FirstNode and after; in mode transparent pods have
 // SharedFirst to SharedLast; the machine has the last but one.
 const (
-	FirstNode               = 11
-	SharedFirst, SharedLast = 128, 223
+	FirstNode   = 11
+	SharedFirst = 128
+	SharedLast  = 223
 	// poolFirst is where the default pool of load balancers' addresses begins, poolBits how large it is: .224 to .239 of a /24, above
 	// the 200 nodes that a cluster may have.
 	poolFirst, poolBits = 224, 28
