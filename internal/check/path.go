@@ -19,33 +19,34 @@ type step struct {
 func parsePath(path string) ([]step, error) {
 	var steps []step
 	for rest := path; rest != ""; {
-		if inner, ok := strings.CutPrefix(rest, "["); ok {
-			key, after, ok := strings.Cut(inner, "]")
-			if !ok || key == "" || len(steps) == 0 {
-				return nil, fmt.Errorf("path %q: want a field, and then [*] or [key]", path)
-			}
-			if key == "*" {
-				steps = append(steps, step{each: true})
-			} else {
-				steps = append(steps, step{key: key, user: true})
-			}
-			rest = strings.TrimPrefix(after, ".")
-			continue
+		s, after, ok := nextStep(rest)
+		if !ok || len(steps) == 0 && (s.each || s.user) {
+			return nil, fmt.Errorf("path %q: want fields with dots between them, and [*] or [key] after one", path)
 		}
-		end := strings.IndexAny(rest, ".[")
-		if end < 0 {
-			end = len(rest)
-		}
-		if end == 0 {
-			return nil, fmt.Errorf("path %q: an empty part", path)
-		}
-		steps = append(steps, step{key: rest[:end]})
-		rest = strings.TrimPrefix(rest[end:], ".")
+		steps = append(steps, s)
+		rest = after
 	}
 	if len(steps) == 0 || strings.HasSuffix(path, ".") {
 		return nil, fmt.Errorf("path %q: an empty part", path)
 	}
 	return steps, nil
+}
+
+// nextStep takes the first part off a path.
+func nextStep(path string) (s step, rest string, ok bool) {
+	if path[0] == '[' {
+		key, after, ok := strings.Cut(path[1:], "]")
+		s = step{key: key, user: true}
+		if key == "*" {
+			s = step{each: true}
+		}
+		return s, strings.TrimPrefix(after, "."), ok && key != ""
+	}
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		end = len(path)
+	}
+	return step{key: path[:end]}, strings.TrimPrefix(path[end:], "."), end > 0
 }
 
 // addTo adds the step to a path.
@@ -64,25 +65,32 @@ type Value struct {
 
 // values gives every value that is there at a path below n, whose place is at.
 func values(n *manifest.Node, at Hit, path string) []Value {
-	steps, err := parsePath(path)
-	if err != nil {
-		return nil
-	}
-	found := []Value{{n, at}}
-	for _, s := range steps {
-		var next []Value
-		for _, v := range found {
-			if s.each {
-				for i, item := range v.Node.Elements() {
-					next = append(next, Value{item, Hit{Pos: item.Pos, Path: v.At.Path + "[" + strconv.Itoa(i) + "]"}})
-				}
-			} else if f := v.Node.Field(s.key); f != nil && f.Value.Set() {
-				next = append(next, Value{f.Value, Hit{Pos: f.Pos, Path: s.addTo(v.At.Path)}})
-			}
+	// One value is followed without memory; most paths end early, and few fork.
+	for rest := path; rest != ""; {
+		s, after, ok := nextStep(rest)
+		if !ok {
+			return nil
 		}
-		found = next
+		rest = after
+		if s.each {
+			var found []Value
+			for i, item := range n.Elements() {
+				here := Hit{Pos: item.Pos, Path: at.Path + "[" + strconv.Itoa(i) + "]"}
+				if rest == "" {
+					found = append(found, Value{item, here})
+				} else {
+					found = append(found, values(item, here, rest)...)
+				}
+			}
+			return found
+		}
+		f := n.Field(s.key)
+		if f == nil || !f.Value.Set() {
+			return nil
+		}
+		n, at = f.Value, Hit{Pos: f.Pos, Path: s.addTo(at.Path)}
 	}
-	return found
+	return []Value{{n, at}}
 }
 
 // walk gives every place below n where the condition holds. at is the place and path of n itself.

@@ -176,7 +176,11 @@ func BenchmarkRun(b *testing.B) {
 	}
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
-		if err := c.Run(b.Context(), "f", strings.NewReader(in), func(check.Result) error { return nil }); err != nil {
+		emit := func(check.Result) error { return nil }
+		if err := c.Run(b.Context(), "f", strings.NewReader(in), emit); err != nil {
+			b.Fatal(err)
+		}
+		if err := c.Finish(emit); err != nil {
 			b.Fatal(err)
 		}
 	}
