@@ -41,6 +41,9 @@ type Input struct {
 	Pods    []*Fact
 	Objects map[string][]*Fact
 	Options Options
+
+	named   map[Object]*Fact      // the first of each name; Ignored is nil
+	labeled map[[3]string][]*Fact // pods by namespace, label and value
 }
 
 // CrossHit is a place in an object.
@@ -49,15 +52,22 @@ type CrossHit struct {
 	Hit
 }
 
-// Selected lists the pods that a Service selects.
+// Selected lists the pods that a Service selects, in the order of the input.
 func (in *Input) Selected(service *Fact) []*Fact {
 	want := service.Spec.Get("selector")
 	if want == nil || len(want.Fields) == 0 {
 		return nil
 	}
+	var fewest []*Fact // those with one of the labels, the rarest
+	for i, f := range want.Fields {
+		with := in.labeled[[3]string{service.Object.Namespace, f.Key, f.Value.Text()}]
+		if i == 0 || len(with) < len(fewest) {
+			fewest = with
+		}
+	}
 	var out []*Fact
-	for _, p := range in.Pods {
-		if p.Object.Namespace == service.Object.Namespace && !slices.ContainsFunc(want.Fields, func(f manifest.Field) bool {
+	for _, p := range fewest {
+		if !slices.ContainsFunc(want.Fields, func(f manifest.Field) bool {
 			v, ok := p.Labels[f.Key]
 			return !ok || v != f.Value.Text()
 		}) {
@@ -69,12 +79,27 @@ func (in *Input) Selected(service *Fact) []*Fact {
 
 // Named finds an object by kind and name, of the namespace if it has one.
 func (in *Input) Named(kind, namespace, name string) *Fact {
-	for _, f := range in.Objects[kind] {
-		if f.Object.Name == name && f.Object.Namespace == namespace {
-			return f
-		}
+	return in.named[Object{Kind: kind, Namespace: namespace, Name: name}]
+}
+
+// add puts a fact where it is found again.
+func (in *Input) add(f *Fact) {
+	if in.named == nil {
+		in.Objects, in.named, in.labeled = map[string][]*Fact{}, map[Object]*Fact{}, map[[3]string][]*Fact{}
 	}
-	return nil
+	if f.Labels != nil {
+		in.Pods = append(in.Pods, f)
+		for k, v := range f.Labels {
+			at := [3]string{f.Object.Namespace, k, v}
+			in.labeled[at] = append(in.labeled[at], f)
+		}
+		return
+	}
+	in.Objects[f.Object.Kind] = append(in.Objects[f.Object.Kind], f)
+	name := Object{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name}
+	if in.named[name] == nil {
+		in.named[name] = f
+	}
 }
 
 // kept are the fields of an object's spec that rules across objects ask for. RuntimeClass and StorageClass have no spec:
@@ -146,7 +171,7 @@ func (f *Fact) keep(from *manifest.Field, path string, fields []string) {
 func (f *Fact) size() int {
 	n := 400 + sizeOf(f.Spec)
 	for k, v := range f.Labels {
-		n += len(k) + len(v) + 50
+		n += len(k) + len(v) + 150 // with its place in the index
 	}
 	for _, l := range f.lines {
 		n += len(l) + 40
@@ -212,14 +237,19 @@ func (m *memory) add(f *Fact) bool {
 		return false
 	}
 	m.size += size
-	if f.Labels != nil {
-		m.input.Pods = append(m.input.Pods, f)
-		return true
+	m.input.add(f)
+	return true
+}
+
+// hold keeps a pod that waits, if there is room.
+func (m *memory) hold(h held) bool {
+	size := 1500 * len(h.findings)
+	if m.size+size > maxFacts {
+		m.full = true
+		return false
 	}
-	if m.input.Objects == nil {
-		m.input.Objects = map[string][]*Fact{}
-	}
-	m.input.Objects[f.Object.Kind] = append(m.input.Objects[f.Object.Kind], f)
+	m.size += size
+	m.held = append(m.held, h)
 	return true
 }
 

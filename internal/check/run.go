@@ -167,9 +167,10 @@ func (c *Checker) keep(r *Result) {
 	for _, h := range r.held {
 		findings, done := m.settle(h, !kept[h.fact])
 		if !done {
-			m.held = append(m.held, h)
-			m.size += 400 * len(h.findings)
-			continue
+			if m.hold(h) {
+				continue
+			}
+			findings, _ = m.settle(h, true)
 		}
 		r.Pods[h.fact.OS]++
 		r.Findings = append(r.Findings, findings...)
