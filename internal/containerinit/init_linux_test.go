@@ -86,8 +86,9 @@ func TestRunForwardsSignals(t *testing.T) {
 
 // TestRunReapsOrphans starts processes that outlive their parents and looks for zombies among the children of the first process.
 func TestRunReapsOrphans(t *testing.T) {
-	script := `(sh -c 'sleep 0.1' &) ; (sh -c 'exit 1' &) ; sleep 0.5
-for f in /proc/[0-9]*/stat; do read -r stat <$f; set -- ${stat##*) }; [ "$2" = $PPID ] && echo "$1"; done 2>/dev/null; exit 0`
+	script := `(sh -c 'sleep 0.1' &) ; (sh -c 'exit 1' &)
+children() { for f in /proc/[0-9]*/stat; do read -r stat <$f; set -- ${stat##*) }; [ "$2" = $PPID ] && echo "$1"; done 2>/dev/null; }
+for i in $(seq 300); do all=$(children); [ $(echo "$all" | wc -l) = 1 ] && break; sleep 0.1; done; echo "$all"`
 	out, err := command(t, "/bin/sh", "-c", script).Output()
 	if err != nil {
 		t.Fatal(err)

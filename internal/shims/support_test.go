@@ -20,7 +20,7 @@ func TestSupportRows(t *testing.T) {
 func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
 		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll", "powershell": "PowerShell",
-		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "findstr",
+		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "findstr", "nslookup": "nslookup", "ipconfig": "ipconfig",
 		"computenetwork": "", // the HNS table speaks of it
 	}
 	folders, err := filepath.Glob("../../shim/*/flags.mk")
