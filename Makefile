@@ -23,6 +23,9 @@ KUBE_LDFLAGS := -s -w \
   -X $(KUBE_PKG).gitMajor=1 -X $(KUBE_PKG).gitMinor=36 \
   -X $(KUBE_PKG).gitTreeState=clean -X $(KUBE_PKG).gitCommit=$(KUBE_VERSION) \
   -X $(KUBE_PKG).buildDate=1970-01-01T00:00:00Z
+# As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
+CONTAINERD_LDFLAGS = -s -w -X github.com/containerd/containerd/v2/version.Version=$(shell \
+  $(GO) -C upstream/containerd list -m -f '{{slice .Version 1}}' github.com/containerd/containerd/v2)
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
@@ -44,7 +47,7 @@ shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
 
 upstream: ## build upstream's unmodified programs from their pinned modules
-	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '-s -w' -o $(BIN)/ tool
+	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '$(CONTAINERD_LDFLAGS)' -o $(BIN)/ tool
 	@# without -trimpath, so that it shares compiled packages with mullion: seconds instead of a minute
 	@hack/step.sh "build coredns" $(GO) -C upstream/coredns build -ldflags '-s -w' -o $(BIN)/coredns .
 	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ $(addprefix $(CNI_PKG)/,main/windows/win-bridge main/windows/win-overlay ipam/host-local)

@@ -43,7 +43,7 @@ type Config struct {
 	Launch Launch
 	// Handlers are the names of the runtime handlers besides the default one.
 	Handlers []string
-	// RuntimeVersion is what the kubelet shows as the container runtime's version.
+	// RuntimeVersion is what the kubelet shows as the container runtime's version: containerd's, as runtimeName says.
 	RuntimeVersion string
 	// Log takes what happens. Nil discards.
 	Log *slog.Logger

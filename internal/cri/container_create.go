@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -182,7 +183,8 @@ func (s *Server) logPath(nodePath string) (string, error) {
 	return p, nil
 }
 
-// mounts translates the kubelet's mounts. A source that is not there is an error, as CRI asks.
+// mounts translates the kubelet's mounts. A source that is not there becomes a folder, as with containerd on Windows:
+// https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_windows_opts.go
 func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, error) {
 	var out []engine.Mount
 	for _, m := range config.GetMounts() {
@@ -199,6 +201,9 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, err
 		if err != nil {
 			return nil, fmt.Errorf("find source of mount %q: %w", m.GetHostPath(), err)
 		}
+		if err := makeMissing(source); err != nil {
+			return nil, fmt.Errorf("make source of mount %q: %w", m.GetHostPath(), err)
+		}
 		// CRI: if the host path is a symbolic link, its target is mounted.
 		if source, err = filepath.EvalSymlinks(source); err != nil {
 			return nil, fmt.Errorf("find source of mount %q: %w", m.GetHostPath(), err)
@@ -206,6 +211,14 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, err
 		out = append(out, engine.Mount{Source: source, Target: m.GetContainerPath(), ReadOnly: m.GetReadonly()})
 	}
 	return out, nil
+}
+
+func makeMissing(source string) error {
+	_, err := os.Stat(source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.MkdirAll(source, 0o777)
+	}
+	return err
 }
 
 // systemFiles are what the container's C library reads: the pod's DNS configuration, and the hosts file that the kubelet

@@ -25,7 +25,6 @@ import (
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/podnet"
 	"mullion.dev/mullion/internal/sandbox"
-	"mullion.dev/mullion/internal/version"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winver"
 )
@@ -146,6 +145,10 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		return nil, nil, err
 	}
 	a.undo.Add(eng.Close)
+	engineVersion, err := eng.Version(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	images, err := a.openImages()
 	if err != nil {
 		return nil, nil, err
@@ -170,7 +173,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 			Init: "/sbin/mullion-init", Loader: a.system.LoaderArgv(), Run: wine.RunProgram, Env: a.system.ContainerEnv(),
 		},
 		HostProcess: a.hostProcess(host),
-		Handlers:    handlers, RuntimeVersion: version.Mullion(), Log: a.log.With("part", "cri"),
+		Handlers:    handlers, RuntimeVersion: engineVersion, Log: a.log.With("part", "cri"),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, stream.Close())
