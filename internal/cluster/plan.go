@@ -79,8 +79,9 @@ func (p Plan) Text() string {
 	for _, line := range p.nodeLines() {
 		fmt.Fprintln(&b, line)
 	}
-	units, err := Units(p, UnitOptions{})
+	units, err := Units(p, UnitOptions{Executable: p.Paths.Program("mullion")})
 	if err != nil {
+		fmt.Fprintf(&b, "its parts cannot be put together: %v\n", err)
 		return b.String()
 	}
 	fmt.Fprintln(&b, "parts, in the order they start:")
