@@ -43,14 +43,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	check := &cobra.Command{
 		Use:   "check [PATH… | -]",
 		Short: "Say what of a manifest will not work on Windows nodes",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			ran = true
 			dir, err := os.Getwd()
 			if err != nil {
 				return err
 			}
 			o.Paths, o.Dir, o.Version = args, dir, version.Mullion()
-			result, err = command.Run(cmd.Context(), o, in, out)
+			result, err = command.Run(ctx, o, in, out)
 			return err
 		},
 	}

@@ -88,8 +88,14 @@ func (b *bench) run(ctx context.Context) error {
 		name    string
 		measure func(context.Context) ([]figure, error)
 	}{
-		{"network", b.network}, {"up", b.up}, {"pods", b.pods}, {"exec", b.exec}, {"memory", b.memory},
-		{"cni", b.cni}, {"packets", b.packets}, {"proxy", b.proxy},
+		{"network", b.network},
+		{"up", b.up},
+		{"pods", b.pods},
+		{"exec", b.exec},
+		{"memory", b.memory},
+		{"cni", b.cni},
+		{"packets", b.packets},
+		{"proxy", b.proxy},
 	} {
 		if m.name != "up" && m.name != "pods" && len(b.only) > 0 && !slices.Contains(b.only, m.name) {
 			continue // up and pods make the cluster and load the image

@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
-// IgnoreAnnotation, on an object or on its pod template, takes rules off the object. Its value is "rule: reason", several
+// IgnoreAnnotation takes rules off the object on which, or on whose pod template, it stands. Its value is "rule: reason", several
 // of them with semicolons between.
 const IgnoreAnnotation = "check.mullion.dev/ignore"
 

@@ -65,8 +65,7 @@ func (a *app) checkPolicy() *cobra.Command {
 				return err
 			}
 			err = command.WritePolicies(o, a.env.Out)
-			var wrong *command.UsageError
-			if errors.As(err, &wrong) {
+			if _, wrong := errors.AsType[*command.UsageError](err); wrong {
 				return usage(err, "see `mullion check policy --help`")
 			}
 			return err

@@ -135,7 +135,8 @@ func (f fixture) podIP(t *testing.T, pod string) string {
 // askNode calls a port of the first node from outside of the cluster and returns who answered.
 func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/", f.firstNode(t), port), nil)
+	node := f.firstNode(t) //nolint:contextcheck // it is asked for once, with a deadline of its own
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/", node, port), nil)
 	if err != nil {
 		return "", err
 	}
@@ -200,7 +201,9 @@ func (f fixture) noRule(t *testing.T, gone string) {
 		var have struct {
 			Endpoints []struct {
 				ID               string
-				IpConfigurations []struct{ IpAddress string }
+				IPConfigurations []struct {
+					IPAddress string `json:"IpAddress"`
+				} `json:"IpConfigurations"`
 			}
 			LoadBalancers []struct {
 				ID                   string
@@ -212,7 +215,7 @@ func (f fixture) noRule(t *testing.T, gone string) {
 		}
 		for _, e := range have.Endpoints {
 			for _, lb := range have.LoadBalancers {
-				if len(e.IpConfigurations) > 0 && e.IpConfigurations[0].IpAddress == gone && slices.Contains(lb.HostComputeEndpoints, e.ID) {
+				if len(e.IPConfigurations) > 0 && e.IPConfigurations[0].IPAddress == gone && slices.Contains(lb.HostComputeEndpoints, e.ID) {
 					return fmt.Errorf("load balancer %s still sends to %s", lb.ID, gone)
 				}
 			}

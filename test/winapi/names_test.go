@@ -66,6 +66,7 @@ func TestNames(t *testing.T) {
 }
 
 func nslookup(t *testing.T, p prefix, ns string) {
+	t.Helper()
 	for _, tt := range []struct {
 		args, want string
 		fails      bool

@@ -217,20 +217,25 @@ func (r *run) path(ctx context.Context, path string) error {
 		case d.IsDir() || p != path && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(p)):
 			return nil
 		}
-		if r.fix != "" {
-			text, err := r.fixFile(ctx, p)
-			if err != nil {
-				return unread(p, err, r.emit)
-			}
-			return r.checker.Run(ctx, p, bytes.NewReader(text), r.emit)
-		}
-		f, err := os.Open(p)
-		if err != nil {
-			return unread(p, err, r.emit)
-		}
-		defer f.Close()
-		return unread(p, r.checker.Run(ctx, p, f, r.emit), r.emit)
+		return unread(p, r.file(ctx, p), r.emit)
 	})
+}
+
+// file checks one file, after its repair if that was asked for.
+func (r *run) file(ctx context.Context, path string) error {
+	if r.fix != "" {
+		text, err := r.fixFile(ctx, path)
+		if err != nil {
+			return err
+		}
+		return r.checker.Run(ctx, path, bytes.NewReader(text), r.emit)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return r.checker.Run(ctx, path, f, r.emit)
 }
 
 func isChart(dir string) bool {

@@ -14,17 +14,17 @@ import (
 	"mullion.dev/mullion/internal/winver"
 )
 
-func judge(t testing.TB, in io.Reader, emit func(check.Result) error) {
-	t.Helper()
+func judge(tb testing.TB, in io.Reader, emit func(check.Result) error) {
+	tb.Helper()
 	c, err := check.New(rules.All(), check.Options{Kubernetes: 36, Windows: winver.All()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if err := c.Run(t.Context(), "corpus", in, emit); err != nil {
-		t.Fatal(err)
+	if err := c.Run(tb.Context(), "corpus", in, emit); err != nil {
+		tb.Fatal(err)
 	}
 	if err := c.Finish(emit); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

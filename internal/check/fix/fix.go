@@ -94,52 +94,61 @@ type parent struct {
 
 // change makes the edit in the tree.
 func change(nodes []*manifest.Node, e check.Edit) (parent, bool) {
-	var found parent
-	done := false
-	var walk func(n *manifest.Node, holder *manifest.Field)
-	walk = func(n *manifest.Node, holder *manifest.Field) {
-		if n == nil || done {
-			return
-		}
-		fields := len(n.Fields)
-		switch {
-		case e.Op == check.SetValue && n.Pos == e.Pos && n.Kind < manifest.List:
-			v, ok := value(e.Value)
-			done = ok
-			if ok {
-				n.Kind, n.Value = v.Kind, v.Value
-			}
-			return
-		case e.Op == check.InsertField && n.Pos == e.Pos && n.Kind == manifest.Map:
-			v, ok := value(e.Value)
-			if ok && fields > 0 {
-				found.last = n.Fields[fields-1]
-			}
-			found.count, done = fields, ok
-			n.Fields = append(n.Fields, manifest.Field{Key: e.Key, Value: v})
-			return
-		}
-		for i := range n.Fields {
-			f := &n.Fields[i]
-			if (e.Op == check.RemoveField || e.Op == check.RenameKey) && f.Pos == e.Pos {
-				found, done = parent{count: fields, key: holder}, true
-				if e.Op == check.RenameKey {
-					f.Key = e.Key
-				} else {
-					n.Fields = slices.Delete(n.Fields, i, i+1)
-				}
-				return
-			}
-			walk(f.Value, f)
-		}
-		for _, item := range n.Items {
-			walk(item, nil)
-		}
-	}
 	for _, n := range nodes {
-		walk(n, nil)
+		if found, done := changeBelow(n, nil, e); done {
+			return found, true
+		}
 	}
-	return found, done
+	return parent{}, false
+}
+
+// changeBelow makes the edit in n, which is the value of holder, or below it.
+func changeBelow(n *manifest.Node, holder *manifest.Field, e check.Edit) (parent, bool) {
+	if n == nil {
+		return parent{}, false
+	}
+	if n.Pos == e.Pos && (e.Op == check.SetValue && n.Kind < manifest.List || e.Op == check.InsertField && n.Kind == manifest.Map) {
+		return changeNode(n, e)
+	}
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		if (e.Op == check.RemoveField || e.Op == check.RenameKey) && f.Pos == e.Pos {
+			found := parent{count: len(n.Fields), key: holder}
+			if e.Op == check.RenameKey {
+				f.Key = e.Key
+			} else {
+				n.Fields = slices.Delete(n.Fields, i, i+1)
+			}
+			return found, true
+		}
+		if found, done := changeBelow(f.Value, f, e); done {
+			return found, true
+		}
+	}
+	for _, item := range n.Items {
+		if found, done := changeBelow(item, nil, e); done {
+			return found, true
+		}
+	}
+	return parent{}, false
+}
+
+// changeNode sets a scalar, or adds a field to a map.
+func changeNode(n *manifest.Node, e check.Edit) (parent, bool) {
+	v, ok := value(e.Value)
+	if !ok {
+		return parent{}, false
+	}
+	if e.Op == check.SetValue {
+		n.Kind, n.Value = v.Kind, v.Value
+		return parent{}, true
+	}
+	found := parent{count: len(n.Fields)}
+	if found.count > 0 {
+		found.last = n.Fields[found.count-1]
+	}
+	n.Fields = append(n.Fields, manifest.Field{Key: e.Key, Value: v})
+	return found, true
 }
 
 // value reads an edit's value.

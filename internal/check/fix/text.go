@@ -146,10 +146,10 @@ func (t *text) startsLine(at int) bool {
 func (t *text) inFlow(at int) bool {
 	depth := 0
 	for i := 0; i < at; {
-		switch c := t.Text[i]; {
-		case c == '{' || c == '[':
+		switch t.Text[i] {
+		case '{', '[':
 			depth++
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 		i = t.skip(i)

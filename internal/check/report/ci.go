@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/check"
+	"mullion.dev/mullion/internal/check/manifest"
 )
 
 // GitHub prints workflow commands, which GitHub Actions shows as annotations of the changed lines.
@@ -21,7 +22,7 @@ func NewGitHub(w io.Writer) *GitHub { return &GitHub{w} }
 func (g *GitHub) Result(r check.Result) error {
 	var b strings.Builder
 	for _, f := range r.Faults {
-		annotation(&b, "error", r.File, f.Line, f.Column, "not read", strings.TrimSpace(f.Message+"\n"+f.Remedy))
+		annotation{"error", r.File, f.Pos, "not read", strings.TrimSpace(f.Message + "\n" + f.Remedy)}.write(&b)
 	}
 	for _, f := range r.Findings {
 		if f.Suppressed != "" {
@@ -31,8 +32,8 @@ func (g *GitHub) Result(r check.Result) error {
 		if f.Severity == check.Info {
 			level = "notice"
 		}
-		annotation(&b, level, f.File, f.Line, f.Column, f.Rule.ID,
-			fmt.Sprintf("%s %s: %s\n%s\n→ %s", f.Object.Kind, name(f.Object), f.Message, f.Rule.Why, f.Rule.Remedy))
+		message := fmt.Sprintf("%s %s: %s\n%s\n→ %s", f.Object.Kind, name(f.Object), f.Message, f.Rule.Why, f.Rule.Remedy)
+		annotation{level, f.File, f.Pos, f.Rule.ID, message}.write(&b)
 	}
 	_, err := io.WriteString(g.w, b.String())
 	return err
@@ -41,12 +42,19 @@ func (g *GitHub) Result(r check.Result) error {
 // Close does nothing: each line is complete.
 func (g *GitHub) Close() error { return nil }
 
-// annotation escapes as the runner undoes it, and nothing of a manifest begins a line, so that no manifest gives commands.
-func annotation(b *strings.Builder, level, file string, line, column int, title, message string) {
+type annotation struct {
+	level, file    string
+	pos            manifest.Pos
+	title, message string
+}
+
+// write escapes as the runner undoes it, and nothing of a manifest begins a line, so that no manifest gives commands.
+func (a annotation) write(b *strings.Builder) {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	fmt.Fprintf(b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
-		property.Replace(strings.ReplaceAll(printable(filepath.ToSlash(file)), "\n", "·")), line, column, property.Replace(title), data.Replace(printable(message)))
+	file := strings.ReplaceAll(printable(filepath.ToSlash(a.file)), "\n", "·")
+	fmt.Fprintf(b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", a.level,
+		property.Replace(file), a.pos.Line, a.pos.Column, property.Replace(a.title), data.Replace(printable(a.message)))
 }
 
 // JUnit prints a test report: a suite for each document that has a workload or a fault. A finding is a failure of the
