@@ -28,6 +28,9 @@ and what to do. It needs no cluster. Pods for Linux are passed over; a pod that 
 				return a.explainRule(explain)
 			}
 			o.Paths, o.Version = args, version.Mullion()
+			if self, err := os.Executable(); err == nil && o.Cluster {
+				o.Kubectl = []string{self, "kubectl", "--kubeconfig="} // the user's own configuration, by the kubectl that is linked in
+			}
 			var err error
 			if o.Dir, err = os.Getwd(); err != nil {
 				return err

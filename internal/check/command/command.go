@@ -37,6 +37,10 @@ type Options struct {
 	// Fix is FixWrite to change the files by the edits of findings, FixDiff to print what would change instead of the
 	// findings; "" for neither.
 	Fix string
+	// Cluster: check what is in the cluster of kubectl's current context, in place of Paths.
+	Cluster bool
+	// Kubectl is kubectl with its first arguments; kubectl in PATH when empty.
+	Kubectl []string
 	// Version is the program's, for SARIF.
 	Version string
 }
@@ -123,18 +127,27 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, 
 		}
 		return printer.Result(one)
 	}
-	if len(o.Paths) == 0 {
+	if err := r.all(ctx, o); err != nil {
+		return result, err
+	}
+	return result, printer.Close()
+}
+
+// all checks everything that the options name.
+func (r *run) all(ctx context.Context, o Options) error {
+	if o.Cluster {
+		if err := r.cluster(ctx, o.Kubectl); err != nil {
+			return err
+		}
+	} else if len(o.Paths) == 0 {
 		o.Paths = []string{"-"}
 	}
 	for _, path := range o.Paths {
 		if err := r.path(ctx, path); err != nil {
-			return result, err
+			return err
 		}
 	}
-	if err := r.checker.Finish(r.emit); err != nil {
-		return result, err
-	}
-	return result, printer.Close()
+	return r.checker.Finish(r.emit)
 }
 
 // with fills what the flags leave open.
@@ -144,6 +157,9 @@ func (o Options) with(c *config) Options {
 	o.Output = cmp.Or(o.Output, "text")
 	if len(o.Windows) == 0 {
 		o.Windows = c.WindowsVersions
+	}
+	if len(o.Kubectl) == 0 {
+		o.Kubectl = []string{"kubectl"}
 	}
 	return o
 }
@@ -175,13 +191,20 @@ func (o Options) checkOptions() (check.Options, error) {
 	if !slices.Contains([]string{"", FixWrite, FixDiff}, o.Fix) {
 		return co, fmt.Errorf("fix %q: want %s or %s", o.Fix, FixWrite, FixDiff)
 	}
-	if o.Fix != "" && (len(o.Paths) == 0 || slices.Contains(o.Paths, "-")) {
-		return co, errors.New("fix: standard input is no file that could be changed; name files or folders")
-	}
 	if !slices.Contains(Outputs(), o.Output) {
 		return co, fmt.Errorf("output %q: want one of %s", o.Output, strings.Join(Outputs(), ", "))
 	}
-	return co, nil
+	return co, o.checkInput()
+}
+
+func (o Options) checkInput() error {
+	switch {
+	case o.Cluster && (len(o.Paths) > 0 || o.Fix != ""):
+		return errors.New("cluster: it is read through kubectl; files cannot be checked or changed at the same time")
+	case o.Fix != "" && (len(o.Paths) == 0 || slices.Contains(o.Paths, "-")):
+		return errors.New("fix: standard input is no file that could be changed; name files or folders")
+	}
+	return nil
 }
 
 // LongTerm lists the catalogue's long-term releases: what is checked for if nothing else is said.

@@ -16,6 +16,7 @@ func AddFlags(cmd *cobra.Command, o *Options) {
 	f.StringVar(&o.FailOn, "fail-on", "", "severity from which findings make the exit code: error, warning or info (default error)")
 	f.StringVarP(&o.Output, "output", "o", "text", strings.Join(Outputs(), ", ")+"; json is an object a line")
 	f.BoolVar(&o.ShowSuppressed, "show-suppressed", false, "print also the findings that the annotation "+check.IgnoreAnnotation+" ignores")
+	f.BoolVar(&o.Cluster, "cluster", false, "check what is in the cluster of kubectl's current context, in place of files")
 	f.StringVar(&o.Fix, "fix", "", "change the files where a rule knows how (write, also without a value), or print what would change (diff)")
 	f.Lookup("fix").NoOptDefVal = FixWrite
 	f.StringVar(&o.Config, "config", "", "configuration file (default the nearest "+ConfigName+" from the working directory upward)")
