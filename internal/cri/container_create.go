@@ -213,12 +213,16 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, err
 	return out, nil
 }
 
+// makeMissing makes a folder, which every user may write to, where there is nothing.
 func makeMissing(source string) error {
 	_, err := os.Stat(source)
-	if errors.Is(err, fs.ErrNotExist) {
-		return os.MkdirAll(source, 0o777)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	if err := os.MkdirAll(source, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(source, 0o777)
 }
 
 // systemFiles are what the container's C library reads: the pod's DNS configuration, and the hosts file that the kubelet
