@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
 
-	"github.com/vishvananda/netns"
+	"mullion.dev/mullion/internal/netns"
 )
 
 // DialIn connects over TCP to address as seen from inside the network namespace at path. "localhost" is tried as
@@ -33,29 +32,14 @@ func DialIn(ctx context.Context, path, address string) (net.Conn, error) {
 	return nil, first
 }
 
-// dialIn makes the connection on a thread that is in the namespace; the socket stays there. The thread is not used again.
+// dialIn makes the connection on a thread that is in the namespace; the socket stays there.
 func dialIn(ctx context.Context, path, address string) (net.Conn, error) {
-	type result struct {
-		conn net.Conn
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		runtime.LockOSThread() // Never unlocked: the runtime ends the thread with the goroutine.
-		handle, err := netns.GetFromPath(path)
-		if err != nil {
-			done <- result{err: fmt.Errorf("open network namespace %q: %w", path, err)}
-			return
-		}
-		defer handle.Close()
-		if err := netns.Set(handle); err != nil {
-			done <- result{err: fmt.Errorf("enter network namespace %q: %w", path, err)}
-			return
-		}
+	var conn net.Conn
+	err := netns.Do(path, func() error {
 		// An address of digits is dialled on this thread: neither a resolver nor a second attempt runs beside it.
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		done <- result{conn, err}
-	}()
-	r := <-done
-	return r.conn, r.err
+		var err error
+		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		return err
+	})
+	return conn, err
 }
