@@ -103,16 +103,11 @@ func Do(path string, f func() error) error {
 }
 
 // onThread runs f on a thread of its own, which ends with f: whatever namespace f enters stays with that thread. It is
-// never the main thread, which cannot end and whose namespace is what /proc/<pid>/ns/net shows of the process.
+// never the main thread, which cannot end: init keeps that one.
 func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			done <- onThread(f) // runs elsewhere, as this thread stays taken meanwhile
-			runtime.UnlockOSThread()
-			return
-		}
 		done <- f() // never unlocked: the runtime ends the thread with the goroutine
 	}()
 	return <-done
