@@ -57,6 +57,8 @@ func (r Request) text(i int) string {
 type Reply struct {
 	Object string // GUID of the object made or opened
 	Text   string // JSON: properties, GUIDs, or HNSCall's response
+	// Listed are the GUIDs that an enumeration found; good until the next call.
+	Listed []string
 }
 
 // Model is the state of one host's HNS. It is not safe for concurrent use.

@@ -39,7 +39,7 @@ func (m *Model) enumerate(k kind, query string) (Reply, error) {
 		return Reply{}, err
 	}
 	if len(f) == 0 {
-		return Reply{Text: m.list(k)}, nil
+		return Reply{Text: m.list(k), Listed: m.ids(k)}, nil
 	}
 	ids := []string{}
 	for _, id := range m.candidates(k, f) {
@@ -47,7 +47,30 @@ func (m *Model) enumerate(k kind, query string) (Reply, error) {
 			ids = append(ids, id)
 		}
 	}
-	return Reply{Text: encode(ids)}, nil
+	return Reply{Text: encode(ids), Listed: ids}, nil
+}
+
+// Content is an object's GUID, and its properties as JSON.
+type Content struct{ ID, Text string }
+
+// Contents are the properties of the objects that the reply to a request named: those that an enumeration listed, or the one
+// that was made or opened. Programs ask for them next.
+func (m *Model) Contents(r Request, reply Reply) []Content {
+	verb, kind, err := m.split(r.Function)
+	if err != nil {
+		return nil
+	}
+	ids := reply.Listed
+	if verb == "Create" || verb == "Open" {
+		ids = []string{reply.Object}
+	}
+	all := make([]Content, 0, len(ids))
+	for _, id := range ids {
+		if properties, err := m.query(kind, id); err == nil {
+			all = append(all, Content{id, properties.Text})
+		}
+	}
+	return all
 }
 
 // candidates are the objects among which those that the filter lets through are.
@@ -154,11 +177,19 @@ func property(o any, name string) (value string, exact bool) {
 	switch o := o.(type) {
 	case *wire.Network:
 		return map[string]string{"id": o.ID, "name": o.Name, "type": o.Type}[name], name == "name"
-	case *wire.Endpoint:
-		return map[string]string{
-			"id": o.ID, "name": o.Name, "virtualnetwork": o.HostComputeNetwork, "hostcomputenetwork": o.HostComputeNetwork,
-			"hostcomputenamespace": o.HostComputeNamespace, "macaddress": o.MacAddress,
-		}[name], name == "name"
+	case *wire.Endpoint: // of these there are thousands
+		switch name {
+		case "id":
+			return o.ID, false
+		case "name":
+			return o.Name, true
+		case "virtualnetwork", "hostcomputenetwork":
+			return o.HostComputeNetwork, false
+		case "hostcomputenamespace":
+			return o.HostComputeNamespace, false
+		case "macaddress":
+			return o.MacAddress, false
+		}
 	case *wire.Namespace:
 		return map[string]string{"id": o.ID, "type": o.Type}[name], false
 	case *wire.LoadBalancer:

@@ -109,6 +109,11 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	generation, err := hnsserver.OpenGenerationFile(a.config.Drive)
+	if err != nil {
+		return nil, err
+	}
+	a.undo.Add(generation.Close)
 	return hnsserver.Open(ctx, hnsserver.Config{
 		Model: hns.Config{
 			Version:  wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
@@ -116,7 +121,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 		},
 		Store:     hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
 		DataPlane: plane,
-		Log:       a.log.With("part", "hns"),
+		Log:       a.log.With("part", "hns"), Generation: generation,
 	})
 }
 

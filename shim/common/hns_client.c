@@ -118,7 +118,7 @@ static int greet(SOCKET s, unsigned short port, const char *token)
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ok = !connect(s, (struct sockaddr *)&to, sizeof(to)) &&
          !setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) && put(&hello, "MHN1", 4) &&
-         put(&hello, token, strlen(token)) && send_frame(s, &hello);
+         put(&hello, token, strlen(token)) && (!copies_kept() || put(&hello, "copies", 6)) && send_frame(s, &hello);
     free(hello.data);
     return ok;
 }
@@ -201,10 +201,11 @@ static HRESULT text_of(const unsigned char *data, size_t size, WCHAR **out)
     return S_OK;
 }
 
-static HRESULT unpack(struct hns_call *call, const unsigned char *data, size_t left)
+/* Takes an answer apart, which is a block of malloc with the frame's length before data. */
+static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
 {
     size_t size;
-    const unsigned char *f = field(&data, &left, &size);
+    const unsigned char *data = block + 4, *f = field(&data, &left, &size);
     HRESULT result, memory;
 
     if (!f || size != 4)
@@ -221,6 +222,7 @@ static HRESULT unpack(struct hns_call *call, const unsigned char *data, size_t l
         return E_SERVER_UNAVAILABLE;
     if (FAILED(memory = text_of(f, size, &call->record)))
         return memory;
+    call->copied = left && copies_take(call->names, block, data, left);
     return result;
 }
 
@@ -267,8 +269,10 @@ static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call 
 
     if (!send_frame(s, request) || !(answer = receive_frame(s, &length, refused)))
         return E_SERVER_UNAVAILABLE;
-    result = unpack(call, answer + 4, length);
-    free(answer);
+    call->copied = FALSE;
+    result = unpack(call, answer, length);
+    if (!call->copied)
+        free(answer);
     return result;
 }
 

@@ -73,29 +73,54 @@ static HRESULT with_handle(struct hns_call *call, void **handle, WCHAR **record)
     return SUCCEEDED(result) ? new_handle(&call->id, handle) : result;
 }
 
-#define KIND(kind, enumerate)                                                                                        \
+/* Opens without a call what is there for sure. */
+static HRESULT open_handle(struct hns_call *call, void **handle, WCHAR **record)
+{
+    if (!call->object || !handle)
+        return E_POINTER;
+    if (!copies_find(call->names, call->object, NULL))
+        return with_handle(call, handle, record);
+    if (record)
+        *record = NULL;
+    *handle = NULL;
+    return new_handle(call->object, handle);
+}
+
+/* Answers without a call what was read since anything changed. HNS' answer is the same whatever the query says. */
+static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
+{
+    if (!properties)
+        return E_POINTER;
+    if (!call->object)
+        return E_HANDLE;
+    if (!copies_find(call->names, call->object, properties))
+        return finish(call, properties, record);
+    if (record)
+        *record = NULL;
+    return S_OK;
+}
+
+#define KIND(kind, enumerate, copies)                                                                                \
     HRESULT WINAPI Hcn##enumerate(const WCHAR *query, WCHAR **found, WCHAR **record)                                 \
     {                                                                                                                \
-        struct hns_call call = {.function = "Hcn" #enumerate, .texts = 1, .text = {query}};                          \
+        struct hns_call call = {.function = "Hcn" #enumerate, .texts = 1, .text = {query}, .names = copies};          \
         return found ? finish(&call, found, record) : E_POINTER;                                                     \
     }                                                                                                                \
     HRESULT WINAPI HcnOpen##kind(const GUID *id, void **handle, WCHAR **record)                                      \
     {                                                                                                                \
-        struct hns_call call = {.function = "HcnOpen" #kind, .object = id};                                          \
-        return id ? with_handle(&call, handle, record) : E_POINTER;                                                  \
+        struct hns_call call = {.function = "HcnOpen" #kind, .object = id, .names = copies};                          \
+        return open_handle(&call, handle, record);                                                                   \
     }                                                                                                                \
     HRESULT WINAPI HcnModify##kind(void *handle, const WCHAR *settings, WCHAR **record)                              \
     {                                                                                                                \
         struct hns_call call = {.function = "HcnModify" #kind, .object = id_of(handle), .texts = 1, .text = {settings}}; \
         return call.object ? finish(&call, NULL, record) : E_HANDLE;                                                 \
     }                                                                                                                \
-    HRESULT WINAPI HcnQuery##kind##Properties(void *handle, const WCHAR *query, WCHAR **properties, WCHAR **record)  \
+    HRESULT WINAPI HcnQuery##kind##Properties(void *handle, const WCHAR *text, WCHAR **properties, WCHAR **record)   \
     {                                                                                                                \
-        struct hns_call call = {                                                                                     \
-            .function = "HcnQuery" #kind "Properties", .object = id_of(handle), .texts = 1, .text = {query}};        \
-        if (!properties)                                                                                             \
-            return E_POINTER;                                                                                        \
-        return call.object ? finish(&call, properties, record) : E_HANDLE;                                           \
+        struct hns_call call = {.function = "HcnQuery" #kind "Properties", .object = id_of(handle), .texts = 1,      \
+                                .text = {text}, .names = copies};                                                     \
+        return query(&call, properties, record);                                                                     \
     }                                                                                                                \
     HRESULT WINAPI HcnDelete##kind(const GUID *id, WCHAR **record)                                                   \
     {                                                                                                                \
@@ -104,27 +129,28 @@ static HRESULT with_handle(struct hns_call *call, void **handle, WCHAR **record)
     }                                                                                                                \
     HRESULT WINAPI HcnClose##kind(void *handle) { return close_handle(handle); }
 
-#define CREATE(kind)                                                                                                 \
+#define CREATE(kind, copies)                                                                                         \
     HRESULT WINAPI HcnCreate##kind(const GUID *id, const WCHAR *settings, void **handle, WCHAR **record)             \
     {                                                                                                                \
-        struct hns_call call = {.function = "HcnCreate" #kind, .wanted = id, .texts = 1, .text = {settings}};        \
+        struct hns_call call = {.function = "HcnCreate" #kind, .wanted = id, .texts = 1, .text = {settings},         \
+                                .names = copies};                                                                     \
         return with_handle(&call, handle, record);                                                                   \
     }
 
-KIND(Network, EnumerateNetworks)
-KIND(Endpoint, EnumerateEndpoints)
-KIND(Namespace, EnumerateNamespaces)
-KIND(LoadBalancer, EnumerateLoadBalancers)
-KIND(SdnRoute, EnumerateSdnRoutes)
-CREATE(Network)
-CREATE(Namespace)
-CREATE(LoadBalancer)
-CREATE(SdnRoute)
+KIND(Network, EnumerateNetworks, COPIES_NETWORK)
+KIND(Endpoint, EnumerateEndpoints, COPIES_ENDPOINT)
+KIND(Namespace, EnumerateNamespaces, COPIES_NAMESPACE)
+KIND(LoadBalancer, EnumerateLoadBalancers, COPIES_LOADBALANCER)
+KIND(SdnRoute, EnumerateSdnRoutes, COPIES_SDNROUTE)
+CREATE(Network, COPIES_NETWORK)
+CREATE(Namespace, COPIES_NAMESPACE)
+CREATE(LoadBalancer, COPIES_LOADBALANCER)
+CREATE(SdnRoute, COPIES_SDNROUTE)
 
 HRESULT WINAPI HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *settings, void **handle, WCHAR **record)
 {
     struct hns_call call = {
-        .function = "HcnCreateEndpoint", .object = id_of(network), .wanted = id, .texts = 1, .text = {settings}};
+        .function = "HcnCreateEndpoint", .object = id_of(network), .wanted = id, .texts = 1, .text = {settings}, .names = COPIES_ENDPOINT};
 
     return call.object ? with_handle(&call, handle, record) : E_HANDLE;
 }

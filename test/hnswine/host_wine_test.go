@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -152,6 +153,31 @@ type host struct {
 	service                       *server.Service
 	pods                          *podnet.Network
 	stop                          func()
+	reads                         atomic.Int64 // of HNS' server
+}
+
+// counted is a listener whose connections count what is read from them.
+type counted struct {
+	net.Listener
+	reads *atomic.Int64
+}
+
+func (l counted) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return countedConn{c.(*net.TCPConn), l.reads}, nil
+}
+
+type countedConn struct {
+	*net.TCPConn
+	reads *atomic.Int64
+}
+
+func (c countedConn) Read(b []byte) (int, error) {
+	c.reads.Add(1)
+	return c.TCPConn.Read(b)
 }
 
 func (c cluster) newHost(t *testing.T, name, addr, cidr string) *host {
@@ -215,13 +241,18 @@ func (h *host) start(t *testing.T) {
 	if h.plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: pins}); err != nil {
 		t.Fatal(err)
 	}
+	generation, err := server.OpenGenerationFile(filepath.Join(h.prefix, "drive_c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = generation.Close() })
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.service, err = server.Open(t.Context(), server.Config{
 		Model: hns.Config{
 			Version: wire.Version{Major: 16}, Adapters: []string{"eth0"}, Addresses: []netip.Addr{netip.MustParseAddr(h.addr)},
 		},
 		Store:     server.FileStore{Path: filepath.Join(h.state, "hns", "state.json")},
-		DataPlane: h.plane, Log: log,
+		DataPlane: h.plane, Log: log, Generation: generation,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +268,7 @@ func (h *host) start(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := h.service.Serve(ctx, l, token); err != nil {
+		if err := h.service.Serve(ctx, counted{l, &h.reads}, token); err != nil {
 			t.Error(err)
 		}
 	})

@@ -73,4 +73,13 @@ func TestLoad(t *testing.T) {
 	if found, err := h.plane.Differences(t.Context(), plan); err != nil || len(found) > 0 {
 		t.Errorf("the kernel is not as planned: %q, %v", found, err)
 	}
+	before := h.reads.Load()
+	out, err := h.wine(t.Context(), nil, nil, `C:\hnsload.exe`, "list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(strings.TrimSpace(string(out)))
+	if reads := h.reads.Load() - before; reads > 50 { // of the thousands of objects, none is asked for by itself
+		t.Errorf("the server read %d times from the program", reads)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -15,15 +16,19 @@ import (
 // The protocol between the DLLs (shim/computenetwork, shim/vmcompute) and the server, over one TCP connection. Numbers
 // are 32 bits, little endian. A frame is its length in bytes, then that many bytes: fields, each a length and its bytes.
 //
-//	hello     client: "MHN1", token                                    (once; a wrong one closes the connection)
+//	hello     client: "MHN1", token [, "copies"]                       (once; a wrong one closes the connection)
 //	request   client: function, object GUID, new GUID, text …          (GUIDs 16 bytes as in memory on Windows, or none;
 //	                                                                     texts UTF-16, little endian, at most 3)
-//	response  server: HRESULT, GUID, text, error record
+//	response  server: HRESULT, GUID, text, error record [, generation, object …]
+//
+// A client that said "copies" gets the objects that an answer names as well: each its GUID and behind it its properties in
+// UTF-8. They are good as long as the file of the generation (8 bytes) has the same number in it as the answer.
 //
 // A server that stops ends its side of the connection and reads no more: a request without a byte of a response by then is
 // not carried out.
 const (
 	helloMagic = "MHN1"
+	withCopies = "copies"
 	maxHello   = 512
 	maxRequest = 8 << 20
 	maxTexts   = 3
@@ -72,7 +77,7 @@ func makeFrame(fields ...[]byte) []byte {
 	for _, f := range fields {
 		size += 4 + len(f)
 	}
-	b := binary.LittleEndian.AppendUint32(nil, uint32(size))
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+size), uint32(size))
 	for _, f := range fields {
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(f)))
 		b = append(b, f...)
@@ -139,22 +144,30 @@ func decodeText(b []byte) (string, error) {
 	return string(utf16.Decode(units)), nil
 }
 
+// encodeText is quick with ASCII, which long lists are.
 func encodeText(s string) []byte {
-	units := utf16.Encode([]rune(s))
-	b := make([]byte, 0, 2*len(units))
-	for _, u := range units {
-		b = binary.LittleEndian.AppendUint16(b, u)
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			for _, u := range utf16.Encode([]rune(s[i:])) {
+				b = binary.LittleEndian.AppendUint16(b, u)
+			}
+			break
+		}
+		b = append(b, s[i], 0)
 	}
 	return b
 }
 
-// response is the frame for a call's outcome.
-func response(reply hns.Reply, err error) []byte {
+// response is the frame for a call's outcome; copies are further fields.
+func response(reply hns.Reply, copies [][]byte, err error) []byte {
 	code, record := wire.OK, ""
 	if err != nil {
 		code, record = hresult(err), hns.V1Error(err)
 		reply = hns.Reply{}
 	}
-	return makeFrame(binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object),
-		encodeText(reply.Text), encodeText(record))
+	fields := [][]byte{
+		binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), encodeText(reply.Text), encodeText(record),
+	}
+	return makeFrame(append(fields, copies...)...)
 }

@@ -91,7 +91,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		m := hns.New(hns.Config{Version: wire.Version{Major: 15}, Adapters: []string{"Ethernet"}})
 		reply, err := m.Call(r)
-		answer, frameErr := readFrame(bytes.NewReader(response(reply, err)), 1<<30)
+		answer, frameErr := readFrame(bytes.NewReader(response(reply, nil, err)), 1<<30)
 		if frameErr != nil || len(answer) != 4 {
 			t.Fatalf("answer has %d fields, %v", len(answer), frameErr)
 		}

@@ -61,11 +61,12 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 	defer func() { stop(); s.leave(ctx, c) }()
 	_ = c.SetDeadline(time.Now().Add(helloTimeout))
 	hello, err := readFrame(c, maxHello)
-	if err != nil || len(hello) != 2 || string(hello[0]) != helloMagic ||
+	if err != nil || len(hello) < 2 || string(hello[0]) != helloMagic ||
 		subtle.ConstantTimeCompare(hello[1], []byte(token)) != 1 {
 		s.cfg.Log.Warn("HNS client refused", "remote", c.RemoteAddr().String())
 		return
 	}
+	copies := len(hello) > 2 && string(hello[2]) == withCopies
 	for ctx.Err() == nil {
 		_ = c.SetDeadline(time.Time{})
 		if ctx.Err() != nil { // it may have ended between the two, and its deadline be overwritten
@@ -75,7 +76,7 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		if err != nil {
 			return
 		}
-		answer := s.answer(ctx, fields)
+		answer := s.answer(ctx, fields, copies)
 		_ = c.SetDeadline(time.Now().Add(frameTimeout))
 		if _, err := c.Write(answer); err != nil {
 			return
@@ -95,16 +96,17 @@ func (s *Service) leave(ctx context.Context, c net.Conn) {
 
 // answer carries one frame out. A request, once read, runs to its end even when the client is gone: half of one would
 // leave the kernel and the state apart.
-func (s *Service) answer(ctx context.Context, fields [][]byte) []byte {
+func (s *Service) answer(ctx context.Context, fields [][]byte, withCopies bool) []byte {
 	r, err := decodeRequest(fields)
 	var reply hns.Reply
+	var copies [][]byte
 	if err == nil {
-		reply, err = s.Call(context.WithoutCancel(ctx), r)
+		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}
 	if err != nil {
 		s.cfg.Log.Debug("HNS request refused", "function", r.Function, "err", err)
 	}
-	return response(reply, err)
+	return response(reply, copies, err)
 }
 
 // patient waits for a frame's first byte as long as it takes, and then gives the rest frameTimeout.

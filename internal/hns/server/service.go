@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type Config struct {
 	Store     Store
 	DataPlane DataPlane
 	Log       *slog.Logger
+	// Generation is the file by which DLLs know whether what they have read is still so; nil: they ask each time.
+	Generation io.WriterAt
 }
 
 // Service is the HNS of one host. It may be called from several goroutines; calls run one after another.
@@ -48,13 +51,15 @@ type Service struct {
 	later   later // what of the plan the kernel does not have yet
 	behind  bool  // a step failed: the kernel needs the whole plan
 
+	generation generation
+
 	// kernel is held while the data plane works, so that its steps keep their order. Whoever holds it does not take mu.
 	kernel sync.Mutex
 }
 
 // Open reads the state and brings the kernel in line with it.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
-	s := &Service{cfg: cfg, journal: journal{store: cfg.Store}}
+	s := &Service{cfg: cfg, journal: journal{store: cfg.Store}, generation: generation{file: cfg.Generation}}
 	if err := s.Restart(ctx); err != nil {
 		return nil, err
 	}
@@ -81,6 +86,9 @@ func (s *Service) Restart(ctx context.Context) error {
 	if err := s.journal.rewrite(model); err != nil {
 		return err
 	}
+	if err := s.generation.next(); err != nil {
+		return err
+	}
 	if err := s.cfg.DataPlane.Apply(ctx, model.Plan()); err != nil {
 		s.behind = true
 		return fmt.Errorf("apply the HNS state: %w", err)
@@ -91,17 +99,34 @@ func (s *Service) Restart(ctx context.Context) error {
 
 // Call carries out one request: model, kernel, disk; all of them or none.
 func (s *Service) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
+	reply, _, err := s.call(ctx, r, false)
+	return reply, err
+}
+
+// call is Call, with copies of the objects that the reply names for who wants them.
+func (s *Service) call(ctx context.Context, r hns.Request, withCopies bool) (hns.Reply, [][]byte, error) {
 	if id, ok := statsID(r); ok {
-		return s.stats(ctx, r, id)
+		reply, err := s.stats(ctx, r, id)
+		return reply, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	reply, err := s.carryOut(ctx, r)
+	if err != nil || !withCopies {
+		return reply, nil, err
+	}
+	return reply, s.generation.copies(s.model.Contents(r, reply)), nil
+}
+
+// carryOut is Call for who holds mu.
+func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	reply, err := s.model.Call(r)
 	if err != nil || !s.model.Changed() {
 		return reply, err
 	}
 	change := s.model.Change()
-	if isUrgent(change) {
+	err = s.generation.next() // before anything is told of the change
+	if err == nil && isUrgent(change) {
 		err = s.applyNow(ctx, change)
 	}
 	if err == nil {

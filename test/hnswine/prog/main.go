@@ -4,9 +4,15 @@
 // load balancer, call by call. It prints how many calls that were and how long they took.
 //
 //	hnsload <network> <services> <endpoints per service>
+//
+// With list it reads all endpoints and load balancers as kube-proxy does at each synchronisation, deletes one load balancer,
+// and reads again.
+//
+//	hnsload list
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,10 +68,90 @@ func (c *caller) make(kind, settings string, network uintptr) (string, error) {
 }
 
 func utf16At(p uintptr, n int) string {
-	return syscall.UTF16ToString(unsafe.Slice((*uint16)(*(*unsafe.Pointer)(unsafe.Pointer(&p))), n))
+	first := (*uint16)(*(*unsafe.Pointer)(unsafe.Pointer(&p)))
+	length := 0
+	for length < n && *(*uint16)(unsafe.Add(unsafe.Pointer(first), 2*length)) != 0 {
+		length++
+	}
+	return syscall.UTF16ToString(unsafe.Slice(first, length))
+}
+
+// list reads all objects of a kind as hnslib does: their GUIDs, and then one after another.
+func (c *caller) list(kind string) ([]guid, error) {
+	var found uintptr
+	if err := c.call("HcnEnumerate"+kind+"s", text("{}"), uintptr(unsafe.Pointer(&found))); err != nil {
+		return nil, err
+	}
+	var ids []string
+	if err := json.Unmarshal([]byte(utf16At(found, 1<<24)), &ids); err != nil {
+		return nil, err
+	}
+	var all []guid
+	for _, id := range ids {
+		g, err := parseGUID(id)
+		if err != nil {
+			return nil, err
+		}
+		properties, err := c.read(kind, g)
+		if err != nil {
+			return nil, err
+		}
+		var object struct{ ID string }
+		if err := json.Unmarshal([]byte(properties), &object); err != nil || object.ID != id {
+			return nil, fmt.Errorf("%s %s has the properties %.200s: %w", kind, id, properties, err)
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+func (c *caller) read(kind string, id guid) (string, error) {
+	var handle, properties uintptr
+	if err := c.call("HcnOpen"+kind, uintptr(unsafe.Pointer(&id)), uintptr(unsafe.Pointer(&handle))); err != nil {
+		return "", err
+	}
+	defer func() { _, _, _ = c.dll.MustFindProc("HcnClose" + kind).Call(handle) }()
+	if err := c.call("HcnQuery"+kind+"Properties", handle, text("{}"), uintptr(unsafe.Pointer(&properties))); err != nil {
+		return "", err
+	}
+	return utf16At(properties, 1<<20), nil
+}
+
+func (c *caller) listAll() error {
+	start := time.Now()
+	endpoints, err := c.list("Endpoint")
+	if err != nil {
+		return err
+	}
+	balancers, err := c.list("LoadBalancer")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d endpoints and %d load balancers read in %.0f ms\n", len(endpoints), len(balancers), time.Since(start).Seconds()*1000)
+	if len(balancers) == 0 {
+		return errors.New("no load balancers")
+	}
+	if err := c.call("HcnDeleteLoadBalancer", uintptr(unsafe.Pointer(&balancers[0]))); err != nil {
+		return err
+	}
+	if properties, err := c.read("LoadBalancer", balancers[0]); err == nil {
+		return fmt.Errorf("a load balancer that is gone has the properties %s", properties)
+	}
+	rest, err := c.list("LoadBalancer")
+	if err == nil && len(rest) != len(balancers)-1 {
+		err = fmt.Errorf("%d load balancers after one of %d was deleted", len(rest), len(balancers))
+	}
+	return err
 }
 
 func run(args []string) error {
+	if len(args) == 1 && args[0] == "list" {
+		dll, err := syscall.LoadDLL("computenetwork.dll")
+		if err != nil {
+			return err
+		}
+		return (&caller{dll: dll}).listAll()
+	}
 	if len(args) != 3 {
 		return errors.New("usage: hnsload <network> <services> <endpoints per service>")
 	}
