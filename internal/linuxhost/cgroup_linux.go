@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -29,8 +30,13 @@ func hierarchies() ([]hierarchy, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return hierarchiesOf(f)
+}
+
+// hierarchiesOf reads the text of /proc/self/mountinfo.
+func hierarchiesOf(mountinfo io.Reader) ([]hierarchy, error) {
 	var all []hierarchy
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(mountinfo)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() { // proc_pid_mountinfo(5)
 		before, after, ok := strings.Cut(lines.Text(), " - ")

@@ -1,0 +1,121 @@
+package linuxhost
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestHierarchies(t *testing.T) {
+	const tmpfs = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
+	const memory = "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n"
+	const joined = "36 31 0:33 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
+	for _, tt := range []struct {
+		name, mountinfo string
+		want            []hierarchy
+	}{
+		{"v2", "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n", []hierarchy{{"/sys/fs/cgroup", true}}},
+		{"v1", tmpfs + memory + joined, []hierarchy{{"/sys/fs/cgroup/memory", false}, {"/sys/fs/cgroup/cpu,cpuacct", false}}},
+		{"hybrid", tmpfs + memory + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n", []hierarchy{{"/sys/fs/cgroup/memory", false}}},
+		{"of_a_container", memory + "90 31 0:32 / /var/lib/x/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", []hierarchy{{"/sys/fs/cgroup/memory", false}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := hierarchiesOf(strings.NewReader(tt.mountinfo))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(hierarchy{})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	if _, err := hierarchiesOf(strings.NewReader("23 1 8:1 / / rw - ext4 /dev/sda1 rw\n")); err == nil {
+		t.Error("a machine without cgroups is none to complain of")
+	}
+}
+
+// tree makes files in a folder that stands for a hierarchy; a name that ends in "/" makes a folder.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		dir := filepath.Dir(path)
+		if strings.HasSuffix(name, "/") {
+			dir = path
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if dir != path {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return root
+}
+
+// last is what was written last: the kernel takes one controller after the other, and keeps all.
+func last(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
+	root := tree(t, map[string]string{
+		"cgroup.controllers": "cpuset cpu memory pids\n", "cgroup.subtree_control": "",
+		"m/cgroup.controllers": "memory pids\n", "m/cgroup.subtree_control": "",
+		"m/linux-1/cgroup.controllers": "memory\n", "m/linux-1/cgroup.subtree_control": "memory\n",
+	})
+	if err := (hierarchy{dir: root, v2: true}).ensure("/m/linux-1"); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"cgroup.subtree_control": "+pids", "m/cgroup.subtree_control": "+pids",
+		"m/linux-1/cgroup.subtree_control": "-memory", // or no process may be in the host's cgroup
+	} {
+		if got := last(t, filepath.Join(root, file)); got != want {
+			t.Errorf("%s was last given %q, want %q", file, got, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "m/linux-1", leaf)); err != nil {
+		t.Errorf("the cgroup of the host's own processes: %v", err)
+	}
+}
+
+// A machine may hold back a controller. One that a kubelet needs is told of by its name; of others nobody hears.
+func TestCgroupV2WithoutAController(t *testing.T) {
+	for controllers, want := range map[string]string{"io hugetlb": "", "io memory": `pass on cgroup controller "memory"`} {
+		root := tree(t, map[string]string{"cgroup.controllers": controllers, "cgroup.subtree_control/": ""}) // cannot be written to
+		err := passOn(root)
+		if got := err != nil && strings.Contains(err.Error(), want); got != (want != "") {
+			t.Errorf("passOn() with %q = %v, want %q", controllers, err, want)
+		}
+	}
+}
+
+func TestCgroupV1FillsCpusets(t *testing.T) {
+	root := tree(t, map[string]string{
+		"cpuset.cpus": "0-1\n", "cpuset.mems": "0\n", "m/cpuset.cpus": "\n", "m/cpuset.mems": "\n",
+		"m/linux-1/cpuset.cpus": "1\n", "m/linux-1/cpuset.mems": "\n",
+	})
+	if err := (hierarchy{dir: root}).ensure("/m/linux-1"); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{"m/cpuset.cpus": "0-1\n", "m/cpuset.mems": "0\n", "m/linux-1/cpuset.cpus": "1\n", "m/linux-1/cpuset.mems": "0\n"} {
+		if got := last(t, filepath.Join(root, file)); got != want {
+			t.Errorf("%s = %q, want %q", file, got, want)
+		}
+	}
+	if err := (hierarchy{dir: tree(t, nil)}).ensure("/m/linux-1"); err != nil {
+		t.Errorf("a hierarchy without cpusets: %v", err)
+	}
+}
