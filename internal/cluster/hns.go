@@ -13,10 +13,10 @@ import (
 	"time"
 
 	hnsserver "mullion.dev/mullion/internal/hns/server"
+	"mullion.dev/mullion/internal/kubenode"
 	"mullion.dev/mullion/internal/nodeagent/admin"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/sandbox"
-	"mullion.dev/mullion/internal/winnode"
 )
 
 // HNS connects to the HNS of a Windows node. sandbox.ErrDown says that the node is not up.
@@ -55,9 +55,9 @@ func ProxyEndpoint(ctx context.Context, paths Paths, node, page string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	port := winnode.ProxyMetricsPort
+	port := kubenode.ProxyMetricsPort
 	if page == "/healthz" {
-		port = winnode.ProxyHealthPort
+		port = kubenode.ProxyHealthPort
 	}
 	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: proc.DialIn(h.Netns), DisableKeepAlives: true}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", strconv.Itoa(port))+page, nil)

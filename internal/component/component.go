@@ -20,6 +20,12 @@ type Component interface {
 	Stop(ctx context.Context) error
 }
 
+// Prober is a component that can be asked whether it works at this moment.
+type Prober interface {
+	// Probe returns nil, or why the part cannot be used. It changes nothing, and returns when ctx is over at the latest.
+	Probe(ctx context.Context) error
+}
+
 // Unit is a component with the names of those that must be ready before its Start is called.
 type Unit struct {
 	Component

@@ -23,6 +23,8 @@ import (
 const (
 	KubeletHealthPort = 10248
 	ProxyHealthPort   = 10256
+	// ProxyMetricsPort is where kube-proxy serves /metrics.
+	ProxyMetricsPort = 10249
 )
 
 // BootstrapKubeconfig is the kubeconfig with a bootstrap token at path, with the API server's URL as nodes reach it and the authority's

@@ -3,6 +3,7 @@ package linuxnode
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -52,6 +53,16 @@ type process struct {
 	*proc.Process
 	before func() error
 	after  func(context.Context) error
+	// health is asked, beside whether the process is ready, when somebody wants to know whether it works; nil: nothing more.
+	health func(context.Context) error
+}
+
+// Probe implements component.Prober.
+func (p *process) Probe(ctx context.Context) error {
+	if err := p.Process.Probe(ctx); err != nil || p.health == nil {
+		return err
+	}
+	return p.health(ctx)
 }
 
 // Start prepares and starts the process.
@@ -98,6 +109,11 @@ func (c Config) prepared(part string, spec proc.Spec, write func() error) *proce
 func (c Config) containerdUnit() component.Component {
 	p := c.prepared("containerd", c.spec("containerd", c.criReady, "containerd", "--config", containerdConfig), func() error { return nil })
 	p.after = c.ensurePause
+	p.health = func(ctx context.Context) error {
+		return kubenode.RuntimeHealth(ctx, func(ctx context.Context) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", c.Socket())
+		})
+	}
 	return p
 }
 

@@ -51,6 +51,20 @@ func (p *Process) State() State {
 	return p.state
 }
 
+// Probe implements component.Prober: it asks Spec.Ready once.
+func (p *Process) Probe(ctx context.Context) error {
+	state := p.State()
+	switch {
+	case state.Phase != Running && state.Err != nil:
+		return fmt.Errorf("it is %s: %w", state.Phase, state.Err)
+	case state.Phase != Running:
+		return fmt.Errorf("it is %s", state.Phase)
+	case p.spec.Ready == nil:
+		return nil
+	}
+	return p.spec.Ready(ctx)
+}
+
 // Done returns a channel that is closed when the process is no longer supervised: it was stopped, or it failed for good. It
 // is nil before Start.
 func (p *Process) Done() <-chan struct{} {

@@ -29,6 +29,13 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
+// Health is Status, with each unit asked whether it works at this moment.
+func (c *Client) Health(ctx context.Context) (Status, error) {
+	var s Status
+	err := c.do(ctx, http.MethodGet, "/v1/health", func(r io.Reader) error { return json.NewDecoder(r).Decode(&s) })
+	return s, err
+}
+
 // Stop asks the supervisor to stop its units and end. It returns at once; Status fails when the supervisor is gone.
 func (c *Client) Stop(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/v1/stop", func(io.Reader) error { return nil })

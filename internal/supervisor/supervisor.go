@@ -47,10 +47,16 @@ type UnitStatus struct {
 	// PID and Restarts are of units that are a process: 0 while it is down, and how often it was started again.
 	PID      int `json:"pid,omitempty"`
 	Restarts int `json:"restarts,omitempty"`
+	// Probed says that the unit was asked whether it works, which Client.Health has done; Problem is why it does not.
+	Probed  bool   `json:"probed,omitempty"`
+	Problem string `json:"problem,omitempty"`
 }
 
 // process is what a component that is a child process can tell about it (proc.Process does).
 type process interface{ State() proc.State }
+
+// probeTimeout bounds the question to each unit whether it works. It is shorter than what Client waits.
+const probeTimeout = 3 * time.Second
 
 // stopTimeout bounds an orderly stop of all units.
 const stopTimeout = 90 * time.Second
@@ -174,15 +180,53 @@ func (s *server) now() Status {
 	return status
 }
 
+// probed is the status of now, with what the units that are ready answer when they are asked whether they work.
+func (s *server) probed(ctx context.Context) Status {
+	status := s.now()
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	answers := make([]chan error, len(s.cfg.Units))
+	for i, u := range s.cfg.Units {
+		p, ok := u.Component.(component.Prober)
+		if !ok || status.Units[i].State != string(component.Ready) {
+			continue
+		}
+		answer := make(chan error, 1) // one that comes too late is left in it
+		answers[i] = answer
+		go func() { answer <- p.Probe(ctx) }()
+	}
+	for i, answer := range answers {
+		if answer == nil {
+			continue
+		}
+		var err error
+		select {
+		case err = <-answer:
+		case <-ctx.Done():
+			select {
+			case err = <-answer:
+			default:
+				err = fmt.Errorf("it has not answered within %s", probeTimeout)
+			}
+		}
+		status.Units[i].Probed = true
+		if err != nil {
+			status.Units[i].Problem = err.Error()
+		}
+	}
+	return status
+}
+
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
-		status := s.now()
+	answer := func(w http.ResponseWriter, status Status) {
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(status); err != nil {
 			s.cfg.Log.Warn("answer a status request", "error", err)
 		}
-	})
+	}
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.now()) })
+	mux.HandleFunc("GET /v1/health", func(w http.ResponseWriter, r *http.Request) { answer(w, s.probed(r.Context())) })
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		s.stop()

@@ -3,10 +3,13 @@ package supervisor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/supervisor"
@@ -25,11 +28,16 @@ func (p *part) Stop(context.Context) error  { close(p.stopped); return nil }
 
 func run(t *testing.T, parts ...*part) (*supervisor.Client, <-chan error) {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), "s.sock")
 	var units []component.Unit
 	for _, p := range parts {
 		units = append(units, component.Unit{Component: p})
 	}
+	return runUnits(t, units)
+}
+
+func runUnits(t *testing.T, units []component.Unit) (*supervisor.Client, <-chan error) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s.sock")
 	ended := make(chan error, 1)
 	go func() {
 		ended <- supervisor.Run(t.Context(), supervisor.Config{Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler)})
@@ -70,6 +78,52 @@ func TestReadyThenStopped(t *testing.T) {
 	<-p.stopped
 	if _, err := client.Status(t.Context()); err == nil {
 		t.Error("it still answers")
+	}
+}
+
+// asked is a part that answers a probe with err, or not at all.
+type asked struct {
+	part
+	err    error
+	silent bool
+}
+
+func (p *asked) Probe(context.Context) error {
+	if p.silent {
+		select {}
+	}
+	return p.err
+}
+
+func TestHealthAsksEachUnit(t *testing.T) {
+	var units []component.Unit
+	for _, c := range []component.Component{
+		&part{name: "files", stopped: make(chan struct{})},
+		&asked{part: part{name: "good", stopped: make(chan struct{})}},
+		&asked{part: part{name: "bad", stopped: make(chan struct{})}, err: errors.New("no route")},
+		&asked{part: part{name: "silent", stopped: make(chan struct{})}, silent: true},
+	} {
+		units = append(units, component.Unit{Component: c})
+	}
+	client, ended := runUnits(t, units)
+	await(t, client, supervisor.PhaseReady)
+	s, err := client.Health(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range s.Units {
+		got = append(got, fmt.Sprintf("%s %v %s", u.Name, u.Probed, u.Problem))
+	}
+	want := []string{"files false ", "good true ", "bad true no route", "silent true it has not answered within 3s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

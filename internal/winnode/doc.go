@@ -26,14 +26,6 @@ import (
 const (
 	HNSPort = 10290
 	CRIPort = 10291
-
-	// Health endpoints: the programs' defaults.
-	kubeletHealthPort = 10248
-	// ProxyHealthPort is where kube-proxy serves /healthz.
-	ProxyHealthPort = 10256
-
-	// ProxyMetricsPort is where kube-proxy serves /metrics, by default too.
-	ProxyMetricsPort = 10249
 )
 
 // Config is what a Windows host depends on. All paths are absolute paths of the machine.

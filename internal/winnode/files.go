@@ -10,10 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/kubenode"
 	"mullion.dev/mullion/internal/resolvconf"
 	"mullion.dev/mullion/internal/wine"
 )
@@ -99,7 +97,7 @@ func (c Config) writeKubelet() error {
 	if err := c.dropForeignIdentity(ca); err != nil {
 		return err
 	}
-	bootstrap, err := c.bootstrapKubeconfig(ca)
+	bootstrap, err := kubenode.BootstrapKubeconfig(c.BootstrapKubeconfig, c.Server, ca)
 	if err != nil {
 		return err
 	}
@@ -139,18 +137,6 @@ func (c Config) dropForeignIdentity(ca []byte) error {
 		}
 	}
 	return nil
-}
-
-// bootstrapKubeconfig is the bootstrap kubeconfig with the server's address on the underlay and the authority in it.
-func (c Config) bootstrapKubeconfig(ca []byte) ([]byte, error) {
-	config, err := clientcmd.LoadFromFile(c.BootstrapKubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read bootstrap kubeconfig: %w", err)
-	}
-	for name, cluster := range config.Clusters {
-		config.Clusters[name] = &clientcmdapi.Cluster{Server: c.Server, CertificateAuthorityData: ca, TLSServerName: cluster.TLSServerName}
-	}
-	return clientcmd.Write(*config)
 }
 
 // writeFile replaces a file on the host's C:, given by its Windows path, whole or not at all.

@@ -2,7 +2,6 @@ package winnode
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/kubenode"
 	"mullion.dev/mullion/internal/podnet"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -31,8 +31,8 @@ func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 		"--hostname-override=" + c.Name,
 		"--network-name=" + podnet.NetworkName(c.Network.Mode),
 		"--cluster-cidr=" + c.PodSubnet.String(),
-		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ProxyHealthPort)),
-		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ProxyMetricsPort)),
+		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
+		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyMetricsPort)),
 		"--v=2",
 	}
 	if c.EnableDSR {
@@ -73,34 +73,19 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 // proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with that an
 // HNS network.
 func (c Config) proxyUnit() component.Component {
-	probe := c.healthProbe(ProxyHealthPort)
+	probe := kubenode.HealthProbe(c.Netns, kubenode.ProxyHealthPort)
 	ready := func(ctx context.Context) error {
 		answer, err := probe(ctx)
 		if err != nil {
 			return err
 		}
-		return synced(answer)
+		return kubenode.ProxySynced(answer)
 	}
 	args := func(ctx context.Context) ([]string, error) {
 		vip, err := c.sourceVIP(ctx)
 		return c.ProxyArgs(vip), err
 	}
 	return c.windowsUnit("kube-proxy", c.writeProxy, ready, proxyExe, args)
-}
-
-// synced tells whether kube-proxy has carried out the services once. It calls itself healthy before that, without an
-// entry for an address family; https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/healthcheck/proxy_health.go
-func synced(answer []byte) error {
-	var health struct {
-		Status map[string]json.RawMessage `json:"status"`
-	}
-	if err := json.Unmarshal(answer, &health); err != nil {
-		return fmt.Errorf("read kube-proxy's health: %w", err)
-	}
-	if _, done := health.Status["IPv4"]; !done {
-		return errors.New("kube-proxy has not carried out the services yet")
-	}
-	return nil
 }
 
 // writeProxy writes kube-proxy's kubeconfig.

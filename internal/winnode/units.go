@@ -3,17 +3,14 @@ package winnode
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"time"
 
 	"mullion.dev/mullion/internal/component"
+	"mullion.dev/mullion/internal/kubenode"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/sandbox"
@@ -44,6 +41,16 @@ func (c Config) logPath(part string) string { return filepath.Join(c.LogDir, par
 type Process struct {
 	*proc.Process
 	prepare func() error
+	// health is asked, beside whether the process is ready, when somebody wants to know whether it works; nil: nothing more.
+	health func(context.Context) error
+}
+
+// Probe implements component.Prober.
+func (p *Process) Probe(ctx context.Context) error {
+	if err := p.Process.Probe(ctx); err != nil || p.health == nil {
+		return err
+	}
+	return p.health(ctx)
 }
 
 // Start prepares and starts the process.
@@ -93,7 +100,11 @@ func (c Config) agentUnit() component.Component {
 	addr := func(port uint16) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
 	}
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return proc.DialIn(c.Netns)(ctx, "tcp", addr(CRIPort).String())
+	}
 	return &Process{
+		health: func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) },
 		prepare: func() error {
 			if err := os.MkdirAll(filepath.Dir(c.logPath("agent")), 0o700); err != nil {
 				return err
@@ -111,7 +122,7 @@ func (c Config) agentUnit() component.Component {
 			Name: c.unit("agent"), Path: c.NodeProgram, Args: []string{"serve", "--config", config}, Env: linuxEnv(), Marker: c.Marker,
 			LogPath: c.logPath("agent"), Netns: c.Netns,
 			Ready: func(ctx context.Context) error {
-				conn, err := proc.DialIn(c.Netns)(ctx, "tcp", addr(CRIPort).String())
+				conn, err := dial(ctx)
 				if err != nil {
 					return err
 				}
@@ -123,7 +134,7 @@ func (c Config) agentUnit() component.Component {
 
 // kubeletUnit is upstream's kubelet.exe. Ready means that its health endpoint answers; that the node is Ready is seen in the API.
 func (c Config) kubeletUnit() component.Component {
-	probe := c.healthProbe(kubeletHealthPort)
+	probe := kubenode.HealthProbe(c.Netns, kubenode.KubeletHealthPort)
 	ready := func(ctx context.Context) error { _, err := probe(ctx); return err }
 	args := func(context.Context) ([]string, error) { return c.KubeletArgs(), nil }
 	return c.windowsUnit("kubelet", c.writeKubelet, ready, kubeletExe, args)
@@ -156,33 +167,5 @@ func (c Config) windowsUnit(name string, prepare func() error, ready func(contex
 			},
 			Ready: ready,
 		}),
-	}
-}
-
-// healthProbe returns what asks a health endpoint on the host's loopback and returns its answer.
-func (c Config) healthProbe(port int) func(context.Context) ([]byte, error) {
-	client := &http.Client{
-		Transport: &http.Transport{DialContext: proc.DialIn(c.Netns), DisableKeepAlives: true},
-		Timeout:   5 * time.Second,
-	}
-	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/healthz"
-	return func(ctx context.Context) ([]byte, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return nil, err
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		if err != nil {
-			return nil, err
-		}
-		if resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
-		}
-		return body, nil
 	}
 }

@@ -222,22 +222,6 @@ func TestNoProxyWithoutHNSv2(t *testing.T) {
 	}
 }
 
-// What kube-proxy answers before and after its first round, as v1.36.3 writes it.
-func TestSynced(t *testing.T) {
-	const before = `{"lastUpdated":"2026-01-01T00:00:00Z","currentTime":"2026-01-01T00:00:00Z","nodeEligible":true,"healthy":true}`
-	const after = `{"lastUpdated":"2026-01-01T00:00:00Z","currentTime":"2026-01-01T00:00:00Z","nodeEligible":true,"healthy":true,` +
-		`"status":{"IPv4":{"lastUpdated":"2026-01-01T00:00:00Z","healthy":true}}}`
-	if err := synced([]byte(before)); err == nil {
-		t.Error("ready before the first round")
-	}
-	if err := synced([]byte(after)); err != nil {
-		t.Errorf("after the first round: %v", err)
-	}
-	if err := synced([]byte("<html>")); err == nil {
-		t.Error("no JSON is ready")
-	}
-}
-
 func TestSupportRows(t *testing.T) {
 	if err := support.Check(SupportRows()); err != nil {
 		t.Error(err)

@@ -1,0 +1,38 @@
+package kubenode
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// RuntimeHealth asks a container runtime over CRI whether it can run containers and connect pods: nil, or the conditions that do not
+// hold. dial makes the connection. The kubelet makes the node's Ready condition of the same two conditions:
+// https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/constants.go
+func RuntimeHealth(ctx context.Context, dial func(ctx context.Context) (net.Conn, error)) error {
+	conn, err := grpc.NewClient("passthrough:///cri", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	answer, err := criapi.NewRuntimeServiceClient(conn).Status(ctx, &criapi.StatusRequest{})
+	if err != nil {
+		return fmt.Errorf("ask the container runtime: %w", err)
+	}
+	var wrong []string
+	for _, c := range answer.GetStatus().GetConditions() {
+		if !c.GetStatus() && (c.GetType() == criapi.RuntimeReady || c.GetType() == criapi.NetworkReady) { // others are warnings
+			wrong = append(wrong, strings.TrimSpace(fmt.Sprintf("%s is false: %s %s", c.GetType(), c.GetReason(), c.GetMessage())))
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("the container runtime says that %s", strings.Join(wrong, "; "))
+	}
+	return nil
+}
