@@ -9,7 +9,7 @@ const (
 	ExitUsage       = 2 // wrong flags, or a cluster.yaml that is not right
 	ExitRequirement = 3 // the machine lacks something: root, Wine, a kernel feature
 	ExitConflict    = 4 // a port, a subnet or a data folder is in use
-	ExitNotReady    = 5 // the cluster did not become ready in time
+	ExitNotReady    = 5 // the cluster is not ready, or not in time, or `mullion status` found a problem
 	ExitNotFound    = 6 // no cluster is up, or no such node, image or component
 	ExitDifferent   = 7 // a test found something that is not as documented
 	ExitFindings    = 8 // `mullion check` found something at or over --fail-on

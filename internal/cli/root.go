@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -32,10 +33,23 @@ func Run(ctx context.Context, env Env) error {
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	err := root.ExecuteContext(ctx)
+	err := a.explain(root.ExecuteContext(ctx))
 	var silent *silentError
 	if err != nil && !errors.As(err, &silent) {
 		printError(env, err)
+	}
+	return err
+}
+
+// explain gives an error that any command may meet the remedy that it has everywhere.
+func (a *app) explain(err error) error {
+	var own *Error
+	if err == nil || errors.As(err, &own) && own.Remedy != "" {
+		return err
+	}
+	// What containerd or etcd met comes as text.
+	if full := syscall.ENOSPC; errors.Is(err, full) || strings.Contains(err.Error(), full.Error()) {
+		return &Error{Code: ExitRequirement, Err: err, Remedy: fmt.Sprintf("the disk that holds %s is full: free some space there, and try again; `mullion status` says how much is left", a.dataDir)}
 	}
 	return err
 }

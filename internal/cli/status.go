@@ -1,139 +1,137 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/health"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/supervisor"
 )
 
+// watchEvery lies between two pictures of `mullion status --watch`.
+const watchEvery = 2 * time.Second
+
+// statusReport is what `mullion status -o json` prints.
+type statusReport struct {
+	Health       health.Picture     `json:"health"`
+	Cluster      spec.Cluster       `json:"cluster"`
+	CgroupParent string             `json:"cgroupParent"`
+	Supervisor   *supervisor.Status `json:"supervisor"`
+}
+
 func (a *app) status() *cobra.Command {
 	var output string
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say how the cluster and each of its parts are",
-		Args:  noArgs,
+		Short: "Say how the cluster is: its parts, nodes and pods, what is wrong and what to do",
+		Long: `Looks at the cluster from all sides and prints a picture of it: each part of the control plane, DNS and the load balancer; each node with
+its system, its kubelet, kube-proxy, container runtime and HNS (asked at this moment, not remembered) and whether it reaches the API
+server; how the pods are. Below stands what is wrong and what to do about it, a cause without what follows from it.
+
+It works whatever is up. The exit code is 0 for a cluster that does what it should, 5 for one with a problem or that is not up, 6
+where there is none. Pods that fail by themselves ("What needs a look") do not make it 5: the cluster is not to blame.`,
+		Example: "  mullion status\n  mullion status --watch\n  mullion status -o json | jq .health.findings\n  until mullion status >/dev/null; do sleep 1; done",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			paths, c, err := a.cluster()
 			if err != nil {
 				return err
 			}
-			s, err := supervisor.NewClient(paths.Socket()).Status(cmd.Context())
-			if err != nil {
-				return &Error{Code: ExitNotReady, Err: fmt.Errorf("cluster %q is described in %q but nothing runs it: %w", c.Name, paths.Data, err), Remedy: "`mullion up` brings it back, `mullion down` removes it"}
+			if watch {
+				return a.watchStatus(cmd.Context(), paths, c, output)
 			}
-			if output == "json" {
-				return json.NewEncoder(a.env.Out).Encode(map[string]any{"cluster": c, "cgroupParent": cluster.CgroupParent(paths), "supervisor": s})
-			}
-			return printStatus(a.env.Out, c.Name, s)
+			return a.printStatus(a.env.Out, cluster.Observe(cmd.Context(), paths, c), paths, output)
 		},
 	}
-	outputFlag(cmd, &output)
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "look again every two seconds, until Ctrl-C")
+	formats := []string{"text", "json", "yaml"}
+	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		cmd.PrintErrln(err)
+	}
+	cmd.PreRunE = func(c *cobra.Command, _ []string) error {
+		if !slices.Contains(formats, output) {
+			return usage(fmt.Errorf("--output %q is none of text, json, yaml", output), fmt.Sprintf("see `%s --help`", c.CommandPath()))
+		}
+		return nil
+	}
 	return cmd
 }
 
-func printStatus(w io.Writer, name string, s supervisor.Status) error {
-	fmt.Fprintf(w, "Cluster %s: %s (supervisor pid %d)\n\n", name, s.Phase, s.PID)
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "PART\tSTATE\tTOOK\tPID\tRESTARTS\tWHAT IS WRONG")
-	for _, u := range s.Units {
-		pid, restarts := "", ""
-		if u.PID != 0 || u.Restarts != 0 {
-			pid, restarts = fmt.Sprint(u.PID), fmt.Sprint(u.Restarts)
+// printStatus prints one picture; its error says whether the cluster is healthy.
+func (a *app) printStatus(w io.Writer, o health.Observed, paths cluster.Paths, output string) error {
+	p := health.Judge(o)
+	report := statusReport{Health: p, Cluster: o.Spec, CgroupParent: cluster.CgroupParent(paths), Supervisor: o.Supervisor}
+	var err error
+	switch output {
+	case "json":
+		err = json.NewEncoder(w).Encode(report)
+	case "yaml":
+		var text []byte
+		if text, err = yaml.Marshal(report); err == nil {
+			_, err = fmt.Fprintf(w, "---\n%s", text)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.1fs\t%s\t%s\t%s\n", u.Name, u.State, u.Seconds, pid, restarts, strings.SplitN(u.Error, "\n", 2)[0])
+	default:
+		err = p.Text(w)
 	}
-	return t.Flush()
-}
-
-func (a *app) logs() *cobra.Command {
-	var follow bool
-	var tail int
-	cmd := &cobra.Command{
-		Use:     "logs COMPONENT",
-		Short:   "Print the log of one of the cluster's parts",
-		Example: "  mullion logs kube-apiserver\n  mullion logs kubelet/win-1 --tail 50 -f",
-		Args:    exactArgs("COMPONENT"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			paths, err := a.paths()
-			if err != nil {
-				return err
-			}
-			names, err := logNames(paths.Logs())
-			if err != nil {
-				return noCluster(paths.Data, err)
-			}
-			if !slices.Contains(names, args[0]) {
-				return &Error{Code: ExitNotFound, Err: fmt.Errorf("no log of a component %q", args[0]), Remedy: "there are: " + strings.Join(names, ", ")}
-			}
-			return printLog(cmd.Context(), a.env.Out, filepath.Join(paths.Logs(), args[0]+".log"), tail, follow)
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			if paths, err := a.paths(); err == nil {
-				if names, err := logNames(paths.Logs()); err == nil {
-					return names, cobra.ShellCompDirectiveNoFileComp
-				}
-			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		},
-	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing what is added")
-	cmd.Flags().IntVar(&tail, "tail", -1, "only the last lines, so many; -1 for all")
-	return cmd
-}
-
-// logNames are the components that have a log, for example "kubelet/win-1".
-func logNames(dir string) ([]string, error) {
-	var names []string
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".log") {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		names = append(names, strings.TrimSuffix(rel, ".log"))
-		return err
-	})
-	return names, err
-}
-
-func printLog(ctx context.Context, w io.Writer, path string, tail int, follow bool) error {
-	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if tail >= 0 {
-		data, err := io.ReadAll(f)
-		if err != nil {
-			return err
-		}
-		lines := strings.SplitAfter(string(data), "\n")
-		if len(lines) > 0 && lines[len(lines)-1] == "" {
-			lines = lines[:len(lines)-1]
-		}
-		if _, err := io.WriteString(w, strings.Join(lines[max(0, len(lines)-tail):], "")); err != nil {
-			return err
+	return statusError(p, o, paths)
+}
+
+func statusError(p health.Picture, o health.Observed, paths cluster.Paths) error {
+	problems := 0
+	for _, f := range p.Findings {
+		if f.Severity == health.Problem {
+			problems++
 		}
 	}
-	tick := time.NewTicker(300 * time.Millisecond)
+	switch p.State {
+	case health.Healthy:
+		return nil
+	case health.Down:
+		return &Error{
+			Code: ExitNotReady, Err: fmt.Errorf("cluster %q is described in %q but nothing runs it: %s", p.Name, paths.Data, o.SupervisorError),
+			Remedy: "`mullion up` brings it back, `mullion down` removes it",
+		}
+	case health.Unhealthy:
+		return &Error{Code: ExitNotReady, Err: fmt.Errorf("cluster %q is not healthy: %d problem(s)", p.Name, problems), Remedy: "the picture has each, with what to do about it"}
+	default:
+		return &Error{Code: ExitNotReady, Err: fmt.Errorf("cluster %q is %s", p.Name, p.State), Remedy: "`mullion up` waits until it is ready"}
+	}
+}
+
+// watchStatus prints pictures until ctx ends. On a terminal each takes the place of the one before.
+func (a *app) watchStatus(ctx context.Context, paths cluster.Paths, c spec.Cluster, output string) error {
+	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		if _, err := io.Copy(w, f); err != nil {
-			return err
+		o := cluster.Observe(ctx, paths, c)
+		if ctx.Err() != nil {
+			return nil // what was seen while it ended says nothing
 		}
-		if !follow {
-			return nil
+		var text bytes.Buffer
+		if a.env.Terminal && output == "text" {
+			text.WriteString("\033[H\033[2J")
+		}
+		_ = a.printStatus(&text, o, paths, output) // how the cluster is stands in the picture
+		if output == "text" {
+			fmt.Fprintf(&text, "\n%s\n", o.At.Format(time.TimeOnly))
+		}
+		if _, err := a.env.Out.Write(text.Bytes()); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -7,10 +7,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
@@ -23,6 +25,7 @@ type hostNetwork struct {
 	underlay *underlay.Underlay
 	host     string
 	address  netip.Addr
+	server   netip.AddrPort // the API server's
 }
 
 // Name is the component's name.
@@ -31,6 +34,19 @@ func (h *hostNetwork) Name() string { return "network/" + h.host }
 // Start makes or mends the host's namespace and link.
 func (h *hostNetwork) Start(ctx context.Context) error {
 	return h.underlay.AddHost(ctx, h.host, h.address)
+}
+
+// Probe implements component.Prober: does a packet come from the host to the API server, and an answer back? That nobody listens there is an
+// answer.
+func (h *hostNetwork) Probe(ctx context.Context) error {
+	conn, err := proc.DialIn(h.underlay.HostNetns(h.host))(ctx, "tcp", h.server.String())
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the node does not reach the API server: %w", err)
+	}
+	return conn.Close()
 }
 
 // Stop leaves the network in place.
@@ -43,7 +59,7 @@ func (c *composer) hosts() error {
 	layer := winnode.NewSystemLayer(c.wineOptions())
 	c.add(layer)
 	for _, h := range c.Hosts {
-		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address}
+		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.APIServer}
 		c.add(network, "fabric")
 		config := c.hostConfig(h, layer.System)
 		config.After = []string{layer.Name(), network.Name(), "containerd", controlplane.Bootstrap}

@@ -12,7 +12,7 @@ import (
 
 func (c *composer) linuxHosts() error {
 	for _, h := range c.LinuxHosts {
-		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address}
+		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.APIServer}
 		c.add(network, "fabric")
 		config := c.linuxConfig(h)
 		config.After = []string{network.Name()}

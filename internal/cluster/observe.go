@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/health"
+	"mullion.dev/mullion/internal/nodeagent/admin"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/supervisor"
+)
+
+// observeTimeout bounds each look at a part of the cluster.
+const observeTimeout = 4 * time.Second
+
+// Observe looks at a cluster from all sides at once, within seconds and whatever of it is up: what cannot be seen is told as such.
+func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {
+	o := health.Observed{At: time.Now(), Spec: c, Data: paths.Data, HNS: map[string]health.HNS{}, Disks: disks(paths, c)}
+	ctx, cancel := context.WithTimeout(ctx, 2*observeTimeout)
+	defer cancel()
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		status, err := supervisor.NewClient(paths.Socket()).Health(ctx)
+		if err != nil {
+			o.SupervisorError, o.Locked = err.Error(), locked(paths)
+			return
+		}
+		o.Supervisor = &status
+	})
+	looks.Go(func() {
+		if err := observeAPI(ctx, paths, &o); err != nil {
+			o.APIError = err.Error()
+		}
+	})
+	var mu sync.Mutex
+	for _, n := range c.Nodes {
+		if n.Linux() {
+			continue
+		}
+		looks.Go(func() {
+			h := observeHNS(ctx, paths, n.Name)
+			mu.Lock()
+			defer mu.Unlock()
+			o.HNS[n.Name] = h
+		})
+	}
+	looks.Wait()
+	return o
+}
+
+// observeAPI reads nodes and pods. Both are read from the API server's memory, which is soon enough, and does not wait for etcd.
+func observeAPI(ctx context.Context, paths Paths, o *health.Observed) error {
+	client, err := clientFor(paths.AdminKubeconfig())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	pods, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	o.Nodes, o.Pods = nodes.Items, pods.Items
+	return nil
+}
+
+func observeHNS(ctx context.Context, paths Paths, node string) health.HNS {
+	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	d, err := admin.NewClient(admin.Socket(paths.nodeRun(node))).Diagnose(ctx)
+	if err != nil {
+		return health.HNS{Error: err.Error()}
+	}
+	return health.HNS{Differences: d.Differences}
+}
+
+// disks are the file systems of the data folder and of the nodes' folders, each once.
+func disks(paths Paths, c spec.Cluster) []health.Disk {
+	places := []string{paths.Data, paths.join("containerd"), paths.join("etcd")}
+	for _, n := range c.Nodes {
+		places = append(places, paths.Node(n.Name), filepath.Join(paths.Node(n.Name), "root"))
+	}
+	var all []health.Disk
+	seen := map[uint64]bool{}
+	for _, place := range places {
+		var file unix.Stat_t
+		var fs unix.Statfs_t
+		if unix.Stat(place, &file) != nil || seen[file.Dev] || unix.Statfs(place, &fs) != nil {
+			continue
+		}
+		seen[file.Dev] = true
+		all = append(all, health.Disk{Path: place, Free: fs.Bavail * uint64(fs.Bsize), Size: fs.Blocks * uint64(fs.Bsize)})
+	}
+	return all
+}
