@@ -5,6 +5,8 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,25 +45,44 @@ spec:
   containers: [{name: ticks, image: 'mullion.local/e2e-linux:v1', args: [tick]}]
 `
 
+// served is a pod that answers on a port of its node, so that it can be asked while nothing of the cluster's own works.
+const served = `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: serves, labels: {app: serves}}
+spec:
+  nodeName: win-1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: serves, image: 'mullion.local/e2e:v1', args: [serve, ':80']}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: serves}
+spec: {type: NodePort, selector: {app: serves}, ports: [{port: 80, nodePort: 31980}]}
+`
+
 // survivorNames are the pods of survivors.
 func survivorNames() []string { return []string{"ticks-1", "ticks-2", "ticks-linux"} }
 
 // faults kills parts of the cluster and sees it come back, and asks for what has to be refused.
 func (f fixture) faults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "survivors.yaml")
-	if err := os.WriteFile(file, []byte(survivors), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(survivors+served), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := f.mullion(t.Context(), t, "kubectl", "apply", "-f", file); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	f.running(t)
+	t.Run("status", f.broken)
+	t.Run("full-disk", f.fullDisk)
+	t.Run("cut-off", f.cutOff)
+	t.Run("control-plane", f.controlPlane)
 	for _, c := range []struct{ name, pattern string }{
 		{"kubelet", `^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `},
 		{"agent", `mullion-node serve .*/win-1/`},
 		{"containerd", `/containerd --config `},
-		{"apiserver", ` component kube-apiserver `},
-		{"etcd", ` component etcd `},
 		{"host", `mullion-node host-init .*/win-2/`},
 		{"linux-kubelet", ` component kubelet .*--hostname-override=linux-1 `},
 		{"linux-kube-proxy", ` component kube-proxy .*--hostname-override=linux-1 `},
@@ -75,6 +96,20 @@ func (f fixture) faults(t *testing.T) {
 			f.same(t, before)
 		})
 	}
+	t.Run("wineserver", func(t *testing.T) {
+		before := f.containers(t)
+		const kubelet = `^C:\\k\\kubelet\.exe .*--hostname-override=win-2 `
+		old := map[int]string{}
+		for _, pid := range f.matching(kubelet)(t) {
+			old[pid] = kubelet
+		}
+		if err := syscall.Kill(f.wineserver(t, "win-2"), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		f.back(t, kubelet, old)
+		f.working(t)
+		f.same(t, before)
+	})
 	t.Run("supervisor", func(t *testing.T) {
 		before := f.containers(t)
 		killed := f.kill(t, ` supervise$`)
@@ -98,6 +133,49 @@ func (f fixture) faults(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") == "" { // a cluster of another specification
 		t.Run("conflicts", f.conflicts)
 	}
+}
+
+// controlPlane kills the API server and etcd, and sees pods serve all the while and what was written before still there.
+func (f fixture) controlPlane(t *testing.T) {
+	var url string
+	poll(t, settle, func(ctx context.Context) error {
+		address, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}")
+		if err != nil {
+			return errors.New(address)
+		}
+		url = "http://" + address + ":31980/"
+		resp, err := http.Get(url)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	})
+	before := f.containers(t)
+	end := f.serving(t, url)
+	for _, pattern := range []string{` component kube-apiserver `, ` component etcd `, ` component (etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `} {
+		if out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", "written", "--from-literal=by="+pattern); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		killed := f.kill(t, pattern)
+		f.back(t, pattern, killed)
+		poll(t, settle, func(ctx context.Context) error {
+			out, err := f.mullion(ctx, t, "kubectl", "get", "configmap", "written", "-o", "jsonpath={.data.by}")
+			if err != nil || out != pattern {
+				return fmt.Errorf("what was written just before: %q, %w", out, err)
+			}
+			return nil
+		})
+		if out, err := f.mullion(t.Context(), t, "kubectl", "delete", "configmap", "written"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	f.working(t)
+	f.resolves(t, "ticks-linux")
+	if asked, failed, last := end(); failed > 0 || asked < 20 {
+		t.Errorf("of %d requests to a pod %d failed while the control plane was killed, the last with: %v", asked, failed, last)
+	}
+	f.same(t, before)
+	f.healthy(t)
 }
 
 // conflicts asks for clusters that cannot be beside this one.
@@ -246,8 +324,5 @@ func (f fixture) working(t *testing.T) {
 			return nil
 		})
 	}
-	states, err := f.mullion(t.Context(), t, "status")
-	if err != nil {
-		t.Errorf("mullion status: %v\n%s", err, states)
-	}
+	f.healthy(t)
 }

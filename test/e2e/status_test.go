@@ -1,0 +1,276 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// picture is what `mullion status -o json` says of the cluster's health.
+type picture struct {
+	State    string
+	Findings []struct{ Severity, Object, What, Do string }
+}
+
+// problems are the objects of the findings that make the cluster unhealthy.
+func (p picture) problems() []string {
+	var all []string
+	for _, f := range p.Findings {
+		if f.Severity == "problem" {
+			all = append(all, f.Object)
+		}
+	}
+	return all
+}
+
+// status asks for the picture, and holds that the exit code says the same.
+func (f fixture) status(ctx context.Context, t *testing.T) picture {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), "status", "-o", "json")
+	cmd.Env = f.env()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	var report struct{ Health picture }
+	if jsonErr := json.Unmarshal(out, &report); jsonErr != nil {
+		t.Fatalf("mullion status -o json: %v, %v\n%s\n%s", err, jsonErr, out, errs.String())
+	}
+	var exit *exec.ExitError
+	if code := 0; errors.As(err, &exit) {
+		code = exit.ExitCode()
+		if code != 5 || report.Health.State == "healthy" {
+			t.Errorf("mullion status ends with %d for a cluster that is %s", code, report.Health.State)
+		}
+	} else if report.Health.State != "healthy" {
+		t.Errorf("mullion status ends with 0 for a cluster that is %s", report.Health.State)
+	}
+	return report.Health
+}
+
+// healthy waits until mullion status finds no problem.
+func (f fixture) healthy(t *testing.T) {
+	t.Helper()
+	poll(t, settle, func(ctx context.Context) error {
+		if p := f.status(ctx, t); p.State != "healthy" {
+			return fmt.Errorf("%+v", p)
+		}
+		return nil
+	})
+}
+
+// broken stops parts as if they hung, and sees mullion status name each, and nothing that only follows from it.
+func (f fixture) broken(t *testing.T) {
+	f.healthy(t)
+	for _, c := range []struct {
+		name, want string
+		stop       func(*testing.T) []int
+	}{
+		{"apiserver", "kube-apiserver", f.matching(` component kube-apiserver `)},
+		{"agent", "agent/win-1", f.matching(`mullion-node serve .*/win-1/`)},
+		{"wineserver", "kubelet/win-2", func(t *testing.T) []int { return []int{f.wineserver(t, "win-2")} }},
+		{"supervisor", "supervisor", f.matching(` supervise$`)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pids := c.stop(t)
+			goOn := func() {
+				for _, pid := range pids {
+					if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			defer goOn()
+			for _, pid := range pids {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+			started := time.Now()
+			p := f.status(t.Context(), t)
+			took := time.Since(started)
+			if got := strings.Join(p.problems(), " "); !regexp.MustCompile(`^` + c.want + `( |$)`).MatchString(got) {
+				t.Errorf("mullion status finds %q, want %s first: %+v", got, c.want, p)
+			}
+			if took > 20*time.Second {
+				t.Errorf("mullion status took %s", took)
+			}
+			goOn()
+			f.healthy(t)
+		})
+	}
+}
+
+// matching returns what finds the processes whose command line matches.
+func (f fixture) matching(pattern string) func(*testing.T) []int {
+	return func(t *testing.T) []int {
+		t.Helper()
+		var pids []int
+		for pid, command := range f.processes(t) {
+			if regexp.MustCompile(pattern).MatchString(command) {
+				pids = append(pids, pid)
+			}
+		}
+		if len(pids) == 0 {
+			t.Fatalf("no process of the cluster matches %q", pattern)
+		}
+		return pids
+	}
+}
+
+// wineserver is the wineserver of a Windows host itself, not of a container.
+func (f fixture) wineserver(t *testing.T, node string) int {
+	t.Helper()
+	for pid, command := range f.processes(t) {
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // a process may have ended
+		if strings.Contains(command, "wineserver") && strings.Contains(string(environ), "WINEPREFIX="+filepath.Join(f.data, "nodes", node, "prefix")+"\x00") {
+			return pid
+		}
+	}
+	t.Fatalf("host %s has no wineserver", node)
+	return 0
+}
+
+// cut takes a node's cable out, and returns what puts it in again.
+func (f fixture) cut(t *testing.T, node string) (mend func()) {
+	t.Helper()
+	pins := filepath.Join("/run/mullion", f.tag(), "netns")
+	ip := func(pin string, args ...string) string {
+		out, err := exec.Command("nsenter", append([]string{"--net=" + filepath.Join(pins, pin), "ip"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	far := regexp.MustCompile(`eth0@if(\d+):`).FindStringSubmatch(ip(node, "-o", "link"))
+	if far == nil {
+		t.Fatalf("node %s has no eth0", node)
+	}
+	port := regexp.MustCompile(`(?m)^` + far[1] + `: (\w+)@`).FindStringSubmatch(ip("fabric", "-o", "link"))
+	if port == nil {
+		t.Fatalf("the switch has no port to node %s", node)
+	}
+	ip("fabric", "link", "set", port[1], "down")
+	return func() { ip("fabric", "link", "set", port[1], "up") }
+}
+
+// cutOff keeps a node from the network until the cluster has given it up, and sees it come back with its pod as it was.
+func (f fixture) cutOff(t *testing.T) {
+	before := f.containers(t)
+	mend := f.cut(t, "win-1")
+	mended := false
+	defer func() {
+		if !mended {
+			mend()
+		}
+	}()
+	if got := f.status(t.Context(), t).problems(); len(got) != 1 || got[0] != "network/win-1" {
+		t.Errorf("mullion status finds %q, want network/win-1 alone", got)
+	}
+	condition := func(want string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+			if err != nil || out != want {
+				return fmt.Errorf("Ready is %s, want %s", out, want)
+			}
+			return nil
+		}
+	}
+	within := 2 * settle
+	if long, err := time.ParseDuration(os.Getenv("E2E_CUT_OFF")); err == nil { // by hand: longer than pods tolerate
+		within = long
+		<-time.After(long)
+	}
+	poll(t, within, condition("Unknown"))
+	mend()
+	mended = true
+	started := time.Now()
+	poll(t, settle, condition("True"))
+	t.Logf("the node is Ready %s after it was connected again", time.Since(started).Round(time.Second))
+	f.running(t)
+	f.working(t)
+	f.resolves(t, "ticks-linux")
+	f.same(t, before)
+	f.healthy(t)
+}
+
+// serving asks a pod over and over until the function that it returns is called, which tells how often it was asked and how often
+// there was no answer.
+func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, last error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	client := http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	var asked, failed int
+	var last error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			asked++
+			resp, err := client.Get(url)
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			if err != nil {
+				failed++
+				last = err
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	return func() (int, int, error) {
+		cancel()
+		<-done
+		return asked, failed, last
+	}
+}
+
+// fullDisk leaves no room for what images are pulled to, and sees that it is said so, and over when there is room again.
+func (f fixture) fullDisk(t *testing.T) {
+	incoming := filepath.Join(f.data, "containerd", "root", "io.containerd.content.v1.content", "ingest")
+	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=64k,mode=0700"); err != nil {
+		t.Fatal(err)
+	}
+	mounted := true
+	free := func() {
+		if mounted {
+			mounted = false
+			if err := syscall.Unmount(incoming, 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	defer free()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "big.txt"), bytes.Repeat([]byte("0123456789abcdef"), 1<<17), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := []string{"image", "build", dir, "-t", "mullion.local/big:v1", "--entrypoint", `C:\big.txt`}
+	out, err := f.mullion(t.Context(), t, build...)
+	if err == nil || !strings.Contains(out, "no space left on device") || !strings.Contains(out, "→ ") {
+		t.Errorf("mullion image build onto a full disk: %v, want it to say so and what to do:\n%s", err, out)
+	}
+	f.working(t) // what runs goes on
+	free()
+	if out, err := f.mullion(t.Context(), t, build...); err != nil {
+		t.Errorf("with room again: %v\n%s", err, out)
+	}
+	if out, err := f.mullion(t.Context(), t, "image", "rm", "mullion.local/big:v1"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
