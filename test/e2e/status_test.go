@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -257,7 +258,11 @@ func (f fixture) fullDisk(t *testing.T) {
 	}
 	defer free()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "big.txt"), bytes.Repeat([]byte("0123456789abcdef"), 1<<17), 0o600); err != nil {
+	content := make([]byte, 1<<20) // that no compression makes smaller
+	if _, err := rand.Read(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "big.txt"), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	build := []string{"image", "build", dir, "-t", "mullion.local/big:v1", "--entrypoint", `C:\big.txt`}
