@@ -244,7 +244,7 @@ func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, la
 // fullDisk leaves no room for what images are pulled to, and sees that it is said so, and over when there is room again.
 func (f fixture) fullDisk(t *testing.T) {
 	incoming := filepath.Join(f.data, "containerd", "root", "io.containerd.content.v1.content", "ingest")
-	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=64k,mode=0700"); err != nil {
+	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=4k,mode=0700"); err != nil {
 		t.Fatal(err)
 	}
 	mounted := true
