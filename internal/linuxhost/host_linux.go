@@ -9,12 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/netns"
 )
 
 // Ensure makes the host's namespaces, or finds those that are there and shows in them what Binds have now. program is the command
@@ -190,18 +191,15 @@ func (h Host) enter() error {
 
 // inside runs f on a thread that sees the host's files.
 func (h Host) inside(f func() error) error {
-	done := make(chan error, 1)
 	if err := h.mustBeUp(); err != nil {
 		return err
 	}
-	onOwnThread(func() {
+	return netns.OnThread(func() error {
 		if err := h.enter(); err != nil {
-			done <- err
-			return
+			return err
 		}
-		done <- f()
+		return f()
 	})
-	return <-done
 }
 
 // Command makes the command that runs a program in the host, found in its PATH. It is started with Exec, never by its own methods. When ctx is over
@@ -218,30 +216,8 @@ func (h Host) Exec(ctx context.Context, cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	started := make(chan error, 1)
-	onOwnThread(func() { started <- h.Start(ctx, cmd) })
-	if err := <-started; err != nil {
+	if err := netns.OnThread(func() error { return h.Start(ctx, cmd) }); err != nil {
 		return err
 	}
 	return cmd.Wait()
-}
-
-// onOwnThread runs f on an OS thread that is thrown away with it, and that is not the process's first one, whose namespaces
-// would show as the whole process's.
-func onOwnThread(f func()) {
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		if unix.Gettid() != unix.Getpid() {
-			f()
-			return
-		}
-		defer runtime.UnlockOSThread()
-		locked := make(chan struct{})
-		go func() { // on another thread: the first one is taken until this one is locked
-			runtime.LockOSThread()
-			close(locked)
-			f()
-		}()
-		<-locked
-	}()
 }

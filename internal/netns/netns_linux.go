@@ -59,7 +59,7 @@ func create(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return onThread(func() error {
+	return OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return err
 		}
@@ -89,22 +89,30 @@ func Remove(path string) error {
 // Do runs f on a thread that is inside the namespace at path. Programs that f starts directly are inside too;
 // goroutines that f starts are not.
 func Do(path string, f func() error) error {
-	ns, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("open network namespace: %w", err)
-	}
-	defer func() { _ = ns.Close() }()
-	return onThread(func() error {
-		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("enter network namespace %q: %w", path, err)
+	return OnThread(func() error {
+		if err := Enter(path); err != nil {
+			return err
 		}
 		return f()
 	})
 }
 
-// onThread runs f on a thread of its own, which ends with f: whatever namespace f enters stays with that thread. It is
-// never the main thread, which cannot end: init keeps that one.
-func onThread(f func() error) error {
+// Enter moves the calling thread into the namespace at path; it is one of OnThread.
+func Enter(path string) error {
+	ns, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open network namespace: %w", err)
+	}
+	defer func() { _ = ns.Close() }()
+	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter network namespace %q: %w", path, err)
+	}
+	return nil
+}
+
+// OnThread runs f on a thread of its own, which ends with f: whatever namespaces f enters, of any kind, stay with that
+// thread. It is never the main thread, which cannot end: init keeps that one.
+func OnThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()

@@ -7,11 +7,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"mullion.dev/mullion/internal/netns"
 )
 
 // spawn starts the program on an OS thread of its own, which then waits for it; see the package comment for why.
@@ -38,14 +37,17 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 	}
 	c := &child{cmd: cmd, exited: make(chan struct{}), reader: reader}
 	started := make(chan error, 1)
-	onOwnThread(func() {
-		err := p.startHere(ctx, cmd)
-		started <- err
-		if err == nil {
-			c.waitErr = cmd.Wait()
-			close(c.exited)
-		}
-	})
+	go func() {
+		_ = netns.OnThread(func() error {
+			err := p.startHere(ctx, cmd)
+			started <- err
+			if err == nil {
+				c.waitErr = cmd.Wait()
+				close(c.exited)
+			}
+			return nil
+		})
+	}()
 	err = <-started
 	if closeErr := writer.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("close pipe for output: %w", closeErr)
@@ -60,8 +62,10 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 
 // startHere enters the namespace and starts cmd on the calling thread.
 func (p *Process) startHere(ctx context.Context, cmd *exec.Cmd) error {
-	if err := enterNetns(p.spec.Netns); err != nil {
-		return err
+	if p.spec.Netns != "" {
+		if err := netns.Enter(p.spec.Netns); err != nil {
+			return err
+		}
 	}
 	start := p.spec.Starter
 	if start == nil {
@@ -76,57 +80,13 @@ func (p *Process) startHere(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// onOwnThread runs f in a goroutine on an OS thread that nothing else uses, and that ends with f. It is never the process's
-// first thread: what that one enters would show as the whole process's in /proc/<pid>/ns.
-func onOwnThread(f func()) {
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the runtime ends the thread with the goroutine
-		if unix.Gettid() != unix.Getpid() {
-			f()
-			return
-		}
-		defer runtime.UnlockOSThread()
-		locked := make(chan struct{})
-		go func() { // runs on another thread: the first one is taken until this one is locked
-			runtime.LockOSThread()
-			close(locked)
-			f()
-		}()
-		<-locked
-	}()
-}
-
-// enterNetns moves the calling thread into the network namespace pinned at path; "" stays.
-func enterNetns(path string) error {
-	if path == "" {
-		return nil
-	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("open network namespace %q: %w", path, err)
-	}
-	defer unix.Close(fd)
-	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("enter network namespace %q: %w", path, err)
-	}
-	return nil
-}
-
 // InNetns runs f on a thread in the network namespace pinned at path ("" is the caller's own) and returns its error. What f opens there,
 // sockets for example, keeps working outside; goroutines that f starts are not in the namespace.
 func InNetns(path string, f func() error) error {
 	if path == "" {
 		return f()
 	}
-	result := make(chan error, 1)
-	onOwnThread(func() {
-		if err := enterNetns(path); err != nil {
-			result <- err
-			return
-		}
-		result <- f()
-	})
-	return <-result
+	return netns.Do(path, f)
 }
 
 // DialIn returns a dial function whose connections are made in the network namespace pinned at path ("" is the caller's own). Addresses

@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/netns"
 )
 
 // waitDelay is how long the pipes of a program that has ended are read on, while another process holds them.
@@ -111,9 +112,7 @@ func (h Host) Command(ctx context.Context, program string, args ...string) *exec
 
 // StartCommand starts cmd inside the host and returns. Wait and Process of cmd work as usual.
 func (h Host) StartCommand(ctx context.Context, cmd *exec.Cmd) error {
-	started := make(chan error, 1)
-	onOwnThread(func() { started <- h.Start(ctx, cmd) })
-	return <-started
+	return netns.OnThread(func() error { return h.Start(ctx, cmd) })
 }
 
 // Run starts cmd inside the host and waits for it.
@@ -141,24 +140,4 @@ func (h Host) Output(ctx context.Context, stdin []byte, env []string, program st
 		return stdout.Bytes(), fmt.Errorf("run %s on host %q: %w: %s", program, h.Name, err, bytes.TrimSpace(tail[max(0, len(tail)-keep):]))
 	}
 	return stdout.Bytes(), nil
-}
-
-// onOwnThread runs f on an OS thread that is thrown away with it, and that is not the process's first one, whose namespaces
-// would show as the whole process's.
-func onOwnThread(f func()) {
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		if unix.Gettid() != unix.Getpid() {
-			f()
-			return
-		}
-		defer runtime.UnlockOSThread()
-		locked := make(chan struct{})
-		go func() { // on another thread: the first one is taken until this one is locked
-			runtime.LockOSThread()
-			close(locked)
-			f()
-		}()
-		<-locked
-	}()
 }
