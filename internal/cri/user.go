@@ -19,6 +19,12 @@ const (
 	uidUser          = 1000
 )
 
+// Users are the ids of a container's users by their SIDs: ContainerAdministrator, ContainerUser, and SYSTEM, which is the former
+// here (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go).
+func Users() map[string]uint32 {
+	return map[string]uint32{"S-1-5-93-2-1": uidAdministrator, "S-1-5-93-2-2": uidUser, "S-1-5-18": uidAdministrator}
+}
+
 // userName is the user that a container's program runs as: what the container or its pod asks for, else what the image
 // says, else ContainerAdministrator, the default of Windows images other than nanoserver's.
 func userName(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser string) string {

@@ -25,6 +25,5 @@
 //	vip_to  10.96.0.10 . tcp . 80 . 0  -> 10.244.1.5 . 8080
 //	vip_to  10.96.0.10 . tcp . 80 . 1  -> 10.244.1.6 . 8080
 //
-// Known gaps: with PreserveDIP a packet's destination is translated as without; a proxy's own connections (ExceptUser) are
-// sent to it as others are.
+// Known gap: with PreserveDIP a packet's destination is translated as without.
 package dataplane

@@ -23,7 +23,7 @@ func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
 	if err != nil {
 		return err
 	}
-	chains := podChains(s)
+	chains := podChains(s, p.cfg.Users)
 	if len(chains) == 0 && current <= freshGeneration {
 		return nil // nobody ever committed anything there
 	}
@@ -97,10 +97,10 @@ func podTable(tx *knftables.Transaction, comment string, chains map[string][]str
 }
 
 // podChains are the rules of a port's chains in its pod.
-func podChains(s *portSpec) map[string][]string {
+func podChains(s *portSpec, users map[string]uint32) map[string][]string {
 	chains := map[string][]string{}
 	for _, x := range s.Proxies {
-		if rule, ok := proxyRule(s.Name, x); ok {
+		if rule, ok := proxyRule(s.Name, x, users); ok {
 			chain := "opened"
 			if x.In {
 				chain = "coming"
@@ -121,8 +121,9 @@ func podChains(s *portSpec) map[string][]string {
 	return chains
 }
 
-// proxyRule sends connections on to the proxy's port; not ok if it never matches IPv4.
-func proxyRule(link string, x netplan.Proxy) (string, bool) {
+// proxyRule sends connections on to the proxy's port; not ok if it never matches IPv4. A connection that somebody else opened has no
+// user here.
+func proxyRule(link string, x netplan.Proxy, users map[string]uint32) (string, bool) {
 	direction, remote := "oifname", "ip daddr"
 	if x.In {
 		direction, remote = "iifname", "ip saddr"
@@ -143,6 +144,9 @@ func proxyRule(link string, x netplan.Proxy) (string, bool) {
 	}
 	if len(x.ExceptPorts) > 0 {
 		parts = append(parts, "th dport !=", matchPorts(x.ExceptPorts))
+	}
+	if uid, known := users[x.ExceptUser]; known && !x.In {
+		parts = append(parts, fmt.Sprintf("meta skuid != %d", uid))
 	}
 	switch {
 	case !x.Addr.IsValid():

@@ -189,12 +189,15 @@ func TestEgressLimit(t *testing.T) {
 	}
 }
 
+// proxyUser is who S-1-5-93-2-2 is on the hosts of these tests; S-1-5-93-2-1 is nobody there.
+const proxyUser = "1000"
+
 func TestProxies(t *testing.T) {
 	h := newHost(t)
 	plan := dataplanetest.Plan("10.244.1")
 	plan.Ports[0].Proxies = []netplan.Proxy{
-		{Protocol: netplan.TCP, Port: 15001, Ports: []netplan.PortRange{{First: 80, Last: 89}}, Except: prefixes("10.244.1.2/32")},
-		{Protocol: netplan.TCP, Port: 15006, In: true, Remote: prefixes("10.244.1.6/32"), Ports: []netplan.PortRange{{First: 80, Last: 80}}},
+		{Protocol: netplan.TCP, Port: 15001, Ports: []netplan.PortRange{{First: 80, Last: 89}}, Except: prefixes("10.244.1.2/32"), ExceptUser: "S-1-5-93-2-2"},
+		{Protocol: netplan.TCP, Port: 15006, In: true, ExceptUser: "S-1-5-93-2-1", Remote: prefixes("10.244.1.6/32"), Ports: []netplan.PortRange{{First: 80, Last: 80}}},
 	}
 	h.apply(t, plan)
 	a, b := h.Pin(dataplanetest.NSA), h.Pin(dataplanetest.NSB)
@@ -216,6 +219,12 @@ func TestProxies(t *testing.T) {
 	ask(a, "tcp4", "10.244.1.2:80", "host")
 	ask(b, "tcp4", "10.244.1.5:80", "proxy-in")
 	ask(h.ns, "tcp4", "10.244.1.5:80", "a")
+	for user, want := range map[string]string{proxyUser: "b", "1001": "proxy-out"} { // the proxy's own connections are let through
+		got := run(t, a, "setpriv --reuid "+user+" --clear-groups bash -c 'read -r name rest </dev/tcp/10.244.1.6/80; echo $name'")
+		if strings.TrimSpace(got) != want {
+			t.Errorf("user %s is answered by %q, want %s", user, got, want)
+		}
+	}
 	run(t, a, "nft flush ruleset")
 	if found, err := h.Differences(t.Context(), plan); err != nil || len(found) == 0 {
 		t.Errorf("differences without the pod's rules: %q, %v", found, err)

@@ -105,7 +105,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
-	plane, err := dataplane.New(dataplane.Config{PinDir: a.pinDir(), Uplink: uplink})
+	users := cri.Users()
+	for sid, id := range users {
+		users[sid] = engine.DefaultIDs().Base + id
+	}
+	plane, err := dataplane.New(dataplane.Config{PinDir: a.pinDir(), Uplink: uplink, Users: users})
 	if err != nil {
 		return nil, err
 	}
