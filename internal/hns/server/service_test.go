@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -176,10 +177,18 @@ func TestServe(t *testing.T) {
 		})
 	}
 	t.Run("client-dies-in-mid-call", func(t *testing.T) {
-		c := dial(t, addr, "secret")
-		frame := frameOf("HcnEnumerateNetworks", nil, nil, "")
-		_, _ = c.Write(frame[:len(frame)/2])
-		_ = c.Close()
+		before := runtime.NumGoroutine()
+		frame := frameOf("HcnCreateNamespace", nil, nil, `{"Type":"Host"}`)
+		for n := range len(frame) { // wherever it dies, nothing is carried out, and nothing of it stays
+			c := dial(t, addr, "secret")
+			_, _ = c.Write(frame[:n])
+			_ = c.Close()
+		}
+		until(t, func() bool { return runtime.NumGoroutine() <= before })
+		_, text, err := ask(dial(t, addr, "secret"), frameOf("HcnEnumerateNamespaces", nil, nil, ""))
+		if n := strings.Count(text, `","`) + 1; err != nil || n != 1 { // the host's own
+			t.Errorf("%d namespaces, %v; want 1", n, err)
+		}
 	})
 	t.Run("many-clients", func(t *testing.T) {
 		var wg sync.WaitGroup
