@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -22,12 +23,14 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 		return nil, fmt.Errorf("build the data plane's benchmarks: %w\n%s", err, out)
 	}
 	throughput := figure{what: "TCP throughput pod to pod, of a bare veth pair's", asked: "≥ 0.9", unit: "×"}
+	cost := figure{what: "processor time of a byte pod to pod, of a bare veth pair's", unit: "×"}
 	change := figure{what: "one change among 5,000 load balancers with 20,000 backends", asked: "≤ 20 ms", unit: "ms"}
 	look := figure{what: "looking for differences at 5,000 load balancers", unit: "ms"}
 	services := []string{"10", "1000", "5000"}
-	through, latency := make([]figure, len(services)), make([]figure, len(services))
+	through, costs, latency := make([]figure, len(services)), make([]figure, len(services)), make([]figure, len(services))
 	for i, n := range services {
 		through[i] = figure{what: "TCP throughput through one ClusterIP of " + n + ", of pod to pod's", asked: "≥ 0.9", unit: "×"}
+		costs[i] = figure{what: "processor time of a byte through one ClusterIP of " + n + ", of pod to pod's", unit: "×"}
 		latency[i] = figure{what: "added to a new connection by one ClusterIP of " + n, asked: "≤ 50 µs", unit: "µs"}
 	}
 	for range b.runs {
@@ -35,17 +38,20 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		pod, podConnect := got[[2]string{"Throughput/pod", "MB/s"}], got[[2]string{"Connect/pod", "median-µs"}]
-		throughput.values = append(throughput.values, pod/got[[2]string{"Throughput/veth", "MB/s"}])
-		for i, n := range services {
-			through[i].values = append(through[i].values, got[[2]string{"Throughput/clusterip-of-" + n, "MB/s"}]/pod)
-			latency[i].values = append(latency[i].values, got[[2]string{"Connect/clusterip-of-" + n, "median-µs"}]-podConnect)
+		take := func(f *figure, benchmark, unit string, scale float64) {
+			f.values = append(f.values, got[[2]string{benchmark, unit}]*scale)
 		}
-		change.values = append(change.values, got[[2]string{"Change/of-5000", "median-µs"}]/1000)
-		look.values = append(look.values, got[[2]string{"Differences", "ns/op"}]/1e6)
+		take(&throughput, "Throughput", "pod-speed", 1)
+		take(&cost, "Throughput", "pod-cpu", 1)
+		for i, n := range services {
+			take(&through[i], "Throughput", "clusterip-of-"+n+"-speed", 1)
+			take(&costs[i], "Throughput", "clusterip-of-"+n+"-cpu", 1)
+			take(&latency[i], "Connect", "clusterip-of-"+n+"-added-µs", 1)
+		}
+		take(&change, "Change/of-5000", "median-µs", 1e-3)
+		take(&look, "Differences", "ns/op", 1e-6)
 	}
-	figures := append([]figure{throughput}, through...)
-	return append(append(figures, latency...), change, look), nil
+	return slices.Concat([]figure{throughput, cost}, through, costs, latency, []figure{change, look}), nil
 }
 
 var (

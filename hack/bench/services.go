@@ -26,9 +26,12 @@ import (
 
 const (
 	services = 5000
-	backends = 4    // of each Service
-	pool     = 1000 // addresses that they are taken from: a pod stands behind 20 Services
-	writers  = 16   // at once, to the API
+	backends = 4  // of each Service; each address is another pod's
+	writers  = 16 // at once, to the API
+
+	// betweenSyncs is how long kube-proxy rests after a synchronisation, by default (--iptables-min-sync-period; it is kernelspace
+	// mode's too). What changes meanwhile waits, so changes are measured after it.
+	betweenSyncs = time.Second
 
 	steeredPort = 31999
 )
@@ -37,8 +40,6 @@ const (
 // reaches packets. The API's own time is in the latter.
 func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	first := figure{what: fmt.Sprintf("first sync of kube-proxy.exe, %d Services × %d endpoints", services, backends), asked: "≤ 60 s", unit: "s"}
-	change := figure{what: "one endpoint changed until packets follow, with no other Services", asked: "≤ 1 s", unit: "s"}
-	crowded := figure{what: "the same, among " + strconv.Itoa(services) + " Services", unit: "s"}
 	client, err := b.client()
 	if err != nil {
 		return nil, err
@@ -46,21 +47,22 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	if err := b.steered(ctx, client); err != nil {
 		return nil, err
 	}
-	if change.values, err = b.changes(ctx, client); err != nil {
-		return nil, err
+	alone, err := b.changes(ctx, client, "with no other Services")
+	if err != nil {
+		return alone, err
 	}
 	if err := fill(ctx, client); err != nil {
-		return []figure{change}, err
+		return alone, err
 	}
 	for range min(b.runs, 2) { // each takes long
 		s, err := b.firstSync(ctx)
 		if err != nil {
-			return []figure{change}, err
+			return alone, err
 		}
 		first.values = append(first.values, s)
 	}
-	crowded.values, err = b.changes(ctx, client)
-	return []figure{first, change, crowded}, err
+	crowded, err := b.changes(ctx, client, fmt.Sprintf("among %d Services with %d endpoints", services, services*backends))
+	return append(append([]figure{first}, alone...), crowded...), err
 }
 
 // steered makes two pods, one on each node, and a Service whose endpoints changes sets.
@@ -98,34 +100,97 @@ func slice(service string, addresses []string) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// changes sends the Service to one pod and the other in turn, and measures from the API's answer to the first answer of the new pod.
-func (b *bench) changes(ctx context.Context, client kubernetes.Interface) ([]float64, error) {
-	var took []float64
+// changes sends the Service to one pod and the other in turn, and measures from the API's answer to the first answer of the
+// new pod; beside it, how long kube-proxy.exe says that it took, and what processor time it took.
+func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among string) ([]figure, error) {
+	all := figure{what: "one endpoint changed until packets follow, " + among, asked: "≤ 1 s", unit: "s"}
+	sync := figure{what: "of which: kube-proxy.exe's synchronisation, by its own count", unit: "s"}
+	cpu := figure{what: "processor time of kube-proxy.exe meanwhile", unit: "s"}
 	node, err := client.CoreV1().Nodes().Get(ctx, "win-1", metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	pid, err := b.pidOf("kube-proxy/win-1")
 	if err != nil {
 		return nil, err
 	}
 	address := net.JoinHostPort(node.Status.Addresses[0].Address, strconv.Itoa(steeredPort))
 	for i := range b.runs*2 + 1 {
-		name := []string{"steered-win-1", "steered-win-2"}[i%2]
-		pod, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+		if err := pause(ctx, betweenSyncs+200*time.Millisecond); err != nil {
+			return nil, err
+		}
+		before, err := b.proxySyncs(ctx)
 		if err != nil {
-			return took, err
+			return nil, err
 		}
-		to := slice("steered", []string{pod.Status.PodIP})
-		to.Endpoints[0].NodeName = &pod.Spec.NodeName
-		if _, err := client.DiscoveryV1().EndpointSlices("default").Update(ctx, to, metav1.UpdateOptions{}); err != nil {
-			return took, err
+		used := processorTime(pid)
+		started, err := b.steer(ctx, client, []string{"steered-win-1", "steered-win-2"}[i%2], address)
+		if err != nil {
+			return []figure{all, sync, cpu}, err
 		}
-		started := time.Now()
-		if err := until(ctx, 2*time.Minute, func() bool { return answers(address, name) }); err != nil {
-			return took, fmt.Errorf("wait for %s to answer at %s: %w", name, address, err)
+		took := time.Since(started).Seconds()
+		cost := processorTime(pid) - used
+		after, err := b.proxySyncs(ctx)
+		if err != nil {
+			return nil, err
 		}
 		if i > 0 { // the first sees the Service made
-			took = append(took, time.Since(started).Seconds())
+			all.values, cpu.values = append(all.values, took), append(cpu.values, cost)
+			if n := after.count - before.count; n > 0 {
+				sync.values = append(sync.values, (after.sum-before.sum)/n)
+			}
 		}
 	}
-	return took, nil
+	return []figure{all, sync, cpu}, nil
+}
+
+// steer makes a pod the Service's only endpoint, waits until it answers, and returns when the API had taken that.
+func (b *bench) steer(ctx context.Context, client kubernetes.Interface, name, address string) (time.Time, error) {
+	pod, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return time.Time{}, err
+	}
+	to := slice("steered", []string{pod.Status.PodIP})
+	to.Endpoints[0].NodeName = &pod.Spec.NodeName
+	if _, err := client.DiscoveryV1().EndpointSlices("default").Update(ctx, to, metav1.UpdateOptions{}); err != nil {
+		return time.Time{}, err
+	}
+	started := time.Now()
+	if err := until(ctx, 2*time.Minute, func() bool { return answers(address, name) }); err != nil {
+		return started, fmt.Errorf("wait for %s to answer at %s: %w", name, address, err)
+	}
+	return started, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// processorTime is what a process took of the processors, in seconds; fields 14 and 15 of proc_pid_stat(5), 100 a second.
+func processorTime(pid int) float64 {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var ticks float64
+	for _, i := range []int{11, 12} {
+		if i < len(fields) {
+			n, _ := strconv.ParseFloat(fields[i], 64)
+			ticks += n
+		}
+	}
+	return ticks / 100
+}
+
+func (b *bench) proxySyncs(ctx context.Context) (synced, error) {
+	metrics, err := cluster.ProxyEndpoint(ctx, b.paths(), "win-1", "/metrics")
+	return syncs(metrics), err
 }
 
 func answers(address, name string) bool {
@@ -191,7 +256,7 @@ func makeService(ctx context.Context, client kubernetes.Interface, i int) error 
 	}
 	var addresses []string
 	for n := range backends {
-		k := (i*backends + n) % pool
+		k := i*backends + n
 		addresses = append(addresses, netip.AddrFrom4([4]byte{10, 246, byte(100 + k/250), byte(2 + k%250)}).String())
 	}
 	_, err = client.DiscoveryV1().EndpointSlices("default").Create(ctx, slice(name, addresses), metav1.CreateOptions{})
@@ -221,9 +286,9 @@ func (b *bench) firstSync(ctx context.Context) (float64, error) {
 		if err != nil {
 			return false
 		}
-		sum, count := syncs(metrics)
-		seconds = sum
-		return count > 0
+		done := syncs(metrics)
+		seconds = done.sum
+		return done.count > 0
 	})
 	return seconds, err
 }
@@ -241,8 +306,10 @@ func (b *bench) pidOf(part string) (int, error) {
 	return 0, fmt.Errorf("the cluster has no part %s", part)
 }
 
-// syncs are the seconds and the number of kube-proxy's syncs of IPv4.
-func syncs(metrics []byte) (sum, count float64) {
+// synced are the seconds and the number of kube-proxy's syncs of IPv4.
+type synced struct{ sum, count float64 }
+
+func syncs(metrics []byte) (s synced) {
 	lines := bufio.NewScanner(bytes.NewReader(metrics))
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), " ")
@@ -253,10 +320,10 @@ func syncs(metrics []byte) (sum, count float64) {
 		switch {
 		case err != nil:
 		case strings.HasPrefix(name, "kubeproxy_sync_proxy_rules_duration_seconds_sum"):
-			sum = v
+			s.sum = v
 		case strings.HasPrefix(name, "kubeproxy_sync_proxy_rules_duration_seconds_count"):
-			count = v
+			s.count = v
 		}
 	}
-	return sum, count
+	return s
 }

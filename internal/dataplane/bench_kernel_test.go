@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,12 +39,16 @@ func ways(b *testing.B) map[string]way {
 		if err := h.ApplyChange(b.Context(), netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{one}}}); err != nil {
 			b.Fatal(err)
 		}
-		all[fmt.Sprintf("clusterip-of-%d", n)] = way{from, to, "10.96.1.0:80", "10.244.1.6:8080"}
+		through := way{from, to, "10.96.1.0:80", "10.244.1.6:8080"}
+		if n == 10 {
+			through.listen = "" // the server is pod's
+		}
+		all[fmt.Sprintf("clusterip-of-%d", n)] = through
 	}
 	return all
 }
 
-// way is from a namespace to a server in another that listens on listen and is called at dial.
+// way is from a namespace to a server in another that listens on listen (empty: it is another way's) and is called at dial.
 type way struct{ from, to, dial, listen string }
 
 var order = []string{"veth", "pod", "clusterip-of-10", "clusterip-of-1000", "clusterip-of-5000"}
@@ -87,6 +93,9 @@ func bare(b *testing.B) way {
 
 func (w way) server(b *testing.B, each func(net.Conn)) {
 	b.Helper()
+	if w.listen == "" {
+		return
+	}
 	var l net.Listener
 	if err := netns.Do(w.to, func() (err error) { l, err = net.Listen("tcp4", w.listen); return err }); err != nil {
 		b.Fatal(err)
@@ -112,26 +121,90 @@ func (w way) call(b *testing.B) net.Conn {
 	return c
 }
 
-// BenchmarkThroughput sends by one TCP connection.
+// portion is what is sent at once, some 20 ms of a processor.
+const portion = 64 << 20
+
+// BenchmarkThroughput sends a portion over one TCP connection of each way in turn. What other programs on the machine take
+// changes from moment to moment, so ways are compared within a round, and what counts is the median of all rounds.
 func BenchmarkThroughput(b *testing.B) {
-	all := ways(b)
+	all, sends := ways(b), map[string]func() (took, cost float64){}
 	for _, name := range order {
-		b.Run(name, func(b *testing.B) {
-			w := all[name]
-			done := make(chan int64, 1)
-			w.server(b, func(c net.Conn) { n, _ := io.Copy(io.Discard, c); done <- n })
-			c := w.call(b)
-			block := make([]byte, 1<<20)
-			b.SetBytes(int64(len(block)))
-			before := processor(b)
-			for b.Loop() {
-				if _, err := c.Write(block); err != nil {
-					b.Fatal(err)
-				}
+		sends[name] = all[name].sender(b)
+	}
+	took, cost := map[string][]float64{}, map[string][]float64{}
+	for i := 0; b.Loop(); i++ {
+		for _, name := range rotated(i) {
+			t, c := sends[name]()
+			took[name], cost[name] = append(took[name], t), append(cost[name], c)
+		}
+	}
+	for _, name := range order {
+		b.ReportMetric(portion/1e6/quantile(took[name], .5), name+"-MB/s")
+		b.ReportMetric(quantile(cost[name], .5)/portion*(1<<20)*1e6, name+"-cpu-µs/MiB")
+		if base := comparedWith(name); base != "" {
+			b.ReportMetric(quantile(ratios(took[base], took[name]), .5), name+"-speed")
+			b.ReportMetric(quantile(ratios(cost[name], cost[base]), .5), name+"-cpu")
+		}
+	}
+}
+
+// comparedWith is the way that another one is held against.
+func comparedWith(name string) string {
+	switch {
+	case name == "pod":
+		return "veth"
+	case strings.HasPrefix(name, "clusterip"):
+		return "pod"
+	}
+	return ""
+}
+
+// rotated are the ways, each round beginning with another: none is always the one behind the slowest.
+func rotated(i int) []string {
+	n := i % len(order)
+	return append(slices.Clone(order[n:]), order[:n]...)
+}
+
+func ratios(over, under []float64) []float64 {
+	all := make([]float64, len(over))
+	for i := range over {
+		all[i] = over[i] / under[i]
+	}
+	return all
+}
+
+func quantile(list []float64, q float64) float64 {
+	s := slices.Sorted(slices.Values(list))
+	return s[int(q*float64(len(s)-1))]
+}
+
+// sender connects, and returns what sends a portion and waits until the other side has all of it, in seconds and seconds of
+// this process' processor time.
+func (w way) sender(b *testing.B) func() (took, cost float64) {
+	b.Helper()
+	w.server(b, func(c net.Conn) {
+		for {
+			if _, err := io.CopyN(io.Discard, c, portion); err != nil {
+				return
 			}
-			_ = c.Close()
-			b.ReportMetric(float64((processor(b)-before).Microseconds())/float64(<-done)*(1<<20), "cpu-µs/MiB")
-		})
+			if _, err := c.Write([]byte{1}); err != nil {
+				return
+			}
+		}
+	})
+	c, block := w.call(b), make([]byte, 1<<20)
+	b.Cleanup(func() { _ = c.Close() })
+	return func() (took, cost float64) {
+		started, before := time.Now(), processor(b)
+		for range portion / len(block) {
+			if _, err := c.Write(block); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(started).Seconds(), (processor(b) - before).Seconds()
 	}
 }
 
@@ -146,35 +219,65 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkConnect opens connections one after another; a connection counts when the server has answered on it.
+// BenchmarkConnect opens a connection of each way in turn; it counts when the server has answered on it. What a way adds is
+// the median of the differences within the rounds.
 func BenchmarkConnect(b *testing.B) {
-	all := ways(b)
+	all, connects := ways(b), map[string]func() float64{}
 	for _, name := range order {
-		b.Run(name, func(b *testing.B) {
-			w := all[name]
-			w.server(b, func(c net.Conn) { _, _ = c.Write([]byte{1}); _ = c.Close() })
-			var took []time.Duration
-			err := netns.Do(w.from, func() error { // one thread that stays inside
-				one := make([]byte, 1)
-				for b.Loop() {
-					start := time.Now()
-					c, err := net.DialTimeout("tcp4", w.dial, 5*time.Second)
-					if err != nil {
-						return err
-					}
-					if _, err := c.Read(one); err != nil {
-						return err
-					}
-					took = append(took, time.Since(start))
-					_ = c.Close()
-				}
-				return nil
-			})
-			if err != nil {
-				b.Fatal(err)
+		connects[name] = all[name].connecter(b)
+	}
+	took, added := map[string][]float64{}, map[string][]float64{}
+	for i := 0; b.Loop(); i++ {
+		for _, name := range rotated(i) {
+			took[name] = append(took[name], connects[name]())
+		}
+		for _, name := range order {
+			if base := comparedWith(name); base != "" {
+				added[name] = append(added[name], took[name][i]-took[base][i])
 			}
-			b.ReportMetric(float64(median(took).Nanoseconds())/1000, "median-µs")
+		}
+	}
+	for _, name := range order {
+		b.ReportMetric(quantile(took[name], .5), name+"-median-µs")
+		if len(added[name]) > 0 {
+			b.ReportMetric(quantile(added[name], .5), name+"-added-µs")
+		}
+	}
+}
+
+// connecter returns what opens a connection, and how many microseconds that took. One thread stays in the namespace for it.
+func (w way) connecter(b *testing.B) func() float64 {
+	b.Helper()
+	w.server(b, func(c net.Conn) { _, _ = c.Write([]byte{1}); _ = c.Close() })
+	begin, done, failed := make(chan struct{}), make(chan float64), make(chan error, 1)
+	b.Cleanup(func() { close(begin) })
+	go func() {
+		failed <- netns.Do(w.from, func() error {
+			one := make([]byte, 1)
+			for range begin {
+				start := time.Now()
+				c, err := net.DialTimeout("tcp4", w.dial, 5*time.Second)
+				if err != nil {
+					return err
+				}
+				if _, err := c.Read(one); err != nil {
+					return err
+				}
+				done <- float64(time.Since(start).Nanoseconds()) / 1000
+				_ = c.Close()
+			}
+			return nil
 		})
+	}()
+	return func() float64 {
+		begin <- struct{}{}
+		select {
+		case took := <-done:
+			return took
+		case err := <-failed:
+			b.Fatal(err)
+			return 0
+		}
 	}
 }
 
