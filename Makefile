@@ -29,7 +29,7 @@ CONTAINERD_LDFLAGS = -s -w -X github.com/containerd/containerd/v2/version.Versio
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
+.PHONY: critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -45,6 +45,7 @@ mullion: ## build Mullion's own Linux programs
 
 shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
+	@hack/step.sh "build powershell.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell
 
 upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '$(CONTAINERD_LDFLAGS)' -o $(BIN)/ tool
@@ -59,6 +60,9 @@ e2e.test: ## build Kubernetes' e2e tests, for `mullion conformance` (the first t
 
 e2e-images: ## build the programs of the e2e tests' images
 	@hack/e2e.sh images
+
+critest: mullion ## build critest.exe, for `mullion conformance critest` (a minute more than make build)
+	@hack/step.sh "build critest.exe" env GOOS=windows $(GO) -C upstream/critest test -c -vet=off -trimpath -ldflags '-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0' -o $(BIN)/e2e/windows/critest.exe sigs.k8s.io/cri-tools/cmd/critest
 
 e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 
@@ -76,6 +80,9 @@ test: deps build sample ## every test: pure, kernel, wine, cluster
 
 test-pure test-kernel test-wine test-cluster: test-%: ## one rung
 	@hack/test.sh $*
+
+test-units: shims ## all of upstream's unit tests for Windows under Wine (make test runs most packages)
+	@PATH=$$PATH:/usr/sbin:/sbin MULLION_UNITS=all $(GO) test -count=1 -vet=off -tags wine -timeout 60m -v ./test/winunit
 
 bench: build sample ## measure the figures, print a table
 	@hack/bench.sh

@@ -107,8 +107,11 @@ func processRows() []support.Row {
 func programRows() []support.Row {
 	return []support.Row{
 		{
-			Name: "Windows PowerShell, PowerShell", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/",
-			Note: "powershell.exe and pwsh.exe say that they are not there and end with 1; only the two questions about links that the kubelet asks for a subPath are answered",
+			Name: "Windows PowerShell, PowerShell", Level: support.Partly, Ref: "https://learn.microsoft.com/powershell/",
+			Note: "powershell.exe and pwsh.exe are Mullion's own and run a small part of the language: variables, strings, lists, operators, if, while, foreach, functions, " +
+				"pipelines, native programs, and of the cmdlets Add-Content, ForEach-Object, Get-ChildItem, Get-Content, Get-Item, Get-Job, Get-Location, Get-Process, New-Item, " +
+				"Out-Null, Out-String, Remove-Item, Set-Content, Set-Location, Start-Job, Start-Sleep, Test-Path, Wait-Job, Where-Object, Write-Error, Write-Host, Write-Output. A script " +
+				"with anything else (another cmdlet or parameter, .NET, try, switch, hash tables) is refused before any of it runs, with 1. No interactive shell",
 		},
 		{
 			Name: "nslookup", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/nslookup",

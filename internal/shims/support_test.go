@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/powershell"
 	"mullion.dev/mullion/internal/shims"
 	"mullion.dev/mullion/internal/support"
 )
@@ -19,7 +20,7 @@ func TestSupportRows(t *testing.T) {
 // TestRowsNameTheLibraries holds that no library or program of the shim folder goes without a row.
 func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
-		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll", "powershell": "PowerShell",
+		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "findstr", "nslookup": "nslookup", "ipconfig": "ipconfig",
 		"computenetwork": "", // the HNS table speaks of it
 	}
@@ -27,15 +28,21 @@ func TestRowsNameTheLibraries(t *testing.T) {
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("find the shims: %v, %v", folders, err)
 	}
-	var names strings.Builder
+	var names, notes strings.Builder
 	for _, r := range shims.SupportRows() {
 		names.WriteString(r.Name + "\n")
+		notes.WriteString(r.Note + "\n")
 	}
 	for _, f := range folders {
 		name := filepath.Base(filepath.Dir(f))
 		word, known := speaksOf[name]
 		if !known || !strings.Contains(names.String(), word) {
 			t.Errorf("shim/%s: no support row speaks of it", name)
+		}
+	}
+	for name := range powershell.Cmdlets() {
+		if !strings.Contains(notes.String(), name) {
+			t.Errorf("no support row speaks of the cmdlet %s", name)
 		}
 	}
 	if _, err := os.Stat("../../shim/hooks/README.md"); err != nil {

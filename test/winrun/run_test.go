@@ -363,9 +363,22 @@ func testServices(t *testing.T, p prefix) {
 func testPowerShell(t *testing.T, p prefix) {
 	t.Helper()
 	for _, name := range []string{"powershell", "powershell.exe", "pwsh", `C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe`} {
-		got := p.run(t, "--", name, "-Command", "Write-Host hello")
-		if got.code != 1 || got.out != "" || !strings.Contains(got.err, "not part of Mullion") {
+		got := p.run(t, "--", name, "-Command", "Write-Host hello; Start-Sleep -Milliseconds 1; exit 9")
+		if got.code != 9 || got.out != "hello\n" {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+	for script, want := range map[string]string{
+		`cmd.exe /c "echo from cmd"; $env:OS`: "from cmd\nWindows_NT\n", `(Get-Process powershell).Name | Where-Object { $_ } | ForEach-Object { $_.ToUpper() }`: "POWERSHELL\n",
+		`Set-Content C:\ps.txt one; (Get-Item C:\ps.txt).Length; Get-Content /ps.txt`: "5\none\n", `Test-Path c:/windows; Test-Path C:\none`: "True\nFalse\n",
+		`Start-Job { sleep 0 } | Out-Null; (Get-Job | Wait-Job).State`: "Completed\n",
+	} {
+		if got := p.run(t, "--", "powershell", "-c", script); got.code != 0 || got.out != want {
+			t.Errorf("%s: %+v, want %q", script, got, want)
+		}
+	}
+	got := p.run(t, "--", "powershell", "/c", "echo before; Get-WmiObject x")
+	if got.code != 1 || got.out != "" || !strings.Contains(got.err, "Get-WmiObject is not part of Mullion's PowerShell") {
+		t.Errorf("%+v, want a refusal before anything runs", got)
 	}
 }

@@ -8,7 +8,7 @@ const e2eRegistry = "registry.k8s.io/e2e-test-images/"
 
 // The stand-ins, in words for the label and the page of results.
 const (
-	toolsStandIn = "busybox, curl, netcat and dig are Mullion's test/images/busybox; there is no PowerShell"
+	toolsStandIn = "busybox, curl, netcat and dig are Mullion's test/images/busybox, PowerShell is the small part of it that Windows nodes have"
 	nginxStandIn = "nginx and busybox are Mullion's test/images/busybox: it serves files, and has no configuration"
 )
 

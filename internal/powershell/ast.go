@@ -1,0 +1,172 @@
+package powershell
+
+// Script is a script that has been read: its parameters and statements.
+type Script struct {
+	params []param
+	body   block
+	text   string
+}
+
+// param is a parameter of a script, a function or a script block.
+type param struct {
+	name     string
+	fallback expr // or nil
+}
+
+// value is what expressions give: nil, bool, int64, float64, string, []value, span, *object, *scriptBlock.
+type value = any
+
+// span is a range of integers, both ends in it. It is not made into a list: tests count to 2147483647.
+type span struct{ from, to int64 }
+
+// object is a thing with properties, in the order in which they are shown.
+type object struct {
+	kind  string // what decides how it is shown: file, process, job
+	names []string
+	props map[string]value // by lower-case name
+}
+
+func newObject(kind string) *object { return &object{kind: kind, props: map[string]value{}} }
+
+func (o *object) set(name string, v value) *object {
+	o.names = append(o.names, name)
+	o.props[lower(name)] = v
+	return o
+}
+
+// scriptBlock is { … } as a value.
+type scriptBlock struct{ script *Script }
+
+// sink takes the objects that statements give, one by one.
+type sink struct {
+	put func(value) error
+	// direct says that they go to the standard output as they come: then a native program writes there itself.
+	direct bool
+	// ranges says that a range may come as one.
+	ranges bool
+}
+
+// expr is an expression.
+type expr interface {
+	value(f *frame) (value, error)
+	check(c *checker)
+}
+
+// stmt is a statement.
+type stmt interface {
+	run(f *frame, out *sink) error
+	check(c *checker)
+}
+
+// block is a list of statements.
+type block []stmt
+
+func (b block) run(f *frame, out *sink) error {
+	for _, s := range b {
+		if err := s.run(f, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b block) check(c *checker) {
+	for _, s := range b {
+		s.check(c)
+	}
+}
+
+type (
+	literal struct{ v value }
+	// variable is $name, ${name} or $env:name.
+	variable struct {
+		name string
+		env  bool
+	}
+	// template is a string with parts that are put in when it is used.
+	template struct{ parts []expr }
+	// list is a, b, c or @( … ).
+	list struct{ items []expr }
+	// sub is $( … ) or @( … ): what statements give. As an argument and in ( … ) it is one pipeline.
+	sub struct {
+		body  block
+		array bool
+	}
+	unary struct {
+		op string
+		x  expr
+	}
+	binary struct {
+		op   string
+		a, b expr
+	}
+	cast struct {
+		to string
+		x  expr
+	}
+	member struct {
+		of   expr
+		name string
+		args []expr // of a method
+		call bool
+	}
+	index  struct{ of, at expr }
+	blockX struct{ script *Script }
+)
+
+type (
+	// pipeline is commands joined by |, or one expression.
+	pipeline struct{ stages []stage }
+	assign   struct {
+		to variable
+		op string // =, +=, -=
+		x  stmt
+	}
+	ifStmt struct {
+		conds  []expr
+		blocks []block
+		other  block
+	}
+	whileStmt struct {
+		cond expr
+		body block
+	}
+	foreachStmt struct {
+		name string
+		in   expr
+		body block
+	}
+	functionStmt struct {
+		name   string
+		script *Script
+	}
+	// leave is return, throw, exit, break or continue.
+	leave struct {
+		word string
+		x    stmt // or nil
+	}
+)
+
+// stage is one part of a pipeline.
+type stage struct {
+	x    expr // an expression, or else:
+	name expr // the command's name
+	word string
+	args []argument
+	redirect
+	line int
+}
+
+// redirect is where a stage's output goes.
+type redirect struct {
+	file   expr // or nil
+	append bool
+	errors string // "", "null" or "merge"
+}
+
+// argument is an argument of a command: a parameter, its value, or both.
+type argument struct {
+	param string // without -
+	x     expr   // or nil
+	text  string // the parameter as it was written, for native programs
+}

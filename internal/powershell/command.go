@@ -1,0 +1,225 @@
+package powershell
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// pipeline reads stages joined by |.
+func (p *parser) pipeline() (stmt, error) {
+	l := &pipeline{}
+	for {
+		p.blanks()
+		s, err := p.stage()
+		if err != nil {
+			return nil, err
+		}
+		l.stages = append(l.stages, s)
+		p.blanks()
+		switch {
+		case p.has("||"), p.has("&&"):
+			return nil, p.refuse("%s between commands", p.next())
+		case p.take("|"):
+			p.space()
+		default:
+			return l, nil
+		}
+	}
+}
+
+func (p *parser) stage() (stage, error) {
+	s := stage{line: p.line()}
+	var err error
+	switch r := p.peek(); {
+	case r == '&' || r == '.' && (p.peekAt(1) == ' ' || p.peekAt(1) == '{'):
+		p.at++
+		p.blanks()
+		s.name, err = p.argumentValue()
+	case r == '$' || r == '"' || r == '\'' || r == '(' || r == '@' || r == '[' || r == '{' || r == '!' || r == '+' || r == ',' || r == '-' || unicode.IsDigit(r):
+		if s.x, err = p.expression(); err != nil {
+			return s, err
+		}
+		return s, p.redirections(&s)
+	default:
+		s.word = p.commandName()
+		if s.word == "" {
+			return s, p.refuse("%s where a command begins", p.next())
+		}
+		s.name, err = p.expandable(s.word)
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, p.arguments(&s)
+}
+
+// commandName reads a name with what is escaped in it.
+func (p *parser) commandName() string { return p.bare() }
+
+// expandable makes a bare word with variables in it an expression.
+func (p *parser) expandable(word string) (expr, error) {
+	if !strings.ContainsAny(word, "$`") {
+		return &literal{word}, nil
+	}
+	inner := &parser{src: []rune(`"` + strings.ReplaceAll(word, `"`, `""`) + `"`)}
+	x, err := inner.double()
+	if err != nil {
+		return nil, p.refuse("%s", err)
+	}
+	return x, nil
+}
+
+// arguments reads what follows a command's name.
+func (p *parser) arguments(s *stage) error {
+	for {
+		p.blanks()
+		switch r := p.peek(); {
+		case r == 0 || strings.ContainsRune(";\r\n|)}", r):
+			return nil
+		case r == '&':
+			return p.refuse("& after a command")
+		case r == '>' || (r == '2' || r == '1' || r == '*') && p.peekAt(1) == '>':
+			if err := p.redirections(s); err != nil {
+				return err
+			}
+			continue
+		case r == '<':
+			return p.refuse("<")
+		case r == '-' && unicode.IsLetter(p.peekAt(1)):
+			if err := p.parameter(s); err != nil {
+				return err
+			}
+			continue
+		}
+		x, err := p.argumentList()
+		if err != nil {
+			return err
+		}
+		s.args = append(s.args, argument{x: x})
+	}
+}
+
+// parameter reads -Name, -Name:value; a native program gets it as it stands.
+func (p *parser) parameter(s *stage) error {
+	begin := p.at
+	text := p.bare()
+	name, rest, with := strings.Cut(text[1:], ":")
+	a := argument{param: lower(name), text: text}
+	if with {
+		p.at = begin + len([]rune(text)) - len([]rune(rest))
+		x, err := p.argumentList()
+		if err != nil {
+			return err
+		}
+		a.x = x
+	}
+	s.args = append(s.args, a)
+	return nil
+}
+
+// argumentList reads one argument, or several joined by commas.
+func (p *parser) argumentList() (expr, error) {
+	x, err := p.argumentValue()
+	if err != nil {
+		return nil, err
+	}
+	items := []expr{x}
+	for {
+		begin := p.at
+		p.blanks()
+		if !p.take(",") {
+			p.at = begin
+			break
+		}
+		p.space()
+		if x, err = p.argumentValue(); err != nil {
+			return nil, err
+		}
+		items = append(items, x)
+	}
+	if len(items) == 1 {
+		return items[0], nil
+	}
+	return &list{items}, nil
+}
+
+// argumentValue reads one argument of a command.
+func (p *parser) argumentValue() (expr, error) {
+	switch r := p.peek(); {
+	case r == '\'' || r == '"' || r == '(' || r == '{' || r == '@':
+		return p.primary()
+	case r == '$':
+		begin := p.at
+		x, err := p.primary()
+		if err != nil {
+			return nil, err
+		}
+		if n := p.peek(); n == 0 || strings.ContainsRune(" \t\r\n;|),}>", n) {
+			return x, nil
+		}
+		p.at = begin // a word that begins with a variable: $env:root\bin
+	}
+	word, err := p.argumentWord()
+	if err != nil {
+		return nil, err
+	}
+	if n, err := strconv.ParseInt(word, 0, 64); err == nil {
+		return &literal{number{n, word}}, nil
+	}
+	return p.expandable(word)
+}
+
+// number is an integer that an argument was written as; a native program gets the text.
+type number struct {
+	n    int64
+	text string
+}
+
+// argumentWord reads a bare word; $( … ) in it may have blanks.
+func (p *parser) argumentWord() (string, error) {
+	begin := p.at
+	for r := p.peek(); r != 0 && !strings.ContainsRune(" \t\r\n;|)}>,", r); r = p.peek() {
+		switch {
+		case p.has("$("):
+			if _, err := p.variable(); err != nil {
+				return "", err
+			}
+			continue
+		case r == '`':
+			p.at++
+		case r == '"' || r == '\'' || r == '(' || r == '{':
+			return "", p.refuse("%q inside a word", string(r))
+		}
+		p.at++
+	}
+	if p.at == begin {
+		return "", p.refuse("%s where an argument begins", p.next())
+	}
+	return string(p.src[begin:p.at]), nil
+}
+
+// redirections reads > file, >> file, 2>$null and 2>&1.
+func (p *parser) redirections(s *stage) error {
+	for {
+		p.blanks()
+		switch {
+		case p.take("2>&1"):
+			s.errors = "merge"
+		case p.take("2>$null"):
+			s.errors = "null"
+		case p.has("2>"), p.has("*>"):
+			return p.refuse("%s", p.next())
+		case p.take("1>"), p.take(">"):
+			s.append = p.take(">")
+			p.blanks()
+			x, err := p.argumentValue()
+			if err != nil {
+				return err
+			}
+			s.file = x
+		default:
+			return nil
+		}
+	}
+}

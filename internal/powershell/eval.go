@@ -1,0 +1,304 @@
+package powershell
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+func (x *literal) value(*frame) (value, error)    { return x.v, nil }
+func (x *blockX) value(*frame) (value, error)     { return &scriptBlock{x.script}, nil }
+func (x *variable) value(f *frame) (value, error) { return f.variable(*x), nil }
+
+func (f *frame) variable(v variable) value {
+	if !v.env {
+		return f.get(v.name)
+	}
+	if s, ok := f.in.env[strings.ToUpper(v.name)]; ok {
+		return s
+	}
+	return nil
+}
+
+func (x *template) value(f *frame) (value, error) {
+	var b strings.Builder
+	for _, part := range x.parts {
+		v, err := part.value(f)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(text(v))
+	}
+	return b.String(), nil
+}
+
+func (x *list) value(f *frame) (value, error) {
+	out := []value{}
+	for _, item := range x.items {
+		v, err := item.value(f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plain(v))
+	}
+	return out, nil
+}
+
+func (x *sub) value(f *frame) (value, error) {
+	got, err := capture(x.body, f, !x.array && len(x.body) == 1)
+	if err != nil || x.array {
+		return got, err
+	}
+	return one(got), nil
+}
+
+func (x *unary) value(f *frame) (value, error) {
+	v, err := x.x.value(f)
+	if err != nil {
+		return nil, err
+	}
+	switch x.op {
+	case "-":
+		return arithmetic("-", int64(0), v)
+	case "-bnot":
+		n, err := integer(v)
+		return ^n, err
+	}
+	return !truth(v), nil
+}
+
+func (x *cast) value(f *frame) (value, error) {
+	v, err := x.x.value(f)
+	if err != nil {
+		return nil, err
+	}
+	switch x.to {
+	case "string":
+		return text(v), nil
+	case "bool", "switch":
+		return truth(v), nil
+	case "double":
+		return floating(v)
+	}
+	return integer(v)
+}
+
+func (x *index) value(f *frame) (value, error) {
+	of, err := x.of.value(f)
+	if err != nil {
+		return nil, err
+	}
+	at, err := x.at.value(f)
+	if err != nil {
+		return nil, err
+	}
+	n, err := integer(at)
+	if err != nil {
+		return nil, err
+	}
+	var items []value
+	switch v := of.(type) {
+	case string:
+		for _, r := range v {
+			items = append(items, string(r))
+		}
+	case []value:
+		items = v
+	case span:
+		if i := v.from + n; n >= 0 && i <= v.to {
+			return i, nil
+		}
+		return nil, nil
+	default:
+		return nil, thrown("Cannot index into %s.", text(of))
+	}
+	if n < 0 {
+		n += int64(len(items))
+	}
+	if n < 0 || n >= int64(len(items)) {
+		return nil, nil
+	}
+	return items[n], nil
+}
+
+func (x *binary) value(f *frame) (value, error) {
+	a, err := x.a.value(f)
+	if err != nil {
+		return nil, err
+	}
+	switch x.op { // these may leave the right side alone
+	case "-and":
+		if !truth(a) {
+			return false, nil
+		}
+	case "-or":
+		if truth(a) {
+			return true, nil
+		}
+	}
+	b, err := x.b.value(f)
+	if err != nil {
+		return nil, err
+	}
+	a, b = plain(a), plain(b)
+	switch x.op {
+	case "-and", "-or":
+		return truth(b), nil
+	case "-xor":
+		return truth(a) != truth(b), nil
+	case "+", "-", "*", "/", "%":
+		return arithmetic(x.op, a, b)
+	case "..", "-band", "-bor", "-bxor":
+		return bits(x.op, a, b)
+	case "-replace", "-split", "-join", "-contains", "-notcontains", "-in", "-notin":
+		return lists(x.op, a, b)
+	}
+	if l, ok := a.([]value); ok { // a comparison with a list picks from it
+		out := []value{}
+		for _, item := range l {
+			yes, err := compare(x.op, item, b)
+			if err != nil {
+				return nil, err
+			}
+			if yes {
+				out = append(out, item)
+			}
+		}
+		return out, nil
+	}
+	return compare(x.op, a, b)
+}
+
+func bits(op string, a, b value) (value, error) {
+	m, err := integer(a)
+	if err != nil {
+		return nil, err
+	}
+	n, err := integer(b)
+	if err != nil {
+		return nil, err
+	}
+	switch op {
+	case "..":
+		return span{m, n}, nil
+	case "-band":
+		return m & n, nil
+	case "-bor":
+		return m | n, nil
+	}
+	return m ^ n, nil
+}
+
+func lists(op string, a, b value) (value, error) {
+	switch op {
+	case "-join":
+		var parts []string
+		for item := range each(a) {
+			parts = append(parts, text(item))
+		}
+		return strings.Join(parts, text(b)), nil
+	case "-contains", "-notcontains", "-in", "-notin":
+		if strings.HasSuffix(op, "in") {
+			a, b = b, a
+		}
+		found := false
+		for item := range each(a) {
+			same, err := compare("-eq", item, b)
+			if err != nil {
+				return nil, err
+			}
+			found = found || same
+		}
+		return found != strings.HasPrefix(op, "-not"), nil
+	}
+	pattern, with := b, value("")
+	if l, ok := b.([]value); ok && len(l) == 2 && op == "-replace" {
+		pattern, with = l[0], l[1]
+	}
+	re, err := regexp.Compile("(?i)" + text(pattern))
+	if err != nil {
+		return nil, thrown("The regular expression %q: %v", text(pattern), err)
+	}
+	if op == "-replace" {
+		return re.ReplaceAllString(text(a), text(with)), nil
+	}
+	out := []value{}
+	for _, part := range re.Split(text(a), -1) {
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+// compare compares as the left side's kind says; letters' case counts only for -ceq and -cne.
+func compare(op string, a, b value) (bool, error) {
+	switch op {
+	case "-like", "-notlike":
+		ok, err := path.Match(strings.NewReplacer(`\`, `\\`, "/", "\x00").Replace(lower(text(b))), strings.ReplaceAll(lower(text(a)), "/", "\x00"))
+		if err != nil {
+			return false, thrown("The pattern %q is not valid.", text(b))
+		}
+		return ok == (op == "-like"), nil
+	case "-match", "-notmatch":
+		re, err := regexp.Compile("(?i)" + text(b))
+		if err != nil {
+			return false, thrown("The regular expression %q: %v", text(b), err)
+		}
+		return re.MatchString(text(a)) == (op == "-match"), nil
+	}
+	c, err := order(op, a, b)
+	if err != nil {
+		return false, err
+	}
+	switch op {
+	case "-eq", "-ieq", "-ceq":
+		return c == 0, nil
+	case "-ne", "-ine", "-cne":
+		return c != 0, nil
+	case "-gt":
+		return c > 0, nil
+	case "-ge":
+		return c >= 0, nil
+	case "-lt":
+		return c < 0, nil
+	}
+	return c <= 0, nil
+}
+
+func order(op string, a, b value) (int, error) {
+	equality := strings.HasSuffix(op, "eq") || strings.HasSuffix(op, "ne")
+	switch a.(type) {
+	case int64, float64:
+		x, err := floating(a)
+		if err != nil {
+			return 0, err
+		}
+		y, err := floating(b)
+		if err != nil {
+			if equality {
+				return 1, nil
+			}
+			return 0, err
+		}
+		switch {
+		case x < y:
+			return -1, nil
+		case x > y:
+			return 1, nil
+		}
+		return 0, nil
+	case bool:
+		if truth(b) == a.(bool) {
+			return 0, nil
+		}
+		return 1, nil
+	case nil:
+		if b == nil {
+			return 0, nil
+		}
+		return -1, nil
+	}
+	if strings.HasPrefix(op, "-c") {
+		return strings.Compare(text(a), text(b)), nil
+	}
+	return strings.Compare(lower(text(a)), lower(text(b))), nil
+}

@@ -1,0 +1,248 @@
+package powershell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// levels are the binary operators, those that bind least first
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_operator_precedence).
+func levels() [][]string {
+	return [][]string{
+		{"-and", "-or", "-xor"},
+		{"-band", "-bor", "-bxor"},
+		{
+			"-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-ieq", "-ine", "-ceq", "-cne", "-like", "-notlike", "-match", "-notmatch",
+			"-contains", "-notcontains", "-in", "-notin", "-replace", "-split", "-join",
+		},
+		{"+", "-"},
+		{"*", "/", "%"},
+		{".."},
+	}
+}
+
+func (p *parser) expression() (expr, error) { return p.level(0) }
+
+func (p *parser) level(n int) (expr, error) {
+	if n == len(levels()) {
+		return p.commas()
+	}
+	a, err := p.level(n + 1)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		p.blanks()
+		op := p.operator(levels()[n])
+		if op == "" {
+			return a, p.unknownOperator()
+		}
+		p.space()
+		b, err := p.level(n + 1)
+		if err != nil {
+			return nil, err
+		}
+		a = &binary{op, a, b}
+	}
+}
+
+// operator goes over one of the operators.
+func (p *parser) operator(ops []string) string {
+	if p.peek() == '-' && unicode.IsLetter(p.peekAt(1)) {
+		begin := p.at
+		p.at++
+		op := "-" + lower(p.word())
+		if slices.Contains(ops, op) {
+			return op
+		}
+		p.at = begin
+		return ""
+	}
+	for _, op := range ops {
+		if op[0] != '-' || op == "-" {
+			if p.take(op) {
+				return op
+			}
+		}
+	}
+	return ""
+}
+
+// unknownOperator refuses -f and the like; one of another level is for the callers.
+func (p *parser) unknownOperator() error {
+	if p.peek() != '-' || !unicode.IsLetter(p.peekAt(1)) {
+		return nil
+	}
+	begin := p.at
+	p.at++
+	op := "-" + lower(p.word())
+	p.at = begin
+	for _, l := range levels() {
+		if slices.Contains(l, op) {
+			return nil
+		}
+	}
+	return p.refuse("the operator %s", op)
+}
+
+// commas reads a, b, c.
+func (p *parser) commas() (expr, error) {
+	x, err := p.unary()
+	if err != nil {
+		return nil, err
+	}
+	items := []expr{x}
+	for {
+		begin := p.at
+		p.blanks()
+		if p.oneValue || !p.take(",") {
+			p.at = begin
+			break
+		}
+		p.space()
+		if x, err = p.unary(); err != nil {
+			return nil, err
+		}
+		items = append(items, x)
+	}
+	if len(items) == 1 {
+		return items[0], nil
+	}
+	return &list{items}, nil
+}
+
+func (p *parser) unary() (expr, error) {
+	p.blanks()
+	if op := p.operator([]string{"-not", "!", "-bnot", "-"}); op != "" {
+		x, err := p.unary()
+		return &unary{op, x}, err
+	}
+	if p.peek() == '[' {
+		name, err := p.typeName()
+		if err != nil {
+			return nil, err
+		}
+		if p.take("::") {
+			return nil, p.refuse("[%s]::%s of .NET", name, p.word())
+		}
+		if !knownCast(name) {
+			return nil, p.refuse("the type [%s]", name)
+		}
+		x, err := p.unary()
+		return &cast{lower(name), x}, err
+	}
+	return p.primary()
+}
+
+func knownCast(name string) bool {
+	return slices.Contains([]string{"int", "long", "string", "bool", "double", "switch"}, lower(name))
+}
+
+func (p *parser) typeName() (string, error) {
+	begin := p.at
+	for p.peek() != ']' {
+		if p.peek() == 0 || p.peek() == '\n' {
+			return "", p.refuse("a [ without its ]")
+		}
+		p.at++
+	}
+	p.at++
+	return string(p.src[begin+1 : p.at-1]), nil
+}
+
+// primary reads a value and the members and indices after it.
+func (p *parser) primary() (expr, error) {
+	x, err := p.atom()
+	for err == nil {
+		switch {
+		case p.peek() == '.' && (unicode.IsLetter(p.peekAt(1)) || p.peekAt(1) == '_'):
+			p.at++
+			x, err = p.member(x)
+		case p.peek() == '[':
+			p.at++
+			var at expr
+			if at, err = p.expression(); err == nil {
+				err = p.expect("]")
+			}
+			x = &index{x, at}
+		default:
+			return x, nil
+		}
+	}
+	return x, err
+}
+
+func (p *parser) member(of expr) (expr, error) {
+	m := &member{of: of, name: lower(p.word())}
+	if p.peek() != '(' {
+		return m, nil
+	}
+	p.at++
+	m.call = true
+	p.space()
+	if p.take(")") {
+		return m, nil
+	}
+	x, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := x.(*list); ok {
+		m.args = l.items
+	} else {
+		m.args = []expr{x}
+	}
+	return m, p.expect(")")
+}
+
+func (p *parser) atom() (expr, error) {
+	switch r := p.peek(); {
+	case p.has(`@"`), p.has("@'"):
+		return nil, p.refuse("a here-string")
+	case p.has("@{"):
+		return nil, p.refuse("a hash table")
+	case p.take("@("):
+		body, err := p.statements(")")
+		return &sub{body: body, array: true}, err
+	case r == '@':
+		return nil, p.refuse("splatting")
+	case r == '$':
+		return p.variable()
+	case r == '"':
+		return p.double()
+	case r == '\'':
+		return p.single()
+	case r == '(':
+		return p.parens()
+	case r == '{':
+		p.at++
+		s, err := p.script("}")
+		return &blockX{s}, err
+	case unicode.IsDigit(r):
+		return p.number()
+	}
+	return nil, p.refuse("%s where an expression begins", p.next())
+}
+
+func (p *parser) number() (expr, error) {
+	begin := p.at
+	for isName(p.peek()) || p.peek() == '.' && unicode.IsDigit(p.peekAt(1)) {
+		p.at++
+	}
+	text := string(p.src[begin:p.at])
+	unit := int64(1)
+	for suffix, factor := range map[string]int64{"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30} {
+		if t, ok := strings.CutSuffix(lower(text), suffix); ok {
+			text, unit = t, factor
+		}
+	}
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return &literal{n * unit}, nil
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		return &literal{n * float64(unit)}, nil
+	}
+	return nil, p.refuse("the number %s", text)
+}

@@ -1,0 +1,92 @@
+package powershell
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// formatter shows objects as PowerShell's screen does: strings as lines, files, processes and jobs as rows of a table whose
+// head comes before the first.
+type formatter struct {
+	w       io.Writer
+	newline string
+	kind    string // of the table that is being shown
+	dir     string
+}
+
+func (f *formatter) line(s string) error {
+	_, err := io.WriteString(f.w, s+f.newline)
+	return err
+}
+
+func (f *formatter) put(v value) error {
+	switch v := plain(v).(type) {
+	case nil:
+		return nil
+	case *object:
+		return f.row(v)
+	case []value, span:
+		for item := range each(v) {
+			if err := f.put(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		f.end()
+		return f.line(text(v))
+	}
+}
+
+// end ends a table.
+func (f *formatter) end() {
+	if f.kind != "" {
+		f.kind, f.dir = "", ""
+		_ = f.line("") // a writer that is gone says so again with the next line
+	}
+}
+
+// row shows an object.
+func (f *formatter) row(o *object) error {
+	dir := text(o.props["directoryname"])
+	if f.kind != o.kind || f.dir != dir {
+		f.end()
+		f.kind, f.dir = o.kind, dir
+		var head []string
+		switch o.kind {
+		case "file":
+			head = []string{"", "    Directory: " + dir, "", fmt.Sprintf("%-8s%24s%15s %s", "Mode", "LastWriteTime", "Length", "Name"), fmt.Sprintf("%-8s%24s%15s %s", "----", "-------------", "------", "----")}
+		case "process":
+			head = []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
+		case "job":
+			head = []string{"", fmt.Sprintf("%-6s %-15s %s", "Id", "Name", "State"), fmt.Sprintf("%-6s %-15s %s", "--", "----", "-----")}
+		}
+		for _, l := range head {
+			if err := f.line(l); err != nil {
+				return err
+			}
+		}
+	}
+	p := func(name string) string { return text(o.props[name]) }
+	switch o.kind {
+	case "file":
+		return f.line(fmt.Sprintf("%-8s%24s%15s %s", p("mode"), p("lastwritetime"), p("length"), p("name")))
+	case "process":
+		return f.line(fmt.Sprintf("%8s %s", p("id"), p("processname")))
+	}
+	return f.line(fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")))
+}
+
+// formatted is what objects look like, for files and for programs that read them.
+func formatted(items []value, newline string) (string, error) {
+	var b strings.Builder
+	f := &formatter{w: &b, newline: newline}
+	for _, item := range items {
+		if err := f.put(item); err != nil {
+			return "", err
+		}
+	}
+	f.end()
+	return b.String(), nil
+}

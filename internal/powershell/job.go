@@ -1,0 +1,129 @@
+package powershell
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// job is a script block that runs in a powershell.exe of its own, as in Windows PowerShell. It ends with the session.
+type job struct {
+	id   int
+	name string
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+func (j *job) object() *object {
+	state := "Running"
+	select {
+	case <-j.done:
+		state = "Completed"
+		if j.err != nil {
+			state = "Failed"
+		}
+	default:
+	}
+	return newObject("job").set("Id", int64(j.id)).set("Name", j.name).set("State", state)
+}
+
+func startJob(c *call) error {
+	b, ok := c.values["scriptblock"].(*scriptBlock)
+	if !ok {
+		return c.fail(fmt.Errorf("a script block is missing"))
+	}
+	in := c.f.in
+	j := &job{id: 2*len(in.jobs) + 1, name: c.text("name"), done: make(chan struct{})}
+	if j.name == "" {
+		j.name = fmt.Sprintf("Job%d", j.id)
+	}
+	j.cmd = exec.CommandContext(in.ctx, in.session.Self, "-NonInteractive", "-EncodedCommand", encode(b.script.text))
+	j.cmd.Dir, j.cmd.Env = in.dir, in.environ()
+	if err := j.cmd.Start(); err != nil {
+		return c.fail(err)
+	}
+	go func() {
+		j.err = j.cmd.Wait()
+		close(j.done)
+	}()
+	in.jobs = append(in.jobs, j)
+	return c.out.put(j.object())
+}
+
+// selected are the jobs that a cmdlet is for.
+func (c *call) selected() []*job {
+	ids := map[string]bool{}
+	for v := range each(c.values["id"]) {
+		ids[text(v)] = true
+	}
+	for _, v := range c.input {
+		if o, ok := v.(*object); ok && o.kind == "job" {
+			ids[text(o.props["id"])] = true
+		}
+	}
+	var jobs []*job
+	for _, j := range c.f.in.jobs {
+		if ids[fmt.Sprint(j.id)] || len(ids) == 0 && !c.piped {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+func getJob(c *call) error {
+	for _, j := range c.selected() {
+		if err := c.out.put(j.object()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func waitJob(c *call) error {
+	for _, j := range c.selected() {
+		select {
+		case <-j.done:
+		case <-c.f.in.ctx.Done():
+			return c.f.in.ctx.Err()
+		}
+		if err := c.out.put(j.object()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func getProcess(c *call) error {
+	found, err := processes()
+	if err != nil {
+		return c.fail(err)
+	}
+	wanted := map[string]bool{}
+	for _, name := range []string{"name", "id"} {
+		for v := range each(c.values[name]) {
+			wanted[lower(text(v))] = true
+		}
+	}
+	shown := 0
+	for _, p := range found {
+		name := strings.TrimSuffix(strings.TrimSuffix(p.name, ".exe"), ".EXE")
+		if len(wanted) > 0 && !wanted[lower(name)] && !wanted[fmt.Sprint(p.id)] {
+			continue
+		}
+		shown++
+		if err := c.out.put(newObject("process").set("Id", p.id).set("ProcessName", name).set("Name", name)); err != nil {
+			return err
+		}
+	}
+	if shown == 0 && len(wanted) > 0 {
+		return c.fail(fmt.Errorf("Cannot find a process with the name or identifier %q.", text(one([]value{c.values["name"]})))) //nolint:revive,staticcheck // PowerShell's own words
+	}
+	return nil
+}
+
+// process is a running program.
+type process struct {
+	id   int64
+	name string
+}

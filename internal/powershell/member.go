@@ -1,0 +1,108 @@
+package powershell
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+func (x *member) value(f *frame) (value, error) {
+	of, err := x.of.value(f)
+	if err != nil {
+		return nil, err
+	}
+	if !x.call {
+		return property(plain(of), x.name)
+	}
+	var args []string
+	for _, a := range x.args {
+		v, err := a.value(f)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, text(v))
+	}
+	return method(plain(of), x.name, args)
+}
+
+// property is an object's property; of a list it is that of each item.
+func property(of value, name string) (value, error) {
+	switch v := of.(type) {
+	case nil:
+		return nil, nil
+	case *object:
+		if p, ok := v.props[name]; ok {
+			return p, nil
+		}
+		return nil, thrown("The property %q of a %s is not part of Mullion's PowerShell.", name, v.kind)
+	case string:
+		if name == "length" {
+			return int64(utf8.RuneCountInString(v)), nil
+		}
+	case span:
+		if name == "length" || name == "count" {
+			return max(v.to-v.from, v.from-v.to) + 1, nil
+		}
+	case []value:
+		if name == "length" || name == "count" {
+			return int64(len(v)), nil
+		}
+		out := []value{}
+		for _, item := range v {
+			p, err := property(item, name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, p)
+		}
+		return one(out), nil
+	}
+	if name == "count" || name == "length" {
+		return int64(1), nil
+	}
+	return nil, thrown("The property %q is not part of Mullion's PowerShell.", name)
+}
+
+// methods are those of strings: how many arguments they take, and what they give.
+func methods() map[string]struct {
+	args int
+	do   func(s string, a []string) value
+} {
+	type m = struct {
+		args int
+		do   func(s string, a []string) value
+	}
+	return map[string]m{
+		"tolower":    {0, func(s string, _ []string) value { return strings.ToLower(s) }},
+		"toupper":    {0, func(s string, _ []string) value { return strings.ToUpper(s) }},
+		"tostring":   {0, func(s string, _ []string) value { return s }},
+		"trim":       {0, func(s string, _ []string) value { return strings.TrimSpace(s) }},
+		"trimstart":  {1, func(s string, a []string) value { return strings.TrimLeft(s, a[0]) }},
+		"trimend":    {1, func(s string, a []string) value { return strings.TrimRight(s, a[0]) }},
+		"contains":   {1, func(s string, a []string) value { return strings.Contains(s, a[0]) }},
+		"equals":     {1, func(s string, a []string) value { return s == a[0] }},
+		"startswith": {1, func(s string, a []string) value { return strings.HasPrefix(s, a[0]) }},
+		"endswith":   {1, func(s string, a []string) value { return strings.HasSuffix(s, a[0]) }},
+		"replace":    {2, func(s string, a []string) value { return strings.ReplaceAll(s, a[0], a[1]) }},
+		"indexof":    {1, func(s string, a []string) value { return int64(strings.Index(s, a[0])) }},
+		"split": {1, func(s string, a []string) value {
+			out := []value{}
+			for _, part := range strings.Split(s, a[0]) {
+				out = append(out, part)
+			}
+			return out
+		}},
+	}
+}
+
+func method(of value, name string, args []string) (value, error) {
+	switch of.(type) {
+	case string, int64, float64, bool:
+	default:
+		return nil, thrown("The method %q of this object is not part of Mullion's PowerShell.", name)
+	}
+	m, ok := methods()[name]
+	if !ok || m.args != len(args) {
+		return nil, thrown("The method %q with %d arguments is not part of Mullion's PowerShell.", name, len(args))
+	}
+	return m.do(text(of), args), nil
+}

@@ -1,0 +1,297 @@
+package powershell
+
+import (
+	"slices"
+	"strings"
+)
+
+// Parse reads a script and refuses what is not in this part of PowerShell.
+func Parse(text string) (*Script, error) {
+	p := &parser{src: []rune(text)}
+	s, err := p.script("")
+	if err != nil {
+		return nil, err
+	}
+	s.text = text
+	return s, nil
+}
+
+// script reads parameters and statements up to end, which is "" or "}".
+func (p *parser) script(end string) (*Script, error) {
+	p.space()
+	begin := p.at
+	s := &Script{}
+	if p.keyword("param") != "" {
+		var err error
+		p.space()
+		if s.params, err = p.params(); err != nil {
+			return nil, err
+		}
+	}
+	body, err := p.statements(end)
+	s.body = body
+	s.text = string(p.src[begin:p.at])
+	if end != "" && err == nil {
+		s.text = string(p.src[begin : p.at-1])
+	}
+	return s, err
+}
+
+// params reads ( [type]$name = default, … ).
+func (p *parser) params() ([]param, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var params []param
+	for {
+		p.space()
+		switch {
+		case p.take(")"):
+			return params, nil
+		case p.take(","):
+			continue
+		case p.peek() == '[':
+			name, err := p.typeName()
+			if err != nil {
+				return nil, err
+			}
+			if !knownCast(name) {
+				return nil, p.refuse("a parameter of type [%s]", name)
+			}
+			continue
+		case p.peek() != '$':
+			return nil, p.refuse("a parameter that begins with %s", p.next())
+		}
+		x, err := p.variable()
+		if err != nil {
+			return nil, err
+		}
+		v, ok := x.(*variable)
+		if !ok || v.env {
+			return nil, p.refuse("a parameter that is no variable")
+		}
+		one := param{name: v.name}
+		p.space()
+		if p.take("=") {
+			p.oneValue = true
+			one.fallback, err = p.expression()
+			p.oneValue = false
+			if err != nil {
+				return nil, err
+			}
+		}
+		params = append(params, one)
+	}
+}
+
+// statements reads up to end, and over it.
+func (p *parser) statements(end string) (block, error) {
+	b := block{}
+	defer p.lists()()
+	for {
+		p.space()
+		for p.take(";") {
+			p.space()
+		}
+		if end != "" && p.take(end) {
+			return b, nil
+		}
+		if p.at >= len(p.src) {
+			if end != "" {
+				return nil, p.refuse("%q is missing at the end", end)
+			}
+			return b, nil
+		}
+		s, err := p.statement()
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, s)
+		p.blanks()
+		if r := p.peek(); r != 0 && r != ';' && r != '\n' && r != '\r' && !(end != "" && p.has(end)) && r != '}' && !p.afterBlock() {
+			return nil, p.refuse("%s where a statement ends", p.next())
+		}
+		if p.peek() == '}' && end != "}" {
+			return nil, p.refuse("a } without its {")
+		}
+	}
+}
+
+// afterBlock tells whether a statement has just ended with a }, after which another may begin on the same line.
+func (p *parser) afterBlock() bool {
+	before := strings.TrimRight(string(p.src[:p.at]), " \t")
+	return strings.HasSuffix(before, "}")
+}
+
+func (p *parser) braces() (block, error) {
+	if err := p.expect("{"); err != nil {
+		return nil, err
+	}
+	return p.statements("}")
+}
+
+func (p *parser) statement() (stmt, error) {
+	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue"); word {
+	case "if":
+		return p.ifStatement()
+	case "while":
+		x, err := p.parens()
+		if err != nil {
+			return nil, err
+		}
+		body, err := p.braces()
+		return &whileStmt{x, body}, err
+	case "foreach":
+		return p.foreach()
+	case "function":
+		return p.function()
+	case "break", "continue":
+		return &leave{word: word}, nil
+	case "return", "throw", "exit":
+		l := &leave{word: word}
+		p.blanks()
+		if r := p.peek(); r == 0 || strings.ContainsRune(";\r\n})", r) {
+			return l, nil
+		}
+		s, err := p.pipeline()
+		l.x = s
+		return l, err
+	}
+	if word := p.keyword("do", "for", "switch", "try", "trap", "class", "enum", "filter", "data", "begin", "process", "end", "until", "using", "workflow", "dynamicparam"); word != "" {
+		return nil, p.refuse("%s …", word)
+	}
+	return p.assignment()
+}
+
+// assignment reads $name = …, or a pipeline.
+func (p *parser) assignment() (stmt, error) {
+	begin := p.at
+	if p.peek() == '$' {
+		x, err := p.variable()
+		if err != nil {
+			return nil, err
+		}
+		p.blanks()
+		if v, ok := x.(*variable); ok {
+			for _, op := range []string{"+=", "-=", "="} {
+				if p.take(op) {
+					p.space()
+					s, err := p.statement()
+					return &assign{*v, op, s}, err
+				}
+			}
+			if p.take("++") {
+				return &assign{*v, "+=", &pipeline{[]stage{{x: &literal{int64(1)}}}}}, nil
+			}
+		}
+		p.at = begin
+	}
+	return p.pipeline()
+}
+
+// lists lets commas make lists again, until what it gives is called.
+func (p *parser) lists() func() {
+	before := p.oneValue
+	p.oneValue = false
+	return func() { p.oneValue = before }
+}
+
+func (p *parser) parens() (expr, error) {
+	defer p.lists()()
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	s, err := p.assignment()
+	if err != nil {
+		return nil, err
+	}
+	return &sub{body: block{s}}, p.expect(")")
+}
+
+func (p *parser) ifStatement() (stmt, error) {
+	s := &ifStmt{}
+	for {
+		x, err := p.parens()
+		if err != nil {
+			return nil, err
+		}
+		body, err := p.braces()
+		if err != nil {
+			return nil, err
+		}
+		s.conds, s.blocks = append(s.conds, x), append(s.blocks, body)
+		begin := p.at
+		p.space()
+		switch p.keyword("elseif", "else") {
+		case "elseif":
+		case "else":
+			s.other, err = p.braces()
+			return s, err
+		default:
+			p.at = begin
+			return s, nil
+		}
+	}
+}
+
+func (p *parser) foreach() (stmt, error) {
+	p.space()
+	if p.peek() != '(' {
+		return nil, p.refuse("foreach as a command; ForEach-Object has that name in a pipeline")
+	}
+	p.at++
+	p.space()
+	if p.peek() != '$' {
+		return nil, p.refuse("foreach without a variable")
+	}
+	x, err := p.variable()
+	if err != nil {
+		return nil, err
+	}
+	v, ok := x.(*variable)
+	p.space()
+	if !ok || v.env || p.keyword("in") == "" {
+		return nil, p.refuse("foreach without a variable and `in`")
+	}
+	p.space()
+	in, err := p.pipeline()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(")"); err != nil {
+		return nil, err
+	}
+	body, err := p.braces()
+	return &foreachStmt{v.name, &sub{body: block{in}}, body}, err
+}
+
+func (p *parser) function() (stmt, error) {
+	p.blanks()
+	name := p.bare()
+	var params []param
+	p.space()
+	if p.peek() == '(' {
+		var err error
+		if params, err = p.params(); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.expect("{"); err != nil {
+		return nil, err
+	}
+	s, err := p.script("}")
+	if err != nil {
+		return nil, err
+	}
+	s.params = slices.Concat(params, s.params)
+	return &functionStmt{lower(name), s}, nil
+}
+
+// bare reads a name of a command: everything up to a blank or a character that ends a command.
+func (p *parser) bare() string {
+	begin := p.at
+	for r := p.peek(); r != 0 && !strings.ContainsRune(" \t\r\n;|&(){}<>,\"'", r); r = p.peek() {
+		p.at++
+	}
+	return string(p.src[begin:p.at])
+}

@@ -1,0 +1,191 @@
+package powershell
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain makes the test binary a powershell when it is started as one, for jobs.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-NonInteractive" {
+		self, err := os.Executable()
+		if err != nil {
+			panic(err)
+		}
+		s := Session{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Self: self, Newline: "\n"}
+		os.Exit(s.Run(context.Background())) //nolint:forbidigo // this is main of a program
+	}
+	os.Exit(m.Run())
+}
+
+type outcome struct {
+	out, errs string
+	code      int
+}
+
+func run(t *testing.T, dir string, env []string, args ...string) outcome {
+	t.Helper()
+	t.Chdir(dir)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	s := Session{Args: args, Environ: append([]string{"PATH=/usr/bin:/bin"}, env...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Self: self, Newline: "\n"}
+	code := s.Run(t.Context())
+	return outcome{out.String(), errs.String(), code}
+}
+
+// TestScripts has what upstream's tests and the kubelet run, and the parts of the language one by one.
+func TestScripts(t *testing.T) {
+	for _, tt := range []struct {
+		name, script, want string
+		code               int
+	}{
+		{"echo", `echo hello`, "hello\n", 0},
+		{"write_host", `Write-Host 'Hello'; sleep -Seconds 0`, "Hello\n", 0},
+		{"critest_loop", `while($true) { echo 'x'; sleep 0.001; break }`, "x\n", 0},
+		{"environment", `$env:COMPUTERNAME`, "HOST-1\n", 0},
+		{"node_name_same", `& {if ('host-1' -ine "$(echo HOST-1)") { exit -1 }}`, "", 0},
+		{"node_name_other", `& {if ('host-2' -ine "$(echo HOST-1)") { exit -1 }}`, "", -1},
+		{"content", `Set-content -Path file -V test; ls file -Name; $c = Get-Content file; $c -eq 'test'`, "file\nTrue\n", 0},
+		{"throw", `if (-not(Test-Path $env:HOME\no\such)) { throw "Cannot find it" }`, "", 1},
+		{"redirection", `echo "a" > f.txt; echo b >> f.txt; cat f.txt`, "a\nb\n", 0},
+		{"range", `foreach($i in 1..3){$i*2}`, "2\n4\n6\n", 0},
+		{"long_range_is_lazy", `foreach($i in 1..2147483647){ if ($i -ge 3) { break }; $i }`, "1\n2\n", 0},
+		{"ranges", `$r = 1..4; $r.Count; $r[1]; @(1..3).Count; (5..3) -join ','; "$(1..2)"`, "4\n2\n3\n5,4,3\n1 2\n", 0},
+		{"overflow", `$x = 9223372036854775807; $x + 1`, "9.22337203685478E+18\n", 0},
+		{"strings", `"a$(1+1)b $x" + 'it''s'; "q""q"`, "a2b it's\nq\"q\n", 0},
+		{"precedence", `1 + 2 * 3; (1 + 2) * 3; 7 -band 3 -eq 3; -not $false -and $true`, "7\n9\n1\nTrue\n", 0},
+		{"operators", `'abc' -like 'a*'; 'abc' -match 'B.'; 'a,b' -split ',' -join '-'; 'x' -in 'x','y'; 5 / 2; 6 % 4`, "True\nTrue\na-b\nTrue\n2.5\n2\n", 0},
+		{"function", `function f($a, $b = 3) { return "$a-$b" } f 1; f -b 4 2; (f x).ToUpper()`, "1-3\n2-4\nX-3\n", 0},
+		{"pipeline", `1..4 | Where-Object { $_ % 2 -eq 0 } | ForEach-Object { "n$_" }`, "n2\nn4\n", 0},
+		{"elseif", `$a = 2; if ($a -eq 1) { 'one' } elseif ($a -eq 2) { 'two' } else { 'more' }`, "two\n", 0},
+		{"arrays", `$a = @('x'); $a += 'y'; $a.Count; $a[-1]; ($a).Length`, "2\ny\n2\n", 0},
+		{"native", `sh -c "echo out; exit 3"; $LASTEXITCODE`, "out\n3\n", 0},
+		{"native_last_fails", `sh -c "exit 3"`, "", 1},
+		{"exit_code", `exit 7`, "", 7},
+		{"piped_to_native", `'b', 'a' | /usr/bin/sort`, "a\nb\n", 0},
+		{"stop_at_error", `$ErrorActionPreference = 'Stop'; Get-Item no-such; echo on`, "", 1},
+		{"go_on_after_error", `Get-Item no-such; echo on`, "on\n", 0},
+		{"last_fails", `Get-Item no-such`, "", 1},
+		{"quiet", `Get-Item no-such -ErrorAction SilentlyContinue; echo on`, "on\n", 0},
+		{"comment", "# one\necho a <# two #> b # three", "a\nb\n", 0},
+		{"items", `New-Item -ItemType Directory d | Out-Null; Test-Path d; rm -Recurse d; Test-Path d`, "True\nFalse\n", 0},
+		{"no_such_program", `no-such.exe x`, "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := run(t, t.TempDir(), []string{"COMPUTERNAME=HOST-1", "HOME=/home"}, "-Command", tt.script)
+			if got.out != tt.want || got.code != tt.code || (tt.code == 0 && tt.name != "go_on_after_error") && got.errs != "" {
+				t.Errorf("%s: got %+v, want %q and %d", tt.script, got, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+// TestRefusals: what is not there refuses the whole script before any of it runs.
+func TestRefusals(t *testing.T) {
+	for _, tt := range []struct{ name, script, word string }{
+		{"cmdlet", `Get-WmiObject -Class x`, "Get-WmiObject"},
+		{"alias", `iex 'x'`, "iex"},
+		{"parameter", `Get-ChildItem -Recurse`, "-recurse"},
+		{"in_a_block", `if ($false) { foreach ($x in 1) { Get-Acl x } }`, "Get-Acl"},
+		{"in_a_string", `"$(Get-Date)"`, "Get-Date"},
+		{"dotnet", `[Environment]::Exit(0)`, "[Environment]::Exit"},
+		{"type", `[xml]$x = 'y'`, "[xml]"},
+		{"method", `'x'.Normalize()`, "normalize"},
+		{"try", `try { echo x } catch { }`, "try"},
+		{"switch", `switch (1) { 1 { 2 } }`, "switch"},
+		{"hash_table", `$x = @{ a = 1 }`, "hash table"},
+		{"here_string", "$x = @'\nx\n'@", "here-string"},
+		{"format", `'{0}' -f 1`, "-f"},
+		{"and", `echo a && echo b`, "&"},
+		{"unclosed", `if ($true) { echo x`, "missing"},
+		{"unclosed_string", `echo "x`, "without an end"},
+		{"too_many", `Start-Sleep 1 2`, "too many"},
+		{"scope", `$global:x = 1`, "global"},
+		{"background", `ping x &`, "&"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := run(t, t.TempDir(), nil, "-NoProfile", "-c", "echo before; Set-Content file x; "+tt.script)
+			if got.code != 1 || got.out != "" || !strings.Contains(got.errs, tt.word) || !strings.Contains(got.errs, "Nothing was run") {
+				t.Errorf("%+v, want a refusal that names %q", got, tt.word)
+			}
+			if _, err := os.Stat("file"); err == nil {
+				t.Error("a part of it was run")
+			}
+		})
+	}
+}
+
+func TestArguments(t *testing.T) {
+	dir := t.TempDir()
+	script := "param([string]$Name = 'none', $Rest)\n\"$Name $Rest\"\nexit 5\n"
+	if err := os.WriteFile(filepath.Join(dir, "script.ps1"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+		code int
+	}{
+		{"file", []string{"-ExecutionPolicy", "Bypass", "-File", "script.ps1", "-Name", "a b", "c"}, "a b c\n", 5},
+		{"script_as_command", []string{"-NonInteractive", "./script.ps1", "-Name", "x"}, "x \n", 1},
+		{"encoded", []string{"-EncodedCommand", encode("echo 'ü €'")}, "ü €\n", 0},
+		{"words", []string{"echo", "a", "b"}, "a\nb\n", 0},
+		{"slash", []string{"/c", "echo x"}, "x\n", 0},
+		{"nothing", nil, "", 1},
+		{"unknown", []string{"-Version", "2"}, "", 1},
+		{"bad_code", []string{"-enc", "&&&"}, "", 1},
+		{"no_file", []string{"-File", "none.ps1"}, "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := run(t, dir, nil, tt.args...); got.out != tt.want || got.code != tt.code || tt.want == "" && got.errs == "" {
+				t.Errorf("%+v, want %q and %d", got, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+func TestLinks(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/etc/hosts", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for property, want := range map[string]string{"LinkType": "SymbolicLink\n", "Target": "/etc/hosts\n"} {
+		script := "$ErrorActionPreference = 'Stop'; (Get-Item -Force -LiteralPath $env:linkpath)." + property
+		if got := run(t, dir, []string{"linkpath=" + filepath.Join(dir, "link")}, "/c", script); got.out != want || got.code != 0 {
+			t.Errorf("%s of a link: %+v", property, got)
+		}
+		if got := run(t, dir, []string{"linkpath=" + dir}, "/c", script); got.out != "" || got.code != 0 {
+			t.Errorf("%s of a folder: %+v", property, got)
+		}
+		if got := run(t, dir, []string{"linkpath=/no/such"}, "/c", script); got.code != 1 || !strings.Contains(got.errs, "Cannot find path") {
+			t.Errorf("%s of nothing: %+v", property, got)
+		}
+	}
+}
+
+func TestJobs(t *testing.T) {
+	got := run(t, t.TempDir(), nil, "-Command", `foreach ($n in 1..2) { Start-Job -ScriptBlock { foreach($m in 1..3){$r=$m*1340371;$r} } } ; get-job | wait-job`)
+	if got.code != 0 || strings.Count(got.out, "Completed") != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// FuzzParse holds that no text makes the parser or the checker panic or hang.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"echo 'a' | sort > x; $y = 1,2", "if(1){2}else{3}", "\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(_ *testing.T, text string) {
+		if s, err := Parse(text); err == nil {
+			_ = check(s, nil)
+		}
+	})
+}

@@ -1,0 +1,319 @@
+package powershell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// interpreter is the state of a session.
+type interpreter struct {
+	ctx       context.Context //nolint:containedctx // a session is one call of Run, and every statement of it ends with that
+	session   *Session
+	env       map[string]string // by upper-case name
+	dir       string
+	functions map[string]*Script
+	top       *frame
+	format    *formatter
+	screen    *sink
+	ok        bool // $?
+	lastExit  int64
+	jobs      []*job
+}
+
+// frame is a scope of variables.
+type frame struct {
+	in     *interpreter
+	vars   map[string]value
+	parent *frame
+}
+
+func (f *frame) child() *frame { return &frame{in: f.in, vars: map[string]value{}, parent: f} }
+
+func (f *frame) get(name string) value {
+	for s := f; s != nil; s = s.parent {
+		if v, ok := s.vars[name]; ok {
+			return v
+		}
+	}
+	switch name {
+	case "?":
+		return f.in.ok
+	case "lastexitcode":
+		return f.in.lastExit
+	case "true":
+		return true
+	case "false":
+		return false
+	case "pwd":
+		return f.in.dir
+	}
+	return nil
+}
+
+// leaving ends what runs: return, throw, exit, break or continue.
+type leaving struct {
+	word string
+	code int
+	what value
+}
+
+// Error is what a script threw.
+func (l *leaving) Error() string {
+	if l.word == "throw" {
+		return text(l.what)
+	}
+	return l.word
+}
+
+func newInterpreter(ctx context.Context, s *Session) *interpreter {
+	in := &interpreter{ctx: ctx, session: s, env: map[string]string{}, functions: map[string]*Script{}, ok: true}
+	for _, e := range s.Environ {
+		if name, v, ok := strings.Cut(e, "="); ok && name != "" {
+			in.env[strings.ToUpper(name)] = v
+		}
+	}
+	in.dir, _ = os.Getwd() //nolint:errcheck // without one, relative paths fail by themselves
+	in.top = (&frame{in: in}).child()
+	in.top.parent = nil
+	in.format = &formatter{w: s.Stdout, newline: s.Newline}
+	in.screen = &sink{put: in.format.put, direct: true}
+	return in
+}
+
+func (in *interpreter) functionNames() map[string]bool {
+	names := map[string]bool{}
+	for name := range in.functions {
+		names[name] = true
+	}
+	return names
+}
+
+// path is a path as the session means it: relative ones are relative to its own folder.
+func (in *interpreter) path(p string) string {
+	p = filepath.FromSlash(p)
+	if filepath.IsAbs(p) || strings.HasPrefix(p, string(filepath.Separator)) {
+		return p
+	}
+	drive := filepath.VolumeName(p) // c: and c:x are relative to the drive's current folder
+	rest := p[len(drive):]
+	if drive != "" && !strings.EqualFold(drive, filepath.VolumeName(in.dir)) {
+		return filepath.Join(drive+string(filepath.Separator), rest)
+	}
+	return filepath.Join(in.dir, rest)
+}
+
+// complain says what a command could not do: the script goes on unless $ErrorActionPreference is Stop.
+func (f *frame) complain(command string, err error) error {
+	f.in.ok = false
+	if lower(text(f.get("erroractionpreference"))) == "stop" {
+		return &leaving{word: "throw", what: command + " : " + err.Error()}
+	}
+	_, werr := fmt.Fprintf(f.in.session.Stderr, "%s : %v%s", command, err, f.in.session.Newline)
+	return werr
+}
+
+// callScript runs a function, a script block or a script file in a scope of its own.
+func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sink) error {
+	scope := f.child()
+	if err := scope.bind(f, s, args); err != nil {
+		return err
+	}
+	err := s.body.run(scope, out)
+	var left *leaving
+	if errors.As(err, &left) && left.word == "return" {
+		return nil
+	}
+	return err
+}
+
+// bind gives parameters their values; what is over is $args.
+func (f *frame) bind(caller *frame, s *Script, args []argument) error {
+	var rest []value
+	given := map[string]bool{}
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a.param == "" {
+			v, err := a.x.value(caller)
+			if err != nil {
+				return err
+			}
+			rest = append(rest, plain(v))
+			continue
+		}
+		name := ""
+		for _, p := range s.params {
+			if strings.HasPrefix(p.name, a.param) {
+				name = p.name
+			}
+		}
+		if name == "" {
+			return &leaving{word: "throw", what: fmt.Sprintf("A parameter cannot be found that matches parameter name '%s'.", a.param)}
+		}
+		if a.x == nil && i+1 < len(args) && args[i+1].param == "" {
+			i++
+			a.x = args[i].x
+		}
+		if a.x == nil {
+			f.vars[name], given[name] = true, true
+			continue
+		}
+		v, err := a.x.value(caller)
+		if err != nil {
+			return err
+		}
+		f.vars[name], given[name] = plain(v), true
+	}
+	for _, p := range s.params {
+		switch {
+		case given[p.name]:
+		case len(rest) > 0:
+			f.vars[p.name], rest = rest[0], rest[1:]
+		case p.fallback != nil:
+			v, err := p.fallback.value(f)
+			if err != nil {
+				return err
+			}
+			f.vars[p.name] = v
+		default:
+			f.vars[p.name] = nil
+		}
+	}
+	f.vars["args"] = rest
+	return nil
+}
+
+// capture is what statements give; ranges says that a range of numbers may stay one.
+func capture(b block, f *frame, ranges bool) ([]value, error) {
+	got := []value{}
+	err := b.run(f, &sink{ranges: ranges, put: func(v value) error {
+		got = append(got, v)
+		return nil
+	}})
+	return got, err
+}
+
+// assigned is the value of an assignment: an expression's own, or what statements give.
+func (s *assign) assigned(f *frame) (value, error) {
+	if l, ok := s.x.(*pipeline); ok && len(l.stages) == 1 && l.stages[0].x != nil && l.stages[0].file == nil {
+		v, err := l.stages[0].x.value(f)
+		return plain(v), err
+	}
+	got, err := capture(block{s.x}, f, false)
+	return one(got), err
+}
+
+func (s *assign) run(f *frame, _ *sink) error {
+	v, err := s.assigned(f)
+	if err != nil {
+		return err
+	}
+	if s.op != "=" {
+		if v, err = arithmetic(s.op[:1], f.variable(s.to), v); err != nil {
+			return err
+		}
+	}
+	if !s.to.env {
+		f.vars[s.to.name] = v
+		return nil
+	}
+	f.in.env[strings.ToUpper(s.to.name)] = text(v)
+	if v == nil {
+		delete(f.in.env, strings.ToUpper(s.to.name))
+	}
+	return nil
+}
+
+func (s *ifStmt) run(f *frame, out *sink) error {
+	for i, c := range s.conds {
+		v, err := c.value(f)
+		if err != nil {
+			return err
+		}
+		if truth(v) {
+			return s.blocks[i].run(f, out)
+		}
+	}
+	return s.other.run(f, out)
+}
+
+// loop runs a body once and tells whether the loop goes on.
+func loop(f *frame, body block, out *sink) (bool, error) {
+	if err := f.in.ctx.Err(); err != nil {
+		return false, err
+	}
+	err := body.run(f, out)
+	var left *leaving
+	if errors.As(err, &left) {
+		switch left.word {
+		case "break":
+			return false, nil
+		case "continue":
+			return true, nil
+		}
+	}
+	return err == nil, err
+}
+
+func (s *whileStmt) run(f *frame, out *sink) error {
+	for {
+		v, err := s.cond.value(f)
+		if err != nil || !truth(v) {
+			return err
+		}
+		if again, err := loop(f, s.body, out); err != nil || !again {
+			return err
+		}
+	}
+}
+
+func (s *foreachStmt) run(f *frame, out *sink) error {
+	v, err := s.in.value(f)
+	if err != nil {
+		return err
+	}
+	for item := range each(v) {
+		f.vars[s.name] = item
+		if again, err := loop(f, s.body, out); err != nil || !again {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *functionStmt) run(f *frame, _ *sink) error {
+	f.in.functions[s.name] = s.script
+	return nil
+}
+
+func (s *leave) run(f *frame, out *sink) error {
+	l := &leaving{word: s.word}
+	if s.x == nil {
+		if s.word == "throw" {
+			l.what = "ScriptHalted"
+		}
+		return l
+	}
+	if s.word == "return" {
+		if err := s.x.run(f, out); err != nil {
+			return err
+		}
+		return l
+	}
+	got, err := capture(block{s.x}, f, false)
+	if err != nil {
+		return err
+	}
+	l.what = one(got)
+	if s.word == "exit" {
+		n, err := integer(l.what)
+		if err != nil {
+			return err
+		}
+		l.code = int(n)
+	}
+	return l
+}

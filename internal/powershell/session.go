@@ -1,0 +1,190 @@
+package powershell
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf16"
+)
+
+// Session is one run of powershell.exe.
+type Session struct {
+	// Args are the program's arguments, without its name.
+	Args []string
+	// Environ is its environment, as name=value.
+	Environ []string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	// Self is the program's own file, which jobs are run by.
+	Self string
+	// Newline ends lines: "\r\n" on Windows.
+	Newline string
+}
+
+// ExitRefused is what a script ends with that is not run, and one whose last command failed: PowerShell's own exit code for that
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_powershell_exe).
+const ExitRefused = 1
+
+// usage is what Windows PowerShell's own arguments may be; those without effect here are taken and forgotten, each with the number
+// of words after it.
+func ignored() map[string]int {
+	return map[string]int{"noprofile": 0, "nop": 0, "noninteractive": 0, "nologo": 0, "sta": 0, "mta": 0, "executionpolicy": 1, "ex": 1, "ep": 1, "windowstyle": 1, "outputformat": 1, "inputformat": 1}
+}
+
+// work is what the arguments ask for.
+type work struct {
+	text string   // a script
+	file string   // or a file with one, and
+	args []string // its arguments
+}
+
+func (s *Session) work() (work, error) {
+	args := s.Args
+	for len(args) > 0 {
+		arg := args[0]
+		if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "/") || strings.Count(arg, "/") > 1 {
+			return work{text: strings.Join(args, " ")}, nil
+		}
+		args = args[1:]
+		name := lower(strings.TrimLeft(arg, "-/"))
+		n, skip := ignored()[name]
+		switch {
+		case name == "c" || name == "command":
+			return s.command(args)
+		case name == "f" || name == "file":
+			if len(args) == 0 {
+				return work{}, fmt.Errorf("%s needs a file", arg)
+			}
+			return work{file: args[0], args: args[1:]}, nil
+		case name == "e" || name == "ec" || name == "enc" || name == "encodedcommand":
+			if len(args) == 0 {
+				return work{}, fmt.Errorf("%s needs a command", arg)
+			}
+			text, err := decode(args[0])
+			return work{text: text}, err
+		case skip:
+			args = args[min(n, len(args)):]
+		default:
+			return work{}, fmt.Errorf("the argument %s is not part of Mullion's PowerShell", arg)
+		}
+	}
+	return work{}, errors.New("an interactive shell is not part of Mullion's PowerShell; give it a command: powershell -Command …")
+}
+
+// command is the script of -Command, which - has in the standard input.
+func (s *Session) command(args []string) (work, error) {
+	if len(args) == 1 && args[0] == "-" {
+		text, err := io.ReadAll(s.Stdin)
+		return work{text: string(text)}, err
+	}
+	return work{text: strings.Join(args, " ")}, nil
+}
+
+// decode reads -EncodedCommand: base64 of UTF-16, the low byte first.
+func decode(text string) (string, error) {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(data)%2 != 0 {
+		return "", errors.New("the encoded command is not base64 of UTF-16")
+	}
+	units := make([]uint16, len(data)/2)
+	for i := range units {
+		units[i] = uint16(data[2*i]) | uint16(data[2*i+1])<<8
+	}
+	return string(utf16.Decode(units)), nil
+}
+
+// encode is the reverse of decode.
+func encode(text string) string {
+	var data []byte
+	for _, u := range utf16.Encode([]rune(text)) {
+		data = append(data, byte(u), byte(u>>8))
+	}
+	return base64.StdEncoding.EncodeToString(data)
+}
+
+// Run runs what the arguments say and gives the exit code.
+func (s *Session) Run(ctx context.Context) int {
+	w, err := s.work()
+	if err != nil {
+		return s.refuse(err)
+	}
+	in := newInterpreter(ctx, s)
+	if w.file != "" {
+		err = in.runFile(in.top, w.file, w.args, in.screen)
+	} else {
+		var script *Script
+		if script, err = in.read(w.text); err == nil {
+			err = script.body.run(in.top, in.screen)
+		}
+	}
+	in.format.end()
+	return s.code(in, w, err)
+}
+
+// code is the exit code for how a script ended.
+func (s *Session) code(in *interpreter, w work, err error) int {
+	var refused *Refusal
+	var left *leaving
+	switch {
+	case errors.As(err, &refused):
+		return s.refuse(refused)
+	case errors.As(err, &left) && left.word == "exit":
+		return left.code
+	case errors.As(err, &left) && left.word != "throw": // return, break: the end of the script
+		err = nil
+	}
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "%v%s", err, s.Newline)
+		return ExitRefused
+	}
+	if w.file == "" && !in.ok {
+		return ExitRefused
+	}
+	return 0
+}
+
+func (s *Session) refuse(err error) int {
+	fmt.Fprintf(s.Stderr, "powershell.exe: %v.%[2]sNothing was run. Mullion's PowerShell is a small part of the language; `mullion support` and docs/compat list what it has.%[2]s"+
+		"Use cmd.exe, or a program of the image itself (a Go, Rust or C program, or a batch file), for the rest.%[2]s", strings.TrimSuffix(err.Error(), "."), s.Newline)
+	return ExitRefused
+}
+
+// read parses and checks a script.
+func (in *interpreter) read(text string) (*Script, error) {
+	script, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return script, check(script, in.functionNames())
+}
+
+// runFile runs a script file with arguments.
+func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) error {
+	text, err := os.ReadFile(in.path(file))
+	if err != nil {
+		return fmt.Errorf("the script %q: %w", file, errors.Unwrap(err))
+	}
+	script, err := in.read(strings.TrimPrefix(string(text), "\uFEFF"))
+	var refused *Refusal
+	if errors.As(err, &refused) {
+		return &Refusal{Line: refused.Line, What: fmt.Sprintf("%s in %s", refused.What, filepath.Base(file))}
+	}
+	if err != nil {
+		return err
+	}
+	var passed []argument
+	for _, a := range args {
+		if name, ok := strings.CutPrefix(a, "-"); ok && name != "" {
+			passed = append(passed, argument{param: lower(name), text: a})
+		} else {
+			passed = append(passed, argument{x: &literal{a}})
+		}
+	}
+	return in.callScript(f, script, passed, out)
+}

@@ -1,0 +1,253 @@
+package powershell
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// plain is a value without how it was written.
+func plain(v value) value {
+	switch v := v.(type) {
+	case number:
+		return v.n
+	case []value:
+		out := make([]value, len(v))
+		for i, item := range v {
+			out[i] = plain(item)
+		}
+		return out
+	}
+	return v
+}
+
+// one is nothing, one value, or a list of several.
+func one(got []value) value {
+	switch len(got) {
+	case 0:
+		return nil
+	case 1:
+		return got[0]
+	}
+	return got
+}
+
+// each goes through the items of a value.
+func each(v value) iter.Seq[value] {
+	return func(yield func(value) bool) {
+		switch v := v.(type) {
+		case nil:
+		case []value:
+			for _, item := range v {
+				if !yield(item) {
+					return
+				}
+			}
+		case span:
+			step := int64(1)
+			if v.to < v.from {
+				step = -1
+			}
+			for i := v.from; ; i += step {
+				if !yield(i) || i == v.to {
+					return
+				}
+			}
+		default:
+			yield(v)
+		}
+	}
+}
+
+// text is a value as a string.
+func text(v value) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'G', 15, 64)
+	case number:
+		return v.text
+	case *object:
+		for _, name := range []string{"fullname", "name"} {
+			if s, ok := v.props[name].(string); ok {
+				return s
+			}
+		}
+		return v.kind
+	case *scriptBlock:
+		return v.script.text
+	case []value, span:
+		var parts []string
+		for item := range each(v) {
+			parts = append(parts, text(item))
+		}
+		return strings.Join(parts, " ")
+	}
+	return fmt.Sprint(v)
+}
+
+// truth is a value as a condition.
+func truth(v value) bool {
+	switch v := plain(v).(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	case []value:
+		return len(v) > 1 || len(v) == 1 && truth(v[0])
+	}
+	return true
+}
+
+func thrown(format string, args ...any) error {
+	return &leaving{word: "throw", what: fmt.Sprintf(format, args...)}
+}
+
+func integer(v value) (int64, error) {
+	switch v := plain(v).(type) {
+	case nil:
+		return 0, nil
+	case bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	case int64:
+		return v, nil
+	case float64:
+		return int64(math.RoundToEven(v)), nil
+	case string:
+		n, err := strconv.ParseInt(strings.TrimSpace(v), 0, 64)
+		if err != nil {
+			return 0, thrown("Cannot convert value %q to type \"System.Int32\".", v)
+		}
+		return n, nil
+	}
+	return 0, thrown("Cannot convert %s to a number.", text(v))
+}
+
+func floating(v value) (float64, error) {
+	switch v := plain(v).(type) {
+	case float64:
+		return v, nil
+	case string:
+		if n, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil {
+			return n, nil
+		}
+	}
+	n, err := integer(v)
+	return float64(n), err
+}
+
+// arithmetic does + - * / %; integers that leave 64 bits become floating numbers.
+func arithmetic(op string, a, b value) (value, error) {
+	a, b = plain(a), plain(b)
+	if op == "+" {
+		switch x := a.(type) {
+		case string:
+			return x + text(b), nil
+		case []value:
+			out := append([]value{}, x...)
+			for item := range each(b) {
+				out = append(out, item)
+			}
+			return out, nil
+		case nil:
+			return b, nil
+		}
+	}
+	if x, ok := a.(string); ok && op == "*" {
+		n, err := integer(b)
+		if err != nil || n < 0 || int64(len(x))*n > 1<<24 {
+			return nil, thrown("Cannot repeat a string %s times.", text(b))
+		}
+		return strings.Repeat(x, int(n)), nil
+	}
+	x, y := whole(a), whole(b)
+	if x != nil && y != nil {
+		if v, ok := integers(op, *x, *y); ok {
+			return v, nil
+		}
+	}
+	p, err := floating(a)
+	if err != nil {
+		return nil, err
+	}
+	q, err := floating(b)
+	if err != nil {
+		return nil, err
+	}
+	switch op {
+	case "+":
+		return p + q, nil
+	case "-":
+		return p - q, nil
+	case "*":
+		return p * q, nil
+	}
+	if q == 0 {
+		return nil, thrown("Attempted to divide by zero.")
+	}
+	if op == "%" {
+		return math.Mod(p, q), nil
+	}
+	return p / q, nil
+}
+
+// whole is the integer that a value is, or nil.
+func whole(v value) *int64 {
+	switch v.(type) {
+	case float64:
+		return nil
+	}
+	n, err := integer(v)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// integers does it exactly, or says that it cannot.
+func integers(op string, a, b int64) (value, bool) {
+	switch op {
+	case "+":
+		s := a + b
+		return s, (s > a) == (b > 0)
+	case "-":
+		d := a - b
+		return d, (d < a) == (b > 0)
+	case "*":
+		if a == 0 || b == 0 {
+			return int64(0), true
+		}
+		m := a * b
+		return m, m/b == a && !(a == -1 && b == math.MinInt64) && !(b == -1 && a == math.MinInt64)
+	case "/":
+		if b != 0 && a%b == 0 {
+			return a / b, true
+		}
+	case "%":
+		if b != 0 {
+			return a % b, true
+		}
+	}
+	return nil, false
+}
