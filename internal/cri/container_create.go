@@ -103,7 +103,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	}
 	spec := engine.Container{
 		ID: c.ID, Labels: map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID}, ChainID: chainID,
-		Args: s.initArgs(c), Env: s.loaderEnv(c), Dir: s.driveOf(c), UID: uid,
+		Args: s.initArgs(sb, c), Env: s.loaderEnv(c), Dir: s.driveOf(c), UID: uid,
 		Hostname: hostName(sb), NetNS: sb.NetNS, Mounts: mounts,
 		SystemFiles: s.systemFiles(sb, mounts), WorkDir: runDir, Terminal: c.Config.GetTty(),
 		Resources: resourcesOf(c.Config.GetWindows().GetResources()),

@@ -54,12 +54,14 @@ func windowsResolver(dns DNS) (string, error) {
 		}
 		fmt.Fprintf(&b, "nameserver %s\n", server)
 	}
+	for _, s := range dns.Searches {
+		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == ',' }) {
+			return "", fmt.Errorf("use DNS suffix %q: not a domain name: %w", s, errdefs.ErrInvalidArgument)
+		}
+	}
 	suffix := "." // none: without this line it would be taken from the host name
 	if len(dns.Searches) > 0 {
 		suffix = dns.Searches[0]
-	}
-	if suffix == "" || strings.ContainsFunc(suffix, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("use DNS suffix %q: not a domain name: %w", suffix, errdefs.ErrInvalidArgument)
 	}
 	fmt.Fprintf(&b, "search %s\noptions %s\n", suffix, resolverOptions)
 	return b.String(), nil

@@ -28,6 +28,7 @@ func TestWindowsResolver(t *testing.T) {
 		{"a server that is a name", DNS{Servers: []string{"dns.example"}}, ""},
 		{"a server with a line", DNS{Servers: []string{"192.0.2.1\nnameserver 192.0.2.2"}}, ""},
 		{"a suffix with a line", DNS{Searches: []string{"a\nnameserver 192.0.2.2"}}, ""},
+		{"a later suffix with a comma", DNS{Searches: []string{"a.example", "b,c"}}, ""},
 		{"an empty suffix", DNS{Searches: []string{""}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

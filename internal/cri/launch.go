@@ -54,11 +54,16 @@ func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []str
 	return args, raw, nil
 }
 
-// initArgs is the command line of a container's PID 1.
-func (s *Server) initArgs(c store.Container) []string {
+// initArgs is the command line of a container's PID 1. It writes the pod's DNS suffixes into the container's registry, where agnhost's dns-suffix
+// and others look for them; a HostProcess container has the host's registry, and leaves it alone.
+func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
+	var searches []string
+	if !c.HostProcess {
+		searches = podOf(sb).DNS.Searches
+	}
 	program := s.programArgs(runSpec{
 		report: path.Join(s.workTarget(c), reportName), env: path.Join(s.workTarget(c), envFileName), dir: c.Dir, raw: c.Raw, args: c.Program,
-		memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
+		memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(), searches: searches,
 	})
 	// In the host the container's first process is not PID 1, and has nobody to signal but its own program.
 	if s.cfg.Launch.Init == "" || c.HostProcess {
@@ -86,8 +91,9 @@ func (s *Server) loaderEnv(c store.Container) []string {
 // runSpec is what mullion-run.exe is to do. Paths are Linux paths in the container unless said otherwise.
 type runSpec struct {
 	report, env string
-	dir         string // a Windows path
-	memory      int64  // bytes the programs may commit; 0: no limit
+	dir         string   // a Windows path
+	memory      int64    // bytes the programs may commit; 0: no limit
+	searches    []string // DNS suffixes
 	raw         bool
 	args        []string
 }
@@ -101,6 +107,9 @@ func (s *Server) programArgs(r runSpec) []string {
 	args = append(args, s.cfg.Launch.Run, "--report", r.report, "--env-file", r.env, "--cwd", r.dir)
 	if r.memory > 0 {
 		args = append(args, "--memory-limit", strconv.FormatInt(r.memory, 10))
+	}
+	if len(r.searches) > 0 {
+		args = append(args, "--dns-search", strings.Join(r.searches, ","))
 	}
 	if r.raw {
 		args = append(args, "--raw")

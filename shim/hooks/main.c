@@ -86,6 +86,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         services_start();
     if (path)
         volume_start();
+    message_start();
     pipe_start();
     winsock_start(tables);
     children_start();

@@ -17,6 +17,7 @@ BOOL in_kernelbase(const void *address);
 
 void services_start(void); /* services.c: NtCreateFile and NtOpenFile, where open_start has not been called */
 void volume_start(void);   /* volume.c: NtQueryVolumeInformationFile, GetLogicalDrives, GetDriveTypeW */
+void message_start(void);  /* message.c: FormatMessageW, FormatMessageA */
 void pipe_start(void);     /* pipe.c: NtCreateNamedPipeFile */
 void children_start(void); /* children.c: CreateProcessInternalW */
 

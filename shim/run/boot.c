@@ -258,6 +258,24 @@ static void set_names(void)
 }
 
 /*
+ * set_dns_search writes the DNS suffixes to where Windows keeps them (https://learn.microsoft.com/en-us/troubleshoot/windows-client/networking/configure-domain-suffix-search-list-domain-name-system-clients).
+ * It is for programs that read them there; names are resolved by Wine.
+ */
+void set_dns_search(const WCHAR *list)
+{
+    static const WCHAR *const levels[] = {L"", L"\\Parameters", L"\\Parameters\\Interfaces"};
+    const WCHAR *base = L"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\Tcpip";
+
+    if (!list) return;
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        HANDLE key = volatile_key(str_concat(base, levels[i], L""));
+
+        if (i == 1) set_value(key, L"SearchList", list);
+        CloseHandle(key);
+    }
+}
+
+/*
  * boot_prefix does the above once in the life of a prefix. The event is Wine's own: its loader starts no wineboot.exe while the event exists, and
  * waits for it to be set; so every mullion-run.exe that finds it unset sets it, even if another one is at it too (all of the above may be repeated).
  * The event's handle stays open as long as this process.

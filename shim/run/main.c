@@ -2,7 +2,7 @@
 #include "run.h"
 
 static const WCHAR usage_text[] =
-    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
+    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
     L"       mullion-run.exe --services";
 
@@ -32,6 +32,7 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
     else if (str_equal(name, L"--report")) opt->report_file = value;
     else if (str_equal(name, L"--exit-file")) opt->report_file = value;
     else if (str_equal(name, L"--hook")) opt->hook = str_equal(value, L"none") ? NULL : value;
+    else if (str_equal(name, L"--dns-search")) opt->dns_search = value;
     else if (str_equal(name, L"--ctrl")) opt->ctrl = value;
     else if (str_equal(name, L"--memory-limit")) opt->memory_limit = str_number(value, &ok);
     else if (str_equal(name, L"--pid")) opt->pid = (DWORD)str_number(value, &ok);
@@ -50,6 +51,7 @@ static int run(void)
         i += taken;
     }
     boot_prefix();
+    set_dns_search(opt.dns_search);
     if (opt.ctrl) return send_ctrl(&opt);
     if (opt.services) return start_services();
     if (i + 1 >= argc) return usage(L"no program", L"");

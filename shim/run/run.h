@@ -22,6 +22,7 @@ struct options {
     const WCHAR *env_file;    /* Unix path of NUL-separated NAME=value in UTF-8, or NULL */
     const WCHAR *report_file; /* Unix path the report lines are written to, or NULL */
     const WCHAR *hook;        /* Windows path of the library to load into the program; NULL: none */
+    const WCHAR *dns_search;  /* DNS suffixes, separated by commas, or NULL */
     const WCHAR *ctrl;        /* name of a control event to deliver instead of starting a program, or NULL */
     ULONGLONG memory_limit;   /* bytes of private memory the program may commit; 0: no limit */
     DWORD pid;                /* with ctrl: only this process; 0: all programs */
@@ -62,6 +63,7 @@ WCHAR *first_word(const WCHAR *line);
 
 /* boot.c: what wineboot.exe does at the first start of a prefix, as far as a container needs it */
 void boot_prefix(void);
+void set_dns_search(const WCHAR *list);
 void set_environment(const WCHAR *env_file);
 
 /* start.c, ctrl.c */
