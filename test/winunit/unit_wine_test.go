@@ -1,0 +1,255 @@
+//go:build wine
+
+package winunit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/netns/netnstest"
+	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/winver"
+)
+
+// TestUnits runs the packages of the rung; MULLION_UNITS=all runs all, and a part of a path those that have it.
+func TestUnits(t *testing.T) {
+	list, err := units()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := os.Getenv("MULLION_UNITS")
+	list = slices.DeleteFunc(list, func(u unit) bool {
+		if want == "" {
+			return !u.Rung
+		}
+		return want != "all" && !strings.Contains(u.Path, want)
+	})
+	if len(list) == 0 {
+		t.Fatalf("no package has %q in its path", want)
+	}
+	programs := build(t, list)
+	h := newHost(t)
+	for i, u := range list {
+		t.Run(strings.ReplaceAll(strings.TrimPrefix(u.Path, "k8s.io/"), "/", "."), func(t *testing.T) { h.test(t, u, programs[i]) })
+	}
+}
+
+// build compiles the test programs, the way kubelet.exe is compiled, so that what both have in common is compiled once.
+func build(t *testing.T, list []unit) []string {
+	t.Helper()
+	start := time.Now()
+	dir := t.TempDir()
+	var programs []string
+	rounds := map[int][]string{} // packages of one name get a round each
+	used := map[string]int{}
+	for _, u := range list {
+		n := used[path.Base(u.Path)]
+		used[path.Base(u.Path)]++
+		rounds[n] = append(rounds[n], u.Path)
+		programs = append(programs, filepath.Join(dir, fmt.Sprint(n), path.Base(u.Path)+".test.exe"))
+	}
+	for n := range len(rounds) {
+		args := append([]string{"test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, fmt.Sprint(n)) + "/"}, rounds[n]...)
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = "../../upstream/kubernetes"
+		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build upstream's tests: %v\n%s", err, out)
+		}
+	}
+	t.Logf("built in %v", time.Since(start).Round(time.Second))
+	return programs
+}
+
+// host is a Wine prefix as Windows hosts have it, in a network namespace of its own.
+type host struct {
+	system *wine.System
+	prefix string
+	ns     string
+	env    []string
+}
+
+func newHost(t *testing.T) *host {
+	t.Helper()
+	build, err := winver.Lookup(winver.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shims, err := filepath.Abs("../../bin/windows/shim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(shims, "mullionhook.dll")); err != nil {
+		t.Fatalf("%v: run `make shims` first", err)
+	}
+	dir := t.TempDir()
+	system, err := wine.Prepare(t.Context(), wine.Options{Dir: filepath.Join(dir, "wine"), ShimDir: shims, Builds: []winver.Build{build}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := system.Layers(build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"upper", "work", "prefix", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &host{system: system, prefix: filepath.Join(dir, "prefix"), ns: netnstest.New(t, "unit")}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(layers, ":"), dir, dir)
+	if err := unix.Mount("overlay", h.prefix, "overlay", 0, options); err != nil {
+		t.Fatal(err)
+	}
+	h.env = append(system.HostEnv(h.prefix), "TMPDIR="+filepath.Join(dir, "tmp"))
+	t.Cleanup(func() {
+		for _, arg := range []string{"-k", "-w"} {
+			cmd := exec.CommandContext(context.WithoutCancel(t.Context()), system.ServerPath(), arg)
+			cmd.Env = h.env
+			_ = cmd.Run() // it may have ended by itself
+		}
+		if err := unix.Unmount(h.prefix, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// test runs a package's tests in a folder that has the package's test data, as `go test` does.
+func (h *host) test(t *testing.T, u unit, program string) {
+	t.Helper()
+	dir := filepath.Join(wine.Drive(h.prefix), "src", filepath.FromSlash(u.Path))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copyData(t, u.Path, dir)
+	exe := filepath.Join(dir, "unit.test.exe")
+	if err := os.Rename(program, exe); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Remove(exe) }()
+	args := append(h.system.LoaderArgv(), `C:\src\`+strings.ReplaceAll(u.Path, "/", `\`)+`\unit.test.exe`, "-test.v=test2json", "-test.timeout=5m", "-test.paniconexit0")
+	if skip := u.skip(); skip != "" {
+		args = append(args, "-test.skip="+skip)
+	}
+	output, err := os.Create(filepath.Join(t.TempDir(), "output")) // a file: Wine's own services inherit it, and would keep a pipe open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = h.env, dir, output, output
+	start := time.Now()
+	if err := netns.Do(h.ns, cmd.Start); err != nil {
+		t.Fatal(err)
+	}
+	runErr := cmd.Wait()
+	ended, said := events(t, u.Path, output.Name())
+	count := map[string]int{}
+	for _, how := range ended {
+		count[how]++
+	}
+	t.Logf("%d passed, %d failed, %d skipped in %v", count["pass"], count["fail"], count["skip"], time.Since(start).Round(time.Second))
+	unknown, stale := u.judge(ended)
+	for _, name := range unknown {
+		t.Errorf("%s fails and is not in packages.yaml:\n%s", name, tail(said[name], 25))
+	}
+	for _, name := range stale {
+		t.Errorf("packages.yaml says that %s fails; it does not (%s)", name, ended[name])
+	}
+	if runErr != nil && count["fail"] == 0 || count["pass"] == 0 {
+		t.Errorf("the test program: %v\n%s", runErr, tail(said[""], 40))
+	}
+}
+
+// events are how each test ended, and what it printed; a test that has begun and has not ended has failed.
+func events(t *testing.T, pkg, file string) (ended, said map[string]string) {
+	t.Helper()
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "test2json", "-p", pkg)
+	cmd.Stdin = in
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go tool test2json: %v", err)
+	}
+	ended, said = map[string]string{}, map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var e struct{ Action, Test, Output string }
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		switch e.Action {
+		case "run":
+			ended[e.Test] = "fail"
+		case "pass", "fail", "skip":
+			if e.Test != "" {
+				ended[e.Test] = e.Action
+			}
+		case "output":
+			said[e.Test] += e.Output
+		}
+	}
+	return ended, said
+}
+
+// copyData copies the folders named testdata of a package, and of those beside it that tests read from (../testdata).
+func copyData(t *testing.T, pkg, to string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", pkg)
+	cmd.Dir = "../../upstream/kubernetes"
+	cmd.Env = append(os.Environ(), "GOOS=windows")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("find package %s: %v", pkg, err)
+	}
+	data := filepath.Join(strings.TrimSpace(string(out)), "testdata")
+	if _, err := os.Stat(data); err != nil {
+		return
+	}
+	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(filepath.Dir(data), path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o755)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), content, 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tail(s string, lines int) string {
+	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
