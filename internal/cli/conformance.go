@@ -31,7 +31,7 @@ made on this machine: no registry and no Internet is needed, but some programs i
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.conformanceRun(), a.conformanceSuites(), a.conformanceList(), a.conformanceImages(), a.conformanceReport())
+	cmd.AddCommand(a.conformanceRun(), a.conformanceCritest(), a.conformanceSuites(), a.conformanceList(), a.conformanceImages(), a.conformanceReport())
 	return cmd
 }
 

@@ -121,10 +121,8 @@ func TestKnownCauses(t *testing.T) {
 		want   Class
 	}{
 		{Spec{Name: "[sig-windows] Hybrid cluster network for all supported CNIs should provide Internet connection for Linux containers"}, "", Network},
-		{Spec{Name: "[sig-storage] Secrets should be consumable from pods in volume"}, "error from PowerShell Script: exit status 1, powershell.exe: Windows PowerShell is not part of Mullion", OurGap},
-		{Spec{Name: "[sig-storage] HostPath should support r/w [NodeConformance]"}, `Failed: Error: create container "test-container-1": find source of mount "c:/tmp": lstat /data/nodes/win-2/prefix/Files/tmp: no such file or directory`, OurGap},
-		{Spec{Name: "[sig-network] DNS should support configurable pod DNS nameservers [Conformance]", Message: "failed to run command '/agnhost dns-suffix' on pod, stdout: , stderr: panic: File not found.\n"}, "", OurGap},
-		{Spec{Name: "[sig-windows] x", Message: "Expected\n    <string>: Access denied.\nto equal\n    <string>: Access is denied."}, "", OurGap},
+		{Spec{Name: "[sig-storage] Secrets should be consumable from pods in volume"}, "error from PowerShell Script: exit status 1, powershell.exe: line 24: the cmdlet Get-Acl is not part of Mullion's PowerShell", OurGap},
+		{Spec{Name: "[k8s.io] Image Manager public image with tag should be pulled and removed [Conformance]"}, "pull gcr.io/k8s-staging-cri-tools/win-test-image-tag:test", Network},
 		{Spec{Name: "[sig-x] something new", Message: "surprise"}, "text", Unknown},
 	} {
 		if got := causes.Of(tt.spec, tt.output); got.Class != tt.want || got.Note == "" {

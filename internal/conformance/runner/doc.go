@@ -49,6 +49,22 @@ type Config struct {
 	Hurry func() <-chan struct{}
 	// Progress is told how the run goes on, one call at a time.
 	Progress func(Progress)
+
+	limits *limits // nil: the usual ones
+}
+
+// limits are what a run has patience for.
+type limits struct {
+	ask  time.Duration // between two looks at the cluster
+	gone time.Duration // the cluster not to answer
+	disk uint64        // bytes that must be free in the folder of results
+}
+
+func (c Config) limit() limits {
+	if c.limits == nil {
+		return limits{ask: 10 * time.Second, gone: 2 * time.Minute, disk: 1 << 30}
+	}
+	return *c.limits
 }
 
 // Progress is a step of a run.

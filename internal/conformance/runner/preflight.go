@@ -28,9 +28,6 @@ type cluster struct {
 	windows int
 }
 
-// minDisk is the least free space in the folder of results: bytes.
-const minDisk = 1 << 30
-
 // inspect looks at the cluster and says what is missing for a run.
 func (c Config) inspect(ctx context.Context) (*cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
@@ -58,8 +55,8 @@ func (c Config) inspect(ctx context.Context) (*cluster, error) {
 	if found.linuxNodes() == 0 {
 		c.Progress(Progress{Text: "warning: no Linux node; specs that need a Linux helper fail (a node with os: linux in cluster.yaml is enough)"})
 	}
-	if free, err := freeSpace(c.Results); err == nil && free < minDisk {
-		return nil, &Error{Err: fmt.Errorf("%q has %d MB free, a run needs %d", c.Results, free>>20, minDisk>>20), Remedy: "make room, or name another folder with --results"}
+	if free, err := freeSpace(c.Results); err == nil && free < c.limit().disk {
+		return nil, &Error{Err: fmt.Errorf("%q has %d MB free, a run needs %d", c.Results, free>>20, c.limit().disk>>20), Remedy: "make room, or name another folder with --results"}
 	}
 	return found, nil
 }

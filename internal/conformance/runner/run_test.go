@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -108,6 +109,13 @@ func apiServer(t *testing.T) (kubeconfig string, gone func()) {
 
 func testConfig(t *testing.T, environ ...string) (Config, chan result.Spec) {
 	t.Helper()
+	c, ended, _ := testCluster(t, environ...)
+	return c, ended
+}
+
+// testCluster is testConfig with a way to end the cluster.
+func testCluster(t *testing.T, environ ...string) (Config, chan result.Spec, func()) {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "e2e.test")
 	if err := os.WriteFile(program, []byte(testProgram), 0o755); err != nil {
 		t.Fatal(err)
@@ -116,7 +124,7 @@ func testConfig(t *testing.T, environ ...string) (Config, chan result.Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig, _ := apiServer(t)
+	kubeconfig, gone := apiServer(t)
 	ended := make(chan result.Spec, 100)
 	var once sync.Mutex
 	return Config{
@@ -129,7 +137,7 @@ func testConfig(t *testing.T, environ ...string) (Config, chan result.Spec) {
 				ended <- *p.Spec
 			}
 		},
-	}, ended
+	}, ended, gone
 }
 
 // TestRun runs a suite to its end, with a failure.
@@ -222,6 +230,37 @@ func TestNoCluster(t *testing.T) {
 	gone()
 	c.Kubeconfig = kubeconfig
 	if folder, err := c.Run(t.Context()); err == nil || folder != "" || !strings.Contains(err.Error(), "ask the cluster") {
+		t.Errorf("%q, %v", folder, err)
+	}
+}
+
+// TestClusterGone ends the cluster while a spec runs: what is done is kept, and the run is partial and can be taken up.
+func TestClusterGone(t *testing.T) {
+	c, ended, gone := testCluster(t, "TEST_WAITS=1")
+	c.limits = &limits{ask: 10 * time.Millisecond, gone: 100 * time.Millisecond}
+	go func() {
+		<-ended
+		<-ended
+		gone()
+	}()
+	folder, err := c.Run(t.Context())
+	if !errors.Is(err, errGone) {
+		t.Fatalf("error %v", err)
+	}
+	r, err := result.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Run.End != result.Partial || !strings.Contains(r.Run.Reason, "does not answer") || len(r.Done()) != 2 {
+		t.Errorf("%s (%s), %v done", r.Run.End, r.Run.Reason, r.Done())
+	}
+}
+
+// TestNoRoom holds that a run does not begin where its results have no room.
+func TestNoRoom(t *testing.T) {
+	c, _ := testConfig(t)
+	c.limits = &limits{ask: time.Minute, gone: time.Minute, disk: 1 << 62}
+	if folder, err := c.Run(t.Context()); err == nil || folder != "" || !strings.Contains(err.Error(), "MB free") {
 		t.Errorf("%q, %v", folder, err)
 	}
 }

@@ -131,12 +131,8 @@ func (r *running) processes(ctx context.Context) error {
 	return err
 }
 
-// Times that a run gives to things that end.
-const (
-	graceTime = 3 * time.Minute  // the tests to tidy up after the first signal
-	goneTime  = 2 * time.Minute  // the cluster not to answer
-	askTime   = 10 * time.Second // between two looks at the cluster
-)
+// graceTime is what the tests have to tidy up after the first signal.
+const graceTime = 3 * time.Minute
 
 // process runs one e2e.test. When ctx ends it is told to tidy up and end; when the user is in a hurry, or time is up, it is killed.
 func (r *running) process(ctx context.Context, n int, dir string, args []string) error {
@@ -191,7 +187,8 @@ func (r *running) endProcess(ctx context.Context, p *os.Process, ended <-chan st
 
 // watch stops the run when the cluster does not answer for a while.
 func (r *running) watch(ctx context.Context) {
-	tick := time.NewTicker(askTime)
+	limit := r.config.limit()
+	tick := time.NewTicker(limit.ask)
 	defer tick.Stop()
 	last := time.Now()
 	for {
@@ -204,7 +201,7 @@ func (r *running) watch(ctx context.Context) {
 		switch {
 		case err == nil:
 			last = time.Now()
-		case time.Since(last) > goneTime:
+		case time.Since(last) > limit.gone:
 			r.stop(fmt.Errorf("%w: %w", errGone, err))
 			return
 		}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/conformance/images"
+	"mullion.dev/mullion/internal/conformance/runner"
+	"mullion.dev/mullion/internal/version"
+	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/winnode"
+)
+
+// critestProgram is where `make critest` puts critest.exe, below the folder of Mullion's programs.
+const critestProgram = "e2e/windows/critest.exe"
+
+// critestDir is the folder of a run on a node's C: drive.
+const critestDir = `C:\ProgramData\Mullion\critest`
+
+// critestImages names the images that stand for those critest would pull, in its own form
+// (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/test_context.go, TestImageList).
+const critestImages = "defaultTestContainerImage: registry.k8s.io/e2e-test-images/busybox:1.37.0-1\nwebServerTestImage: registry.k8s.io/e2e-test-images/nginx:1.27-0\n"
+
+func (a *app) conformanceCritest() *cobra.Command {
+	c := runner.Critest{Version: "v1.36.0"}
+	var program string
+	cmd := &cobra.Command{
+		Use:   "critest",
+		Short: "Run cri-tools' tests of container runtimes on a Windows node, and write a page with the results",
+		Long: `Runs critest, built unpatched for Windows from the pinned cri-tools, on the host of a Windows node of the cluster that is up, against the node's
+container runtime. The results are kept as those of a suite named critest. The exit code is 7 if a test failed.
+
+  make critest                    builds it (a minute more than make build)`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runCritest(cmd.Context(), c, program) },
+	}
+	cmd.Flags().StringVar(&c.Node, "node", "", "the node (default: the first Windows node)")
+	cmd.Flags().StringVar(&c.Focus, "focus", "", "regular expression of the tests to run")
+	cmd.Flags().StringVar(&c.Skip, "skip", "", "regular expression of tests to leave out")
+	cmd.Flags().StringVar(&program, "critest", "", "a critest.exe (default: the one that `make critest` has built)")
+	resultsFlag(cmd, &c.Results)
+	return cmd
+}
+
+func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) error {
+	if program == "" {
+		program = filepath.Join(filepath.Dir(a.env.Executable), filepath.FromSlash(critestProgram))
+	}
+	if _, err := os.Stat(program); err != nil {
+		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make critest` builds it, --critest names another"}
+	}
+	c.Mullion, c.StandIns, c.Progress = version.Mullion(), images.StandIns(), a.conformanceProgress(time.Now)
+	if err := a.ownCluster(ctx, &c.Config); err != nil {
+		return err
+	}
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
+	c.Exec = func(ctx context.Context, node string, args []string, log io.Writer) ([]byte, error) {
+		dir, err := wine.UnixPath(wine.Drive(cluster.HostPrefix(paths, node)), critestDir)
+		if err != nil {
+			return nil, err
+		}
+		report, err := a.critestOn(ctx, node, dir, program, args, log)
+		return report, errors.Join(err, os.RemoveAll(dir))
+	}
+	folder, err := c.Run(ctx)
+	return a.conformanceEnd(folder, runner.CritestSuite, c.Results, err)
+}
+
+// critestOn runs critest on a node from a folder of its C: drive, and gives its report.
+func (a *app) critestOn(ctx context.Context, node, dir, program string, args []string, log io.Writer) ([]byte, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder on node %q: %w", node, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "images.yaml"), []byte(critestImages), 0o644); err != nil {
+		return nil, fmt.Errorf("write images of critest: %w", err)
+	}
+	if err := copyFile(program, filepath.Join(dir, "critest.exe")); err != nil {
+		return nil, err
+	}
+	h, err := a.host(node)
+	if err != nil {
+		return nil, err
+	}
+	endpoint := fmt.Sprintf("tcp://127.0.0.1:%d", winnode.CRIPort)
+	argv := append([]string{
+		"--cwd", critestDir, "--", critestDir + `\critest.exe`, "-runtime-endpoint=" + endpoint, "-image-endpoint=" + endpoint, "-test-images-file=" + critestDir + `\images.yaml`,
+		"-ginkgo.json-report=" + critestDir + `\report.json`,
+	}, args...)
+	child := h.Command(context.WithoutCancel(ctx), wine.RunProgram, argv...)
+	child.Stdin, child.Stdout, child.Stderr = nil, log, log
+	stop := context.AfterFunc(ctx, func() {
+		if child.Process != nil {
+			_ = child.Process.Kill() // one that has ended needs none
+		}
+	})
+	defer stop()
+	err = h.Run(context.WithoutCancel(ctx), child)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) { // a test that failed is in the report
+		return nil, err
+	}
+	report, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return report, err
+}
