@@ -139,10 +139,14 @@ func (h *host) test(t *testing.T, u unit, program string) {
 	}
 	copyData(t, u.Path, dir)
 	exe := filepath.Join(dir, "unit.test.exe")
-	if err := os.Rename(program, exe); err != nil {
+	content, err := os.ReadFile(program)
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Remove(exe) }()
+	if err := os.WriteFile(exe, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Remove(exe) }() // in a layer that is gone with the test
 	args := append(h.system.LoaderArgv(), `C:\src\`+strings.ReplaceAll(u.Path, "/", `\`)+`\unit.test.exe`, "-test.v=test2json", "-test.timeout=5m", "-test.paniconexit0")
 	if skip := u.skip(); skip != "" {
 		args = append(args, "-test.skip="+skip)
