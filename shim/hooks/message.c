@@ -60,6 +60,7 @@ static const struct message messages[] = {
     {161, L"The specified path is invalid."},
     {170, L"The requested resource is in use."},
     {183, L"Cannot create a file when that file already exists."},
+    {193, L"%1 is not a valid Win32 application."},
     {203, L"The system could not find the environment option that was entered."},
     {206, L"The filename or extension is too long."},
     {230, L"The pipe state is invalid."},

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TestMessages holds that system errors have Windows' words, which programs and tests compare, and that what is not listed, and what a
-// program formats itself, is left as it was.
+// TestMessages holds that system errors have Windows' words, which programs and tests compare, that place holders stay
+// and a buffer that is too small is told.
 func TestMessages(t *testing.T) {
 	for code, want := range map[windows.Errno]string{
 		1: "Incorrect function.", 3: "The system cannot find the path specified.", 5: "Access is denied.",
 		windows.WSAECONNREFUSED: "No connection could be made because the target machine actively refused it.",
 		11001:                   "No such host is known.",
-		193:                     "%1 is not a valid Win32 application.", // Wine's own
+		193:                     "%1 is not a valid Win32 application.", // its place holder stays
 	} {
 		if got := code.Error(); got != want {
 			t.Errorf("message of %d: got %q, want %q", uint(code), got, want)
