@@ -68,6 +68,11 @@ func (u *Underlay) addHost(name string, addr netip.Addr) error {
 				return err
 			}
 		}
+		if link.Attrs().MTU != u.mtu() {
+			if err := h.LinkSetMTU(link, u.mtu()); err != nil {
+				return err
+			}
+		}
 		if err := u.ensureUp(h, link, addr); err != nil {
 			return err
 		}

@@ -202,6 +202,7 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	} {
 		tx.Add(&knftables.Rule{Chain: "forward", Rule: rule})
 	}
+	u.guardTunnel(tx)
 	return tx
 }
 

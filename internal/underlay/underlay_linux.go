@@ -62,6 +62,8 @@ type Config struct {
 	Machine netip.Addr
 	// MachineNetns is the machine's network namespace; that of the calling process.
 	MachineNetns string
+	// Tunnel joins the underlay with those of other machines.
+	Tunnel Tunnel
 }
 
 // Underlay is the fabric of one cluster. Its methods may be called from several goroutines.
@@ -98,7 +100,7 @@ func New(cfg Config) (*Underlay, error) {
 	case !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine:
 		return nil, fmt.Errorf("underlay: %s and %s are not two addresses of subnet %s", cfg.Fabric, cfg.Machine, cfg.Subnet)
 	}
-	return &Underlay{cfg: cfg}, nil
+	return &Underlay{cfg: cfg}, cfg.Tunnel.check()
 }
 
 func lastAddr(p netip.Prefix) netip.Addr {
@@ -137,6 +139,9 @@ func (u *Underlay) Up(ctx context.Context) error {
 	if err := u.ensureMachineLink(); err != nil {
 		return fmt.Errorf("make interface %q: %w", u.cfg.Link, err)
 	}
+	if err := u.ensureTunnel(); err != nil {
+		return err
+	}
 	gateway := &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: podProtocol}
 	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return ensureRoute(h, bridgeName, gateway) }); err != nil {
 		return err
@@ -149,7 +154,7 @@ func (u *Underlay) Up(ctx context.Context) error {
 func (u *Underlay) Down(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	errs := []error{u.removeMachineSide(ctx)}
+	errs := []error{u.removeMachineSide(ctx), u.removeStrandedTunnel()}
 	names, err := u.pins()
 	errs = append(errs, err)
 	for _, name := range names {
