@@ -104,7 +104,7 @@ func (v *validator) cluster(c Cluster) {
 		v.fail([]any{"name"}, "%q is not a DNS label of at most 40 characters", c.Name)
 	}
 	v.networking(c.Networking)
-	if len(c.Nodes) == 0 {
+	if len(c.Nodes) == 0 && (!c.SeveralMachines() || c.Join != nil) {
 		v.fail([]any{"nodes"}, "a cluster needs at least one node")
 	}
 	for i, n := range c.Nodes {
@@ -123,6 +123,7 @@ func (v *validator) expanded(c Cluster) {
 		v.fail([]any{"networking", "mode"}, "Linux nodes are not on an overlay of Windows nodes; leave them out, or choose l2bridge")
 	}
 	v.pool(c.Networking, len(c.Nodes))
+	v.machines(c)
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {
 		if seen[n.Name] {

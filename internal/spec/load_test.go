@@ -66,7 +66,7 @@ func TestDefault(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, n := range spec.Default(tt.in).Nodes {
+			for _, n := range spec.Default(tt.in, false, "").Nodes {
 				got = append(got, n.Name+" "+n.WindowsVersion)
 			}
 			if got := strings.Join(got, ", "); got != tt.want {
@@ -113,6 +113,10 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"pool_of_pods", head + "networking:\n  loadBalancerPool: 10.244.9.0/24\nnodes: [{}]\n", "10.244.9.0/24 overlaps 10.244.0.0/16"},
 		{"pool_shared", head + "networking:\n  mode: transparent\n  loadBalancerPool: 10.213.0.192/28\nnodes: [{}]\n", "pods in mode transparent: 10.213.0.128 to 10.213.0.223"},
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
+		{"advertise", head + "networking:\n  advertiseAddress: 127.0.0.1\n", `line 4: networking.advertiseAddress: "127.0.0.1" is not an IPv4 address by which other machines reach`},
+		{"advertise_small", head + "networking:\n  advertiseAddress: 192.0.2.1\n  underlaySubnet: 10.213.0.0/24\n", "line 5: networking.underlaySubnet: 10.213.0.0/24 has room for one machine"},
+		{"advertise_pool", head + "networking:\n  advertiseAddress: 192.0.2.1\n  loadBalancerPool: 10.213.1.224/28\n", "has addresses of other machines: 10.213.1.0"},
+		{"join", head + "join: {part: 1}\nnodes: [{}]\n", `unknown field "join" in cluster`},
 		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
 		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},
 		{"long_name", head + "nodes:\n- name: a-windows-node-too-long\n", "15 characters"},
@@ -128,5 +132,43 @@ func TestLoadNamesLineAndField(t *testing.T) {
 				t.Errorf("Load() = %v, want it to contain %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestSeveralMachines(t *testing.T) {
+	c, err := spec.Load(strings.NewReader(head + "networking: {advertiseAddress: 192.0.2.1}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.Networking
+	if len(c.Nodes) != 0 || n.APIServerAddress != "192.0.2.1" || n.APIServerPort != 6443 || n.Parts() != 256 || n.AdvertisedServer() != "https://192.0.2.1:6443" {
+		t.Errorf("a server is %+v", c)
+	}
+	if got := n.LoadBalancers().String(); got != "10.213.0.224/28" {
+		t.Errorf("load balancers' addresses are %s", got)
+	}
+	c.Join = &spec.Join{Server: n.AdvertisedServer(), Part: 3, Address: "192.0.2.4"}
+	c.Nodes = []spec.Node{{Count: 2}, {OS: spec.Linux}}
+	joined := c.WithDefaults()
+	if err := joined.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, node := range joined.Nodes {
+		names = append(names, node.Name)
+	}
+	if diff := cmp.Diff([]string{"m3-win-1", "m3-win-2", "m3-linux-1"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if at := n.PartAddress(joined.Part()).String(); at != "10.213.3.0" || joined.Address().String() != "192.0.2.4" || c.Part() != 3 {
+		t.Errorf("the machine is at %s of the underlay, reached at %s", at, joined.Address())
+	}
+	for name, j := range map[string]spec.Join{
+		"the server's part": {Part: 0, Address: "192.0.2.4"}, "no such part": {Part: 256, Address: "192.0.2.4"}, "no address": {Part: 1},
+	} {
+		joined.Join = &j
+		if err := joined.Validate(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }

@@ -3,8 +3,10 @@ package spec
 import "net/netip"
 
 // Addresses of the underlay, counted from its subnet's first. Nodes stand at FirstNode and after; in mode transparent pods have
-// SharedFirst to SharedLast; the machine has the last but one.
+// SharedFirst to SharedLast. Of several machines each has them in its part.
 const (
+	Fabric      = 1 // the control plane's, and the bridge's
+	Machine     = 254
 	FirstNode   = 11
 	SharedFirst = 128
 	SharedLast  = 223
@@ -58,9 +60,10 @@ func (v *validator) pool(n Networking, nodes int) {
 		{"the control plane", Nth(underlay.Addr(), 0), Nth(underlay.Addr(), 1)},
 		{"nodes", Nth(underlay.Addr(), FirstNode), Nth(underlay.Addr(), FirstNode+nodes-1)},
 		{"pods in mode transparent", Nth(underlay.Addr(), SharedFirst), Nth(underlay.Addr(), SharedLast)},
-		{"the machine", last(underlay).Prev(), last(underlay)},
+		{"the machine", Nth(underlay.Addr(), Machine), Nth(underlay.Addr(), Machine+1)},
+		{"other machines", n.PartAddress(1), last(underlay)},
 	} {
-		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" {
+		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" || n.AdvertiseAddress == "" && use.what == "other machines" {
 			continue
 		}
 		if use.first.Compare(last(pool)) <= 0 && pool.Addr().Compare(use.last) <= 0 {

@@ -23,12 +23,16 @@ type Cluster struct {
 	Name       string     `yaml:"name" json:"name"`
 	Networking Networking `yaml:"networking" json:"networking"`
 	Nodes      []Node     `yaml:"nodes" json:"nodes"`
+	// Join is of a machine that joined the cluster; Nodes are that machine's then.
+	Join *Join `yaml:"-" json:"join,omitempty"`
 }
 
 // Networking holds the cluster's subnets (CIDR, IPv4), where the API server listens on the machine, and the kind of network
 // that Windows nodes have.
 type Networking struct {
 	APIServerAddress string `yaml:"apiServerAddress" json:"apiServerAddress"`
+	// AdvertiseAddress is the IPv4 address of this machine by which other machines join the cluster; left out, it is of this machine alone.
+	AdvertiseAddress string `yaml:"advertiseAddress,omitempty" json:"advertiseAddress,omitempty"`
 	// APIServerPort is a TCP port of the machine; 0 lets the machine choose a free one once, which is then kept.
 	APIServerPort  int    `yaml:"apiServerPort" json:"apiServerPort"`
 	UnderlaySubnet string `yaml:"underlaySubnet" json:"underlaySubnet"`
@@ -108,9 +112,13 @@ type Node struct {
 }
 
 // Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each version asked for or two of
-// Windows Server 2022.
-func Default(windowsVersions []string) Cluster {
-	c := Cluster{APIVersion: APIVersion, Kind: Kind, Nodes: []Node{{OS: Linux}}}
+// Windows Server 2022. A server has no nodes. With an address to advertise, other machines can join.
+func Default(windowsVersions []string, server bool, advertise string) Cluster {
+	c := Cluster{APIVersion: APIVersion, Kind: Kind, Networking: Networking{AdvertiseAddress: advertise}}
+	if server {
+		return c.withDefaults()
+	}
+	c.Nodes = []Node{{OS: Linux}}
 	if len(windowsVersions) == 0 {
 		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: "ltsc2022", Count: 2})
 	}
@@ -130,6 +138,13 @@ func (c Cluster) withDefaults() Cluster {
 		}
 	}
 	set(&c.Name, "mullion")
+	if c.SeveralMachines() {
+		set(&c.Networking.APIServerAddress, c.Networking.AdvertiseAddress)
+		set(&c.Networking.UnderlaySubnet, "10.213.0.0/16")
+		if c.Networking.APIServerPort == 0 {
+			c.Networking.APIServerPort = 6443 // others are told it, so it should not change
+		}
+	}
 	set(&c.Networking.APIServerAddress, "127.0.0.1")
 	set(&c.Networking.UnderlaySubnet, "10.213.0.0/24")
 	set(&c.Networking.LoadBalancerPool, defaultPool(c.Networking.UnderlaySubnet))
@@ -141,9 +156,7 @@ func (c Cluster) withDefaults() Cluster {
 	of := map[string]int{} // how many nodes there are of an operating system
 	for _, n := range c.Nodes {
 		set(&n.OS, Windows)
-		prefix := Linux
 		if n.OS == Windows {
-			prefix = "win"
 			set(&n.WindowsVersion, "ltsc2022")
 		}
 		for i := range max(n.Count, 1) {
@@ -152,7 +165,7 @@ func (c Cluster) withDefaults() Cluster {
 			of[n.OS]++
 			switch {
 			case n.Name == "":
-				one.Name = fmt.Sprintf("%s-%d", prefix, of[n.OS])
+				one.Name = fmt.Sprintf("%s-%d", c.prefix(n.OS), of[n.OS])
 			case n.Count > 1:
 				one.Name = fmt.Sprintf("%s-%d", n.Name, i+1)
 			}

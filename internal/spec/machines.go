@@ -1,0 +1,99 @@
+package spec
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+)
+
+// Several machines share one underlay: each has a part of it, a /24, in which addresses are given as on a single machine. Part 0 is the
+// control plane's machine's.
+const (
+	partBits = 24
+	partSize = 1 << (32 - partBits)
+	maxParts = 256
+)
+
+// Join is what a machine has that joined a cluster; none in cluster.yaml.
+type Join struct {
+	// Server is the API server's URL.
+	Server string `json:"server"`
+	// Part is the machine's part of the underlay, above 0.
+	Part int `json:"part"`
+	// Address is where other machines reach this one.
+	Address string `json:"address"`
+}
+
+// SeveralMachines says whether the cluster is, or may become, one of several machines.
+func (c Cluster) SeveralMachines() bool { return c.Networking.AdvertiseAddress != "" }
+
+// Part is this machine's part of the underlay.
+func (c Cluster) Part() int {
+	if c.Join == nil {
+		return 0
+	}
+	return c.Join.Part
+}
+
+// Address is where other machines reach this one; the zero Addr where there are no others.
+func (c Cluster) Address() netip.Addr {
+	at := c.Networking.AdvertiseAddress
+	if c.Join != nil {
+		at = c.Join.Address
+	}
+	addr, _ := netip.ParseAddr(at)
+	return addr
+}
+
+// AdvertisedServer is the API server's URL for other machines.
+func (n Networking) AdvertisedServer() string {
+	return "https://" + net.JoinHostPort(n.AdvertiseAddress, strconv.Itoa(n.APIServerPort))
+}
+
+// Parts is how many machines the underlay has room for.
+func (n Networking) Parts() int { return min(1<<max(0, partBits-n.Underlay().Bits()), maxParts) }
+
+// PartAddress is the first address of a part of the underlay.
+func (n Networking) PartAddress(part int) netip.Addr { return Nth(n.Underlay().Addr(), part*partSize) }
+
+// machines checks what belongs to several machines.
+func (v *validator) machines(c Cluster) {
+	n := c.Networking
+	at, err := netip.ParseAddr(n.AdvertiseAddress)
+	switch {
+	case n.AdvertiseAddress == "" && c.Join == nil:
+		return
+	case err != nil || !reachable(at):
+		v.fail([]any{"networking", "advertiseAddress"}, "%q is not an IPv4 address by which other machines reach this one", n.AdvertiseAddress)
+	case n.Parts() < 2:
+		v.fail([]any{"networking", "underlaySubnet"}, "%s has room for one machine; with advertiseAddress it takes a /23 or larger, of which each machine has a /24", n.UnderlaySubnet)
+	case n.Mode == ModeOverlay:
+		v.fail([]any{"networking", "mode"}, "overlay is for one machine; with advertiseAddress choose l2bridge")
+	}
+	if c.Join == nil || len(v.errs) > 0 {
+		return
+	}
+	if at, err := netip.ParseAddr(c.Join.Address); err != nil || !reachable(at) {
+		v.fail([]any{"join", "address"}, "%q is not an IPv4 address by which other machines reach this one", c.Join.Address)
+	}
+	if c.Join.Part < 1 || c.Join.Part >= n.Parts() {
+		v.fail([]any{"join", "part"}, "%d is not a part of the underlay %s, which has %d", c.Join.Part, n.UnderlaySubnet, n.Parts())
+	}
+}
+
+func reachable(a netip.Addr) bool {
+	return a.Is4() && !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast()
+}
+
+// prefix is what the names begin with that nodes get: those of a machine that joined are told from the others' by its part.
+func (c Cluster) prefix(os string) string {
+	name := Linux
+	if os == Windows {
+		name = "win"
+	}
+	if c.Join != nil {
+		return fmt.Sprintf("m%d-%s", c.Join.Part, name)
+	}
+	return name
+}
