@@ -31,6 +31,8 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// DNS is the cluster's DNS server.
 	DNS DNS
+	// Machines is what other machines need to join.
+	Machines Machines
 	// Windows are the Windows versions of the cluster's nodes, each of which gets a RuntimeClass.
 	Windows []winver.Build
 	// Policy is for kubelets' serving certificates.
@@ -84,7 +86,7 @@ func (o *Objects) Start(ctx context.Context) error {
 	tick := time.NewTicker(applyEvery)
 	defer tick.Stop()
 	for {
-		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS)
+		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS, o.config.Machines)
 		if err == nil {
 			err = applyClasses(ctx, client, o.config.Windows)
 		}

@@ -79,13 +79,16 @@ func grants() []grant {
 	}
 }
 
-// Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes see them.
-func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS) error {
+// Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes of this machine see them.
+func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS, m Machines) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, g := range grants() {
 		if err := g.apply(ctx, client, force); err != nil {
 			return err
 		}
+	}
+	if m.enabled() {
+		server = m.Server
 	}
 	if err := applyClusterInfo(ctx, client, force, server, ca); err != nil {
 		return err
@@ -93,7 +96,7 @@ func Apply(ctx context.Context, client kubernetes.Interface, server string, ca [
 	if err := dns.apply(ctx, client, force); err != nil {
 		return err
 	}
-	return nil
+	return m.apply(ctx, client, force)
 }
 
 func (g grant) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {

@@ -45,19 +45,26 @@ func NewToken(ctx context.Context, client kubernetes.Interface, life time.Durati
 	if err != nil {
 		return Token{}, err
 	}
-	t := Token{ID: id, Secret: secret, Ends: time.Now().Add(life).UTC().Truncate(time.Second)}
+	return CreateToken(ctx, client, Token{ID: id, Secret: secret}, life, description)
+}
+
+// CreateToken puts a token by which nodes can join into the API. A life of 0 is without end.
+func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life time.Duration, description string) (Token, error) {
 	object := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + t.ID, Namespace: metav1.NamespaceSystem},
 		Type:       corev1.SecretTypeBootstrapToken,
 		StringData: map[string]string{
 			"token-id":                       t.ID,
 			"token-secret":                   t.Secret,
-			"expiration":                     t.Ends.Format(time.RFC3339),
 			"usage-bootstrap-authentication": "true",
 			"usage-bootstrap-signing":        "true",
 			"auth-extra-groups":              tokenGroup,
 			"description":                    description,
 		},
+	}
+	if life != 0 {
+		t.Ends = time.Now().Add(life).UTC().Truncate(time.Second)
+		object.StringData["expiration"] = t.Ends.Format(time.RFC3339)
 	}
 	if _, err := client.CoreV1().Secrets(metav1.NamespaceSystem).Create(ctx, object, metav1.CreateOptions{}); err != nil {
 		return Token{}, fmt.Errorf("create bootstrap token: %w", err)

@@ -73,6 +73,8 @@ type Config struct {
 	Domain string
 	// DNS is the server that gets the Service kube-dns; the zero value: none.
 	DNS bootstrap.DNS
+	// Machines is what other machines need to join; the zero value: none can.
+	Machines bootstrap.Machines
 	// Windows are the Windows versions of the cluster's nodes.
 	Windows []winver.Build
 	// After are names of units that must be ready before etcd is started, for example the fabric's.

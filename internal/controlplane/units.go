@@ -68,6 +68,7 @@ func (c Config) bootstrap() bootstrap.Config {
 		CAFile:             filepath.Join(c.PKIDir(), pki.CA+".crt"),
 		Dial:               proc.DialIn(c.Netns),
 		DNS:                c.DNS,
+		Machines:           c.Machines,
 		Windows:            c.Windows,
 		Policy:             bootstrap.ServingPolicy{Networks: c.NodeNetworks, Reserved: []netip.Addr{c.Address.Addr()}},
 		Log:                c.Log,

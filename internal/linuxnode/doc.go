@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/kubenode"
 	"mullion.dev/mullion/internal/linuxhost"
 )
 
@@ -47,7 +48,7 @@ type Config struct {
 	Cgroup string
 
 	// Server is the API server's URL, CAFile the cluster's authority, BootstrapKubeconfig a kubeconfig with a bootstrap
-	// token, ProxyKubeconfig a complete one for kube-proxy. The files are read when the programs start.
+	// token, ProxyKubeconfig a complete one for kube-proxy, or empty: then it uses the kubelet's. The files are read when the programs start.
 	Server              string
 	CAFile              string
 	BootstrapKubeconfig string
@@ -61,9 +62,11 @@ type Config struct {
 	Taint  bool
 	Labels map[string]string
 
-	// After are the units that must be ready before the host, KubeletAfter those before the kubelet.
+	// After are the units that must be ready before the host, KubeletAfter those before the kubelet and kube-proxy, ProxyAfter before
+	// kube-proxy besides.
 	After        []string
 	KubeletAfter []string
+	ProxyAfter   []string
 }
 
 // Paths in the host, where their programs and kubeadm have them.
@@ -101,6 +104,11 @@ func (c Config) Host() linuxhost.Host {
 // Socket is the machine's path of the socket of the node's containerd.
 func (c Config) Socket() string { return c.Host().Run("containerd", "containerd.sock") }
 
+// Identity is the kubelet's client certificate.
+func (c Config) Identity() kubenode.Identity {
+	return kubenode.Identity{Dir: c.Host().Path(kubeletCertDir)}
+}
+
 func (c Config) domain() string {
 	if c.ClusterDomain == "" {
 		return "cluster.local"
@@ -121,7 +129,6 @@ func (c Config) Validate() error {
 		{"LogDir", c.LogDir},
 		{"Cgroup", c.Cgroup},
 		{"Server", c.Server},
-		{"ProxyKubeconfig", c.ProxyKubeconfig},
 	} {
 		if s.value == "" {
 			errs = append(errs, fmt.Errorf("check linux node %q: %s is not set", c.Name, s.name))

@@ -89,6 +89,9 @@ func (c Config) dropForeignIdentity(ca []byte) error {
 
 // writeProxy writes kube-proxy's kubeconfig.
 func (c Config) writeProxy() error {
+	if c.ProxyKubeconfig == "" {
+		return nil
+	}
 	data, err := os.ReadFile(c.ProxyKubeconfig)
 	if err != nil {
 		return fmt.Errorf("read kubeconfig of kube-proxy: %w", err)

@@ -9,9 +9,13 @@ import (
 
 // ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy ends.
 func (c Config) ProxyArgs() []string {
+	kubeconfig := proxyKubeconfig
+	if c.ProxyKubeconfig == "" {
+		kubeconfig = kubeletKubeconfig
+	}
 	return []string{
 		"--proxy-mode=nftables",
-		"--kubeconfig=" + proxyKubeconfig,
+		"--kubeconfig=" + kubeconfig,
 		"--hostname-override=" + c.Name,
 		"--cluster-cidr=" + c.PodSubnet.String(),
 		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mullion.dev/mullion/internal/component"
@@ -24,7 +25,7 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: &host{c}, After: c.After},
 		{Component: c.containerdUnit(), After: []string{c.unit("host")}},
 		{Component: c.kubeletUnit(), After: append([]string{c.unit("containerd")}, c.KubeletAfter...)},
-		{Component: c.proxyUnit(), After: append([]string{c.unit("host")}, c.KubeletAfter...)},
+		{Component: c.proxyUnit(), After: slices.Concat([]string{c.unit("host")}, c.KubeletAfter, c.ProxyAfter)},
 	}, nil
 }
 

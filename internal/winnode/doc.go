@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/kubenode"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/wine"
@@ -58,7 +59,7 @@ type Config struct {
 	Server              string
 	CAFile              string
 	BootstrapKubeconfig string
-	// ProxyKubeconfig is a kubeconfig for kube-proxy, complete; it is read when kube-proxy starts.
+	// ProxyKubeconfig is a kubeconfig for kube-proxy, complete, or empty: then it uses the kubelet's. It is read when kube-proxy starts.
 	ProxyKubeconfig string
 	// ContainerdSocket is the engine's, ContainerdNamespace the containerd namespace, and CgroupParent the
 	// cgroup of the host's containers.
@@ -79,8 +80,9 @@ type Config struct {
 	// EnableDSR is kube-proxy's --enable-dsr.
 	EnableDSR bool
 
-	// After are the units that must be ready before the host's first one.
-	After []string
+	// After are the units that must be ready before the host's first one, ProxyAfter those before kube-proxy.
+	After      []string
+	ProxyAfter []string
 }
 
 // Names of the host's units.
@@ -105,6 +107,11 @@ func (c Config) HostFile() string { return filepath.Join(c.Dir, "host.json") }
 
 // TokenFile holds the token that programs of the host present to the HNS server; it is on the host's C:.
 func (c Config) TokenFile() string { return c.drive("ProgramData", "Mullion", "hns.token") }
+
+// Identity is the kubelet's client certificate.
+func (c Config) Identity() kubenode.Identity {
+	return kubenode.Identity{Dir: c.drive("var", "lib", "kubelet", "pki")}
+}
 
 func (c Config) domain() string {
 	if c.ClusterDomain == "" {
@@ -146,7 +153,6 @@ func (c Config) Validate() error {
 		{"ProgramsDir", c.ProgramsDir},
 		{"LogDir", c.LogDir},
 		{"Server", c.Server},
-		{"ProxyKubeconfig", c.ProxyKubeconfig},
 	} {
 		if s.value == "" {
 			errs = append(errs, fmt.Errorf("check windows host %q: %s is not set", c.Name, s.name))

@@ -25,9 +25,13 @@ const (
 // ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy ends. The
 // source VIP is an overlay's. No feature gate is named: WinOverlay and WinDSR are locked on since Kubernetes 1.34.
 func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
+	kubeconfig := proxyKubeconfig
+	if c.ProxyKubeconfig == "" {
+		kubeconfig = kubeletKubeconfig
+	}
 	args := []string{
 		"--proxy-mode=kernelspace",
-		"--kubeconfig=" + proxyKubeconfig,
+		"--kubeconfig=" + kubeconfig,
 		"--hostname-override=" + c.Name,
 		"--network-name=" + podnet.NetworkName(c.Network.Mode),
 		"--cluster-cidr=" + c.PodSubnet.String(),
@@ -90,6 +94,9 @@ func (c Config) proxyUnit() component.Component {
 
 // writeProxy writes kube-proxy's kubeconfig.
 func (c Config) writeProxy() error {
+	if c.ProxyKubeconfig == "" {
+		return nil
+	}
 	data, err := os.ReadFile(c.ProxyKubeconfig)
 	if err != nil {
 		return fmt.Errorf("read kubeconfig of kube-proxy: %w", err)

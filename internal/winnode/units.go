@@ -30,7 +30,7 @@ func Units(c Config) ([]component.Unit, error) {
 	}
 	// On a build without HNS v2 upstream's kube-proxy.exe panics, here as on Windows; such a node is without Services.
 	if c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() {
-		units = append(units, component.Unit{Component: c.proxyUnit(), After: []string{c.KubeletUnit()}})
+		units = append(units, component.Unit{Component: c.proxyUnit(), After: append([]string{c.KubeletUnit()}, c.ProxyAfter...)})
 	}
 	return units, nil
 }

@@ -1,0 +1,91 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
+	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/machines"
+)
+
+// Machines is what a cluster has that other machines can join; the zero value: none can.
+type Machines struct {
+	// Address is where other machines reach this one, Server the API server's URL there.
+	Address netip.Addr
+	Server  string
+	// Parts is how many machines there can be, this one included.
+	Parts int
+	// Specification is what other machines read of the cluster, as package machines publishes it.
+	Specification string
+}
+
+func (m Machines) enabled() bool { return m.Address.IsValid() }
+
+// machineGrants are what kubelets of machines that joined have besides upstream's: kube-proxy runs with their certificate, as does what a
+// machine does for its network, and leaving deletes the node. The admission plugin NodeRestriction lets a node delete itself alone.
+func machineGrants() []grant {
+	return []grant{
+		{name: "mullion:node-proxier", role: "system:node-proxier", subject: group(nodesGroup)},
+		{
+			name: "mullion:node-leaver", role: "mullion:node-leaver", subject: group(nodesGroup),
+			rules: []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "delete")},
+		},
+	}
+}
+
+// apply puts the records' namespace, the rights to them and this machine's own in place.
+func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {
+	if !m.enabled() {
+		return nil
+	}
+	for _, g := range machineGrants() {
+		if err := g.apply(ctx, client, force); err != nil {
+			return err
+		}
+	}
+	if _, err := client.CoreV1().Namespaces().Apply(ctx, coreapply.Namespace(machines.Namespace), force); err != nil {
+		return fmt.Errorf("apply namespace %q: %w", machines.Namespace, err)
+	}
+	// By name, so that neither can touch what is the control plane's machine's.
+	claims := func(verbs ...string) *rbacapply.PolicyRuleApplyConfiguration {
+		r := rule("", "configmaps", verbs...)
+		for part := 1; part < m.Parts; part++ {
+			r.WithResourceNames(machines.ClaimName(part))
+		}
+		return r
+	}
+	for _, r := range []struct {
+		name, group string
+		rules       []*rbacapply.PolicyRuleApplyConfiguration
+	}{
+		{"mullion:joining-machines", tokenGroup, []*rbacapply.PolicyRuleApplyConfiguration{
+			rule("", "configmaps", "create"), rule("", "configmaps", "get").WithResourceNames(machines.Cluster), claims("get", "delete"),
+		}},
+		{"mullion:machines", nodesGroup, []*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch"), claims("update")}},
+	} {
+		role := rbacapply.Role(r.name, machines.Namespace).WithRules(r.rules...)
+		if _, err := client.RbacV1().Roles(machines.Namespace).Apply(ctx, role, force); err != nil {
+			return fmt.Errorf("apply role %q: %w", r.name, err)
+		}
+		binding := rbacapply.RoleBinding(r.name, machines.Namespace).WithSubjects(group(r.group)).
+			WithRoleRef(rbacapply.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName(r.name))
+		if _, err := client.RbacV1().RoleBindings(machines.Namespace).Apply(ctx, binding, force); err != nil {
+			return fmt.Errorf("apply role binding %q: %w", r.name, err)
+		}
+	}
+	for name, data := range map[string]map[string]string{
+		machines.Cluster:      {machines.SpecKey: m.Specification},
+		machines.ClaimName(0): machines.ClaimData(m.Address, "control plane"),
+	} {
+		if _, err := client.CoreV1().ConfigMaps(machines.Namespace).Apply(ctx, coreapply.ConfigMap(name, machines.Namespace).WithData(data), force); err != nil {
+			return fmt.Errorf("apply config map %q: %w", name, err)
+		}
+	}
+	return nil
+}

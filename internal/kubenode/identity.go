@@ -1,0 +1,77 @@
+package kubenode
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Identity is a kubelet's client certificate, which the kubelet asks for and renews. What is done with it can do what the node can.
+type Identity struct {
+	// Dir is the machine's path of the kubelet's folder of certificates.
+	Dir string
+}
+
+// currentCertificate is a link to the newest certificate with its key:
+// https://github.com/kubernetes/client-go/blob/v0.36.3/util/certificate/certificate_store.go
+const currentCertificate = "kubelet-client-current.pem"
+
+// load reads the certificate. The link's target is a path of the host's, of which the name counts.
+func (i Identity) load() (*tls.Certificate, error) {
+	path := filepath.Join(i.Dir, currentCertificate)
+	if target, err := os.Readlink(path); err == nil {
+		path = filepath.Join(i.Dir, filepath.Base(filepath.FromSlash(target)))
+	}
+	pair, err := tls.LoadX509KeyPair(path, path)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubelet's certificate: %w", err)
+	}
+	return &pair, nil
+}
+
+// Wait returns when the kubelet has a certificate.
+func (i Identity) Wait(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := i.load()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// Client is a client of the API server at that URL by the kubelet's certificate, which is read anew for each connection. ca is the
+// authority (PEM).
+func (i Identity) Client(server string, ca []byte) (kubernetes.Interface, error) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, errors.New("make a client by the kubelet's certificate: the authority has no certificate")
+	}
+	return kubernetes.NewForConfig(&rest.Config{
+		Host: server, QPS: 50, Burst: 100, UserAgent: "mullion", WarningHandler: rest.NoWarnings{},
+		Transport: &http.Transport{
+			DialContext:       (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second,
+			TLSClientConfig: &tls.Config{
+				RootCAs: roots, MinVersion: tls.VersionTLS12,
+				GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.load() },
+			},
+		},
+	})
+}
