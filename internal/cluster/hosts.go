@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"syscall"
 
-	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
-	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/sandbox"
 	"mullion.dev/mullion/internal/spec"
@@ -62,13 +59,14 @@ func (c *composer) hosts() error {
 		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.APIServer}
 		c.add(network, "fabric")
 		config := c.hostConfig(h, layer.System)
-		config.After = []string{layer.Name(), network.Name(), "containerd", controlplane.Bootstrap}
+		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.nodes...)
+		config.ProxyAfter = c.identity(h.Name, config.Identity(), config.KubeletUnit())
 		units, err := winnode.Units(config)
 		if err != nil {
 			return err
 		}
 		c.units = append(c.units, units...)
-		c.add(&nodeReady{node: h.Name, kubeconfig: c.Paths.AdminKubeconfig()}, config.KubeletUnit(), "api-forwarder", "pod-routes")
+		c.add(&nodeReady{node: h.Name, client: c.access.client}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }
@@ -91,8 +89,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Name: h.Name, Build: h.Build, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name),
 		Netns: c.underlay.HostNetns(h.Name), NodeProgram: c.Paths.Program("mullion-node"), Programs: c.Paths.Program("windows"),
 		ProgramsDir: c.Paths.join("wine", "programs"), LogDir: c.Paths.Logs(), Marker: c.Paths.Data, System: system,
-		Server: c.control.Server(), CAFile: filepath.Join(c.control.PKIDir(), pki.CA+".crt"), BootstrapKubeconfig: c.control.BootstrapKubeconfig(),
-		ProxyKubeconfig:  c.control.Kubeconfig(pki.KubeProxy()),
+		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
 		ContainerdSocket: c.Paths.ContainerdSocket(), ContainerdNamespace: engineNamespace,
 		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
 		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,

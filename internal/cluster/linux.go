@@ -1,12 +1,8 @@
 package cluster
 
 import (
-	"path/filepath"
-
-	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/linuxhost"
 	"mullion.dev/mullion/internal/linuxnode"
-	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -16,13 +12,14 @@ func (c *composer) linuxHosts() error {
 		c.add(network, "fabric")
 		config := c.linuxConfig(h)
 		config.After = []string{network.Name()}
-		config.KubeletAfter = []string{controlplane.Bootstrap}
+		config.KubeletAfter = c.access.nodes
+		config.ProxyAfter = c.identity(h.Name, config.Identity(), config.KubeletUnit())
 		units, err := linuxnode.Units(config)
 		if err != nil {
 			return err
 		}
 		c.units = append(c.units, units...)
-		c.add(&nodeReady{node: h.Name, kubeconfig: c.Paths.AdminKubeconfig()}, config.KubeletUnit(), "api-forwarder", "pod-routes")
+		c.add(&nodeReady{node: h.Name, client: c.access.client}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }
@@ -32,9 +29,8 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 	return linuxnode.Config{
 		Name: h.Name, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name), Netns: c.underlay.HostNetns(h.Name),
 		Bin: c.Paths.Bin, Program: c.Executable, LogDir: c.Paths.Logs(), Marker: c.Paths.Data, Cgroup: CgroupParent(c.Paths) + "/" + h.Name,
-		Server: c.control.Server(), CAFile: filepath.Join(c.control.PKIDir(), pki.CA+".crt"), BootstrapKubeconfig: c.control.BootstrapKubeconfig(),
-		ProxyKubeconfig: c.control.Kubeconfig(pki.KubeProxy()),
-		PodSubnet:       n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
+		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
+		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
 		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
 		Taint: h.Taint, Labels: h.Labels,
 	}

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 
 	"mullion.dev/mullion/internal/underlay"
 )
@@ -12,8 +14,21 @@ func newUnderlay(p Plan) (*underlay.Underlay, error) {
 		RunDir: p.Paths.Run(),
 		Link:   "mullion" + tag(p.Paths.Data),
 		Subnet: p.Spec.Networking.Underlay(),
-		Fabric: p.APIServer.Addr(),
+		Fabric: p.Fabric, Machine: p.Machine,
+		Tunnel: p.tunnel(),
 	})
+}
+
+// tunnel is the underlay's way to the other machines. Its port has the number of the API server's, so that a firewall opens one number;
+// its VNI is made from where the API server is, which all machines of a cluster know and no two clusters share.
+func (p Plan) tunnel() underlay.Tunnel {
+	n := p.Spec.Networking
+	if !p.Spec.SeveralMachines() {
+		return underlay.Tunnel{}
+	}
+	sum := fnv.New32a()
+	fmt.Fprintf(sum, "%s:%d", n.AdvertiseAddress, n.APIServerPort)
+	return underlay.Tunnel{Local: p.Spec.Address(), Port: uint16(n.APIServerPort), VNI: sum.Sum32()%(1<<24-1) + 1} //nolint:gosec // a validated port
 }
 
 // removeNetworks removes the underlay of a data folder, whatever its specification says or said.

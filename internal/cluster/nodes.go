@@ -31,8 +31,8 @@ func clientFor(kubeconfig string) (kubernetes.Interface, error) {
 
 // nodeReady is the component that is ready when a node is.
 type nodeReady struct {
-	node       string
-	kubeconfig string
+	node   string
+	client func() (kubernetes.Interface, error)
 }
 
 // Name is the component's name.
@@ -40,7 +40,7 @@ func (n *nodeReady) Name() string { return "node/" + n.node }
 
 // Start waits until the API server has the node's Ready condition as true, set in this life of the kubelet.
 func (n *nodeReady) Start(ctx context.Context) error {
-	client, err := clientFor(n.kubeconfig)
+	client, err := n.client()
 	if err != nil {
 		return err
 	}
@@ -82,12 +82,19 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 	return false, "it has no Ready condition yet"
 }
 
+// podRange says which node a range of pod addresses is behind. The zero prefix: none is any more.
+type podRange struct {
+	node string
+	via  netip.Addr // the node's own address
+	cidr netip.Prefix
+}
+
 // podRoutes is the component that tells the underlay which node a range of pod addresses is behind, as the routers of a
 // network with l2bridge nodes have to know. It follows spec.podCIDR of the nodes.
 type podRoutes struct {
-	kubeconfig string
-	set        func(ctx context.Context, node string, cidr netip.Prefix) error
-	log        *slog.Logger
+	client func() (kubernetes.Interface, error)
+	set    func(ctx context.Context, node podRange) error
+	log    *slog.Logger
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -98,7 +105,7 @@ func (r *podRoutes) Name() string { return "pod-routes" }
 
 // Start returns when the nodes there are have been looked at.
 func (r *podRoutes) Start(ctx context.Context) error {
-	client, err := clientFor(r.kubeconfig)
+	client, err := r.client()
 	if err != nil {
 		return err
 	}
@@ -108,11 +115,19 @@ func (r *podRoutes) Start(ctx context.Context) error {
 	informer := factory.Core().V1().Nodes().Informer()
 	handle := func(obj any) {
 		if node, ok := obj.(*corev1.Node); ok {
-			r.apply(run, node)
+			r.apply(run, node, node.Spec.PodCIDR)
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: handle, UpdateFunc: func(_, obj any) { handle(obj) },
+		DeleteFunc: func(obj any) {
+			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = last.Obj
+			}
+			if node, ok := obj.(*corev1.Node); ok {
+				r.apply(run, node, "")
+			}
+		},
 	}); err != nil {
 		cancel()
 		return err
@@ -133,15 +148,31 @@ func (r *podRoutes) Stop(context.Context) error {
 	return nil
 }
 
-func (r *podRoutes) apply(ctx context.Context, node *corev1.Node) {
-	if node.Spec.PodCIDR == "" {
+// apply sets the route to a node's pods; without a range, it removes it. A node that has not told its address yet is looked at when it has.
+func (r *podRoutes) apply(ctx context.Context, node *corev1.Node, cidr string) {
+	via := internalAddress(node)
+	if !via.IsValid() || node.Spec.PodCIDR == "" {
 		return
 	}
-	cidr, err := netip.ParsePrefix(node.Spec.PodCIDR)
+	to := podRange{node: node.Name, via: via}
+	var err error
+	if cidr != "" {
+		to.cidr, err = netip.ParsePrefix(cidr)
+	}
 	if err == nil {
-		err = r.set(ctx, node.Name, cidr)
+		err = r.set(ctx, to)
 	}
 	if err != nil {
-		r.log.Error("set the route to a node's pods", "node", node.Name, "cidr", node.Spec.PodCIDR, "error", err)
+		r.log.Error("set the route to a node's pods", "node", node.Name, "cidr", cidr, "error", err)
 	}
+}
+
+// internalAddress is the node's IPv4 address on the underlay; the zero Addr where it has not told it.
+func internalAddress(node *corev1.Node) netip.Addr {
+	for _, a := range node.Status.Addresses {
+		if addr, err := netip.ParseAddr(a.Address); a.Type == corev1.NodeInternalIP && err == nil && addr.Is4() {
+			return addr
+		}
+	}
+	return netip.Addr{}
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"mullion.dev/mullion/internal/health"
 	"mullion.dev/mullion/internal/nodeagent/admin"
@@ -34,7 +35,7 @@ func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {
 		o.Supervisor = &status
 	})
 	looks.Go(func() {
-		if err := observeAPI(ctx, paths, &o); err != nil {
+		if err := observeAPI(ctx, paths, c, &o); err != nil {
 			o.APIError = err.Error()
 		}
 	})
@@ -55,13 +56,16 @@ func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {
 }
 
 // observeAPI reads nodes and pods. Both are read from the API server's memory, which is soon enough, and does not wait for etcd.
-func observeAPI(ctx context.Context, paths Paths, o *health.Observed) error {
+func observeAPI(ctx context.Context, paths Paths, c spec.Cluster, o *health.Observed) error {
+	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	if c.Join != nil {
+		return observeJoined(ctx, paths, c, o)
+	}
 	client, err := clientFor(paths.AdminKubeconfig())
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
-	defer cancel()
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return fmt.Errorf("list nodes: %w", err)
@@ -71,6 +75,32 @@ func observeAPI(ctx context.Context, paths Paths, o *health.Observed) error {
 		return fmt.Errorf("list pods: %w", err)
 	}
 	o.Nodes, o.Pods = nodes.Items, pods.Items
+	return nil
+}
+
+// observeJoined reads the nodes of a machine that joined and their pods, each with the node's own rights: others' are not its to see.
+func observeJoined(ctx context.Context, paths Paths, s spec.Cluster, o *health.Observed) error {
+	c, err := joinedNodes(s, paths)
+	if err != nil {
+		return err
+	}
+	for _, name := range c.names() {
+		client, err := c.nodeClient(name)
+		if err != nil {
+			return err
+		}
+		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{ResourceVersion: "0"})
+		if err != nil {
+			return fmt.Errorf("get node %q: %w", name, err)
+		}
+		pods, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+			ResourceVersion: "0", FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String(),
+		})
+		if err != nil {
+			return fmt.Errorf("list the pods of node %q: %w", name, err)
+		}
+		o.Nodes, o.Pods = append(o.Nodes, *node), append(o.Pods, pods.Items...)
+	}
 	return nil
 }
 

@@ -41,7 +41,7 @@ func dialHNS(ctx context.Context, paths Paths, node, netns string) (*hnsserver.C
 
 // podRoute tells the network which node a range of pod addresses is behind: routers on the underlay, or in an overlay the
 // other hosts. The modes without a network between nodes have nobody to tell.
-func (c *composer) podRoute() func(ctx context.Context, node string, cidr netip.Prefix) error {
+func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
 	switch c.Spec.Networking.Mode {
 	case spec.ModeOverlay:
 		o := &overlay{plan: c.Plan, netns: c.underlay.HostNetns, cidrs: map[string]netip.Prefix{}}
@@ -51,14 +51,14 @@ func (c *composer) podRoute() func(ctx context.Context, node string, cidr netip.
 		for _, h := range c.LinuxHosts {
 			linux[h.Name] = true
 		}
-		return func(ctx context.Context, node string, cidr netip.Prefix) error {
-			if !linux[node] {
+		return func(ctx context.Context, to podRange) error {
+			if !linux[to.node] {
 				return nil
 			}
-			return c.underlay.SetPodRoute(ctx, node, cidr)
+			return c.underlay.SetPodRoute(ctx, to.via, to.cidr)
 		}
 	}
-	return c.underlay.SetPodRoute
+	return func(ctx context.Context, to podRange) error { return c.underlay.SetPodRoute(ctx, to.via, to.cidr) }
 }
 
 // overlay does for Windows hosts what flannel's vxlan backend does: each host's HNS network gets a policy RemoteSubnetRoute for
@@ -73,10 +73,10 @@ type overlay struct {
 
 // set takes a node's range up and brings the policies of all hosts in line. A host whose network is not there yet is seen to
 // when its node changes again, which it does when it becomes Ready.
-func (o *overlay) set(ctx context.Context, node string, cidr netip.Prefix) error {
+func (o *overlay) set(ctx context.Context, to podRange) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.cidrs[node] = cidr.Masked()
+	o.cidrs[to.node] = to.cidr.Masked()
 	ctx, cancel := context.WithTimeout(ctx, hnsTimeout)
 	defer cancel()
 	var hosts []*overlayHost
@@ -225,10 +225,8 @@ func (p *Plan) share() error {
 	}
 	size := (spec.SharedLast - spec.SharedFirst + 1) / len(p.Hosts)
 	for i := range p.Hosts {
-		first := spec.SharedFirst + i*size
-		p.Hosts[i].Shared = agentconfig.Shared{
-			Subnet: subnet, Gateway: nth(subnet.Addr(), 254), First: nth(subnet.Addr(), first), Last: nth(subnet.Addr(), first+size-1),
-		}
+		first := nth(p.Spec.Networking.PartAddress(p.Spec.Part()), spec.SharedFirst+i*size)
+		p.Hosts[i].Shared = agentconfig.Shared{Subnet: subnet, Gateway: p.Machine, First: first, Last: nth(first, size-1)}
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type Plan struct {
 	Paths Paths
 	// APIServer is the API server's address on the underlay; the machine reaches it through the forwarder.
 	APIServer netip.AddrPort
+	// Fabric is the bridge's address on the underlay, Machine the machine's own.
+	Fabric, Machine netip.Addr
 	// Hosts are the Windows nodes, LinuxHosts the Linux ones; their addresses follow the order of the specification's nodes.
 	Hosts      []Host
 	LinuxHosts []LinuxHost
@@ -45,8 +47,9 @@ type LinuxHost struct {
 // NewPlan works a specification out.
 func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
 	p := Plan{Spec: c, Paths: paths}
-	underlay := c.Networking.Underlay().Addr()
-	p.APIServer = netip.AddrPortFrom(nth(underlay, 1), 6443)
+	underlay := c.Networking.PartAddress(c.Part())
+	p.APIServer = netip.AddrPortFrom(nth(c.Networking.PartAddress(0), spec.Fabric), 6443)
+	p.Fabric, p.Machine = nth(underlay, spec.Fabric), nth(underlay, spec.Machine)
 	for i, n := range c.Nodes {
 		if n.Linux() {
 			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{Node: n, Address: nth(underlay, spec.FirstNode+i)})

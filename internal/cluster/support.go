@@ -22,6 +22,7 @@ func SupportRows() []support.Row {
 		row("Ingress, Gateway", support.Not, "concepts/services-networking/", "no controller for them is part of a cluster"),
 		row("NetworkPolicy", support.Not, "concepts/services-networking/network-policies/", "accepted and not carried out"),
 		row("Linux nodes", support.Supported, "concepts/architecture/nodes/", "upstream's kubelet and kube-proxy, containerd's CRI, each in namespaces of its own; their table has the rest"),
+		row("several machines", support.Partly, "setup/production-environment/tools/kubeadm/create-cluster-kubeadm/", "mullion server and mullion join, with bootstrap tokens and pinning as kubeadm has them; VXLAN between the machines, not encrypted; not in network mode overlay; a machine's host reaches load balancers' addresses on the server only"),
 		row("several control plane nodes", support.Not, "setup/production-environment/tools/kubeadm/high-availability/", "there is one, on this machine"),
 		row("storage classes, CSI", support.Not, "concepts/storage/volumes/", "claims stay pending; emptyDir, hostPath, configMap, secret, downwardAPI and projected volumes are there"),
 		row("metrics API, autoscaling by it", support.Not, "tasks/debug/debug-cluster/resource-metrics-pipeline/", "no metrics-server; the kubelet's /stats and /metrics answer"),

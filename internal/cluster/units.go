@@ -8,14 +8,19 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"k8s.io/client-go/kubernetes"
+
 	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/clusterdns"
 	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
+	"mullion.dev/mullion/internal/winver"
 )
 
 // UnitOptions is what units need besides the plan.
@@ -31,7 +36,18 @@ type composer struct {
 	UnitOptions
 	underlay *underlay.Underlay
 	control  controlplane.Config
+	access   access
 	units    []component.Unit
+}
+
+// access is how the machine's nodes, and what the machine does for them, reach the API.
+type access struct {
+	// server is the API server's URL for nodes, caFile its authority, bootstrap a kubeconfig with a bootstrap token, and proxy one for
+	// kube-proxy, "" for the kubelet's own.
+	server, caFile, bootstrap, proxy string
+	// nodes are the units that must be ready before a kubelet asks for its certificate, machine those before client can be used.
+	nodes, machine []string
+	client         func() (kubernetes.Interface, error)
 }
 
 // Units are the parts of a cluster, in an order in which they could be started one after the other.
@@ -45,13 +61,18 @@ func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 	}
 	c := &composer{Plan: p, UnitOptions: o, underlay: u}
 	c.add(&fabric{u})
-	for _, step := range []func() error{
+	steps := []func() error{
 		c.controlPlane, // etcd, API server, controller manager, scheduler, and the objects a fresh API needs
 		c.dns,          // CoreDNS
+		c.routes,       // to other machines and to pods
 		c.engine,       // containerd
 		c.hosts,        // the Wine system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
 		c.linuxHosts,   // each Linux host: namespaces, containerd, kubelet
-	} {
+	}
+	if p.Spec.Join != nil {
+		steps = append([]func() error{c.joined}, steps[2:]...) // another machine's control plane
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -83,14 +104,38 @@ func (c *composer) controlPlane() error {
 	for _, h := range c.Hosts {
 		c.control.Windows = append(c.control.Windows, h.Build)
 	}
+	if c.Spec.SeveralMachines() {
+		text, err := machines.Published(c.Spec)
+		if err != nil {
+			return err
+		}
+		c.control.Windows = winver.All() // any may join
+		c.control.Machines = bootstrap.Machines{
+			Address: c.Spec.Address(), Server: c.Spec.Networking.AdvertisedServer(), Parts: n.Parts(), Specification: text,
+		}
+	}
 	units, err := controlplane.Units(c.control)
 	if err != nil {
 		return err
 	}
 	c.units = append(c.units, units...)
 	c.add(&forwarder{listen: outside, target: c.APIServer.String(), dial: proc.DialIn(c.underlay.FabricNetns()), log: c.Log}, "fabric")
-	c.add(&podRoutes{kubeconfig: c.Paths.AdminKubeconfig(), set: c.podRoute(), log: c.Log}, controlplane.APIServer, "api-forwarder")
 	c.add(c.loadBalancer(), controlplane.Bootstrap, "api-forwarder")
+	c.access = access{
+		server: c.control.Server(), caFile: filepath.Join(c.control.PKIDir(), pki.CA+".crt"), bootstrap: c.control.BootstrapKubeconfig(),
+		proxy: c.control.Kubeconfig(pki.KubeProxy()), nodes: []string{controlplane.Bootstrap},
+		machine: []string{controlplane.APIServer, "api-forwarder"},
+		client:  func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+	}
+	return nil
+}
+
+// routes are what the machine's network has to follow.
+func (c *composer) routes() error {
+	c.add(&podRoutes{client: c.access.client, set: c.podRoute(), log: c.Log}, c.access.machine...)
+	if c.Spec.SeveralMachines() {
+		c.add(&peers{client: c.access.client, underlay: c.underlay, log: c.Log}, append([]string{"fabric"}, c.access.machine...)...)
+	}
 	return nil
 }
 

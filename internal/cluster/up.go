@@ -98,6 +98,9 @@ func settle(want spec.Cluster, paths Paths) (spec.Cluster, error) {
 	if err := freeOfOthers(want, paths); err != nil {
 		return want, err
 	}
+	if want.Join != nil { // the API server is on another machine
+		return want, saveSpec(paths, want)
+	}
 	port, err := choosePort(want.Networking.APIServerAddress, want.Networking.APIServerPort)
 	if err != nil {
 		return want, err

@@ -42,21 +42,18 @@ func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) er
 	return u.setRoutes(protocol, routes)
 }
 
-// SetPodRoute makes cidr the one network of pods behind a host; the zero Prefix removes the host's route.
-func (u *Underlay) SetPodRoute(_ context.Context, host string, cidr netip.Prefix) error {
+// SetPodRoute makes cidr the one network of pods behind a host, given by its address, on this machine or another; the zero Prefix removes
+// the host's route.
+func (u *Underlay) SetPodRoute(_ context.Context, host netip.Addr, cidr netip.Prefix) error {
+	if !u.cfg.Subnet.Contains(host) {
+		return fmt.Errorf("set pod route of host %s: not an address of %s", host, u.cfg.Subnet)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	addr, err := u.hostAddr(host)
-	if err == nil && !addr.IsValid() {
-		err = errors.New("no such host")
-	}
-	if err != nil {
-		return fmt.Errorf("set pod route of host %q: %w", host, err)
-	}
 	if !cidr.IsValid() {
-		return u.replaceRoutes(podProtocol, addr, nil)
+		return u.replaceRoutes(podProtocol, host, nil)
 	}
-	return u.replaceRoutes(podProtocol, addr, []Route{{CIDR: cidr.Masked(), Via: addr}})
+	return u.replaceRoutes(podProtocol, host, []Route{{CIDR: cidr.Masked(), Via: host}})
 }
 
 // routeProtocols are the kinds of routes that a host's removal ends.

@@ -133,7 +133,7 @@ func TestPodRoutes(t *testing.T) {
 	a, b := e.u.HostNetns("win-a"), e.u.HostNetns("win-b-with-a-long-name")
 	run(t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add 10.244.1.2/24 dev pods; ip link set pods up")
 	for _, cidr := range []string{"10.244.9.0/24", "10.244.1.0/24"} {
-		if err := e.u.SetPodRoute(ctx, "win-a", netip.MustParsePrefix(cidr)); err != nil {
+		if err := e.u.SetPodRoute(ctx, netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix(cidr)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestServiceRoutes(t *testing.T) {
 	}
 	netnstest.Serve(t, a, "a", service+":80")
 	netnstest.Serve(t, b, "b", service+":80")
-	if err := e.u.SetPodRoute(ctx, "win-a", netip.MustParsePrefix("10.244.1.0/24")); err != nil {
+	if err := e.u.SetPodRoute(ctx, netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix("10.244.1.0/24")); err != nil {
 		t.Fatal(err)
 	}
 	to := func(via string) []underlay.Route {

@@ -186,7 +186,7 @@ func (c cluster) newHost(t *testing.T, name, addr, cidr string) *host {
 	if err := c.underlay.AddHost(ctx, name, netip.MustParseAddr(addr)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.underlay.SetPodRoute(ctx, name, netip.MustParsePrefix(cidr)); err != nil {
+	if err := c.underlay.SetPodRoute(ctx, netip.MustParseAddr(addr), netip.MustParsePrefix(cidr)); err != nil {
 		t.Fatal(err)
 	}
 	h := &host{name: name, addr: addr, ns: c.underlay.HostNetns(name), state: t.TempDir(), prefix: layer(t, c.base)}

@@ -26,9 +26,16 @@ func (r *rig) routePods(t *testing.T, node *corev1.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.underlay.SetPodRoute(t.Context(), node.Name, cidr); err != nil {
-		t.Fatal(err)
+	for _, a := range node.Status.Addresses {
+		if a.Type != corev1.NodeInternalIP {
+			continue
+		}
+		if err := r.underlay.SetPodRoute(t.Context(), netip.MustParseAddr(a.Address), cidr); err != nil {
+			t.Fatal(err)
+		}
+		return
 	}
+	t.Fatalf("node %s has no address: %v", node.Name, node.Status.Addresses)
 }
 
 // checkServices has a pod ask the API server at its ClusterIP, with the credentials that every pod has: the way there is
