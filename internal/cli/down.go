@@ -16,7 +16,8 @@ func (a *app) down() *cobra.Command {
 		Use:   "down",
 		Short: "Remove the cluster and every trace of it",
 		Long: `Ends every process of the cluster, removes its mounts, namespaces, interfaces, tables, cgroups and its data folder, and
-takes its context out of your kubeconfig. It works on whatever is left, also after a crash, and is safe to repeat.`,
+takes its context out of your kubeconfig. It works on whatever is left, also after a crash, and is safe to repeat.
+On a machine that joined another's cluster it is ` + "`mullion leave --force`" + `.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			paths, err := a.paths()
@@ -27,7 +28,9 @@ takes its context out of your kubeconfig. It works on whatever is left, also aft
 				return err
 			}
 			name := ""
-			if c, err := cluster.LoadSpec(paths); err == nil {
+			if c, err := cluster.LoadSpec(paths); err == nil && c.Join != nil {
+				return a.runLeave(cmd.Context(), true) // its nodes go too, if that can be
+			} else if err == nil {
 				name = c.Name
 			} else if !errors.Is(err, os.ErrNotExist) {
 				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there all the same\n", err)

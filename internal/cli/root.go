@@ -102,8 +102,9 @@ plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 	})
-	root.AddGroup(&cobra.Group{ID: "cluster", Title: "The cluster:"}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
+	root.AddGroup(&cobra.Group{ID: "cluster", Title: "The cluster:"}, &cobra.Group{ID: "machines", Title: "Several machines:"}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
 	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs())
+	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
 	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
 	a.add(root, "use", a.check(), a.conformance())
 	a.add(root, "about", a.support(), a.version())

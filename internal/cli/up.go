@@ -24,6 +24,8 @@ type upFlags struct {
 	dryRun     bool
 	sample     bool
 	retain     bool
+	advertise  string
+	server     bool // without nodes, if the file has none
 }
 
 func (a *app) up() *cobra.Command {
@@ -44,22 +46,20 @@ node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash 
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
 	flags.StringSliceVar(&f.versions, "windows-version", nil, "beside a Linux node one Windows node for each version named, for example ltsc2022,ltsc2019")
 	flags.StringVar(&f.listen, "listen", "", "address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
-	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
+	flags.StringVar(&f.advertise, "advertise-address", "", "IPv4 address of this machine by which other machines may join, as with mullion server (default: none may)")
 	flags.BoolVar(&f.sample, "sample", false, "deploy the sample web server too and say how to reach it")
-	flags.BoolVar(&f.retain, "retain", false, "keep a new cluster of which a part did not start, with its logs, instead of removing it")
-	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var out []string
-		for _, b := range winver.All() {
-			out = append(out, b.Name)
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
-	}
-	if err := cmd.RegisterFlagCompletionFunc("windows-version", names); err != nil {
-		cmd.PrintErrln(err)
-	}
+	a.upOptions(cmd, &f)
+	a.completeValues(cmd, "windows-version", versionNames())
 	return cmd
+}
+
+// upOptions are the flags that up and server share.
+func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
+	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
+	flags.BoolVar(&f.retain, "retain", false, "keep a new cluster of which a part did not start, with its logs, instead of removing it")
 }
 
 func (a *app) runUp(ctx context.Context, f upFlags) error {
@@ -81,6 +81,9 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	}
 	if err := a.requireRoot("mullion up"); err != nil {
 		return err
+	}
+	if want.Join != nil {
+		f.kubeconfig = "none" // the administrator's is on another machine
 	}
 	if err := cluster.Preflight(paths); err != nil {
 		return &Error{Code: ExitRequirement, Err: err, Remedy: "on Debian, `make deps` installs what is missing"}
@@ -107,7 +110,9 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if f.sample {
 		return a.deploySample(waitCtx, paths)
 	}
-	fmt.Fprintf(a.env.Out, "Try: mullion kubectl get nodes -o wide\n")
+	if resolved.Join == nil && len(resolved.Nodes) > 0 {
+		fmt.Fprintf(a.env.Out, "Try: mullion kubectl get nodes -o wide\n")
+	}
 	return nil
 }
 
@@ -126,7 +131,7 @@ func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
 				return c, usage(fmt.Errorf("--windows-version: %w", err), "see `mullion support windows-versions`")
 			}
 		}
-		if len(f.versions) == 0 {
+		if len(f.versions) == 0 && f.advertise == "" {
 			switch there, err := cluster.LoadSpec(paths); {
 			case err == nil:
 				return there, nil
@@ -134,7 +139,18 @@ func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
 				return c, err
 			}
 		}
-		c = spec.Default(f.versions)
+		c = spec.Default(f.versions, f.server, f.advertise)
+	}
+	if err == nil && f.advertise != "" && c.Networking.AdvertiseAddress != f.advertise {
+		return c, usage(errors.New("--advertise-address and --file exclude each other"), "name the address in the file (networking.advertiseAddress)")
+	}
+	if err == nil && f.server && !c.SeveralMachines() {
+		return c, usage(errors.New("--advertise-address is missing: the address of this machine by which the others reach it"), "for example: mullion server --advertise-address 192.0.2.10")
+	}
+	if err == nil {
+		if verr := c.Validate(); verr != nil {
+			return c, usage(verr, "docs/guide.md and docs/several-machines.md say what these may be")
+		}
 	}
 	if err == nil && f.listen != "" {
 		c.Networking.APIServerAddress = f.listen

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/discovery"
+	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/winver"
+)
+
+type joinFlags struct {
+	server, token string
+	hashes        []string
+	unpinned      bool
+	node          spec.Node
+	advertise     string
+	wait          time.Duration
+	patience      time.Duration
+	retain        bool
+}
+
+func (a *app) join() *cobra.Command {
+	var f joinFlags
+	cmd := &cobra.Command{
+		Use:   "join --server HOST:PORT --token TOKEN --ca-cert-hash sha256:HASH",
+		Short: "Add nodes on this machine to a cluster on another",
+		Long: `Adds nodes on this machine to the cluster that ` + "`mullion server`" + ` made on another, which prints this command (as does
+` + "`mullion token create --print-join-command`" + `). The hash is of the public key of the cluster's authority, as kubeadm's: with it nobody can
+pass for the server, also not who knows the token.
+
+Of a join that does not succeed nothing is left, here or there. Afterwards ` + "`mullion status`, `mullion logs`, `mullion node`, `mullion stop`" + ` work on
+this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
+		Example: `  mullion join --server 192.0.2.10:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:…
+  mullion join --server … --token … --ca-cert-hash … --windows-version ltsc2025 --count 2
+  mullion join --server … --token … --ca-cert-hash … --os linux --name build-1`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runJoin(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", "", "where the cluster's API server answers, host:port")
+	flags.StringVar(&f.token, "token", "", "bootstrap token")
+	flags.StringSliceVar(&f.hashes, "ca-cert-hash", nil, "hash of the cluster's authority, sha256:…; may be repeated, then one has to fit")
+	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false, "join without --ca-cert-hash: whoever knows the token can pass for the cluster")
+	flags.StringVar(&f.node.OS, "os", spec.Windows, "operating system of the nodes: windows or linux")
+	flags.StringVar(&f.node.WindowsVersion, "windows-version", "", "Windows version of the nodes (default ltsc2022)")
+	flags.StringVar(&f.node.Name, "name", "", "name of the node; with --count names are made from it (default m1-win-1, …, 1 being the machine's number)")
+	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")
+	flags.StringVar(&f.advertise, "advertise-address", "", "IPv4 address of this machine by which the others reach it (default: the one it reaches the server from)")
+	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
+	flags.DurationVar(&f.patience, "discovery-timeout", 30*time.Second, "how long to try on while the server cannot be reached or is not ready")
+	flags.BoolVar(&f.retain, "retain", false, "keep what is there of a join that did not succeed, with its logs")
+	a.completeValues(cmd, "os", []string{spec.Windows, spec.Linux})
+	a.completeValues(cmd, "windows-version", versionNames())
+	return cmd
+}
+
+// completeValues has a flag completed with these values.
+func (a *app) completeValues(cmd *cobra.Command, flag string, values []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		cmd.PrintErrln(err)
+	}
+}
+
+func versionNames() []string {
+	var names []string
+	for _, b := range winver.All() {
+		names = append(names, b.Name)
+	}
+	return names
+}
+
+// options checks the flags.
+func (f joinFlags) options() (o cluster.JoinOptions, err error) {
+	help := "`mullion server` and `mullion token create --print-join-command` print the whole command"
+	host, port, err := net.SplitHostPort(f.server)
+	if err != nil || host == "" || port == "" {
+		return o, usage(fmt.Errorf("--server %q is not host:port", f.server), help)
+	}
+	o.Discovery = discovery.Config{Server: f.server, Patience: f.patience}
+	if o.Discovery.Token, err = discovery.ParseToken(f.token); err != nil {
+		return o, usage(fmt.Errorf("--token: %w", err), help)
+	}
+	if len(f.hashes) == 0 && !f.unpinned {
+		return o, usage(errors.New("--ca-cert-hash is missing: without it somebody between the machines could pass for the cluster"), help)
+	}
+	for _, text := range f.hashes {
+		hash, err := discovery.ParseHash(text)
+		if err != nil {
+			return o, usage(fmt.Errorf("--ca-cert-hash %q: %w", text, err), help)
+		}
+		o.Discovery.Hashes = append(o.Discovery.Hashes, hash)
+	}
+	if f.advertise != "" {
+		if o.Address, err = netip.ParseAddr(f.advertise); err != nil {
+			return o, usage(fmt.Errorf("--advertise-address: %w", err), "name an IPv4 address of this machine")
+		}
+	}
+	// The nodes are checked as those of a cluster.yaml are.
+	c := spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Nodes: []spec.Node{f.node}}
+	if err := c.Validate(); err != nil || f.node.Count < 1 {
+		return o, usage(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w", errors.Join(err, countError(f.node.Count))), "see `mullion join --help`")
+	}
+	o.Nodes, o.Retain = c.Nodes, f.retain
+	return o, nil
+}
+
+func countError(n int) error {
+	if n < 1 {
+		return fmt.Errorf("--count %d is not at least 1", n)
+	}
+	return nil
+}
+
+func (a *app) runJoin(ctx context.Context, f joinFlags) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	if err := a.requireRoot("mullion join"); err != nil {
+		return err
+	}
+	if o.Paths, err = a.paths(); err != nil {
+		return err
+	}
+	if err := cluster.Preflight(o.Paths); err != nil {
+		return &Error{Code: ExitRequirement, Err: err, Remedy: "on Debian, `make deps` installs what is missing"}
+	}
+	o.Executable, o.Environ, o.Progress = a.env.Executable, a.env.Environ, a.progress()
+	o.Said = func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
+	started := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, f.wait)
+	defer cancel()
+	c, err := cluster.Join(ctx, o)
+	if err != nil {
+		return a.joinError(err, o)
+	}
+	fmt.Fprintf(a.env.Out, "\nThis machine is part of cluster %q after %.1fs, with %d node(s).\n", c.Name, time.Since(started).Seconds(), len(c.Nodes))
+	return nil
+}
+
+// joinError gives an error of a join its remedy and exit code.
+func (a *app) joinError(err error, o cluster.JoinOptions) error {
+	server := o.Discovery.Server
+	fresh := "get a new one on the server: `mullion token create --print-join-command`"
+	for _, known := range []struct {
+		is     error
+		code   int
+		remedy string
+	}{
+		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
+		{discovery.ErrUnreachable, ExitNotReady, fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server)},
+		{discovery.ErrNotReady, ExitNotReady, "wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here"},
+		{discovery.ErrToken, ExitRefused, fresh},
+		{discovery.ErrSecret, ExitRefused, "check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh},
+		{discovery.ErrAuthority, ExitRefused, "somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself"},
+		{machines.ErrRefused, ExitRefused, fresh},
+		{machines.ErrForeign, ExitConflict, "bring it up with `mullion server`, or with networking.advertiseAddress in cluster.yaml"},
+		{machines.ErrFull, ExitConflict, "take a machine's nodes out (`mullion leave` there, or `kubectl delete node`), or bring the server up with a larger networking.underlaySubnet"},
+		{machines.ErrNodeExists, ExitConflict, "choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server"},
+	} {
+		if errors.Is(err, known.is) {
+			return &Error{Code: known.code, Err: err, Remedy: known.remedy}
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) && !o.Retain {
+		return &Error{Code: ExitNotReady, Err: err, Remedy: "nothing was left behind; join again with a larger --wait, or with --retain to look at the logs"}
+	}
+	return a.upError(err, o.Paths)
+}
+
+func (a *app) leave() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "leave",
+		Short: "Take this machine's nodes out of the cluster that it joined, and remove every trace of them",
+		Long: `Ends the pods on this machine's nodes, deletes the nodes from the cluster and removes everything that ` + "`mullion join`" + ` made here. To have
+pods move elsewhere first, drain the nodes on the server: mullion kubectl drain NODE --ignore-daemonsets`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runLeave(cmd.Context(), force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "go on if the cluster cannot be reached; its nodes have to be deleted there then")
+	return cmd
+}
+
+func (a *app) runLeave(ctx context.Context, force bool) error {
+	paths, c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if err := a.requireRoot("mullion leave"); err != nil {
+		return err
+	}
+	if c.Join == nil {
+		return &Error{Code: ExitConflict, Err: fmt.Errorf("cluster %q is this machine's own: it joined none", c.Name), Remedy: "`mullion down` removes the cluster"}
+	}
+	said := func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
+	if err := cluster.Stop(ctx, paths, said); err != nil {
+		return err
+	}
+	leaving, cancel := context.WithTimeout(ctx, apiPatience)
+	defer cancel()
+	err = cluster.Leave(leaving, paths)
+	switch {
+	case err == nil:
+		said("took the nodes out of the cluster")
+	case force:
+		fmt.Fprintf(a.env.Err, "mullion: %v; going on (--force)\n", err)
+	case errors.Is(err, os.ErrNotExist):
+		return &Error{Code: ExitNotReady, Err: err, Remedy: "after a reboot, `mullion up` first; or `mullion leave --force`, and `kubectl delete node` on the server"}
+	default:
+		return &Error{Code: ExitNotReady, Err: err, Remedy: "try again when the server answers; or `mullion leave --force`, and `kubectl delete node` on the server"}
+	}
+	return cluster.Down(ctx, paths, said)
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/bootstrap"
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/spec"
+)
+
+func (a *app) server() *cobra.Command {
+	var f upFlags
+	cmd := &cobra.Command{
+		Use:   "server --advertise-address ADDRESS",
+		Short: "Bring up a control plane that other machines join with nodes",
+		Long: `Brings up a cluster without nodes (or with those of cluster.yaml) whose API server answers at an address of this machine, and
+prints the command by which other machines join it. It is ` + "`mullion up`" + ` otherwise: safe to repeat, and ` + "`mullion up`" + ` brings it back too.
+
+Between the machines, TCP and UDP port 6443 (networking.apiServerPort) have to be open: TCP is the API, UDP carries what nodes and pods send to
+those of other machines, which is neither encrypted nor authenticated. Use a network that you trust, or a VPN.`,
+		Example: "  mullion server --advertise-address 192.0.2.10\n  mullion server -f cluster.yaml    # with networking.advertiseAddress",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
+	flags.StringVar(&f.advertise, "advertise-address", "", "IPv4 address of this machine by which the others reach it; the API server answers there and nowhere else")
+	a.upOptions(cmd, &f)
+	return cmd
+}
+
+func (a *app) runServer(ctx context.Context, f upFlags) error {
+	f.server = true
+	if err := a.runUp(ctx, f); err != nil || f.dryRun {
+		return err
+	}
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	defer cancel()
+	client, c, err := a.admin(paths)
+	if err != nil {
+		return err
+	}
+	t, err := bootstrap.NewToken(ctx, client, bootstrap.DefaultTokenLife, "made by mullion server")
+	if err != nil {
+		return err
+	}
+	line, err := joinCommand(paths, c, t)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Out, "\nOn another machine, as root, within %s:\n\n  %s\n\nLater: mullion token create --print-join-command\n", bootstrap.DefaultTokenLife, line)
+	return nil
+}
+
+// apiPatience bounds requests to the API by commands.
+const apiPatience = 30 * time.Second
+
+// admin is a client of the cluster in the data folder by the administrator's kubeconfig.
+func (a *app) admin(paths cluster.Paths) (kubernetes.Interface, spec.Cluster, error) {
+	c, err := cluster.LoadSpec(paths)
+	if err != nil {
+		return nil, c, noCluster(paths.Data, err)
+	}
+	if err := noControlPlane(c); err != nil {
+		return nil, c, err
+	}
+	if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {
+		return nil, c, noCluster(paths.Data, err)
+	}
+	client, err := bootstrap.Client(paths.AdminKubeconfig(), nil)
+	return client, c, err
+}
+
+// noControlPlane is the error for commands of an administrator on a machine that joined.
+func noControlPlane(c spec.Cluster) error {
+	if c.Join == nil {
+		return nil
+	}
+	return &Error{
+		Code:   ExitNotFound,
+		Err:    fmt.Errorf("this machine joined the cluster %q and has no rights of an administrator", c.Name),
+		Remedy: "run it on the machine of the control plane (" + c.Join.Server + "), or use kubectl with a kubeconfig from there",
+	}
+}
+
+// joinCommand is the line by which another machine joins.
+func joinCommand(paths cluster.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
+	bundle, err := pki.Open(filepath.Join(paths.Data, "pki"))
+	if err != nil {
+		return "", err
+	}
+	hash, err := bundle.CAHash()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("mullion join --server %s:%d --token %s --ca-cert-hash %s", c.Networking.AdvertiseAddress, c.Networking.APIServerPort, t, hash), nil
+}
+
+func (a *app) token() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Make, list and delete the tokens by which machines join",
+		Long: `Bootstrap tokens are kubeadm's: a name of six characters that may be known, a dot, and a secret of sixteen. A token is removed by the control
+plane when it expires; what joined by it stays.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.tokenCreate(), a.tokenList(), a.tokenDelete())
+	return cmd
+}
+
+// requireJoinable says that other machines cannot join a cluster that listens on the loopback alone.
+func requireJoinable(c spec.Cluster) error {
+	if c.SeveralMachines() {
+		return nil
+	}
+	return &Error{
+		Code:   ExitConflict,
+		Err:    errors.New("the cluster is of this machine alone: its API server does not answer to others"),
+		Remedy: "bring a cluster up with `mullion server --advertise-address ADDRESS`, or with networking.advertiseAddress in cluster.yaml",
+	}
+}

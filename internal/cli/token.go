@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"mullion.dev/mullion/internal/bootstrap"
+	"mullion.dev/mullion/internal/discovery"
+)
+
+func (a *app) tokenCreate() *cobra.Command {
+	var ttl time.Duration
+	var description string
+	var command bool
+	cmd := &cobra.Command{
+		Use:     "create [TOKEN]",
+		Short:   "Make a token, or put one of your own into the cluster, and print it",
+		Example: "  mullion token create --print-join-command\n  mullion token create abcdef.0123456789abcdef --ttl 1h",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("`%s` takes at most one token, got %d", cmd.CommandPath(), len(args)), "see `mullion token create --help`")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.createToken(cmd.Context(), args, ttl, description, command)
+		},
+	}
+	cmd.Flags().DurationVar(&ttl, "ttl", bootstrap.DefaultTokenLife, "how long it is good; 0 is for ever")
+	cmd.Flags().StringVar(&description, "description", "", "a note on what it is for")
+	cmd.Flags().BoolVar(&command, "print-join-command", false, "print the whole command by which a machine joins, instead of the token alone")
+	return cmd
+}
+
+func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration, description string, command bool) error {
+	if ttl < 0 {
+		return usage(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
+	}
+	var own discovery.Token
+	if len(args) > 0 {
+		var err error
+		if own, err = discovery.ParseToken(args[0]); err != nil {
+			return usage(fmt.Errorf("read the token: %w", err), "leave it out to get one made")
+		}
+	}
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
+	client, c, err := a.admin(paths)
+	if err != nil {
+		return err
+	}
+	if err := requireJoinable(c); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	defer cancel()
+	var t bootstrap.Token
+	if len(args) > 0 {
+		t, err = bootstrap.CreateToken(ctx, client, bootstrap.Token{ID: own.ID, Secret: own.Secret}, ttl, description)
+	} else {
+		t, err = bootstrap.NewToken(ctx, client, ttl, description)
+	}
+	if apierrors.IsAlreadyExists(err) {
+		return &Error{Code: ExitConflict, Err: fmt.Errorf("a token %q is there already", own.ID), Remedy: "delete it first (`mullion token delete " + own.ID + "`), or choose other first six characters"}
+	}
+	if err != nil {
+		return err
+	}
+	line := t.String()
+	if command {
+		if line, err = joinCommand(paths, c, t); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(a.env.Out, line)
+	return err
+}
+
+func (a *app) tokenList() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the cluster's tokens, without their secrets",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			tokens, err := a.tokens(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return json.NewEncoder(a.env.Out).Encode(tokens)
+			}
+			t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(t, "TOKEN\tEXPIRES\tDESCRIPTION")
+			for _, token := range tokens {
+				ends := "never"
+				if token.Ends != nil {
+					ends = token.Ends.Format(time.RFC3339)
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\n", token.ID, ends, token.Description)
+			}
+			return t.Flush()
+		},
+	}
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+func (a *app) tokens(ctx context.Context) ([]bootstrap.TokenInfo, error) {
+	paths, err := a.paths()
+	if err != nil {
+		return nil, err
+	}
+	client, _, err := a.admin(paths)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	defer cancel()
+	return bootstrap.Tokens(ctx, client)
+}
+
+func (a *app) tokenDelete() *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete TOKEN",
+		Short: "Delete a token, given whole or by its first six characters",
+		Args:  exactArgs("TOKEN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := args[0]
+			if whole, err := discovery.ParseToken(id); err == nil {
+				id = whole.ID
+			}
+			tokens, err := a.tokens(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(tokens, func(t bootstrap.TokenInfo) bool { return t.ID == id }) {
+				return &Error{Code: ExitNotFound, Err: errors.New("the cluster has no such token"), Remedy: "`mullion token list` lists them"}
+			}
+			paths, err := a.paths()
+			if err != nil {
+				return err
+			}
+			client, _, err := a.admin(paths)
+			if err != nil {
+				return err
+			}
+			return bootstrap.RemoveToken(cmd.Context(), client, id)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			tokens, err := a.tokens(cmd.Context())
+			var ids []string
+			for _, t := range tokens {
+				ids = append(ids, t.ID)
+			}
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return ids, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
