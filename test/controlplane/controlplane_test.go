@@ -63,6 +63,7 @@ func TestControlPlane(t *testing.T) {
 	})
 	t.Run("dns", func(t *testing.T) { testDNS(t, p, admin) })
 	t.Run("join", func(t *testing.T) { testJoin(t, p, admin) })
+	t.Run("machines", func(t *testing.T) { testMachines(t, p, admin) })
 	t.Run("kill-etcd", func(t *testing.T) { testKill(t, p, admin, controlplane.Etcd) })
 	t.Run("kill-kube-apiserver", func(t *testing.T) { testKill(t, p, admin, controlplane.APIServer) })
 	t.Run("kill-kube-controller-manager", func(t *testing.T) { testKill(t, p, admin, controlplane.ControllerManager) })
@@ -127,17 +128,14 @@ func testRights(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}
 }
 
-// nodeUser is the node that joins.
-const nodeUser = "system:node:win-1"
-
-// request asks for a certificate and returns the request's name and the key.
-func request(t *testing.T, client kubernetes.Interface, signer string, sans x509.CertificateRequest, usages ...certv1.KeyUsage) (name string, key *ecdsa.PrivateKey) {
+// request asks for a certificate of a node and returns the request's name and the key.
+func request(t *testing.T, client kubernetes.Interface, node, signer string, sans x509.CertificateRequest, usages ...certv1.KeyUsage) (name string, key *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sans.Subject = pkix.Name{CommonName: nodeUser, Organization: []string{"system:nodes"}}
+	sans.Subject = pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &sans, key)
 	if err != nil {
 		t.Fatal(err)
@@ -174,11 +172,11 @@ func issued(t *testing.T, client kubernetes.Interface, name string) []byte {
 	return cert
 }
 
-// testJoin does what a kubelet does with the bootstrap kubeconfig, up to its serving certificate.
-func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+// kubelet does what a kubelet does with the bootstrap kubeconfig, and returns a client by its certificate.
+func (p *plane) kubelet(t *testing.T, admin *kubernetes.Clientset, node string) *kubernetes.Clientset {
 	t.Helper()
 	bootstrap := p.client(t, p.config.BootstrapKubeconfig())
-	csr, key := request(t, bootstrap, certv1.KubeAPIServerClientKubeletSignerName, x509.CertificateRequest{},
+	csr, key := request(t, bootstrap, node, certv1.KubeAPIServerClientKubeletSignerName, x509.CertificateRequest{},
 		certv1.UsageDigitalSignature, certv1.UsageClientAuth)
 	cert := issued(t, admin, csr)
 
@@ -192,7 +190,13 @@ func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}
 	config = rest.AnonymousClientConfig(config)
 	config.CertData, config.KeyData = cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	kubelet := p.clientFor(t, config)
+	return p.clientFor(t, config)
+}
+
+// testJoin joins a node, up to its serving certificate.
+func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+	t.Helper()
+	kubelet := p.kubelet(t, admin, "win-1")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "win-1"}}
 	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatalf("register the node: %v", err)
@@ -212,9 +216,9 @@ func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	own := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.11")}}
 	stolen := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.1")}}
 	serving := []certv1.KeyUsage{certv1.UsageDigitalSignature, certv1.UsageServerAuth}
-	theft, _ := request(t, kubelet, certv1.KubeletServingSignerName, stolen, serving...)
+	theft, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, stolen, serving...)
 	// Asked before the address is reported, as kubelets do: approved once it is.
-	asked, _ := request(t, kubelet, certv1.KubeletServingSignerName, own, serving...)
+	asked, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, own, serving...)
 	const addresses = `{"status":{"addresses":[{"type":"InternalIP","address":"10.213.0.11"},
 		{"type":"InternalIP","address":"10.213.0.1"},{"type":"Hostname","address":"win-1"}]}}`
 	if _, err := kubelet.CoreV1().Nodes().Patch(t.Context(), "win-1", types.MergePatchType, []byte(addresses), metav1.PatchOptions{}, "status"); err != nil {

@@ -83,6 +83,7 @@ func newPlane(tb testing.TB) *plane {
 			Log:           slog.New(slog.NewTextHandler(tb.Output(), nil)),
 			ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
 			DNS:           dnsConfig(),
+			Machines:      machinesConfig(tb),
 		},
 	}
 	if *gogc != "" {

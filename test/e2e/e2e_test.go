@@ -34,6 +34,15 @@ nodes:
 type fixture struct {
 	bin, data, kubeconfig, home string
 	nodeAddress                 *string // the first Windows node's, once it was asked for
+	netns                       string  // the network namespace that is the machine; "" is this one
+}
+
+// on is a command line that runs on the fixture's machine.
+func (f fixture) on(args ...string) []string {
+	if f.netns == "" {
+		return args
+	}
+	return append([]string{"nsenter", "--net=" + f.netns, "--"}, args...)
 }
 
 func (f fixture) env() []string {
@@ -45,7 +54,8 @@ func (f fixture) env() []string {
 // mullion runs the program and returns what it printed.
 func (f fixture) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), args...)
+	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = f.env()
 	out, err := cmd.CombinedOutput()
 	return string(out), err

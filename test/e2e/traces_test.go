@@ -32,6 +32,7 @@ func (f fixture) traces(t *testing.T) []string {
 		}
 	}
 	having := func(what string, args ...string) {
+		args = f.on(args...)
 		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)

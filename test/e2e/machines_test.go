@@ -1,0 +1,167 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/cli"
+	"mullion.dev/mullion/internal/proc"
+)
+
+// twoMachines makes two network namespaces that are machines on one network, with a data folder each.
+func twoMachines(t *testing.T, bin string) (server, other fixture) {
+	t.Helper()
+	machine := func(name string) fixture {
+		ns := fmt.Sprintf("me-%s-%d", name, os.Getpid())
+		if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		t.Cleanup(func() {
+			if out, err := exec.Command("ip", "netns", "del", ns).CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+		dir := t.TempDir()
+		return fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, netns: "/run/netns/" + ns}
+	}
+	server, other = machine("server"), machine("other")
+	script := fmt.Sprintf(`set -e
+ip -n %[1]s link add eth0 type veth peer name eth0 netns %[2]s
+for m in "%[1]s 1" "%[2]s 2"; do set -- $m
+  ip -n $1 link set lo up; ip -n $1 addr add 198.51.100.$2/24 dev eth0; ip -n $1 link set eth0 up
+done`, filepath.Base(server.netns), filepath.Base(other.netns))
+	if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return server, other
+}
+
+// must runs mullion on the fixture's machine, which has to succeed.
+func (f fixture) must(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := f.mullion(t.Context(), t, args...)
+	if err != nil {
+		logs(t, f)
+		t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// refused runs mullion, which has to end with that exit code, say that, and leave nothing on its machine.
+func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
+	t.Helper()
+	out, err := f.mullion(t.Context(), t, args...)
+	var got int
+	if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // as exec returns it
+		got = exit.ExitCode()
+	}
+	if got != code || !strings.Contains(out, says) || !strings.Contains(out, "→") {
+		t.Errorf("mullion %s: ends with %d, want %d and a remedy and %q:\n%s", strings.Join(args, " "), got, code, says, out)
+	}
+	if left := f.traces(t); len(left) > 0 {
+		t.Errorf("mullion %s left behind:\n%s", strings.Join(args, " "), strings.Join(left, "\n"))
+	}
+}
+
+// TestSeveralMachines joins a Windows node from a second machine, has its pod answer to the first, and lets it leave and come again.
+func TestSeveralMachines(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster of one machine")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, other := twoMachines(t, bin)
+	join := []string{"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash", "sha256:" + strings.Repeat("0", 64)}
+	other.refused(t, cli.ExitNotReady, "cannot be reached", append(join, "--discovery-timeout", "0s")...)
+
+	t.Cleanup(func() { server.takeDown(t) })
+	out := server.must(t, "server", "--advertise-address", "198.51.100.1")
+	line := regexp.MustCompile(`(?m)^ +mullion (join .*)$`).FindStringSubmatch(out)
+	if line == nil {
+		t.Fatalf("mullion server prints no command to join by:\n%s", out)
+	}
+	good := append(strings.Fields(line[1]), "--windows-version", "ltsc2019")
+	with := func(flag, value string) []string {
+		args := append([]string{}, good...)
+		for i := range args {
+			if args[i] == flag {
+				args[i+1] = value
+			}
+		}
+		return args
+	}
+	other.refused(t, cli.ExitRefused, "unknown or has expired", with("--token", "abcdef.0123456789abcdef")...)
+	other.refused(t, cli.ExitRefused, "authority is another one", with("--ca-cert-hash", "sha256:"+strings.Repeat("0", 64))...)
+
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		logs(t, other)
+		other.takeDown(t)
+	})
+	began := time.Now()
+	t.Logf("%s%.1fs", other.must(t, good...), time.Since(began).Seconds())
+	nodes := server.must(t, "kubectl", "get", "nodes", "-o", "wide", "--no-headers")
+	if !regexp.MustCompile(`^m1-win-1 +Ready .* 10\.213\.1\.11 .*10\.0\.17763`).MatchString(nodes) {
+		t.Fatalf("the nodes are:\n%s", nodes)
+	}
+	answers(t, server, other)
+	out, err = other.mullion(t.Context(), t, "kubectl", "get", "nodes")
+	if err == nil || !strings.Contains(out, "no rights of an administrator") {
+		t.Errorf("mullion kubectl on a machine that joined: %v\n%s", err, out)
+	}
+
+	other.must(t, "leave")
+	if left := other.traces(t); len(left) > 0 {
+		t.Errorf("mullion leave left behind:\n%s", strings.Join(left, "\n"))
+	}
+	if out := server.must(t, "kubectl", "get", "nodes", "-o", "name"); strings.Contains(out, "node/") {
+		t.Errorf("after the machine left there are nodes: %s", out)
+	}
+}
+
+// answers runs a pod on the other machine, which has to answer the server's machine over the underlay, and give its log through the API server.
+func answers(t *testing.T, server, other fixture) {
+	t.Helper()
+	other.must(t, "image", "load", filepath.Join(other.bin, "webserver.tar"))
+	server.must(t, "kubectl", "run", "web", "--image=mullion.local/webserver:v1", "--image-pull-policy=Never")
+	server.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	ip := strings.TrimSpace(server.must(t, "kubectl", "get", "pod", "web", "-o", "jsonpath={.status.podIP}"))
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: proc.DialIn(server.netns), DisableKeepAlives: true}}
+	deadline := time.Now().Add(settle)
+	for {
+		resp, err := client.Get("http://" + ip + "/")
+		if err == nil {
+			body, readErr := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusOK || readErr != nil {
+				t.Errorf("the pod answers %s %q, %v", resp.Status, body, readErr)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the pod on the other machine does not answer: %v", err)
+		}
+		<-time.After(300 * time.Millisecond)
+	}
+	if out := server.must(t, "kubectl", "exec", "web", "--", "cmd", "/c", "ver"); !strings.Contains(out, "10.0.17763") {
+		t.Errorf("exec over the API server: %s", out)
+	}
+	server.must(t, "kubectl", "delete", "pod", "web", "--wait=false")
+}
