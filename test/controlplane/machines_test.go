@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -35,7 +36,11 @@ func (p *plane) otherMachine(t *testing.T) (path string) {
 	t.Helper()
 	name := fmt.Sprintf("mt-machine-%d", os.Getpid())
 	run(t, "ip", "netns", "add", name)
-	t.Cleanup(func() { run(t, "ip", "netns", "del", name) })
+	t.Cleanup(func() {
+		if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
+			t.Errorf("delete namespace: %v: %s", err, out)
+		}
+	})
 	run(t, "ip", "-n", p.netns, "link", "add", "others", "type", "veth", "peer", "name", "eth0", "netns", name)
 	run(t, "ip", "-n", p.netns, "addr", "add", "192.0.2.1/24", "dev", "others")
 	run(t, "ip", "-n", p.netns, "link", "set", "others", "up")
