@@ -26,7 +26,7 @@ var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // well is a cluster in which all works.
 func well() health.Observed {
 	o := health.Observed{
-		At: at, Spec: spec.Default([]string{"ltsc2022"}), Data: "/var/lib/mullion", HNS: map[string]health.HNS{"win-1": {}},
+		At: at, Spec: spec.Default([]string{"ltsc2022"}, false, ""), Data: "/var/lib/mullion", HNS: map[string]health.HNS{"win-1": {}},
 		Disks:      []health.Disk{{Path: "/var/lib/mullion", Free: 20 << 30, Size: 100 << 30}},
 		Supervisor: &supervisor.Status{PID: 100, Phase: supervisor.PhaseReady},
 	}
