@@ -110,6 +110,38 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// TestHuge: a document that is too long is dropped as it comes, and what follows it is read.
+func TestHuge(t *testing.T) {
+	line := []byte("  k: " + strings.Repeat("x", 1<<20) + "\n")
+	long := io.MultiReader(strings.NewReader("a: b\n---\nx:\n"), io.LimitReader(endless(line), manifest.MaxDocument+1<<20), strings.NewReader("\n---\nc: d\n"))
+	var docs int
+	var faults []string
+	for c, err := range manifest.Split(long) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes, fs := manifest.Parse(c)
+		docs += len(nodes)
+		for _, f := range fs {
+			faults = append(faults, fmt.Sprintf("%d:%d %s", f.Line, f.Column, f.Message))
+		}
+	}
+	if docs != 2 || len(faults) != 1 || faults[0] != "2:1 the document is longer than 64 MiB" {
+		t.Errorf("%d documents, %q", docs, faults)
+	}
+}
+
+// endless repeats a text.
+type endless []byte
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
+}
+
 func TestReadError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	var docs int

@@ -188,8 +188,11 @@ func (b *builder) pos(y *yaml.Node) Pos { return b.place(y.Line, y.Column) }
 
 // place is the place in the file of a line and column of YAML.
 func (b *builder) place(line, column int) Pos {
-	if line < 1 || line > len(b.starts) {
+	if b.starts == nil || line < 1 {
 		return Pos{Line: b.line + line, Column: column}
+	}
+	if line > len(b.starts) { // the library puts a value that is not there behind the end
+		return b.starts[len(b.starts)-1]
 	}
 	start := b.starts[line-1]
 	return Pos{Line: start.Line, Column: start.Column + column - 1}
