@@ -35,27 +35,15 @@ func main() {
 // run is the program; it gives the exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	var (
-		o      command.Options
 		result command.Outcome
 		ran    bool
 	)
 	root := &cobra.Command{Use: "kubectl-mullion", Short: "Check manifests for Windows nodes", SilenceUsage: true, SilenceErrors: true}
-	check := &cobra.Command{
-		Use:   "check [PATH… | -]",
-		Short: "Say what of a manifest will not work on Windows nodes",
-		RunE: func(_ *cobra.Command, args []string) error {
-			ran = true
-			dir, err := os.Getwd()
-			if err != nil {
-				return err
-			}
-			o.Paths, o.Dir, o.Version = args, dir, version.Mullion()
-			result, err = command.Run(ctx, o, in, out)
-			return err
-		},
-	}
-	command.AddFlags(check, &o)
-	root.AddCommand(check)
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mullion"}
+	root.AddCommand(command.New(command.Program{In: in, Out: out, Version: version.Mullion(), End: func(got command.Outcome, err error) error {
+		ran, result = true, got
+		return err
+	}}))
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
@@ -69,7 +57,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintf(errOut, "kubectl mullion: check manifests: %v\n", err)
 		return exitInternal
 	case result.Unreadable:
-		fmt.Fprintln(errOut, "kubectl mullion: some of the input was not read; the places are listed above")
+		fmt.Fprintln(errOut, "kubectl mullion: some of the input, or of the images that it names, was not read; the places are listed above")
 		return exitUnreadable
 	case result.Findings:
 		fmt.Fprintf(errOut, "kubectl mullion: there are findings of severity %s or worse\n", result.FailOn)

@@ -18,6 +18,13 @@ func TestExitCodes(t *testing.T) {
 		{"check -o github", strings.Replace(pod, "%", ", hostPID: true", 1), exitFindings, "::error file=", ""},
 		{"check", "a: [", exitUnreadable, "not read", "not read"},
 		{"check -o nothing", "", exitUsage, "", `output "nothing"`},
+		{"check --explain host-pid", "", 0, "Refused from Kubernetes 1.24 on", ""},
+		{"check --explain nothing", "", exitUsage, "", `no rule "nothing"`},
+		{"check rules", "", 0, "host-pid", ""},
+		{"check policy", "", 0, "kind: MutatingAdmissionPolicyBinding", ""},
+		{"check policy --kubernetes-version 1.29", "", exitUsage, "", "1.30 or later"},
+		{"__complete check --output ju", "", 0, "junit", ""},
+		{"__complete check --windows-version lt", "", 0, "ltsc2025", ""},
 		{"check --nothing", "", exitUsage, "", "unknown flag"},
 		{"chekc", "", exitUsage, "", "unknown command"},
 	} {

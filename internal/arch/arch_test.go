@@ -92,7 +92,6 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/mullion-node", "k8s.io/kubernetes/cmd", "the node's program links no control plane: it runs once a node"},
 	{"internal/check/command", "k8s.io/", "the checker starts fast and stands alone"},
 	{"cmd/kubectl-mullion", "k8s.io/", "the plugin is the checker alone"},
-	{"cmd/kubectl-mullion", "net/http", "the plugin is the checker alone"},
 	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
 	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
 	{"internal/cri", "mullion.dev/mullion/internal/hns", "cri reaches the network through its Network interface"},

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/check/manifest"
@@ -22,14 +21,30 @@ type Fact struct {
 	Spec *manifest.Node
 	// At is the place and path of Spec.
 	At Hit
-	// Labels are those of the pod, or of its template. OS, By and Replicas are of pods too.
-	Labels   map[string]string
+	// OS, By and Evidence are of pods.
 	OS       OS
 	By       By
 	Evidence []Evidence
-	Replicas int64
 
-	lines map[int]string
+	labels   *manifest.Node // of a pod, until it is indexed
+	replicas int64
+	lines    []numbered
+}
+
+// numbered is a line of the file.
+type numbered struct {
+	line int
+	text string
+}
+
+// line is the text of a line that was kept, "" for another.
+func (f *Fact) line(n int) string {
+	for _, l := range f.lines {
+		if l.line == n {
+			return l.text
+		}
+	}
+	return ""
 }
 
 // Values gives every value that is there at a path that begins at the object's spec.
@@ -37,13 +52,14 @@ func (f *Fact) Values(path string) []Value { return values(f.Spec, f.At, path) }
 
 // Input is what is known of all objects at the end.
 type Input struct {
-	// Pods are all pods and templates, also those for Linux; Objects are the others, by kind.
+	// Pods are the pods and templates that name other objects (a RuntimeClass, claims), also those for Linux; Objects are
+	// what is no pod, by kind.
 	Pods    []*Fact
 	Objects map[string][]*Fact
 	Options Options
 
-	named   map[Object]*Fact      // the first of each name; Ignored is nil
-	labeled map[[3]string][]*Fact // pods by namespace, label and value
+	named map[Object]*Fact // the first of each name; Ignored is nil
+	index podIndex
 }
 
 // CrossHit is a place in an object.
@@ -53,28 +69,12 @@ type CrossHit struct {
 }
 
 // Selected lists the pods that a Service selects, in the order of the input.
-func (in *Input) Selected(service *Fact) []*Fact {
+func (in *Input) Selected(service *Fact) []Selected {
 	want := service.Spec.Get("selector")
 	if want == nil || len(want.Fields) == 0 {
 		return nil
 	}
-	var fewest []*Fact // those with one of the labels, the rarest
-	for i, f := range want.Fields {
-		with := in.labeled[[3]string{service.Object.Namespace, f.Key, f.Value.Text()}]
-		if i == 0 || len(with) < len(fewest) {
-			fewest = with
-		}
-	}
-	var out []*Fact
-	for _, p := range fewest {
-		if !slices.ContainsFunc(want.Fields, func(f manifest.Field) bool {
-			v, ok := p.Labels[f.Key]
-			return !ok || v != f.Value.Text()
-		}) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return in.index.selected(service.Object.Namespace, want.Fields)
 }
 
 // Named finds an object by kind and name, of the namespace if it has one.
@@ -85,14 +85,14 @@ func (in *Input) Named(kind, namespace, name string) *Fact {
 // add puts a fact where it is found again.
 func (in *Input) add(f *Fact) {
 	if in.named == nil {
-		in.Objects, in.named, in.labeled = map[string][]*Fact{}, map[Object]*Fact{}, map[[3]string][]*Fact{}
+		in.Objects, in.named = map[string][]*Fact{}, map[Object]*Fact{}
 	}
-	if f.Labels != nil {
-		in.Pods = append(in.Pods, f)
-		for k, v := range f.Labels {
-			at := [3]string{f.Object.Namespace, k, v}
-			in.labeled[at] = append(in.labeled[at], f)
+	if f.pod() {
+		in.index.add(f)
+		if f.lasting() {
+			in.Pods = append(in.Pods, f)
 		}
+		f.labels = nil
 		return
 	}
 	in.Objects[f.Object.Kind] = append(in.Objects[f.Object.Kind], f)
@@ -102,19 +102,22 @@ func (in *Input) add(f *Fact) {
 	}
 }
 
-// kept are the fields of an object's spec that rules across objects ask for. RuntimeClass and StorageClass have no spec:
+// kept are the fields of an object's spec that rules across objects ask for. RuntimeClass, StorageClass and
+// KubeletConfiguration have no spec:
 // theirs are of the object itself.
 func kept(group, kind string) (fields []string, ok bool) {
 	switch group + "/" + kind {
 	case "/Service":
 		return []string{
-			"selector", "type", "clusterIP", "sessionAffinity", "sessionAffinityConfig", "externalTrafficPolicy", "internalTrafficPolicy",
+			"selector", "clusterIP", "sessionAffinity", "sessionAffinityConfig", "externalTrafficPolicy", "internalTrafficPolicy",
 			"ipFamilies", "ipFamilyPolicy",
 		}, true
 	case "node.k8s.io/RuntimeClass":
 		return []string{"scheduling", "handler"}, true
 	case "/PersistentVolumeClaim":
 		return []string{"storageClassName", "volumeMode", "accessModes"}, true
+	case "kubelet.config.k8s.io/KubeletConfiguration":
+		return []string{"containerRuntimeEndpoint", "kubeReserved", "systemReserved", "staticPodPath"}, true
 	case "storage.k8s.io/StorageClass":
 		return []string{"provisioner", "parameters", "mountOptions"}, true
 	}
@@ -124,20 +127,24 @@ func kept(group, kind string) (fields []string, ok bool) {
 // podKept are those of a pod's spec.
 func podKept() []string { return []string{"runtimeClassName", "nodeSelector", "volumes"} }
 
+// pod tells whether the fact is of a pod.
+func (f *Fact) pod() bool { return f.labels != nil }
+
+// lasting tells whether rules ask more of a pod than its labels, its system and its number.
+func (f *Fact) lasting() bool {
+	return f.className() != "" || len(f.Values("volumes[*].persistentVolumeClaim")) > 0
+}
+
 // factOf keeps what rules may ask of an object; nil if they ask nothing.
 func factOf(n *manifest.Node, obj Object, p *Pod) *Fact {
 	f := &Fact{Object: obj}
 	if p != nil {
-		f.OS, f.By, f.Evidence, f.Replicas = p.OS, p.By, p.Evidence, 1
+		f.OS, f.By, f.Evidence, f.replicas = p.OS, p.By, p.Evidence, 1
 		if r, ok := p.Owner.Get("spec", "replicas").Int(); ok && p.Owner != p.Node {
-			f.Replicas = r
+			f.replicas = r
 		}
-		labels := p.Node.Get("metadata", "labels")
-		f.Labels = make(map[string]string, 4)
-		if labels != nil {
-			for _, l := range labels.Fields {
-				f.Labels[l.Key] = l.Value.Text()
-			}
+		if f.labels = p.Node.Get("metadata", "labels"); f.labels == nil {
+			f.labels = &manifest.Node{Kind: manifest.Map}
 		}
 		f.keep(p.Node.Field("spec"), join(p.At.Path, "spec"), podKept())
 		return f
@@ -169,12 +176,12 @@ func (f *Fact) keep(from *manifest.Field, path string, fields []string) {
 
 // size estimates the bytes that a fact keeps.
 func (f *Fact) size() int {
-	n := 400 + sizeOf(f.Spec)
-	for k, v := range f.Labels {
-		n += len(k) + len(v) + 150 // with its place in the index
+	if f.pod() && !f.lasting() {
+		return f.indexSize()
 	}
+	n := 400 + sizeOf(f.Spec) + f.indexSize()
 	for _, l := range f.lines {
-		n += len(l) + 40
+		n += len(l.text) + 40
 	}
 	return n
 }
@@ -195,10 +202,12 @@ func sizeOf(n *manifest.Node) int {
 
 // remember keeps the lines of the fields, which findings will show.
 func (f *Fact) remember(line func(int) string) {
-	f.lines = map[int]string{}
+	if f.pod() && !f.lasting() {
+		return
+	}
 	add := func(n int) {
-		if text := line(n); text != "" {
-			f.lines[n] = text
+		if text := line(n); text != "" && f.line(n) == "" {
+			f.lines = append(f.lines, numbered{n, text})
 		}
 	}
 	add(f.At.Line)
@@ -227,13 +236,23 @@ type memory struct {
 	held  []held
 	size  int
 	full  bool
+	file  string          // where it became full
+	told  map[string]bool // what lookups of images said, of what it was about
+}
+
+// tell remembers that a fault was told.
+func (m *memory) tell(about string) {
+	if m.told == nil {
+		m.told = map[string]bool{}
+	}
+	m.told[about] = true
 }
 
 // add keeps a fact if there is room.
 func (m *memory) add(f *Fact) bool {
 	size := f.size()
 	if size > maxFact || m.size+size > maxFacts {
-		m.full = true
+		m.full, m.file = true, f.File
 		return false
 	}
 	m.size += size
@@ -245,7 +264,7 @@ func (m *memory) add(f *Fact) bool {
 func (m *memory) hold(h held) bool {
 	size := 1500 * len(h.findings)
 	if m.size+size > maxFacts {
-		m.full = true
+		m.full, m.file = true, h.fact.File
 		return false
 	}
 	m.size += size

@@ -1,27 +1,141 @@
 package check
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/winver"
 )
 
-// Image is what the name of an image says, without asking a registry.
+// Image is what the name of an image says, and its platforms where those are known.
 type Image struct {
 	// Repository has no docker.io/ and no library/; Tag is "latest" where neither tag nor digest is written.
 	Repository, Tag string
 	Digest          bool
 	// OS is "" where the name does not say it.
 	OS OS
-	// Why names the part that says it.
+	// Why says what says it.
 	Why string
 	// Build is the Windows build that the tag names, 0 if none.
 	Build uint32
 	// Base: the image is one of Microsoft's base images, which have no tag latest.
 	Base bool
+	// Platforms are those that the image itself has; none where they are not known. If they are, they decide OS.
+	Platforms []Platform
 }
+
+// Platform is what an image has an entry for.
+type Platform struct {
+	OS           OS // windows, linux, or another
+	Architecture string
+	// Version is the Windows version (os.version); zero where the image does not say it.
+	Version winver.Version
+}
+
+// String is the form of messages: linux/arm64, windows/amd64 10.0.20348.2762.
+func (p Platform) String() string {
+	s := string(p.OS)
+	if p.Architecture != "" {
+		s += "/" + p.Architecture
+	}
+	if !p.Version.IsZero() {
+		s += " " + p.Version.String()
+	}
+	return s
+}
+
+// Images look up for which platforms images are. They are asked from several goroutines.
+type Images interface {
+	// Platforms gives none where nothing is known of an image. The error is a *LookupError, which becomes a fault, or ends the run.
+	Platforms(ctx context.Context, image string) ([]Platform, error)
+}
+
+// LookupError says why the platforms of an image are not known. It is told once an input for what it is About.
+type LookupError struct {
+	About  string // an image, a repository or a registry
+	Err    error
+	Remedy string
+}
+
+func (e *LookupError) Error() string { return e.Err.Error() }
+
+func (e *LookupError) Unwrap() error { return e.Err }
+
+// lookUp learns the platforms of a pod's images and decides anew. Of pods that are placed on Linux nothing is asked.
+func (c *Checker) lookUp(ctx context.Context, r *Result, p *Pod) error {
+	if c.options.Images == nil || p.OS == Linux && p.By.Places() {
+		return nil
+	}
+	p.images = map[string][]Platform{}
+	for _, k := range p.Containers() {
+		for _, v := range k.Values("image") {
+			ref := v.Node.Text()
+			if _, asked := p.images[ref]; asked || ref == "" || strings.Contains(ref, "{{") {
+				continue
+			}
+			platforms, err := c.options.Images.Platforms(ctx, ref)
+			p.images[ref] = platforms
+			lookup, ok := errors.AsType[*LookupError](err)
+			if err != nil && !ok {
+				return fmt.Errorf("look up image %q: %w", ref, err)
+			}
+			if ok {
+				r.unasked = append(r.unasked, unasked{lookup.About, manifest.Fault{
+					Pos: v.At.Pos, Message: lookup.Error() + "; it is judged by its name", Remedy: lookup.Remedy,
+				}})
+			}
+		}
+	}
+	p.Evidence = evidence(p)
+	p.OS, p.By = decide(p.Evidence)
+	return nil
+}
+
+// unasked is a fault of a lookup.
+type unasked struct {
+	about string
+	fault manifest.Fault
+}
+
+// Image is what is known of the image that a pod names.
+func (p *Pod) Image(ref string) Image {
+	i := ParseImage(ref)
+	i.Platforms = p.images[ref]
+	if len(i.Platforms) == 0 {
+		return i
+	}
+	windows := 0
+	var names []string
+	for _, one := range i.Platforms {
+		if one.OS == Windows {
+			windows++
+		}
+		if len(names) < maxNamed {
+			names = append(names, one.String())
+		}
+	}
+	if more := len(i.Platforms) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	i.Why = "it has " + strings.Join(names, ", ")
+	switch windows {
+	case 0:
+		i.OS = Linux // or a third, which is no more for Windows
+	case len(i.Platforms):
+		i.OS = Windows
+	default:
+		i.OS = ""
+	}
+	return i
+}
+
+// maxNamed is how many platforms a message names.
+const maxNamed = 6
 
 // windowsRepositories are those whose images are all for Windows.
 // https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images
@@ -63,17 +177,17 @@ func ParseImage(ref string) Image {
 	}
 	for _, r := range windowsRepositories() {
 		if i.Repository == r || strings.HasPrefix(i.Repository, r+"/") {
-			i.OS, i.Why, i.Base = Windows, "the repository", strings.HasPrefix(i.Repository, "mcr.microsoft.com/windows")
+			i.OS, i.Why, i.Base = Windows, "the repository says so", strings.HasPrefix(i.Repository, "mcr.microsoft.com/windows")
 		}
 	}
 	switch {
 	case i.OS != "":
 	case windowsTag.MatchString(i.Tag):
-		i.OS, i.Why = Windows, "the tag"
+		i.OS, i.Why = Windows, "the tag says so"
 	case linuxTag.MatchString(i.Tag):
-		i.OS, i.Why = Linux, "the tag"
+		i.OS, i.Why = Linux, "the tag says so"
 	case slices.Contains(linuxRepositories(), i.Repository):
-		i.OS, i.Why = Linux, "the repository"
+		i.OS, i.Why = Linux, "the repository says so"
 	}
 	if i.OS == Windows {
 		i.Build = tagBuild(i.Tag)

@@ -41,6 +41,8 @@ type Pod struct {
 	Evidence []Evidence
 	// Options are those of the run.
 	Options *Options
+
+	images map[string][]Platform // what was looked up, by the text of the field
 }
 
 // Spec is the pod's specification.

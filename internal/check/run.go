@@ -24,6 +24,8 @@ type Options struct {
 	Windows []winver.Build
 	// Chosen: somebody named these builds, so they are those of a cluster; otherwise they are all that are likely.
 	Chosen bool
+	// Images look images up; nil: images are judged by their names.
+	Images Images
 }
 
 // Finding is a rule that holds at a place.
@@ -50,8 +52,10 @@ type Result struct {
 	Pods     map[OS]int
 	Passed   map[string]int // objects of other kinds, by kind; "" is what is no object
 
-	facts []*Fact
-	held  []held
+	facts   []*Fact
+	held    []held
+	unasked []unasked
+	err     error // ends the run
 }
 
 type ready struct {
@@ -94,6 +98,9 @@ func New(rules []Rule, o Options) (*Checker, error) {
 	return c, nil
 }
 
+// parallelLookups is how many documents at once wait for answers about images.
+const parallelLookups = 8
+
 // Run checks a stream. Documents are judged in parallel; emit gets the results one by one in the order of the stream.
 // The error is the reader's or emit's. Streams of one input are run one after the other, and then Finish.
 func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(Result) error) error {
@@ -102,6 +109,9 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 		done  chan Result
 	}
 	workers := runtime.GOMAXPROCS(0)
+	if c.options.Images != nil {
+		workers = max(workers, parallelLookups)
+	}
 	jobs, order := make(chan job), make(chan job, 4*workers)
 	g, ctx := errgroup.WithContext(ctx)
 	var unread error
@@ -127,7 +137,7 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 	for range workers {
 		g.Go(func() error {
 			for j := range jobs {
-				j.done <- c.document(file, j.chunk)
+				j.done <- c.document(ctx, file, j.chunk)
 			}
 			return nil
 		})
@@ -137,6 +147,9 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 			select {
 			case r := <-j.done:
 				c.keep(&r)
+				if r.err != nil {
+					return r.err
+				}
 				if err := emit(r); err != nil {
 					return err
 				}
@@ -178,7 +191,13 @@ func (c *Checker) keep(r *Result) {
 	if len(r.held) > 0 {
 		sortFindings(r.Findings)
 	}
-	r.facts, r.held = nil, nil
+	for _, u := range r.unasked {
+		if !m.told[u.about] {
+			m.tell(u.about)
+			r.Faults = append(r.Faults, u.fault)
+		}
+	}
+	r.facts, r.held, r.unasked = nil, nil, nil
 }
 
 // Finish judges what could not be judged before everything was read: pods whose RuntimeClass came after them or is not
@@ -208,16 +227,12 @@ func (c *Checker) Finish(emit func(Result) error) error {
 		for _, hit := range rule.Cross(&m.input) {
 			r := of(hit.Fact.File)
 			f := rule.finding(hit.Fact.Object, hit.Fact.File, hit.Hit)
-			f.Snippet = hit.Fact.lines[hit.Line]
+			f.Snippet = hit.Fact.line(hit.Line)
 			r.Findings = append(r.Findings, f)
 		}
 	}
 	if m.full {
-		file := ""
-		if len(m.input.Pods) > 0 {
-			file = m.input.Pods[len(m.input.Pods)-1].File
-		}
-		of(file).Faults = []manifest.Fault{tooMuch()}
+		of(m.file).Faults = []manifest.Fault{tooMuch()}
 	}
 	c.memory = memory{input: Input{Options: c.options}}
 	for _, file := range files {
@@ -237,11 +252,11 @@ func sortFindings(fs []Finding) {
 }
 
 // document judges one chunk.
-func (c *Checker) document(file string, chunk manifest.Chunk) Result {
+func (c *Checker) document(ctx context.Context, file string, chunk manifest.Chunk) Result {
 	nodes, faults := manifest.Parse(chunk)
 	r := Result{File: file, Faults: faults, Pods: map[OS]int{}, Passed: map[string]int{}}
 	for _, n := range nodes {
-		c.object(&r, n, "")
+		c.object(ctx, &r, n, "")
 	}
 	sortFindings(r.Findings)
 	if len(r.Findings)+len(r.facts) == 0 {
@@ -271,7 +286,7 @@ func (c *Checker) document(file string, chunk manifest.Chunk) Result {
 }
 
 // object judges an object, or each object of a List. listed is the kind of a typed list's items.
-func (c *Checker) object(r *Result, n *manifest.Node, listed string) {
+func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, listed string) {
 	obj := Object{Kind: n.Get("kind").Text(), Namespace: n.Get("metadata", "namespace").Text(), Name: n.Get("metadata", "name").Text()}
 	if obj.Name == "" {
 		obj.Name = n.Get("metadata", "generateName").Text()
@@ -284,11 +299,14 @@ func (c *Checker) object(r *Result, n *manifest.Node, listed string) {
 			if item.Kind == manifest.Map && item.Get("apiVersion") == nil { // typed lists leave these out
 				item.Fields = append(item.Fields, manifest.Field{Key: "apiVersion", Value: n.Get("apiVersion")})
 			}
-			c.object(r, item, strings.TrimSuffix(obj.Kind, "List"))
+			c.object(ctx, r, item, strings.TrimSuffix(obj.Kind, "List"))
 		}
 		return
 	}
 	p := podOf(n, obj)
+	if p != nil {
+		r.err = cmp.Or(r.err, c.lookUp(ctx, r, p))
+	}
 	taken, faults := ignored(n, p)
 	obj.Ignored, r.Faults = taken, append(r.Faults, faults...)
 	if p != nil {

@@ -75,7 +75,7 @@ func evidence(p *Pod) []Evidence {
 	}
 	for _, c := range p.Containers() {
 		for _, v := range c.Values("image") {
-			if s := ParseImage(v.Node.Text()).OS; s == Windows || s == Linux {
+			if s := p.Image(v.Node.Text()).OS; s == Windows || s == Linux {
 				es = append(es, Evidence{s, ByImage, v.At})
 			}
 		}
@@ -135,6 +135,10 @@ func termOS(term *manifest.Node) OS {
 func osTaints() []string {
 	return []string{"os", "node.kubernetes.io/os", "kubernetes.io/os", "beta.kubernetes.io/os"}
 }
+
+// WindowsTaints are the keys of the taints that nodes really have: that of Kubernetes' guide, and that of the services of Google.
+// https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations
+func WindowsTaints() []string { return osTaints()[:2] }
 
 // tolerated is the system whose taint a toleration names.
 func tolerated(t *manifest.Node) (OS, bool) {

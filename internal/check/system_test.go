@@ -113,7 +113,7 @@ func TestAcrossStreams(t *testing.T) {
 
 // TestBoundedMemory holds that labels, which a hostile manifest fills, are dropped beyond a bound, and that this is said.
 func TestBoundedMemory(t *testing.T) {
-	in := "apiVersion: v1\nkind: Pod\nmetadata: {labels: {a: " + strings.Repeat("x", 70<<10) + "}}\nspec: {hostPID: true, runtimeClassName: c}\n"
+	in := "apiVersion: v1\nkind: Pod\nmetadata: {labels: {a: b}}\nspec: {hostPID: true, runtimeClassName: " + strings.Repeat("c", 70<<10) + "}\n"
 	got := run(t, check.Options{Kubernetes: 36}, in)
 	if len(got) != 2 || len(got[0].Findings) != 2 || len(got[1].Faults) != 1 || !strings.Contains(got[1].Faults[0].Message, "64 MiB") {
 		t.Errorf("%+v, want the pod judged as undecided at once, and a fault at the end", got)
@@ -143,16 +143,16 @@ func TestRange(t *testing.T) {
 func TestParseImage(t *testing.T) {
 	for ref, want := range map[string]check.Image{
 		"":                        {Tag: "latest"},
-		"docker.io/library/nginx": {Repository: "nginx", Tag: "latest", OS: check.Linux, Why: "the repository"},
-		"nginx@sha256:0":          {Repository: "nginx", Digest: true, OS: check.Linux, Why: "the repository"},
+		"docker.io/library/nginx": {Repository: "nginx", Tag: "latest", OS: check.Linux, Why: "the repository says so"},
+		"nginx@sha256:0":          {Repository: "nginx", Digest: true, OS: check.Linux, Why: "the repository says so"},
 		"registry:5000/nginx":     {Repository: "registry:5000/nginx", Tag: "latest"},
-		"mcr.microsoft.com/Windows/NanoServer:LTSC2022-amd64":        {Repository: "mcr.microsoft.com/windows/nanoserver", Tag: "ltsc2022-amd64", OS: check.Windows, Why: "the repository", Build: 20348, Base: true},
-		"mcr.microsoft.com/windows/servercore:10.0.17763.6414":       {Repository: "mcr.microsoft.com/windows/servercore", Tag: "10.0.17763.6414", OS: check.Windows, Why: "the repository", Build: 17763, Base: true},
-		"mcr.microsoft.com/dotnet/framework/aspnet:4.8":              {Repository: "mcr.microsoft.com/dotnet/framework/aspnet", Tag: "4.8", OS: check.Windows, Why: "the repository"},
-		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-1809":       {Repository: "mcr.microsoft.com/dotnet/runtime", Tag: "8.0-nanoserver-1809", OS: check.Windows, Why: "the tag", Build: 17763},
-		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-20h2-amd64": {Repository: "mcr.microsoft.com/dotnet/runtime", Tag: "8.0-nanoserver-20h2-amd64", OS: check.Windows, Why: "the tag", Build: 19042},
-		"mcr.microsoft.com/dotnet/aspnet:8.0-jammy":                  {Repository: "mcr.microsoft.com/dotnet/aspnet", Tag: "8.0-jammy", OS: check.Linux, Why: "the tag"},
-		"golang:1.26-windowsservercore-ltsc2025":                     {Repository: "golang", Tag: "1.26-windowsservercore-ltsc2025", OS: check.Windows, Why: "the tag", Build: 26100},
+		"mcr.microsoft.com/Windows/NanoServer:LTSC2022-amd64":        {Repository: "mcr.microsoft.com/windows/nanoserver", Tag: "ltsc2022-amd64", OS: check.Windows, Why: "the repository says so", Build: 20348, Base: true},
+		"mcr.microsoft.com/windows/servercore:10.0.17763.6414":       {Repository: "mcr.microsoft.com/windows/servercore", Tag: "10.0.17763.6414", OS: check.Windows, Why: "the repository says so", Build: 17763, Base: true},
+		"mcr.microsoft.com/dotnet/framework/aspnet:4.8":              {Repository: "mcr.microsoft.com/dotnet/framework/aspnet", Tag: "4.8", OS: check.Windows, Why: "the repository says so"},
+		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-1809":       {Repository: "mcr.microsoft.com/dotnet/runtime", Tag: "8.0-nanoserver-1809", OS: check.Windows, Why: "the tag says so", Build: 17763},
+		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-20h2-amd64": {Repository: "mcr.microsoft.com/dotnet/runtime", Tag: "8.0-nanoserver-20h2-amd64", OS: check.Windows, Why: "the tag says so", Build: 19042},
+		"mcr.microsoft.com/dotnet/aspnet:8.0-jammy":                  {Repository: "mcr.microsoft.com/dotnet/aspnet", Tag: "8.0-jammy", OS: check.Linux, Why: "the tag says so"},
+		"golang:1.26-windowsservercore-ltsc2025":                     {Repository: "golang", Tag: "1.26-windowsservercore-ltsc2025", OS: check.Windows, Why: "the tag says so", Build: 26100},
 		"golang:1.26":                                                {Repository: "golang", Tag: "1.26"},
 		"r.example.com/a:2019":                                       {Repository: "r.example.com/a", Tag: "2019"},
 		"r.example.com/windows-tool:1.2":                             {Repository: "r.example.com/windows-tool", Tag: "1.2"},

@@ -61,6 +61,7 @@ func TestControlPlane(t *testing.T) {
 			t.Fatalf("got %+v, %v", class, err)
 		}
 	})
+	t.Run("check-policies", func(t *testing.T) { testPolicies(t, admin) })
 	t.Run("dns", func(t *testing.T) { testDNS(t, p, admin) })
 	t.Run("join", func(t *testing.T) { testJoin(t, p, admin) })
 	t.Run("machines", func(t *testing.T) { testMachines(t, p, admin) })

@@ -32,7 +32,7 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	o := command.Options{Cluster: true, Kubectl: []string{program, "--context=x"}, Dir: t.TempDir()}
+	o := command.Options{Offline: true, Cluster: true, Kubectl: []string{program, "--context=x"}, Dir: t.TempDir()}
 	got, err := command.Run(t.Context(), o, strings.NewReader("not read"), &out)
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestConfig(t *testing.T) {
 		{"windowsVersions: [dos]\n", false, "dos"},
 	} {
 		dir := write(t, map[string]string{command.ConfigName: tc.config, "sub/pod.yaml": hostPID})
-		got, out, err := run(t, command.Options{Paths: []string{dir}, Dir: filepath.Join(dir, "sub")}, "")
+		got, out, err := run(t, command.Options{Offline: true, Paths: []string{dir}, Dir: filepath.Join(dir, "sub")}, "")
 		var wrong *command.UsageError
 		if err != nil && !errors.As(err, &wrong) {
 			t.Fatal(err)
@@ -74,11 +74,11 @@ func TestConfig(t *testing.T) {
 
 func TestFlagsComeBeforeTheConfig(t *testing.T) {
 	dir := write(t, map[string]string{"other.yaml": "kubernetesVersion: \"1.22\"\nfailOn: warning\n"})
-	got, out, err := run(t, command.Options{Config: filepath.Join(dir, "other.yaml"), Dir: dir, FailOn: "error"}, hostPID)
+	got, out, err := run(t, command.Options{Offline: true, Config: filepath.Join(dir, "other.yaml"), Dir: dir, FailOn: "error"}, hostPID)
 	if err != nil || got.Findings || !strings.Contains(out, "warning: ") {
 		t.Errorf("%+v, %v\n%s", got, err, out)
 	}
-	if _, _, err := run(t, command.Options{Config: filepath.Join(dir, "none.yaml"), Dir: dir}, hostPID); err == nil {
+	if _, _, err := run(t, command.Options{Offline: true, Config: filepath.Join(dir, "none.yaml"), Dir: dir}, hostPID); err == nil {
 		t.Error("a configuration that is named and not there is taken")
 	}
 }
@@ -86,7 +86,7 @@ func TestFlagsComeBeforeTheConfig(t *testing.T) {
 func TestSuppressedFindingsDoNotCount(t *testing.T) {
 	text := strings.Replace(hostPID, "{name: p}", "{name: p, annotations: {check.mullion.dev/ignore: 'host-pid: we know'}}", 1)
 	for show, want := range map[bool]string{true: "reason: we know", false: "1 suppressed"} {
-		got, out, err := run(t, command.Options{Dir: t.TempDir(), ShowSuppressed: show}, text)
+		got, out, err := run(t, command.Options{Offline: true, Dir: t.TempDir(), ShowSuppressed: show}, text)
 		if err != nil || got.Findings || got.Unreadable || !strings.Contains(out, want) {
 			t.Errorf("%+v, %v, want %q in:\n%s", got, err, want, out)
 		}

@@ -28,6 +28,8 @@ type config struct {
 	KubernetesVersion string   `yaml:"kubernetesVersion"`
 	WindowsVersions   []string `yaml:"windowsVersions"`
 	FailOn            string   `yaml:"failOn"`
+	// Offline: no registry is asked.
+	Offline bool `yaml:"offline"`
 	// Rules gives rules another severity, by id: error, warning, info or off.
 	Rules map[string]string `yaml:"rules"`
 	// IgnorePaths are patterns of path.Match for paths from the file's folder. A folder that matches is not entered.

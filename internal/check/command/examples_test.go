@@ -24,18 +24,19 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := map[string]bool{}
-	block := regexp.MustCompile("(?ms)^```console\n\\$ mullion check (\\S+)\n(.*?)^```$")
+	block := regexp.MustCompile("(?ms)^```console\n\\$ mullion check --offline (\\S+)\n(.*?)^```$")
 	got := block.ReplaceAllStringFunc(string(text), func(b string) string {
 		path := block.FindStringSubmatch(b)[1]
 		shown[path] = true
 		var out strings.Builder
 		outcome, err := command.Run(t.Context(), command.Options{
-			Paths: []string{path}, Kubernetes: "1.36", FailOn: "error", Output: "text",
+			Offline: true,
+			Paths:   []string{path}, Kubernetes: "1.36", FailOn: "error", Output: "text",
 		}, strings.NewReader(""), &out)
 		if err != nil || outcome.Unreadable || !outcome.Findings {
 			t.Errorf("%s: %+v, %v; want findings", path, outcome, err)
 		}
-		return "```console\n$ mullion check " + path + "\n" + out.String() + "```"
+		return "```console\n$ mullion check --offline " + path + "\n" + out.String() + "```"
 	})
 	files, err := filepath.Glob("examples/check/*")
 	if err != nil || len(files) == 0 {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"io"
 
 	"mullion.dev/mullion/internal/check/policy"
@@ -20,6 +21,9 @@ func WritePolicies(o Options, out io.Writer) error {
 	rs, err := c.apply(rules.All())
 	if err != nil {
 		return &UsageError{err}
+	}
+	if co.Kubernetes < policy.FirstValidating {
+		return &UsageError{fmt.Errorf("kubernetes version 1.%d: admission policies need 1.%d or later", co.Kubernetes, policy.FirstValidating)}
 	}
 	return policy.Write(out, rs, co.Kubernetes)
 }

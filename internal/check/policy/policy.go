@@ -37,9 +37,13 @@ func Windows(pod string) string {
 		`(has(%[1]s.spec.nodeSelector) && "kubernetes.io/os" in %[1]s.spec.nodeSelector && %[1]s.spec.nodeSelector["kubernetes.io/os"] == "windows")`, pod)
 }
 
-// Write prints ValidatingAdmissionPolicies with their bindings, for the rules that hold for a minor version of
-// Kubernetes and for every Windows version: errors deny, what is less warns.
+// Write prints policies with their bindings. ValidatingAdmissionPolicies are of the rules that hold for a minor version of
+// Kubernetes and for every Windows version: errors deny, what is less warns. MutatingAdmissionPolicies add what places a pod whose
+// system is known. A version without validating policies is an error; one without the others gets a comment.
 func Write(w io.Writer, rules []check.Rule, kubernetes int) error {
+	if kubernetes < FirstValidating {
+		return fmt.Errorf("policies for Kubernetes 1.%d: its API server has none of admissionregistration.k8s.io/v1, which come with 1.%d", kubernetes, FirstValidating)
+	}
 	var b strings.Builder
 	for _, kind := range []struct{ name, actions string }{{"deny", "[Deny]"}, {"warn", "[Warn, Audit]"}} {
 		for _, s := range shapes() {
@@ -55,6 +59,13 @@ func Write(w io.Writer, rules []check.Rule, kubernetes int) error {
 			if validations.Len() > 0 {
 				write(&b, "mullion-check-"+kind.name+"-"+s.name, kind.actions, s, validations.String())
 			}
+		}
+	}
+	if kubernetes < FirstMutating {
+		fmt.Fprintf(&b, "# MutatingAdmissionPolicies, which add node selectors and tolerations, are left out: they are on by default from Kubernetes 1.%d.\n", FirstMutating)
+	} else {
+		for _, m := range mutations() {
+			m.write(&b)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

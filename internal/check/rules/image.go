@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/check"
@@ -18,7 +19,7 @@ func images() []check.Rule {
 	field := []string{"image"}
 	image := func(note func(p *check.Pod, i check.Image) string) func(*check.Pod) []check.Hit {
 		return each(func(p *check.Pod, c check.Container) []check.Hit {
-			return hits(c.Values("image"), func(ref string) string { return note(p, check.ParseImage(ref)) })
+			return hits(c.Values("image"), func(ref string) string { return note(p, p.Image(ref)) })
 		})
 	}
 	return []check.Rule{
@@ -28,7 +29,7 @@ func images() []check.Rule {
 			Source: check.Source{Title: "Guide for Running Windows Containers in Kubernetes", URL: userGuide + "#ensuring-os-specific-workloads-land-on-the-appropriate-container-host"},
 			Func: image(func(_ *check.Pod, i check.Image) string {
 				if i.OS == check.Linux {
-					return i.Why + " says so"
+					return i.Why
 				}
 				return ""
 			}),
@@ -41,7 +42,34 @@ func images() []check.Rule {
 				if p.HostProcess(c) { // which run on every build
 					return nil
 				}
-				return hits(c.Values("image"), func(ref string) string { return wrongBuild(p, check.ParseImage(ref).Build) })
+				return hits(c.Values("image"), func(ref string) string {
+					if i := p.Image(ref); len(i.Platforms) == 0 {
+						return wrongBuild(p, i.Build)
+					}
+					return "" // the image itself is looked at
+				})
+			}),
+		},
+		{
+			ID: "image-no-build", Severity: check.Error, Category: imageCategory, Target: check.OnContainer, Fields: append(field, "spec.nodeSelector["+check.WindowsBuildLabel+"]"), Source: versions,
+			Title: "the image has nothing for the nodes' Windows build", Why: "the node finds no entry that it can run in the image's index, and the pod stays in ImagePullBackOff",
+			Remedy: "build the image for the nodes' builds too, or select nodes by " + check.WindowsBuildLabel,
+			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
+				if p.HostProcess(c) {
+					return nil
+				}
+				return hits(c.Values("image"), func(ref string) string { return noBuild(p, p.Image(ref)) })
+			}),
+		},
+		{
+			ID: "image-tag-build", Severity: check.Warning, Category: imageCategory, Target: check.OnContainer, Fields: field, Source: versions,
+			Title: "the tag names another Windows build than the image is of", Why: "who chooses nodes by the tag chooses the wrong ones", Remedy: "correct the tag, or push the image that it names",
+			Func: image(func(_ *check.Pod, i check.Image) string {
+				others := windowsOnly(i.Platforms)
+				if i.Build == 0 || len(others) == 0 || slices.ContainsFunc(others, func(w check.Platform) bool { return w.Version.IsZero() || w.Version.Build == i.Build }) {
+					return ""
+				}
+				return fmt.Sprintf("10.0.%d, and %s", i.Build, i.Why)
 			}),
 		},
 		{
@@ -49,7 +77,7 @@ func images() []check.Rule {
 			Title: "Microsoft's base images have no tag latest", Why: "each tag is of one Windows build, so a build has to be named", Remedy: "name the build: ltsc2022, ltsc2025",
 			Source: check.Source{Title: "Windows container base images", URL: microsoft + "manage-containers/container-base-images#image-discovery"},
 			Func: image(func(_ *check.Pod, i check.Image) string {
-				if i.Base && i.Tag == "latest" && strings.Count(i.Repository, "/") == 2 {
+				if i.Base && len(i.Platforms) == 0 && i.Tag == "latest" && strings.Count(i.Repository, "/") == 2 {
 					return i.Repository
 				}
 				return ""
@@ -70,7 +98,41 @@ func wrongBuild(p *check.Pod, build uint32) string {
 	if build == 0 {
 		return ""
 	}
-	image := winver.Version{Major: 10, Build: build}
+	refuse := refusing(p, func(b winver.Build) bool { return b.Accepts(winver.Version{Major: 10, Build: build}) })
+	if refuse == "" {
+		return ""
+	}
+	return fmt.Sprintf("10.0.%d does not run on %s", build, refuse)
+}
+
+// noBuild says which builds find nothing for them in an image.
+func noBuild(p *check.Pod, i check.Image) string {
+	entries := windowsOnly(i.Platforms)
+	if len(entries) == 0 {
+		return "" // image-linux
+	}
+	refuse := refusing(p, func(b winver.Build) bool {
+		return slices.ContainsFunc(entries, func(w check.Platform) bool {
+			return b.Accepts(w.Version) && (w.Architecture == "" || w.Architecture == "amd64")
+		})
+	})
+	if refuse == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s; nothing for %s", i.Why, refuse)
+}
+
+func windowsOnly(all []check.Platform) (out []check.Platform) {
+	for _, one := range all {
+		if one.OS == check.Windows {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// refusing names the builds of a pod's nodes that do not accept it, "" if that is no finding.
+func refusing(p *check.Pod, accepts func(winver.Build) bool) string {
 	var refuse []string
 	judged := 0
 	for _, b := range p.Options.Windows {
@@ -78,18 +140,21 @@ func wrongBuild(p *check.Pod, build uint32) string {
 			continue
 		}
 		judged++
-		if !b.Accepts(image) {
+		if !accepts(b) {
 			refuse = append(refuse, b.Name)
 		}
 	}
 	if len(refuse) == 0 || !p.Options.Chosen && p.Build() == 0 && len(refuse) < judged {
 		return ""
 	}
-	return fmt.Sprintf("10.0.%d does not run on %s", build, strings.Join(refuse, ", "))
+	return strings.Join(refuse, ", ")
 }
 
 // oldPause compares a pause image's version with the build.
 func oldPause(p *check.Pod, i check.Image) string {
+	if len(i.Platforms) > 0 {
+		return "" // the image itself is looked at
+	}
 	switch i.Repository {
 	case "registry.k8s.io/pause", "k8s.gcr.io/pause", "gcr.io/google_containers/pause", "gcr.io/google-containers/pause":
 	default:

@@ -40,6 +40,13 @@ func podSpec() []check.Rule {
 			Match:  []check.Match{present("spec.resources")},
 		},
 		{
+			ID: "resource-claims", Severity: check.Warning, Category: podSpecCategory, Target: check.OnPod, Since: 26,
+			Title: "resource claims give a Windows pod no device", Why: "dynamic resource allocation is part of the kubelet for Linux only: on Windows the container starts without what it claims",
+			Remedy: "use a device plugin, which the kubelet has on Windows too",
+			Source: check.Source{Title: "kubernetes: the kubelet's container manager for Windows", URL: "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/container_manager_windows.go"},
+			Match:  []check.Match{{Path: "spec.resourceClaims", Op: check.NonEmpty}},
+		},
+		{
 			ID: "termination-grace-period", Severity: check.Info, Category: podSpecCategory, Target: check.OnPod, Until: dockerGone, Source: compat("compatibility-v1-pod"),
 			Title: "terminationGracePeriodSeconds needs containerd", Why: "with Docker, Windows ends all processes 5 seconds after it asked them to stop",
 			Remedy: "run the node with containerd, or set WaitToKillServiceTimeout in the image",

@@ -19,6 +19,7 @@ func resources() []check.Rule {
 		return r
 	}
 	return []check.Rule{
+		reservedMemory(page),
 		rule(check.Rule{
 			ID: "memory-request-without-limit", Severity: check.Warning, Source: memory,
 			Title: "a memory request alone bounds nothing on Windows", Why: "Windows does not kill for memory and has no reservations for containers: without a limit a container pages the whole node",
@@ -79,6 +80,39 @@ func resources() []check.Rule {
 				return out
 			}),
 		}),
+	}
+}
+
+// reservedMemory is about the kubelet's configuration, where it is one of a Windows node.
+func reservedMemory(page string) check.Rule {
+	least := power(1024, 3) // twice
+	least.Add(least, least)
+	return check.Rule{
+		ID: "reserved-memory", Severity: check.Warning, Category: resourcesCategory, Target: check.OnInput,
+		Source: check.Source{Title: "Resource Management on Windows nodes: resource reservation", URL: page + "#resource-reservation"},
+		Title:  "less than 2 GiB of memory is reserved for Windows itself", Why: "Windows does not kill for memory: when pods are promised all of it, the node pages and slows down with everything on it",
+		Remedy: "reserve 2 GiB or more in systemReserved.memory and kubeReserved.memory",
+		Fields: []string{"KubeletConfiguration:containerRuntimeEndpoint", "KubeletConfiguration:staticPodPath", "KubeletConfiguration:systemReserved[memory]", "KubeletConfiguration:kubeReserved[memory]"},
+		Cross: func(in *check.Input) []check.CrossHit {
+			var out []check.CrossHit
+			for _, k := range in.Objects["KubeletConfiguration"] {
+				if !strings.HasPrefix(k.Spec.Get("containerRuntimeEndpoint").Text(), "npipe:") && !drive.MatchString(k.Spec.Get("staticPodPath").Text()) {
+					continue // of Linux, or it does not say
+				}
+				sum := new(big.Rat)
+				for _, list := range []string{"systemReserved", "kubeReserved"} {
+					if v, ok := quantity(k.Spec.Get(list, "memory").Text()); ok {
+						sum.Add(sum, v)
+					}
+				}
+				if sum.Cmp(least) < 0 {
+					mib, _ := new(big.Rat).Quo(sum, power(1024, 2)).Float64()
+					k.At.Note = fmt.Sprintf("%.0f MiB", mib)
+					out = append(out, check.CrossHit{Fact: k, Hit: k.At})
+				}
+			}
+			return out
+		},
 	}
 }
 

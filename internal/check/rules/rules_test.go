@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,10 +45,35 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// options reads what a fixture says in its first lines: "# kubernetes: 23", "# windows: ltsc2019 ltsc2022".
+// registry is what a fixture says of images.
+type registry map[string][]check.Platform
+
+func (r registry) Platforms(_ context.Context, image string) ([]check.Platform, error) {
+	return r[image], nil
+}
+
+// platform reads the form that messages have, with a comma: windows/amd64,10.0.20348.1.
+func platform(t *testing.T, text string) check.Platform {
+	t.Helper()
+	system, version, _ := strings.Cut(text, ",")
+	name, arch, _ := strings.Cut(system, "/")
+	p := check.Platform{OS: check.OS(name), Architecture: arch}
+	if version != "" {
+		v, err := winver.ParseVersion(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Version = v
+	}
+	return p
+}
+
+// options reads what a fixture says in its first lines: "# kubernetes: 23", "# windows: ltsc2019 ltsc2022",
+// "# image: example.com/app:1 linux/arm64 windows/amd64,10.0.20348.1" (what a registry says of it).
 func options(t *testing.T, text string) check.Options {
 	t.Helper()
 	o := check.Options{Kubernetes: 36}
+	images := registry{}
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(line, "# kubernetes: "); ok {
 			n, err := strconv.Atoi(strings.TrimSpace(v))
@@ -55,6 +81,12 @@ func options(t *testing.T, text string) check.Options {
 				t.Fatal(err)
 			}
 			o.Kubernetes = n
+		} else if v, ok := strings.CutPrefix(line, "# image: "); ok {
+			fields := strings.Fields(v)
+			for _, one := range fields[1:] {
+				images[fields[0]] = append(images[fields[0]], platform(t, one))
+			}
+			o.Images = images
 		} else if v, ok := strings.CutPrefix(line, "# windows: "); ok {
 			o.Chosen = true
 			for name := range strings.FieldsSeq(v) {

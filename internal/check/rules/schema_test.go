@@ -16,6 +16,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	sigs "sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/check"
@@ -27,7 +28,7 @@ func kinds() map[string]any {
 	return map[string]any{
 		"Pod": &corev1.Pod{}, "Service": &corev1.Service{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
 		"Deployment": &appsv1.Deployment{}, "DaemonSet": &appsv1.DaemonSet{}, "StatefulSet": &appsv1.StatefulSet{},
-		"Job": &batchv1.Job{}, "CronJob": &batchv1.CronJob{}, "RuntimeClass": &nodev1.RuntimeClass{}, "StorageClass": &storagev1.StorageClass{},
+		"Job": &batchv1.Job{}, "CronJob": &batchv1.CronJob{}, "KubeletConfiguration": &kubeletv1beta1.KubeletConfiguration{}, "RuntimeClass": &nodev1.RuntimeClass{}, "StorageClass": &storagev1.StorageClass{},
 	}
 }
 

@@ -23,11 +23,11 @@ const (
 )
 
 // onServices makes a Cross of a condition on a Service that selects pods which may run on Windows.
-func onServices(find func(s *check.Fact, pods []*check.Fact) []check.Hit) func(*check.Input) []check.CrossHit {
+func onServices(find func(s *check.Fact, pods []check.Selected) []check.Hit) func(*check.Input) []check.CrossHit {
 	return func(in *check.Input) []check.CrossHit {
 		var out []check.CrossHit
 		for _, s := range in.Objects["Service"] {
-			var pods []*check.Fact
+			var pods []check.Selected
 			for _, p := range in.Selected(s) {
 				if p.OS != check.Linux {
 					pods = append(pods, p)
@@ -62,7 +62,7 @@ func services() []check.Rule {
 		}
 		return r
 	}
-	count := func(pods []*check.Fact) (n int64) {
+	count := func(pods []check.Selected) (n int64) {
 		for _, p := range pods {
 			n += p.Replicas
 		}
@@ -74,7 +74,7 @@ func services() []check.Rule {
 			ID: "service-backends", Severity: check.Error, Source: limits, Fields: []string{"Service:spec.selector", "spec.replicas"},
 			Title: "more backends than Windows takes for a Service", Why: "HNS refuses the load balancer, and kube-proxy.exe leaves the Service without one",
 			Remedy: "split the workload over several Services, or make the Service headless",
-			Cross: onServices(func(s *check.Fact, pods []*check.Fact) []check.Hit {
+			Cross: onServices(func(s *check.Fact, pods []check.Selected) []check.Hit {
 				if n := count(pods); n > backends && s.Spec.Get("clusterIP").Text() != "None" {
 					return hits(s.Values("selector"), func(string) string { return fmt.Sprintf("%d, and %d is the limit", n, backends) })
 				}
@@ -86,7 +86,7 @@ func services() []check.Rule {
 			Source: check.Source{Title: "kubernetes/kubernetes#98680: Windows nodes behind a load balancer with 65 or more pods", URL: "https://github.com/kubernetes/kubernetes/issues/98680"},
 			Title:  "more than 64 backends need direct server return", Why: "without it, and without the update that raised the limit to 1024, HNS refuses the load balancer: \"invalid number of destinations\"",
 			Remedy: "run kube-proxy.exe with --enable-dsr=true, and keep the nodes updated",
-			Cross: onServices(func(s *check.Fact, pods []*check.Fact) []check.Hit {
+			Cross: onServices(func(s *check.Fact, pods []check.Selected) []check.Hit {
 				if n := count(pods); n > backendsWithoutDSR && n <= backends && s.Spec.Get("clusterIP").Text() != "None" {
 					return hits(s.Values("selector"), func(string) string { return fmt.Sprintf("there are %d", n) })
 				}
@@ -96,13 +96,13 @@ func services() []check.Rule {
 		rule(check.Rule{
 			ID: "service-session-affinity", Severity: check.Warning, UntilBuild: sessionAffinityBuild, Fields: []string{"Service:spec.sessionAffinity"},
 			Title: "sessionAffinity ClientIP does nothing on this Windows build", Why: "connections of a client go to any pod", Remedy: "use Windows Server 2022 or later, or keep no state in a pod",
-			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit { return at(s, "sessionAffinity", "ClientIP") }),
+			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit { return at(s, "sessionAffinity", "ClientIP") }),
 		}),
 		rule(check.Rule{
 			ID: "service-session-affinity-timeout", Severity: check.Warning, Fields: []string{"Service:spec.sessionAffinityConfig.clientIP.timeoutSeconds"},
 			Source: check.Source{Title: "Virtual IPs and Service Proxies: session stickiness timeout", URL: "https://kubernetes.io/docs/reference/networking/virtual-ips/#session-stickiness-timeout"},
 			Title:  "the timeout of session affinity does nothing on Windows", Why: "kube-proxy.exe does not pass it on to HNS", Remedy: "remove timeoutSeconds, or do not count on it",
-			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
+			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
 				return hits(s.Values("sessionAffinityConfig.clientIP.timeoutSeconds"), func(text string) string {
 					if text == "10800" { // the default, which the API server writes
 						return ""
@@ -115,7 +115,7 @@ func services() []check.Rule {
 			ID: "service-local-traffic", Severity: check.Warning, Source: limits, Fields: []string{"Service:spec.externalTrafficPolicy", "Service:spec.internalTrafficPolicy"},
 			Title: "the traffic policy Local needs direct server return", Why: "without it the client's address is not kept and other nodes' pods are reached",
 			Remedy: "run kube-proxy.exe with --enable-dsr=true",
-			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
+			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
 				return append(at(s, "externalTrafficPolicy", "Local"), at(s, "internalTrafficPolicy", "Local")...)
 			}),
 		}),
@@ -129,7 +129,7 @@ func families(rule func(check.Rule) check.Rule) []check.Rule {
 			ID: "service-dual-stack", Severity: check.Warning, Fields: []string{"Service:spec.ipFamilyPolicy"},
 			Source: check.Source{Title: "IPv4/IPv6 dual-stack: Windows support", URL: "https://kubernetes.io/docs/concepts/services-networking/dual-stack/#windows-support"},
 			Title:  "dual stack needs an l2bridge network on Windows", Why: "overlay (VXLAN) networks on Windows carry IPv4 only", Remedy: "use l2bridge, or ipFamilyPolicy SingleStack",
-			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit {
+			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
 				return at(s, "ipFamilyPolicy", "RequireDualStack", "PreferDualStack")
 			}),
 		}),
@@ -137,7 +137,9 @@ func families(rule func(check.Rule) check.Rule) []check.Rule {
 			ID: "service-dual-stack-build", Severity: check.Error, UntilBuild: dualStackBuild, Fields: []string{"Service:spec.ipFamilyPolicy"},
 			Source: check.Source{Title: "hnslib: the HNS versions with IPv4 and IPv6", URL: "https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go"},
 			Title:  "this Windows build has no dual stack", Why: "HNS takes IPv6 addresses beside IPv4 from version 11.10 on", Remedy: "use Windows Server 2022 or later, or ipFamilyPolicy SingleStack",
-			Cross: onServices(func(s *check.Fact, _ []*check.Fact) []check.Hit { return at(s, "ipFamilyPolicy", "RequireDualStack") }),
+			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
+				return at(s, "ipFamilyPolicy", "RequireDualStack")
+			}),
 		}),
 	}
 }
