@@ -29,7 +29,7 @@ CONTAINERD_LDFLAGS = -s -w -X github.com/containerd/containerd/v2/version.Versio
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
+.PHONY: kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -84,8 +84,11 @@ test-pure test-kernel test-wine test-cluster: test-%: ## one rung
 test-units: shims ## all of upstream's unit tests for Windows under Wine (make test runs most packages)
 	@PATH=$$PATH:/usr/sbin:/sbin MULLION_UNITS=all $(GO) test -count=1 -vet=off -tags wine -timeout 60m -v ./test/winunit
 
-bench: build sample ## measure the figures, print a table
+bench: build sample kube-linter ## measure the figures, print a table
 	@hack/bench.sh
+
+kube-linter: ## build the checker that `make bench` compares with
+	@hack/step.sh "build kube-linter" $(GO) -C hack/kubelinter build -ldflags '-s -w' -o $(BIN)/kube-linter tool
 
 lint: ## golangci-lint with the repository's rules
 	@hack/step.sh "build golangci-lint" $(GO) -C hack/lint build -o $(BIN)/golangci-lint tool

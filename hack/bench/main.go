@@ -89,7 +89,7 @@ func (b *bench) run(ctx context.Context) error {
 			return fmt.Errorf("-only %s: there are %s", name, strings.Join(names(), ", "))
 		}
 	}
-	onCluster := slices.ContainsFunc(b.only, func(name string) bool { return name != "network" && name != "twenty" })
+	onCluster := slices.ContainsFunc(b.only, func(name string) bool { return name != "check" && name != "network" && name != "twenty" })
 	var figures []figure
 	for _, m := range measures() {
 		if len(b.only) > 0 && !slices.Contains(b.only, m.name) {
@@ -124,6 +124,7 @@ type measure struct {
 
 func measures() []measure {
 	return []measure{
+		{"check", (*bench).check, nil}, // without a cluster
 		{"network", (*bench).network, nil},
 		{"up", (*bench).up, (*bench).cluster},
 		{"pods", (*bench).pods, (*bench).image},
