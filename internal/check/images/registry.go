@@ -102,7 +102,7 @@ type budget struct {
 
 func (b *budget) RoundTrip(req *http.Request) (*http.Response, error) {
 	if b.used.Add(1) > maxRequests {
-		return nil, fmt.Errorf("the image takes more than %d requests", maxRequests)
+		return nil, &boundError{fmt.Sprintf("the image takes more than %d requests", maxRequests)}
 	}
 	return b.RoundTripper.RoundTrip(req)
 }
@@ -112,11 +112,14 @@ type limited struct {
 	left int
 }
 
-func errTooLong() error { return fmt.Errorf("the answer is longer than %d MiB", maxAnswer>>20) }
+// boundError says that a registry answers more than an image needs.
+type boundError struct{ text string }
+
+func (e *boundError) Error() string { return e.text }
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, errTooLong()
+		return 0, &boundError{fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20)}
 	}
 	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
 	l.left -= n
@@ -129,6 +132,7 @@ func explain(ref name.Reference, err error, late bool, timeout time.Duration) *c
 	const offline = "; `--offline` judges images by their names alone"
 	answered, isAnswer := errors.AsType[*registry.Error](err)
 	_, isNet := errors.AsType[net.Error](err)
+	_, isBound := errors.AsType[*boundError](err)
 	switch {
 	case isAnswer && (answered.StatusCode == http.StatusUnauthorized || answered.StatusCode == http.StatusForbidden):
 		return &check.LookupError{
@@ -141,7 +145,7 @@ func explain(ref name.Reference, err error, late bool, timeout time.Duration) *c
 		return &check.LookupError{About: host, Err: fmt.Errorf("registry %s refuses more requests for now (status %d)", host, answered.StatusCode), Remedy: "log in, or wait" + offline}
 	case late:
 		return &check.LookupError{About: host, Err: fmt.Errorf("registry %s did not answer within %s", host, timeout), Remedy: "see whether it can be reached from here" + offline}
-	case isNet:
+	case isNet && !isBound:
 		return &check.LookupError{About: host, Err: fmt.Errorf("registry %s does not answer: %w", host, err), Remedy: "see whether it can be reached from here" + offline}
 	}
 	return &check.LookupError{About: ref.Name(), Err: fmt.Errorf("image %s: %w", ref, err), Remedy: "see what its registry holds: `docker buildx imagetools inspect " + ref.String() + "`" + offline}
