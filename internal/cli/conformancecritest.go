@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/conformance/runner"
+	"mullion.dev/mullion/internal/supervisor"
 	"mullion.dev/mullion/internal/version"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winnode"
@@ -37,7 +39,9 @@ func (a *app) conformanceCritest() *cobra.Command {
 		Use:   "critest",
 		Short: "Run cri-tools' tests of container runtimes on a Windows node, and write a page with the results",
 		Long: `Runs critest, built unpatched for Windows from the pinned cri-tools, on the host of a Windows node of the cluster that is up, against the node's
-container runtime. The results are kept as those of a suite named critest. The exit code is 7 if a test failed.
+container runtime. The node's kubelet stands still meanwhile, as it would remove what the tests make: after a minute the node is not Ready, after
+five more its pods move away, until the tests have ended. If mullion itself is killed meanwhile, "kill -CONT" with the kubelet's process of
+"mullion status" lets it go on. The results are kept as those of a suite named critest. The exit code is 7 if a test failed.
 
   make critest                    builds it (a minute more than make build)`,
 		Args: noArgs,
@@ -71,11 +75,37 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 		if err != nil {
 			return nil, err
 		}
+		resume, err := pauseKubelet(ctx, paths, node)
+		if err != nil {
+			return nil, err
+		}
 		report, err := a.critestOn(ctx, node, dir, program, args, log)
-		return report, errors.Join(err, os.RemoveAll(dir))
+		return report, errors.Join(err, resume(), os.RemoveAll(dir))
 	}
 	folder, err := c.Run(ctx)
 	return a.conformanceEnd(folder, runner.CritestSuite, c.Results, err)
+}
+
+// pauseKubelet stops a node's kubelet in its tracks, which otherwise removes pods and containers that the API does not know, and gives what lets it go on.
+func pauseKubelet(ctx context.Context, paths cluster.Paths, node string) (resume func() error, err error) {
+	status, err := supervisor.NewClient(paths.Socket()).Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the supervisor for the kubelet of %q: %w", node, err)
+	}
+	for _, u := range status.Units {
+		if u.Name == "kubelet/"+node && u.PID > 0 {
+			if err := syscall.Kill(u.PID, syscall.SIGSTOP); err != nil {
+				return nil, fmt.Errorf("pause the kubelet of %q: %w", node, err)
+			}
+			return func() error {
+				if err := syscall.Kill(u.PID, syscall.SIGCONT); err != nil {
+					return fmt.Errorf("let the kubelet of %q go on: %w", node, err)
+				}
+				return nil
+			}, nil
+		}
+	}
+	return nil, &Error{Code: ExitNotReady, Err: fmt.Errorf("the kubelet of %q does not run", node), Remedy: "`mullion status` says why"}
 }
 
 // critestOn runs critest on a node from a folder of its C: drive, and gives its report.

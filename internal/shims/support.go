@@ -122,6 +122,10 @@ func programRows() []support.Row {
 			Note: "Mullion's: with /all, or nothing, and /flushdns; there are no leases and no classes",
 		},
 		{
+			Name: "ping", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/ping",
+			Note: "Mullion's: with -t, -n, -l, -f, -i and -w, for IPv4; other options are refused",
+		},
+		{
 			Name: "findstr, where, tasklist, systeminfo, icacls, fc, netsh, setx and others", Level: support.Not, Ref: "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
 			Note: "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",
 		},

@@ -21,7 +21,7 @@ func TestSupportRows(t *testing.T) {
 func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
 		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
-		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "findstr", "nslookup": "nslookup", "ipconfig": "ipconfig",
+		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "findstr", "nslookup": "nslookup", "ipconfig": "ipconfig", "ping": "ping",
 		"computenetwork": "", // the HNS table speaks of it
 	}
 	folders, err := filepath.Glob("../../shim/*/flags.mk")

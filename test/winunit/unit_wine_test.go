@@ -112,6 +112,16 @@ func newHost(t *testing.T) *host {
 		}
 	}
 	h := &host{system: system, prefix: filepath.Join(dir, "prefix"), ns: netnstest.New(t, "unit")}
+	err = netns.Do(h.ns, func() error { // an adapter, as the counters of one are asked for
+		out, err := exec.CommandContext(t.Context(), "sh", "-ec", "ip link add eth0 type veth peer name wire; ip link set wire up; ip link set eth0 up").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(layers, ":"), dir, dir)
 	if err := unix.Mount("overlay", h.prefix, "overlay", 0, options); err != nil {
 		t.Fatal(err)
@@ -190,10 +200,11 @@ func events(t *testing.T, pkg, file string) (ended, said map[string]string) {
 	}
 	defer in.Close()
 	cmd := exec.CommandContext(t.Context(), "go", "tool", "test2json", "-p", pkg)
-	cmd.Stdin = in
+	var errs bytes.Buffer
+	cmd.Stdin, cmd.Stderr = in, &errs
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go tool test2json: %v", err)
+		t.Fatalf("go tool test2json: %v\n%s", err, errs.String())
 	}
 	ended, said = map[string]string{}, map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(out))

@@ -1,0 +1,1 @@
+LIBS := -lws2_32 -liphlpapi
