@@ -41,6 +41,9 @@ type Config struct {
 	HostProcess *HostProcess
 	// Launch says how a Windows program is started in a container.
 	Launch Launch
+	// LinuxNames has names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet names, where Windows
+	// knows one suffix and none.
+	LinuxNames bool
 	// Handlers are the names of the runtime handlers besides the default one.
 	Handlers []string
 	// RuntimeVersion is what the kubelet shows as the container runtime's version: containerd's, as runtimeName says.

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -28,7 +29,7 @@ func (s *Server) resolvConf(sandbox string) string {
 }
 
 func (s *Server) writeResolvConf(sb store.Sandbox) error {
-	text, err := windowsResolver(podOf(sb).DNS)
+	text, err := windowsResolver(podOf(sb).DNS, s.cfg.LinuxNames)
 	if err != nil {
 		return err
 	}
@@ -45,8 +46,8 @@ func (s *Server) writeResolvConf(sb store.Sandbox) error {
 // windowsResolver is the resolv.conf that makes names resolve as in a pod on Windows, which has one DNS suffix, the first one of the
 // list, and no resolver options (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows):
 // only a name without a dot gets the suffix. That a name with a dot never does is seen to in shim/hooks/resolve.c, as the C library cannot
-// be told.
-func windowsResolver(dns DNS) (string, error) {
+// be told. With asLinux the rule is lifted: all suffixes and options are there, and among the options ndots, by which the hook knows.
+func windowsResolver(dns DNS, asLinux bool) (string, error) {
 	var b strings.Builder
 	for _, server := range dns.Servers {
 		if _, err := netip.ParseAddr(server); err != nil {
@@ -55,14 +56,32 @@ func windowsResolver(dns DNS) (string, error) {
 		fmt.Fprintf(&b, "nameserver %s\n", server)
 	}
 	for _, s := range dns.Searches {
-		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == ',' }) {
+		if !oneWord(s) || strings.Contains(s, ",") {
 			return "", fmt.Errorf("use DNS suffix %q: not a domain name: %w", s, errdefs.ErrInvalidArgument)
 		}
 	}
-	suffix := "." // none: without this line it would be taken from the host name
-	if len(dns.Searches) > 0 {
-		suffix = dns.Searches[0]
+	suffixes, options := dns.Searches, []string{resolverOptions}
+	if !asLinux {
+		suffixes = suffixes[:min(len(suffixes), 1)]
 	}
-	fmt.Fprintf(&b, "search %s\noptions %s\n", suffix, resolverOptions)
+	if len(suffixes) == 0 {
+		suffixes = []string{"."} // none: without this line it would be taken from the host name
+	}
+	if asLinux {
+		options = append(options, dns.Options...)
+		if !slices.ContainsFunc(dns.Options, func(o string) bool { return strings.HasPrefix(o, "ndots:") }) {
+			options = append(options, "ndots:1") // resolv.conf(5): the default
+		}
+	}
+	for _, option := range options[1:] {
+		if !oneWord(option) {
+			return "", fmt.Errorf("use DNS option %q: not a word: %w", option, errdefs.ErrInvalidArgument)
+		}
+	}
+	fmt.Fprintf(&b, "search %s\noptions %s\n", strings.Join(suffixes, " "), strings.Join(options, " "))
 	return b.String(), nil
+}
+
+func oneWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }

@@ -32,7 +32,36 @@ func TestWindowsResolver(t *testing.T) {
 		{"an empty suffix", DNS{Searches: []string{""}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := windowsResolver(tt.in)
+			got, err := windowsResolver(tt.in, false)
+			if (err != nil) != (tt.want == "") {
+				t.Fatalf("error %v", err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLinuxNames(t *testing.T) {
+	const options = "options timeout:1 attempts:3 edns0 "
+	for _, tt := range []struct {
+		name string
+		in   DNS
+		want string // "": refused
+	}{
+		{
+			"ClusterFirst",
+			DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"a.svc.cluster.local", "svc.cluster.local", "cluster.local"}, Options: []string{"ndots:5"}},
+			"nameserver 10.96.0.10\nsearch a.svc.cluster.local svc.cluster.local cluster.local\n" + options + "ndots:5\n",
+		},
+		{"no ndots", DNS{Searches: []string{"one.example", "two.example"}}, "search one.example two.example\n" + options + "ndots:1\n"},
+		{"nothing", DNS{}, "search .\n" + options + "ndots:1\n"},
+		{"a second suffix with a line", DNS{Searches: []string{"a", "b\nnameserver 192.0.2.2"}}, ""},
+		{"an option with a line", DNS{Options: []string{"ndots:5\nnameserver 192.0.2.2"}}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := windowsResolver(tt.in, true)
 			if (err != nil) != (tt.want == "") {
 				t.Fatalf("error %v", err)
 			}

@@ -108,6 +108,6 @@ func fieldRows() []support.Row {
 		{Name: "stop_signal", Level: support.Not, Note: "ignored: Windows has no signals"},
 		{Name: "exit_code", Note: "all 32 bits, shown signed"},
 		{Name: "port_mappings", Note: "handed to the pod network"},
-		{Name: "dns_config", Note: "servers and the first search domain, as Windows has one DNS suffix; options are left alone"},
+		{Name: "dns_config", Note: "servers and the first search domain, as Windows has one DNS suffix, and no options; with the profile modern all of both"},
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/podnet"
 	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winver"
 )
@@ -181,8 +182,8 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Launch: cri.Launch{
 			Init: "/sbin/mullion-init", Loader: a.system.LoaderArgv(), Run: wine.RunProgram, Env: a.system.ContainerEnv(),
 		},
-		HostProcess: a.hostProcess(host),
-		Handlers:    handlers, RuntimeVersion: engineVersion, Log: a.log.With("part", "cri"),
+		HostProcess: a.hostProcess(host), LinuxNames: a.config.Network.Profile == spec.ProfileModern,
+		Handlers: handlers, RuntimeVersion: engineVersion, Log: a.log.With("part", "cri"),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, stream.Close())

@@ -56,11 +56,11 @@ func networkRows() []support.Row {
 		},
 		{
 			Name: "GetAddrInfoW, getaddrinfo, gethostbyname", Level: support.Partly, Ref: "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows",
-			Note: "as on Windows a name with a dot is taken as it is and one without gets the one DNS suffix; the hosts file goes first; nothing is cached",
+			Note: "as on Windows a name with a dot is taken as it is and one without gets the one DNS suffix, with the profile modern as in Linux pods; the hosts file goes first; nothing is cached",
 		},
 		{
 			Name: "DnsQuery_A, DnsQuery_W, DnsQuery_UTF8", Level: support.Partly, Ref: win32 + "api/windns/nf-windns-dnsquery_w",
-			Note: "Wine's: the name is asked for as it is, without the DNS suffix and the hosts file; a name that has no records of the type asked for gives DNS_ERROR_BAD_PACKET",
+			Note: "a name without a dot gets the DNS suffix, as on Windows; the hosts file is not read; a name that has no records of the type asked for gives DNS_ERROR_BAD_PACKET",
 		},
 		{
 			Name: "GetAdaptersAddresses, GetNetworkParams: DNS servers and suffix", Level: support.Supported, Ref: win32 + "api/iphlpapi/nf-iphlpapi-getadaptersaddresses",

@@ -4,7 +4,7 @@
  * Two forms of code are known, everything else is left alone:
  *  - a system-call thunk of Wine's ntdll (measured in Wine 8.0): mov r10,rcx; mov eax,N; test byte [0x7ffe0308],1; jne; syscall; ret; …
  *    32 bytes, position independent, so a copy of them is a working original;
- *  - a function that begins with pushes, register moves and the reservation of its stack frame, which can be copied one by one.
+ *  - a function that begins with pushes, register moves and the reservation of its stack frame, or the size of a large one in eax, which can be copied one by one.
  *
  * The jump is five bytes long, to a small page within 2 GB of the module, and is written with one aligned 8-byte store, so a thread
  * that runs through the function at that moment sees the old code or the new, never half of it.
@@ -88,6 +88,8 @@ static unsigned movable(const BYTE *code)
         return 3; /* mov r64,r64 */
     if ((code[0] == 0x89 || code[0] == 0x8b) && code[1] >= 0xc0)
         return 2; /* mov r32,r32 */
+    if (code[0] == 0xb8)
+        return 5; /* mov eax,imm32: the size of a large stack frame, for __chkstk */
     if (!memcmp(code, hot_patch, sizeof(hot_patch)))
         return 8;
     return 0;

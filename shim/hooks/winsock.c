@@ -1,4 +1,4 @@
-/* The hooks of ws2_32.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+/* The hooks of ws2_32.dll and dnsapi.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
 #include "winsock.h"
 
 #include <winternl.h>
@@ -45,24 +45,35 @@ static void patch_winsock(HMODULE module)
         afunix_start(module);
 }
 
+static BOOL is_dll(const UNICODE_STRING *base_name, const WCHAR *name)
+{
+    unsigned length = lstrlenW(name);
+
+    return base_name->Length == length * sizeof(WCHAR) && same_name(base_name->Buffer, name, length);
+}
+
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
 {
-    static const WCHAR name[] = L"ws2_32.dll";
-
     (void)context;
-    if (reason == 1 && data->base_name->Length == sizeof(name) - sizeof(WCHAR) && same_name(data->base_name->Buffer, name, 10))
+    if (reason != 1)
+        return;
+    if (is_dll(data->base_name, L"ws2_32.dll"))
         patch_winsock(data->base);
+    else if (is_dll(data->base_name, L"dnsapi.dll"))
+        resolve_queries_start(data->base);
 }
 
 void winsock_start(BOOL with_unix)
 {
     register_notification notify = (register_notification)(void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "LdrRegisterDllNotification");
-    HMODULE loaded = GetModuleHandleW(L"ws2_32.dll");
+    HMODULE loaded;
     void *cookie;
 
     unix_too = with_unix;
-    if (loaded)
+    if ((loaded = GetModuleHandleW(L"ws2_32.dll")))
         patch_winsock(loaded);
-    else if (notify)
+    if ((loaded = GetModuleHandleW(L"dnsapi.dll")))
+        resolve_queries_start(loaded);
+    if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

@@ -39,5 +39,6 @@ void afunix_extension(const void *guid, DWORD size, void **function);
 
 /* resolve.c: has host names completed as Windows does. */
 void resolve_start(HMODULE ws2_32);
+void resolve_queries_start(HMODULE dnsapi);
 
 #endif

@@ -21,6 +21,7 @@ import (
 // The files that a container's C library reads, in the form that package cri gives them.
 const (
 	namesResolv   = "nameserver 127.0.0.1\nsearch svc.test\noptions timeout:1 attempts:3 edns0\n"
+	linuxResolv   = "nameserver 127.0.0.1\nsearch none.test svc.test\noptions timeout:1 attempts:3 edns0 ndots:5\n"
 	namesHosts    = "127.0.0.1 localhost\n192.0.2.9 local legacy.example\n192.0.2.10 db.example.com db.example\n"
 	namesNsswitch = "passwd: files\nhosts: files dns\n"
 )
@@ -47,12 +48,19 @@ func TestNames(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test program: %v\n%s", err, out)
 	}
+	inProgram(t, p.inNames(t, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestNames", "-test.timeout=120s"), 5)
+	inProgram(t, p.resolvingBy(t, linuxResolv, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestLinuxNames", "-test.timeout=120s"), 2)
+	t.Run("nslookup", func(t *testing.T) { nslookup(t, p, ns) })
+}
+
+// inProgram runs tests of package prog, at least so many.
+func inProgram(t *testing.T, run *exec.Cmd, atLeast int) {
+	t.Helper()
 	var out bytes.Buffer
-	run := p.inNames(t, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestNames", "-test.timeout=120s")
 	run.Stdout, run.Stderr = &out, &out
 	runErr := run.Run()
 	results := parseResults(&out)
-	if len(results) < 4 {
+	if len(results) < atLeast {
 		t.Fatalf("%d tests ran: %v\n%s", len(results), runErr, out.String())
 	}
 	for _, r := range results {
@@ -62,7 +70,6 @@ func TestNames(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nslookup", func(t *testing.T) { nslookup(t, p, ns) })
 }
 
 func nslookup(t *testing.T, p prefix, ns string) {
@@ -123,9 +130,15 @@ func (p prefix) copyShim(t *testing.T, name string) {
 // inNames is a command in the namespace, with the files of names in place of the machine's.
 func (p prefix) inNames(t *testing.T, ns string, args ...string) *exec.Cmd {
 	t.Helper()
+	return p.resolvingBy(t, namesResolv, ns, args...)
+}
+
+// resolvingBy is inNames with another resolv.conf.
+func (p prefix) resolvingBy(t *testing.T, resolv, ns string, args ...string) *exec.Cmd {
+	t.Helper()
 	dir := t.TempDir()
 	script := ""
-	for name, text := range map[string]string{"resolv.conf": namesResolv, "hosts": namesHosts, "nsswitch.conf": namesNsswitch} {
+	for name, text := range map[string]string{"resolv.conf": resolv, "hosts": namesHosts, "nsswitch.conf": namesNsswitch} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

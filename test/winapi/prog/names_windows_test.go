@@ -115,3 +115,57 @@ func TestNamesDnsQuery(t *testing.T) {
 		t.Errorf("CNAME: got %q, %v", got, err)
 	}
 }
+
+// aliasOf is what the CNAME record of a name holds; net.LookupCNAME would not take a record of the completed name for an answer.
+func aliasOf(name string) (string, error) {
+	var records *windows.DNSRecord
+	if err := windows.DnsQuery(name, windows.DNS_TYPE_CNAME, 0, nil, &records, nil); err != nil {
+		return "", err
+	}
+	defer windows.DnsRecordListFree(records, 1)
+	return windows.UTF16PtrToString((*windows.DNSPTRData)(unsafe.Pointer(&records.Data[0])).Host), nil
+}
+
+// TestNamesDnsQuerySuffix asks for names without a dot, which get the suffix, and for one with a dot, which does not.
+func TestNamesDnsQuerySuffix(t *testing.T) {
+	needsNames(t)
+	if got, err := aliasOf("alias"); err != nil || got != "one.svc.test" {
+		t.Errorf("a name without a dot: got %q, %v", got, err)
+	}
+	const asItIs = 0x1000 // DNS_QUERY_TREAT_AS_FQDN
+	var records *windows.DNSRecord
+	if err := windows.DnsQuery("alias", windows.DNS_TYPE_CNAME, asItIs, nil, &records, nil); err == nil {
+		windows.DnsRecordListFree(records, 1)
+		t.Error("a name that was to be taken as it is was completed")
+	}
+	if err := windows.DnsQuery("one.other", windows.DNS_TYPE_A, 0, nil, &records, nil); err == nil {
+		windows.DnsRecordListFree(records, 1)
+		t.Error("a name with a dot was completed")
+	}
+	if err := windows.DnsQuery("one", windows.DNS_TYPE_A, 0, nil, &records, nil); err != nil {
+		t.Errorf("the address of a name without a dot: %v", err)
+	} else {
+		windows.DnsRecordListFree(records, 1)
+	}
+}
+
+// TestLinuxNamesGetAddrInfoW resolves with two suffixes and ndots:5 in resolv.conf, which lifts Windows' rule.
+func TestLinuxNamesGetAddrInfoW(t *testing.T) {
+	needsNames(t)
+	for _, tt := range []struct{ name, address string }{
+		{"one", "192.0.2.1"}, {"one.other", "192.0.2.2"}, {"one.other.svc.test", "192.0.2.2"}, {"whole.example", "192.0.2.3"}, {"nothing.example", ""},
+	} {
+		got, err := net.DefaultResolver.LookupHost(t.Context(), tt.name)
+		if tt.address == "" && err == nil || tt.address != "" && !slices.Equal(got, []string{tt.address}) {
+			t.Errorf("%s: got %q, %v; want %q", tt.name, got, err, tt.address)
+		}
+	}
+}
+
+// TestLinuxNamesDnsQuery completes by the second suffix.
+func TestLinuxNamesDnsQuery(t *testing.T) {
+	needsNames(t)
+	if got, err := aliasOf("alias"); err != nil || got != "one.svc.test" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
