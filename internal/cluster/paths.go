@@ -36,6 +36,9 @@ func (p Paths) join(parts ...string) string {
 	return filepath.Join(append([]string{p.Data}, parts...)...)
 }
 
+// dnsZones is the folder where a user names the servers of single DNS zones.
+func (p Paths) dnsZones() string { return p.join("dns") }
+
 // Run is the folder of sockets, pinned network namespaces and the engine's mounts. It is not in the data folder since
 // runc with user namespaces needs every folder above a container's root to be traversable (0711), and since it should be
 // gone after a reboot; its name is derived from the data folder's.

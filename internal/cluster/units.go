@@ -141,7 +141,7 @@ func (c *composer) routes() error {
 
 func (c *composer) dns() error {
 	server, err := clusterdns.New(clusterdns.Config{
-		Program: c.Paths.Program("coredns"), RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
+		Program: c.Paths.Program("coredns"), RunDir: c.Paths.Run(), ZonesDir: c.Paths.dnsZones(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
 		Netns: c.underlay.FabricNetns(), Address: c.APIServer.Addr(), Domain: spec.ClusterDomain,
 		PKIDir: c.control.PKIDir(), Cluster: c.Spec.Name, Server: c.control.Server(),
 	}, c.Log)

@@ -15,8 +15,9 @@ const maxUpstreams = 15
 // which ends the server when a query comes back to it: the upstream servers here are never on a loopback.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
 //
-// Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once.
-func (c Config) Corefile(upstreams []netip.Addr) string {
+// Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once. Names of zones are asked
+// of the zone's own servers.
+func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 	local := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 	var b strings.Builder
 	fmt.Fprintf(&b, ".:%d {\n", Port)
@@ -31,16 +32,24 @@ func (c Config) Corefile(upstreams []netip.Addr) string {
 	fmt.Fprintf(&b, "        ttl 30\n")
 	fmt.Fprintf(&b, "    }\n")
 	fmt.Fprintf(&b, "    prometheus %s\n", net.JoinHostPort(c.Address.String(), strconv.Itoa(MetricsPort)))
-	if n := min(len(upstreams), maxUpstreams); n > 0 {
-		fmt.Fprintf(&b, "    forward .")
-		for _, addr := range upstreams[:n] {
-			fmt.Fprintf(&b, " %s", addr)
-		}
-		fmt.Fprintf(&b, " {\n        max_concurrent 1000\n    }\n")
+	if len(upstreams) > 0 {
+		fmt.Fprintf(&b, "    %s {\n        max_concurrent 1000\n    }\n", forward(upstreams))
 	}
 	fmt.Fprintf(&b, "    cache 30 {\n        disable success %[1]s\n        disable denial %[1]s\n    }\n", c.Domain)
 	fmt.Fprintf(&b, "    reload 5s 2s\n")
 	fmt.Fprintf(&b, "    loadbalance\n")
 	fmt.Fprintf(&b, "}\n")
+	for _, z := range zones {
+		fmt.Fprintf(&b, "%s:%d {\n    bind %s\n    errors\n    %s\n    cache 30\n}\n", z.Name, Port, c.Address, forward(z.Servers))
+	}
+	return b.String()
+}
+
+func forward(servers []netip.Addr) string {
+	var b strings.Builder
+	b.WriteString("forward .")
+	for _, addr := range servers[:min(len(servers), maxUpstreams)] {
+		fmt.Fprintf(&b, " %s", addr)
+	}
 	return b.String()
 }

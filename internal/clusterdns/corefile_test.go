@@ -24,13 +24,15 @@ func TestCorefile(t *testing.T) {
 	for _, tt := range []struct {
 		golden    string
 		upstreams []netip.Addr
+		zones     []Zone
 	}{
-		{"upstreams.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::53")}},
-		{"alone.Corefile", nil},
+		{"upstreams.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::53")}, nil},
+		{"zones.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1")}, []Zone{{"corp.example", []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")}}}},
+		{"alone.Corefile", nil, nil},
 	} {
 		t.Run(tt.golden, func(t *testing.T) {
 			path := filepath.Join("testdata", tt.golden)
-			got := sample().Corefile(tt.upstreams)
+			got := sample().Corefile(tt.upstreams, tt.zones)
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
@@ -52,7 +54,7 @@ func TestCorefileForwardsToSoManyAtMost(t *testing.T) {
 	for i := range many {
 		many[i] = netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 1)})
 	}
-	text := sample().Corefile(many)
+	text := sample().Corefile(many, nil)
 	if !strings.Contains(text, "192.0.2.15 ") || strings.Contains(text, "192.0.2.16") {
 		t.Errorf("want servers 1 to %d:\n%s", maxUpstreams, text)
 	}

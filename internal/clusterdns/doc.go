@@ -3,6 +3,7 @@
 // in place by package bootstrap.
 //
 //	pod ─▶ Service kube-dns ─▶ CoreDNS (fabric) ─┬▶ API server     names of the cluster's domain
+//	                                             ├▶ name servers of single zones, if there are such
 //	                                             └▶ the machine's name servers, as its resolv.conf has them now
 //
 // It is no pod, as a cluster may have no Linux node to run one on.
@@ -36,6 +37,8 @@ type Config struct {
 	Program string
 	// RunDir gets a folder with the configuration. Everybody must be able to traverse it.
 	RunDir string
+	// ZonesDir is a folder of zones with name servers of their own, for Zones; it need not be there.
+	ZonesDir string
 	// LogDir gets the log file.
 	LogDir string
 	// Marker is put into the child's environment.

@@ -35,6 +35,7 @@ type Server struct {
 	config   Config
 	machine  func() resolvconf.Config
 	log      *slog.Logger
+	told     string // what was wrong with zones
 	cancel   context.CancelFunc
 	watching sync.WaitGroup
 }
@@ -162,7 +163,12 @@ func (s *Server) follow(ctx context.Context, text string) {
 // writeCorefile writes the Corefile unless it has that text, and returns its text now.
 func (s *Server) writeCorefile(text string) (string, error) {
 	upstreams := s.machine().Servers
-	now := s.config.Corefile(upstreams)
+	zones, problem := Zones(s.config.ZonesDir, s.config.Domain)
+	now := s.config.Corefile(upstreams, zones)
+	if problem != nil && problem.Error() != s.told {
+		s.told = problem.Error()
+		s.log.Warn("leave zones of the cluster's DNS out", "error", problem)
+	}
 	if now == text {
 		return now, nil
 	}
