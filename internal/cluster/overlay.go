@@ -13,13 +13,17 @@ import (
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/dataplane"
 	"mullion.dev/mullion/internal/hns/hcn"
 	hnsserver "mullion.dev/mullion/internal/hns/server"
 	"mullion.dev/mullion/internal/hns/wire"
+	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/netplan"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/podnet"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/underlay"
 	"mullion.dev/mullion/internal/winnode"
 )
 
@@ -61,8 +65,9 @@ func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
 	return func(ctx context.Context, to podRange) error { return c.underlay.SetPodRoute(ctx, to.via, to.cidr) }
 }
 
-// overlay does for Windows hosts what flannel's vxlan backend does: each host's HNS network gets a policy RemoteSubnetRoute for
-// the pods of every other host (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/vxlan/vxlan_network_windows.go).
+// overlay does what flannel's vxlan backend does: each Windows host's HNS network gets a policy RemoteSubnetRoute for
+// the pods of every other host (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/vxlan/vxlan_network_windows.go), each
+// Linux host a VXLAN interface with a route, a neighbour and a forwarding entry for them.
 type overlay struct {
 	plan  Plan
 	netns func(host string) string
@@ -85,6 +90,7 @@ func (o *overlay) set(ctx context.Context, to podRange) error {
 			_ = h.hns.Close()
 		}
 	}()
+	var ends overlayEnds
 	for _, h := range o.plan.Hosts {
 		if !o.cidrs[h.Name].IsValid() {
 			continue
@@ -93,14 +99,77 @@ func (o *overlay) set(ctx context.Context, to podRange) error {
 		if err != nil {
 			return err
 		}
-		if host != nil {
-			hosts = append(hosts, host)
+		if host == nil {
+			ends.unknown = append(ends.unknown, o.cidrs[h.Name])
+			continue
+		}
+		hosts = append(hosts, host)
+		ends.known = append(ends.known, host.self)
+	}
+	for _, h := range o.plan.LinuxHosts {
+		if cidr := o.cidrs[h.Name]; cidr.IsValid() {
+			ends.known = append(ends.known, overlayEnd{subnet: cidr, address: h.Address, router: linuxRouter(h.Address)})
 		}
 	}
 	var errs []error
 	for _, h := range hosts {
-		if err := h.sync(ctx, hosts); err != nil {
+		if err := h.sync(ctx, ends); err != nil {
 			errs = append(errs, fmt.Errorf("set the remote subnets of node %q: %w", h.name, err))
+		}
+	}
+	return errors.Join(append(errs, o.syncLinux(ctx, ends))...)
+}
+
+// overlayEnd is what the others need to know of a host: its pods, its address on the underlay and its router's hardware address.
+type overlayEnd struct {
+	subnet  netip.Prefix
+	address netip.Addr
+	router  net.HardwareAddr
+}
+
+// overlayEnds are those of all hosts that have a range of pod addresses. Of some it is not known what their router is, as their HNS does
+// not answer at the moment: the ways to their pods stay as they are.
+type overlayEnds struct {
+	known   []overlayEnd
+	unknown []netip.Prefix
+}
+
+func (e overlayEnd) setting() wire.RemoteSubnetRouteSetting {
+	return wire.RemoteSubnetRouteSetting{
+		DestinationPrefix: e.subnet.String(), IsolationId: podnet.VSID, ProviderAddress: e.address.String(),
+		DistributedRouterMacAddress: strings.ToUpper(strings.ReplaceAll(e.router.String(), ":", "-")),
+	}
+}
+
+// linuxRouter is the hardware address of a Linux node's VXLAN interface, made of its address: locally administered, with the prefix that
+// the kubelet and CNI's bridge have used for such.
+func linuxRouter(a netip.Addr) net.HardwareAddr {
+	b := a.As4()
+	return net.HardwareAddr{0x0a, 0x58, b[0], b[1], b[2], b[3]}
+}
+
+// syncLinux brings the Linux hosts' interfaces in line. One whose namespace is not there yet is seen to when its node changes.
+func (o *overlay) syncLinux(ctx context.Context, ends overlayEnds) error {
+	var errs []error
+	for _, h := range o.plan.LinuxHosts {
+		subnet, pin := o.cidrs[h.Name], o.netns(h.Name)
+		there, err := netns.Exists(pin)
+		if err != nil || !there || !subnet.IsValid() {
+			errs = append(errs, err)
+			continue
+		}
+		var peers []netplan.Peer
+		for _, e := range ends.known {
+			if e.subnet != subnet {
+				peers = append(peers, netplan.Peer{ID: e.subnet.String(), Subnet: e.subnet, VTEP: e.address, MAC: e.router.String()})
+			}
+		}
+		vtep := dataplane.VTEP{
+			Netns: pin, Link: podnet.NetworkName(spec.ModeOverlay), Uplink: underlay.HostLink, Subnet: subnet,
+			Overlay: netplan.VXLAN{VNI: podnet.VSID, Port: podnet.VXLANPort, VTEP: h.Address, MAC: linuxRouter(h.Address).String()},
+		}
+		if err := vtep.Apply(ctx, peers, ends.unknown); err != nil {
+			errs = append(errs, fmt.Errorf("set the remote subnets of node %q: %w", h.Name, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -112,7 +181,7 @@ type overlayHost struct {
 	hns     *hnsserver.Client
 	network string // GUID
 	have    []wire.Policy
-	self    wire.RemoteSubnetRouteSetting // what others need to know of it
+	self    overlayEnd
 }
 
 // open reads a host's network; nil when it is not there yet.
@@ -124,9 +193,7 @@ func (o *overlay) open(ctx context.Context, h Host) (*overlayHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	host := &overlayHost{name: h.Name, hns: client, self: wire.RemoteSubnetRouteSetting{
-		DestinationPrefix: o.cidrs[h.Name].String(), IsolationId: podnet.VSID, ProviderAddress: h.Address.String(),
-	}}
+	host := &overlayHost{name: h.Name, hns: client, self: overlayEnd{subnet: o.cidrs[h.Name], address: h.Address}}
 	there, err := host.read(ctx)
 	if err != nil || !there {
 		return nil, errors.Join(err, client.Close())
@@ -158,22 +225,27 @@ func (h *overlayHost) read(ctx context.Context) (bool, error) {
 			if err := json.Unmarshal(p.Settings, &router); err != nil {
 				return false, err
 			}
-			h.self.DistributedRouterMacAddress = router.Address
+			if h.self.router, err = net.ParseMAC(router.Address); err != nil {
+				return false, fmt.Errorf("read the distributed router of HNS network %s: %w", h.network, err)
+			}
 		}
 	}
-	if h.self.DistributedRouterMacAddress == "" {
+	if h.self.router == nil {
 		return false, fmt.Errorf("HNS network %s of node %q names no distributed router", h.network, h.name)
 	}
 	return true, nil
 }
 
-// sync makes the routes to the other hosts the only ones.
-func (h *overlayHost) sync(ctx context.Context, all []*overlayHost) error {
-	want := map[string]wire.RemoteSubnetRouteSetting{}
-	for _, other := range all {
-		if other != h {
-			want[other.self.DestinationPrefix] = other.self
+// sync makes the routes to the other hosts the only ones, besides those to hosts that are not known at the moment.
+func (h *overlayHost) sync(ctx context.Context, ends overlayEnds) error {
+	want, keep := map[string]wire.RemoteSubnetRouteSetting{}, map[string]bool{}
+	for _, e := range ends.known {
+		if e.subnet != h.self.subnet {
+			want[e.subnet.String()] = e.setting()
 		}
+	}
+	for _, subnet := range ends.unknown {
+		keep[subnet.String()] = true
 	}
 	var stale, missing []wire.Policy
 	for _, p := range h.have {
@@ -183,6 +255,9 @@ func (h *overlayHost) sync(ctx context.Context, all []*overlayHost) error {
 		}
 		if w, ok := want[have.DestinationPrefix]; ok && sameRoute(w, have) {
 			delete(want, have.DestinationPrefix)
+			continue
+		}
+		if keep[have.DestinationPrefix] {
 			continue
 		}
 		stale = append(stale, p)

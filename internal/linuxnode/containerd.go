@@ -3,7 +3,12 @@ package linuxnode
 import (
 	"fmt"
 	"strings"
+
+	"mullion.dev/mullion/internal/dataplane"
 )
+
+// uplinkMTU is that of the node's interface on the underlay, which is a veth pair.
+const uplinkMTU = 1500
 
 // pauseImage is the image of every pod's first container, which is made here and never pulled.
 const pauseImage = "mullion.local/pause:v1"
@@ -57,13 +62,18 @@ oom_score = -999
 // (ptp), not bridged: so what a pod sends to a Service, and the answer, always pass the host's rules. Addresses are kept in
 // /run, since after a reboot there is no pod that has one. What leaves the cluster is given the node's address elsewhere (masquerade).
 func (c Config) CNITemplate() string {
-	return `{
+	mtu := 0 // of the node's uplink
+	if c.Overlay {
+		mtu = dataplane.OverlayMTU(uplinkMTU)
+	}
+	return fmt.Sprintf(`{
   "cniVersion": "1.0.0",
   "name": "mullion",
   "plugins": [
     {
       "type": "ptp",
       "ipMasq": false,
+      "mtu": %d,
       "ipam": {
         "type": "host-local",
         "dataDir": "/run/cni",
@@ -74,5 +84,5 @@ func (c Config) CNITemplate() string {
     {"type": "portmap", "capabilities": {"portMappings": true}, "backend": "nftables"}
   ]
 }
-`
+`, mtu)
 }

@@ -55,6 +55,8 @@ type Config struct {
 	ProxyKubeconfig     string
 	// PodSubnet, ServiceSubnet and NodeSubnet (the underlay's) are the cluster's.
 	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
+	// Overlay says that pods' packets to other nodes are carried in VXLAN: they are smaller, and the underlay does not know pods' addresses.
+	Overlay bool
 	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by default.
 	ClusterDNS    netip.Addr
 	ClusterDomain string

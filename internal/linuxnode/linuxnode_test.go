@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,16 @@ func TestWhatProgramsAreTold(t *testing.T) {
 	golden(t, "kube-proxy.args", strings.Join(c.ProxyArgs(), "\n")+"\n")
 	golden(t, "containerd.toml", c.ContainerdTOML())
 	golden(t, "cni.conflist", c.CNITemplate())
+	c.Overlay = true
+	golden(t, "cni-overlay.conflist", c.CNITemplate())
+}
+
+func TestInside(t *testing.T) {
+	c := sample(t)
+	bridged := c.inside()
+	if c.Overlay = true; slices.Contains(c.inside(), c.NodeSubnet) || !slices.Contains(bridged, c.NodeSubnet) {
+		t.Errorf("pods send to %v under their own addresses, in an overlay to %v", bridged, c.inside())
+	}
 }
 
 func TestHostFiles(t *testing.T) {

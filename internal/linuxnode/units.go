@@ -43,7 +43,15 @@ func (h *host) Start(ctx context.Context) error {
 	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
 		return err
 	}
-	return linuxnet.Apply(ctx, linuxnet.Config{Netns: h.Netns, Pods: h.PodSubnet, Inside: []netip.Prefix{h.PodSubnet, h.ServiceSubnet, h.NodeSubnet}})
+	return linuxnet.Apply(ctx, linuxnet.Config{Netns: h.Netns, Pods: h.PodSubnet, Inside: h.inside()})
+}
+
+// inside are the networks that know pods' addresses.
+func (c Config) inside() []netip.Prefix {
+	if c.Overlay {
+		return []netip.Prefix{c.PodSubnet, c.ServiceSubnet}
+	}
+	return []netip.Prefix{c.PodSubnet, c.ServiceSubnet, c.NodeSubnet}
 }
 
 // Stop leaves the host in place: containers live on in it.

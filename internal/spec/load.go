@@ -119,9 +119,6 @@ func (v *validator) expanded(c Cluster) {
 	if len(c.Nodes) > maxNodes {
 		v.fail([]any{"nodes"}, "%d nodes, at most %d", len(c.Nodes), maxNodes)
 	}
-	if c.Networking.Mode == ModeOverlay && slices.ContainsFunc(c.Nodes, Node.Linux) {
-		v.fail([]any{"networking", "mode"}, "Linux nodes are not on an overlay of Windows nodes; leave them out, or choose l2bridge")
-	}
 	v.pool(c.Networking, len(c.Nodes))
 	v.machines(c)
 	seen := map[string]bool{}

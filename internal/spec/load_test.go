@@ -47,6 +47,11 @@ func TestLoadBalancerPool(t *testing.T) {
 			t.Errorf("pool of %q = %s, want %s", tt.in, got, tt.want)
 		}
 	}
+	for _, mode := range spec.Modes() {
+		if _, err := spec.Load(strings.NewReader(head + "networking: {mode: " + string(mode) + "}\nnodes: [{os: linux}, {os: windows}]\n")); err != nil {
+			t.Errorf("Linux and Windows nodes in mode %s: %v", mode, err)
+		}
+	}
 	if _, err := spec.Load(strings.NewReader(head + "networking: {mode: transparent}\nnodes: [{count: 100}]\n")); err != nil {
 		t.Errorf("the default pool: %v", err)
 	}
@@ -106,7 +111,6 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"mode_spelling", head + "networking:\n  mode: L2Bridge\nnodes: [{os: windows}]\n", `networking.mode: "L2Bridge" is written "l2bridge"`},
 		{"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n", `line 4: networking.profile: "new" is none of faithful, modern`},
 		{"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n", "line 5: networking.enableDSR: kube-proxy does not run"},
-		{"overlay_with_linux", head + "networking:\n  mode: overlay\nnodes: [{os: windows}, {os: linux}]\n", "line 4: networking.mode: Linux nodes are not on an overlay"},
 		{"pool", head + "networking:\n  loadBalancerPool: 10.213.0.224\nnodes: [{}]\n", `line 4: networking.loadBalancerPool: "10.213.0.224" is not an IPv4 subnet`},
 		{"pool_of_nodes", head + "networking:\n  loadBalancerPool: 10.213.0.12/31\nnodes: [{count: 2}]\n", "10.213.0.12/31 has addresses of nodes: 10.213.0.11 to 10.213.0.12"},
 		{"pool_of_machine", head + "networking:\n  loadBalancerPool: 10.213.0.240/28\nnodes: [{}]\n", "has addresses of the machine: 10.213.0.254"},
