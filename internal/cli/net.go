@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,10 +14,12 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/image"
 	"mullion.dev/mullion/internal/imagebuild"
+	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/nettest"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -33,7 +36,7 @@ func (a *app) net() *cobra.Command {
 }
 
 func (a *app) netFlows() *cobra.Command {
-	var mode, output string
+	var mode, profile, output string
 	cmd := &cobra.Command{
 		Use:   "flows",
 		Short: "List the flows that `mullion net test` carries out, with what is expected of each and who documents it",
@@ -46,13 +49,16 @@ func (a *app) netFlows() *cobra.Command {
 				return usage(fmt.Errorf("--output %q", output), "choose text or markdown")
 			case !slices.Contains(modeNames(), mode):
 				return usage(fmt.Errorf("--mode %q", mode), "choose one of "+strings.Join(modeNames(), ", "))
+			case !slices.Contains(profileNames(), profile):
+				return usage(fmt.Errorf("--profile %q", profile), "choose one of "+strings.Join(profileNames(), ", "))
 			}
-			return nettest.List(a.env.Out, spec.Mode(mode))
+			return nettest.List(a.env.Out, spec.Mode(mode), spec.Profile(profile))
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", string(spec.ModeL2Bridge), "the network mode whose flows are listed")
+	cmd.Flags().StringVar(&profile, "profile", string(spec.ProfileFaithful), "the profile whose expectations are listed")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or markdown for the table of all modes")
-	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "markdown"}})
+	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "profile": profileNames(), "output": {"text", "markdown"}})
 	return cmd
 }
 
@@ -78,13 +84,13 @@ func (a *app) netTest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test",
 		Short: "Carry out every flow that Windows documents, and those it documents not to work",
-		Long: `Starts three pods with Kubernetes' agnhost and Services of every kind in a namespace of their own, puts a place outside of the
-cluster on its underlay, and calls: from pod to pod, to Services by address and by name, to nodes and to the outside; from nodes; from
-outside to node ports, external IPs, load balancers and hostPorts; over TCP, UDP and ping. A limitation that Windows documents (a
-node does not reach its own node ports) has to show as well: a call that is answered then is a difference.
+		Long: `Starts pods with Kubernetes' agnhost on Windows nodes and a Linux one, and Services of every kind, in a namespace of their own, puts
+a place outside of the cluster on its underlay, and calls: from pod to pod, to Services by address and by name, to nodes and to the
+outside; from nodes; from outside to node ports, external IPs, load balancers and hostPorts; over TCP, UDP and ping. A limitation that
+Windows documents (a node does not reach its own node ports) has to show as well: a call that is answered then is a difference.
 
-What it made is removed at the end, also after Ctrl-C; the image ` + nettest.Image + ` stays in the cluster's store. The
-exit code is 0 if every flow went as documented, and 7 if not. A flow that needs what the cluster has not is skipped, and says why.`,
+What it made is removed at the end, also after Ctrl-C; the images ` + nettest.Image + ` and
+` + nettest.LinuxImage + ` stay in the cluster's stores. The exit code is 0 if every flow went as documented, and 7 if not. A flow that needs what the cluster has not is skipped, and says why.`,
 		Example: "  mullion net test\n  mullion net test -o json | jq '.results[] | select(.outcome == \"DIFFERENT\")'",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
@@ -101,6 +107,14 @@ func modeNames() []string {
 	var names []string
 	for _, m := range spec.Modes() {
 		names = append(names, string(m))
+	}
+	return names
+}
+
+func profileNames() []string {
+	var names []string
+	for _, p := range spec.Profiles() {
+		names = append(names, string(p))
 	}
 	return names
 }
@@ -122,7 +136,7 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	p := &netProgress{a: a, quiet: f.output == "json"}
-	if err := a.agnhostImage(ctx, paths, p.step); err != nil {
+	if err := a.agnhostImages(ctx, paths, c, p.step); err != nil {
 		return err
 	}
 	report, err := cluster.NetTest(ctx, paths, nettest.Config{Step: p.step, Done: p.done})
@@ -143,34 +157,68 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	return nil
 }
 
-// agnhostImage makes sure that the store has the test pods' image; it is built of the agnhost.exe beside this program.
-func (a *app) agnhostImage(ctx context.Context, paths cluster.Paths, step func(string)) error {
-	return a.withImages("", func(s *image.Store) error {
-		_, err := s.Get(ctx, nettest.Image)
-		if err == nil || !errdefs.IsNotFound(err) {
+// agnhostImages makes sure that the stores have the test pods' images; they are built of the agnhost programs beside this program.
+func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Cluster, step func(string)) error {
+	to, err := storesOf(c, nil)
+	if err != nil {
+		return err
+	}
+	if to.windows {
+		err := a.withImages("", func(s *image.Store) error {
+			if _, err := s.Get(ctx, nettest.Image); err == nil || !errdefs.IsNotFound(err) {
+				return err
+			}
+			step("building the image " + nettest.Image)
+			dir, err := os.MkdirTemp("", "mullion-agnhost-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			if err := copyFile(paths.Program("windows/agnhost.exe"), filepath.Join(dir, "agnhost.exe")); err != nil {
+				return notBuilt(err)
+			}
+			archive, err := agnhostImage(ctx, dir, imagebuild.Spec{Tags: []string{nettest.Image}, Entrypoint: []string{`C:\agnhost.exe`}})
+			if err != nil {
+				return err
+			}
+			_, err = s.Load(ctx, archive, image.LoadOptions{})
 			return err
-		}
-		step("building the image " + nettest.Image)
-		dir, err := os.MkdirTemp("", "mullion-agnhost-")
+		})
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
-		program := paths.Program("windows/agnhost.exe")
-		if err := copyFile(program, filepath.Join(dir, "agnhost.exe")); err != nil {
-			return &Error{Code: ExitNotFound, Err: fmt.Errorf("build the test pods' image: %w", err), Remedy: "`make upstream` builds agnhost.exe"}
+	}
+	return a.withLinuxImages(to.linux[:min(len(to.linux), 1)], func(_ string, i *linuxnode.Images) error {
+		all, err := i.List(ctx)
+		if err != nil || slices.ContainsFunc(all, func(img *criapi.Image) bool { return slices.Contains(img.GetRepoTags(), nettest.LinuxImage) }) {
+			return err
 		}
-		img, err := imagebuild.Build(ctx, imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{Tags: []string{nettest.Image}, Entrypoint: []string{`C:\agnhost.exe`}}})
+		step("building the image " + nettest.LinuxImage)
+		program := paths.Program("linux/agnhost")
+		if _, err := os.Stat(program); err != nil {
+			return notBuilt(err)
+		}
+		archive, err := agnhostImage(ctx, program, imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{nettest.LinuxImage}, Entrypoint: []string{"/agnhost"}})
 		if err != nil {
 			return err
 		}
-		var archive bytes.Buffer
-		if err := img.WriteArchive(&archive); err != nil {
-			return err
-		}
-		_, err = s.Load(ctx, &archive, image.LoadOptions{})
+		_, err = i.Load(ctx, archive)
 		return err
 	})
+}
+
+func notBuilt(err error) error {
+	return &Error{Code: ExitNotFound, Err: fmt.Errorf("build the test pods' image: %w", err), Remedy: "`make upstream` builds agnhost"}
+}
+
+// agnhostImage is an archive with an image of a folder, or of one program.
+func agnhostImage(ctx context.Context, from string, description imagebuild.Spec) (io.Reader, error) {
+	img, err := imagebuild.Build(ctx, imagebuild.Options{Dir: from, Spec: description})
+	if err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	return &archive, img.WriteArchive(&archive)
 }
 
 // netProgress tells how the test goes on standard error, so that the result alone is on standard output: on a terminal one

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/cleanup"
+	"mullion.dev/mullion/internal/clusterdns"
 	"mullion.dev/mullion/internal/nettest"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
@@ -45,7 +46,8 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 		return report, err
 	}
 	undo.Add(unlock)
-	cfg.Mode, cfg.Profile, cfg.Domain, cfg.Image = c.Networking.Mode, c.Networking.Profile, "cluster.local", nettest.Image
+	cfg.Mode, cfg.Profile, cfg.Domain, cfg.Image = c.Networking.Mode, c.Networking.Profile, spec.ClusterDomain, nettest.Image
+	cfg.LinuxImage, cfg.DNS = nettest.LinuxImage, p.APIServer.Addr()
 	if cfg.REST, err = clientcmd.BuildConfigFromFlags("", paths.AdminKubeconfig()); err != nil {
 		return report, err
 	}
@@ -54,12 +56,7 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 	if cfg.Client, err = kubernetes.NewForConfig(cfg.REST); err != nil {
 		return report, err
 	}
-	for _, h := range p.Hosts {
-		cfg.Nodes = append(cfg.Nodes, nettest.Node{
-			Name: h.Name, OS: h.OS, Address: h.Address, Netns: u.HostNetns(h.Name),
-			Affinity: h.Build.Supports(winver.SessionAffinity) || cfg.Profile == spec.ProfileModern,
-		})
-	}
+	cfg.Nodes = testNodes(p, u.HostNetns)
 	place, err := placeOutside(p)
 	if err != nil {
 		return report, err
@@ -69,7 +66,25 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 		return report, err
 	}
 	cfg.Outside = nettest.Outside{Netns: u.HostNetns(place.Name), Address: place.Address}
+	undo.Add(func() error { return clusterdns.RemoveZone(paths.dnsZones(), nettest.Zone) })
+	if err := clusterdns.WriteZone(paths.dnsZones(), clusterdns.Zone{Name: nettest.Zone, Servers: []netip.Addr{place.Address}}); err != nil {
+		return report, err
+	}
 	return nettest.Run(ctx, cfg)
+}
+
+func testNodes(p Plan, pin func(host string) string) []nettest.Node {
+	var nodes []nettest.Node
+	for _, h := range p.Hosts {
+		nodes = append(nodes, nettest.Node{
+			Name: h.Name, OS: h.OS, Address: h.Address, Netns: pin(h.Name),
+			Affinity: h.Build.Supports(winver.SessionAffinity) || p.Spec.Networking.Profile == spec.ProfileModern,
+		})
+	}
+	for _, h := range p.LinuxHosts {
+		nodes = append(nodes, nettest.Node{Name: h.Name, OS: h.OS, Address: h.Address, Netns: pin(h.Name)})
+	}
+	return nodes
 }
 
 // placeOutside is the last free address of the underlay; what the world sends to load balancers it sends to the first
@@ -78,6 +93,9 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 	subnet := p.Spec.Networking.Underlay()
 	o := underlay.Outside{Name: outsideName, Far: nettest.FarAddress()}
 	taken := map[netip.Addr]bool{p.APIServer.Addr(): true}
+	for _, h := range p.LinuxHosts {
+		taken[h.Address] = true
+	}
 	for _, h := range p.Hosts {
 		taken[h.Address] = true
 		if len(o.Routes) == 0 && h.OS == "windows" {

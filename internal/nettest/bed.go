@@ -12,21 +12,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/spec"
 )
 
 // Namespace is where the pods and Services of a run are; it is removed with them.
 const Namespace = "mullion-net-test"
 
 const (
-	podsReady   = 3 * time.Minute // with an image to unpack, on a busy machine
-	removal     = 90 * time.Second
+	podsReady   = 5 * time.Minute // with an image to unpack, on a busy machine
+	removal     = 3 * time.Minute
+	balancing   = time.Minute
 	pollingStep = 250 * time.Millisecond
 )
 
 // serviceAt is where a Service is reached.
 type serviceAt struct {
-	ip        string
-	nodePorts map[Protocol]int32
+	ip          string
+	nodePorts   map[Protocol]int32
+	ingress     string // the load balancer's address
+	healthCheck int32  // the port where nodes say whether they have a pod of it
 }
 
 // bed is what the flows run on.
@@ -38,13 +43,16 @@ type bed struct {
 	services  map[string]serviceAt
 	dns       bool
 	one, two  *Node // the Windows nodes under test; two is nil where there is one only
+	linux     *Node // the Linux node under test; nil where there is none
 }
 
 func newBed(cfg Config) (*bed, error) {
 	b := &bed{cfg: cfg, namespace: Namespace, domain: cfg.Domain, pods: map[string]string{}, services: map[string]serviceAt{}}
 	for i, n := range cfg.Nodes {
 		switch {
-		case n.OS != "windows":
+		case n.OS != spec.Windows && b.linux == nil:
+			b.linux = &cfg.Nodes[i]
+		case n.OS != spec.Windows:
 		case b.one == nil:
 			b.one = &cfg.Nodes[i]
 		case b.two == nil:
@@ -57,16 +65,17 @@ func newBed(cfg Config) (*bed, error) {
 	return b, nil
 }
 
+// node is the node that flows call so; nil where the cluster has none.
+func (b *bed) node(name string) *Node {
+	return map[string]*Node{nodeOne: b.one, nodeTwo: b.two, nodeLinux: b.linux}[name]
+}
+
 // address is that of a node or of the world outside, by the name that flows give it.
 func (b *bed) address(place string) string {
-	switch place {
-	case nodeOne:
-		return b.one.Address.String()
-	case nodeTwo:
-		if b.two != nil {
-			return b.two.Address.String()
-		}
-	case outside:
+	if n := b.node(place); n != nil {
+		return n.Address.String()
+	}
+	if place == outside {
 		return b.cfg.Outside.Address.String()
 	}
 	return ""
@@ -74,10 +83,7 @@ func (b *bed) address(place string) string {
 
 // podNode is the node that a test pod runs on.
 func (b *bed) podNode(pod string) *Node {
-	if strings.HasPrefix(pod, "two") {
-		return b.two
-	}
-	return b.one
+	return b.node(map[string]string{podOneA: nodeOne, podOneB: nodeOne, podTwoA: nodeTwo, podLinux: nodeLinux}[pod])
 }
 
 func (b *bed) client() kubernetes.Interface { return b.cfg.Client }
@@ -96,15 +102,17 @@ func (b *bed) make(ctx context.Context) error {
 			return err
 		}
 	}
-	if b.cfg.Mode.Services() {
-		for _, s := range b.serviceSpecs() {
-			if err := b.createService(ctx, s); err != nil {
-				return err
-			}
+	for _, s := range b.serviceSpecs() {
+		if err := b.createService(ctx, s); err != nil {
+			return err
 		}
 	}
 	b.dns = b.hasDNS(ctx)
-	return b.waitForPods(ctx)
+	if err := b.waitForPods(ctx); err != nil {
+		return err
+	}
+	b.waitForNames(ctx, namesSettle)
+	return b.waitForBalancers(ctx)
 }
 
 // createPod waits for the namespace's service account, which a controller makes.
@@ -123,19 +131,38 @@ func (b *bed) createService(ctx context.Context, s *corev1.Service) error {
 	if err != nil {
 		return fmt.Errorf("create service %q: %w", s.Name, err)
 	}
-	at := serviceAt{ip: made.Spec.ClusterIP, nodePorts: map[Protocol]int32{}}
+	at := serviceAt{ip: made.Spec.ClusterIP, nodePorts: map[Protocol]int32{}, healthCheck: made.Spec.HealthCheckNodePort}
 	for _, p := range made.Spec.Ports {
 		at.nodePorts[Protocol(p.Protocol)] = p.NodePort
 	}
 	b.services[s.Name] = at
-	ingress := map[string]string{"balanced": ingressIP, "outward": ingressOnly}[s.Name]
-	if ingress == "" {
+	return nil
+}
+
+// waitForBalancers waits until the cluster's controller has given the Services of type LoadBalancer addresses; what has none
+// then is said where it is missed.
+func (b *bed) waitForBalancers(ctx context.Context) error {
+	err := poll(ctx, balancing, "wait for the load balancers' addresses", func(ctx context.Context) error {
+		for _, s := range b.serviceSpecs() {
+			if s.Spec.Type != corev1.ServiceTypeLoadBalancer || b.services[s.Name].ingress != "" {
+				continue
+			}
+			got, err := b.client().CoreV1().Services(b.namespace).Get(ctx, s.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			ingress := got.Status.LoadBalancer.Ingress
+			if len(ingress) == 0 {
+				return fmt.Errorf("service %s has none", s.Name)
+			}
+			at := b.services[s.Name]
+			at.ingress = ingress[0].IP
+			b.services[s.Name] = at
+		}
 		return nil
-	}
-	// As a cloud's controller does once the balancer is there.
-	made.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: ingress}}
-	if _, err := b.client().CoreV1().Services(b.namespace).UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("set the load balancer's address of service %q: %w", s.Name, err)
+	})
+	if ctx.Err() != nil {
+		return err
 	}
 	return nil
 }

@@ -47,11 +47,11 @@ func (b *bed) carry(ctx context.Context, f Flow, p Protocol) reply {
 
 // fromPod has a pod's netexec call: for the servers' names, and once more for the address that they see.
 func (b *bed) fromPod(ctx context.Context, f Flow, p Protocol, host string, port int32) reply {
-	r := b.dial(ctx, f.from, question(p, host, port, "hostname", f.want.requests()))
+	r := b.dial(ctx, f.from, question(p, host, port, hostname, f.want.requests()))
 	if f.want.client == "" || r.err != nil || f.want.none {
 		return r
 	}
-	seen := b.dial(ctx, f.from, question(p, host, port, "clientip", 1))
+	seen := b.dial(ctx, f.from, question(p, host, port, clientIP, 1))
 	if len(seen.servers) == 1 {
 		r.client = hostOf(seen.servers[0])
 	} else {
@@ -61,13 +61,13 @@ func (b *bed) fromPod(ctx context.Context, f Flow, p Protocol, host string, port
 }
 
 // question is what netexec's /dial is asked.
-func question(p Protocol, host string, port int32, request string, tries int) url.Values {
+func question(p Protocol, host string, port int32, r request, tries int) url.Values {
 	protocol := "http"
 	if p == UDP {
 		protocol = "udp"
 	}
 	return url.Values{
-		"host": {host}, "port": {strconv.Itoa(int(port))}, "protocol": {protocol}, "request": {request}, "tries": {strconv.Itoa(tries)},
+		"host": {host}, "port": {strconv.Itoa(int(port))}, "protocol": {protocol}, "request": {string(r)}, "tries": {strconv.Itoa(tries)},
 	}
 }
 
@@ -79,7 +79,7 @@ func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 		r.err = errors.New(answer.Errors[len(answer.Errors)-1])
 	}
 	for _, name := range answer.Responses {
-		if query.Get("request") == "hostname" && b.known(name) != nil {
+		if query.Get("request") == string(hostname) && b.known(name) != nil {
 			r.err = b.known(name)
 			continue
 		}
@@ -90,7 +90,7 @@ func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 
 // known tells the test's own servers from others: beyond a machine there may be a proxy that answers everything.
 func (b *bed) known(name string) error {
-	if _, isPod := b.pods[name]; isPod || name == nodeOne || name == nodeTwo || name == outside {
+	if _, isPod := b.pods[name]; isPod || b.address(name) != "" {
 		return nil
 	}
 	return fmt.Errorf("a stranger answers %.40q", name)
@@ -120,7 +120,7 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 // control is the namespace that a pod is asked from: its node's, which has to reach it for probes. A transparent network
 // is apart from the node, and on the underlay.
 func (b *bed) control(pod string) string {
-	if b.cfg.Mode == spec.ModeTransparent {
+	if b.cfg.Mode == spec.ModeTransparent && pod != podLinux {
 		return b.cfg.Outside.Netns
 	}
 	return b.podNode(pod).Netns
@@ -128,11 +128,8 @@ func (b *bed) control(pod string) string {
 
 // place is the namespace of a caller that is not a pod.
 func (b *bed) place(from string) string {
-	switch from {
-	case nodeOne:
-		return b.one.Netns
-	case nodeTwo:
-		return b.two.Netns
+	if n := b.node(from); n != nil {
+		return n.Netns
 	}
 	return b.cfg.Outside.Netns
 }
@@ -158,8 +155,8 @@ func (b *bed) fromNetns(ctx context.Context, f Flow, p Protocol, address string)
 	dial := dialer(b.place(f.from), callTimeout)
 	var r reply
 	for range f.want.requests() {
-		name, err := ask(ctx, dial, address, "hostname")
-		if err == nil {
+		name, err := ask(ctx, dial, address, f.asks())
+		if err == nil && f.asks() == hostname {
 			err = b.known(name)
 		}
 		if err != nil {
@@ -169,7 +166,7 @@ func (b *bed) fromNetns(ctx context.Context, f Flow, p Protocol, address string)
 		r.servers = append(r.servers, name)
 	}
 	if f.want.client != "" && !f.want.none {
-		seen, err := ask(ctx, dial, address, "clientip")
+		seen, err := ask(ctx, dial, address, clientIP)
 		r.client, r.err = hostOf(seen), err
 	}
 	return r
@@ -177,9 +174,9 @@ func (b *bed) fromNetns(ctx context.Context, f Flow, p Protocol, address string)
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-func askHTTP(ctx context.Context, dial dialFunc, address, request string) (string, error) {
+func askHTTP(ctx context.Context, dial dialFunc, address string, r request) (string, error) {
 	client := http.Client{Timeout: callTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/"+request, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/"+string(r), nil)
 	if err != nil {
 		return "", err
 	}
@@ -189,10 +186,13 @@ func askHTTP(ctx context.Context, dial dialFunc, address, request string) (strin
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if r == health && err == nil {
+		return map[int]string{http.StatusOK: withPod, http.StatusServiceUnavailable: withoutPod}[resp.StatusCode], nil
+	}
 	return strings.TrimSpace(string(text)), err
 }
 
-func askUDP(ctx context.Context, dial dialFunc, address, request string) (string, error) {
+func askUDP(ctx context.Context, dial dialFunc, address string, r request) (string, error) {
 	conn, err := dial(ctx, "udp4", address)
 	if err != nil {
 		return "", err
@@ -201,7 +201,7 @@ func askUDP(ctx context.Context, dial dialFunc, address, request string) (string
 	if err := conn.SetDeadline(time.Now().Add(callTimeout)); err != nil {
 		return "", err
 	}
-	if _, err := conn.Write([]byte(request)); err != nil {
+	if _, err := conn.Write([]byte(r)); err != nil {
 		return "", err
 	}
 	answer := make([]byte, 1500)

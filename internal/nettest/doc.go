@@ -14,20 +14,23 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Image is the reference of the image with agnhost.exe that the test pods run.
-const Image = "mullion.local/agnhost:v1"
-
-// Addresses of documentation (RFC 5737), which no cluster has.
+// Image is the reference of the image with agnhost.exe that the test pods run, LinuxImage of that with agnhost for Linux.
 const (
-	externalIP  = "203.0.113.10" // spec.externalIPs of a Service
-	ingressIP   = "203.0.113.20" // status.loadBalancer of a Service
-	ingressOnly = "203.0.113.21" // the same, external traffic policy Local
+	Image      = "mullion.local/agnhost:v1"
+	LinuxImage = "mullion.local/agnhost-linux:v1"
 )
 
+// externalIP is spec.externalIPs of a Service: an address of documentation (RFC 5737), which no cluster has.
+const externalIP = "203.0.113.10"
+
 // ExternalAddresses are what the flows expect the world outside to send to the first node.
-func ExternalAddresses() []netip.Addr {
-	return []netip.Addr{netip.MustParseAddr(externalIP), netip.MustParseAddr(ingressIP), netip.MustParseAddr(ingressOnly)}
-}
+func ExternalAddresses() []netip.Addr { return []netip.Addr{netip.MustParseAddr(externalIP)} }
+
+// Zone is the DNS zone of the world outside, below a top-level domain for testing (RFC 6761); farName is FarAddress' name in it.
+const (
+	Zone    = "outside.test"
+	farName = "far." + Zone
+)
 
 // FarAddress is an address beyond the cluster's own networks that the world outside answers at.
 func FarAddress() netip.Addr { return netip.MustParseAddr("198.51.100.10") }

@@ -16,12 +16,14 @@ type Source struct {
 
 // The test's places. Pods are named for their node and their letter.
 const (
-	podOneA = "one-a"
-	podOneB = "one-b"
-	podTwoA = "two-a"
-	nodeOne = "node one"
-	nodeTwo = "node two"
-	outside = "outside"
+	podOneA   = "one-a"
+	podOneB   = "one-b"
+	podTwoA   = "two-a"
+	podLinux  = "linux-a"
+	nodeOne   = "node one"
+	nodeTwo   = "node two"
+	nodeLinux = "the Linux node"
+	outside   = "outside"
 )
 
 // Ports of netexec, and of what Services and nodes make of them.
@@ -47,17 +49,41 @@ type Flow struct {
 	from      string
 	to        target
 	want      expectation
-	source    Source
-	needs     need
-	modes     []spec.Mode // none: all
+	modern    *expectation // what to expect with the profile modern, where that is something else
+	// request is what is asked for: the server's name if left out.
+	request request
+	source  Source
+	needs   need
+	modes   []spec.Mode // none: all
+}
+
+// request is the path that is asked for over HTTP, and the word that is asked for over UDP.
+type request string
+
+const (
+	hostname request = "hostname"
+	clientIP request = "clientip"
+	// health is kube-proxy's answer at a Service's spec.healthCheckNodePort; its status says which of these answers.
+	health     request = "healthz"
+	withPod            = "a node that has a pod of it"
+	withoutPod         = "a node that has none"
+)
+
+func (f Flow) asks() request {
+	if f.request == "" {
+		return hostname
+	}
+	return f.request
 }
 
 // need is what a flow cannot do without.
 type need struct {
 	dns      bool
 	twoNodes bool
-	linux    bool
+	linux    bool // a Linux node
 	affinity bool
+	// ingress is a Service that has to have a load balancer's address.
+	ingress string
 }
 
 // expectation is what a flow's answers must look like.
@@ -66,6 +92,8 @@ type expectation struct {
 	none bool
 	// unresolved: the name does not resolve; a name that resolves and does not answer is something else.
 	unresolved bool
+	// resolved: the name resolves, and nobody answers at the port.
+	resolved bool
 	// servers are the only ones who may answer; empty: anybody.
 	servers []string
 	// each: every one of servers answers within requestCount requests. same: one alone answers them all.
@@ -90,6 +118,8 @@ func (e expectation) String() string {
 	switch {
 	case e.unresolved:
 		return "the name does not resolve"
+	case e.resolved:
+		return "the name resolves, no answer"
 	case e.none:
 		return "no answer"
 	}
@@ -160,6 +190,8 @@ func (e expectation) meets(r reply, addresses map[string]string) bool {
 	switch {
 	case e.unresolved:
 		return len(r.servers) == 0 && short(r.err) == "the name does not resolve"
+	case e.resolved:
+		return len(r.servers) == 0 && short(r.err) != "the name does not resolve"
 	case e.none:
 		return len(r.servers) == 0
 	case len(r.servers) < e.requests():

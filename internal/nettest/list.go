@@ -11,10 +11,10 @@ import (
 )
 
 // List prints the flows of a mode with what is expected of each, without carrying them out.
-func List(w io.Writer, mode spec.Mode) error {
+func List(w io.Writer, mode spec.Mode, profile spec.Profile) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "FLOW\tPROTOCOLS\tEXPECTED\tDOCUMENTED IN")
-	for _, f := range Flows(mode) {
+	for _, f := range Flows(mode, profile) {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Name, protocols(f), f.want, f.source.Title)
 	}
 	return t.Flush()
@@ -37,7 +37,7 @@ type row struct {
 func rows() []row {
 	var all []row
 	for _, mode := range spec.Modes() {
-		for _, f := range Flows(mode) {
+		for _, f := range Flows(mode, spec.ProfileFaithful) {
 			i := slices.IndexFunc(all, func(r row) bool { return r.flow.Name == f.Name && r.flow.want.String() == f.want.String() })
 			if i < 0 {
 				all, i = append(all, row{flow: f}), len(all)
@@ -61,6 +61,12 @@ func Markdown(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "| %s | %s | %s | %s | [%s](%s) |\n", r.flow.Name, protocols(r.flow), modes, r.flow.want, r.flow.source.Title, r.flow.source.URL)
 		if err != nil {
 			return err
+		}
+	}
+	fmt.Fprint(w, "\nWith `profile: modern` limits of Windows are lifted, and these flows go otherwise:\n\n| flow | expected |\n|---|---|\n")
+	for _, r := range rows() {
+		if r.flow.modern != nil {
+			fmt.Fprintf(w, "| %s | %s |\n", r.flow.Name, r.flow.modern)
 		}
 	}
 	return nil

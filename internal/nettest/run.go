@@ -16,8 +16,11 @@ import (
 )
 
 const (
-	// settling is how long Services may take, from the pods' readiness on, to be carried out by every node.
-	settling = 30 * time.Second
+	// settling is how long a flow that is to be answered is tried: Services take their time to be carried out by every node, and on a
+	// machine with much else to do single calls come too late.
+	settling = 90 * time.Second
+	// namesSettle is how long the cluster's DNS may take to learn of Zone: it looks every 5 s, and loads what changed within 7 s.
+	namesSettle = 30 * time.Second
 	// atOnce bounds the flows under way: each test pod is one process on what may be a small machine.
 	atOnce = 6
 )
@@ -30,10 +33,11 @@ type Config struct {
 	Profile spec.Profile
 	Nodes   []Node
 	Outside Outside
-	// Image runs agnhost.
-	Image string
-	// Domain is the cluster's DNS domain.
+	// Image and LinuxImage run agnhost.
+	Image, LinuxImage string
+	// Domain is the cluster's DNS domain, DNS the address of its server on the underlay; the server is to ask the outside for names of Zone.
 	Domain string
+	DNS    netip.Addr
 	// Step is told what is being done, Done each flow's result; they may be called from several goroutines.
 	Step func(text string)
 	Done func(done, all int, r Result)
@@ -53,21 +57,21 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return b.remove(context.WithoutCancel(ctx))
 	})
 	cfg.Step("starting pods and Services")
-	if err := b.make(ctx); err != nil {
-		return report, err
-	}
 	if err := b.serve(ctx, &undo); err != nil {
 		return report, err
 	}
+	if err := b.make(ctx); err != nil {
+		return report, err
+	}
 	cfg.Step("asking")
-	report.Results = b.all(ctx, Flows(cfg.Mode))
+	report.Results = b.all(ctx, Flows(cfg.Mode, cfg.Profile))
 	return report, ctx.Err()
 }
 
 // serve has the nodes and the outside answer.
 func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
-	for _, place := range []string{nodeOne, nodeTwo, outside} {
-		if place == nodeTwo && b.two == nil {
+	for _, place := range []string{nodeOne, nodeTwo, nodeLinux, outside} {
+		if b.address(place) == "" {
 			continue
 		}
 		addresses := []netip.Addr{netip.MustParseAddr(b.address(place))}
@@ -80,6 +84,11 @@ func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
 		}
 		undo.Add(s.close)
 	}
+	n, err := serveNames(ctx, b.cfg.Outside.Netns, b.cfg.Outside.Address)
+	if err != nil {
+		return err
+	}
+	undo.Add(n.close)
 	return nil
 }
 
@@ -100,7 +109,6 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 		}
 	}
 	results := make([]Result, len(jobs))
-	settled := time.Now().Add(settling)
 	done := 0
 	var mu sync.Mutex
 	for _, failing := range []bool{false, true} {
@@ -113,7 +121,7 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
-				r := b.result(ctx, j, settled)
+				r := b.result(ctx, j)
 				mu.Lock()
 				defer mu.Unlock()
 				results[j.index] = r
@@ -127,7 +135,7 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 }
 
 // result carries one flow out, and judges it.
-func (b *bed) result(ctx context.Context, j job, settled time.Time) Result {
+func (b *bed) result(ctx context.Context, j job) Result {
 	f := j.flow
 	r := Result{Flow: f.Name, Protocol: j.protocol, Expected: f.want.String(), Source: f.source}
 	if why := b.lacks(f.needs); why != "" {
@@ -135,6 +143,7 @@ func (b *bed) result(ctx context.Context, j job, settled time.Time) Result {
 		return r
 	}
 	addresses := b.addresses(f.from)
+	settled := time.Now().Add(settling)
 	for {
 		started := time.Now()
 		got := b.carry(ctx, f, j.protocol)
@@ -169,8 +178,10 @@ func (b *bed) lacks(n need) string {
 		return "there is one Windows node only"
 	case n.dns && !b.dns:
 		return "the cluster has no DNS: nothing stands behind Service kube-system/kube-dns"
-	case n.linux:
-		return "the test has no pods on Linux nodes yet"
+	case n.linux && b.linux == nil:
+		return "there is no Linux node"
+	case n.ingress != "" && b.services[n.ingress].ingress == "":
+		return "the cluster's controller gave Service " + n.ingress + " no address; `kubectl describe` it, networking.loadBalancerPool may be full"
 	case n.affinity && !b.one.Affinity:
 		return fmt.Sprintf("session affinity came with Windows Server 2022; node %s is older", b.one.Name)
 	}

@@ -64,8 +64,14 @@ func nodePort(name, node string) target {
 	return func(b *bed, p Protocol) (string, int32) { return b.address(node), b.services[name].nodePorts[p] }
 }
 
-func named(host string) target {
+func byName(host string) target {
 	return func(_ *bed, p Protocol) (string, int32) { return host, pick(p, serviceTCP, serviceUDP) }
+}
+
+func ingress(name string) target {
+	return func(b *bed, p Protocol) (string, int32) {
+		return b.services[name].ingress, pick(p, serviceTCP, serviceUDP)
+	}
 }
 
 func hostPort(node string) target {
@@ -95,14 +101,26 @@ func (e expectation) seenAs(client string) expectation {
 func none() expectation { return expectation{none: true} }
 
 // Flows are all flows of a mode, in the order in which a person reads them.
-func Flows(mode spec.Mode) []Flow {
+func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 	var all []Flow
-	for _, group := range [][]Flow{podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(), inwardFlows(), isolatedFlows()} {
+	for _, group := range [][]Flow{podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(mode), inwardFlows(), balancerFlows(), isolatedFlows(), linuxFlows(mode)} {
 		all = append(all, group...)
 	}
-	return slices.DeleteFunc(all, func(f Flow) bool {
+	all = slices.DeleteFunc(all, func(f Flow) bool {
 		return len(f.modes) > 0 && !slices.Contains(f.modes, mode)
 	})
+	for i := range all {
+		if profile == spec.ProfileModern && all[i].modern != nil {
+			all[i].want = *all[i].modern
+		}
+	}
+	return all
+}
+
+// inModern says what the profile modern makes of a flow, which lifts a limit of Windows.
+func (f Flow) inModern(want expectation) Flow {
+	f.modern = &want
+	return f
 }
 
 func both() []Protocol { return []Protocol{TCP, UDP} }
@@ -118,7 +136,6 @@ func podFlows() []Flow {
 		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: answers(podTwoA).seenAs(clientOwn), source: podNetwork(), needs: two, modes: reach},
 		{Name: "pod → pod, same node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podOneB), want: answers(), source: limitations(), modes: reach},
 		{Name: "pod → pod, other node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podTwoA), want: answers(), source: limitations(), needs: two, modes: reach},
-		{Name: "pod → pod on a Linux node", Protocols: both(), from: podOneA, to: pod(podOneB), want: answers().seenAs(clientOwn), source: podNetwork(), needs: need{linux: true}, modes: joined()},
 		{Name: "node → its own pod", Protocols: both(), from: nodeOne, to: pod(podOneA), want: answers(podOneA), source: podNetwork(), modes: append(joined(), spec.ModeNAT)},
 		{Name: "node → pod, other node", Protocols: both(), from: nodeOne, to: pod(podTwoA), want: answers(podTwoA), source: podNetwork(), needs: two, modes: []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel}},
 		{Name: "pod → its own node", Protocols: both(), from: podOneA, to: node(nodeOne), want: answers(nodeOne), source: podNetwork(), modes: append(joined(), spec.ModeNAT)},
@@ -126,20 +143,26 @@ func podFlows() []Flow {
 	}
 }
 
-// wayOutFlows leave the cluster. In an overlay everything beyond the overlay is hidden behind the node; elsewhere the underlay
-// knows the pods' addresses.
-func wayOutFlows(mode spec.Mode) []Flow {
-	near, far := clientOwn, clientNode
+// outward are how the world outside sees a Windows pod, near on the underlay and beyond it: in an overlay everything beyond the overlay is
+// hidden behind the node; elsewhere the underlay knows the pods' addresses.
+func outward(mode spec.Mode) (near, far string) {
 	switch mode {
 	case spec.ModeOverlay, spec.ModeNAT:
-		near = clientNode
+		return clientNode, clientNode
 	case spec.ModeTransparent:
-		far = clientOwn
+		return clientOwn, clientOwn
 	}
+	return clientOwn, clientNode
+}
+
+// wayOutFlows leave the cluster. ICMP does not where policies of HNS translate the address on the way.
+func wayOutFlows(mode spec.Mode) []Flow {
+	near, far := outward(mode)
 	return []Flow{
 		{Name: "pod → outside, underlay", Protocols: both(), from: podOneA, to: outsideAt(false), want: answers(outside).seenAs(near), source: windowsNetworking("Network modes", "network-modes")},
 		{Name: "pod → outside, beyond", Protocols: both(), from: podOneA, to: outsideAt(true), want: answers(outside).seenAs(far), source: windowsNetworking("Network modes", "network-modes")},
-		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: none(), source: limitations(), modes: joined()},
+		Flow{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: none(), source: limitations(), modes: joined()}.inModern(answers()),
+		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: answers(), source: drivers("Transparent"), modes: []spec.Mode{spec.ModeTransparent}},
 	}
 }
 
@@ -157,8 +180,9 @@ func serviceFlows() []Flow {
 	}
 }
 
-func nameFlows() []Flow {
+func nameFlows(mode spec.Mode) []Flow {
 	d := need{dns: true}
+	_, far := outward(mode)
 	at := func(name string, to target, want expectation) Flow {
 		return Flow{Name: name, Protocols: both(), from: podOneA, to: to, want: want, source: dns(), needs: d, modes: joined()}
 	}
@@ -172,21 +196,25 @@ func nameFlows() []Flow {
 	partly := func(b *bed, p Protocol) (string, int32) {
 		return "web." + b.namespace, pick(p, serviceTCP, serviceUDP)
 	}
+	external := func(host string) target { return func(*bed, Protocol) (string, int32) { return host, portOfNode } }
 	unresolved := expectation{none: true, unresolved: true}
 	return []Flow{
-		at("pod → Service by short name", named("web"), answers(podOneB, podTwoA)),
+		at("pod → Service by short name", byName("web"), answers(podOneB, podTwoA)),
 		at("pod → Service by FQDN", fqdn, answers(podOneB, podTwoA)),
-		at("pod → Service by NAME.NAMESPACE", partly, unresolved),
+		at("pod → Service by NAME.NAMESPACE", partly, unresolved).inModern(answers(podOneB, podTwoA)),
 		at("pod → headless Service by name", headless, answers(podOneB, podTwoA)),
 		at("pod → ExternalName Service", elsewhere, answers(podOneB, podTwoA)),
-		{Name: "pod → kubernetes.default", Protocols: []Protocol{TCP}, from: podOneA, to: named("kubernetes.default"), want: unresolved, source: dns(), needs: d, modes: joined()},
+		at("pod → outside by name", external(farName), answers(outside).seenAs(far)),
+		at("pod → outside by ExternalName Service", external("beyond"), answers(outside).seenAs(far)),
+		at("pod → name that the outside does not know", external("no-such."+Zone), unresolved),
+		Flow{Name: "pod → kubernetes.default", Protocols: []Protocol{TCP}, from: podOneA, to: byName("kubernetes.default"), want: unresolved, source: dns(), needs: d, modes: joined()}.inModern(expectation{none: true, resolved: true}),
 	}
 }
 
 func inwardFlows() []Flow {
 	local := answers(podOneB).seenAs(clientOwn)
 	two := need{twoNodes: true}
-	source := service("Traffic policies", "traffic-policies")
+	source := trafficPolicies()
 	external := func(ip string) target {
 		return func(_ *bed, p Protocol) (string, int32) { return ip, pick(p, serviceTCP, serviceUDP) }
 	}
@@ -199,11 +227,35 @@ func inwardFlows() []Flow {
 		{Name: "outside → NodePort, external policy Local", Protocols: both(), from: outside, to: nodePort("outward", nodeOne), want: local, source: source, modes: joined()},
 		{Name: "outside → NodePort, external policy Local, no backend there", Protocols: both(), from: outside, to: nodePort("outward", nodeTwo), want: none(), source: source, needs: two, modes: joined()},
 		{Name: "outside → external IP", Protocols: both(), from: outside, to: external(externalIP), want: web, source: service("External IPs", "external-ips"), modes: joined()},
-		{Name: "outside → load balancer's IP", Protocols: both(), from: outside, to: external(ingressIP), want: web, source: service("type: LoadBalancer", "loadbalancer"), modes: joined()},
-		{Name: "outside → load balancer's IP, external policy Local", Protocols: both(), from: outside, to: external(ingressOnly), want: local, source: source, modes: joined()},
 		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: answers(podOneB), source: plugin("win-bridge"), modes: []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT}},
 		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: none(), source: plugin("win-overlay"), modes: []spec.Mode{spec.ModeOverlay}},
 	}
+}
+
+func trafficPolicies() Source { return service("Traffic policies", "traffic-policies") }
+
+// balancerFlows go to addresses that the cluster's own controller gave, by the routes that it made; the Service's kube-proxy is that of
+// whatever node the routes lead to.
+func balancerFlows() []Flow {
+	source := service("type: LoadBalancer", "loadbalancer")
+	external := Source{"Create an External Load Balancer: Preserving the client source IP", "https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip"}
+	web := answers(podOneB, podTwoA)
+	check := func(node string) target {
+		return func(b *bed, _ Protocol) (string, int32) { return b.address(node), b.services["outward"].healthCheck }
+	}
+	return []Flow{
+		{Name: "outside → load balancer's IP", Protocols: both(), from: outside, to: ingress("balanced"), want: web, source: source, needs: need{ingress: "balanced"}, modes: joined()},
+		{Name: "pod → load balancer's IP", Protocols: both(), from: podOneA, to: ingress("balanced"), want: web, source: source, needs: need{ingress: "balanced"}, modes: joined()},
+		{Name: "outside → load balancer's IP, external policy Local", Protocols: both(), from: outside, to: ingress("outward"), want: answers(podOneB).seenAs(clientOwn), source: trafficPolicies(), needs: need{ingress: "outward"}, modes: joined()},
+		{Name: "outside → load balancer's IP, not of the source ranges", Protocols: both(), from: outside, to: ingress("closed"), want: answers(podOneB), source: sourceRanges(), needs: need{ingress: "closed"}, modes: joined()},
+		{Name: "outside → health check node port", Protocols: []Protocol{TCP}, from: outside, to: check(nodeOne), request: health, want: answers(withPod), source: external, modes: joined()},
+		{Name: "outside → health check node port, no backend there", Protocols: []Protocol{TCP}, from: outside, to: check(nodeTwo), request: health, want: answers(withoutPod), source: external, needs: need{twoNodes: true}, modes: joined()},
+	}
+}
+
+// sourceRanges is what kube-proxy.exe does about them: its proxy of mode kernelspace does not read the field, that of Linux does.
+func sourceRanges() Source {
+	return Source{"kube-proxy's kernelspace proxier, which does not read loadBalancerSourceRanges", "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"}
 }
 
 // isolatedFlows show what the modes without a network of the cluster's own do and do not.

@@ -76,8 +76,8 @@ func TestCluster(t *testing.T) {
 		f := fixture{bin: bin, data: data, kubeconfig: filepath.Join(data, "e2e-kubeconfig"), home: t.TempDir(), nodeAddress: new(string)}
 		f.image(t)
 		t.Run("scripts", f.scripts)
-		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
 		t.Run("services", f.services)
+		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
 		t.Run("faults", f.faults)
 		return
 	}
@@ -97,8 +97,9 @@ func TestCluster(t *testing.T) {
 	}
 	f.image(t)
 	ok := t.Run("scripts", f.scripts)
-	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
 	ok = t.Run("services", f.services) && ok
+	// When all that carries Services out was restarted, so that what was not put back shows.
+	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
 	ok = t.Run("faults", f.faults) && ok
 	if !ok {
 		logs(t, f)

@@ -22,6 +22,8 @@ networking:
   podSubnet: 10.208.0.0/16
   serviceSubnet: 10.99.0.0/16
 nodes:
+- os: linux
+  taint: true
 - windowsVersion: ltsc2022
 - windowsVersion: ltsc2025
 `
@@ -77,7 +79,7 @@ func (f fixture) netTest(t *testing.T, mode string) {
 		case "as documented":
 			good++
 		case "skipped":
-			t.Logf("skipped: %s, %s: %s", r.Flow, r.Protocol, r.Seen)
+			t.Errorf("%s, %s: skipped: %s", r.Flow, r.Protocol, r.Seen) // the tests' clusters have all that flows need
 		default:
 			other++
 			t.Errorf("%s, %s: expected %s, seen %s", r.Flow, r.Protocol, r.Expected, r.Seen)
@@ -86,7 +88,7 @@ func (f fixture) netTest(t *testing.T, mode string) {
 	if (other == 0) != (runErr == nil) {
 		t.Errorf("mullion net test ends with %v; %d flows were not as documented", runErr, other)
 	}
-	if good < 12 {
+	if good < 30 {
 		t.Errorf("only %d flows were carried out", good)
 	}
 	t.Logf("mode %s: %d flows as documented, %d not", mode, good, other)

@@ -57,7 +57,7 @@ ports: [{name: '', port: 80, protocol: TCP}]
 `
 
 // services breaks what carries Services out, and sees that they come back without rules for pods that are no more; and how soon
-// a change of endpoints reaches packets.
+// a change of endpoints reaches packets. How soon is a figure, and no verdict.
 func (f fixture) services(t *testing.T) {
 	f.apply(t, backends)
 	t.Cleanup(func() {
@@ -249,7 +249,4 @@ func (f fixture) endpointChanges(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("from the API's answer to the first packet at the new endpoint: %v", took)
-	if median := took[len(took)/2]; median > 5*time.Second { // a second, on a machine with nothing else to do
-		t.Errorf("endpoint changes reach packets after %s", median)
-	}
 }
