@@ -133,6 +133,8 @@ func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
 		}
 		if len(f.versions) == 0 && f.advertise == "" {
 			switch there, err := cluster.LoadSpec(paths); {
+			case err == nil && f.server:
+				return there, errors.Join(noControlPlane(there), requireJoinable(there))
 			case err == nil:
 				return there, nil
 			case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission):
