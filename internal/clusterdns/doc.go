@@ -55,7 +55,6 @@ type Config struct {
 func (c Config) dir() string        { return filepath.Join(c.RunDir, Name) }
 func (c Config) corefile() string   { return filepath.Join(c.dir(), "Corefile") }
 func (c Config) kubeconfig() string { return filepath.Join(c.dir(), "kubeconfig") }
-func (c Config) link() string       { return filepath.Join(c.dir(), Name) }
 
 // Validate tells what is missing.
 func (c Config) Validate() error {

@@ -9,18 +9,16 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/confined"
 	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/resolvconf"
@@ -53,29 +51,13 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 		// Memory counts more than processor time here, as for the control plane.
 		Env:     []string{"GOGC=50"},
 		LogPath: filepath.Join(c.LogDir, Name+".log"), Netns: c.Netns,
-		Starter: c.startConfined, Ready: c.probe,
+		Starter: c.confined().Start, Ready: c.probe,
 	})}, nil
 }
 
-// startConfined starts the command as UserID, with the one capability that port 53 takes and no way to more. The program is opened
-// here and executed by its descriptor, as the user may not be able to enter the folder that it is in; by way of a link, whose name
-// the process gets.
-func (c Config) startConfined(_ context.Context, cmd *exec.Cmd) error {
-	program, err := os.Open(cmd.Path)
-	if err != nil {
-		return proc.NoRestart(fmt.Errorf("open program: %w", err))
-	}
-	defer program.Close()
-	// The thread is thrown away after this child; see proc.Spec.
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
-	}
-	cmd.Args[0] = Name
-	cmd.ExtraFiles = []*os.File{program}
-	cmd.Path = c.link()
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: UserID, Gid: UserID}
-	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_NET_BIND_SERVICE}
-	return cmd.Start()
+// confined is CoreDNS as a user of its own, with the one capability that port 53 takes.
+func (c Config) confined() confined.Program {
+	return confined.Program{Name: Name, Dir: c.dir(), UserID: UserID, Capabilities: []uintptr{unix.CAP_NET_BIND_SERVICE}}
 }
 
 // probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has: its plugins are ready a moment
@@ -113,7 +95,7 @@ func (c Config) probeReady(ctx context.Context) error {
 
 // Start writes the configuration, starts CoreDNS and keeps its upstream servers those of the machine.
 func (s *Server) Start(ctx context.Context) error {
-	if err := s.config.makeFolder(); err != nil {
+	if err := s.config.confined().MakeFolder(); err != nil {
 		return err
 	}
 	if err := s.writeKubeconfig(); err != nil {
@@ -138,7 +120,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.cancel()
 		s.watching.Wait()
 	}
-	return errors.Join(s.Process.Stop(ctx), os.RemoveAll(s.config.dir()))
+	return errors.Join(s.Process.Stop(ctx), s.config.confined().RemoveFolder())
 }
 
 // follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS takes it up itself.
@@ -172,7 +154,7 @@ func (s *Server) writeCorefile(text string) (string, error) {
 	if now == text {
 		return now, nil
 	}
-	if err := atomicfile.Write(s.config.corefile(), []byte(now), 0o640); err != nil {
+	if err := atomicfile.Write(s.config.corefile(), []byte(now), confined.FileMode); err != nil {
 		return text, err
 	}
 	if len(upstreams) == 0 {
@@ -181,22 +163,6 @@ func (s *Server) writeCorefile(text string) (string, error) {
 		s.log.Info("the cluster's DNS forwards to", "servers", upstreams)
 	}
 	return now, nil
-}
-
-// makeFolder makes the folder, which hands its group on to the files made in it: CoreDNS may read them and not write.
-func (c Config) makeFolder() error {
-	err := os.MkdirAll(c.dir(), 0o750)
-	if err == nil {
-		err = errors.Join(os.Chown(c.dir(), 0, UserID), os.Chmod(c.dir(), 0o750|os.ModeSetgid))
-	}
-	if err == nil {
-		const firstExtra = "3" // what exec.Cmd.ExtraFiles begins with in the child
-		err = os.Symlink("/proc/self/fd/"+firstExtra, c.link())
-	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("make folder of the cluster's DNS: %w", err)
-	}
-	return nil
 }
 
 func (s *Server) writeKubeconfig() error {
@@ -213,5 +179,5 @@ func (s *Server) writeKubeconfig() error {
 	if err != nil {
 		return fmt.Errorf("write kubeconfig of the cluster's DNS: %w", err)
 	}
-	return atomicfile.Write(c.kubeconfig(), data, 0o640)
+	return atomicfile.Write(c.kubeconfig(), data, confined.FileMode)
 }
