@@ -130,6 +130,9 @@ func (w *walker) follow(dir, target string, rest []string) (string, error) {
 	if w.links++; w.links > maxLinks {
 		return "", errors.New("too many symbolic links")
 	}
+	if out, ok := w.upAndOut(dir, target); ok {
+		target = out
+	}
 	if filepath.IsAbs(target) {
 		below, ok := w.insideDrive(target)
 		if !ok {
@@ -144,6 +147,19 @@ func (w *walker) follow(dir, target string, rest []string) (string, error) {
 		}
 	}
 	return w.walk(dir, append(parts, rest...))
+}
+
+// upAndOut returns the absolute target of a relative one that begins with as many .. as lead from dir, in which there is no link, to the folder
+// above the drive: a Windows program's link to C:\x is "../../dosdevices/c:/x", so that it is good wherever the prefix is mounted.
+func (w *walker) upAndOut(dir, target string) (string, bool) {
+	for ; dir != filepath.Dir(w.root); dir = filepath.Dir(dir) {
+		rest, ok := strings.CutPrefix(target, "../")
+		if !ok {
+			return "", false
+		}
+		target = rest
+	}
+	return filepath.Join(dir, target), true
 }
 
 // insideDrive returns the part of an absolute link target below the drive. The drive is known to Wine programs as the

@@ -40,6 +40,9 @@ func TestUnixPath(t *testing.T) {
 	link("..data/key", v+"key")
 	link(drive+"/k", "abs")
 	link(filepath.Join(prefix, "dosdevices/c:/k"), "dos")
+	link("../../dosdevices/c:/k", "k/dos-from-here")
+	link("../../dosdevices/z:/etc", "k/other-drive")
+	link("../../dosdevices/c:/../../etc", "k/dos-and-out")
 	link(outside, "evil")
 	link("../../..", "k/up")
 	link("../..", "k/upup")
@@ -68,6 +71,7 @@ func TestUnixPath(t *testing.T) {
 		{"link chain", `c:\var\lib\kubelet\pods\uid\v\key`, v + "..2026/key"},
 		{"absolute link inside", `C:\abs\kubelet.exe`, "k/Kubelet.exe"},
 		{"link through dosdevices", `C:\dos\kubelet.exe`, "k/Kubelet.exe"},
+		{"relative link through dosdevices", `C:\k\dos-from-here\kubelet.exe`, "k/Kubelet.exe"},
 		{"dangling link inside", `C:\dangling`, "nowhere/at/all"},
 		{"below a file", `C:\k\kubelet.exe\x`, ""},
 	} {
@@ -89,7 +93,7 @@ func TestUnixPath(t *testing.T) {
 	}
 
 	for _, in := range []string{
-		`C:\..`, `..\..\etc\passwd`, `C:\k\..\..\x`, `C:\evil`, `C:\evil\x`, `C:\slash\etc\passwd`, `C:\k\up`, `C:\k\up\etc`,
+		`C:\..`, `..\..\etc\passwd`, `C:\k\..\..\x`, `C:\k\other-drive`, `C:\k\dos-and-out\x`, `C:\evil`, `C:\evil\x`, `C:\slash\etc\passwd`, `C:\k\up`, `C:\k\up\etc`,
 		`C:\k\upup\x`, `C:\SLASH\etc`,
 	} {
 		got, err := UnixPath(drive, in)
