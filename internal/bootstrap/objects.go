@@ -46,7 +46,7 @@ func rule(apiGroup, resource string, verbs ...string) *rbacapply.PolicyRuleApply
 // grants are kubeadm's, under kubeadm's names, so that `kubeadm join` and its documentation fit, and one of ours:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go
 func grants() []grant {
-	return []grant{
+	return append(metricsGrants(), []grant{
 		{name: pki.AdminGroup, role: "cluster-admin", subject: group(pki.AdminGroup)},
 		{name: "kubeadm:kubelet-bootstrap", role: "system:node-bootstrapper", subject: group(tokenGroup)},
 		{
@@ -76,7 +76,7 @@ func grants() []grant {
 			},
 		},
 		dnsGrant(),
-	}
+	}...)
 }
 
 // Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes of this machine see them.

@@ -65,7 +65,7 @@ func Preflight(paths Paths) error {
 		}
 	}
 	for _, program := range []string{
-		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "cni/ptp", "cni/portmap", "cni/host-local",
+		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
 		"windows/kubelet.exe", "windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
 	} {
 		if _, err := os.Stat(paths.Program(program)); err != nil {

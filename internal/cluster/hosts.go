@@ -93,7 +93,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		ContainerdSocket: c.Paths.ContainerdSocket(), ContainerdNamespace: engineNamespace,
 		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
 		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
-		Taint: h.Taint, Labels: h.Labels,
+		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
 		Network: agentconfig.Network{Mode: n.Mode, Profile: n.Profile, Shared: h.Shared}, EnableDSR: n.EnableDSR,
 	}
 }

@@ -32,7 +32,8 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
 		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
 		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
-		Taint: h.Taint, Labels: h.Labels, Overlay: n.Mode == spec.ModeOverlay,
+		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
+		Overlay: n.Mode == spec.ModeOverlay,
 	}
 }
 

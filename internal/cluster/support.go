@@ -24,8 +24,11 @@ func SupportRows() []support.Row {
 		row("Linux nodes", support.Supported, "concepts/architecture/nodes/", "upstream's kubelet and kube-proxy, containerd's CRI, each in namespaces of its own; their table has the rest"),
 		row("several machines", support.Partly, "setup/production-environment/tools/kubeadm/create-cluster-kubeadm/", "mullion server and mullion join, with bootstrap tokens and pinning as kubeadm has them; VXLAN between the machines, not encrypted; not in network mode overlay; a machine's host reaches load balancers' addresses on the server only"),
 		row("several control plane nodes", support.Not, "setup/production-environment/tools/kubeadm/high-availability/", "there is one, on this machine"),
-		row("storage classes, CSI", support.Not, "concepts/storage/volumes/", "claims stay pending; emptyDir, hostPath, configMap, secret, downwardAPI and projected volumes are there"),
-		row("metrics API, autoscaling by it", support.Not, "tasks/debug/debug-cluster/resource-metrics-pipeline/", "no metrics-server; the kubelet's /stats and /metrics answer"),
+		row("StorageClass local", support.Partly, "concepts/storage/storage-classes/", "the default class: a folder on the node that a claim's first pod is placed on, Windows or Linux, removed with the claim (Delete) or kept (Retain); ReadWriteOnce and ReadWriteOncePod; the size is not enforced, a volume cannot grow, no block volumes; nodes of this machine only"),
+		row("local and hostPath PersistentVolumes", support.Supported, "concepts/storage/volumes/#local", "on Windows and Linux nodes"),
+		row("CSI on Windows nodes", support.Partly, "concepts/storage/volumes/#csi", "node plugins as HostProcess pods: the kubelet finds their Unix sockets, registers and calls them; volumes that they publish by a link on C: are mounted. csi-proxy and what it does with disks and SMB shares are not there; no driver is part of a cluster"),
+		row("resource metrics API", support.Supported, "tasks/debug/debug-cluster/resource-metrics-pipeline/", "upstream's metrics-server, beside the control plane: kubectl top and HorizontalPodAutoscalers by CPU and memory, for pods of both systems"),
+		row("custom and external metrics", support.Not, "tasks/run-application/horizontal-pod-autoscale/#support-for-metrics-apis", "no adapter is part of a cluster"),
 		row("HostProcess pods", support.Partly, "tasks/configure-pod-container/create-hostprocess-pod/", "they run in the Windows host; the table of the CRI says how"),
 	}
 }

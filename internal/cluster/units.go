@@ -64,13 +64,15 @@ func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 	steps := []func() error{
 		c.controlPlane, // etcd, API server, controller manager, scheduler, and the objects a fresh API needs
 		c.dns,          // CoreDNS
+		c.metrics,      // metrics-server
+		c.storage,      // volumes on the nodes' disks
 		c.routes,       // to other machines and to pods
 		c.engine,       // containerd
 		c.hosts,        // the Wine system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
 		c.linuxHosts,   // each Linux host: namespaces, containerd, kubelet
 	}
 	if p.Spec.Join != nil {
-		steps = append([]func() error{c.joined}, steps[2:]...) // another machine's control plane
+		steps = append([]func() error{c.joined}, steps[4:]...) // another machine's control plane
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

@@ -63,6 +63,8 @@ type Config struct {
 	// Taint registers the node with os=linux:NoSchedule; Labels are put on it at registration.
 	Taint  bool
 	Labels map[string]string
+	// SystemReserved and KubeReserved are the kubelet's options.
+	SystemReserved, KubeReserved map[string]string
 
 	// After are the units that must be ready before the host, KubeletAfter those before the kubelet and kube-proxy, ProxyAfter before
 	// kube-proxy besides.

@@ -32,12 +32,18 @@ func (c Config) etcFiles(resolv string) map[string]string {
 	}
 }
 
+// Volumes is where on a host volumes of the StorageClass local are.
+const Volumes = "/var/lib/mullion/volumes/"
+
 // writeHost writes what the host needs before any program of its runs.
 func (c Config) writeHost() error {
 	for name, text := range c.etcFiles(resolvconf.Machine().String()) {
 		if err := c.writeFile("/etc/"+name, []byte(text), 0o644); err != nil {
 			return err
 		}
+	}
+	if err := os.MkdirAll(c.Host().Path(Volumes), 0o755); err != nil {
+		return err
 	}
 	if err := c.writeFile(containerdConfig, []byte(c.ContainerdTOML()), 0o600); err != nil {
 		return err

@@ -44,6 +44,7 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 			"memory.available": "100Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%", "imagefs.inodesFree": "0%",
 		},
 	}
+	k.SystemReserved, k.KubeReserved = c.SystemReserved, c.KubeReserved
 	if c.ClusterDNS.IsValid() {
 		k.ClusterDNS = []string{c.ClusterDNS.String()}
 	}

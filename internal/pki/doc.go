@@ -10,7 +10,7 @@
 //	pki/front-proxy-ca.{crt,key}         signs front-proxy-client, by which aggregated API servers know the API server
 //	pki/apiserver.{crt,key}              what the API server shows
 //	pki/apiserver-kubelet-client…        what it shows to kubelets
-//	pki/controller-manager-serving… scheduler-serving…
+//	pki/controller-manager-serving… scheduler-serving… metrics-server-serving…
 //	pki/sa.{key,pub}                     signs service-account tokens
 //	pki/clients/<user>.{crt,key}         what kubeconfig files hold
 package pki
@@ -42,6 +42,7 @@ const (
 	APIServerKubeletClient   = "apiserver-kubelet-client"
 	ControllerManagerServing = "controller-manager-serving"
 	SchedulerServing         = "scheduler-serving"
+	MetricsServerServing     = "metrics-server-serving"
 )
 
 // User is someone who talks to the API server with a client certificate.
@@ -84,9 +85,12 @@ func KubeProxy() User { return User{File: "kube-proxy", Name: "system:kube-proxy
 // CoreDNS is the cluster's DNS server; package bootstrap gives it the right to read what it answers from.
 func CoreDNS() User { return User{File: "coredns", Name: "system:coredns"} }
 
+// MetricsServer is metrics-server; package bootstrap gives it the right to read nodes, pods and kubelets' figures.
+func MetricsServer() User { return User{File: "metrics-server", Name: "system:metrics-server"} }
+
 // users returns all of them.
 func users() []User {
-	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS()}
+	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS(), MetricsServer()}
 }
 
 // leaf is what a certificate must say.
@@ -106,6 +110,10 @@ func leaves(apiServer SANs) []leaf {
 		{path: APIServer, signer: CA, name: "kube-apiserver", usage: x509.ExtKeyUsageServerAuth, sans: apiServer},
 		{path: ControllerManagerServing, signer: CA, name: "kube-controller-manager", usage: x509.ExtKeyUsageServerAuth, sans: loopback},
 		{path: SchedulerServing, signer: CA, name: "kube-scheduler", usage: x509.ExtKeyUsageServerAuth, sans: loopback},
+		{
+			path: MetricsServerServing, signer: CA, name: "metrics-server", usage: x509.ExtKeyUsageServerAuth,
+			sans: SANs{DNS: []string{MetricsServerHost}},
+		},
 		// The name that package bootstrap binds to system:kubelet-api-admin.
 		{path: APIServerKubeletClient, signer: CA, name: KubeletClientName, usage: x509.ExtKeyUsageClientAuth},
 		{path: FrontProxyClient, signer: FrontProxyCA, name: FrontProxyClientName, usage: x509.ExtKeyUsageClientAuth},
@@ -122,4 +130,6 @@ func leaves(apiServer SANs) []leaf {
 const (
 	KubeletClientName    = "kube-apiserver-kubelet-client"
 	FrontProxyClientName = "front-proxy-client"
+	// MetricsServerHost is what the API server calls the Service of metrics-server.
+	MetricsServerHost = "metrics-server.kube-system.svc"
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -207,8 +208,27 @@ func (v *validator) node(i int, n Node) {
 			v.fail(at("windowsVersion"), "%v", err)
 		}
 	}
+	v.reserved(at("systemReserved"), n.SystemReserved)
+	v.reserved(at("kubeReserved"), n.KubeReserved)
 	if n.Count < 0 || n.Count > maxNodes {
 		v.fail(at("count"), "%d is not between 1 and %d", n.Count, maxNodes)
+	}
+}
+
+// quantityForm is what of Kubernetes' quantities makes sense for resources of a node.
+// https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+var quantityForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+
+// reserved checks what is reserved of a node's resources; the kubelet would not start with a mistake in it.
+func (v *validator) reserved(path []any, resources map[string]string) {
+	known := []string{"cpu", "memory", "ephemeral-storage"}
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		switch {
+		case !slices.Contains(known, name):
+			v.fail(append(path, name), "is none of %s", strings.Join(known, ", "))
+		case !quantityForm.MatchString(resources[name]):
+			v.fail(append(path, name), "%q is not a quantity such as 500m or 1Gi", resources[name])
+		}
 	}
 }
 

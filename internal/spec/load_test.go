@@ -31,6 +31,27 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestAddons(t *testing.T) {
+	for _, tt := range []struct {
+		in              string
+		metrics, volume bool
+	}{
+		{"", true, true},
+		{"addons: {}\n", true, true},
+		{"addons: {metricsServer: false}\n", false, true},
+		{"addons: {localStorage: false, metricsServer: true}\n", true, false},
+	} {
+		c, err := spec.Load(strings.NewReader(head + tt.in + "nodes: [{}]\n"))
+		if err != nil {
+			t.Errorf("%s: %v", tt.in, err)
+			continue
+		}
+		if metrics, volume := *c.Addons.MetricsServer, *c.Addons.LocalStorage; metrics != tt.metrics || volume != tt.volume {
+			t.Errorf("%q: metricsServer %v, localStorage %v, want %v, %v", tt.in, metrics, volume, tt.metrics, tt.volume)
+		}
+	}
+}
+
 func TestLoadBalancerPool(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"", "10.213.0.224/28"},
@@ -127,6 +148,9 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"linux_with_version", head + "nodes:\n- os: linux\n  windowsVersion: ltsc2022\n", "line 5: nodes[0].windowsVersion: is for a Windows node"},
 		{"unknown_os", head + "nodes:\n- os: plan9\n", `line 4: nodes[0].os: "plan9" is not an operating system of a node: windows or linux`},
 		{"too_long_name", head + "nodes:\n- os: linux\n  name: " + strings.Repeat("n", 41) + "\n", "more than 40 characters"},
+		{"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n", `line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`},
+		{"reserved_unknown", head + "nodes:\n- systemReserved: {disk: 1Gi}\n", "nodes[0].systemReserved.disk: is none of cpu, memory, ephemeral-storage"},
+		{"addon", head + "addons: {dashboard: true}\nnodes: [{}]\n", `line 3: unknown field "dashboard" in addons`},
 		{"not_yaml", "a: [", "line 1"},
 	}
 	for _, tt := range tests {

@@ -22,9 +22,18 @@ type Cluster struct {
 	// Name is the cluster's name and the name of its context in a kubeconfig.
 	Name       string     `yaml:"name" json:"name"`
 	Networking Networking `yaml:"networking" json:"networking"`
+	Addons     Addons     `yaml:"addons" json:"addons"`
 	Nodes      []Node     `yaml:"nodes" json:"nodes"`
 	// Join is of a machine that joined the cluster; Nodes are that machine's then.
 	Join *Join `yaml:"-" json:"join,omitempty"`
+}
+
+// Addons are parts that a cluster can do without. They are there unless they are false.
+type Addons struct {
+	// MetricsServer answers the resource metrics API, for `kubectl top` and autoscaling by CPU and memory.
+	MetricsServer *bool `yaml:"metricsServer,omitempty" json:"metricsServer,omitempty"`
+	// LocalStorage makes volumes of the StorageClass local, the default one: folders on the nodes.
+	LocalStorage *bool `yaml:"localStorage,omitempty" json:"localStorage,omitempty"`
 }
 
 // Networking holds the cluster's subnets (CIDR, IPv4), where the API server listens on the machine, and the kind of network
@@ -109,6 +118,10 @@ type Node struct {
 	Taint bool `yaml:"taint,omitempty" json:"taint,omitempty"`
 	// Labels are put on the node at registration.
 	Labels map[string]string `yaml:"labels,omitempty" json:"labels,omitempty"`
+	// SystemReserved and KubeReserved are quantities of resources (cpu: 500m, memory: 1Gi) that the kubelet keeps from pods, by its options of
+	// these names.
+	SystemReserved map[string]string `yaml:"systemReserved,omitempty" json:"systemReserved,omitempty"`
+	KubeReserved   map[string]string `yaml:"kubeReserved,omitempty" json:"kubeReserved,omitempty"`
 }
 
 // Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each version asked for or two of
@@ -152,6 +165,12 @@ func (c Cluster) withDefaults() Cluster {
 	set(&c.Networking.ServiceSubnet, "10.96.0.0/16")
 	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))
 	set((*string)(&c.Networking.Profile), string(ProfileFaithful))
+	yes := true
+	for _, addon := range []**bool{&c.Addons.MetricsServer, &c.Addons.LocalStorage} {
+		if *addon == nil {
+			*addon = &yes
+		}
+	}
 	var nodes []Node
 	of := map[string]int{} // how many nodes there are of an operating system
 	for _, n := range c.Nodes {

@@ -74,6 +74,8 @@ type Config struct {
 	// Taint registers the node with os=windows:NoSchedule; Labels are put on it at registration.
 	Taint  bool
 	Labels map[string]string
+	// SystemReserved and KubeReserved are the kubelet's options.
+	SystemReserved, KubeReserved map[string]string
 
 	// Network is the kind of network that pods have.
 	Network agentconfig.Network

@@ -45,10 +45,16 @@ func (c Config) writeEtc() error {
 	return nil
 }
 
+// VolumesFolder is where on a host's C: volumes of the StorageClass local are, VolumesPath what the host calls it.
+const (
+	VolumesFolder = "var/lib/mullion/volumes"
+	VolumesPath   = `C:\var\lib\mullion\volumes\`
+)
+
 // driveDirs are the folders on C: that upstream's programs expect, or that are mounted from.
 func driveDirs() []string {
 	return []string{
-		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni", "ProgramData/Mullion",
+		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni", "ProgramData/Mullion", VolumesFolder,
 		"Program Files/containerd/cni/conf", "Windows/System32/drivers/etc",
 	}
 }

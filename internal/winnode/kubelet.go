@@ -53,6 +53,7 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 		ImageGCHighThresholdPercent: &keepImages,
 		EvictionHard:                map[string]string{"memory.available": "500Mi", "nodefs.available": "0%", "imagefs.available": "0%"},
 	}
+	k.SystemReserved, k.KubeReserved = c.SystemReserved, c.KubeReserved
 	if c.ClusterDNS.IsValid() {
 		k.ClusterDNS = []string{c.ClusterDNS.String()}
 	}

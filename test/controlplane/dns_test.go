@@ -61,7 +61,7 @@ func testDNS(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		}
 	}()
 	checkPublished(t, p, admin)
-	checkConfined(t, server.State().PID)
+	checkConfined(t, server.State().PID, "coredns", clusterdns.UserID, "0000000000000400") // CAP_NET_BIND_SERVICE alone
 	resolves := func() error {
 		got, err := resolver(p).LookupHost(t.Context(), "kubernetes.default.svc.cluster.local.")
 		if err == nil && !slices.Equal(got, []string{"10.96.0.1"}) {
@@ -120,17 +120,17 @@ func checkPublished(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}
 }
 
-// checkConfined checks that the process is no root and can become none.
-func checkConfined(t *testing.T, pid int) {
+// checkConfined checks that the process is called so, has these capabilities (hexadecimal), is no root and can become none.
+func checkConfined(t *testing.T, pid int, name string, id int, capabilities string) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	user := fmt.Sprint(clusterdns.UserID)
+	user := fmt.Sprint(id)
 	for _, want := range []string{
-		"Name:\tcoredns\n", "Uid:\t" + strings.Join([]string{user, user, user, user}, "\t") + "\n", "NoNewPrivs:\t1\n",
-		"CapEff:\t0000000000000400\n", // CAP_NET_BIND_SERVICE alone
+		"Name:\t" + name + "\n", "Uid:\t" + strings.Join([]string{user, user, user, user}, "\t") + "\n", "NoNewPrivs:\t1\n",
+		"CapEff:\t" + capabilities + "\n",
 	} {
 		if !strings.Contains(string(status), want) {
 			t.Errorf("status of the process: want %q in\n%s", want, status)

@@ -29,6 +29,8 @@ nodes:
   taint: true
 - windowsVersion: ltsc2022
 - windowsVersion: ltsc2019
+  systemReserved: {memory: 256Mi}
+  kubeReserved: {cpu: 100m, memory: 512Mi}
 `
 
 type fixture struct {
@@ -78,7 +80,9 @@ func TestCluster(t *testing.T) {
 		t.Run("scripts", f.scripts)
 		t.Run("services", f.services)
 		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
+		t.Run("guide", f.guide)
 		t.Run("faults", f.faults)
+		t.Run("eviction", f.eviction)
 		return
 	}
 	dir := t.TempDir()
@@ -100,7 +104,9 @@ func TestCluster(t *testing.T) {
 	ok = t.Run("services", f.services) && ok
 	// When all that carries Services out was restarted, so that what was not put back shows.
 	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
+	ok = t.Run("guide", f.guide) && ok
 	ok = t.Run("faults", f.faults) && ok
+	ok = t.Run("eviction", f.eviction) && ok
 	if !ok {
 		logs(t, f)
 	}
@@ -121,18 +127,22 @@ func (f fixture) scripts(t *testing.T) {
 	})
 }
 
-// image builds the tests' own program and its images, and loads them.
+// image builds the tests' own programs and their images, and loads them.
 func (f fixture) image(t *testing.T) {
 	t.Helper()
-	windows, linux := filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool")
-	for system, file := range map[string]string{"windows": filepath.Join(windows, "tool.exe"), "linux": linux} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "./tool")
-		build.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+	windows, linux, csi := filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool"), filepath.Join(f.home, "csi")
+	for _, b := range []struct{ system, source, file string }{
+		{"windows", "./tool", filepath.Join(windows, "tool.exe")},
+		{"linux", "./tool", linux},
+		{"windows", "./csidriver", filepath.Join(csi, "csidriver.exe")},
+	} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.file, b.source)
+		build.Env = append(os.Environ(), "GOOS="+b.system, "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
+	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {csi, "-f", "csidriver/image.yaml"}, {linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
 		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
 			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}

@@ -63,6 +63,7 @@ func run(args []string) error {
 		"echo":  {0, func([]string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err }},
 		"tick":  {0, tick},
 		"burn":  {1, burn},
+		"busy":  {1, busy},
 		"api":   {1, api},
 
 		"lookup":  {1, lookup},
@@ -215,6 +216,18 @@ func burn(args []string) error {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 	}
 	return nil
+}
+
+// busy FILE: uses a processor while the file is there.
+func busy(args []string) error {
+	for {
+		if _, err := os.Stat(args[0]); err != nil {
+			return nil //nolint:nilerr // it was removed, which is the end
+		}
+		if err := burn([]string{"100ms"}); err != nil {
+			return err
+		}
+	}
 }
 
 // api URL: asks the API server as the pod's service account, trusting only the cluster's authority.

@@ -1,0 +1,34 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	storageapply "k8s.io/client-go/applyconfigurations/storage/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// defaultClass marks the StorageClass of claims that name none:
+// https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass
+const defaultClass = "storageclass.kubernetes.io/is-default-class"
+
+// ApplyStorageClass puts the default StorageClass in place: volumes are made where a claim's first pod is to run, and go with the claim.
+// An administrator who makes another class the default one takes the mark off this one, which then stays off.
+func ApplyStorageClass(ctx context.Context, client kubernetes.Interface, name, provisioner string) error {
+	class := storageapply.StorageClass(name).
+		WithProvisioner(provisioner).
+		WithReclaimPolicy(corev1.PersistentVolumeReclaimDelete).
+		WithVolumeBindingMode(storagev1.VolumeBindingWaitForFirstConsumer).
+		WithAllowVolumeExpansion(false)
+	have, err := client.StorageV1().StorageClasses().Get(ctx, name, metav1.GetOptions{})
+	if err != nil || have.Annotations[defaultClass] != "false" {
+		class.WithAnnotations(map[string]string{defaultClass: "true"})
+	}
+	if _, err := client.StorageV1().StorageClasses().Apply(ctx, class, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}); err != nil {
+		return fmt.Errorf("apply storage class %q: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/bootstrap"
+	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/metricsserver"
+	"mullion.dev/mullion/internal/pki"
+)
+
+// metrics is metrics-server, unless the cluster is to do without.
+func (c *composer) metrics() error {
+	if !*c.Spec.Addons.MetricsServer {
+		return nil
+	}
+	server, err := metricsserver.New(metricsserver.Config{
+		Program: c.Paths.Program("metrics-server"), RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
+		Netns: c.underlay.FabricNetns(), Address: c.APIServer.Addr(),
+		PKIDir: c.control.PKIDir(), Cluster: c.Spec.Name, Server: c.control.Server(),
+	}, c.registerMetrics)
+	if err != nil {
+		return err
+	}
+	c.add(server, controlplane.Bootstrap, "api-forwarder")
+	return nil
+}
+
+// registerMetrics makes the API server send requests for metrics to metrics-server.
+func (c *composer) registerMetrics(ctx context.Context) error {
+	client, err := clientFor(c.Paths.AdminKubeconfig())
+	if err != nil {
+		return err
+	}
+	ca, err := os.ReadFile(filepath.Join(c.control.PKIDir(), pki.CA+".crt"))
+	if err != nil {
+		return fmt.Errorf("read authority: %w", err)
+	}
+	return bootstrap.MetricsAPI{Address: c.APIServer.Addr(), Port: metricsserver.Port, CA: ca}.Apply(ctx, client)
+}

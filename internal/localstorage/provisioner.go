@@ -1,0 +1,145 @@
+package localstorage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
+)
+
+// provisioner is what the controller asks for volumes.
+type provisioner struct {
+	place func(node string) (Place, bool)
+}
+
+// Provision makes the folder and describes the volume. It may be called again for the same volume.
+func (p provisioner) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+	if err := check(o); err != nil {
+		return nil, controller.ProvisioningFinished, err
+	}
+	place, ok := p.place(o.SelectedNodeName)
+	if !ok {
+		return nil, controller.ProvisioningReschedule, fmt.Errorf("node %q is not a node of this machine: make a PersistentVolume of the kind local there, by hand", o.SelectedNodeName)
+	}
+	if err := place.make(o.PVName); err != nil {
+		return nil, controller.ProvisioningFinished, err
+	}
+	kind := corev1.HostPathDirectoryOrCreate
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: o.PVName},
+		Spec: corev1.PersistentVolumeSpec{
+			PersistentVolumeReclaimPolicy: *o.StorageClass.ReclaimPolicy,
+			AccessModes:                   o.PVC.Spec.AccessModes,
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: o.PVC.Spec.Resources.Requests[corev1.ResourceStorage]},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				HostPath: &corev1.HostPathVolumeSource{Path: place.Path + o.PVName, Type: &kind},
+			},
+			NodeAffinity: affinity(o.SelectedNodeName),
+		},
+	}, controller.ProvisioningFinished, nil
+}
+
+// check tells what of a claim such a volume cannot be.
+func check(o controller.ProvisionOptions) error {
+	switch {
+	case o.SelectedNodeName == "":
+		return fmt.Errorf("no node has been chosen: the StorageClass %q needs volumeBindingMode WaitForFirstConsumer", o.StorageClass.Name)
+	case o.PVC.Spec.Selector != nil:
+		return errors.New("spec.selector is not supported: each claim gets a new volume")
+	case len(o.StorageClass.Parameters) > 0:
+		return fmt.Errorf("the StorageClass %q has parameters; this provisioner knows none", o.StorageClass.Name)
+	}
+	for _, mode := range o.PVC.Spec.AccessModes {
+		if !slices.Contains([]corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteOncePod}, mode) {
+			return fmt.Errorf("access mode %s is not supported: a local volume is on one node; ask for ReadWriteOnce or ReadWriteOncePod", mode)
+		}
+	}
+	return nil
+}
+
+// Delete removes the folder of a volume; one that is gone is no error.
+func (p provisioner) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
+	node, err := nodeOf(volume)
+	if err != nil {
+		return err
+	}
+	place, ok := p.place(node)
+	if !ok {
+		return fmt.Errorf("remove volume %q: node %q is not a node of this machine", volume.Name, node)
+	}
+	if source := volume.Spec.HostPath; source == nil || source.Path != place.Path+volume.Name {
+		return fmt.Errorf("remove volume %q: it is not where this provisioner puts volumes of node %q", volume.Name, node)
+	}
+	return place.remove(volume.Name)
+}
+
+// affinity ties a volume to its node.
+func affinity(node string) *corev1.VolumeNodeAffinity {
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{
+			Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+		}},
+	}}}}
+}
+
+// nodeOf is the node that affinity tied a volume to.
+func nodeOf(volume *corev1.PersistentVolume) (string, error) {
+	if a := volume.Spec.NodeAffinity; a != nil && a.Required != nil {
+		for _, term := range a.Required.NodeSelectorTerms {
+			for _, e := range term.MatchExpressions {
+				if e.Key == corev1.LabelHostname && e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 {
+					return e.Values[0], nil
+				}
+			}
+		}
+	}
+	return "", fmt.Errorf("remove volume %q: it is tied to no node", volume.Name)
+}
+
+// make makes a volume's folder, in which every pod may write: whom it is for is not known here.
+func (p Place) make(volume string) error {
+	root, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name := path.Join(p.Folder, volume)
+	if err := root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make folder of volume %q: %w", volume, err)
+	}
+	if err := root.Chmod(name, 0o777); err != nil { // whatever the umask is
+		return fmt.Errorf("open folder of volume %q: %w", volume, err)
+	}
+	return nil
+}
+
+func (p Place) remove(volume string) error {
+	root, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.RemoveAll(path.Join(p.Folder, volume)); err != nil {
+		return fmt.Errorf("remove folder of volume %q: %w", volume, err)
+	}
+	return nil
+}
+
+// open opens the place, if the node's disk is there: Folder is on it.
+func (p Place) open() (*os.Root, error) {
+	root, err := os.OpenRoot(p.Root)
+	if err != nil {
+		return nil, fmt.Errorf("open the node's disk: %w", err)
+	}
+	if _, err := root.Stat(p.Folder); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the node's folder of volumes: %w", err), root.Close())
+	}
+	return root, nil
+}
