@@ -13,6 +13,14 @@ func SupportRows() []support.Row {
 		},
 		{Area: area, Name: "TLS bootstrap", Level: support.Supported, Ref: "https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/"},
 		{
+			Area: area, Name: "memory eviction", Level: support.Supported, Note: "by the kubelet's thresholds of the commit limit, which is the machine's: all nodes are under pressure at once",
+			Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+		},
+		{
+			Area: area, Name: "reserved resources", Level: support.Partly, Note: "systemReserved and kubeReserved are taken off what is allocatable; as on Windows nothing holds the system's programs to them",
+			Ref: "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
+		},
+		{
 			Area: area, Name: "disk eviction", Level: support.Not, Note: "the disk is the machine's: thresholds for disks are 0%, images are not collected",
 			Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 		},
