@@ -142,3 +142,31 @@ func FuzzUnixPath(f *testing.F) {
 		}
 	})
 }
+
+// TestLinksOfWindowsPrograms follows links as Windows programs write them, by way of dosdevices, and no further than the drive.
+func TestLinksOfWindowsPrograms(t *testing.T) {
+	prefix := t.TempDir()
+	drive := filepath.Join(prefix, "Files")
+	if err := os.MkdirAll(filepath.Join(drive, "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"link": "../../dosdevices/c:/b/file", "junction": "../../dosdevices/./c:/b", "root": "../../dosdevices/c:", "out": "../../dosdevices/c:/../x",
+		"other": "../../dosdevices/z:/etc", "high": "../../../dosdevices/c:/b", "deep": "../dosdevices/c:/b",
+	} {
+		if err := os.Symlink(target, filepath.Join(drive, "a", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{`C:\a\link`: "b/file", `C:\a\junction\c`: "b/c", `C:\a\root\d`: "d", `C:\a\deep`: "dosdevices/c:/b"} {
+		got, err := UnixPath(drive, path)
+		if err != nil || got != filepath.Join(drive, want) {
+			t.Errorf("%s: %q, %v, want %s", path, got, err, want)
+		}
+	}
+	for _, path := range []string{`C:\a\out`, `C:\a\other`, `C:\a\high`} {
+		if got, err := UnixPath(drive, path); !errors.Is(err, ErrLeavesDrive) {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+}
