@@ -4,5 +4,7 @@
 // A Windows program cannot receive a Linux signal. So where the main program is mullion-run.exe under Wine, a signal becomes a Windows control event,
 // delivered by a second mullion-run.exe: SIGTERM is CTRL_SHUTDOWN_EVENT, as a Windows container's stop is.
 //
+// When Wine's server is killed, every Windows program of the container stands still. The container ends then, as the server did.
+//
 // The package keeps to the syscall and os/signal packages: one copy of it runs in every container, and its memory counts in each.
 package containerinit

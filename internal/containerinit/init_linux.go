@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"unsafe"
+
+	"mullion.dev/mullion/internal/orphans"
 )
 
 // signalBase is added to a signal's number to make the exit code of a process that a signal ended, as shells do.
@@ -43,21 +46,19 @@ func start(argv, env []string) (int, error) {
 	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
 }
 
-// reap collects every child that has ended and reports the exit code of the main one if it is among them.
+// reap collects every child that has ended and reports the exit code of the main one if it is among them. It counts as ended too when Wine's
+// server was killed, for want of memory for example: without it a Windows program stands still and never ends.
 func reap(main int) (code int, ended bool) {
-	for {
-		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || pid <= 0 {
-			return code, ended
-		}
-		if pid == main {
+	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
+		switch {
+		case pid == main:
+			code, ended = exitCode(status), true
+		case !ended && orphans.IsWineServer(name) && orphans.Killed(status):
+			_, _ = os.Stderr.WriteString("mullion-init: Wine's server ended with code " + strconv.Itoa(exitCode(status)) + ", no Windows program can go on\n")
 			code, ended = exitCode(status), true
 		}
-	}
+	})
+	return code, ended
 }
 
 func exitCode(status syscall.WaitStatus) int {

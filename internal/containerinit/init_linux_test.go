@@ -2,8 +2,10 @@ package containerinit
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,6 +98,26 @@ for i in $(seq 300); do all=$(children); [ $(echo "$all" | wc -l) = 1 ] && break
 	// the script itself is the one child that is left
 	if got := strings.Fields(string(out)); len(got) != 1 || got[0] == "Z" {
 		t.Errorf("states of the children %q, want one that lives", got)
+	}
+}
+
+// TestRunEndsWithWineServer has a main program that would go on for ever, and kills what is called as Wine's server is.
+func TestRunEndsWithWineServer(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]int{
+		`(%[1]s 60 & sleep 0.3; kill -9 $!); sleep 20`: 128 + int(syscall.SIGKILL),
+		`(%[1]s 0.1 &); sleep 0.5; exit 7`:             7, // it goes by itself when it has nothing to do
+	} {
+		server := filepath.Join(t.TempDir(), "wineserver64")
+		if err := os.Symlink(sleep, server); err != nil {
+			t.Fatal(err)
+		}
+		if got := code(t, command(t, "/bin/sh", "-c", fmt.Sprintf(script, server)).Run()); got != want {
+			t.Errorf("%s: exit code %d, want %d", script, got, want)
+		}
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/orphans"
 )
 
 // readyFile appears in the host's own /tmp when its first process has set it up.
@@ -95,7 +97,7 @@ func (h Host) Ready(context.Context) error {
 }
 
 // Init is the body of `mullion-node host-init`: it sets the host up and then waits for orphans until it gets SIGTERM or
-// SIGINT. Everything in the host ends with it.
+// SIGINT, or Wine's server dies. Everything in the host ends with it.
 func Init(h Host) error {
 	if os.Getpid() != 1 {
 		return errors.New("set up host: host-init is not the first process of a PID namespace; it is started by the supervisor")
@@ -110,19 +112,24 @@ func Init(h Host) error {
 		if sig != unix.SIGCHLD {
 			return nil
 		}
-		reap()
+		if err := h.reap(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// reap waits for every child that has ended. They are orphans of the host: init starts no process itself.
-func reap() {
-	for {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-		if pid <= 0 && !errors.Is(err, unix.EINTR) {
-			return
+// reap waits for every child that has ended. They are orphans of the host: init starts no process itself. It is an error when Wine's
+// server was killed: what Windows programs there are stand still then, as after a crash of Windows' kernel.
+func (h Host) reap() error {
+	var err error
+	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
+		if orphans.IsWineServer(name) && orphans.Killed(status) {
+			err = fmt.Errorf("run host %q: Wine's server (pid %d there) was killed or failed (signal %d, exit status %d), so that its Windows programs stand still: it has to start again",
+				h.Name, pid, status.Signal(), status.ExitStatus())
 		}
-	}
+	})
+	return err
 }
 
 func (h Host) setUp() error {

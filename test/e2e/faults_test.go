@@ -110,6 +110,7 @@ func (f fixture) faults(t *testing.T) {
 		f.working(t)
 		f.same(t, before)
 	})
+	t.Run("wineserver-of-a-pod", f.podWithoutServer)
 	t.Run("supervisor", func(t *testing.T) {
 		before := f.containers(t)
 		killed := f.kill(t, ` supervise$`)

@@ -144,6 +144,39 @@ func (f fixture) wineserver(t *testing.T, node string) int {
 	return 0
 }
 
+// podWithoutServer kills the wineserver of a container, whose program would stand still for ever, and sees the kubelet start it again.
+func (f fixture) podWithoutServer(t *testing.T) {
+	get := func(ctx context.Context, what string) (string, error) {
+		return f.mullion(ctx, t, "kubectl", "get", "pod", "serves", "-o", "jsonpath={.status.containerStatuses[0]."+what+"}")
+	}
+	id, err := get(t.Context(), "containerID")
+	if err != nil {
+		t.Fatal(id)
+	}
+	_, id, _ = strings.Cut(id, "//")
+	killed := 0
+	for pid, command := range f.processes(t) {
+		cgroup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // a process may have ended
+		if strings.Contains(command, "wineserver") && strings.Contains(string(cgroup), id) {
+			killed++
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if killed != 1 {
+		t.Fatalf("the container has %d wineservers, want 1", killed)
+	}
+	poll(t, settle, func(ctx context.Context) error {
+		code, err := get(ctx, "lastState.terminated.exitCode")
+		ready, readyErr := get(ctx, "ready")
+		if err != nil || readyErr != nil || code != "137" || ready != "true" {
+			return fmt.Errorf("the container ended with %q, want 137; ready: %q", code, ready)
+		}
+		return nil
+	})
+}
+
 // cut takes a node's cable out, and returns what puts it in again.
 func (f fixture) cut(t *testing.T, node string) (mend func()) {
 	t.Helper()
