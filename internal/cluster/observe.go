@@ -17,8 +17,8 @@ import (
 	"mullion.dev/mullion/internal/supervisor"
 )
 
-// observeTimeout bounds each look at a part of the cluster.
-const observeTimeout = 4 * time.Second
+// observeTimeout bounds each look at a part of the cluster. The supervisor has its own, for what it asks.
+const observeTimeout = 8 * time.Second
 
 // Observe looks at a cluster from all sides at once, within seconds and whatever of it is up: what cannot be seen is told as such.
 func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {

@@ -142,7 +142,7 @@ func TestPictures(t *testing.T) {
 			o.APIError, o.Nodes, o.Pods = "list nodes: context deadline exceeded", nil, nil
 		}},
 		{"agent-dead", health.Unhealthy, func(o *health.Observed) {
-			unit(o, "agent/win-1").Problem = "it has not answered within 3s"
+			unit(o, "agent/win-1").Problem = "it has not answered within 8s"
 			unit(o, "kubelet/win-1").Problem = "Get \"http://127.0.0.1:10248/healthz\": context deadline exceeded"
 			o.HNS["win-1"] = health.HNS{Error: "ask the node's agent: context deadline exceeded"}
 			setReady(o, win, corev1.ConditionFalse, "container runtime is down")

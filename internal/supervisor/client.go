@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// answerTimeout bounds a question; asking the units takes probeTimeout at most.
+const answerTimeout = probeTimeout + 4*time.Second
+
 // Client asks a supervisor over its Unix socket.
 type Client struct{ http *http.Client }
 
@@ -19,7 +22,7 @@ func NewClient(path string) *Client {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}
-	return &Client{http: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+	return &Client{http: &http.Client{Timeout: answerTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
 // Status asks how the units are; an error means that no supervisor answers.

@@ -6,6 +6,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,8 +56,9 @@ type UnitStatus struct {
 // process is what a component that is a child process can tell about it (proc.Process does).
 type process interface{ State() proc.State }
 
-// probeTimeout bounds the question to each unit whether it works. It is shorter than what Client waits.
-const probeTimeout = 3 * time.Second
+// probeTimeout bounds the question to each unit whether it works, unless Config says otherwise: a machine with much more to do than it can
+// lets one wait for seconds, which is no fault of the unit's. It is shorter than what Client waits.
+const probeTimeout = 8 * time.Second
 
 // stopTimeout bounds an orderly stop of all units.
 const stopTimeout = 90 * time.Second
@@ -67,6 +69,8 @@ type Config struct {
 	Socket string
 	Units  []component.Unit
 	Log    *slog.Logger
+	// ProbeTimeout is how long a unit may take to say whether it works, 8 s by default.
+	ProbeTimeout time.Duration
 }
 
 type server struct {
@@ -80,6 +84,7 @@ type server struct {
 // Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. When a unit
 // does not start, those that did are stopped, and the phase stays failed until the stop, so that it can be asked why.
 func Run(ctx context.Context, cfg Config) error {
+	cfg.ProbeTimeout = cmp.Or(cfg.ProbeTimeout, probeTimeout)
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &server{cfg: cfg, stop: stop, index: map[string]int{}, status: Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}}}
@@ -183,7 +188,7 @@ func (s *server) now() Status {
 // probed is the status of now, with what the units that are ready answer when they are asked whether they work.
 func (s *server) probed(ctx context.Context) Status {
 	status := s.now()
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProbeTimeout)
 	defer cancel()
 	answers := make([]chan error, len(s.cfg.Units))
 	for i, u := range s.cfg.Units {
@@ -206,7 +211,7 @@ func (s *server) probed(ctx context.Context) Status {
 			select {
 			case err = <-answer:
 			default:
-				err = fmt.Errorf("it has not answered within %s", probeTimeout)
+				err = fmt.Errorf("it has not answered within %s", s.cfg.ProbeTimeout)
 			}
 		}
 		status.Units[i].Probed = true

@@ -40,7 +40,7 @@ func runUnits(t *testing.T, units []component.Unit) (*supervisor.Client, <-chan 
 	socket := filepath.Join(t.TempDir(), "s.sock")
 	ended := make(chan error, 1)
 	go func() {
-		ended <- supervisor.Run(t.Context(), supervisor.Config{Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler)})
+		ended <- supervisor.Run(t.Context(), supervisor.Config{Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler), ProbeTimeout: 200 * time.Millisecond})
 	}()
 	return supervisor.NewClient(socket), ended
 }
@@ -115,7 +115,7 @@ func TestHealthAsksEachUnit(t *testing.T) {
 	for _, u := range s.Units {
 		got = append(got, fmt.Sprintf("%s %v %s", u.Name, u.Probed, u.Problem))
 	}
-	want := []string{"files false ", "good true ", "bad true no route", "silent true it has not answered within 3s"}
+	want := []string{"files false ", "good true ", "bad true no route", "silent true it has not answered within 200ms"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
