@@ -139,8 +139,6 @@ func (w *walker) follow(dir, target string, rest []string) (string, error) {
 			return "", fmt.Errorf("symbolic link to %q: %w", target, ErrLeavesDrive)
 		}
 		dir, target = w.root, below
-	} else if below, ok := w.byDosDevices(dir, target); ok {
-		dir, target = w.root, below
 	}
 	var parts []string
 	for c := range strings.SplitSeq(target, "/") {
@@ -169,26 +167,6 @@ func (w *walker) upAndOut(dir, target string) (string, bool) {
 func (w *walker) insideDrive(target string) (string, bool) {
 	target = filepath.Clean(target)
 	for _, base := range []string{w.root, filepath.Join(filepath.Dir(w.root), "dosdevices", "c:")} {
-		if target == base {
-			return "", true
-		}
-		if below, ok := strings.CutPrefix(target, base+"/"); ok {
-			return below, true
-		}
-	}
-	return "", false
-}
-
-// byDosDevices returns the part below the drive of a link that Windows programs have made to an absolute path: up to the prefix and down by
-// dosdevices/c: (shim/hooks/README.md), which a junction writes as dosdevices/./c:.
-func (w *walker) byDosDevices(dir, target string) (string, bool) {
-	for strings.HasPrefix(target, "../") {
-		dir, target = filepath.Dir(dir), target[len("../"):]
-	}
-	if dir != filepath.Dir(w.root) {
-		return "", false
-	}
-	for _, base := range []string{"dosdevices/c:", "dosdevices/./c:"} {
 		if target == base {
 			return "", true
 		}
