@@ -20,9 +20,9 @@ type accessTier struct {
 	next  string // the chain of the next tier, "" if there is none
 }
 
-// accessTiers are the chains for one direction of access rules, by their names, and the name of the first, "" if there are
+// accessTiers are the chains for one family and direction of access rules, by their names, and the name of the first, "" if there are
 // no rules. A name comes from what is in the chain, so that ports of the same rules share it, and no chain ever changes.
-func accessTiers(list []netplan.ACL, in bool) (chains map[string]accessTier, first string) {
+func accessTiers(f family, list []netplan.ACL, in bool) (chains map[string]accessTier, first string) {
 	tiers := map[uint16][]netplan.ACL{}
 	for _, a := range list {
 		if a.In == in {
@@ -31,9 +31,9 @@ func accessTiers(list []netplan.ACL, in bool) (chains map[string]accessTier, fir
 	}
 	chains = map[string]accessTier{}
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(tiers))) {
-		tier := accessTier{rules: accessRules(tiers[n], first), next: first}
+		tier := accessTier{rules: accessRules(f, tiers[n], first), next: first}
 		if len(tier.rules) == 0 {
-			continue // none of IPv4
+			continue // none of this family
 		}
 		if first != "" {
 			tier.rules = append(tier.rules, "goto "+first)
@@ -45,7 +45,7 @@ func accessTiers(list []netplan.ACL, in bool) (chains map[string]accessTier, fir
 }
 
 // accessRules are the rules of one tier and direction, in the order that they decide.
-func accessRules(list []netplan.ACL, next string) []string {
+func accessRules(f family, list []netplan.ACL, next string) []string {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b netplan.ACL) int {
 		if a.Priority == b.Priority && a.Block != b.Block {
@@ -58,7 +58,7 @@ func accessRules(list []netplan.ACL, next string) []string {
 	})
 	var rules []string
 	for _, a := range sorted {
-		match, ok := accessMatch(a)
+		match, ok := accessMatch(f, a)
 		verdict := "return"
 		switch {
 		case a.Block:
@@ -73,8 +73,8 @@ func accessRules(list []netplan.ACL, next string) []string {
 	return rules
 }
 
-// accessMatch is what a rule asks of a packet; not ok if none of IPv4 has it.
-func accessMatch(a netplan.ACL) (string, bool) {
+// accessMatch is what a rule asks of a packet; not ok if none of the family has it.
+func accessMatch(f family, a netplan.ACL) (string, bool) {
 	var parts []string
 	ports := len(a.LocalPorts)+len(a.RemotePorts) > 0
 	switch {
@@ -93,11 +93,11 @@ func accessMatch(a netplan.ACL) (string, bool) {
 		ports []netplan.PortRange
 	}{{local, a.Local, a.LocalPorts}, {remote, a.Remote, a.RemotePorts}} {
 		if len(side.addrs) > 0 {
-			match, ok := matchAddrs(side.addrs)
+			match, ok := f.matchAddrs(side.addrs)
 			if !ok {
 				return "", false
 			}
-			parts = append(parts, fmt.Sprintf("ip %saddr %s", side.which, match))
+			parts = append(parts, fmt.Sprintf("%s %saddr %s", f, side.which, match))
 		}
 		if len(side.ports) > 0 {
 			parts = append(parts, fmt.Sprintf("th %sport %s", side.which, matchPorts(side.ports)))
@@ -106,9 +106,9 @@ func accessMatch(a netplan.ACL) (string, bool) {
 	return strings.Join(parts, " "), true
 }
 
-func matchAddrs(list []netip.Prefix) (string, bool) {
+func (f family) matchAddrs(list []netip.Prefix) (string, bool) {
 	var all []string
-	for _, p := range outermost(list) {
+	for _, p := range f.outermost(list) {
 		all = append(all, p.Masked().String())
 	}
 	return "{ " + strings.Join(all, ", ") + " }", len(all) > 0

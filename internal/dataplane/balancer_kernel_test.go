@@ -84,7 +84,7 @@ func newUDPClient(t *testing.T, ns string) *udpClient {
 	t.Helper()
 	u := &udpClient{t: t}
 	err := netns.Do(ns, func() (err error) {
-		u.c, err = net.ListenPacket("udp4", ":0")
+		u.c, err = net.ListenPacket("udp", ":0")
 		return err
 	})
 	if err != nil {

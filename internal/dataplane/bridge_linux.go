@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -87,7 +86,7 @@ func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 			return fmt.Errorf("set MTU %d: %w", mtu, err)
 		}
 	}
-	if err := syncAddrs(h, link, b.Addrs, b.Gateways); err != nil {
+	if err := syncAddrs(h, link, switchAddrs(b)); err != nil {
 		return err
 	}
 	if err := setUp(h, link); err != nil {
@@ -156,7 +155,7 @@ func modeSysctls(name string, mode netplan.Mode) error {
 // switchSysctls make the host answer for every pod of the subnet, at once: ports are isolated from each other. It answers
 // as well for what it routes elsewhere.
 func switchSysctls(name string) error {
-	return sysctls([][2]string{
+	err := sysctls([][2]string{
 		{"net/ipv4/conf/" + name + "/proxy_arp_pvlan", "1"},
 		{"net/ipv4/conf/" + name + "/proxy_arp", "1"},
 		{"net/ipv4/conf/" + name + "/send_redirects", "0"},
@@ -165,6 +164,7 @@ func switchSysctls(name string) error {
 		{"net/ipv4/conf/" + name + "/promote_secondaries", "1"},
 		{"net/ipv4/neigh/" + name + "/proxy_delay", "0"},
 	})
+	return errors.Join(err, sysctls6(name))
 }
 
 // bridgeMAC is the bridge's address: a fixed one, as the kernel would change its own with the ports.
@@ -288,41 +288,4 @@ func halfMade(l netlink.Link) bool {
 		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix}, "vxlan": {vxlanPrefix}, "vlan": {vlanPrefix},
 	}[l.Type()]
 	return slices.ContainsFunc(prefix, func(prefix string) bool { return strings.HasPrefix(l.Attrs().Name, prefix) })
-}
-
-// syncAddrs gives the link these IPv4 addresses and no others. Those of gateways carry a label.
-func syncAddrs(h *netlink.Handle, link netlink.Link, addrs, gateways []netip.Prefix) error {
-	have, err := h.AddrList(link, netlink.FAMILY_V4)
-	if err != nil {
-		return err
-	}
-	name := link.Attrs().Name
-	want := map[netip.Prefix]string{}
-	for _, a := range gateways {
-		want[a] = name + gatewayLabel
-	}
-	for _, a := range addrs {
-		want[a] = name
-	}
-	for i := range have {
-		got, ok := prefixOf(have[i].IPNet)
-		if label, wanted := want[got]; ok && wanted && label == have[i].Label {
-			delete(want, got)
-			continue
-		}
-		if err := h.AddrDel(link, &have[i]); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
-			return fmt.Errorf("remove address %s: %w", have[i].IPNet, err)
-		}
-	}
-	for _, a := range slices.Concat(addrs, gateways) {
-		label, missing := want[a]
-		if !missing || !a.Addr().Is4() {
-			continue
-		}
-		delete(want, a)
-		if err := h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(a), Label: label}); err != nil {
-			return fmt.Errorf("set address %s: %w", a, err)
-		}
-	}
-	return nil
 }

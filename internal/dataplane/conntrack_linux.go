@@ -18,17 +18,21 @@ import (
 // staleFlows match flows to virtual addresses whose backend is not among these.
 type staleFlows struct {
 	vips  map[netip.AddrPort]map[netip.AddrPort]bool
-	nodes map[uint16]map[netip.AddrPort]bool
+	nodes map[nodePort]map[netip.AddrPort]bool
 	local map[netip.Addr]bool
+}
+
+// nodePort is a port of every address of the host of a family.
+type nodePort struct {
+	family family
+	port   uint16
 }
 
 // newStaleFlows are those that a change makes stale. It is called before the change is made.
 func newStaleFlows(was *state, c netplan.Change) *staleFlows {
-	s := &staleFlows{vips: map[netip.AddrPort]map[netip.AddrPort]bool{}, nodes: map[uint16]map[netip.AddrPort]bool{}}
+	s := &staleFlows{vips: map[netip.AddrPort]map[netip.AddrPort]bool{}, nodes: map[nodePort]map[netip.AddrPort]bool{}}
 	forget := func(id string) {
-		lb := was.balancers[id]
-		lb.Backends = nil
-		s.add(lb)
+		s.add(was.balancers[id], map[netip.AddrPort]bool{})
 	}
 	for _, id := range c.Removed.LoadBalancers {
 		forget(id)
@@ -37,7 +41,11 @@ func newStaleFlows(was *state, c netplan.Change) *staleFlows {
 		forget(lb.ID)
 	}
 	for _, lb := range c.Set.LoadBalancers {
-		s.add(lb)
+		backends := map[netip.AddrPort]bool{}
+		for _, b := range lb.Backends {
+			backends[b] = true
+		}
+		s.add(lb, backends)
 	}
 	return s
 }
@@ -46,16 +54,15 @@ func allFlows(want *state) *staleFlows {
 	return newStaleFlows(want, netplan.Change{Set: netplan.Plan{LoadBalancers: sorted(want.balancers)}})
 }
 
-func (s *staleFlows) add(lb netplan.LoadBalancer) {
+// add matches flows to what the load balancer listens on, but to these backends.
+func (s *staleFlows) add(lb netplan.LoadBalancer, backends map[netip.AddrPort]bool) {
 	if lb.Protocol != netplan.UDP {
 		return
 	}
-	backends := map[netip.AddrPort]bool{}
-	for _, b := range lb.Backends {
-		backends[b] = true
-	}
 	if len(lb.VIPs) == 0 {
-		s.nodes[lb.Port] = backends
+		for _, b := range lb.Backends {
+			s.nodes[nodePort{familyOf(b.Addr()), lb.Port}] = backends
+		}
 	}
 	for _, vip := range lb.VIPs {
 		s.vips[netip.AddrPortFrom(vip, lb.Port)] = backends
@@ -77,7 +84,7 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	if backends, ok := s.vips[netip.AddrPortFrom(to, f.Forward.DstPort)]; ok {
 		return !backends[backend]
 	}
-	backends, ok := s.nodes[f.Forward.DstPort]
+	backends, ok := s.nodes[nodePort{familyOf(to), f.Forward.DstPort}]
 	return ok && s.local[to] && !backends[backend]
 }
 
@@ -97,12 +104,12 @@ func (p *Plane) forget(s *staleFlows) error {
 			return unix.EOPNOTSUPP
 		}
 		for to := range s.vips {
-			if err := s.forgetTo(to.Addr(), to.Port()); err != nil {
+			if err := s.forgetTo(familyOf(to.Addr()), to.Addr(), to.Port()); err != nil {
 				return err
 			}
 		}
-		for port := range s.nodes {
-			if err := s.forgetTo(netip.Addr{}, port); err != nil {
+		for node := range s.nodes {
+			if err := s.forgetTo(node.family, netip.Addr{}, node.port); err != nil {
 				return err
 			}
 		}
@@ -113,8 +120,10 @@ func (p *Plane) forget(s *staleFlows) error {
 	}
 	// There are many, or the kernel is too old to filter: read them all.
 	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, netlink.FAMILY_V4, s); err != nil {
-			return fmt.Errorf("forget UDP flows to backends that are gone: %w", err)
+		for _, f := range []netlink.InetFamily{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, f, s); err != nil {
+				return fmt.Errorf("forget UDP flows to backends that are gone: %w", err)
+			}
 		}
 		return nil
 	})
@@ -126,7 +135,7 @@ func (p *Plane) setLocal(s *staleFlows) error {
 		return nil
 	}
 	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		addrs, err := h.AddrList(nil, netlink.FAMILY_V4)
+		addrs, err := h.AddrList(nil, netlink.FAMILY_ALL)
 		if err != nil {
 			return fmt.Errorf("list the host's addresses: %w", err)
 		}

@@ -1,6 +1,7 @@
 // Package dataplane makes the kernel of one Windows host look like a netplan.Plan: switches, veth pairs, pinned network
 // namespaces, addresses, routes, VXLAN, and nftables for address translation, load balancing and access rules. It decides
-// nothing; the plan comes from the model of HNS. It is of IPv4; what a plan says of IPv6 is left alone.
+// nothing; the plan comes from the model of HNS. Both families are in one table, each with sets and maps of its own (vip and vip6);
+// a VLAN tag, L2Tunnel's way by the router, and peers of overlays are of IPv4.
 //
 // Every object carries its ID in the kernel (interface aliases, comments of nftables elements, names of pins), so that
 // Apply compares with the kernel and not with memory: after kill -9 at any point the next Apply repairs, and what a pod

@@ -10,42 +10,68 @@ import (
 // verdictMaps are the maps whose values are chains to go to.
 //
 //nolint:gochecknoglobals // a constant; Go has no constant maps
-var verdictMaps = map[string]bool{"vip": true, "external": true, "node": true, "from_host": true, "acl_in": true, "acl_out": true}
+var verdictMaps = map[string]bool{
+	"vip": true, "external": true, "node": true, "from_host": true, "acl_in": true, "acl_out": true,
+	"vip6": true, "external6": true, "node6": true, "from_host6": true, "acl_in6": true, "acl_out6": true,
+}
 
 // accessMaps are those of access rules: their chains return where they let a packet pass.
 //
 //nolint:gochecknoglobals // a constant; Go has no constant maps
-var accessMaps = map[string]bool{"acl_in": true, "acl_out": true}
+var accessMaps = map[string]bool{"acl_in": true, "acl_out": true, "acl_in6": true, "acl_out6": true}
 
 // sets are the table's sets and maps; ranges: keys may be ranges.
 func sets() (fixed []knftables.Set, mapped []knftables.Map) {
+	fixed = []knftables.Set{
+		{Name: "uplinks", Type: "ifname"}, // where the underlay's packets come in
+		{Name: "hidden", Type: "ifname"},  // switches of NAT networks
+	}
+	for _, f := range families() {
+		sets, maps := familySets()
+		for _, s := range sets {
+			s.Name, s.Type = f.name(s.Name), f.in(s.Type)
+			fixed = append(fixed, s)
+		}
+		for _, m := range maps {
+			m.Name, m.Type = f.name(m.Name), f.in(m.Type)
+			mapped = append(mapped, m)
+		}
+	}
+	return fixed, mapped
+}
+
+// familySets are those that each family has.
+func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
+	const (
+		addr    = "{proto}_addr"
+		pair    = addr + " . " + addr
+		port    = "inet_proto . inet_service"
+		service = addr + " . " + port
+	)
 	ranges := []knftables.SetFlag{knftables.IntervalFlag}
 	fixed = []knftables.Set{
-		{Name: "self", Type: "ipv4_addr . ipv4_addr"},                        // each pod's address, twice
-		{Name: "uplinks", Type: "ifname"},                                    // where the underlay's packets come in
-		{Name: "hidden", Type: "ifname"},                                     // switches of NAT networks
-		{Name: "nat_src", Type: "ipv4_addr"},                                 // pods behind the host's address
-		{Name: "nat_only", Type: "ipv4_addr . ipv4_addr", Flags: ranges},     // the same, towards these destinations
-		{Name: "nat_except", Type: "ipv4_addr . ipv4_addr", Flags: ranges},   // not towards these
-		{Name: "nat_tcp_udp", Type: "ipv4_addr"},                             // pods whose translation carries no ICMP
-		{Name: "tunnel_pods", Type: "ipv4_addr"},                             // pods of L2Tunnel networks
-		{Name: "tunnel_vips", Type: "ipv4_addr . inet_proto . inet_service"}, // what may come back to them from the router
+		{Name: "self", Type: pair},                      // each pod's address, twice
+		{Name: "nat_src", Type: addr},                   // pods behind the host's address
+		{Name: "nat_only", Type: pair, Flags: ranges},   // the same, towards these destinations
+		{Name: "nat_except", Type: pair, Flags: ranges}, // not towards these
+		{Name: "nat_tcp_udp", Type: addr},               // pods whose translation carries no ICMP
+		{Name: "tunnel_pods", Type: addr},               // pods of L2Tunnel networks
+		{Name: "tunnel_vips", Type: service},            // what may come back to them from the router
 	}
-	service := "ipv4_addr . inet_proto . inet_service"
 	mapped = []knftables.Map{
 		{Name: "vip", Type: service + " : verdict"},
-		{Name: "vip_to", Type: service + " . mark : ipv4_addr . inet_service"},
+		{Name: "vip_to", Type: service + " . mark : " + addr + " . inet_service"},
 		{Name: "external", Type: service + " : verdict"},
 		{Name: "vip_source", Type: service + " : mark"},
-		{Name: "node", Type: "inet_proto . inet_service : verdict"},
-		{Name: "node_to", Type: "inet_proto . inet_service . mark : ipv4_addr . inet_service"},
-		{Name: "node_source", Type: "inet_proto . inet_service : mark"},
-		{Name: "from_host", Type: "inet_proto . inet_service : verdict"},
-		{Name: "acl_in", Type: "ipv4_addr : verdict"},
-		{Name: "acl_out", Type: "ipv4_addr : verdict"},
-		{Name: "source", Type: "mark : ipv4_addr"},
-		{Name: "nat_to", Type: "ipv4_addr : ipv4_addr"},
-		{Name: "nat_only_to", Type: "ipv4_addr . ipv4_addr : ipv4_addr", Flags: ranges},
+		{Name: "node", Type: port + " : verdict"},
+		{Name: "node_to", Type: port + " . mark : " + addr + " . inet_service"},
+		{Name: "node_source", Type: port + " : mark"},
+		{Name: "from_host", Type: port + " : verdict"},
+		{Name: "acl_in", Type: addr + " : verdict"},
+		{Name: "acl_out", Type: addr + " : verdict"},
+		{Name: "source", Type: "mark : " + addr},
+		{Name: "nat_to", Type: addr + " : " + addr},
+		{Name: "nat_only_to", Type: pair + " : " + addr, Flags: ranges},
 	}
 	return fixed, mapped
 }
@@ -94,7 +120,9 @@ func frame(tx *knftables.Transaction) {
 		tx.Add(&c)
 	}
 	for _, r := range frameRules() {
-		tx.Add(&knftables.Rule{Chain: r[0], Rule: r[1]})
+		for _, rule := range forEach(r[1]) {
+			tx.Add(&knftables.Rule{Chain: r[0], Rule: rule})
+		}
 	}
 }
 
@@ -102,67 +130,73 @@ func base(name string, kind knftables.BaseChainType, hook knftables.BaseChainHoo
 	return knftables.Chain{Name: name, Type: &kind, Hook: &hook, Priority: &prio}
 }
 
-// frameRules are pairs of chain and rule.
+// neighbours lets neighbour discovery pass (RFC 4861).
+const neighbours = "icmpv6 type { nd-router-solicit, nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } accept"
+
+// frameRules are pairs of chain and rule; forEach writes them for both families.
 func frameRules() [][2]string {
 	const (
 		switches = `"` + bridgePrefix + `*"`
 		tunnels  = `"` + vxlanPrefix + `*"`
-		service  = "ip daddr . meta l4proto . th dport"
+		service  = "{ip} daddr . meta l4proto . th dport"
 	)
 	return [][2]string{
 		{"raw", "iifname " + switches + " ip daddr 127.0.0.0/8 drop"}, // route_localnet is on for NAT networks
 		// Packets between two pods of an L2Tunnel network pass the host twice. They are tracked on their way out only.
-		{"raw", "iifname @uplinks ip daddr @tunnel_pods goto looped"},
-		{"looped", "ip saddr @tunnel_pods notrack"},
+		{"raw", "iifname @uplinks {ip} daddr @tunnel_pods{6} goto looped"},
+		{"looped", "{ip} saddr @tunnel_pods{6} notrack"},
 		{"looped", "fib saddr type local notrack"},
-		{"looped", "ip saddr . meta l4proto . th sport @tunnel_vips notrack"},
+		{"looped", "{ip} saddr . meta l4proto . th sport @tunnel_vips{6} notrack"},
 
 		{"prerouting", "iifname " + switches + " goto from_pod"},
 		{"prerouting", "iifname @uplinks goto from_underlay"},
 		// The connection's mark carries, to postrouting, the address that backends elsewhere are to see.
-		{"from_pod", "ct mark set " + service + " map @vip_source"},
-		{"from_pod", service + " vmap @vip"},
+		{"from_pod", "ct mark set " + service + " map @vip_source{6}"},
+		{"from_pod", service + " vmap @vip{6}"},
 		{"from_pod", "fib daddr type local goto to_node"},
-		{"from_underlay", "ct mark set " + service + " map @vip_source"},
-		{"from_underlay", service + " vmap @external"},
+		{"from_underlay", "ct mark set " + service + " map @vip_source{6}"},
+		{"from_underlay", service + " vmap @external{6}"},
 		{"from_underlay", "fib daddr type local goto to_node"},
-		{"to_node", "ct mark set meta l4proto . th dport map @node_source"},
-		{"to_node", "meta l4proto . th dport vmap @node"},
-		{"output", "fib daddr type local meta l4proto . th dport vmap @from_host"},
+		{"to_node", "meta nfproto {proto} ct mark set meta l4proto . th dport map @node_source{6}"},
+		{"to_node", "meta nfproto {proto} meta l4proto . th dport vmap @node{6}"},
+		{"output", "meta nfproto {proto} fib daddr type local meta l4proto . th dport vmap @from_host{6}"},
 
 		// Access rules see addresses as pods have them: after load balancing, and before translation of the source.
 		{"forward", "ct state established,related,untracked accept"},
-		{"forward", "ip saddr vmap @acl_out"},
-		{"forward", "ip daddr vmap @acl_in"},
+		{"forward", "{ip} saddr vmap @acl_out{6}"},
+		{"forward", "{ip} daddr vmap @acl_in{6}"},
+		// Pods and the host have to find each other whatever the rules are, as with ARP, which no rule sees.
+		{"to_host", neighbours},
+		{"by_host", neighbours},
 		{"to_host", "ct state established,related accept"},
-		{"to_host", "ip saddr vmap @acl_out"},
+		{"to_host", "{ip} saddr vmap @acl_out{6}"},
 		{"by_host", "ct state established,related accept"},
-		{"by_host", "ip daddr vmap @acl_in"},
+		{"by_host", "{ip} daddr vmap @acl_in{6}"},
 
 		// A pod that a load balancer sends to itself would drop a packet from its own address.
-		{"postrouting", "ip saddr . ip daddr @self goto back_here"},
+		{"postrouting", "{ip} saddr . {ip} daddr @self{6} goto back_here"},
 		// A backend elsewhere has to answer through this host, which knows what was translated.
 		{"postrouting", "iifname @uplinks ct status dnat oifname != " + switches + " goto back_here"},
 		// What the host sends to its own mapped ports may come from 127.0.0.1.
 		{"postrouting", "fib saddr type local ct status dnat oifname " + switches + " masquerade"},
-		{"back_here", "snat to ct mark map @source"},
+		{"back_here", "snat {ip} to ct mark map @source{6}"},
 		{"back_here", "masquerade"},
 		// Windows' translation carries TCP and UDP; anything else would leave with an address that nobody answers to.
-		{"postrouting", "meta l4proto != { tcp, udp } ip saddr @nat_tcp_udp goto not_carried"},
-		{"not_carried", "ip saddr . ip daddr @nat_only drop"},
+		{"postrouting", "meta l4proto != { tcp, udp } {ip} saddr @nat_tcp_udp{6} goto not_carried"},
+		{"not_carried", "{ip} saddr . {ip} daddr @nat_only{6} drop"},
 		{"not_carried", "oifname " + switches + " accept"},
 		{"not_carried", "oifname " + tunnels + " accept"},
-		{"not_carried", "ip saddr . ip daddr @nat_except accept"},
-		{"not_carried", "ip saddr @nat_src drop"},
+		{"not_carried", "{ip} saddr . {ip} daddr @nat_except{6} accept"},
+		{"not_carried", "{ip} saddr @nat_src{6} drop"},
 
-		{"postrouting", "snat to ip saddr . ip daddr map @nat_only_to"},
-		{"postrouting", "ip saddr . ip daddr @nat_only masquerade"},
+		{"postrouting", "snat {ip} to {ip} saddr . {ip} daddr map @nat_only_to{6}"},
+		{"postrouting", "{ip} saddr . {ip} daddr @nat_only{6} masquerade"},
 		{"postrouting", "oifname " + switches + " accept"},
 		{"postrouting", "oifname " + tunnels + " accept"},
 		{"postrouting", "iifname @hidden masquerade"},
-		{"postrouting", "ip saddr . ip daddr @nat_except accept"},
-		{"postrouting", "snat to ip saddr map @nat_to"},
-		{"postrouting", "ip saddr @nat_src masquerade"},
+		{"postrouting", "{ip} saddr . {ip} daddr @nat_except{6} accept"},
+		{"postrouting", "snat {ip} to {ip} saddr map @nat_to{6}"},
+		{"postrouting", "{ip} saddr @nat_src{6} masquerade"},
 	}
 }
 

@@ -90,39 +90,31 @@ func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
 	if n == nil {
 		return netip.Prefix{}, false
 	}
-	addr, ok := netip.AddrFromSlice(n.IP.To4())
-	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(addr, bits), ok
+	addr, ok := netip.AddrFromSlice(n.IP)
+	bits, size := n.Mask.Size()
+	if size == 32 {
+		addr = addr.Unmap()
+	}
+	return netip.PrefixFrom(addr, bits), ok && addr.BitLen() == size
 }
 
 func toIPNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-func addrsOf(h *netlink.Handle, l netlink.Link) ([]netip.Prefix, error) {
-	list, err := h.AddrList(l, netlink.FAMILY_V4)
-	var all []netip.Prefix
-	for _, a := range list {
-		if p, ok := prefixOf(a.IPNet); ok {
-			all = append(all, p)
-		}
-	}
-	return all, err
-}
-
 // routesOf are the routes over a link that were made here, by way of another address.
 func routesOf(h *netlink.Handle, link netlink.Link) ([]netplan.Route, error) {
 	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: routeProtocol}
-	list, err := h.RouteListFiltered(netlink.FAMILY_V4, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
+	list, err := h.RouteListFiltered(netlink.FAMILY_ALL, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
 	var routes []netplan.Route
 	for _, r := range list {
 		dst, ok := prefixOf(r.Dst)
-		via, viaOK := netip.AddrFromSlice(r.Gw.To4())
+		via, viaOK := netip.AddrFromSlice(r.Gw)
 		if ok && viaOK {
-			routes = append(routes, netplan.Route{Dst: dst, Via: via})
+			routes = append(routes, netplan.Route{Dst: dst, Via: via.Unmap()})
 		}
 	}
 	return routes, nil
@@ -141,7 +133,7 @@ func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) erro
 		}
 	}
 	for _, r := range want {
-		if !slices.Contains(have, r) && r.Dst.Addr().Is4() {
+		if !slices.Contains(have, r) {
 			if err := h.RouteReplace(route(link, r)); err != nil {
 				return fmt.Errorf("set route to %s via %s: %w", r.Dst, r.Via, err)
 			}
@@ -151,7 +143,9 @@ func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) erro
 }
 
 func route(link netlink.Link, r netplan.Route) *netlink.Route {
-	return &netlink.Route{
-		LinkIndex: link.Attrs().Index, Dst: toIPNet(r.Dst), Gw: r.Via.AsSlice(), Protocol: routeProtocol,
+	x := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(r.Dst), Gw: r.Via.AsSlice(), Protocol: routeProtocol}
+	if r.Via.Is6() { // no route leads to the next hop: see neighbour_linux.go
+		x.SetFlag(netlink.FLAG_ONLINK)
 	}
+	return x
 }

@@ -23,10 +23,11 @@ func (p *Plane) ensureNamespace(id string, deep bool) error {
 
 // podSysctls let programs without privileges do what Windows lets them: bind low ports, and ping.
 func podSysctls() error {
-	return sysctls([][2]string{
+	err := sysctls([][2]string{
 		{"net/ipv4/ip_unprivileged_port_start", "0"},
 		{"net/ipv4/ping_group_range", "0\t2147483647"},
 	})
+	return errors.Join(err, sysctls6("all"), sysctls6("default"))
 }
 
 // hostSysctls make the host a router. A new namespace inherits the machine's settings, whatever they are.
@@ -36,9 +37,14 @@ func hostSysctls() error {
 		{"net/ipv4/conf/all/rp_filter", "0"},
 		{"net/ipv4/conf/all/send_redirects", "0"},
 	})
+	if _, statErr := os.Stat("/proc/sys/net/ipv6"); statErr == nil {
+		err = errors.Join(err, sysctls6("all"), sysctls6("default"), sysctls([][2]string{{"net/ipv6/conf/all/forwarding", "1"}}))
+	}
 	// With br_netfilter loaded, bridged packets would pass the rules twice.
-	if _, statErr := os.Stat("/proc/sys/net/bridge/bridge-nf-call-iptables"); statErr == nil {
-		err = errors.Join(err, sysctls([][2]string{{"net/bridge/bridge-nf-call-iptables", "0"}}))
+	for _, key := range []string{"net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables"} {
+		if _, statErr := os.Stat("/proc/sys/" + key); statErr == nil {
+			err = errors.Join(err, sysctls([][2]string{{key, "0"}}))
+		}
 	}
 	return err
 }

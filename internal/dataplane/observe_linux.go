@@ -87,13 +87,14 @@ func observeBridge(h *netlink.Handle, l netlink.Link) (netplan.Bridge, bool) {
 		return netplan.Bridge{}, false
 	}
 	b := netplan.Bridge{ID: id, Mode: mode, MAC: l.Attrs().HardwareAddr.String()}
-	list, err := h.AddrList(l, netlink.FAMILY_V4)
+	list, err := h.AddrList(l, netlink.FAMILY_ALL)
 	if err != nil {
 		return b, true // what cannot be read differs
 	}
 	for _, a := range list {
 		prefix, ok := prefixOf(a.IPNet)
 		switch {
+		case ok && ownLinkLocal(prefix):
 		case ok && strings.HasSuffix(a.Label, gatewayLabel):
 			b.Gateways = append(b.Gateways, prefix)
 		case ok:
@@ -176,17 +177,18 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 		return nat[id]
 	}
 	for s, e := range entries {
-		switch s.set {
+		set, f := familyOfSet(s.set)
+		switch set {
 		case "nat_src":
 			of(e.id)
 		case "nat_tcp_udp":
 			of(e.id).ICMP = false
 		case "nat_to", "nat_only_to":
-			of(e.id).To = addrAt(e.value, 0)
+			of(e.id).To = addrAt(f, e.value, 0)
 		case "nat_except":
-			of(e.id).Except = append(of(e.id).Except, rangeOf(s))
+			of(e.id).Except = append(of(e.id).Except, rangeOf(f, s))
 		case "nat_only":
-			of(e.id).Only = append(of(e.id).Only, rangeOf(s))
+			of(e.id).Only = append(of(e.id).Only, rangeOf(f, s))
 		}
 	}
 	for i, port := range plan.Ports {
@@ -199,7 +201,7 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 	}
 	balancers := map[string]*netplan.LoadBalancer{}
 	for s, e := range entries {
-		if s.set != "vip" && s.set != "node" {
+		if set, _ := familyOfSet(s.set); set != "vip" && set != "node" {
 			continue
 		}
 		lb := balancers[e.id]
@@ -218,32 +220,34 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 // observeBalancer adds what a key of the map vip (address, protocol, port) or node (protocol, port) tells.
 func observeBalancer(lb *netplan.LoadBalancer, s slot, entries map[slot]entry) {
 	rest := s.key
-	if s.set == "vip" {
-		lb.VIPs = append(lb.VIPs, addrAt(rest, 0))
-		rest = rest[4:]
-		_, lb.External = entries[slot{set: "external", key: s.key}]
+	set, f := familyOfSet(s.set)
+	if set == "vip" {
+		lb.VIPs = append(lb.VIPs, addrAt(f, rest, 0))
+		rest = rest[f.addrLen():]
+		_, lb.External = entries[slot{set: f.name("external"), key: s.key}]
 	} else {
-		_, lb.FromHost = entries[slot{set: "from_host", key: s.key}]
+		_, lb.FromHost = entries[slot{set: f.name("from_host"), key: s.key}]
 	}
 	lb.Protocol, lb.Port = netplan.Protocol(rest[0]), portAt(rest, 4)
 	lb.Backends = nil
 	for i := index(0); ; i++ {
-		b, ok := entries[slot{set: s.set + "_to", key: s.key + pack(i)}]
+		b, ok := entries[slot{set: f.name(set + "_to"), key: s.key + pack(i)}]
 		if !ok {
 			break
 		}
-		lb.Backends = append(lb.Backends, netip.AddrPortFrom(addrAt(b.value, 0), portAt(b.value, 4)))
+		lb.Backends = append(lb.Backends, netip.AddrPortFrom(addrAt(f, b.value, 0), portAt(b.value, f.addrLen())))
 	}
-	if mark, ok := entries[slot{set: s.set + "_source", key: s.key}]; ok {
-		lb.SourceVIP = addrAt(entries[slot{set: "source", key: mark.value}].value, 0)
+	if mark, ok := entries[slot{set: f.name(set + "_source"), key: s.key}]; ok {
+		lb.SourceVIP = addrAt(f, entries[slot{set: f.name("source"), key: mark.value}].value, 0)
 	}
 }
 
-func addrAt(s string, at int) netip.Addr {
-	if len(s) < at+4 {
+func addrAt(f family, s string, at int) netip.Addr {
+	if len(s) < at+f.addrLen() {
 		return netip.Addr{}
 	}
-	return netip.AddrFrom4([4]byte([]byte(s[at : at+4])))
+	addr, _ := netip.AddrFromSlice([]byte(s[at : at+f.addrLen()]))
+	return addr
 }
 
 func portAt(s string, at int) uint16 {
@@ -254,12 +258,12 @@ func portAt(s string, at int) uint16 {
 }
 
 // rangeOf is the network that the second part of a range's key spans.
-func rangeOf(s slot) netip.Prefix {
-	first, last := addrAt(s.key, 4), addrAt(s.end, 4)
+func rangeOf(f family, s slot) netip.Prefix {
+	first, last := addrAt(f, s.key, f.addrLen()), addrAt(f, s.end, f.addrLen())
 	if !first.IsValid() || !last.IsValid() {
 		return netip.Prefix{}
 	}
-	for bits := 32; bits >= 0; bits-- {
+	for bits := first.BitLen(); bits >= 0; bits-- {
 		if p := netip.PrefixFrom(first, bits); p.Masked().Addr() == first && lastAddr(p) == last {
 			return p
 		}
@@ -286,6 +290,10 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 	}
 	more, err := p.switchDifferences()
 	if err != nil {
+		return nil, err
+	}
+	found = append(found, more...)
+	if more, err = p.neighbourDifferences(); err != nil {
 		return nil, err
 	}
 	found = append(found, more...)
@@ -338,17 +346,20 @@ func (p *Plane) switchDifferences() ([]string, error) {
 	return found, err
 }
 
-// linksOnly leaves out of a plan what is not told by links.
+// linksOnly leaves out of a plan what is not told by links. Of IPv6 they do not tell gateways from other addresses.
 func linksOnly(plan netplan.Plan) netplan.Plan {
 	out := netplan.Plan{Namespaces: plan.Namespaces}
 	for _, b := range plan.Bridges {
-		b = netplan.Bridge{ID: b.ID, Mode: b.Mode, Addrs: sortedAddrs(b.Addrs), Gateways: sortedAddrs(b.Gateways), MAC: bridgeMAC(b).String()}
-		out.Bridges = append(out.Bridges, b)
+		gateways := onlyIPv4(b.Gateways)
+		six := slices.DeleteFunc(slices.Clone(b.Gateways), func(p netip.Prefix) bool { return p.Addr().Is4() })
+		out.Bridges = append(out.Bridges, netplan.Bridge{
+			ID: b.ID, Mode: b.Mode, Addrs: sortedAddrs(slices.Concat(b.Addrs, six)), Gateways: sortedAddrs(gateways), MAC: bridgeMAC(b).String(),
+		})
 	}
 	for _, port := range plan.Ports {
 		out.Ports = append(out.Ports, netplan.Port{
 			ID: port.ID, Bridge: port.Bridge, Namespace: port.Namespace, Name: port.Name, MAC: port.MAC,
-			Addrs: onlyIPv4(port.Addrs), Routes: sortedRoutes(port.Routes), EgressBPS: port.EgressBPS / 8 * 8,
+			Addrs: sortedAddrs(port.Addrs), Routes: sortedRoutes(port.Routes), EgressBPS: port.EgressBPS / 8 * 8,
 		})
 	}
 	out.Normalize()
@@ -360,13 +371,12 @@ func onlyIPv4(list []netip.Prefix) []netip.Prefix {
 }
 
 func sortedAddrs(list []netip.Prefix) []netip.Prefix {
-	return slices.SortedFunc(slices.Values(onlyIPv4(list)), func(a, b netip.Prefix) int {
+	return slices.SortedFunc(slices.Values(list), func(a, b netip.Prefix) int {
 		return cmp.Or(a.Addr().Compare(b.Addr()), a.Bits()-b.Bits())
 	})
 }
 
 func sortedRoutes(list []netplan.Route) []netplan.Route {
-	list = slices.DeleteFunc(slices.Clone(list), func(r netplan.Route) bool { return !r.Dst.Addr().Is4() })
 	return slices.SortedFunc(slices.Values(list), func(a, b netplan.Route) int {
 		return cmp.Or(a.Dst.Addr().Compare(b.Dst.Addr()), a.Dst.Bits()-b.Dst.Bits(), a.Via.Compare(b.Via))
 	})

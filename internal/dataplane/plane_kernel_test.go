@@ -83,8 +83,8 @@ func TestPlane(t *testing.T) {
 func TestRepairs(t *testing.T) {
 	damage := map[string]func(t *testing.T, h host){
 		"none":            func(*testing.T, host) {},
-		"table-deleted":   func(t *testing.T, h host) { run(t, h.ns, "nft delete table ip hns") },
-		"element-deleted": func(t *testing.T, h host) { run(t, h.ns, "nft flush map ip hns vip") },
+		"table-deleted":   func(t *testing.T, h host) { run(t, h.ns, "nft delete table inet hns") },
+		"element-deleted": func(t *testing.T, h host) { run(t, h.ns, "nft flush map inet hns vip") },
 		"bridge-deleted": func(t *testing.T, h host) {
 			run(t, h.ns, "ip link del $(ip -o link | grep -o 'hns[0-9a-f]*' | head -1)")
 		},
@@ -94,9 +94,19 @@ func TestRepairs(t *testing.T) {
 		"port-unmarked": func(t *testing.T, h host) {
 			run(t, h.ns, "ip link set $(ip -o link | grep -o 'vp[0-9a-f]*' | head -1) alias ''")
 		},
-		"pod-address-gone": func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip addr flush dev eth0") },
-		"pod-route-gone":   func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip route del default") },
-		"pod-link-down":    func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip link set eth0 down") },
+		"pod-address-gone":      func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip addr flush dev eth0") },
+		"pod-route-gone":        func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip route del default") },
+		"pod-address-6-gone":    func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip -6 addr flush dev eth0 scope global") },
+		"pod-route-6-gone":      func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip -6 route del default") },
+		"pod-subnet-route-gone": func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip -6 route del fd00:244:1:1::/64") },
+		"pod-neighbour-gone": func(t *testing.T, h host) {
+			run(t, h.Pin(dataplanetest.NSA), "ip -6 neigh flush nud permanent dev eth0; ip -6 neigh del fd00:244:1:1::2 dev eth0 || true")
+		},
+		"element-6-deleted": func(t *testing.T, h host) { run(t, h.ns, "nft flush map inet hns vip6") },
+		"bridge-address-6-gone": func(t *testing.T, h host) {
+			run(t, h.ns, "ip -6 addr del fd00:244:1:1::2/64 dev $(ip -o link | grep -o 'hns[0-9a-f]*' | head -1)")
+		},
+		"pod-link-down": func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip link set eth0 down") },
 		"pod-unpinned": func(t *testing.T, h host) {
 			if err := netns.Remove(h.Pin(dataplanetest.NSA)); err != nil {
 				t.Fatal(err)
@@ -112,7 +122,7 @@ func TestRepairs(t *testing.T) {
 		for _, how := range []string{"same-process", "new-process"} {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				h := newHost(t)
-				plan := dataplanetest.Plan("10.244.1")
+				plan := dataplanetest.Dual("10.244.1", "fd00:244:1:1")
 				h.apply(t, plan)
 				harm(t, h)
 				if found, err := h.Differences(t.Context(), plan); err != nil || (len(found) > 0) != (name != "none") {
@@ -124,6 +134,7 @@ func TestRepairs(t *testing.T) {
 				h.apply(t, plan)
 				dataplanetest.Expect(t, h, plan)
 				flowsBetweenPods(t, h)
+				flowsOfIPv6(t, h)
 			})
 		}
 	}
@@ -134,7 +145,7 @@ func TestApplyAfterDamage(t *testing.T) {
 	h := newHost(t)
 	plan := dataplanetest.Plan("10.244.1")
 	h.apply(t, plan)
-	run(t, h.ns, "nft delete table ip hns")
+	run(t, h.ns, "nft delete table inet hns")
 	next := dataplanetest.Clone(plan)
 	next.LoadBalancers = next.LoadBalancers[1:]
 	h.apply(t, next)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
 		return nil // nobody ever committed anything there
 	}
 	err = netns.Do(pin, func() error {
-		nft, err := knftables.New(knftables.IPv4Family, "hns_"+s.Name)
+		nft, err := knftables.New(knftables.InetFamily, "hns_"+s.Name)
 		if err != nil {
 			return err
 		}
@@ -100,43 +101,50 @@ func podTable(tx *knftables.Transaction, comment string, chains map[string][]str
 func podChains(s *portSpec, users map[string]uint32) map[string][]string {
 	chains := map[string][]string{}
 	for _, x := range s.Proxies {
-		if rule, ok := proxyRule(s.Name, x, users); ok {
-			chain := "opened"
-			if x.In {
-				chain = "coming"
+		chain := "opened"
+		if x.In {
+			chain = "coming"
+		}
+		for _, f := range families() {
+			if rule, ok := proxyRule(f, s.Name, x, users); ok {
+				chains[chain] = append(chains[chain], rule)
 			}
-			chains[chain] = append(chains[chain], rule)
 		}
 	}
 	for chain, direction := range map[string]string{"in": "iifname", "out": "oifname"} {
-		tiers, first := accessTiers(s.podACL(), chain == "in")
-		if first == "" {
-			continue
+		var rules []string
+		for _, f := range families() {
+			tiers, first := accessTiers(f, s.podACL(), chain == "in")
+			for name, tier := range tiers {
+				chains[name] = tier.rules
+			}
+			if first != "" {
+				rules = append(rules, f.in("meta nfproto {proto} ")+direction+` "`+s.Name+`" goto `+first)
+			}
 		}
-		for name, tier := range tiers {
-			chains[name] = tier.rules
+		if len(rules) > 0 {
+			chains[chain] = append([]string{neighbours, "ct state established,related accept"}, rules...)
 		}
-		chains[chain] = []string{"ct state established,related accept", direction + ` "` + s.Name + `" goto ` + first}
 	}
 	return chains
 }
 
-// proxyRule sends connections on to the proxy's port; not ok if it never matches IPv4. A connection that somebody else opened has no
-// user here.
-func proxyRule(link string, x netplan.Proxy, users map[string]uint32) (string, bool) {
-	direction, remote := "oifname", "ip daddr"
+// proxyRule sends connections of a family on to the proxy's port; not ok if it never matches the family. A connection that
+// somebody else opened has no user here.
+func proxyRule(f family, link string, x netplan.Proxy, users map[string]uint32) (string, bool) {
+	direction, remote := "oifname", f.in("{ip} daddr")
 	if x.In {
-		direction, remote = "iifname", "ip saddr"
+		direction, remote = "iifname", f.in("{ip} saddr")
 	}
-	parts := []string{direction, `"` + link + `"`, fmt.Sprintf("meta l4proto %d", x.Protocol)}
+	parts := []string{f.in("meta nfproto {proto}"), direction, `"` + link + `"`, fmt.Sprintf("meta l4proto %d", x.Protocol)}
 	if len(x.Remote) > 0 {
-		match, ok := matchAddrs(x.Remote)
+		match, ok := f.matchAddrs(x.Remote)
 		if !ok {
 			return "", false
 		}
 		parts = append(parts, remote, match)
 	}
-	if match, ok := matchAddrs(x.Except); ok {
+	if match, ok := f.matchAddrs(x.Except); ok {
 		parts = append(parts, remote, "!=", match)
 	}
 	if len(x.Ports) > 0 {
@@ -151,8 +159,8 @@ func proxyRule(link string, x netplan.Proxy, users map[string]uint32) (string, b
 	switch {
 	case !x.Addr.IsValid():
 		parts = append(parts, fmt.Sprintf("redirect to :%d", x.Port))
-	case x.Addr.Is4():
-		parts = append(parts, fmt.Sprintf("dnat to %s:%d", x.Addr, x.Port))
+	case f.has(x.Addr):
+		parts = append(parts, fmt.Sprintf("dnat %s to %s", f, netip.AddrPortFrom(x.Addr, x.Port)))
 	default:
 		return "", false
 	}

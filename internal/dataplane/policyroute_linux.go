@@ -12,7 +12,8 @@ import (
 )
 
 // Where a network's packets take another way than the host's own, its switch has a routing table: in L2Tunnel all goes to
-// the underlay's router, and with a VLAN tag all goes through the tag's interface.
+// the underlay's router, and with a VLAN tag all goes through the tag's interface. That is so of
+// IPv4; IPv6, which Windows documents for L2Bridge networks, takes the host's own way.
 
 // rulePriority is that of the rules that lead from switches to their tables, and marks them as made here.
 const rulePriority = 0x4e00
@@ -66,14 +67,14 @@ func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, par
 		return nil, err
 	}
 	var routes []netlink.Route
-	for _, a := range b.Addrs {
+	for _, a := range onlyIPv4(b.Addrs) {
 		routes = add(routes, netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(a.Masked()), Scope: netlink.SCOPE_LINK})
 	}
 	addrs, err := addrsOf(h, uplink)
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range addrs {
+	for _, a := range onlyIPv4(addrs) {
 		routes = add(routes, netlink.Route{LinkIndex: parent.Attrs().Index, Dst: toIPNet(a.Masked()), Scope: netlink.SCOPE_LINK})
 	}
 	return routes, nil

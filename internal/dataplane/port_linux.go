@@ -25,7 +25,7 @@ type portSpec struct {
 
 // alias marks the interface once all of it is made, with a hash of what was made.
 func (s *portSpec) alias() string {
-	sum := hash(fmt.Sprint(s.Bridge, s.Namespace, s.Name, s.MAC, s.Addrs, s.Routes, s.EgressBPS, s.Proxies, s.bridge.Mode, s.mtu, s.podACL()))
+	sum := hash(fmt.Sprint(s.Bridge, s.Namespace, s.Name, s.MAC, s.Addrs, s.Routes, s.EgressBPS, s.Proxies, s.bridge.Mode, bridgeMAC(s.bridge), s.mtu, s.podACL()))
 	return fmt.Sprintf("%s%s %s %016x", aliasPort, s.ID, s.Bridge, sum)
 }
 
@@ -178,10 +178,13 @@ func configure(pod *netlink.Handle, s *portSpec) error {
 			return fmt.Errorf("set MTU %d: %w", s.mtu, err)
 		}
 	}
-	if err := syncAddrs(pod, link, s.Addrs, nil); err != nil {
+	if err := syncAddrs(pod, link, podAddrs(s)); err != nil {
 		return err
 	}
 	if err := pod.LinkSetUp(link); err != nil {
+		return err
+	}
+	if err := syncNeighbours(pod, link, s); err != nil {
 		return err
 	}
 	if err := syncRoutes(pod, link, s.Routes); err != nil {
@@ -299,11 +302,8 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 		return err
 	}
 	for _, a := range s.Addrs {
-		if !a.Addr().Is4() {
-			continue
-		}
 		r := &netlink.Route{
-			LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(a.Addr(), 32)), Scope: netlink.SCOPE_LINK, Protocol: routeProtocol,
+			LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(a.Addr(), a.Addr().BitLen())), Scope: netlink.SCOPE_LINK, Protocol: routeProtocol,
 		}
 		if err := h.RouteReplace(r); err != nil {
 			return fmt.Errorf("set route to %s: %w", a.Addr(), err)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"mullion.dev/mullion/internal/netplan"
 )
@@ -33,12 +32,6 @@ func (it item) put(set, id, key, value string) {
 // putRange adds an element for every address of a network, behind a fixed part of the key.
 func (it item) putRange(set, id, fixed string, network netip.Prefix, value string) {
 	it[slot{set: set, key: fixed + pack(network.Masked().Addr()), end: fixed + pack(lastAddr(network))}] = entry{value: value, id: id}
-}
-
-func lastAddr(p netip.Prefix) netip.Addr {
-	b := p.Masked().Addr().As4()
-	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|uint32(1<<(32-p.Bits())-1))
-	return netip.AddrFrom4(b)
 }
 
 // index is a number that the kernel makes, in the machine's own byte order.
@@ -179,60 +172,57 @@ func (d *delta) describe() []string {
 // portItem are the elements of a pod's interface.
 func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode) item {
 	it := item{}
-	in, out := r.accessChain(p.ACL, true), r.accessChain(p.ACL, false)
-	for _, prefix := range p.Addrs {
-		a := prefix.Addr()
-		if !a.Is4() {
-			continue
-		}
-		it.put("self", p.ID, pack(a, a), "")
-		if in != "" {
-			it.put("acl_in", p.ID, pack(a), in)
-		}
-		if out != "" {
-			it.put("acl_out", p.ID, pack(a), out)
-		}
-		if mode == netplan.L2Tunnel {
-			it.put("tunnel_pods", p.ID, pack(a), "")
-		}
-		for _, n := range p.NAT {
-			it.putNAT(p.ID, a, n)
+	for _, f := range families() {
+		in, out := r.accessChain(f, p.ACL, true), r.accessChain(f, p.ACL, false)
+		for _, prefix := range p.Addrs {
+			a := prefix.Addr()
+			if !f.has(a) {
+				continue
+			}
+			it.put(f.name("self"), p.ID, pack(a, a), "")
+			if in != "" {
+				it.put(f.name("acl_in"), p.ID, pack(a), in)
+			}
+			if out != "" {
+				it.put(f.name("acl_out"), p.ID, pack(a), out)
+			}
+			if mode == netplan.L2Tunnel {
+				it.put(f.name("tunnel_pods"), p.ID, pack(a), "")
+			}
+			for _, n := range p.NAT {
+				it.putNAT(p.ID, a, n)
+			}
 		}
 	}
 	return it
 }
 
-// outermost leaves out networks that lie within others: a set of ranges has no overlapping elements.
-func outermost(list []netip.Prefix) []netip.Prefix {
-	sorted := slices.SortedFunc(slices.Values(list), func(a, b netip.Prefix) int { return a.Bits() - b.Bits() })
-	var out []netip.Prefix
-	for _, p := range sorted {
-		if p.Addr().Is4() && !slices.ContainsFunc(out, func(o netip.Prefix) bool { return o.Overlaps(p) }) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
+// putNAT adds the translation of an address. One that names networks or an address to hide behind of the other family only
+// is the other family's.
 func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
-	if !n.ICMP {
-		it.put("nat_tcp_udp", id, pack(a), "")
+	f := familyOf(a)
+	only := f.outermost(n.Only)
+	if n.To.IsValid() && !f.has(n.To) || len(n.Only) > 0 && len(only) == 0 {
+		return
 	}
-	for _, only := range outermost(n.Only) {
-		it.putRange("nat_only", id, pack(a), only, "")
-		if n.To.Is4() {
-			it.putRange("nat_only_to", id, pack(a), only, pack(n.To))
+	if !n.ICMP {
+		it.put(f.name("nat_tcp_udp"), id, pack(a), "")
+	}
+	for _, only := range only {
+		it.putRange(f.name("nat_only"), id, pack(a), only, "")
+		if n.To.IsValid() {
+			it.putRange(f.name("nat_only_to"), id, pack(a), only, pack(n.To))
 		}
 	}
 	if len(n.Only) > 0 {
 		return
 	}
-	it.put("nat_src", id, pack(a), "")
-	if n.To.Is4() {
-		it.put("nat_to", id, pack(a), pack(n.To))
+	it.put(f.name("nat_src"), id, pack(a), "")
+	if n.To.IsValid() {
+		it.put(f.name("nat_to"), id, pack(a), pack(n.To))
 	}
-	for _, except := range outermost(n.Except) {
-		it.putRange("nat_except", id, pack(a), except, "")
+	for _, except := range f.outermost(n.Except) {
+		it.putRange(f.name("nat_except"), id, pack(a), except, "")
 	}
 }
 
@@ -246,87 +236,9 @@ func bridgeItem(b netplan.Bridge, uplink string) item {
 	return it
 }
 
-// balancerItem are the elements of a load balancer; none without backends of IPv4.
-func balancerItem(lb netplan.LoadBalancer) item {
-	it := item{}
-	backends := slices.DeleteFunc(slices.Clone(lb.Backends), func(b netip.AddrPort) bool { return !b.Addr().Is4() })
-	if len(backends) == 0 {
-		return it
-	}
-	source := ""
-	if lb.SourceVIP.Is4() {
-		b := lb.SourceVIP.As4()
-		mark := index(binary.BigEndian.Uint32(b[:]))
-		source = pack(mark)
-		it.put("source", "", source, pack(lb.SourceVIP))
-	}
-	if len(lb.VIPs) == 0 {
-		key := pack(lb.Protocol, lb.Port)
-		it.put("node", lb.ID, key, chainName("node", lb.ByClient, len(backends)))
-		it.putBackends("node_to", key, backends)
-		if source != "" {
-			it.put("node_source", "", key, source)
-		}
-		if lb.FromHost {
-			it.put("from_host", lb.ID, key, chainName("node", lb.ByClient, len(backends)))
-		}
-		return it
-	}
-	for _, vip := range lb.VIPs {
-		if !vip.Is4() {
-			continue
-		}
-		key := pack(vip, lb.Protocol, lb.Port)
-		it.put("vip", lb.ID, key, chainName("vip", lb.ByClient, len(backends)))
-		it.put("tunnel_vips", "", key, "")
-		it.putBackends("vip_to", key, backends)
-		if lb.External {
-			it.put("external", lb.ID, key, chainName("vip", lb.ByClient, len(backends)))
-		}
-		if source != "" {
-			it.put("vip_source", "", key, source)
-		}
-	}
-	return it
-}
-
-func (it item) putBackends(set, key string, backends []netip.AddrPort) {
-	for i, b := range backends {
-		it.put(set, "", key+pack(index(i)), pack(b.Addr(), b.Port()))
-	}
-}
-
-// chainName is the chain that picks one of n backends, by chance or by the client's address.
-func chainName(kind string, byClient bool, n int) string {
-	if byClient {
-		return fmt.Sprintf("%s_client_%d", kind, n)
-	}
-	return fmt.Sprintf("%s_%d", kind, n)
-}
-
-// balance are the rules of such a chain: they look up the backend by what is balanced and a number below n. HNS knows no
-// time that a client stays with a backend, only that it does (DistributionType), so a hash of the client's address says
-// all there is, and nothing has to be kept for each client.
-func balance(name string) []string {
-	kind, rest, _ := strings.Cut(name, "_")
-	rest, byClient := strings.CutPrefix(rest, "client_")
-	pick := "numgen random"
-	if byClient {
-		pick = "jhash ip saddr"
-	}
-	key := "meta l4proto . th dport"
-	if kind == "vip" {
-		key = "ip daddr . " + key
-	}
-	return []string{
-		fmt.Sprintf("meta mark set %s mod %s", pick, rest),
-		fmt.Sprintf("meta l4proto { tcp, udp } dnat ip to %s . meta mark map @%s_to", key, kind),
-	}
-}
-
-// accessChain is the chain that holds the access rules of one direction, "" if there are none.
-func (r *ruleset) accessChain(list []netplan.ACL, in bool) string {
-	chains, first := accessTiers(list, in)
+// accessChain is the chain that holds the access rules of one family and direction, "" if there are none.
+func (r *ruleset) accessChain(f family, list []netplan.ACL, in bool) string {
+	chains, first := accessTiers(f, list, in)
 	maps.Copy(r.access, chains)
 	return first
 }

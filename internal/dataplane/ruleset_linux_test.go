@@ -99,7 +99,7 @@ func TestLastAddr(t *testing.T) {
 }
 
 func TestAccessTiers(t *testing.T) {
-	chains, first := accessTiers([]netplan.ACL{
+	chains, first := accessTiers(ipv4, []netplan.ACL{
 		{Priority: 200, In: true, Block: true},
 		{Priority: 100, In: true, Protocol: netplan.TCP, LocalPorts: []netplan.PortRange{{First: 81, Last: 90}, {First: 80, Last: 80}, {First: 443, Last: 443}}},
 		{Priority: 100, In: true, Remote: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.1.2.3/32"), netip.MustParsePrefix("fd00::/8")}},
@@ -125,7 +125,7 @@ func TestAccessTiers(t *testing.T) {
 	if diff := cmp.Diff(want, chains, cmp.AllowUnexported(accessTier{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if none, first := accessTiers(nil, true); first != "" || len(none) > 0 {
+	if none, first := accessTiers(ipv4, nil, true); first != "" || len(none) > 0 {
 		t.Errorf("no rules make %v", none)
 	}
 }

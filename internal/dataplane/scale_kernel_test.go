@@ -83,8 +83,8 @@ func TestScale(t *testing.T) {
 	}
 	t.Logf("looking for differences where nobody changed anything: %v", time.Since(start)/10)
 	for name, harm := range map[string]string{
-		"elements":   "nft delete element ip hns vip { 10.96.1.0 . tcp . 80 }; nft add element ip hns vip { 10.96.255.0 . tcp . 80 : goto vip_4 }",
-		"the rules":  "nft flush chain ip hns from_pod",
+		"elements":   "nft delete element inet hns vip { 10.96.1.0 . tcp . 80 }; nft add element inet hns vip { 10.96.255.0 . tcp . 80 : goto vip_4 }",
+		"the rules":  "nft flush chain inet hns from_pod",
 		"everything": "nft flush ruleset",
 	} {
 		run(t, h.ns, harm)

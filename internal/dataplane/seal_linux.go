@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/nftables"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
@@ -56,7 +57,7 @@ func (t *table) list() (sum []byte, err error) {
 // dump asks for all objects of a kind, and returns of those of the table the named attributes.
 func dump(get, answer int, tableAttr uint16, attrs ...uint16) ([]map[uint16]string, error) {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_NFTABLES<<8|get, unix.NLM_F_DUMP)
-	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.NFPROTO_IPV4})
+	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.NFPROTO_INET})
 	// A dump that somebody's change interrupts is told so, and asked again.
 	var answers [][]byte
 	err := unix.EINTR
@@ -108,4 +109,12 @@ func sortedKeys(m map[uint16]string) []uint16 {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// dropFormer removes the table of IPv4 alone that releases before IPv6 left: its rules would translate as well.
+func (t *table) dropFormer() error {
+	return t.send(func(c *nftables.Conn) error {
+		c.DelTable(c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4}))
+		return nil
+	})
 }

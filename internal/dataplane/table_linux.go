@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/netns"
 )
 
-// tableName is the host's nftables table, of family ip.
+// tableName is the host's nftables table, of family inet.
 const tableName = "hns"
 
 // sealSet holds one element, which says what the table's rules are: its key is a hash of them as the kernel tells them, its
@@ -38,7 +38,7 @@ type table struct {
 func openTable(ns string) (*table, error) {
 	t := &table{netns: ns}
 	err := netns.Do(ns, func() (err error) {
-		t.nft, err = knftables.New(knftables.IPv4Family, tableName)
+		t.nft, err = knftables.New(knftables.InetFamily, tableName)
 		return err
 	})
 	if err != nil {
@@ -197,6 +197,9 @@ func (t *table) framed() (bool, error) {
 func (t *table) seals() string { return fmt.Sprintf("%016x", hash(t.text)) }
 
 func (t *table) reframe(ctx context.Context) error {
+	if err := t.dropFormer(); err != nil {
+		return err
+	}
 	tx := t.nft.NewTransaction()
 	tx.Add(&knftables.Table{})
 	tx.Delete(&knftables.Table{})
@@ -232,7 +235,7 @@ func (t *table) seal() error {
 }
 
 func setOf(name string) *nftables.Set {
-	return &nftables.Set{Name: name, Table: &nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4}}
+	return &nftables.Set{Name: name, Table: &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}}
 }
 
 // connect calls f with a connection into the host's namespace.

@@ -65,6 +65,32 @@ func Plan(subnet string) netplan.Plan {
 	return p
 }
 
+// Dual is Plan with a second family: subnet6 is a /64 as "fd00:244:1:1".
+func Dual(subnet, subnet6 string) netplan.Plan {
+	p := Plan(subnet)
+	addDual(&p, subnet6)
+	return p
+}
+
+func addDual(p *netplan.Plan, subnet6 string) {
+	p.Bridges[0].Addrs = append(slices.Clone(p.Bridges[0].Addrs), netip.MustParsePrefix(subnet6+"::2/64"))
+	for i := range p.Ports {
+		port := &p.Ports[i]
+		last := port.MAC[len(port.MAC)-1:]
+		port.Addrs = append(slices.Clone(port.Addrs), netip.MustParsePrefix(subnet6+"::"+last+"/64"))
+		port.Routes = append(slices.Clone(port.Routes), netplan.Route{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr(subnet6 + "::2")})
+		port.NAT[0].Except = append(port.NAT[0].Except, netip.MustParsePrefix("fd00:244::/32"))
+	}
+	p.LoadBalancers = append(p.LoadBalancers, netplan.LoadBalancer{
+		ID: LB + "-1", VIPs: []netip.Addr{netip.MustParseAddr("fd00:96::10")}, Protocol: netplan.TCP, Port: 80, External: true,
+		SourceVIP: netip.MustParseAddr(subnet6 + "::9"), Backends: []netip.AddrPort{netip.MustParseAddrPort("[" + subnet6 + "::5]:8080")},
+	}, netplan.LoadBalancer{
+		ID: Node + "-1", Protocol: netplan.UDP, Port: 30053, ByClient: true,
+		Backends: []netip.AddrPort{netip.MustParseAddrPort("[" + subnet6 + "::5]:8080"), netip.MustParseAddrPort("[" + subnet6 + "::6]:8080")},
+	})
+	p.Normalize()
+}
+
 // Clone is a plan that shares nothing with p that tests change.
 func Clone(p netplan.Plan) netplan.Plan {
 	p.Bridges = append([]netplan.Bridge(nil), p.Bridges...)
@@ -72,6 +98,9 @@ func Clone(p netplan.Plan) netplan.Plan {
 	p.Ports = append([]netplan.Port(nil), p.Ports...)
 	for i := range p.Ports {
 		p.Ports[i].NAT = slices.Clone(p.Ports[i].NAT)
+		for j := range p.Ports[i].NAT {
+			p.Ports[i].NAT[j].Except = slices.Clone(p.Ports[i].NAT[j].Except)
+		}
 	}
 	p.LoadBalancers = append([]netplan.LoadBalancer(nil), p.LoadBalancers...)
 	return p
@@ -141,6 +170,7 @@ func changes() map[string]func(p *netplan.Plan) {
 			p.LoadBalancers = append(p.LoadBalancers[:1:1], first)
 			p.Normalize()
 		},
+		"becomes-dual":      func(p *netplan.Plan) { addDual(p, "fd00:244:1:1") },
 		"everything-leaves": func(p *netplan.Plan) { *p = netplan.Plan{} },
 	}
 }

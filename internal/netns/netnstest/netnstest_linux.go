@@ -44,10 +44,10 @@ func Serve(t *testing.T, ns, name, addr string) *Server {
 	var p net.PacketConn
 	err := netns.Do(ns, func() error {
 		var err error
-		if l, err = net.Listen("tcp4", addr); err != nil {
+		if l, err = net.Listen("tcp", addr); err != nil {
 			return err
 		}
-		p, err = net.ListenPacket("udp4", addr)
+		p, err = net.ListenPacket("udp", addr)
 		return err
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func Serve(t *testing.T, ns, name, addr string) *Server {
 	return s
 }
 
-// Ask calls the address from within the namespace over "tcp4" or "udp4" and returns who answered and the address that
+// Ask calls the address from within the namespace over "tcp" or "udp", of the address's family, and returns who answered and the address that
 // the server saw.
 func Ask(ns, network, addr string, timeout time.Duration) (name string, seen netip.Addr, err error) {
 	var c net.Conn
@@ -92,7 +92,7 @@ func Ask(ns, network, addr string, timeout time.Duration) (name string, seen net
 	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return "", netip.Addr{}, err
 	}
-	if network == "udp4" {
+	if strings.HasPrefix(network, "udp") {
 		if _, err := c.Write([]byte("?")); err != nil {
 			return "", netip.Addr{}, err
 		}
@@ -109,7 +109,7 @@ func Ask(ns, network, addr string, timeout time.Duration) (name string, seen net
 // Flow checks that a call over TCP and UDP reaches the named server, which sees it come from the address (any, if "").
 func Flow(t *testing.T, ns, addr, wantName, wantSeen string) {
 	t.Helper()
-	for _, network := range []string{"tcp4", "udp4"} {
+	for _, network := range []string{"tcp", "udp"} {
 		name, seen, err := Ask(ns, network, addr, 3*time.Second)
 		switch {
 		case err != nil:
@@ -123,7 +123,7 @@ func Flow(t *testing.T, ns, addr, wantName, wantSeen string) {
 // NoFlow checks that a call over TCP and UDP gets no answer.
 func NoFlow(t *testing.T, ns, addr string) {
 	t.Helper()
-	for _, network := range []string{"tcp4", "udp4"} {
+	for _, network := range []string{"tcp", "udp"} {
 		if name, seen, err := Ask(ns, network, addr, 300*time.Millisecond); err == nil {
 			t.Errorf("%s to %s: answered by %q which saw %s; want no answer", network, addr, name, seen)
 		}
