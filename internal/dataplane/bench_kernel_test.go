@@ -139,11 +139,11 @@ func BenchmarkThroughput(b *testing.B) {
 		}
 	}
 	for _, name := range order {
-		b.ReportMetric(portion/1e6/quantile(took[name], .5), name+"-MB/s")
-		b.ReportMetric(quantile(cost[name], .5)/portion*(1<<20)*1e6, name+"-cpu-µs/MiB")
+		b.ReportMetric(portion/1e6/median(took[name]), name+"-MB/s")
+		b.ReportMetric(median(cost[name])/portion*(1<<20)*1e6, name+"-cpu-µs/MiB")
 		if base := comparedWith(name); base != "" {
-			b.ReportMetric(quantile(ratios(took[base], took[name]), .5), name+"-speed")
-			b.ReportMetric(quantile(ratios(cost[name], cost[base]), .5), name+"-cpu")
+			b.ReportMetric(median(ratios(took[base], took[name])), name+"-speed")
+			b.ReportMetric(median(ratios(cost[name], cost[base])), name+"-cpu")
 		}
 	}
 }
@@ -173,9 +173,9 @@ func ratios(over, under []float64) []float64 {
 	return all
 }
 
-func quantile(list []float64, q float64) float64 {
+func median(list []float64) float64 {
 	s := slices.Sorted(slices.Values(list))
-	return s[int(q*float64(len(s)-1))]
+	return s[(len(s)-1)/2]
 }
 
 // sender connects, and returns what sends a portion and waits until the other side has all of it, in seconds and seconds of
@@ -238,9 +238,9 @@ func BenchmarkConnect(b *testing.B) {
 		}
 	}
 	for _, name := range order {
-		b.ReportMetric(quantile(took[name], .5), name+"-median-µs")
+		b.ReportMetric(median(took[name]), name+"-median-µs")
 		if len(added[name]) > 0 {
-			b.ReportMetric(quantile(added[name], .5), name+"-added-µs")
+			b.ReportMetric(median(added[name]), name+"-added-µs")
 		}
 	}
 }

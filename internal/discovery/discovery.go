@@ -208,8 +208,7 @@ func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, erro
 // transportError tells nobody there from somebody who does not speak TLS, or not yet.
 func (c Config) transportError(err error) error {
 	var dial *net.OpError
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
 	var timeout net.Error

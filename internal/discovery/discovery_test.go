@@ -4,8 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -54,22 +53,22 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(w.answer))
-	w.Server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	w.Server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	w.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	w.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	w.StartTLS()
 	t.Cleanup(w.Close)
-	w.publish(t, w.URL, w.ca, tokenSecret)
+	w.publish(t, w.URL, w.ca)
 	return w
 }
 
 // publish signs a cluster-info with the token's secret.
-func (w *world) publish(t *testing.T, server string, ca []byte, secret string) {
+func (w *world) publish(t *testing.T, server string, ca []byte) {
 	t.Helper()
 	text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"": {Server: server, CertificateAuthorityData: ca}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	signature, err := jws.ComputeDetachedSignature(string(text), tokenID, secret)
+	signature, err := jws.ComputeDetachedSignature(string(text), tokenID, tokenSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,10 +125,14 @@ func TestRefusals(t *testing.T) {
 		}, discovery.ErrSecret, ""},
 		"hash of another": {func(_ *testing.T, _ *world, c *discovery.Config) { c.Hashes = []string{other.hash} }, discovery.ErrAuthority, "sha256:"},
 		// Somebody who knows the token signs an authority of his own: the hash is what he does not get past.
-		"authority of another": {func(t *testing.T, w *world, _ *discovery.Config) { w.publish(t, w.URL, other.ca, tokenSecret) }, discovery.ErrAuthority, ""},
+		"authority of another": {func(t *testing.T, w *world, _ *discovery.Config) {
+			t.Helper()
+			w.publish(t, w.URL, other.ca)
+		}, discovery.ErrAuthority, ""},
 		// He shows the true cluster-info and answers himself: the second connection ends it.
 		"somebody between": {func(t *testing.T, w *world, c *discovery.Config) {
-			w.publish(t, w.URL, other.ca, tokenSecret)
+			t.Helper()
+			w.publish(t, w.URL, other.ca)
 			c.Hashes = []string{other.hash}
 		}, discovery.ErrAuthority, "certificate"},
 		"clock behind": {func(_ *testing.T, w *world, _ *discovery.Config) { w.date = time.Now().Add(time.Hour) }, discovery.ErrClock, "behind"},
@@ -139,7 +142,8 @@ func TestRefusals(t *testing.T) {
 		"still starting": {func(_ *testing.T, w *world, _ *discovery.Config) { w.status = http.StatusServiceUnavailable }, discovery.ErrNotReady, "503"},
 		"no cluster":     {func(_ *testing.T, w *world, _ *discovery.Config) { w.data = nil }, discovery.ErrNotReady, ""},
 		"plain HTTP scheme": {func(t *testing.T, w *world, _ *discovery.Config) {
-			w.publish(t, "http://192.0.2.1:80", w.ca, tokenSecret)
+			t.Helper()
+			w.publish(t, "http://192.0.2.1:80", w.ca)
 		}, nil, "not the URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +183,7 @@ func TestUnreachable(t *testing.T) {
 func TestWaitsForAServerThatStarts(t *testing.T) {
 	w := newWorld(t)
 	calls := 0
-	w.Server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+	w.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if calls++; calls < 3 {
 			out.WriteHeader(http.StatusForbidden) // as long as RBAC's objects are not there
 			return

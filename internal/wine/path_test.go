@@ -41,7 +41,7 @@ func TestUnixPath(t *testing.T) {
 	link(drive+"/k", "abs")
 	link(filepath.Join(prefix, "dosdevices/c:/k"), "dos")
 	link("../../dosdevices/c:/k", "k/dos-from-here")
-	link("../../dosdevices/z:/etc", "k/other-drive")
+	link("../../dosdevices/z:/etc", "k/drive-z")
 	link("../../dosdevices/c:/../../etc", "k/dos-and-out")
 	link(outside, "evil")
 	link("../../..", "k/up")
@@ -93,7 +93,7 @@ func TestUnixPath(t *testing.T) {
 	}
 
 	for _, in := range []string{
-		`C:\..`, `..\..\etc\passwd`, `C:\k\..\..\x`, `C:\k\other-drive`, `C:\k\dos-and-out\x`, `C:\evil`, `C:\evil\x`, `C:\slash\etc\passwd`, `C:\k\up`, `C:\k\up\etc`,
+		`C:\..`, `..\..\etc\passwd`, `C:\k\..\..\x`, `C:\k\drive-z`, `C:\k\dos-and-out\x`, `C:\evil`, `C:\evil\x`, `C:\slash\etc\passwd`, `C:\k\up`, `C:\k\up\etc`,
 		`C:\k\upup\x`, `C:\SLASH\etc`,
 	} {
 		got, err := UnixPath(drive, in)
@@ -152,7 +152,7 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 	}
 	for name, target := range map[string]string{
 		"link": "../../dosdevices/c:/b/file", "junction": "../../dosdevices/./c:/b", "root": "../../dosdevices/c:", "out": "../../dosdevices/c:/../x",
-		"other": "../../dosdevices/z:/etc", "high": "../../../dosdevices/c:/b", "deep": "../dosdevices/c:/b",
+		"etc": "../../dosdevices/z:/etc", "high": "../../../dosdevices/c:/b", "deep": "../dosdevices/c:/b",
 	} {
 		if err := os.Symlink(target, filepath.Join(drive, "a", name)); err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %s", path, got, err, want)
 		}
 	}
-	for _, path := range []string{`C:\a\out`, `C:\a\other`, `C:\a\high`} {
+	for _, path := range []string{`C:\a\out`, `C:\a\etc`, `C:\a\high`} {
 		if got, err := UnixPath(drive, path); !errors.Is(err, ErrLeavesDrive) {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}

@@ -35,18 +35,18 @@ const parts = 4
 func (p *plane) otherMachine(t *testing.T) (path string) {
 	t.Helper()
 	name := fmt.Sprintf("mt-machine-%d", os.Getpid())
-	run(t, "ip", "netns", "add", name)
+	ip(t, "netns", "add", name)
 	t.Cleanup(func() {
 		if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
 			t.Errorf("delete namespace: %v: %s", err, out)
 		}
 	})
-	run(t, "ip", "-n", p.netns, "link", "add", "others", "type", "veth", "peer", "name", "eth0", "netns", name)
-	run(t, "ip", "-n", p.netns, "addr", "add", "192.0.2.1/24", "dev", "others")
-	run(t, "ip", "-n", p.netns, "link", "set", "others", "up")
-	run(t, "ip", "-n", name, "addr", "add", "192.0.2.2/24", "dev", "eth0")
-	run(t, "ip", "-n", name, "link", "set", "eth0", "up")
-	run(t, "ip", "-n", name, "route", "add", "10.213.0.1", "via", "192.0.2.1")
+	ip(t, "-n", p.netns, "link", "add", "others", "type", "veth", "peer", "name", "eth0", "netns", name)
+	ip(t, "-n", p.netns, "addr", "add", "192.0.2.1/24", "dev", "others")
+	ip(t, "-n", p.netns, "link", "set", "others", "up")
+	ip(t, "-n", name, "addr", "add", "192.0.2.2/24", "dev", "eth0")
+	ip(t, "-n", name, "link", "set", "eth0", "up")
+	ip(t, "-n", name, "route", "add", "10.213.0.1", "via", "192.0.2.1")
 	return "/run/netns/" + name
 }
 

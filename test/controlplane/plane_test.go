@@ -57,14 +57,14 @@ func newPlane(tb testing.TB) *plane {
 		tb.Fatal(err)
 	}
 	name := fmt.Sprintf("mt-controlplane-%d", os.Getpid())
-	run(tb, "ip", "netns", "add", name)
+	ip(tb, "netns", "add", name)
 	tb.Cleanup(func() {
 		if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
 			tb.Errorf("delete namespace: %v: %s", err, out)
 		}
 	})
-	run(tb, "ip", "-n", name, "link", "set", "lo", "up")
-	run(tb, "ip", "-n", name, "addr", "add", "10.213.0.1/24", "dev", "lo")
+	ip(tb, "-n", name, "link", "set", "lo", "up")
+	ip(tb, "-n", name, "addr", "add", "10.213.0.1/24", "dev", "lo")
 	dir := tb.TempDir()
 	runDir, err := os.MkdirTemp("/tmp", "mcp") //nolint:usetesting // the socket's path has to be short
 	if err != nil {
@@ -104,11 +104,11 @@ func newPlane(tb testing.TB) *plane {
 	return p
 }
 
-// run runs a command that must succeed.
-func run(tb testing.TB, name string, args ...string) {
+// ip runs ip(8), which must succeed.
+func ip(tb testing.TB, args ...string) {
 	tb.Helper()
-	if out, err := exec.CommandContext(tb.Context(), name, args...).CombinedOutput(); err != nil {
-		tb.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
+	if out, err := exec.CommandContext(tb.Context(), "ip", args...).CombinedOutput(); err != nil {
+		tb.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, out)
 	}
 }
 

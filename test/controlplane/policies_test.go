@@ -31,6 +31,7 @@ import (
 // testPolicies applies the checker's policies to the API server. First all of them warn, and every fixture of the rules is created in
 // a dry run: the warnings are the server's verdict. Then they are as they are printed: refusing, and changing pods.
 func testPolicies(t *testing.T, admin *kubernetes.Clientset) {
+	t.Helper()
 	eventually(t, "the default service account", func() error {
 		_, _, err := create(t, admin, probe("Pod", "containers: [{name: c, image: i}]"))
 		return err
@@ -275,6 +276,7 @@ func complete(o, spec map[string]any) {
 
 // testSameVerdict: what the API server warns of is what the rules find.
 func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule) {
+	t.Helper()
 	c, err := check.New(all, check.Options{Kubernetes: 36, Windows: winver.All()})
 	if err != nil {
 		t.Fatal(err)
@@ -357,6 +359,7 @@ func verdict(t *testing.T, c *check.Checker, o map[string]any) []string {
 
 // testMutations: pods whose system is known get its selector, those for Windows the tolerations; others stay as they are. What cannot work is refused.
 func testMutations(t *testing.T, admin *kubernetes.Clientset) {
+	t.Helper()
 	const c = "containers: [{name: c, image: i}]"
 	made := func(spec string) (selector map[string]string, keys []string) {
 		_, text, err := create(t, admin, probe("Pod", spec))

@@ -81,7 +81,10 @@ func (f fixture) broken(t *testing.T) {
 	}{
 		{"apiserver", "kube-apiserver", f.matching(` component kube-apiserver `)},
 		{"agent", "agent/win-1", f.matching(`mullion-node serve .*/win-1/`)},
-		{"wineserver", "kubelet/win-2", func(t *testing.T) []int { return []int{f.wineserver(t, "win-2")} }},
+		{"wineserver", "kubelet/win-2", func(t *testing.T) []int {
+			t.Helper()
+			return []int{f.wineserver(t, "win-2")}
+		}},
 		{"supervisor", "supervisor", f.matching(` supervise$`)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -40,7 +40,7 @@ func serve(t *testing.T, h http.Handler) string {
 // realRegistry has app:1 for two Windows builds and Linux, app:linux, app:2019 (no index) and app:bare, whose index names no platforms.
 func realRegistry(t *testing.T) string {
 	t.Helper()
-	host := serve(t, registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	host := serve(t, registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError))))
 	write := func(tag string, what remote.Taggable) {
 		ref, err := name.NewTag(host + "/app:" + tag)
 		if err != nil {
@@ -232,7 +232,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestCredentials: a registry that asks for them gets them, and one that refuses them is a fault.
 func TestCredentials(t *testing.T) {
-	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, pass, _ := r.BasicAuth(); user != "me" || pass != "secret" {
 			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)

@@ -211,4 +211,5 @@ func (l layout) blob(digest v1.Hash) ([]byte, error) {
 }
 
 func (l layout) manifest(_ context.Context, digest v1.Hash) ([]byte, error) { return l.blob(digest) }
-func (l layout) config(_ context.Context, digest v1.Hash) ([]byte, error)   { return l.blob(digest) }
+
+func (l layout) config(_ context.Context, digest v1.Hash) ([]byte, error) { return l.blob(digest) }
