@@ -29,7 +29,10 @@ type caller struct {
 	calls int
 }
 
-// call calls a function of computenetwork.dll; the last argument is where an error's record goes.
+// call calls a function of computenetwork.dll; the last argument is where an error's record goes. Pointers among the arguments
+// have to be converted in the call itself: then what they point to stays where it is until the call is over.
+//
+//go:uintptrescapes
 func (c *caller) call(name string, args ...uintptr) error {
 	var record *uint16
 	c.calls++
@@ -40,26 +43,28 @@ func (c *caller) call(name string, args ...uintptr) error {
 	return nil
 }
 
-func text(s string) uintptr {
+func text(s string) unsafe.Pointer {
 	p, err := syscall.UTF16PtrFromString(s)
 	if err != nil {
 		panic(err)
 	}
-	return uintptr(unsafe.Pointer(p))
+	return unsafe.Pointer(p)
 }
 
 // make makes an object, reads it back as hnslib does, and returns its GUID's text.
 func (c *caller) make(kind, settings string, network uintptr) (string, error) {
 	var handle, properties uintptr
 	var wanted guid
-	args := []uintptr{uintptr(unsafe.Pointer(&wanted)), text(settings), uintptr(unsafe.Pointer(&handle))}
+	var err error
 	if network != 0 {
-		args = append([]uintptr{network}, args...)
+		err = c.call("HcnCreate"+kind, network, uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)), uintptr(unsafe.Pointer(&handle)))
+	} else {
+		err = c.call("HcnCreate"+kind, uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)), uintptr(unsafe.Pointer(&handle)))
 	}
-	if err := c.call("HcnCreate"+kind, args...); err != nil {
+	if err != nil {
 		return "", err
 	}
-	if err := c.call("HcnQuery"+kind+"Properties", handle, text("{}"), uintptr(unsafe.Pointer(&properties))); err != nil {
+	if err := c.call("HcnQuery"+kind+"Properties", handle, uintptr(text("{}")), uintptr(unsafe.Pointer(&properties))); err != nil {
 		return "", err
 	}
 	id := utf16At(properties, len(`{"ID":"00000000-0000-0000-0000-000000000000"`))[7:43]
@@ -79,7 +84,7 @@ func utf16At(p uintptr, n int) string {
 // list reads all objects of a kind as hnslib does: their GUIDs, and then one after another.
 func (c *caller) list(kind string) ([]guid, error) {
 	var found uintptr
-	if err := c.call("HcnEnumerate"+kind+"s", text("{}"), uintptr(unsafe.Pointer(&found))); err != nil {
+	if err := c.call("HcnEnumerate"+kind+"s", uintptr(text("{}")), uintptr(unsafe.Pointer(&found))); err != nil {
 		return nil, err
 	}
 	var ids []string
@@ -111,7 +116,7 @@ func (c *caller) read(kind string, id guid) (string, error) {
 		return "", err
 	}
 	defer func() { _, _, _ = c.dll.MustFindProc("HcnClose" + kind).Call(handle) }()
-	if err := c.call("HcnQuery"+kind+"Properties", handle, text("{}"), uintptr(unsafe.Pointer(&properties))); err != nil {
+	if err := c.call("HcnQuery"+kind+"Properties", handle, uintptr(text("{}")), uintptr(unsafe.Pointer(&properties))); err != nil {
 		return "", err
 	}
 	return utf16At(properties, 1<<20), nil
