@@ -36,7 +36,7 @@ func (p *parser) stage() (stage, error) {
 		p.at++
 		p.blanks()
 		s.name, err = p.argumentValue()
-	case r == '$' || r == '"' || r == '\'' || r == '(' || r == '@' || r == '[' || r == '{' || r == '!' || r == '+' || r == ',' || r == '-' || unicode.IsDigit(r):
+	case strings.ContainsRune("$\"'(@[{!+,-", r) || unicode.IsDigit(r):
 		if s.x, err = p.expression(); err != nil {
 			return s, err
 		}
@@ -79,7 +79,7 @@ func (p *parser) arguments(s *stage) error {
 			return nil
 		case r == '&':
 			return p.refuse("& after a command")
-		case r == '>' || (r == '2' || r == '1' || r == '*') && p.peekAt(1) == '>':
+		case p.redirects():
 			if err := p.redirections(s); err != nil {
 				return err
 			}
@@ -146,10 +146,10 @@ func (p *parser) argumentList() (expr, error) {
 
 // argumentValue reads one argument of a command.
 func (p *parser) argumentValue() (expr, error) {
-	switch r := p.peek(); {
-	case r == '\'' || r == '"' || r == '(' || r == '{' || r == '@':
+	switch p.peek() {
+	case '\'', '"', '(', '{', '@':
 		return p.primary()
-	case r == '$':
+	case '$':
 		begin := p.at
 		x, err := p.primary()
 		if err != nil {
@@ -197,6 +197,17 @@ func (p *parser) argumentWord() (string, error) {
 		return "", p.refuse("%s where an argument begins", p.next())
 	}
 	return string(p.src[begin:p.at]), nil
+}
+
+// redirects tells whether a redirection begins here.
+func (p *parser) redirects() bool {
+	switch p.peek() {
+	case '>':
+		return true
+	case '1', '2', '*':
+		return p.peekAt(1) == '>'
+	}
+	return false
 }
 
 // redirections reads > file, >> file, 2>$null and 2>&1.

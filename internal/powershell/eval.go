@@ -153,20 +153,25 @@ func (x *binary) value(f *frame) (value, error) {
 	case "-replace", "-split", "-join", "-contains", "-notcontains", "-in", "-notin":
 		return lists(x.op, a, b)
 	}
-	if l, ok := a.([]value); ok { // a comparison with a list picks from it
-		out := []value{}
-		for _, item := range l {
-			yes, err := compare(x.op, item, b)
-			if err != nil {
-				return nil, err
-			}
-			if yes {
-				out = append(out, item)
-			}
-		}
-		return out, nil
+	if l, ok := a.([]value); ok {
+		return pick(x.op, l, b)
 	}
 	return compare(x.op, a, b)
+}
+
+// pick is what a comparison with a list gives: the items for which it holds.
+func pick(op string, items []value, b value) (value, error) {
+	out := []value{}
+	for _, item := range items {
+		yes, err := compare(op, item, b)
+		if err != nil {
+			return nil, err
+		}
+		if yes {
+			out = append(out, item)
+		}
+	}
+	return out, nil
 }
 
 func bits(op string, a, b value) (value, error) {
@@ -266,7 +271,7 @@ func compare(op string, a, b value) (bool, error) {
 
 func order(op string, a, b value) (int, error) {
 	equality := strings.HasSuffix(op, "eq") || strings.HasSuffix(op, "ne")
-	switch a.(type) {
+	switch a := a.(type) {
 	case int64, float64:
 		x, err := floating(a)
 		if err != nil {
@@ -287,7 +292,7 @@ func order(op string, a, b value) (int, error) {
 		}
 		return 0, nil
 	case bool:
-		if truth(b) == a.(bool) {
+		if truth(b) == a {
 			return 0, nil
 		}
 		return 1, nil

@@ -14,8 +14,7 @@ func because(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("Cannot find path '%s' because it does not exist.", path) //nolint:revive,staticcheck // PowerShell's own words
 	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -153,12 +153,12 @@ func (p *parser) keyword(words ...string) string {
 // variable reads what follows a $.
 func (p *parser) variable() (expr, error) {
 	p.at++
-	switch r := p.peek(); {
-	case r == '(':
+	switch r := p.peek(); r {
+	case '(':
 		p.at++
 		body, err := p.statements(")")
 		return &sub{body: body}, err
-	case r == '{':
+	case '{':
 		end := p.at
 		for end < len(p.src) && p.src[end] != '}' {
 			end++
@@ -166,7 +166,7 @@ func (p *parser) variable() (expr, error) {
 		name := string(p.src[p.at+1 : end])
 		p.at = min(end+1, len(p.src))
 		return p.named(name)
-	case r == '?' || r == '_' || r == '$' || r == '^':
+	case '?', '_', '$', '^':
 		if r != '_' || !isName(p.peekAt(1)) {
 			p.at++
 			return p.named(string(r))

@@ -46,20 +46,24 @@ func property(of value, name string) (value, error) {
 		if name == "length" || name == "count" {
 			return int64(len(v)), nil
 		}
-		out := []value{}
-		for _, item := range v {
-			p, err := property(item, name)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, p)
-		}
-		return one(out), nil
+		return itemsProperty(v, name)
 	}
 	if name == "count" || name == "length" {
 		return int64(1), nil
 	}
 	return nil, thrown("The property %q is not part of Mullion's PowerShell.", name)
+}
+
+func itemsProperty(items []value, name string) (value, error) {
+	out := []value{}
+	for _, item := range items {
+		p, err := property(item, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return one(out), nil
 }
 
 // methods are those of strings: how many arguments they take, and what they give.
@@ -86,7 +90,7 @@ func methods() map[string]struct {
 		"indexof":    {1, func(s string, a []string) value { return int64(strings.Index(s, a[0])) }},
 		"split": {1, func(s string, a []string) value {
 			out := []value{}
-			for _, part := range strings.Split(s, a[0]) {
+			for part := range strings.SplitSeq(s, a[0]) {
 				out = append(out, part)
 			}
 			return out

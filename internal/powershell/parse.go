@@ -107,14 +107,22 @@ func (p *parser) statements(end string) (block, error) {
 			return nil, err
 		}
 		b = append(b, s)
-		p.blanks()
-		if r := p.peek(); r != 0 && r != ';' && r != '\n' && r != '\r' && !(end != "" && p.has(end)) && r != '}' && !p.afterBlock() {
-			return nil, p.refuse("%s where a statement ends", p.next())
-		}
-		if p.peek() == '}' && end != "}" {
-			return nil, p.refuse("a } without its {")
+		if err := p.statementEnd(end); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// statementEnd refuses what cannot follow a statement of those up to end.
+func (p *parser) statementEnd(end string) error {
+	p.blanks()
+	switch r := p.peek(); {
+	case r == '}' && end != "}":
+		return p.refuse("a } without its {")
+	case r == 0, strings.ContainsRune(";\r\n}", r), end != "" && p.has(end), p.afterBlock():
+		return nil
+	}
+	return p.refuse("%s where a statement ends", p.next())
 }
 
 // afterBlock tells whether a statement has just ended with a }, after which another may begin on the same line.
@@ -167,26 +175,36 @@ func (p *parser) statement() (stmt, error) {
 func (p *parser) assignment() (stmt, error) {
 	begin := p.at
 	if p.peek() == '$' {
-		x, err := p.variable()
-		if err != nil {
-			return nil, err
-		}
-		p.blanks()
-		if v, ok := x.(*variable); ok {
-			for _, op := range []string{"+=", "-=", "="} {
-				if p.take(op) {
-					p.space()
-					s, err := p.statement()
-					return &assign{*v, op, s}, err
-				}
-			}
-			if p.take("++") {
-				return &assign{*v, "+=", &pipeline{[]stage{{x: &literal{int64(1)}}}}}, nil
-			}
+		if s, err := p.toVariable(); s != nil || err != nil {
+			return s, err
 		}
 		p.at = begin
 	}
 	return p.pipeline()
+}
+
+// toVariable reads $name = … or $name++, and gives nil for what else begins with a $.
+func (p *parser) toVariable() (stmt, error) {
+	x, err := p.variable()
+	if err != nil {
+		return nil, err
+	}
+	p.blanks()
+	v, ok := x.(*variable)
+	if !ok {
+		return nil, nil
+	}
+	for _, op := range []string{"+=", "-=", "="} {
+		if p.take(op) {
+			p.space()
+			s, err := p.statement()
+			return &assign{*v, op, s}, err
+		}
+	}
+	if p.take("++") {
+		return &assign{*v, "+=", &pipeline{[]stage{{x: &literal{int64(1)}}}}}, nil
+	}
+	return nil, nil
 }
 
 // lists lets commas make lists again, until what it gives is called.

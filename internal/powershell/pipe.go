@@ -209,7 +209,7 @@ func (in *interpreter) executable(path string) (string, error) {
 		if extensions == "" {
 			extensions = ".COM;.EXE;.BAT;.CMD"
 		}
-		for _, e := range strings.Split(extensions, ";") {
+		for e := range strings.SplitSeq(extensions, ";") {
 			names = append(names, path+e)
 		}
 		if filepath.Ext(path) == "" {

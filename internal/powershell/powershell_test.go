@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		s := Session{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Self: self, Newline: "\n"}
-		os.Exit(s.Run(context.Background())) //nolint:forbidigo // this is main of a program
+		os.Exit(s.Run(context.Background()))
 	}
 	os.Exit(m.Run())
 }

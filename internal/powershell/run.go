@@ -76,7 +76,7 @@ func newInterpreter(ctx context.Context, s *Session) *interpreter {
 			in.env[strings.ToUpper(name)] = v
 		}
 	}
-	in.dir, _ = os.Getwd() //nolint:errcheck // without one, relative paths fail by themselves
+	in.dir, _ = os.Getwd() // without one, relative paths fail by themselves
 	in.top = (&frame{in: in}).child()
 	in.top.parent = nil
 	in.format = &formatter{w: s.Stdout, newline: s.Newline}
@@ -123,8 +123,7 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sin
 		return err
 	}
 	err := s.body.run(scope, out)
-	var left *leaving
-	if errors.As(err, &left) && left.word == "return" {
+	if left, ok := errors.AsType[*leaving](err); ok && left.word == "return" {
 		return nil
 	}
 	return err
@@ -167,7 +166,12 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 		}
 		f.vars[name], given[name] = plain(v), true
 	}
-	for _, p := range s.params {
+	return f.fill(s.params, given, rest)
+}
+
+// fill gives the parameters without a value one: the arguments without a name first, then what a parameter falls back to.
+func (f *frame) fill(params []param, given map[string]bool, rest []value) error {
+	for _, p := range params {
 		switch {
 		case given[p.name]:
 		case len(rest) > 0:
@@ -246,8 +250,7 @@ func loop(f *frame, body block, out *sink) (bool, error) {
 		return false, err
 	}
 	err := body.run(f, out)
-	var left *leaving
-	if errors.As(err, &left) {
+	if left, ok := errors.AsType[*leaving](err); ok {
 		switch left.word {
 		case "break":
 			return false, nil

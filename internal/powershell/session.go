@@ -53,25 +53,26 @@ func (s *Session) work() (work, error) {
 		}
 		args = args[1:]
 		name := lower(strings.TrimLeft(arg, "-/"))
-		n, skip := ignored()[name]
-		switch {
-		case name == "c" || name == "command":
+		switch name {
+		case "c", "command":
 			return s.command(args)
-		case name == "f" || name == "file":
+		case "f", "file":
 			if len(args) == 0 {
 				return work{}, fmt.Errorf("%s needs a file", arg)
 			}
 			return work{file: args[0], args: args[1:]}, nil
-		case name == "e" || name == "ec" || name == "enc" || name == "encodedcommand":
+		case "e", "ec", "enc", "encodedcommand":
 			if len(args) == 0 {
 				return work{}, fmt.Errorf("%s needs a command", arg)
 			}
 			text, err := decode(args[0])
 			return work{text: text}, err
-		case skip:
-			args = args[min(n, len(args)):]
 		default:
-			return work{}, fmt.Errorf("the argument %s is not part of Mullion's PowerShell", arg)
+			n, skip := ignored()[name]
+			if !skip {
+				return work{}, fmt.Errorf("the argument %s is not part of Mullion's PowerShell", arg)
+			}
+			args = args[min(n, len(args)):]
 		}
 	}
 	return work{}, errors.New("an interactive shell is not part of Mullion's PowerShell; give it a command: powershell -Command …")
@@ -171,8 +172,7 @@ func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) 
 		return fmt.Errorf("the script %q: %w", file, errors.Unwrap(err))
 	}
 	script, err := in.read(strings.TrimPrefix(string(text), "\uFEFF"))
-	var refused *Refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return &Refusal{Line: refused.Line, What: fmt.Sprintf("%s in %s", refused.What, filepath.Base(file))}
 	}
 	if err != nil {

@@ -161,17 +161,8 @@ func floating(v value) (float64, error) {
 func arithmetic(op string, a, b value) (value, error) {
 	a, b = plain(a), plain(b)
 	if op == "+" {
-		switch x := a.(type) {
-		case string:
-			return x + text(b), nil
-		case []value:
-			out := append([]value{}, x...)
-			for item := range each(b) {
-				out = append(out, item)
-			}
-			return out, nil
-		case nil:
-			return b, nil
+		if v, ok := joined(a, b); ok {
+			return v, nil
 		}
 	}
 	if x, ok := a.(string); ok && op == "*" {
@@ -195,6 +186,28 @@ func arithmetic(op string, a, b value) (value, error) {
 	if err != nil {
 		return nil, err
 	}
+	return floats(op, p, q)
+}
+
+// joined is what + gives of a string, of a list and of nothing, or says that a is none of these.
+func joined(a, b value) (value, bool) {
+	switch x := a.(type) {
+	case string:
+		return x + text(b), true
+	case []value:
+		out := append([]value{}, x...)
+		for item := range each(b) {
+			out = append(out, item)
+		}
+		return out, true
+	case nil:
+		return b, true
+	}
+	return nil, false
+}
+
+// floats does it with floating numbers.
+func floats(op string, p, q float64) (value, error) {
 	switch op {
 	case "+":
 		return p + q, nil
@@ -239,7 +252,7 @@ func integers(op string, a, b int64) (value, bool) {
 			return int64(0), true
 		}
 		m := a * b
-		return m, m/b == a && !(a == -1 && b == math.MinInt64) && !(b == -1 && a == math.MinInt64)
+		return m, m/b == a && (a != -1 || b != math.MinInt64) && (b != -1 || a != math.MinInt64)
 	case "/":
 		if b != 0 && a%b == 0 {
 			return a / b, true
