@@ -187,6 +187,9 @@ func (p *parser) argumentWord() (string, error) {
 			}
 			continue
 		case r == '`':
+			if p.peekAt(1) == 0 {
+				return "", p.refuse("a backtick at the end")
+			}
 			p.at++
 		case r == '"' || r == '\'' || r == '(' || r == '{':
 			return "", p.refuse("%q inside a word", string(r))

@@ -109,6 +109,7 @@ func TestRefusals(t *testing.T) {
 		{"too_many", `Start-Sleep 1 2`, "too many"},
 		{"scope", `$global:x = 1`, "global"},
 		{"background", `ping x &`, "&"},
+		{"backtick_at_the_end", "echo `", "backtick"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := run(t, t.TempDir(), nil, "-NoProfile", "-c", "echo before; Set-Content file x; "+tt.script)
@@ -152,6 +153,14 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+func TestTooMuchText(t *testing.T) {
+	for _, script := range []string{`'xy' * 9223372036854775807`, `'xy' * 9000000`} {
+		if got := run(t, t.TempDir(), nil, "-Command", script); got.code != 1 || !strings.Contains(got.errs, "Cannot repeat") {
+			t.Errorf("%s: %+v", script, got)
+		}
+	}
+}
+
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink("/etc/hosts", filepath.Join(dir, "link")); err != nil {
@@ -180,7 +189,7 @@ func TestJobs(t *testing.T) {
 
 // FuzzParse holds that no text makes the parser or the checker panic or hang.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"echo 'a' | sort > x; $y = 1,2", "if(1){2}else{3}", "\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`"} {
+	for _, seed := range []string{"echo 'a' | sort > x; $y = 1,2", "if(1){2}else{3}", "\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "echo `"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(_ *testing.T, text string) {

@@ -166,8 +166,9 @@ func arithmetic(op string, a, b value) (value, error) {
 		}
 	}
 	if x, ok := a.(string); ok && op == "*" {
+		const longest = 1 << 24
 		n, err := integer(b)
-		if err != nil || n < 0 || int64(len(x))*n > 1<<24 {
+		if err != nil || n < 0 || n > longest/int64(max(len(x), 1)) {
 			return nil, thrown("Cannot repeat a string %s times.", text(b))
 		}
 		return strings.Repeat(x, int(n)), nil
