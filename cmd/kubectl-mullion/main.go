@@ -40,10 +40,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	)
 	root := &cobra.Command{Use: "kubectl-mullion", Short: "Check manifests for Windows nodes", SilenceUsage: true, SilenceErrors: true}
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mullion"}
-	root.AddCommand(command.New(command.Program{In: in, Out: out, Version: version.Mullion(), End: func(got command.Outcome, err error) error {
+	program := command.Program{In: in, Out: out, Version: version.Mullion(), End: func(got command.Outcome, err error) error {
 		ran, result = true, got
 		return err
-	}}))
+	}}
+	root.AddCommand(command.New(program)) //nolint:contextcheck // cobra hands the context to each command
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)

@@ -17,7 +17,7 @@ func main() {
 	cfg, err := containerinit.Parse(os.Args[1:], os.Environ())
 	if err == nil {
 		var code int
-		if code, err = containerinit.Run(cfg); err == nil {
+		if code, err = containerinit.Run(cfg, os.Stderr); err == nil {
 			os.Exit(code)
 		}
 	}

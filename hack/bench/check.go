@@ -27,7 +27,7 @@ type cost struct {
 // spend runs a program on two processors and drops what it prints. Exit codes that say "there are findings" are no errors.
 func spend(ctx context.Context, program string, args ...string) (cost, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	cmd.Env = append(cmd.Environ(), "GOMAXPROCS=2")
 	var errs bytes.Buffer
 	var printed counter
 	cmd.Stdout, cmd.Stderr = &printed, &errs

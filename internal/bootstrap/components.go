@@ -86,7 +86,7 @@ func (o *Objects) Start(ctx context.Context) error {
 	tick := time.NewTicker(applyEvery)
 	defer tick.Stop()
 	for {
-		err := Apply(ctx, client, o.config.Server, ca, o.config.DNS, o.config.Machines)
+		err := o.apply(ctx, client, ca)
 		if err == nil {
 			err = applyClasses(ctx, client, o.config.Windows)
 		}

@@ -79,21 +79,22 @@ func grants() []grant {
 	}...)
 }
 
-// Apply puts the objects in place. server is the API server's URL and ca its authority (PEM) as nodes of this machine see them.
-func Apply(ctx context.Context, client kubernetes.Interface, server string, ca []byte, dns DNS, m Machines) error {
+// apply puts the objects in place. ca is the API server's authority (PEM).
+func (o *Objects) apply(ctx context.Context, client kubernetes.Interface, ca []byte) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, g := range grants() {
 		if err := g.apply(ctx, client, force); err != nil {
 			return err
 		}
 	}
+	server, m := o.config.Server, o.config.Machines
 	if m.enabled() {
 		server = m.Server
 	}
 	if err := applyClusterInfo(ctx, client, force, server, ca); err != nil {
 		return err
 	}
-	if err := dns.apply(ctx, client, force); err != nil {
+	if err := o.config.DNS.apply(ctx, client, force); err != nil {
 		return err
 	}
 	return m.apply(ctx, client, force)

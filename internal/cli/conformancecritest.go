@@ -79,7 +79,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 		if err != nil {
 			return nil, err
 		}
-		report, err := a.critestOn(ctx, node, dir, program, args, log)
+		report, err := a.critestOn(ctx, critestRun{node: node, dir: dir, program: program, args: args, log: log})
 		return report, errors.Join(err, resume(), os.RemoveAll(dir))
 	}
 	folder, err := c.Run(ctx)
@@ -108,18 +108,27 @@ func pauseKubelet(ctx context.Context, paths cluster.Paths, node string) (resume
 	return nil, &Error{Code: ExitNotReady, Err: fmt.Errorf("the kubelet of %q does not run", node), Remedy: "`mullion status` says why"}
 }
 
+// critestRun is one run of critest on a node.
+type critestRun struct {
+	node    string
+	dir     string // critestDir, as this machine sees it
+	program string // the critest.exe
+	args    []string
+	log     io.Writer
+}
+
 // critestOn runs critest on a node from a folder of its C: drive, and gives its report.
-func (a *app) critestOn(ctx context.Context, node, dir, program string, args []string, log io.Writer) ([]byte, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder on node %q: %w", node, err)
+func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder on node %q: %w", r.node, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "images.yaml"), []byte(critestImages), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, "images.yaml"), []byte(critestImages), 0o644); err != nil {
 		return nil, fmt.Errorf("write images of critest: %w", err)
 	}
-	if err := copyFile(program, filepath.Join(dir, "critest.exe")); err != nil {
+	if err := copyFile(r.program, filepath.Join(r.dir, "critest.exe")); err != nil {
 		return nil, err
 	}
-	h, err := a.host(node)
+	h, err := a.host(r.node)
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +136,9 @@ func (a *app) critestOn(ctx context.Context, node, dir, program string, args []s
 	argv := append([]string{
 		"--cwd", critestDir, "--", critestDir + `\critest.exe`, "-runtime-endpoint=" + endpoint, "-image-endpoint=" + endpoint, "-test-images-file=" + critestDir + `\images.yaml`,
 		"-ginkgo.json-report=" + critestDir + `\report.json`,
-	}, args...)
+	}, r.args...)
 	child := h.Command(context.WithoutCancel(ctx), wine.RunProgram, argv...)
-	child.Stdin, child.Stdout, child.Stderr = nil, log, log
+	child.Stdin, child.Stdout, child.Stderr = nil, r.log, r.log
 	stop := context.AfterFunc(ctx, func() {
 		if child.Process != nil {
 			_ = child.Process.Kill() // one that has ended needs none
@@ -141,7 +150,7 @@ func (a *app) critestOn(ctx context.Context, node, dir, program string, args []s
 	if err != nil && !errors.As(err, &exit) { // a test that failed is in the report
 		return nil, err
 	}
-	report, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	report, err := os.ReadFile(filepath.Join(r.dir, "report.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -164,27 +164,7 @@ func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Clu
 		return err
 	}
 	if to.windows {
-		err := a.withImages("", func(s *image.Store) error {
-			if _, err := s.Get(ctx, nettest.Image); err == nil || !errdefs.IsNotFound(err) {
-				return err
-			}
-			step("building the image " + nettest.Image)
-			dir, err := os.MkdirTemp("", "mullion-agnhost-")
-			if err != nil {
-				return err
-			}
-			defer os.RemoveAll(dir)
-			if err := copyFile(paths.Program("windows/agnhost.exe"), filepath.Join(dir, "agnhost.exe")); err != nil {
-				return notBuilt(err)
-			}
-			archive, err := agnhostImage(ctx, dir, imagebuild.Spec{Tags: []string{nettest.Image}, Entrypoint: []string{`C:\agnhost.exe`}})
-			if err != nil {
-				return err
-			}
-			_, err = s.Load(ctx, archive, image.LoadOptions{})
-			return err
-		})
-		if err != nil {
+		if err := a.agnhostForWindows(ctx, paths, step); err != nil {
 			return err
 		}
 	}
@@ -203,6 +183,30 @@ func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Clu
 			return err
 		}
 		_, err = i.Load(ctx, archive)
+		return err
+	})
+}
+
+// agnhostForWindows makes sure that the store of the Windows nodes has its image.
+func (a *app) agnhostForWindows(ctx context.Context, paths cluster.Paths, step func(string)) error {
+	return a.withImages("", func(s *image.Store) error {
+		if _, err := s.Get(ctx, nettest.Image); err == nil || !errdefs.IsNotFound(err) {
+			return err
+		}
+		step("building the image " + nettest.Image)
+		dir, err := os.MkdirTemp("", "mullion-agnhost-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if err := copyFile(paths.Program("windows/agnhost.exe"), filepath.Join(dir, "agnhost.exe")); err != nil {
+			return notBuilt(err)
+		}
+		archive, err := agnhostImage(ctx, dir, imagebuild.Spec{Tags: []string{nettest.Image}, Entrypoint: []string{`C:\agnhost.exe`}})
+		if err != nil {
+			return err
+		}
+		_, err = s.Load(ctx, archive, image.LoadOptions{})
 		return err
 	})
 }

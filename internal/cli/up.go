@@ -118,49 +118,64 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 
 // wanted is the specification that the flags ask for; without any, the one of the data folder.
 func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
-	var c spec.Cluster
-	var err error
-	switch {
-	case f.file != "" && len(f.versions) > 0:
-		return c, usage(errors.New("--file and --windows-version exclude each other"), "name the versions in the file (nodes[].windowsVersion), or leave --file out")
-	case f.file != "":
-		c, err = a.loadSpec(f.file)
-	default:
-		for _, v := range f.versions {
-			if _, err := winver.Lookup(v); err != nil {
-				return c, usage(fmt.Errorf("--windows-version: %w", err), "see `mullion support windows-versions`")
-			}
-		}
-		if len(f.versions) == 0 && f.advertise == "" {
-			switch there, err := cluster.LoadSpec(paths); {
-			case err == nil && f.server:
-				return there, errors.Join(noControlPlane(there), requireJoinable(there))
-			case err == nil:
-				return there, nil
-			case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission):
-				return c, err
-			}
-		}
-		c = spec.Default(f.versions, f.server, f.advertise)
+	if f.file != "" && len(f.versions) > 0 {
+		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"), "name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
-	if err == nil && f.advertise != "" && c.Networking.AdvertiseAddress != f.advertise {
+	if f.file == "" && len(f.versions) == 0 && f.advertise == "" {
+		if c, there, err := keptSpec(paths, f.server); there {
+			return c, err
+		}
+	}
+	c, err := a.describedSpec(f)
+	if err != nil {
+		return c, err
+	}
+	return f.complete(c)
+}
+
+// keptSpec is the specification in the data folder, if there is one that this user may read; server: it has to take other machines.
+func keptSpec(paths cluster.Paths, server bool) (c spec.Cluster, there bool, err error) {
+	c, err = cluster.LoadSpec(paths)
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
+		return c, false, nil
+	case err == nil && server:
+		err = errors.Join(noControlPlane(c), requireJoinable(c))
+	}
+	return c, true, err
+}
+
+// describedSpec is the specification of --file, else the default one with what the other flags say.
+func (a *app) describedSpec(f upFlags) (spec.Cluster, error) {
+	if f.file != "" {
+		return a.loadSpec(f.file)
+	}
+	for _, v := range f.versions {
+		if _, err := winver.Lookup(v); err != nil {
+			return spec.Cluster{}, usage(fmt.Errorf("--windows-version: %w", err), "see `mullion support windows-versions`")
+		}
+	}
+	return spec.Default(f.versions, f.server, f.advertise), nil
+}
+
+// complete checks a specification against the flags, and gives it the address of --listen.
+func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
+	if f.advertise != "" && c.Networking.AdvertiseAddress != f.advertise {
 		return c, usage(errors.New("--advertise-address and --file exclude each other"), "name the address in the file (networking.advertiseAddress)")
 	}
-	if err == nil && f.server && !c.SeveralMachines() {
+	if f.server && !c.SeveralMachines() {
 		return c, usage(errors.New("--advertise-address is missing: the address of this machine by which the others reach it"), "for example: mullion server --advertise-address 192.0.2.10")
 	}
-	if err == nil {
-		if verr := c.Validate(); verr != nil {
-			return c, usage(verr, "docs/guide.md and docs/several-machines.md say what these may be")
-		}
+	if err := c.Validate(); err != nil {
+		return c, usage(err, "docs/guide.md and docs/several-machines.md say what these may be")
 	}
-	if err == nil && f.listen != "" {
+	if f.listen != "" {
 		c.Networking.APIServerAddress = f.listen
-		if verr := c.Validate(); verr != nil {
-			return c, usage(fmt.Errorf("--listen: %w", verr), "name an IP address of this machine")
+		if err := c.Validate(); err != nil {
+			return c, usage(fmt.Errorf("--listen: %w", err), "name an IP address of this machine")
 		}
 	}
-	return c, err
+	return c, nil
 }
 
 func (a *app) loadSpec(file string) (spec.Cluster, error) {

@@ -2,6 +2,7 @@ package containerinit
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -16,7 +17,8 @@ const signalBase = 128
 
 // Run starts the main program and returns its exit code when it has ended; everything else in the container then dies with this process. Standard
 // input, output and error, the terminal and the process group are handed on untouched, so a program on a terminal is in its foreground.
-func Run(cfg Config) (int, error) {
+// errOut gets why the container ends when it is not by the main program.
+func Run(cfg Config, errOut io.Writer) (int, error) {
 	signals := make(chan os.Signal, 64) // a burst of SIGCHLD is merged by the kernel; nothing is lost beyond this
 	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
 
@@ -30,7 +32,7 @@ func Run(cfg Config) (int, error) {
 		switch {
 		case !ok:
 		case number == syscall.SIGCHLD:
-			if code, ended := reap(main); ended {
+			if code, ended := reap(main, errOut); ended {
 				return code, nil
 			}
 		case terminal && (number == syscall.SIGINT || number == syscall.SIGQUIT):
@@ -48,13 +50,13 @@ func start(argv, env []string) (int, error) {
 
 // reap collects every child that has ended and reports the exit code of the main one if it is among them. It counts as ended too when Wine's
 // server was killed, for want of memory for example: without it a Windows program stands still and never ends.
-func reap(main int) (code int, ended bool) {
+func reap(main int, errOut io.Writer) (code int, ended bool) {
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		switch {
 		case pid == main:
 			code, ended = exitCode(status), true
 		case !ended && orphans.IsWineServer(name) && orphans.Killed(status):
-			_, _ = os.Stderr.WriteString("mullion-init: Wine's server ended with code " + strconv.Itoa(exitCode(status)) + ", no Windows program can go on\n")
+			_, _ = io.WriteString(errOut, "mullion-init: Wine's server ended with code "+strconv.Itoa(exitCode(status))+", no Windows program can go on\n")
 			code, ended = exitCode(status), true
 		}
 	})

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		os.Exit(126)
 	}
-	code, err := Run(cfg)
+	code, err := Run(cfg, os.Stderr)
 	if err != nil {
 		os.Exit(126)
 	}

@@ -2,9 +2,12 @@
 
 package containerinit
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
 
 // Run is for Linux only.
-func Run(Config) (int, error) {
+func Run(Config, io.Writer) (int, error) {
 	return 0, errors.ErrUnsupported
 }

@@ -72,19 +72,8 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 			want[a.Prefix] = a
 		}
 	}
-	for i := range have {
-		got, ok := prefixOf(have[i].IPNet)
-		a, wanted := want[got]
-		if ok && wanted && a.is(have[i]) {
-			delete(want, got)
-			continue
-		}
-		if got.Addr().IsLinkLocalUnicast() && got.Addr().Is6() && !wanted {
-			continue
-		}
-		if err := h.AddrDel(link, &have[i]); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
-			return fmt.Errorf("remove address %s: %w", have[i].IPNet, err)
-		}
+	if err := removeOthers(h, link, have, want); err != nil {
+		return err
 	}
 	for _, a := range addrs {
 		if want[a.Prefix] != a {
@@ -97,6 +86,25 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 		}
 		if err := h.AddrReplace(link, x); err != nil {
 			return fmt.Errorf("set address %s: %w", a.Prefix, err)
+		}
+	}
+	return nil
+}
+
+// removeOthers removes those addresses that the link has and is not to have, and takes out of want those that it has as they are to be.
+func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, want map[netip.Prefix]linkAddr) error {
+	for i := range have {
+		got, ok := prefixOf(have[i].IPNet)
+		a, wanted := want[got]
+		if ok && wanted && a.is(have[i]) {
+			delete(want, got)
+			continue
+		}
+		if ownLinkLocal(got) && !wanted {
+			continue
+		}
+		if err := h.AddrDel(link, &have[i]); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("remove address %s: %w", have[i].IPNet, err)
 		}
 	}
 	return nil

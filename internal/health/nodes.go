@@ -137,6 +137,18 @@ func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondit
 // findNode finds what the API says is wrong with a node. What follows from a part of the node that does not work is found there.
 func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 	object := "node " + n.Name
+	j.findReadiness(object, n, known, ours)
+	if known == nil {
+		return
+	}
+	j.findConditions(object, known)
+	if known.Spec.Unschedulable {
+		j.find(Warning, object, "it takes no new pods: it is cordoned", fmt.Sprintf("`mullion kubectl uncordon %s` if that is not meant", n.Name))
+	}
+}
+
+// findReadiness finds why a node whose parts work is not Ready.
+func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bool) {
 	broken := slices.ContainsFunc(columns(), func(c struct {
 		name  string
 		units []string
@@ -157,9 +169,10 @@ func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 	case n.Ready == string(corev1.ConditionFalse):
 		j.find(Problem, object, "it is not Ready: "+n.Why, fmt.Sprintf("see `mullion kubectl describe node %s`", n.Name))
 	}
-	if known == nil {
-		return
-	}
+}
+
+// findConditions finds what a node's kubelet says that it lacks.
+func (j *judge) findConditions(object string, known *corev1.Node) {
 	for _, c := range known.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
 			continue
@@ -172,10 +185,7 @@ func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 		case corev1.NodePIDPressure:
 			j.find(Problem, object, "it has too many processes (PIDPressure): "+firstLine(c.Message), "end pods that start many")
 		case corev1.NodeNetworkUnavailable:
-			j.find(Problem, object, "its network is not set up: "+firstLine(c.Message), fmt.Sprintf("see `mullion kubectl describe node %s`", n.Name))
+			j.find(Problem, object, "its network is not set up: "+firstLine(c.Message), fmt.Sprintf("see `mullion kubectl describe node %s`", known.Name))
 		}
-	}
-	if known.Spec.Unschedulable {
-		j.find(Warning, object, "it takes no new pods: it is cordoned", fmt.Sprintf("`mullion kubectl uncordon %s` if that is not meant", n.Name))
 	}
 }

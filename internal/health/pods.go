@@ -52,15 +52,10 @@ func (j *judge) pods() {
 			continue
 		}
 		key := [2]string{owner(p), reason}
-		g := groups[key]
-		if g == nil {
-			g = &PodsFailing{Owner: key[0], Reason: reason, Why: why}
-			groups[key] = g
+		if groups[key] == nil {
+			groups[key] = &PodsFailing{Owner: key[0], Reason: reason, Why: why}
 		}
-		g.Pods = append(g.Pods, p.Namespace+"/"+p.Name)
-		if n := p.Spec.NodeName; n != "" && !slices.Contains(g.Nodes, n) {
-			g.Nodes = append(g.Nodes, n)
-		}
+		groups[key].add(p)
 	}
 	for _, g := range groups {
 		slices.Sort(g.Nodes)
@@ -70,18 +65,31 @@ func (j *judge) pods() {
 		return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Reason, b.Reason))
 	})
 	for _, g := range all.Fails {
-		what := g.Reason
-		if g.Why != "" {
-			what += ": " + g.Why
-		}
-		if len(g.Pods) > 1 {
-			what = fmt.Sprintf("%d pods %s", len(g.Pods), what)
-		}
-		if len(g.Nodes) > 0 {
-			what += " (on " + strings.Join(g.Nodes, ", ") + ")"
-		}
-		j.find(Warning, g.Owner, what, remedyOfPod(g))
+		j.find(Warning, g.Owner, g.what(), remedyOfPod(g))
 	}
+}
+
+// add puts a pod, and the node that it is on, in the group.
+func (g *PodsFailing) add(p *corev1.Pod) {
+	g.Pods = append(g.Pods, p.Namespace+"/"+p.Name)
+	if n := p.Spec.NodeName; n != "" && !slices.Contains(g.Nodes, n) {
+		g.Nodes = append(g.Nodes, n)
+	}
+}
+
+// what says how many pods fail, why, and where.
+func (g *PodsFailing) what() string {
+	what := g.Reason
+	if g.Why != "" {
+		what += ": " + g.Why
+	}
+	if len(g.Pods) > 1 {
+		what = fmt.Sprintf("%d pods %s", len(g.Pods), what)
+	}
+	if len(g.Nodes) > 0 {
+		what += " (on " + strings.Join(g.Nodes, ", ") + ")"
+	}
+	return what
 }
 
 // owner is what made the pod, in kubectl's words. Of a ReplicaSet that a Deployment made it is the Deployment.

@@ -29,8 +29,9 @@ import (
 const (
 	// Namespace holds the records.
 	Namespace = "mullion-system"
-	// Cluster is the name of the ConfigMap with the specification, SpecKey its key.
+	// Cluster is the name of the ConfigMap with the specification.
 	Cluster = "cluster"
+	// SpecKey is the specification's key in it.
 	SpecKey = "cluster.json"
 
 	claimPrefix = "machine-"

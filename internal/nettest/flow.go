@@ -64,9 +64,13 @@ const (
 	hostname request = "hostname"
 	clientIP request = "clientip"
 	// health is kube-proxy's answer at a Service's spec.healthCheckNodePort; its status says which of these answers.
-	health     request = "healthz"
-	withPod            = "a node that has a pod of it"
-	withoutPod         = "a node that has none"
+	health request = "healthz"
+)
+
+// The answers to health.
+const (
+	withPod    = "a node that has a pod of it"
+	withoutPod = "a node that has none"
 )
 
 func (f Flow) asks() request {

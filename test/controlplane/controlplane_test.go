@@ -130,12 +130,16 @@ func testRights(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}
 }
 
-// request asks for a certificate of a node and returns the request's name and the key.
-func request(t *testing.T, client kubernetes.Interface, node, signer string, sans x509.CertificateRequest, usages ...certv1.KeyUsage) (name string, key *ecdsa.PrivateKey) {
+// request asks a signer for a certificate of a node, for the usages that kubelets ask it for, and returns the request's name and the key.
+func request(t *testing.T, client kubernetes.Interface, node, signer string, sans x509.CertificateRequest) (name string, key *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
+	}
+	usages := []certv1.KeyUsage{certv1.UsageDigitalSignature, certv1.UsageClientAuth}
+	if signer == certv1.KubeletServingSignerName {
+		usages = []certv1.KeyUsage{certv1.UsageDigitalSignature, certv1.UsageServerAuth}
 	}
 	sans.Subject = pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &sans, key)
@@ -178,8 +182,7 @@ func issued(t *testing.T, client kubernetes.Interface, name string) []byte {
 func (p *plane) kubelet(t *testing.T, admin *kubernetes.Clientset, node string) *kubernetes.Clientset {
 	t.Helper()
 	bootstrap := p.client(t, p.config.BootstrapKubeconfig())
-	csr, key := request(t, bootstrap, node, certv1.KubeAPIServerClientKubeletSignerName, x509.CertificateRequest{},
-		certv1.UsageDigitalSignature, certv1.UsageClientAuth)
+	csr, key := request(t, bootstrap, node, certv1.KubeAPIServerClientKubeletSignerName, x509.CertificateRequest{})
 	cert := issued(t, admin, csr)
 
 	config, err := clientcmd.BuildConfigFromFlags("", p.config.BootstrapKubeconfig())
@@ -217,10 +220,9 @@ func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 
 	own := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.11")}}
 	stolen := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.1")}}
-	serving := []certv1.KeyUsage{certv1.UsageDigitalSignature, certv1.UsageServerAuth}
-	theft, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, stolen, serving...)
+	theft, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, stolen)
 	// Asked before the address is reported, as kubelets do: approved once it is.
-	asked, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, own, serving...)
+	asked, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, own)
 	const addresses = `{"status":{"addresses":[{"type":"InternalIP","address":"10.213.0.11"},
 		{"type":"InternalIP","address":"10.213.0.1"},{"type":"Hostname","address":"win-1"}]}}`
 	if _, err := kubelet.CoreV1().Nodes().Patch(t.Context(), "win-1", types.MergePatchType, []byte(addresses), metav1.PatchOptions{}, "status"); err != nil {

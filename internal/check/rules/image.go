@@ -64,13 +64,7 @@ func images() []check.Rule {
 		{
 			ID: "image-tag-build", Severity: check.Warning, Category: imageCategory, Target: check.OnContainer, Fields: field, Source: versions,
 			Title: "the tag names another Windows build than the image is of", Why: "who chooses nodes by the tag chooses the wrong ones", Remedy: "correct the tag, or push the image that it names",
-			Func: image(func(_ *check.Pod, i check.Image) string {
-				others := windowsOnly(i.Platforms)
-				if i.Build == 0 || len(others) == 0 || slices.ContainsFunc(others, func(w check.Platform) bool { return w.Version.IsZero() || w.Version.Build == i.Build }) {
-					return ""
-				}
-				return fmt.Sprintf("10.0.%d, and %s", i.Build, i.Why)
-			}),
+			Func: image(otherThanTag),
 		},
 		{
 			ID: "image-base-latest", Severity: check.Error, Category: imageCategory, Target: check.OnContainer, Fields: field,
@@ -120,6 +114,15 @@ func noBuild(p *check.Pod, i check.Image) string {
 		return ""
 	}
 	return fmt.Sprintf("%s; nothing for %s", i.Why, refuse)
+}
+
+// otherThanTag says which build the tag names where the image is of others.
+func otherThanTag(_ *check.Pod, i check.Image) string {
+	entries := windowsOnly(i.Platforms)
+	if i.Build == 0 || len(entries) == 0 || slices.ContainsFunc(entries, func(w check.Platform) bool { return w.Version.IsZero() || w.Version.Build == i.Build }) {
+		return ""
+	}
+	return fmt.Sprintf("10.0.%d, and %s", i.Build, i.Why)
 }
 
 func windowsOnly(all []check.Platform) (out []check.Platform) {
