@@ -85,7 +85,7 @@ func (c *composer) wineOptions() wine.Options {
 
 func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config {
 	n := c.Spec.Networking
-	return winnode.Config{
+	config := winnode.Config{
 		Name: h.Name, Build: h.Build, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name),
 		Netns: c.underlay.HostNetns(h.Name), NodeProgram: c.Paths.Program("mullion-node"), Programs: c.Paths.Program("windows"),
 		ProgramsDir: c.Paths.join("wine", "programs"), LogDir: c.Paths.Logs(), Marker: c.Paths.Data, System: system,
@@ -96,6 +96,10 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
 		Network: agentconfig.Network{Mode: n.Mode, Profile: n.Profile, Shared: h.Shared}, EnableDSR: n.EnableDSR,
 	}
+	if h.Address6.IsValid() {
+		config.Address6, config.IPv6 = h.Address6, agentconfig.Subnets{Pods: n.Pods6(), Services: n.Services6(), Nodes: n.Underlay6()}
+	}
+	return config
 }
 
 // HostPrefix is where the Wine prefix of a cluster's Windows host is mounted.

@@ -30,7 +30,7 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		Name: h.Name, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name), Netns: c.underlay.HostNetns(h.Name),
 		Bin: c.Paths.Bin, Program: c.Executable, LogDir: c.Paths.Logs(), Marker: c.Paths.Data, Cgroup: CgroupParent(c.Paths) + "/" + h.Name,
 		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
-		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
+		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(), Address6: h.Address6, PodSubnet6: n.Pods6(),
 		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
 		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
 		Overlay: n.Mode == spec.ModeOverlay,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"net/netip"
 
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
 )
 
@@ -13,7 +15,7 @@ func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	return underlay.New(underlay.Config{
 		RunDir: p.Paths.Run(),
 		Link:   "mullion" + tag(p.Paths.Data),
-		Subnet: p.Spec.Networking.Underlay(),
+		Subnet: p.Spec.Networking.Underlay(), Subnet6: p.Spec.Networking.Underlay6(),
 		Fabric: p.Fabric, Machine: p.Machine,
 		Tunnel: p.tunnel(),
 	})
@@ -29,6 +31,15 @@ func (p Plan) tunnel() underlay.Tunnel {
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s:%d", n.AdvertiseAddress, n.APIServerPort)
 	return underlay.Tunnel{Local: p.Spec.Address(), Port: uint16(n.APIServerPort), VNI: sum.Sum32()%(1<<24-1) + 1} //nolint:gosec // a validated port
+}
+
+// nodeNetworks are the subnets that nodes have addresses in.
+func nodeNetworks(n spec.Networking) []netip.Prefix {
+	networks := []netip.Prefix{n.Underlay()}
+	if n.DualStack() {
+		networks = append(networks, n.Underlay6())
+	}
+	return networks
 }
 
 // removeNetworks removes the underlay of a data folder, whatever its specification says or said.

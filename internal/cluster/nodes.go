@@ -82,15 +82,15 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 	return false, "it has no Ready condition yet"
 }
 
-// podRange says which node a range of pod addresses is behind. The zero prefix: none is any more.
+// podRange says which node ranges of pod addresses are behind. No range: none is any more.
 type podRange struct {
-	node string
-	via  netip.Addr // the node's own address
-	cidr netip.Prefix
+	node  string
+	via   netip.Addr     // the node's own address
+	cidrs []netip.Prefix // one of each family
 }
 
 // podRoutes is the component that tells the underlay which node a range of pod addresses is behind, as the routers of a
-// network with l2bridge nodes have to know. It follows spec.podCIDR of the nodes.
+// network with l2bridge nodes have to know. It follows spec.podCIDRs of the nodes.
 type podRoutes struct {
 	client func() (kubernetes.Interface, error)
 	set    func(ctx context.Context, node podRange) error
@@ -115,7 +115,7 @@ func (r *podRoutes) Start(ctx context.Context) error {
 	informer := factory.Core().V1().Nodes().Informer()
 	handle := func(obj any) {
 		if node, ok := obj.(*corev1.Node); ok {
-			r.apply(run, node, node.Spec.PodCIDR)
+			r.apply(run, node, node.Spec.PodCIDRs)
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -125,7 +125,7 @@ func (r *podRoutes) Start(ctx context.Context) error {
 				obj = last.Obj
 			}
 			if node, ok := obj.(*corev1.Node); ok {
-				r.apply(run, node, "")
+				r.apply(run, node, nil)
 			}
 		},
 	}); err != nil {
@@ -148,22 +148,25 @@ func (r *podRoutes) Stop(context.Context) error {
 	return nil
 }
 
-// apply sets the route to a node's pods; without a range, it removes it. A node that has not told its address yet is looked at when it has.
-func (r *podRoutes) apply(ctx context.Context, node *corev1.Node, cidr string) {
+// apply sets the routes to a node's pods, those of cidrs; without any, it removes them. A node that has not told its address yet is looked at
+// when it has.
+func (r *podRoutes) apply(ctx context.Context, node *corev1.Node, cidrs []string) {
 	via := internalAddress(node)
-	if !via.IsValid() || node.Spec.PodCIDR == "" {
+	if !via.IsValid() || len(node.Spec.PodCIDRs) == 0 {
 		return
 	}
 	to := podRange{node: node.Name, via: via}
-	var err error
-	if cidr != "" {
-		to.cidr, err = netip.ParsePrefix(cidr)
+	var errs []error
+	for _, text := range cidrs {
+		cidr, err := netip.ParsePrefix(text)
+		to.cidrs, errs = append(to.cidrs, cidr), append(errs, err)
 	}
+	err := errors.Join(errs...)
 	if err == nil {
 		err = r.set(ctx, to)
 	}
 	if err != nil {
-		r.log.Error("set the route to a node's pods", "node", node.Name, "cidr", cidr, "error", err)
+		r.log.Error("set the routes to a node's pods", "node", node.Name, "cidrs", cidrs, "error", err)
 	}
 }
 

@@ -59,10 +59,10 @@ func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
 			if !linux[to.node] {
 				return nil
 			}
-			return c.underlay.SetPodRoute(ctx, to.via, to.cidr)
+			return c.underlay.SetPodRoute(ctx, to.via, to.cidrs...)
 		}
 	}
-	return func(ctx context.Context, to podRange) error { return c.underlay.SetPodRoute(ctx, to.via, to.cidr) }
+	return func(ctx context.Context, to podRange) error { return c.underlay.SetPodRoute(ctx, to.via, to.cidrs...) }
 }
 
 // overlay does what flannel's vxlan backend does: each Windows host's HNS network gets a policy RemoteSubnetRoute for
@@ -81,7 +81,10 @@ type overlay struct {
 func (o *overlay) set(ctx context.Context, to podRange) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.cidrs[to.node] = to.cidr.Masked()
+	delete(o.cidrs, to.node)
+	if len(to.cidrs) > 0 {
+		o.cidrs[to.node] = to.cidrs[0].Masked() // of IPv4: an overlay has no other
+	}
 	ctx, cancel := context.WithTimeout(ctx, hnsTimeout)
 	defer cancel()
 	var hosts []*overlayHost

@@ -34,6 +34,8 @@ type Host struct {
 	spec.Node
 	Build   winver.Build
 	Address netip.Addr
+	// Address6 is that of IPv6, where the node has both families.
+	Address6 netip.Addr
 	// Shared is the host's part of the underlay for its pods, in mode transparent.
 	Shared agentconfig.Shared
 }
@@ -42,6 +44,8 @@ type Host struct {
 type LinuxHost struct {
 	spec.Node
 	Address netip.Addr
+	// Address6 is that of IPv6 in a dual-stack cluster.
+	Address6 netip.Addr
 }
 
 // NewPlan works a specification out.
@@ -51,15 +55,23 @@ func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
 	p.APIServer = netip.AddrPortFrom(nth(c.Networking.PartAddress(0), spec.Fabric), 6443)
 	p.Fabric, p.Machine = nth(underlay, spec.Fabric), nth(underlay, spec.Machine)
 	for i, n := range c.Nodes {
+		address := nth(underlay, spec.FirstNode+i)
+		var address6 netip.Addr
+		if n.DualStack() {
+			var err error
+			if address6, err = spec.Address6(c.Networking.Underlay(), c.Networking.Underlay6(), address); err != nil {
+				return Plan{}, fmt.Errorf("plan node %q: %w", n.Name, err)
+			}
+		}
 		if n.Linux() {
-			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{Node: n, Address: nth(underlay, spec.FirstNode+i)})
+			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{Node: n, Address: address, Address6: address6})
 			continue
 		}
 		build, err := n.Build()
 		if err != nil {
 			return Plan{}, fmt.Errorf("plan node %q: %w", n.Name, err)
 		}
-		p.Hosts = append(p.Hosts, Host{Node: n, Build: build, Address: nth(underlay, spec.FirstNode+i)})
+		p.Hosts = append(p.Hosts, Host{Node: n, Build: build, Address: address, Address6: address6})
 	}
 	return p, p.share()
 }

@@ -97,8 +97,8 @@ func (c *composer) controlPlane() error {
 		Name: c.Spec.Name, Program: c.Executable, ProgramArgs: []string{"component"},
 		Dir: c.Paths.Data, RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
 		Netns: c.underlay.FabricNetns(), Address: c.APIServer, ExtraSANs: sans,
-		AdminServer: "https://" + inside, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), After: []string{"fabric"},
-		NodeNetworks: []netip.Prefix{n.Underlay()}, Domain: spec.ClusterDomain, Log: c.Log,
+		AdminServer: "https://" + inside, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), PodSubnet6: n.Pods6(), ServiceSubnet6: n.Services6(), After: []string{"fabric"},
+		NodeNetworks: nodeNetworks(n), Domain: spec.ClusterDomain, Log: c.Log,
 		DNS: bootstrap.DNS{
 			ClusterIP: n.ClusterDNS(), Address: c.APIServer.Addr(), Port: clusterdns.Port, MetricsPort: clusterdns.MetricsPort,
 		},

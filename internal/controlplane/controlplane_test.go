@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,35 @@ func TestFlags(t *testing.T) {
 				t.Errorf("flags (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestDualStackFlags(t *testing.T) {
+	c := config()
+	c.PodSubnet6 = netip.MustParsePrefix("fd00:10:244::/56")
+	if err := c.Validate(); err == nil {
+		t.Error("pods of IPv6 without Services of IPv6")
+	}
+	c.ServiceSubnet6 = netip.MustParsePrefix("fd00:10:96::/112")
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	had := map[string]bool{}
+	for _, f := range slices.Concat(config().Flags(controlplane.APIServer), config().Flags(controlplane.ControllerManager)) {
+		had[f] = true
+	}
+	var got []string
+	for _, f := range slices.Concat(c.Flags(controlplane.APIServer), c.Flags(controlplane.ControllerManager)) {
+		if !had[f] {
+			got = append(got, f)
+		}
+	}
+	want := []string{
+		"--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112", "--cluster-cidr=10.244.0.0/16,fd00:10:244::/56",
+		"--node-cidr-mask-size-ipv4=24", "--node-cidr-mask-size-ipv6=64", "--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags of dual stack alone (-want +got):\n%s", diff)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/pki"
 	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/winver"
 )
 
@@ -69,6 +70,8 @@ type Config struct {
 	// PodSubnet is cut into a /24 for each node.
 	PodSubnet     netip.Prefix
 	ServiceSubnet netip.Prefix
+	// PodSubnet6, cut into a /64 for each node, and ServiceSubnet6 are those of IPv6 in a dual-stack cluster.
+	PodSubnet6, ServiceSubnet6 netip.Prefix
 	// Domain of the cluster's DNS names, "cluster.local" by default.
 	Domain string
 	// DNS is the server that gets the Service kube-dns; the zero value: none.
@@ -106,6 +109,12 @@ func (c Config) Validate() error {
 	}
 	if !c.ServiceSubnet.IsValid() {
 		errs = append(errs, errors.New("check control plane: ServiceSubnet is not set"))
+	}
+	if c.PodSubnet6.IsValid() != c.ServiceSubnet6.IsValid() {
+		errs = append(errs, errors.New("check control plane: only one of PodSubnet6 and ServiceSubnet6 is set"))
+	}
+	if c.PodSubnet6.Bits() > spec.NodeBits6 {
+		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet6, spec.NodeBits6))
 	}
 	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
 	if n := len(c.etcdSocket()); n > longest {

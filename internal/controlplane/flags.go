@@ -3,9 +3,11 @@ package controlplane
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // nodeMask is the length of the prefix each node gets out of the pod subnet.
@@ -75,7 +77,7 @@ func (c Config) apiServerFlags() []string {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		// No kube-proxy runs in the fabric's namespace: webhooks and aggregated servers are reached at their pods.
 		"--enable-aggregator-routing=true",
-		"--service-cluster-ip-range=" + c.ServiceSubnet.String(),
+		"--service-cluster-ip-range=" + spec.JoinSubnets(c.ServiceSubnet, c.ServiceSubnet6),
 		"--service-account-issuer=https://kubernetes.default.svc." + c.domain(),
 		"--service-account-key-file=" + certs("sa.pub"),
 		"--service-account-signing-key-file=" + certs("sa.key"),
@@ -86,19 +88,24 @@ func (c Config) apiServerFlags() []string {
 func (c Config) controllerManagerFlags() []string {
 	kubeconfig := c.Kubeconfig(pki.ControllerManager())
 	certs := func(name string) string { return filepath.Join(c.PKIDir(), name) }
-	return append(c.loopbackFlags(kubeconfig, pki.ControllerManagerServing, controllerManagerPort),
+	// The flag without a family is refused where there are two.
+	masks := []string{fmt.Sprintf("--node-cidr-mask-size=%d", nodeMask)}
+	if c.PodSubnet6.IsValid() {
+		masks = []string{fmt.Sprintf("--node-cidr-mask-size-ipv4=%d", nodeMask), fmt.Sprintf("--node-cidr-mask-size-ipv6=%d", spec.NodeBits6)}
+	}
+	return slices.Concat(c.loopbackFlags(kubeconfig, pki.ControllerManagerServing, controllerManagerPort), []string{
 		"--controllers=*,bootstrapsigner,tokencleaner",
 		"--use-service-account-credentials=true",
-		"--service-account-private-key-file="+certs("sa.key"),
-		"--root-ca-file="+certs(pki.CA+".crt"),
-		"--cluster-signing-cert-file="+certs(pki.CA+".crt"),
-		"--cluster-signing-key-file="+certs(pki.CA+".key"),
+		"--service-account-private-key-file=" + certs("sa.key"),
+		"--root-ca-file=" + certs(pki.CA+".crt"),
+		"--cluster-signing-cert-file=" + certs(pki.CA+".crt"),
+		"--cluster-signing-key-file=" + certs(pki.CA+".key"),
 		"--allocate-node-cidrs=true",
-		"--cluster-cidr="+c.PodSubnet.String(),
-		fmt.Sprintf("--node-cidr-mask-size=%d", nodeMask),
-		"--service-cluster-ip-range="+c.ServiceSubnet.String(),
-		"--cluster-name="+c.Name,
-	)
+		"--cluster-cidr=" + spec.JoinSubnets(c.PodSubnet, c.PodSubnet6),
+	}, masks, []string{
+		"--service-cluster-ip-range=" + spec.JoinSubnets(c.ServiceSubnet, c.ServiceSubnet6),
+		"--cluster-name=" + c.Name,
+	})
 }
 
 func (c Config) schedulerFlags() []string {

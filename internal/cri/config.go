@@ -129,8 +129,8 @@ type Network interface {
 	Teardown(ctx context.Context, pod Pod, podNetwork PodNetwork) error
 	// Stats counts what went through a pod's interfaces.
 	Stats(ctx context.Context, pod Pod) (NetworkStats, error)
-	// SetPodCIDR tells the node's range of pod addresses.
-	SetPodCIDR(ctx context.Context, cidr string) error
+	// SetPodCIDR tells the node's range of pod addresses; with a comma between, those of both families.
+	SetPodCIDR(ctx context.Context, cidrs string) error
 	// Ready returns nil when pods can be connected, else why not; the kubelet shows it on the node.
 	Ready(ctx context.Context) error
 }

@@ -70,7 +70,7 @@ func supportNetworks() []support.Row {
 		{Name: "policy SetPolicy", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy NetworkACL", Level: support.Supported, Ref: refPolicy},
 		{Name: "policies AutomaticDNS, VSwitchExtension, LayerConstraint", Level: support.Not, Ref: refPolicy, Note: "kept and without effect"},
-		{Name: "IPv6", Level: support.Partly, Ref: refHnslib + "hcn/hcnsupport.go", Note: "beside IPv4, from the build that has dual stack on: subnets, endpoints, load balancers, OutBoundNAT, ACLs and proxies of L2Bridge networks; with a VLAN tag, or on an L2Tunnel network, it takes the host's own way; no overlay has it, as on Windows; cluster.yaml asks for no such network yet"},
+		{Name: "IPv6", Level: support.Partly, Ref: refHnslib + "hcn/hcnsupport.go", Note: "beside IPv4, from the build that has dual stack on: subnets, endpoints, load balancers, OutBoundNAT, ACLs and proxies of L2Bridge networks; with a VLAN tag, or on an L2Tunnel network, it takes the host's own way; no overlay has it, as on Windows"},
 	}
 }
 

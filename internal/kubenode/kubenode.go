@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -83,4 +84,12 @@ func ProxySynced(answer []byte) error {
 		return errors.New("kube-proxy has not carried out the services yet")
 	}
 	return nil
+}
+
+// NodeIPs is the value of the kubelet's --node-ip: the address, and that of IPv6 if the node has one.
+func NodeIPs(addr, addr6 netip.Addr) string {
+	if !addr6.IsValid() {
+		return addr.String()
+	}
+	return addr.String() + "," + addr6.String()
 }

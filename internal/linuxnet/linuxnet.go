@@ -23,6 +23,8 @@ type Config struct {
 	// Pods is the cluster's subnet of pods; Inside are the subnets that are reached from pods under their own addresses.
 	Pods   netip.Prefix
 	Inside []netip.Prefix
+	// DualStack: the node routes IPv6 too. Nothing of it leaves the cluster, so nothing is translated.
+	DualStack bool
 }
 
 // Apply makes the rules, or makes them anew.
@@ -32,7 +34,11 @@ func Apply(ctx context.Context, c Config) error {
 		if err != nil {
 			return fmt.Errorf("use nftables: %w", err)
 		}
-		return nft.Run(ctx, c.rules(nft))
+		if err := nft.Run(ctx, c.rules(nft)); err != nil || !c.DualStack {
+			return err
+		}
+		_, err = netns.Sysctl("net/ipv6/conf/all/forwarding", "1")
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("set rules of network namespace %q: %w", c.Netns, err)

@@ -62,6 +62,10 @@ oom_score = -999
 // (ptp), not bridged: so what a pod sends to a Service, and the answer, always pass the host's rules. Addresses are kept in
 // /run, since after a reboot there is no pod that has one. What leaves the cluster is given the node's address elsewhere (masquerade).
 func (c Config) CNITemplate() string {
+	routes := `{"dst": "0.0.0.0/0"}`
+	if c.PodSubnet6.IsValid() {
+		routes += `, {"dst": "::/0"}`
+	}
 	mtu := 0 // of the node's uplink
 	if c.Overlay {
 		mtu = dataplane.OverlayMTU(uplinkMTU)
@@ -77,12 +81,12 @@ func (c Config) CNITemplate() string {
       "ipam": {
         "type": "host-local",
         "dataDir": "/run/cni",
-        "ranges": [[{"subnet": "{{.PodCIDR}}"}]],
-        "routes": [{"dst": "0.0.0.0/0"}]
+        "ranges": [{{range $i, $range := .PodCIDRRanges}}{{if $i}}, {{end}}[{"subnet": "{{$range}}"}]{{end}}],
+        "routes": [%s]
       }
     },
     {"type": "portmap", "capabilities": {"portMappings": true}, "backend": "nftables"}
   ]
 }
-`, mtu)
+`, mtu, routes)
 }

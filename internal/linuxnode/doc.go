@@ -57,6 +57,9 @@ type Config struct {
 	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
 	// Overlay says that pods' packets to other nodes are carried in VXLAN: they are smaller, and the underlay does not know pods' addresses.
 	Overlay bool
+	// Address6 and PodSubnet6 are those of IPv6 in a dual-stack cluster.
+	Address6   netip.Addr
+	PodSubnet6 netip.Prefix
 	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by default.
 	ClusterDNS    netip.Addr
 	ClusterDomain string

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	"sigs.k8s.io/yaml"
+
+	"mullion.dev/mullion/internal/kubenode"
 )
 
 // KubeletConfiguration is the kubelet's configuration file, as
@@ -71,7 +73,7 @@ func (c Config) KubeletArgs() []string {
 		"--kubeconfig=" + kubeletKubeconfig,
 		"--cert-dir=" + kubeletCertDir,
 		"--hostname-override=" + c.Name,
-		"--node-ip=" + c.Address.String(),
+		"--node-ip=" + kubenode.NodeIPs(c.Address, c.Address6),
 		"--v=2",
 	}
 	if len(c.Labels) > 0 {

@@ -43,7 +43,7 @@ func (h *host) Start(ctx context.Context) error {
 	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
 		return err
 	}
-	return linuxnet.Apply(ctx, linuxnet.Config{Netns: h.Netns, Pods: h.PodSubnet, Inside: h.inside()})
+	return linuxnet.Apply(ctx, linuxnet.Config{Netns: h.Netns, Pods: h.PodSubnet, Inside: h.inside(), DualStack: h.PodSubnet6.IsValid()})
 }
 
 // inside are the networks that know pods' addresses.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/cri"
@@ -23,14 +24,14 @@ func (a *agent) openNetwork(service *hnsserver.Service) (*podnet.Network, error)
 		return nil, err
 	}
 	var local []netip.Prefix
-	for _, p := range []netip.Prefix{a.config.PodSubnet, a.config.ServiceSubnet, a.config.NodeSubnet} {
+	for _, p := range []netip.Prefix{a.config.PodSubnet, a.config.ServiceSubnet, a.config.NodeSubnet, a.config.IPv6.Pods, a.config.IPv6.Services, a.config.IPv6.Nodes} {
 		if p.IsValid() {
 			local = append(local, p)
 		}
 	}
 	return podnet.New(podnet.Config{
 		Mode: a.config.Network.Mode, Address: a.config.Address, Shared: podnet.Shared(a.config.Network.Shared),
-		Pods: a.config.PodSubnet, Services: a.config.ServiceSubnet,
+		Pods: a.config.PodSubnet, Services: a.config.ServiceSubnet, DualStack: a.config.IPv6.Pods.IsValid(),
 		HNS: service, Exec: hostPrograms{host}, Drive: a.config.Drive, PinDir: a.pinDir(), CacheDir: filepath.Join(a.config.StateDir, "cni"),
 		Local: local,
 	})
@@ -87,10 +88,14 @@ func (n network) Stats(ctx context.Context, pod cri.Pod) (cri.NetworkStats, erro
 }
 
 // SetPodCIDR implements cri.Network.
-func (n network) SetPodCIDR(ctx context.Context, cidr string) error {
-	prefix, err := netip.ParsePrefix(cidr)
-	if err != nil {
-		return fmt.Errorf("set pod CIDR: %w", err)
+func (n network) SetPodCIDR(ctx context.Context, cidrs string) error {
+	var ranges []netip.Prefix
+	for cidr := range strings.SplitSeq(cidrs, ",") {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(cidr))
+		if err != nil {
+			return fmt.Errorf("set pod CIDR: %w", err)
+		}
+		ranges = append(ranges, prefix)
 	}
-	return n.Network.SetPodCIDR(ctx, prefix)
+	return n.Network.SetPodCIDR(ctx, ranges...)
 }

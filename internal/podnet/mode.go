@@ -30,8 +30,10 @@ func NetworkName(mode spec.Mode) string {
 	return "cbr0"
 }
 
-// direct says that pods of the mode are connected by calls of HNS, without a plugin.
-func direct(mode spec.Mode) bool { return mode == spec.ModeNAT || mode == spec.ModeTransparent }
+// direct says that pods are connected by calls of HNS, without a plugin.
+func (n *Network) direct() bool {
+	return n.cfg.DualStack || n.cfg.Mode == spec.ModeNAT || n.cfg.Mode == spec.ModeTransparent
+}
 
 // hasHostEndpoint says that the host is itself on the pods' network, with the subnet's third address, which win-bridge.exe
 // makes the pods' gateway.
@@ -39,8 +41,8 @@ func hasHostEndpoint(mode spec.Mode) bool {
 	return mode == spec.ModeL2Bridge || mode == spec.ModeL2Tunnel
 }
 
-// wanted is the HNS network of a pod CIDR.
-func (n *Network) wanted(cidr netip.Prefix) (wire.Network, error) {
+// wanted is the HNS network of a pod CIDR, and with dual stack of the one of IPv6.
+func (n *Network) wanted(cidr, six netip.Prefix) (wire.Network, error) {
 	subnet, gateway := cidr, cidr.Addr().Next()
 	w := wire.Network{Name: NetworkName(n.cfg.Mode), Type: wire.NetworkL2Bridge, SchemaVersion: wire.SchemaVersion{Major: 2}}
 	var policies []wire.Policy
@@ -63,20 +65,26 @@ func (n *Network) wanted(cidr netip.Prefix) (wire.Network, error) {
 		}
 		policies = append(policies, vsid)
 	}
-	w.Ipams = []wire.Ipam{{Type: "Static", Subnets: []wire.Subnet{{
-		IpAddressPrefix: subnet.String(), Policies: policies,
-		Routes: []wire.Route{{NextHop: gateway.String(), DestinationPrefix: "0.0.0.0/0"}},
-	}}}}
+	subnets := []wire.Subnet{{IpAddressPrefix: subnet.String(), Policies: policies, Routes: []wire.Route{defaultRoute(gateway)}}}
+	if six.IsValid() {
+		subnets = append(subnets, wire.Subnet{IpAddressPrefix: six.String(), Routes: []wire.Route{defaultRoute(six.Addr().Next())}})
+	}
+	w.Ipams = []wire.Ipam{{Type: "Static", Subnets: subnets}}
 	return w, nil
+}
+
+// defaultRoute is the way to everywhere of the gateway's family.
+func defaultRoute(gateway netip.Addr) wire.Route {
+	if gateway.Is6() {
+		return wire.Route{NextHop: gateway.String(), DestinationPrefix: "::/0"}
+	}
+	return wire.Route{NextHop: gateway.String(), DestinationPrefix: "0.0.0.0/0"}
 }
 
 // confList is the CNI configuration of a host with that pod CIDR. Not given to pods are, of a bridge, the addresses .1 (the
 // HNS network's gateway) and .2 (the host itself, where win-bridge.exe points pods to); of an overlay .1, its gateway.
 func (n *Network) confList(cidr netip.Prefix) ([]byte, error) {
-	exceptions := []string{}
-	for _, p := range n.cfg.Local {
-		exceptions = append(exceptions, p.String())
-	}
+	exceptions := n.exceptions()
 	plugin := map[string]any{"type": "win-bridge", "apiVersion": 2, "capabilities": map[string]bool{"dns": true, "portMappings": true}, "ipam": n.ipam(cidr)}
 	policies := []any{policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: exceptions})}
 	if n.cfg.Mode == spec.ModeOverlay {

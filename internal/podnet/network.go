@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/containernetworking/cni/libcni"
@@ -19,29 +20,49 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// SetPodCIDR makes the HNS network of that range and writes what connects pods to it. Setting the same range again repairs
-// what is missing; another range is refused while pods are connected.
-func (n *Network) SetPodCIDR(ctx context.Context, cidr netip.Prefix) error {
-	cidr = cidr.Masked()
-	if !cidr.IsValid() || !cidr.Addr().Is4() || cidr.Bits() > 29 {
-		return fmt.Errorf("set pod CIDR %s: not an IPv4 network of at least 8 addresses", cidr)
+// SetPodCIDR makes the HNS network of that range and writes what connects pods to it; with dual stack a range of IPv6 comes
+// second, and without, one that comes is left aside. Setting the same ranges again repairs what is missing; others are refused
+// while pods are connected.
+func (n *Network) SetPodCIDR(ctx context.Context, cidrs ...netip.Prefix) error {
+	cidr, six, err := n.families(cidrs)
+	if err != nil {
+		return fmt.Errorf("set pod CIDR %s: %w", spec.JoinSubnets(cidrs...), err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.ensureNetwork(ctx, cidr); err != nil {
-		return fmt.Errorf("set pod CIDR %s: %w", cidr, err)
+	if err := n.ensureNetwork(ctx, cidr, six); err != nil {
+		return fmt.Errorf("set pod CIDR %s: %w", spec.JoinSubnets(cidr, six), err)
 	}
-	if err := n.remember(ctx, cidr); err != nil {
-		return fmt.Errorf("set pod CIDR %s: %w", cidr, err)
+	if err := n.remember(ctx, cidr, six); err != nil {
+		return fmt.Errorf("set pod CIDR %s: %w", spec.JoinSubnets(cidr, six), err)
 	}
-	n.cidr = cidr
+	n.cidr, n.six = cidr, six
 	return nil
 }
 
+// families are the ranges of each family that the network is to have.
+func (n *Network) families(cidrs []netip.Prefix) (cidr, six netip.Prefix, err error) {
+	for _, p := range cidrs {
+		switch {
+		case p.Addr().Is4() && !cidr.IsValid():
+			cidr = p.Masked()
+		case p.Addr().Is6() && n.cfg.DualStack && !six.IsValid():
+			six = p.Masked()
+		}
+	}
+	switch {
+	case !cidr.IsValid() || cidr.Bits() > 29:
+		err = errors.New("not an IPv4 network of at least 8 addresses")
+	case n.cfg.DualStack && (!six.IsValid() || six.Bits() > 125):
+		err = errors.New("no IPv6 network of at least 8 addresses beside it, which a dual-stack node needs")
+	}
+	return cidr, six, err
+}
+
 // remember writes the CNI configuration, or where there is no plugin the range alone, from which load takes it up.
-func (n *Network) remember(ctx context.Context, cidr netip.Prefix) error {
-	if direct(n.cfg.Mode) {
-		return writeFile(n.rangePath(), []byte(cidr.String()+"\n"))
+func (n *Network) remember(ctx context.Context, cidr, six netip.Prefix) error {
+	if n.direct() {
+		return writeFile(n.rangePath(), []byte(spec.JoinSubnets(cidr, six)+"\n"))
 	}
 	data, err := n.confList(cidr)
 	if err != nil {
@@ -67,7 +88,7 @@ func (n *Network) remember(ctx context.Context, cidr netip.Prefix) error {
 // load takes up what SetPodCIDR wrote in an earlier life.
 func (n *Network) load() error {
 	path := n.confPath()
-	if direct(n.cfg.Mode) {
+	if n.direct() {
 		path = n.rangePath()
 	}
 	data, err := os.ReadFile(path)
@@ -77,9 +98,8 @@ func (n *Network) load() error {
 	if err != nil {
 		return err
 	}
-	if direct(n.cfg.Mode) {
-		n.cidr, err = netip.ParsePrefix(strings.TrimSpace(string(data)))
-		return err
+	if n.direct() {
+		return n.loadRanges(string(data))
 	}
 	conf, err := libcni.ConfListFromBytes(data)
 	if err == nil {
@@ -92,6 +112,20 @@ func (n *Network) load() error {
 	return nil
 }
 
+func (n *Network) loadRanges(text string) error {
+	var cidrs []netip.Prefix
+	for part := range strings.SplitSeq(strings.TrimSpace(text), ",") {
+		p, err := netip.ParsePrefix(part)
+		if err != nil {
+			return fmt.Errorf("read pod CIDR %q: %w", n.rangePath(), err)
+		}
+		cidrs = append(cidrs, p)
+	}
+	var err error
+	n.cidr, n.six, err = n.families(cidrs)
+	return err
+}
+
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -100,8 +134,8 @@ func writeFile(path string, data []byte) error {
 }
 
 // ensureNetwork makes the HNS network and, where the mode has one, the endpoint that puts the host on it.
-func (n *Network) ensureNetwork(ctx context.Context, cidr netip.Prefix) error {
-	want, err := n.wanted(cidr)
+func (n *Network) ensureNetwork(ctx context.Context, cidr, six netip.Prefix) error {
+	want, err := n.wanted(cidr, six)
 	if err != nil {
 		return err
 	}
@@ -114,7 +148,7 @@ func (n *Network) ensureNetwork(ctx context.Context, cidr netip.Prefix) error {
 		if err := hcn.Query(ctx, n.cfg.HNS, hcn.Network, id, &have); err != nil {
 			return err
 		}
-		if have.Type != want.Type || subnetOf(have) != subnetOf(want) {
+		if have.Type != want.Type || !slices.Equal(subnetsOf(have), subnetsOf(want)) {
 			if err := hcn.Delete(ctx, n.cfg.HNS, hcn.Network, id); err != nil {
 				return fmt.Errorf("remove the network of the former range: %w", err)
 			}
@@ -129,18 +163,28 @@ func (n *Network) ensureNetwork(ctx context.Context, cidr netip.Prefix) error {
 	if !hasHostEndpoint(n.cfg.Mode) {
 		return nil
 	}
-	return n.ensureHostEndpoint(ctx, id, cidr.Addr().Next().Next())
-}
-
-// subnetOf is a network's first subnet.
-func subnetOf(w wire.Network) string {
-	if len(w.Ipams) == 0 || len(w.Ipams[0].Subnets) == 0 {
-		return ""
+	host := []wire.IpConfig{{IpAddress: hostAddress(cidr).String()}}
+	if six.IsValid() {
+		host = append(host, wire.IpConfig{IpAddress: hostAddress(six).String()})
 	}
-	return w.Ipams[0].Subnets[0].IpAddressPrefix
+	return n.ensureHostEndpoint(ctx, id, host)
 }
 
-func (n *Network) ensureHostEndpoint(ctx context.Context, network string, host netip.Addr) error {
+// hostAddress is the host's own on its pods' network: the third, which win-bridge.exe makes the pods' gateway.
+func hostAddress(cidr netip.Prefix) netip.Addr { return cidr.Addr().Next().Next() }
+
+// subnetsOf are a network's subnets.
+func subnetsOf(w wire.Network) []string {
+	var all []string
+	for _, ipam := range w.Ipams {
+		for _, s := range ipam.Subnets {
+			all = append(all, s.IpAddressPrefix)
+		}
+	}
+	return all
+}
+
+func (n *Network) ensureHostEndpoint(ctx context.Context, network string, host []wire.IpConfig) error {
 	name := NetworkName(n.cfg.Mode) + "_ep"
 	id, err := hcn.Find(ctx, n.cfg.HNS, hcn.Endpoint, name)
 	if err != nil {
@@ -149,7 +193,7 @@ func (n *Network) ensureHostEndpoint(ctx context.Context, network string, host n
 	if id == "" {
 		id, err = hcn.Create(ctx, n.cfg.HNS, hcn.Endpoint, network, wire.Endpoint{
 			Name:             name,
-			IpConfigurations: []wire.IpConfig{{IpAddress: host.String()}},
+			IpConfigurations: host,
 			Routes:           []wire.Route{{NextHop: "0.0.0.0", DestinationPrefix: "0.0.0.0/0"}},
 		})
 		if err != nil {

@@ -1,6 +1,6 @@
 // Package podnet connects the pods of one Windows host: it makes a pod's HNS namespace and has the host's CNI plugin,
 // upstream's win-bridge.exe or win-overlay.exe with host-local.exe, connect it. It owns the host's CNI configuration and the
-// HNS network that the plugin expects to find. The network modes nat and transparent, for which there is no plugin in a public
+// HNS network that the plugin expects to find. The network modes nat and transparent and dual stack, for which there is no plugin in a public
 // Go module, it carries out by calls of HNS. What HNS does, and how a Windows program is run, is others' business.
 //
 // Places on the host are those of containerd for Windows: programs in C:\Program Files\containerd\cni\bin, configuration
@@ -66,6 +66,10 @@ type Config struct {
 	// Local are the cluster's own networks (pods, services, nodes): pods on a bridge reach them with their own address, and
 	// everything else with the host's.
 	Local []netip.Prefix
+	// DualStack: pods have an address of IPv6 beside that of IPv4. There is no plugin in a public Go module that gives them both:
+	// upstream's win-bridge.exe takes the first address of its IPAM's answer and leaves the others
+	// (github.com/containernetworking/plugins v1.9.1, plugins/main/windows/win-bridge).
+	DualStack bool
 	// Pods and Services are two of Local, which an overlay treats apart.
 	Pods, Services netip.Prefix
 }
@@ -84,6 +88,7 @@ type Network struct {
 	cni  *libcni.CNIConfig
 	mu   sync.RWMutex
 	cidr netip.Prefix
+	six  netip.Prefix              // the range of IPv6, with DualStack
 	conf *libcni.NetworkConfigList // nil until there is a pod CIDR, and where there is no plugin
 }
 
@@ -168,7 +173,7 @@ func (n *Network) setup(ctx context.Context, conf *libcni.NetworkConfigList, pod
 		return Result{}, err
 	}
 	connect := n.add
-	if direct(n.cfg.Mode) {
+	if n.direct() {
 		connect = n.connect
 	}
 	ips, err := connect(ctx, conf, id, pod)
@@ -202,7 +207,7 @@ func (n *Network) teardown(ctx context.Context, conf *libcni.NetworkConfigList, 
 	if !there {
 		return nil
 	}
-	if direct(n.cfg.Mode) {
+	if n.direct() {
 		if err := n.disconnect(ctx, pod); err != nil {
 			return err
 		}

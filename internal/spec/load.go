@@ -150,27 +150,7 @@ func (v *validator) networking(n Networking) {
 	if n.EnableDSR && !d.Mode.Services() {
 		v.fail([]any{"networking", "enableDSR"}, "kube-proxy does not run on Windows nodes in mode %s; leave it out", d.Mode)
 	}
-	subnets := []struct {
-		field, value string
-		maxBits      int
-	}{{"underlaySubnet", d.UnderlaySubnet, 24}, {"podSubnet", d.PodSubnet, 22}, {"serviceSubnet", d.ServiceSubnet, 24}}
-	var parsed []netip.Prefix
-	for _, s := range subnets {
-		p, err := netip.ParsePrefix(s.value)
-		switch {
-		case err != nil || !p.Addr().Is4():
-			v.fail([]any{"networking", s.field}, "%q is not an IPv4 subnet such as 10.244.0.0/16", s.value)
-			continue
-		case p.Bits() > s.maxBits || p.Bits() < 8:
-			v.fail([]any{"networking", s.field}, "%q: the prefix length must be between 8 and %d", s.value, s.maxBits)
-		}
-		for _, other := range parsed {
-			if other.Overlaps(p) {
-				v.fail([]any{"networking", s.field}, "%s overlaps %s", p, other)
-			}
-		}
-		parsed = append(parsed, p)
-	}
+	v.subnets(d)
 }
 
 // oneOf checks a field of networking against the values that it may have.

@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -151,6 +152,17 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n", `line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`},
 		{"reserved_unknown", head + "nodes:\n- systemReserved: {disk: 1Gi}\n", "nodes[0].systemReserved.disk: is none of cpu, memory, ephemeral-storage"},
 		{"addon", head + "addons: {dashboard: true}\nnodes: [{}]\n", `line 3: unknown field "dashboard" in addons`},
+		{"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n", `line 4: networking.podSubnet: "fd00::/56" is of IPv6 alone, which Windows does not support`},
+		{"six_first", head + "networking:\n  podSubnet: fd00::/56,10.244.0.0/16\nnodes: [{}]\n", "the subnet of IPv4 comes first"},
+		{"two_of_four", head + "networking:\n  podSubnet: 10.244.0.0/16,10.245.0.0/16\nnodes: [{}]\n", `"10.245.0.0/16" is not an IPv6 subnet`},
+		{"three", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56,fd01::/56\nnodes: [{}]\n", "is not an IPv6 subnet"},
+		{"six_length", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/64\nnodes: [{}]\n", "the prefix length must be between 48 and 56"},
+		{"six_services", head + "networking:\n  serviceSubnet: 10.96.0.0/16,fd00::/64\nnodes: [{}]\n", "the prefix length must be between 108 and 120"},
+		{"six_link_local", head + "networking:\n  podSubnet: 10.244.0.0/16,fe80::/56\nnodes: [{}]\n", "choose a subnet of addresses that can be routed"},
+		{"six_overlap", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n", "networking.serviceSubnet: fd00::/112 overlaps fd00::/56"},
+		{"dual_overlay", head + "networking:\n  mode: overlay\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: dual stack in mode overlay: overlay (VXLAN) networks on Windows have no dual-stack support"},
+		{"dual_machines", head + "networking:\n  advertiseAddress: 192.0.2.1\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: a dual-stack cluster is of one machine"},
+		{"dual_nat", head + "networking:\n  mode: nat\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n", "dual stack in mode nat: NAT networks on Windows are of IPv4"},
 		{"not_yaml", "a: [", "line 1"},
 	}
 	for _, tt := range tests {
@@ -198,5 +210,41 @@ func TestSeveralMachines(t *testing.T) {
 		if err := joined.Validate(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+func TestDualStack(t *testing.T) {
+	c, err := spec.Load(strings.NewReader(head + "networking: {podSubnet: \"10.202.0.0/16, fd00:202::/56\", underlaySubnet: 10.201.4.0/22}\nnodes: [{}, {windowsVersion: ltsc2019}, {os: linux}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.Networking
+	got := strings.Join([]string{
+		spec.JoinSubnets(n.Pods(), n.Pods6()), spec.JoinSubnets(n.Services(), n.Services6()), spec.JoinSubnets(n.Underlay(), n.Underlay6()), n.LoadBalancers().String(),
+	}, " ")
+	const want = "10.202.0.0/16,fd00:202::/56 10.96.0.0/16,fd00:10:96::/112 10.201.4.0/22,fd00:10:213::/64 10.201.4.224/28"
+	if got != want || !n.DualStack() {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var dual []bool
+	for _, node := range c.Nodes {
+		dual = append(dual, node.DualStack())
+	}
+	if diff := cmp.Diff([]bool{true, false, true}, dual); diff != "" {
+		t.Errorf("nodes with both families: %s", diff)
+	}
+	if err := c.Validate(); err != nil {
+		t.Errorf("once resolved: %v", err)
+	}
+	addr, err := spec.Address6(n.Underlay(), n.Underlay6(), spec.Nth(n.Underlay().Addr(), 300))
+	if err != nil || addr.String() != "fd00:10:213::12c" {
+		t.Errorf("the 300th node's address is %s, %v", addr, err)
+	}
+	if _, err := spec.Address6(n.Underlay(), netip.MustParsePrefix("fd00::/120"), spec.Nth(n.Underlay().Addr(), 300)); err == nil {
+		t.Error("an address beyond its subnet")
+	}
+	single := spec.Default(nil, false, "").Networking
+	if addr, err := spec.Address6(single.Underlay(), single.Underlay6(), single.Underlay().Addr()); err != nil || addr.IsValid() || single.DualStack() {
+		t.Errorf("IPv6 in a cluster of IPv4: %s, %v", addr, err)
 	}
 }

@@ -66,6 +66,8 @@ func (v *validator) machines(c Cluster) {
 		return
 	case err != nil || !reachable(at):
 		v.fail([]any{"networking", "advertiseAddress"}, "%q is not an IPv4 address by which other machines reach this one", n.AdvertiseAddress)
+	case n.DualStack():
+		v.fail([]any{"networking", "podSubnet"}, "a dual-stack cluster is of one machine; leave advertiseAddress out, or the IPv6 subnets")
 	case n.Parts() < 2:
 		v.fail([]any{"networking", "underlaySubnet"}, "%s has room for one machine; with advertiseAddress it takes a /23 or larger, of which each machine has a /24", n.UnderlaySubnet)
 	case n.Mode == ModeOverlay:

@@ -28,7 +28,8 @@ func (n Networking) LoadBalancers() netip.Prefix { return n.prefix(n.LoadBalance
 
 // defaultPool is empty for a subnet that is none: that error is the subnet's.
 func defaultPool(underlay string) string {
-	subnet, err := netip.ParsePrefix(underlay)
+	four, _ := split(underlay)
+	subnet, err := netip.ParsePrefix(four)
 	if err != nil || !subnet.Addr().Is4() {
 		return ""
 	}

@@ -4,7 +4,6 @@ package spec
 
 import (
 	"fmt"
-	"net/netip"
 
 	"mullion.dev/mullion/internal/winver"
 )
@@ -36,7 +35,7 @@ type Addons struct {
 	LocalStorage *bool `yaml:"localStorage,omitempty" json:"localStorage,omitempty"`
 }
 
-// Networking holds the cluster's subnets (CIDR, IPv4), where the API server listens on the machine, and the kind of network
+// Networking holds the cluster's subnets (CIDR: IPv4, or "IPv4,IPv6" in a dual-stack cluster), where the API server listens on the machine, and the kind of network
 // that Windows nodes have.
 type Networking struct {
 	APIServerAddress string `yaml:"apiServerAddress" json:"apiServerAddress"`
@@ -163,6 +162,7 @@ func (c Cluster) withDefaults() Cluster {
 	set(&c.Networking.LoadBalancerPool, defaultPool(c.Networking.UnderlaySubnet))
 	set(&c.Networking.PodSubnet, "10.244.0.0/16")
 	set(&c.Networking.ServiceSubnet, "10.96.0.0/16")
+	c.Networking.completeDual()
 	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))
 	set((*string)(&c.Networking.Profile), string(ProfileFaithful))
 	yes := true
@@ -194,18 +194,6 @@ func (c Cluster) withDefaults() Cluster {
 	c.Nodes = nodes
 	return c
 }
-
-// Underlay, Pods and Services are the parsed subnets of a validated cluster.
-func (n Networking) prefix(s string) netip.Prefix { return netip.MustParsePrefix(s).Masked() }
-
-// Underlay is the subnet that joins the nodes and the control plane.
-func (n Networking) Underlay() netip.Prefix { return n.prefix(n.UnderlaySubnet) }
-
-// Pods is the subnet that node pod ranges are cut from.
-func (n Networking) Pods() netip.Prefix { return n.prefix(n.PodSubnet) }
-
-// Services is the subnet of ClusterIPs.
-func (n Networking) Services() netip.Prefix { return n.prefix(n.ServiceSubnet) }
 
 // Linux says whether it is a Linux node.
 func (n Node) Linux() bool { return n.OS == Linux }

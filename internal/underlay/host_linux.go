@@ -76,7 +76,7 @@ func (u *Underlay) addHost(name string, addr netip.Addr) error {
 		if err := u.ensureUp(h, link, addr); err != nil {
 			return err
 		}
-		return ensureRoute(h, HostLink, &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: podProtocol})
+		return u.ensureGateway(h, HostLink)
 	})
 }
 

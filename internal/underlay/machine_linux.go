@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/knftables"
 
 	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/spec"
 )
 
 const forwardKey = "net/ipv4/ip_forward"
@@ -35,19 +36,19 @@ func parseAlias(alias string) (forward, owner string, ok bool) {
 // checkSubnet looks for a route of the machine that leads into the subnet over another link.
 func (u *Underlay) checkSubnet() error {
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
-		routes, err := h.RouteList(nil, netlink.FAMILY_V4)
+		routes, err := h.RouteList(nil, netlink.FAMILY_ALL)
 		if err != nil {
 			return fmt.Errorf("list the machine's routes: %w", err)
 		}
 		for _, r := range routes {
 			dst, ok := prefixOf(r.Dst)
-			if !ok || dst.Bits() == 0 || !dst.Overlaps(u.cfg.Subnet) {
+			if !ok || dst.Bits() == 0 || !dst.Overlaps(u.cfg.Subnet) && !dst.Overlaps(u.cfg.Subnet6) {
 				continue
 			}
 			link, err := h.LinkByIndex(r.LinkIndex)
 			if err == nil && link.Attrs().Name != u.cfg.Link {
 				return fmt.Errorf("use underlay subnet %s: %w: %s is reached over %q; choose another subnet",
-					u.cfg.Subnet, ErrSubnetTaken, dst, link.Attrs().Name)
+					spec.JoinSubnets(u.cfg.Subnet, u.cfg.Subnet6), ErrSubnetTaken, dst, link.Attrs().Name)
 			}
 		}
 		return nil

@@ -33,7 +33,7 @@ func (u *Underlay) SetServiceRoutes(_ context.Context, routes []Route) error {
 
 func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) error {
 	for _, r := range routes {
-		if !r.CIDR.IsValid() || !u.cfg.Subnet.Contains(r.Via) {
+		if !r.CIDR.IsValid() || !u.cfg.Subnet.Contains(r.Via) && !u.cfg.Subnet6.Contains(r.Via) {
 			return fmt.Errorf("set route %s via %s: not a network behind an address of %s", r.CIDR, r.Via, u.cfg.Subnet)
 		}
 	}
@@ -42,18 +42,26 @@ func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) er
 	return u.setRoutes(protocol, routes)
 }
 
-// SetPodRoute makes cidr the one network of pods behind a host, given by its address, on this machine or another; the zero Prefix removes
-// the host's route.
-func (u *Underlay) SetPodRoute(_ context.Context, host netip.Addr, cidr netip.Prefix) error {
+// SetPodRoute makes these the networks of pods behind a host, one of each family; the host is given by its IPv4 address, on this machine or
+// another. None removes the host's routes.
+func (u *Underlay) SetPodRoute(_ context.Context, host netip.Addr, cidrs ...netip.Prefix) error {
 	if !u.cfg.Subnet.Contains(host) {
 		return fmt.Errorf("set pod route of host %s: not an address of %s", host, u.cfg.Subnet)
 	}
+	var routes []Route
+	for _, cidr := range cidrs {
+		via := host
+		if cidr.Addr().Is6() {
+			via = u.addr6(host)
+		}
+		if !cidr.IsValid() || !via.IsValid() {
+			return fmt.Errorf("set pod route of host %s to %s: the underlay has no such address family", host, cidr)
+		}
+		routes = append(routes, Route{CIDR: cidr.Masked(), Via: via})
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !cidr.IsValid() {
-		return u.replaceRoutes(podProtocol, host, nil)
-	}
-	return u.replaceRoutes(podProtocol, host, []Route{{CIDR: cidr.Masked(), Via: host}})
+	return u.replaceRoutes(podProtocol, host, routes)
 }
 
 // routeProtocols are the kinds of routes that a host's removal ends.
@@ -68,7 +76,7 @@ func (u *Underlay) replaceRoutes(protocol netlink.RouteProtocol, via netip.Addr,
 		return err
 	}
 	routes = slices.DeleteFunc(routes, func(r Route) bool {
-		return r.Via == via || slices.ContainsFunc(with, func(w Route) bool { return w.CIDR == r.CIDR })
+		return r.Via == via || r.Via == u.addr6(via) || slices.ContainsFunc(with, func(w Route) bool { return w.CIDR == r.CIDR })
 	})
 	return u.setRoutes(protocol, append(routes, with...))
 }
@@ -107,16 +115,16 @@ func routesOf(h *netlink.Handle, linkName string, protocol netlink.RouteProtocol
 		return nil, fmt.Errorf("look for link %q: %w", linkName, err)
 	}
 	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: protocol}
-	list, err := h.RouteListFiltered(netlink.FAMILY_V4, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
+	list, err := h.RouteListFiltered(netlink.FAMILY_ALL, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return nil, fmt.Errorf("list routes of link %q: %w", linkName, err)
 	}
 	var routes []Route
 	for _, r := range list {
-		via, ok := netip.AddrFromSlice(r.Gw.To4())
+		via, ok := netip.AddrFromSlice(r.Gw)
 		cidr, isPrefix := prefixOf(r.Dst)
 		if ok && isPrefix && cidr.Bits() > 0 {
-			routes = append(routes, Route{CIDR: cidr, Via: via})
+			routes = append(routes, Route{CIDR: cidr, Via: via.Unmap()})
 		}
 	}
 	return routes, nil
@@ -126,9 +134,12 @@ func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
 	if n == nil {
 		return netip.Prefix{}, false
 	}
-	addr, ok := netip.AddrFromSlice(n.IP.To4())
-	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(addr, bits), ok
+	addr, ok := netip.AddrFromSlice(n.IP)
+	bits, size := n.Mask.Size()
+	if size == 32 {
+		addr = addr.Unmap()
+	}
+	return netip.PrefixFrom(addr, bits), ok && addr.BitLen() == size
 }
 
 // syncRoutes makes these the routes of one kind of the link in the namespace at path. A route to an address of the link's own
@@ -143,7 +154,7 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 		if err != nil {
 			return err
 		}
-		own, err := h.AddrList(link, netlink.FAMILY_V4)
+		own, err := h.AddrList(link, netlink.FAMILY_ALL)
 		if err != nil {
 			return err
 		}

@@ -67,6 +67,7 @@ type env struct {
 	u                *underlay.Underlay
 	machine, outside string
 	dir              string
+	subnet6          netip.Prefix
 }
 
 func newEnv(t *testing.T) env {
@@ -84,7 +85,7 @@ func newEnv(t *testing.T) env {
 
 func (e env) open(t *testing.T) *underlay.Underlay {
 	t.Helper()
-	u, err := underlay.New(underlay.Config{RunDir: e.dir, MachineNetns: e.machine})
+	u, err := underlay.New(underlay.Config{RunDir: e.dir, MachineNetns: e.machine, Subnet6: e.subnet6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +125,51 @@ func TestFlows(t *testing.T) {
 	netnstest.Flow(t, e.u.FabricNetns(), "198.51.100.2:80", "outside", "198.51.100.1")
 	netnstest.Flow(t, a, "127.0.0.1:81", "lo", "127.0.0.1")
 	netnstest.NoFlow(t, e.outside, "10.213.0.11:80") // the guard
+}
+
+// Hosts, the control plane and the machine reach each other by IPv6, and the pods behind a host; the machine forwards none.
+func TestDualStack(t *testing.T) {
+	e := newEnv(t)
+	e.subnet6 = netip.MustParsePrefix("fd00:213::/64")
+	before := run(t, e.machine, "sh", "-c", "cat /proc/sys/net/ipv6/conf/all/forwarding; ip -6 route show proto static")
+	e.u = e.open(t)
+	e.up(t)
+	a, b := e.u.HostNetns("win-a"), e.u.HostNetns("win-b-with-a-long-name")
+	netnstest.Serve(t, a, "a", "[fd00:213::b]:80")
+	netnstest.Serve(t, e.machine, "machine", "[fd00:213::fe]:80")
+	netnstest.Flow(t, b, "[fd00:213::b]:80", "a", "fd00:213::c")
+	netnstest.Flow(t, e.u.FabricNetns(), "[fd00:213::b]:80", "a", "fd00:213::1")
+	netnstest.Flow(t, e.machine, "[fd00:213::b]:80", "a", "fd00:213::fe")
+	netnstest.Flow(t, b, "[fd00:213::fe]:80", "machine", "fd00:213::c")
+
+	run(t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add fd00:244:1::2/64 dev pods nodad; ip addr add 10.244.1.2/24 dev pods; ip link set pods up; sysctl -qw net.ipv6.conf.all.forwarding=1")
+	for range 2 { // the second time there is nothing to do
+		err := e.u.SetPodRoute(t.Context(), netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix("10.244.1.0/24"), netip.MustParsePrefix("fd00:244:1::/64"))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	netnstest.Serve(t, a, "pod", "[fd00:244:1::2]:80")
+	netnstest.Serve(t, a, "pod4", "10.244.1.2:80")
+	if err := e.u.AddHost(t.Context(), "late", netip.MustParseAddr("10.213.0.13")); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{b, e.machine, e.u.HostNetns("late")} {
+		netnstest.Flow(t, from, "[fd00:244:1::2]:80", "pod", "")
+		netnstest.Flow(t, from, "10.244.1.2:80", "pod4", "")
+	}
+	if err := e.u.RemoveHost(t.Context(), "win-a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, b, "ip", "-6", "route"); strings.Contains(got, "fd00:244:1::") {
+		t.Errorf("pods of a removed host are still routed:\n%s", got)
+	}
+	if err := e.u.Down(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := run(t, e.machine, "sh", "-c", "cat /proc/sys/net/ipv6/conf/all/forwarding; ip -6 route show proto static"); after != before {
+		t.Errorf("the machine's IPv6 before:\n%s\nand after:\n%s", before, after)
+	}
 }
 
 func TestPodRoutes(t *testing.T) {

@@ -24,8 +24,10 @@ import (
 	"sync"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/spec"
 )
 
 const (
@@ -56,6 +58,9 @@ type Config struct {
 	Link string
 	// Subnet is what nodes' addresses are taken from; 10.213.0.0/24.
 	Subnet netip.Prefix
+	// Subnet6 is that of IPv6 in a dual-stack cluster; else not valid. Every host and the machine have in it the address of the same
+	// number as in Subnet. The machine forwards none of it: an interface that forwards stops learning its own routes of IPv6.
+	Subnet6 netip.Prefix
 	// Fabric is the control plane's address; the first one of Subnet.
 	Fabric netip.Addr
 	// Machine is the machine's address and every node's gateway; the last but one of Subnet (.254 of a /24).
@@ -100,6 +105,9 @@ func New(cfg Config) (*Underlay, error) {
 	case !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine:
 		return nil, fmt.Errorf("underlay: %s and %s are not two addresses of subnet %s", cfg.Fabric, cfg.Machine, cfg.Subnet)
 	}
+	if _, err := spec.Address6(cfg.Subnet, cfg.Subnet6, cfg.Machine); err != nil {
+		return nil, fmt.Errorf("underlay: %w", err)
+	}
 	return &Underlay{cfg: cfg}, cfg.Tunnel.check()
 }
 
@@ -142,8 +150,7 @@ func (u *Underlay) Up(ctx context.Context) error {
 	if err := u.ensureTunnel(); err != nil {
 		return err
 	}
-	gateway := &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: podProtocol}
-	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return ensureRoute(h, bridgeName, gateway) }); err != nil {
+	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return u.ensureGateway(h, bridgeName) }); err != nil {
 		return err
 	}
 	return u.ensureMachineRules(ctx)
@@ -205,7 +212,32 @@ func (u *Underlay) ensureUp(h *netlink.Handle, link netlink.Link, addr netip.Add
 	if err := h.AddrReplace(link, &netlink.Addr{IPNet: u.ipNet(addr)}); err != nil {
 		return fmt.Errorf("set address %s: %w", addr, err)
 	}
-	return h.LinkSetUp(link)
+	if err := h.LinkSetUp(link); err != nil {
+		return err
+	}
+	if six := u.addr6(addr); six.IsValid() {
+		x := &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(six, u.cfg.Subnet6.Bits())), Flags: unix.IFA_F_NODAD}
+		if err := h.AddrReplace(link, x); err != nil {
+			return fmt.Errorf("set address %s: %w", six, err)
+		}
+	}
+	return nil
+}
+
+// addr6 is the IPv6 address of who has that IPv4 address; not valid where there is no IPv6.
+func (u *Underlay) addr6(addr netip.Addr) netip.Addr {
+	six, _ := spec.Address6(u.cfg.Subnet, u.cfg.Subnet6, addr) // New saw that the largest fits
+	return six
+}
+
+// ensureGateway sets the default routes, by way of the machine.
+func (u *Underlay) ensureGateway(h *netlink.Handle, link string) error {
+	err := ensureRoute(h, link, &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: podProtocol})
+	if six := u.addr6(u.cfg.Machine); err == nil && six.IsValid() {
+		all := &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
+		err = ensureRoute(h, link, &netlink.Route{Dst: all, Gw: six.AsSlice(), Protocol: podProtocol})
+	}
+	return err
 }
 
 func (u *Underlay) ipNet(addr netip.Addr) *net.IPNet {

@@ -68,6 +68,9 @@ type Config struct {
 	CgroupParent        string
 	// PodSubnet, ServiceSubnet and NodeSubnet (the underlay's) are the cluster's.
 	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
+	// Address6 and IPv6 are the host's address and the cluster's subnets of IPv6, where the host has both families.
+	Address6 netip.Addr
+	IPv6     agentconfig.Subnets
 	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by default.
 	ClusterDNS    netip.Addr
 	ClusterDomain string

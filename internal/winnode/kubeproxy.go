@@ -34,7 +34,7 @@ func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 		"--kubeconfig=" + kubeconfig,
 		"--hostname-override=" + c.Name,
 		"--network-name=" + podnet.NetworkName(c.Network.Mode),
-		"--cluster-cidr=" + c.PodSubnet.String(),
+		"--cluster-cidr=" + spec.JoinSubnets(c.PodSubnet, c.IPv6.Pods),
 		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
 		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyMetricsPort)),
 		"--v=2",

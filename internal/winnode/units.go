@@ -113,7 +113,7 @@ func (c Config) agentUnit() component.Component {
 				Node: c.Name, Address: c.Address, Windows: c.Build.Name, HostFile: c.HostFile(), Drive: c.drive(), SystemDir: c.System().Dir,
 				StateDir: c.Dir, RunDir: c.RunDir, HNS: addr(HNSPort), CRI: addr(CRIPort), TokenFile: c.TokenFile(),
 				ContainerdSocket: c.ContainerdSocket, ContainerdNamespace: c.ContainerdNamespace, CgroupParent: c.CgroupParent,
-				PodSubnet: c.PodSubnet, ServiceSubnet: c.ServiceSubnet, NodeSubnet: c.NodeSubnet,
+				PodSubnet: c.PodSubnet, ServiceSubnet: c.ServiceSubnet, NodeSubnet: c.NodeSubnet, IPv6: c.IPv6,
 				Network: c.Network,
 			}
 			return a.Save(config)

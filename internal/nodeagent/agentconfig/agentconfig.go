@@ -41,8 +41,17 @@ type Config struct {
 	PodSubnet     netip.Prefix `json:"podSubnet"`
 	ServiceSubnet netip.Prefix `json:"serviceSubnet"`
 	NodeSubnet    netip.Prefix `json:"nodeSubnet"`
+	// IPv6 are those of IPv6 where the host's pods have both families.
+	IPv6 Subnets `json:"ipv6,omitzero"`
 	// Network is the kind of network that the host's pods have.
 	Network Network `json:"network"`
+}
+
+// Subnets are a cluster's of one family.
+type Subnets struct {
+	Pods     netip.Prefix `json:"pods"`
+	Services netip.Prefix `json:"services"`
+	Nodes    netip.Prefix `json:"nodes"`
 }
 
 // Network is the kind of network that a host's pods have.

@@ -1,0 +1,189 @@
+package spec
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/winver"
+)
+
+// A subnet of cluster.yaml is one of IPv4 or, in a dual-stack cluster, one of IPv4 and one of IPv6 with a comma between, as
+// kubeadm's and kind's configurations and Kubernetes' own flags have them
+// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#configure-ipv4-ipv6-dual-stack).
+
+// NodeBits6 is how long the prefix of a node's IPv6 pods is, Kubernetes' own default (--node-cidr-mask-size-ipv6).
+const NodeBits6 = 64
+
+// The subnets of IPv6 that a dual-stack cluster has where it names none: kind's, and one more for the underlay.
+const (
+	underlay6 = "fd00:10:213::/64"
+	pods6     = "fd00:10:244::/56"
+	services6 = "fd00:10:96::/112"
+)
+
+// split parts a subnet's text into that of each family.
+func split(s string) (four, six string) {
+	four, six, _ = strings.Cut(s, ",")
+	return strings.TrimSpace(four), strings.TrimSpace(six)
+}
+
+// JoinSubnets writes subnets as Kubernetes' flags have them; those that are not valid are left out.
+func JoinSubnets(subnets ...netip.Prefix) string {
+	var all []string
+	for _, p := range subnets {
+		if p.IsValid() {
+			all = append(all, p.String())
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+func (n Networking) prefix(s string) netip.Prefix {
+	four, _ := split(s)
+	return netip.MustParsePrefix(four).Masked()
+}
+
+func (n Networking) prefix6(s string) netip.Prefix {
+	_, six := split(s)
+	if six == "" {
+		return netip.Prefix{}
+	}
+	return netip.MustParsePrefix(six).Masked()
+}
+
+// Underlay is the subnet that joins the nodes and the control plane.
+func (n Networking) Underlay() netip.Prefix { return n.prefix(n.UnderlaySubnet) }
+
+// Pods is the subnet that node pod ranges are cut from.
+func (n Networking) Pods() netip.Prefix { return n.prefix(n.PodSubnet) }
+
+// Services is the subnet of ClusterIPs.
+func (n Networking) Services() netip.Prefix { return n.prefix(n.ServiceSubnet) }
+
+// Underlay6, Pods6 and Services6 are those of IPv6 of a dual-stack cluster; else not valid.
+func (n Networking) Underlay6() netip.Prefix { return n.prefix6(n.UnderlaySubnet) }
+
+// Pods6 is the IPv6 subnet that node pod ranges are cut from.
+func (n Networking) Pods6() netip.Prefix { return n.prefix6(n.PodSubnet) }
+
+// Services6 is the IPv6 subnet of ClusterIPs.
+func (n Networking) Services6() netip.Prefix { return n.prefix6(n.ServiceSubnet) }
+
+// DualStack says that the cluster has IPv6 beside IPv4.
+func (n Networking) DualStack() bool { return n.Pods6().IsValid() }
+
+// DualStack says whether the node's pods and Services have both families in a dual-stack cluster. A Windows version without them
+// has IPv4 alone, as upstream's kube-proxy.exe falls back to it
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/supported.go).
+func (n Node) DualStack() bool {
+	if n.Linux() {
+		return true
+	}
+	build, err := n.Build()
+	return err == nil && build.Supports(winver.DualStack)
+}
+
+// completeDual adds IPv6 to subnets that have none, where another one has it.
+func (n *Networking) completeDual() {
+	fields := []*string{&n.UnderlaySubnet, &n.PodSubnet, &n.ServiceSubnet}
+	if !slices.ContainsFunc(fields, func(f *string) bool { return strings.Contains(*f, ",") }) {
+		return
+	}
+	for i, six := range []string{underlay6, pods6, services6} {
+		if !strings.Contains(*fields[i], ",") {
+			*fields[i] += "," + six
+		}
+	}
+}
+
+// bounds are how long a subnet's prefix may be.
+type bounds struct{ min, max int }
+
+func (v *validator) subnets(d Networking) {
+	var parsed []netip.Prefix
+	for _, s := range []struct {
+		field, value string
+		four, six    bounds
+	}{
+		{"underlaySubnet", d.UnderlaySubnet, bounds{8, 24}, bounds{16, 112}},
+		{"podSubnet", d.PodSubnet, bounds{8, 22}, bounds{NodeBits6 - 16, NodeBits6 - 8}}, // at most 16 bits: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/nodeipam/ipam/cidrset/cidr_set.go
+		{"serviceSubnet", d.ServiceSubnet, bounds{8, 24}, bounds{108, 120}},              // at most 20 bits: https://kubernetes.io/docs/concepts/services-networking/dual-stack/
+	} {
+		four, six := split(s.value)
+		p, err := netip.ParsePrefix(four)
+		switch {
+		case err == nil && p.Addr().Is6() && six == "":
+			v.fail([]any{"networking", s.field}, "%q is of IPv6 alone, which Windows does not support; write one of IPv4 and one of IPv6, as \"10.244.0.0/16,%s\"", s.value, pods6)
+			continue
+		case err == nil && p.Addr().Is6():
+			v.fail([]any{"networking", s.field}, "%q: the subnet of IPv4 comes first", s.value)
+			continue
+		}
+		parsed = v.subnet(s.field, four, s.four, parsed)
+		if strings.Contains(s.value, ",") {
+			parsed = v.subnet(s.field, six, s.six, parsed)
+		}
+	}
+	if strings.Contains(d.PodSubnet, ",") {
+		v.dualStackMode(d.Mode)
+	}
+}
+
+// subnet checks one and adds it to those that the next ones must not overlap.
+func (v *validator) subnet(field, value string, b bounds, others []netip.Prefix) []netip.Prefix {
+	at := []any{"networking", field}
+	p, err := netip.ParsePrefix(value)
+	four := b.max <= 32
+	switch {
+	case four && (err != nil || !p.Addr().Is4()):
+		v.fail(at, "%q is not an IPv4 subnet such as 10.244.0.0/16", value)
+		return others
+	case !four && (err != nil || !p.Addr().Is6() || p.Addr().Is4In6()):
+		v.fail(at, "%q is not an IPv6 subnet such as %s", value, pods6)
+		return others
+	case p.Bits() < b.min || p.Bits() > b.max:
+		v.fail(at, "%q: the prefix length must be between %d and %d", value, b.min, b.max)
+	case p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() || p.Addr().IsLoopback():
+		v.fail(at, "%q: choose a subnet of addresses that can be routed, such as %s", value, pods6)
+	}
+	for _, other := range others {
+		if other.Overlaps(p) {
+			v.fail(at, "%s overlaps %s", p, other)
+		}
+	}
+	return append(others, p)
+}
+
+// dualStackMode refuses IPv6 where Windows has none:
+// https://kubernetes.io/docs/concepts/services-networking/windows-networking/#ipv4-ipv6-dual-stack
+func (v *validator) dualStackMode(m Mode) {
+	if m == ModeL2Bridge || !slices.Contains(Modes(), m) {
+		return
+	}
+	why := map[Mode]string{
+		ModeOverlay:     "overlay (VXLAN) networks on Windows have no dual-stack support",
+		ModeL2Tunnel:    "Windows' dual-stack support is for l2bridge networks",
+		ModeNAT:         "NAT networks on Windows are of IPv4",
+		ModeTransparent: "Windows' dual-stack support is for l2bridge networks",
+	}[m]
+	v.fail([]any{"networking", "podSubnet"}, "dual stack in mode %s: %s; choose mode l2bridge, or subnets of IPv4 alone", m, why)
+}
+
+// Address6 is a node's address on the underlay's IPv6 subnet, of the same number as its IPv4 one; not valid where a subnet is not.
+func Address6(subnet, subnet6 netip.Prefix, addr netip.Addr) (netip.Addr, error) {
+	if !subnet6.IsValid() || !subnet.Contains(addr) {
+		return netip.Addr{}, nil
+	}
+	first, a := subnet.Masked().Addr().As4(), addr.As4()
+	six := subnet6.Masked().Addr().As16()
+	for i := range a {
+		six[12+i] |= a[i] &^ first[i]
+	}
+	out := netip.AddrFrom16(six)
+	if !subnet6.Contains(out) {
+		return netip.Addr{}, fmt.Errorf("address of number %s in %s: the subnet is too small", addr, subnet6)
+	}
+	return out, nil
+}

@@ -1,0 +1,67 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// dualYAML keeps clear of the other clusters of the tests. Windows Server 2019 has no dual stack: that node is of IPv4 alone.
+const dualYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-dual
+networking:
+  underlaySubnet: 10.207.0.0/24,fd00:207::/64
+  podSubnet: 10.206.0.0/16,fd00:206::/56
+  serviceSubnet: 10.98.0.0/16,fd00:98::/112
+nodes:
+- windowsVersion: ltsc2022
+- windowsVersion: ltsc2025
+- windowsVersion: ltsc2019
+- os: linux
+`
+
+// TestDualStack brings up a cluster of both families and runs testdata/dual in it.
+func TestDualStack(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, nodeAddress: new(string)}
+	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a dual-stack cluster that is up
+		f.data, f.kubeconfig = data, filepath.Join(data, "e2e-kubeconfig")
+	} else {
+		file := filepath.Join(dir, "cluster.yaml")
+		if err := os.WriteFile(file, []byte(dualYAML), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.takeDown(t) })
+		if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
+			logs(t, f)
+			t.Fatalf("mullion up: %v\n%s", err, out)
+		}
+	}
+	if out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "jsonpath={.items[0].spec.podCIDRs}"); err != nil || !strings.Contains(out, "::") {
+		t.Skipf("the cluster is not of both families: %s, %v", out, err)
+	}
+	f.image(t)
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "dual"), RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands(),
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+			return nil
+		},
+	})
+	if t.Failed() {
+		logs(t, f)
+	}
+}
