@@ -173,7 +173,7 @@ func ratios(over, under []float64) []float64 {
 	return all
 }
 
-func median(list []float64) float64 {
+func median[T float64 | time.Duration](list []T) T {
 	s := slices.Sorted(slices.Values(list))
 	return s[(len(s)-1)/2]
 }

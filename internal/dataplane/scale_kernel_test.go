@@ -100,8 +100,3 @@ func TestScale(t *testing.T) {
 		dataplanetest.Expect(t, h, whole)
 	}
 }
-
-func median(list []time.Duration) time.Duration {
-	s := slices.Sorted(slices.Values(list))
-	return s[len(s)/2]
-}
