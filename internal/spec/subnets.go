@@ -62,7 +62,7 @@ func (n Networking) Pods() netip.Prefix { return n.prefix(n.PodSubnet) }
 // Services is the subnet of ClusterIPs.
 func (n Networking) Services() netip.Prefix { return n.prefix(n.ServiceSubnet) }
 
-// Underlay6, Pods6 and Services6 are those of IPv6 of a dual-stack cluster; else not valid.
+// Underlay6 is the IPv6 subnet of the nodes. It, Pods6 and Services6 are valid in a dual-stack cluster alone.
 func (n Networking) Underlay6() netip.Prefix { return n.prefix6(n.UnderlaySubnet) }
 
 // Pods6 is the IPv6 subnet that node pod ranges are cut from.
