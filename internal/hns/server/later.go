@@ -75,14 +75,16 @@ func (s *Service) applySoon(ctx context.Context, change netplan.Change) {
 	time.AfterFunc(applyAfter, func() { s.Flush(ctx) })
 }
 
-// Flush carries out now what waits for others. An error is in the log, and Repair tries again.
+// Flush carries out now what waits for others, and returns when the kernel has it and what was under way before. An error is
+// in the log, and Repair tries again.
 func (s *Service) Flush(ctx context.Context) {
 	s.mu.Lock()
+	s.kernel.Lock()
 	if s.behind || s.later.empty() {
+		s.kernel.Unlock()
 		s.mu.Unlock()
 		return
 	}
-	s.kernel.Lock()
 	change := s.later.take()
 	s.mu.Unlock() // calls go on meanwhile
 	err := s.cfg.DataPlane.ApplyChange(ctx, change)
