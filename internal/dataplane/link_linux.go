@@ -102,9 +102,9 @@ func toIPNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// routesOf are the routes over a link that were made here, by way of another address.
-func routesOf(h *netlink.Handle, link netlink.Link) ([]netplan.Route, error) {
-	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: routeProtocol}
+// routesOf are the routes over a link that were made here with a mark, by way of another address.
+func routesOf(h *netlink.Handle, link netlink.Link, mark netlink.RouteProtocol) ([]netplan.Route, error) {
+	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: mark}
 	list, err := h.RouteListFiltered(netlink.FAMILY_ALL, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
@@ -121,7 +121,7 @@ func routesOf(h *netlink.Handle, link netlink.Link) ([]netplan.Route, error) {
 }
 
 func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) error {
-	have, err := routesOf(h, link)
+	have, err := routesOf(h, link, routeProtocol)
 	if err != nil {
 		return err
 	}

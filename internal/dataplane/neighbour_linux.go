@@ -66,7 +66,7 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 		}
 	}
 	want := subnetRoutes(s)
-	have, err := subnetRoutesOf(pod, link)
+	have, err := routesOf(pod, link, subnetProtocol)
 	if err != nil {
 		return err
 	}
@@ -88,23 +88,6 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 		}
 	}
 	return nil
-}
-
-func subnetRoutesOf(pod *netlink.Handle, link netlink.Link) ([]netplan.Route, error) {
-	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: subnetProtocol}
-	list, err := pod.RouteListFiltered(netlink.FAMILY_V6, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
-	if err != nil {
-		return nil, fmt.Errorf("list routes: %w", err)
-	}
-	var routes []netplan.Route
-	for _, r := range list {
-		dst, ok := prefixOf(r.Dst)
-		via, viaOK := netip.AddrFromSlice(r.Gw)
-		if ok && viaOK {
-			routes = append(routes, netplan.Route{Dst: dst, Via: via})
-		}
-	}
-	return routes, nil
 }
 
 // neighbourDifferences are pods whose ways of IPv6 are not as syncNeighbours left them. A pod or an interface that is not there
@@ -138,7 +121,7 @@ func (p *Plane) neighbourDifferences() ([]string, error) {
 }
 
 func neighboursRight(pod *netlink.Handle, link netlink.Link, s *portSpec) (bool, error) {
-	routes, err := subnetRoutesOf(pod, link)
+	routes, err := routesOf(pod, link, subnetProtocol)
 	if err != nil {
 		return false, err
 	}

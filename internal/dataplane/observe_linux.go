@@ -141,7 +141,7 @@ func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 			if port.Addrs, err = addrsOf(h, l); err != nil {
 				return err
 			}
-			if port.Routes, err = routesOf(h, l); err != nil {
+			if port.Routes, err = routesOf(h, l, routeProtocol); err != nil {
 				return err
 			}
 			if port.EgressBPS, err = egressOf(h, l); err != nil {

@@ -116,7 +116,7 @@ func wantedWays(s *state, bridge string) (*ways, error) {
 // observeWays reads them out of the kernel.
 func observeWays(h *netlink.Handle, link netlink.Link) (*ways, error) {
 	w := newWays()
-	routes, err := routesOf(h, link)
+	routes, err := routesOf(h, link, routeProtocol)
 	if err != nil {
 		return nil, err
 	}
