@@ -24,7 +24,7 @@ func tools() []string {
 		"sh", "ash", "bash", "cat", "ls", "cp", "mv", "rm", "mkdir", "rmdir", "touch", "find", "chmod", "ln", "stat", "dd", "sync", "mktemp",
 		"du", "echo", "head", "tail", "grep", "egrep", "wc", "sort", "uniq", "cut", "tr", "tee", "seq", "base64", "md5sum", "sha1sum", "sha256sum",
 		"xargs", "printf", "test", "[", "basename", "dirname", "sleep", "date", "env", "printenv", "id", "whoami", "hostname", "uname",
-		"true", "false", "timeout", "which", "pwd", "nproc", "curl", "wget", "nc", "dig", "nslookup", "getent",
+		"true", "false", "timeout", "which", "pwd", "nproc", "curl", "wget", "nc", "dig", "nslookup", "getent", "awk", "expr", "hexdump",
 	}
 }
 

@@ -123,12 +123,13 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return n, firstErr
 }
 
-// flush writes a held line: the stream has ended.
+// flush writes a held line: the stream has ended. It has no end, so it is part of one, as containerd logs it; readers
+// would put a newline behind a full one.
 func (w *lineWriter) flush() error {
 	if len(w.held) == 0 {
 		return nil
 	}
-	err := w.log.write(w.stream, w.now(), true, w.held)
+	err := w.log.write(w.stream, w.now(), false, w.held)
 	w.held = nil
 	return err
 }

@@ -29,7 +29,7 @@ func TestLineWriter(t *testing.T) {
 	}{
 		{name: "lines", writes: []string{"a\nb\n"}, want: stamp + "F a\n" + stamp + "F b\n"},
 		{name: "in-parts", writes: []string{"a", "b\nc", "\n"}, want: stamp + "F ab\n" + stamp + "F c\n"},
-		{name: "without-end", writes: []string{"a\nlast"}, want: stamp + "F a\n" + stamp + "F last\n"},
+		{name: "without-end", writes: []string{"a\nlast"}, want: stamp + "F a\n" + stamp + "P last\n"},
 		{name: "empty-line", writes: []string{"\n"}, want: stamp + "F \n"},
 		{name: "long", writes: []string{long + "\n"}, want: stamp + "P " + long[:maxLine] + "\n" + stamp + "F xxxxx\n"},
 	} {
@@ -133,7 +133,7 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	if got.String() != "answer\n" {
 		t.Errorf("attached client got %q", got.String())
 	}
-	if text := waitFor(t, s.LogPath, "complaint"); !regexp.MustCompile(`^\S+ stderr F complaint\n$`).MatchString(text) {
+	if text := waitFor(t, s.LogPath, "complaint"); !regexp.MustCompile(`^\S+ stderr P complaint\n$`).MatchString(text) {
 		t.Errorf("log after rotation: %q", text)
 	}
 	if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 {

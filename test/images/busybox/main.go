@@ -44,7 +44,7 @@ func applets() map[string]applet {
 		"chmod": chmod, "ln": ln, "stat": stat, "dd": dd, "sync": sync, "mktemp": mktemp, "du": du,
 		"echo": echo, "head": head, "tail": tail, "grep": grep, "egrep": grep, "wc": wc, "sort": sortLines, "uniq": uniq, "cut": cut, "tr": tr,
 		"tee": tee, "seq": seq, "base64": base64Coder, "md5sum": sum, "sha1sum": sum, "sha256sum": sum, "xargs": xargs, "printf": viaShell, "test": viaShell,
-		"[": viaShell, "basename": basename, "dirname": dirname,
+		"[": viaShell, "basename": basename, "dirname": dirname, "awk": awk, "expr": expr, "hexdump": hexdump,
 		"sleep": sleep, "date": date, "env": env, "printenv": env, "id": id, "whoami": whoami, "hostname": hostname, "uname": uname,
 		"true": func(context.Context, *call) int { return 0 }, "false": func(context.Context, *call) int { return 1 },
 		"pause": pause, "timeout": timeout, "which": which, "pwd": pwd, "nproc": nproc,

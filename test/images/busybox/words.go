@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/md5"  //nolint:gosec // md5sum is what it is
 	"crypto/sha1" //nolint:gosec // sha1sum is what it is
@@ -163,6 +164,60 @@ func charSet(s string) []rune {
 		out = append(out, in[i])
 	}
 	return out
+}
+
+// hexdump knows -C: 16 bytes a line, as numbers and as characters; lines like the one before are one star.
+func hexdump(_ context.Context, c *call) int {
+	o, err := c.parse("C", "")
+	if err != nil {
+		return c.usage("%v", err)
+	}
+	if !o.has("C") {
+		return c.usage("only -C is there")
+	}
+	return c.each(o.args(), func(_ string, r io.Reader) error {
+		data, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(c.stdout, hexDump(data))
+		return err
+	})
+}
+
+func hexDump(data []byte) string {
+	var out strings.Builder
+	var before []byte
+	starred := false
+	for at := 0; at < len(data); at += 16 {
+		line := data[at:min(at+16, len(data))]
+		if bytes.Equal(line, before) {
+			if !starred {
+				out.WriteString("*\n")
+			}
+			starred = true
+			continue
+		}
+		before, starred = line, false
+		fmt.Fprintf(&out, "%08x ", at)
+		text := make([]byte, len(line))
+		for i := range 16 {
+			if i%8 == 0 {
+				out.WriteByte(' ')
+			}
+			if i >= len(line) {
+				out.WriteString("   ")
+				continue
+			}
+			fmt.Fprintf(&out, "%02x ", line[i])
+			if text[i] = line[i]; line[i] < ' ' || line[i] > '~' {
+				text[i] = '.'
+			}
+		}
+		fmt.Fprintf(&out, " |%s|\n", text)
+	}
+	fmt.Fprintf(&out, "%08x\n", len(data))
+	return out.String()
 }
 
 // seq knows seq LAST, seq FIRST LAST and seq FIRST STEP LAST, with integers.
