@@ -57,10 +57,11 @@ upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build metrics-server" $(GO) -C upstream/metrics-server build -ldflags '$(METRICS_LDFLAGS)' -o $(BIN)/ tool
 	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ $(addprefix $(CNI_PKG)/,main/windows/win-bridge main/windows/win-overlay ipam/host-local)
 	@hack/step.sh "build CNI plugins (linux)" $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/cni/ $(addprefix $(CNI_PKG)/,main/ptp meta/portmap ipam/host-local)
-	@hack/step.sh "build kubelet.exe, kube-proxy.exe, agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/windows/ tool
-	@hack/step.sh "build agnhost (linux) $(KUBE_VERSION)" $(GO) -C upstream/kubernetes build -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/linux/ k8s.io/kubernetes/test/images/agnhost
+	@hack/step.sh "build kubelet.exe, kube-proxy.exe, agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/windows/ $(addprefix k8s.io/kubernetes/,cmd/kubelet cmd/kube-proxy test/images/agnhost)
+	@# from this module for the reason that coredns has no -trimpath
+	@hack/step.sh "build agnhost (linux) $(KUBE_VERSION)" $(GO) -C upstream/conformance build -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/linux/ k8s.io/kubernetes/test/images/agnhost
 
-e2e.test: ## build Kubernetes' e2e tests, for `mullion conformance` (the first time some minutes)
+e2e.test: ## build Kubernetes' e2e tests, for `mullion conformance` (the first time two minutes)
 	@hack/e2e.sh test
 
 e2e-images: ## build the programs of the e2e tests' images

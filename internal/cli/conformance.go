@@ -25,7 +25,7 @@ func (a *app) conformance() *cobra.Command {
 		Long: `Runs Kubernetes' own e2e tests, built unpatched from the pinned version, with the arguments of upstream's Windows jobs. Their images are
 made on this machine: no registry and no Internet is needed, but some programs in them are stand-ins, which the page of results names.
 
-  make e2e                              builds the tests (some minutes the first time)
+  make e2e                              builds the tests (two or three minutes the first time)
   mullion conformance run               the short suite, on the cluster that is up
   mullion conformance run parallel      what upstream runs for a release`,
 		Args: noArgs,

@@ -82,7 +82,7 @@ type imageStore struct {
 
 func conformanceImageError(err error) error {
 	if _, ok := errors.AsType[*images.MissingError](err); ok {
-		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make e2e` builds the tests and the programs of their images, which takes some minutes the first time"}
+		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make e2e` builds the tests and the programs of their images, which takes two or three minutes the first time"}
 	}
 	return err
 }

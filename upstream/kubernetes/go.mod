@@ -6,9 +6,12 @@ tool (
 	k8s.io/kubernetes/cmd/kube-proxy
 	k8s.io/kubernetes/cmd/kubelet
 	k8s.io/kubernetes/test/images/agnhost
+	k8s.io/kubernetes/test/images/resource-consumer
+	k8s.io/kubernetes/test/images/resource-consumer/consume-cpu
 )
 
 require (
+	bitbucket.org/bertimus9/systemstat v0.5.0 // indirect
 	cel.dev/expr v0.25.1 // indirect
 	cyphar.com/go-pathrs v0.2.2 // indirect
 	github.com/JeffAshton/win_pdh v0.0.0-20161109143554-76bb4ee9f0ab // indirect
