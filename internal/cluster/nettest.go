@@ -78,7 +78,7 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 	for _, h := range p.Hosts {
 		nodes = append(nodes, nettest.Node{
 			Name: h.Name, OS: h.OS, Address: h.Address, Netns: pin(h.Name),
-			Affinity: h.Build.Supports(winver.SessionAffinity) || p.Spec.Networking.Profile == spec.ProfileModern,
+			Server2022: h.Build.Supports(winver.SessionAffinity) || p.Spec.Networking.Profile == spec.ProfileModern,
 		})
 	}
 	for _, h := range p.LinuxHosts {

@@ -72,6 +72,15 @@ func TestBalancersOfAnOverlay(t *testing.T) {
 	for _, addr := range []string{"10.213.0.11:30001", "203.0.113.8:80", "10.96.0.2:80"} {
 		netnstest.NoFlow(t, u.a.ns, addr) // never from the host itself
 	}
+	planA.Bridges[0].HostVIPs = true // as from Windows Server 2022 on
+	u.a.apply(t, planA)
+	netnstest.Flow(t, u.a.ns, "10.96.0.2:80", "a5", "10.244.1.1")
+	netnstest.Flow(t, u.a.ns, "203.0.113.8:80", "a5", "10.244.1.1")
+	netnstest.Flow(t, u.a.ns, "10.96.0.1:80", "b5", "10.244.1.9")
+	netnstest.NoFlow(t, u.a.ns, "10.213.0.11:30001") // its own node port still not
+	planA.Bridges[0].HostVIPs = false
+	u.a.apply(t, planA)
+	netnstest.NoFlow(t, u.a.ns, "10.96.0.2:80")
 }
 
 // udpClient asks from one port, again and again.

@@ -139,6 +139,9 @@ func dumpBridge(b *strings.Builder, x netplan.Bridge) {
 	if x.Uplink != "" {
 		fmt.Fprintf(b, " uplink %s", x.Uplink)
 	}
+	if x.HostVIPs {
+		b.WriteString(" hostvips")
+	}
 	if x.VLAN != 0 {
 		fmt.Fprintf(b, " vlan %d", x.VLAN)
 	}

@@ -23,8 +23,9 @@ var accessMaps = map[string]bool{"acl_in": true, "acl_out": true, "acl_in6": tru
 // sets are the table's sets and maps; ranges: keys may be ranges.
 func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 	fixed = []knftables.Set{
-		{Name: "uplinks", Type: "ifname"}, // where the underlay's packets come in
-		{Name: "hidden", Type: "ifname"},  // switches of NAT networks
+		{Name: "uplinks", Type: "ifname"},   // where the underlay's packets come in
+		{Name: "hidden", Type: "ifname"},    // switches of NAT networks
+		{Name: "balancing", Type: "ifname"}, // uplinks by which the host's own packets to virtual addresses would leave
 	}
 	for _, f := range families() {
 		sets, maps := familySets()
@@ -90,8 +91,8 @@ func setNames() []string {
 }
 
 // frame is the table without its elements. Only packets that come in over a switch or an uplink pass prerouting, so the
-// host itself reaches neither virtual addresses nor its own node ports, as on Windows; what a NAT network maps it does
-// reach (from Windows Server 2019 on), by the chain output.
+// host itself does not reach its own node ports, as on Windows. What a NAT network maps it reaches (from Windows Server
+// 2019 on), and virtual addresses (from Windows Server 2022 on), by the chain output.
 func frame(tx *knftables.Transaction) {
 	tx.Add(&knftables.Table{Comment: new("Host Networking Service")})
 	fixed, mapped := sets()
@@ -160,6 +161,8 @@ func frameRules() [][2]string {
 		{"to_node", "meta nfproto {proto} ct mark set meta l4proto . th dport map @node_source{6}"},
 		{"to_node", "meta nfproto {proto} meta l4proto . th dport vmap @node{6}"},
 		{"output", "meta nfproto {proto} fib daddr type local meta l4proto . th dport vmap @from_host{6}"},
+		{"output", "oifname @balancing ct mark set " + service + " map @vip_source{6}"},
+		{"output", "oifname @balancing " + service + " vmap @vip{6}"},
 
 		// Access rules see addresses as pods have them: after load balancing, and before translation of the source.
 		{"forward", "ct state established,related,untracked accept"},
@@ -177,6 +180,8 @@ func frameRules() [][2]string {
 		{"postrouting", "{ip} saddr . {ip} daddr @self{6} goto back_here"},
 		// A backend elsewhere has to answer through this host, which knows what was translated.
 		{"postrouting", "iifname @uplinks ct status dnat oifname != " + switches + " goto back_here"},
+		// What the host sends to a virtual address whose backend is beyond a tunnel has no address there.
+		{"postrouting", "fib saddr type local ct status dnat oifname " + tunnels + " goto back_here"},
 		// What the host sends to its own mapped ports may come from 127.0.0.1.
 		{"postrouting", "fib saddr type local ct status dnat oifname " + switches + " masquerade"},
 		{"back_here", "snat {ip} to ct mark map @source{6}"},

@@ -230,6 +230,9 @@ func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
 func bridgeItem(b netplan.Bridge, uplink string) item {
 	it := item{}
 	it.put("uplinks", "", pack(ifname(uplink)), "")
+	if b.HostVIPs {
+		it.put("balancing", "", pack(ifname(uplink)), "")
+	}
 	if b.Mode == netplan.WinNAT {
 		it.put("hidden", b.ID, pack(ifname(bridgeLink(b.ID))), "")
 	}

@@ -23,6 +23,7 @@ const (
 	remoteSubnets   feature = "RemoteSubnet"
 	hostMappings    feature = "PortMapping from the host"
 	hostRoutes      feature = "HostRoute"
+	hostVIPs        feature = "virtual addresses from the host"
 	directReturn    feature = "DSR"
 	sessionAffinity feature = "SessionAffinity"
 	dualStack       feature = "IPv6DualStack"
@@ -51,8 +52,12 @@ func within(major, minor uint32) span {
 // features are the versions with each feature: https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go.
 func features() map[feature][]span {
 	return map[feature][]span{
-		remoteSubnets:   {since(9, 2)},
-		hostRoutes:      {since(9, 2)},
+		remoteSubnets: {since(9, 2)},
+		hostRoutes:    {since(9, 2)},
+		// Windows Server 2022: Kubernetes' own tests pass there of which a HostProcess container reaches the API server by its
+		// ClusterIP ("should support querying api-server using in-cluster config"). For older ones Microsoft says that a node
+		// cannot (https://learn.microsoft.com/virtualization/windowscontainers/kubernetes/common-problems).
+		hostVIPs:        {since(13, 0)},
 		hostMappings:    {since(9, 2)}, // Windows Server 2019
 		directReturn:    {within(9, 3), since(10, 2)},
 		sessionAffinity: {since(12, 0)},

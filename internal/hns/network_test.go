@@ -68,7 +68,7 @@ func TestOverlay(t *testing.T) {
 	mac := strings.ToLower(strings.ReplaceAll(router, "-", ":"))
 	want := netplan.Plan{
 		Bridges: []netplan.Bridge{{
-			ID: h.network, Mode: netplan.Overlay, Uplink: "Ethernet", Gateways: []netip.Prefix{prefix("10.244.3.1/24")},
+			ID: h.network, Mode: netplan.Overlay, Uplink: "Ethernet", HostVIPs: true, Gateways: []netip.Prefix{prefix("10.244.3.1/24")},
 			Overlay: &netplan.VXLAN{VNI: 4096, Port: 4789, VTEP: netip.MustParseAddr("192.168.0.5"), MAC: mac},
 		}},
 		Peers: []netplan.Peer{

@@ -38,6 +38,10 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 		return
 	}
 	b := netplan.Bridge{ID: n.ID, Mode: netplan.Mode(n.Type), Uplink: n.Adapter, MAC: linuxMAC(policies.mac)}
+	switch n.Type {
+	case wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay:
+		b.HostVIPs = m.has(hostVIPs)
+	}
 	for _, s := range n.subnets() {
 		if s.vlan != 0 {
 			b.VLAN = uint16(s.vlan)

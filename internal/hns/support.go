@@ -96,7 +96,7 @@ func supportBalancers() []support.Row {
 		{Name: "load balancer DSR", Level: support.Supported, Ref: refProxy},
 		{Name: "load balancer ILB", Level: support.Supported, Ref: refProxy, Note: "without it, packets from outside are balanced too"},
 		{Name: "load balancer PreserveDIP", Level: support.Partly, Ref: refProxy, Note: "the destination is translated as without it"},
-		{Name: "load balancer LocalRoutedVIP", Level: support.Partly, Ref: refLimits, Note: "the host itself does not reach node ports and virtual addresses, as Kubernetes documents of Windows"},
+		{Name: "load balancer LocalRoutedVIP", Level: support.Partly, Ref: refLimits, Note: "the host itself does not reach its own node ports, as Kubernetes documents of Windows; other virtual addresses it reaches from Windows Server 2022 on"},
 		{Name: "load balancer session affinity", Level: support.Supported, Ref: refProxy, Note: "distribution by protocol and client is by client"},
 		{Name: "load balancers of 1709 to 2019 reserve ranges of ports", Level: support.Not, Ref: "https://github.com/Azure/AgentBaker/pull/1352", Note: "no ports are reserved, so they do not run out"},
 		{Name: "load balancers apply at once", Level: support.Partly, Ref: refProxy, Note: "within 20 ms after the call, many in one step"},

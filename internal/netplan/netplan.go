@@ -47,6 +47,8 @@ type Bridge struct {
 	// Gateways are addresses, with the subnet's length, at which the switch itself answers as its subnets' router: those
 	// of a NAT network, and of an overlay.
 	Gateways []netip.Prefix `json:"gateways,omitempty"`
+	// HostVIPs: the host itself reaches load balancers' virtual addresses (those that are not addresses of its own).
+	HostVIPs bool `json:"hostVIPs,omitempty"`
 	// VLAN is the 802.1Q tag of the network's frames on the uplink, 1 to 4094; 0: untagged.
 	VLAN uint16 `json:"vlan,omitempty"`
 	// Overlay is set if Mode is Overlay.

@@ -51,8 +51,8 @@ type Node struct {
 	OS      string // windows or linux
 	Address netip.Addr
 	Netns   string // path of its network namespace
-	// Affinity says that its Windows version has session affinity (Windows Server 2022 on).
-	Affinity bool
+	// Server2022 says that it behaves as Windows Server 2022 or newer.
+	Server2022 bool
 }
 
 // Outside is a place on the underlay that is not part of the cluster.

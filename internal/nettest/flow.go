@@ -50,6 +50,7 @@ type Flow struct {
 	to        target
 	want      expectation
 	modern    *expectation // what to expect with the profile modern, where that is something else
+	older     *expectation // what to expect before Windows Server 2022, where that is something else
 	// request is what is asked for: the server's name if left out.
 	request request
 	source  Source

@@ -69,5 +69,11 @@ func Markdown(w io.Writer) error {
 			fmt.Fprintf(w, "| %s | %s |\n", r.flow.Name, r.flow.modern)
 		}
 	}
+	fmt.Fprint(w, "\nBefore Windows Server 2022 these flows go otherwise:\n\n| flow | expected |\n|---|---|\n")
+	for _, r := range rows() {
+		if r.flow.older != nil {
+			fmt.Fprintf(w, "| %s | %s |\n", r.flow.Name, r.flow.older)
+		}
+	}
 	return nil
 }

@@ -137,6 +137,9 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 // result carries one flow out, and judges it.
 func (b *bed) result(ctx context.Context, j job) Result {
 	f := j.flow
+	if f.older != nil && !b.one.Server2022 {
+		f.want = *f.older
+	}
 	r := Result{Flow: f.Name, Protocol: j.protocol, Expected: f.want.String(), Source: f.source}
 	if why := b.lacks(f.needs); why != "" {
 		r.Outcome, r.Seen = Skipped, why
@@ -182,7 +185,7 @@ func (b *bed) lacks(n need) string {
 		return "there is no Linux node"
 	case n.ingress != "" && b.services[n.ingress].ingress == "":
 		return "the cluster's controller gave Service " + n.ingress + " no address; `kubectl describe` it, networking.loadBalancerPool may be full"
-	case n.affinity && !b.one.Affinity:
+	case n.affinity && !b.one.Server2022:
 		return fmt.Sprintf("session affinity came with Windows Server 2022; node %s is older", b.one.Name)
 	}
 	return ""

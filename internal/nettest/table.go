@@ -123,6 +123,17 @@ func (f Flow) inModern(want expectation) Flow {
 	return f
 }
 
+// before2022 says what older versions than Windows Server 2022 make of a flow.
+func (f Flow) before2022(want expectation) Flow {
+	f.older = &want
+	return f
+}
+
+// inCluster is upstream's test that a HostProcess container reaches the API server at its ClusterIP.
+func inCluster() Source {
+	return Source{"Kubernetes' test: HostProcess containers should support querying api-server using in-cluster config", "https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/windows/host_process.go"}
+}
+
 func both() []Protocol { return []Protocol{TCP, UDP} }
 
 // joined are the modes in which the pods of all nodes have a network in common and Services.
@@ -176,7 +187,8 @@ func serviceFlows() []Flow {
 		{Name: "pod → ClusterIP, affinity ClientIP", Protocols: both(), from: podOneA, to: clusterIP("sticky"), want: sticky, source: features(), needs: need{twoNodes: true, affinity: true}, modes: joined()},
 		{Name: "pod → ClusterIP, internal policy Local", Protocols: both(), from: podOneA, to: clusterIP("inward"), want: answers(podOneB), source: service("internalTrafficPolicy", "internal-traffic-policy"), modes: joined()},
 		{Name: "pod → ClusterIP, internal policy Local, no backend there", Protocols: both(), from: podTwoA, to: clusterIP("inward"), want: none(), source: service("internalTrafficPolicy", "internal-traffic-policy"), needs: two, modes: joined()},
-		{Name: "node → ClusterIP", Protocols: both(), from: nodeOne, to: clusterIP("web"), want: none(), source: limitations(), modes: joined()},
+		Flow{Name: "node → ClusterIP", Protocols: both(), from: nodeOne, to: clusterIP("web"), want: answers(podOneB, podTwoA), source: inCluster(), modes: joined()}.before2022(none()),
+		Flow{Name: "node → ClusterIP, backend on a Linux node", Protocols: both(), from: nodeOne, to: clusterIP("linux"), want: answers(podLinux), source: inCluster(), needs: need{linux: true}, modes: joined()}.before2022(none()),
 	}
 }
 
