@@ -39,7 +39,9 @@ func fileRows() []support.Row {
 		{Name: "listings with links and their tags", Level: support.Supported, Ref: drivers + "ddi/ntifs/nf-ntifs-ntquerydirectoryfile"},
 		{
 			Name: "security descriptors of files", Level: support.Partly, Ref: win32 + "fileio/file-security-and-access-rights",
-			Note: "Wine's: kept as Linux modes, so most access control lists do not survive",
+			Note: "owner, group and list are kept, lists are inherited from the folder above as it is now, and C:\\ has those of Windows Server's containers; other folders of Windows " +
+				"(C:\\Windows, C:\\Users) have nothing of their own, lists in an image's layers are not read, audit lists are not kept. Who may do what is for Linux' modes to say, " +
+				"which a list sets in a container; on a host lists forbid nothing",
 		},
 		{
 			Name: "alternate data streams", Level: support.Not, Ref: win32 + "fileio/file-streams",
@@ -109,9 +111,9 @@ func programRows() []support.Row {
 		{
 			Name: "Windows PowerShell, PowerShell", Level: support.Partly, Ref: "https://learn.microsoft.com/powershell/",
 			Note: "powershell.exe and pwsh.exe are Mullion's own and run a small part of the language: variables, strings, lists, operators, if, while, foreach, functions, " +
-				"pipelines, native programs, and of the cmdlets Add-Content, ForEach-Object, Get-ChildItem, Get-Content, Get-Item, Get-Job, Get-Location, Get-Process, New-Item, " +
+				"pipelines, native programs, and of the cmdlets Add-Content, ForEach-Object, Get-Acl, Get-ChildItem, Get-Content, Get-Item, Get-Job, Get-Location, Get-Process, New-Item, " +
 				"Out-Null, Out-String, Remove-Item, Set-Content, Set-Location, Start-Job, Start-Sleep, Test-Path, Wait-Job, Where-Object, Write-Error, Write-Host, Write-Output. A script " +
-				"with anything else (another cmdlet or parameter, .NET, try, switch, hash tables) is refused before any of it runs, with 1. No interactive shell",
+				"with anything else (another cmdlet or parameter, .NET but for the names of access rights, try, switch, hash tables) is refused before any of it runs, with 1. No interactive shell",
 		},
 		{
 			Name: "nslookup", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/nslookup",

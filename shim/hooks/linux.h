@@ -15,7 +15,7 @@ enum
 {
     LX_EPERM = 1, LX_ENOENT = 2, LX_EINTR = 4, LX_EBADF = 9, LX_EAGAIN = 11, LX_EACCES = 13, LX_EBUSY = 16, LX_EEXIST = 17, LX_EXDEV = 18,
     LX_ENOTDIR = 20, LX_EISDIR = 21, LX_EINVAL = 22, LX_EMFILE = 24, LX_ENOSPC = 28, LX_EROFS = 30, LX_ENAMETOOLONG = 36, LX_ENOTEMPTY = 39,
-    LX_ELOOP = 40, LX_EADDRINUSE = 98, LX_ECONNREFUSED = 111
+    LX_ELOOP = 40, LX_EOPNOTSUPP = 95, LX_EADDRINUSE = 98, LX_ECONNREFUSED = 111
 };
 
 enum
@@ -91,6 +91,10 @@ static inline int lx_creatat(int dir, const char *name, UINT32 mode) { return (i
 static inline int lx_mkdirat(int dir, const char *name, UINT32 mode) { return (int)lx3(258, dir, name, mode); }
 static inline int lx_fstatat(int dir, const char *name, struct lx_stat *st, int flags) { return (int)lx4(262, dir, name, st, flags); }
 static inline int lx_unlinkat(int dir, const char *name, int flags) { return (int)lx3(263, dir, name, flags); }
+static inline int lx_setxattr(const char *path, const char *name, const void *p, SIZE_T n) { return (int)lx5(188, path, name, p, n, 0); }
+static inline int lx_getxattr(const char *path, const char *name, void *p, SIZE_T n) { return (int)lx4(191, path, name, p, n); }
+static inline int lx_capget(void *head, void *sets) { return (int)lx2(125, head, sets); }
+static inline int lx_getuid(void) { return (int)lx0(102); }
 static inline int lx_linkat(int od, const char *on, int nd, const char *nn) { return (int)lx5(265, od, on, nd, nn, 0); }
 static inline int lx_symlinkat(const char *text, int dir, const char *name) { return (int)lx3(266, text, dir, name); }
 static inline int lx_readlinkat(int dir, const char *name, char *p, SIZE_T n) { return (int)lx4(267, dir, name, p, n); }

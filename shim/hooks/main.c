@@ -48,6 +48,8 @@ static void find_originals(void)
     FIND(NtQueryObject);
     FIND(NtDuplicateObject);
     FIND(NtClose);
+    FIND(NtQuerySecurityObject);
+    FIND(NtSetSecurityObject);
 #undef FIND
 }
 
@@ -80,6 +82,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         setinfo_start();
         reparse_start();
         readdir_start();
+        security_start();
         open_start();
     }
     else

@@ -123,6 +123,12 @@ NTSTATUS WINAPI RtlUnicodeToUTF8N(char *, ULONG, ULONG *, const WCHAR *, ULONG);
 NTSTATUS WINAPI RtlUTF8ToUnicodeN(WCHAR *, ULONG, ULONG *, const char *, ULONG);
 WCHAR WINAPI RtlUpcaseUnicodeChar(WCHAR);
 PEB *WINAPI RtlGetCurrentPeb(void);
+NTSTATUS WINAPI RtlGetControlSecurityDescriptor(SECURITY_DESCRIPTOR *, WORD *, ULONG *);
+NTSTATUS WINAPI RtlGetOwnerSecurityDescriptor(SECURITY_DESCRIPTOR *, SID **, BOOLEAN *);
+NTSTATUS WINAPI RtlGetGroupSecurityDescriptor(SECURITY_DESCRIPTOR *, SID **, BOOLEAN *);
+NTSTATUS WINAPI RtlGetDaclSecurityDescriptor(SECURITY_DESCRIPTOR *, BOOLEAN *, ACL **, BOOLEAN *);
+BOOLEAN WINAPI RtlValidAcl(ACL *);
+NTSTATUS WINAPI NtQueryInformationToken(HANDLE, TOKEN_INFORMATION_CLASS, void *, ULONG, ULONG *);
 NTSTATUS WINAPI NtDelayExecution(BOOLEAN, const LARGE_INTEGER *);
 
 static inline void set_attributes(OBJECT_ATTRIBUTES *attributes, HANDLE root, UNICODE_STRING *name, ULONG flags)
@@ -147,6 +153,8 @@ typedef NTSTATUS(WINAPI *nt_query_directory)(HANDLE, HANDLE, void *, void *, IO_
 typedef NTSTATUS(WINAPI *nt_query_object)(HANDLE, ULONG, void *, ULONG, ULONG *);
 typedef NTSTATUS(WINAPI *nt_duplicate_object)(HANDLE, HANDLE, HANDLE, HANDLE *, ACCESS_MASK, ULONG, ULONG);
 typedef NTSTATUS(WINAPI *nt_close)(HANDLE);
+typedef NTSTATUS(WINAPI *nt_query_security)(HANDLE, SECURITY_INFORMATION, void *, ULONG, ULONG *);
+typedef NTSTATUS(WINAPI *nt_set_security)(HANDLE, SECURITY_INFORMATION, void *);
 
 /* The originals behind the hooks; set before the hook can run (patch.c). */
 extern struct originals
@@ -163,6 +171,8 @@ extern struct originals
     nt_query_object NtQueryObject;
     nt_duplicate_object NtDuplicateObject;
     nt_close NtClose;
+    nt_query_security NtQuerySecurityObject;
+    nt_set_security NtSetSecurityObject;
 } original;
 
 #endif

@@ -189,6 +189,8 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     do
         status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options, ea, ea_length);
     while (services_try_again(status, &plain, attempt++));
+    if (!status && plain.SecurityDescriptor && io->Information == FILE_CREATED)
+        security_of_new(*handle, plain.SecurityDescriptor);
     return after_open(status, attributes);
 }
 

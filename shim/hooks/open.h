@@ -15,6 +15,10 @@ void readdir_start(void); /* readdir.c: NtQueryDirectoryFile */
 /* Whether code of kernelbase.dll lies at an address; open.c, from open_start on. */
 BOOL in_kernelbase(const void *address);
 
+void security_start(void); /* security.c: NtQuerySecurityObject, NtSetSecurityObject */
+/* Gives a file that has just been made the descriptor that its maker asked for; security.c. */
+void security_of_new(HANDLE handle, SECURITY_DESCRIPTOR *descriptor);
+
 void services_start(void); /* services.c: NtCreateFile and NtOpenFile, where open_start has not been called */
 void volume_start(void);   /* volume.c: NtQueryVolumeInformationFile, GetLogicalDrives, GetDriveTypeW */
 void message_start(void);  /* message.c: FormatMessageW, FormatMessageA */

@@ -31,6 +31,23 @@ BOOL path_start(void)
     return TRUE;
 }
 
+int path_of_drive(char *path, ULONG size)
+{
+    char *link = heap_alloc(LINUX_PATH_MAX);
+    int fd, length;
+
+    if (!link)
+        return -LX_ENOSPC;
+    memcpy(link, devices, strlen(devices));
+    memcpy(link + strlen(devices), "/c:", 4);
+    fd = lx_openat(LX_AT_FDCWD, link, LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC);
+    length = fd < 0 ? fd : lx_fd_path(fd, path, size);
+    if (fd >= 0)
+        lx_close(fd);
+    heap_free(link);
+    return length;
+}
+
 int fd_of_handle(HANDLE handle)
 {
     int fd = -1;

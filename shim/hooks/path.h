@@ -57,6 +57,9 @@ ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size); /* size a
 /* ASCII case only for ASCII, the system's upper case for the rest. */
 BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length);
 
+/* The canonical path of drive C:; returns its length or a negative error number. */
+int path_of_drive(char *path, ULONG size);
+
 /* A descriptor of the file behind a handle, to be closed; negative if it has none. */
 int fd_of_handle(HANDLE handle);
 

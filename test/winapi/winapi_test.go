@@ -35,6 +35,7 @@ func TestWindowsAPI(t *testing.T) {
 	dialing, stop := context.WithCancel(t.Context())
 	defer stop()
 	makeLinuxLinks(t, prefix)
+	makeLinuxFiles(t, prefix)
 	echoed := linuxPeer(dialing, t, prefix)
 	if err := os.Rename(program, filepath.Join(prefix.dir, "drive_c/winapi.exe")); err != nil {
 		t.Fatal(err)
@@ -70,6 +71,7 @@ func TestWindowsAPI(t *testing.T) {
 			t.Errorf("the Windows program's answer: got %q, want %q", got, "from linux")
 		}
 	})
+	t.Run("modes_of_lists", func(t *testing.T) { checkModes(t, prefix) })
 	t.Run("links_on_linux", func(t *testing.T) { checkLinuxSide(t, prefix) })
 }
 

@@ -1,0 +1,57 @@
+/* Access control lists: Windows' defaults, inheritance, and the form in which a descriptor is kept. */
+#ifndef MULLION_ACL_H
+#define MULLION_ACL_H
+
+#include "nt.h"
+
+/* A security identifier of up to three parts, laid out as a SID. */
+struct short_sid
+{
+    BYTE revision, count;
+    SID_IDENTIFIER_AUTHORITY authority;
+    DWORD part[3];
+};
+
+extern const struct short_sid sid_administrators, sid_users, sid_system, sid_everyone, sid_authenticated;
+
+/* The parts of a security descriptor that files have here; each may be missing. They point into what was parsed. */
+struct descriptor
+{
+    const SID *owner, *group;
+    BOOL has_list;   /* without: nothing was set, and the list is all inherited */
+    const ACL *list; /* NULL with has_list: everyone may do everything */
+    WORD control;    /* SE_DACL_PROTECTED, SE_DACL_AUTO_INHERITED */
+};
+
+/* Reads a self-relative descriptor from bytes that may be anything; FALSE if they are none. */
+BOOL descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descriptor);
+
+/* Takes the parts of a program's descriptor, absolute or self-relative. */
+NTSTATUS descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descriptor);
+
+/* Writes it self-relative to bytes, unless that is NULL; returns its length. */
+ULONG descriptor_write(const struct descriptor *descriptor, BYTE *bytes);
+
+/* What follows returns lists from heap_alloc, or NULL without memory. */
+
+/* The list of C:\ in containers and on new volumes of Windows Server. */
+ACL *acl_of_drive(void);
+
+/* The list of what is made below a folder that has nothing to inherit. */
+ACL *acl_of_token(const SID *owner);
+
+ACL *acl_copy(const ACL *list);
+
+/* What is kept of a list that is set. inherits: not what is inherited, for that is computed, nor what grants and denies nothing. */
+ACL *acl_set(const ACL *list, BOOL inherits);
+
+/*
+ * The list of an object: its own entries (or NULL), then what it inherits from its folder's list, as [MS-DTYP] 2.5.3.4 computes it. owner
+ * and group take the place of CREATOR OWNER and CREATOR GROUP.
+ */
+ACL *acl_inherit(const ACL *own, const ACL *from, BOOL folder, const SID *owner, const SID *group);
+
+/* The rights (FILE_…) that a list gives to whoever is one of these identities. */
+ACCESS_MASK acl_rights(const ACL *list, const SID *const *identities, unsigned count);
+
+#endif
