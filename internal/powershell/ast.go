@@ -10,10 +10,11 @@ type Script struct {
 // param is a parameter of a script, a function or a script block.
 type param struct {
 	name     string
-	fallback expr // or nil
+	to       string // its type, or ""
+	fallback expr   // or nil
 }
 
-// value is what expressions give: nil, bool, int64, float64, string, []value, span, *object, *scriptBlock.
+// value is what expressions give: nil, bool, int64, float64, string, enum, []value, span, *object, *scriptBlock.
 type value = any
 
 // span is a range of integers, both ends in it. It is not made into a list: tests count to 2147483647.

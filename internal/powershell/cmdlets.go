@@ -20,6 +20,7 @@ func cmdlets() []cmdlet {
 		{name: "Add-Content", aliases: []string{"ac"}, values: []string{path, literal, "value"}, flags: []string{"force", "nonewline"}, positions: []string{path, "value"}, about: "adds to a file, UTF-8", run: addContent},
 		{name: "Get-ChildItem", aliases: []string{"ls", "dir", "gci"}, values: []string{path, literal}, flags: []string{"force", "name"}, positions: []string{path}, about: "what is in a folder, or a file; no -Recurse, no wild cards", run: getChildItem},
 		{name: "Get-Item", aliases: []string{"gi"}, values: []string{path, literal}, flags: []string{"force"}, positions: []string{path}, about: "a file, a folder or a link, with LinkType and Target", run: getItem},
+		{name: "Get-Acl", values: []string{path, literal}, positions: []string{path}, about: "the owner, group and access rules of a file or folder, without wild cards", run: getACL},
 		{name: "Test-Path", values: []string{path, literal}, positions: []string{path}, about: "whether a path is there", run: testPath},
 		{name: "New-Item", aliases: []string{"ni"}, values: []string{path, "itemtype", "type", "value"}, flags: []string{"force"}, positions: []string{path}, about: "a new file or folder; no links", run: newItem},
 		{name: "Remove-Item", aliases: []string{"rm", "del", "ri", "erase", "rd", "rmdir"}, values: []string{path, literal}, flags: []string{"force", "recurse"}, positions: []string{path}, about: "removes files and folders, without wild cards", run: removeItem},

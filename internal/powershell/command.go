@@ -1,7 +1,6 @@
 package powershell
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -164,7 +163,7 @@ func (p *parser) argumentValue() (expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, err := strconv.ParseInt(word, 0, 64); err == nil {
+	if n, err := parseInteger(word); err == nil {
 		return &literal{number{n, word}}, nil
 	}
 	return p.expandable(word)

@@ -72,7 +72,12 @@ func (x *cast) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch x.to {
+	return converted(x.to, v)
+}
+
+// converted is a value as a type of knownCast has it.
+func converted(to string, v value) (value, error) {
+	switch to {
 	case "string":
 		return text(v), nil
 	case "bool", "switch":
@@ -272,6 +277,8 @@ func compare(op string, a, b value) (bool, error) {
 func order(op string, a, b value) (int, error) {
 	equality := strings.HasSuffix(op, "eq") || strings.HasSuffix(op, "ne")
 	switch a := a.(type) {
+	case enum:
+		return a.order(equality, b)
 	case int64, float64:
 		x, err := floating(a)
 		if err != nil {

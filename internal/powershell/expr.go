@@ -125,7 +125,7 @@ func (p *parser) unary() (expr, error) {
 			return nil, err
 		}
 		if p.take("::") {
-			return nil, p.refuse("[%s]::%s of .NET", name, p.word())
+			return p.static(name)
 		}
 		if !knownCast(name) {
 			return nil, p.refuse("the type [%s]", name)
@@ -134,6 +134,17 @@ func (p *parser) unary() (expr, error) {
 		return &cast{lower(name), x}, err
 	}
 	return p.primary()
+}
+
+// static reads the name of a value of an enumeration, the only thing of .NET's types that there is.
+func (p *parser) static(of string) (expr, error) {
+	name := p.word()
+	if t := enumOf(of); t != nil && p.peek() != '(' {
+		if v, ok := t.named(name); ok {
+			return p.members(&literal{v})
+		}
+	}
+	return nil, p.refuse("[%s]::%s of .NET", of, name)
 }
 
 func knownCast(name string) bool {
@@ -155,6 +166,14 @@ func (p *parser) typeName() (string, error) {
 // primary reads a value and the members and indices after it.
 func (p *parser) primary() (expr, error) {
 	x, err := p.atom()
+	if err != nil {
+		return nil, err
+	}
+	return p.members(x)
+}
+
+func (p *parser) members(x expr) (expr, error) {
+	var err error
 	for err == nil {
 		switch {
 		case p.peek() == '.' && (unicode.IsLetter(p.peekAt(1)) || p.peekAt(1) == '_'):
@@ -238,7 +257,7 @@ func (p *parser) number() (expr, error) {
 			text, unit = t, factor
 		}
 	}
-	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+	if n, err := parseInteger(text); err == nil {
 		return &literal{n * unit}, nil
 	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil {

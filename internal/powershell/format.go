@@ -59,6 +59,8 @@ func (f *formatter) row(o *object) error {
 			head = []string{"", "    Directory: " + dir, "", fmt.Sprintf("%-8s%24s%15s %s", "Mode", "LastWriteTime", "Length", "Name"), fmt.Sprintf("%-8s%24s%15s %s", "----", "-------------", "------", "----")}
 		case "process":
 			head = []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
+		case "acl":
+			head = []string{"", "    Directory: " + dir, "", fmt.Sprintf("%-24s %-28s %s", "Path", "Owner", "Access"), fmt.Sprintf("%-24s %-28s %s", "----", "-----", "------")}
 		case "job":
 			head = []string{"", fmt.Sprintf("%-6s %-15s %s", "Id", "Name", "State"), fmt.Sprintf("%-6s %-15s %s", "--", "----", "-----")}
 		}
@@ -74,8 +76,34 @@ func (f *formatter) row(o *object) error {
 		return f.line(fmt.Sprintf("%-8s%24s%15s %s", p("mode"), p("lastwritetime"), p("length"), p("name")))
 	case "process":
 		return f.line(fmt.Sprintf("%8s %s", p("id"), p("processname")))
+	case "acl":
+		access, more, _ := strings.Cut(p("accesstostring"), "\n")
+		if more != "" {
+			access += "..."
+		}
+		return f.line(fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), access))
+	case "rule", "identity":
+		return f.list(o)
 	}
 	return f.line(fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")))
+}
+
+// list shows an object's properties below each other.
+func (f *formatter) list(o *object) error {
+	width := 0
+	for _, name := range o.names {
+		width = max(width, len(name))
+	}
+	lines := []string{""}
+	for _, name := range o.names {
+		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, text(o.props[lower(name)])))
+	}
+	for _, l := range lines {
+		if err := f.line(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // formatted is what objects look like, for files and for programs that read them.

@@ -38,6 +38,8 @@ func property(of value, name string) (value, error) {
 		if name == "length" {
 			return int64(utf8.RuneCountInString(v)), nil
 		}
+	case enum:
+		return v.property(name)
 	case span:
 		if name == "length" || name == "count" {
 			return max(v.to-v.from, v.from-v.to) + 1, nil
@@ -100,7 +102,7 @@ func methods() map[string]struct {
 
 func method(of value, name string, args []string) (value, error) {
 	switch of.(type) {
-	case string, int64, float64, bool:
+	case string, int64, float64, bool, enum:
 	default:
 		return nil, thrown("The method %q of this object is not part of Mullion's PowerShell.", name)
 	}

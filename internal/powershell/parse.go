@@ -43,6 +43,7 @@ func (p *parser) params() ([]param, error) {
 		return nil, err
 	}
 	var params []param
+	to := ""
 	for {
 		p.space()
 		switch {
@@ -58,6 +59,7 @@ func (p *parser) params() ([]param, error) {
 			if !knownCast(name) {
 				return nil, p.refuse("a parameter of type [%s]", name)
 			}
+			to = lower(name)
 			continue
 		case p.peek() != '$':
 			return nil, p.refuse("a parameter that begins with %s", p.next())
@@ -70,7 +72,8 @@ func (p *parser) params() ([]param, error) {
 		if !ok || v.env {
 			return nil, p.refuse("a parameter that is no variable")
 		}
-		one := param{name: v.name}
+		one := param{name: v.name, to: to}
+		to = ""
 		p.space()
 		if p.take("=") {
 			p.oneValue = true

@@ -143,28 +143,30 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 			rest = append(rest, plain(v))
 			continue
 		}
-		name := ""
-		for _, p := range s.params {
-			if strings.HasPrefix(p.name, a.param) {
-				name = p.name
+		var p param
+		for _, candidate := range s.params {
+			if strings.HasPrefix(candidate.name, a.param) {
+				p = candidate
 			}
 		}
-		if name == "" {
+		if p.name == "" {
 			return &leaving{word: "throw", what: fmt.Sprintf("A parameter cannot be found that matches parameter name '%s'.", a.param)}
 		}
-		if a.x == nil && i+1 < len(args) && args[i+1].param == "" {
+		if a.x == nil && p.to != "switch" && i+1 < len(args) && args[i+1].param == "" {
 			i++
 			a.x = args[i].x
 		}
-		if a.x == nil {
-			f.vars[name], given[name] = true, true
-			continue
+		v := value(true)
+		if a.x != nil {
+			var err error
+			if v, err = a.x.value(caller); err != nil {
+				return err
+			}
 		}
-		v, err := a.x.value(caller)
-		if err != nil {
+		given[p.name] = true
+		if err := f.give(p, v); err != nil {
 			return err
 		}
-		f.vars[name], given[name] = plain(v), true
 	}
 	return f.fill(s.params, given, rest)
 }
@@ -172,21 +174,37 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 // fill gives the parameters without a value one: the arguments without a name first, then what a parameter falls back to.
 func (f *frame) fill(params []param, given map[string]bool, rest []value) error {
 	for _, p := range params {
+		var v value
+		var err error
 		switch {
 		case given[p.name]:
-		case len(rest) > 0:
-			f.vars[p.name], rest = rest[0], rest[1:]
+			continue
+		case len(rest) > 0 && p.to != "switch":
+			v, rest = rest[0], rest[1:]
 		case p.fallback != nil:
-			v, err := p.fallback.value(f)
-			if err != nil {
-				return err
-			}
-			f.vars[p.name] = v
-		default:
-			f.vars[p.name] = nil
+			v, err = p.fallback.value(f)
+		}
+		if err == nil {
+			err = f.give(p, v)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	f.vars["args"] = rest
+	return nil
+}
+
+// give gives a parameter a value, as its type has it.
+func (f *frame) give(p param, v value) error {
+	v = plain(v)
+	if p.to != "" {
+		var err error
+		if v, err = converted(p.to, v); err != nil {
+			return err
+		}
+	}
+	f.vars[p.name] = v
 	return nil
 }
 

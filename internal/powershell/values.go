@@ -79,8 +79,10 @@ func text(v value) string {
 		return strconv.FormatFloat(v, 'G', 15, 64)
 	case number:
 		return v.text
+	case enum:
+		return v.text()
 	case *object:
-		for _, name := range []string{"fullname", "name"} {
+		for _, name := range []string{"fullname", "name", "value"} {
 			if s, ok := v.props[name].(string); ok {
 				return s
 			}
@@ -109,6 +111,8 @@ func truth(v value) bool {
 		return v != ""
 	case int64:
 		return v != 0
+	case enum:
+		return v.n != 0
 	case float64:
 		return v != 0
 	case []value:
@@ -121,6 +125,18 @@ func thrown(format string, args ...any) error {
 	return &leaving{word: "throw", what: fmt.Sprintf(format, args...)}
 }
 
+// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. A zero before it means nothing.
+func parseInteger(s string) (int64, error) {
+	digits := strings.TrimPrefix(s, "-")
+	if hex, ok := strings.CutPrefix(lower(digits), "0x"); ok {
+		if digits != s {
+			hex = "-" + hex
+		}
+		return strconv.ParseInt(hex, 16, 64)
+	}
+	return strconv.ParseInt(s, 10, 64)
+}
+
 func integer(v value) (int64, error) {
 	switch v := plain(v).(type) {
 	case nil:
@@ -130,12 +146,14 @@ func integer(v value) (int64, error) {
 			return 1, nil
 		}
 		return 0, nil
+	case enum:
+		return v.n, nil
 	case int64:
 		return v, nil
 	case float64:
 		return int64(math.RoundToEven(v)), nil
 	case string:
-		n, err := strconv.ParseInt(strings.TrimSpace(v), 0, 64)
+		n, err := parseInteger(strings.TrimSpace(v))
 		if err != nil {
 			return 0, thrown("Cannot convert value %q to type \"System.Int32\".", v)
 		}

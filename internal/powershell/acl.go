@@ -1,0 +1,97 @@
+package powershell
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// acl is the security descriptor of a file, as Get-Acl shows it.
+type acl struct {
+	owner, group, sddl string
+	protected          bool
+	rules              []rule
+}
+
+// rule is an entry of an access list.
+type rule struct {
+	who    string
+	rights uint32
+	deny   bool
+	flags  uint8 // ACE flags
+}
+
+// The flags of an entry (https://learn.microsoft.com/en-us/windows/win32/api/winnt/ns-winnt-ace_header).
+const (
+	aceObjectInherit    = 1
+	aceContainerInherit = 2
+	aceNoPropagate      = 4
+	aceInheritOnly      = 8
+	aceInherited        = 0x10
+)
+
+func getACL(c *call) error {
+	paths := c.paths()
+	if len(paths) == 0 {
+		paths = []string{c.f.in.dir}
+	}
+	for _, path := range paths {
+		if strings.ContainsAny(path, "*?") && c.values["path"] != nil {
+			return c.fail(errors.New("wild cards are not part of Mullion's PowerShell"))
+		}
+		full := c.f.in.path(path)
+		_, err := os.Stat(full)
+		var a acl
+		if err == nil {
+			a, err = readACL(full)
+		}
+		if err == nil {
+			err = c.out.put(a.object(full))
+		} else {
+			err = c.fail(because(path, err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a acl) object(path string) *object {
+	rules := []value{}
+	var lines []string
+	for _, r := range a.rules {
+		o := r.object()
+		rules = append(rules, o)
+		lines = append(lines, strings.Join([]string{r.who, text(o.props["accesscontroltype"]), "", text(o.props["filesystemrights"])}, " "))
+	}
+	return newObject("acl").set("Path", `Microsoft.PowerShell.Core\FileSystem::`+path).set("PSChildName", filepath.Base(path)).set("DirectoryName", filepath.Dir(path)).
+		set("Owner", a.owner).set("Group", a.group).
+		set("Access", rules).set("Sddl", a.sddl).set("AccessToString", strings.Join(lines, "\n")).set("AreAccessRulesProtected", a.protected)
+}
+
+func (r rule) object() *object {
+	inheritance, propagation := int64(0), int64(0)
+	for _, f := range []struct {
+		flag uint8
+		to   *int64
+		n    int64
+	}{{aceContainerInherit, &inheritance, 1}, {aceObjectInherit, &inheritance, 2}, {aceNoPropagate, &propagation, 1}, {aceInheritOnly, &propagation, 2}} {
+		if r.flags&f.flag != 0 {
+			*f.to |= f.n
+		}
+	}
+	deny := int64(0)
+	if r.deny {
+		deny = 1
+	}
+	of := func(name string, n int64) enum { return enum{enumOf("Security.AccessControl." + name), n} }
+	return newObject("rule").
+		set("FileSystemRights", of("FileSystemRights", int64(int32(r.rights)))). // .NET's enumerations have a sign
+		set("AccessControlType", of("AccessControlType", deny)).
+		set("IdentityReference", newObject("identity").set("Value", r.who)).
+		set("IsInherited", r.flags&aceInherited != 0).
+		set("InheritanceFlags", of("InheritanceFlags", inheritance)).
+		set("PropagationFlags", of("PropagationFlags", propagation))
+}

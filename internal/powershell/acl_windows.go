@@ -1,0 +1,62 @@
+package powershell
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// readACL asks Windows for a file's security descriptor.
+func readACL(path string) (acl, error) {
+	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
+		windows.OWNER_SECURITY_INFORMATION|windows.GROUP_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		return acl{}, err
+	}
+	control, _, err := sd.Control()
+	if err != nil {
+		return acl{}, err
+	}
+	owner, _, err := sd.Owner()
+	if err != nil {
+		return acl{}, err
+	}
+	group, _, err := sd.Group()
+	if err != nil {
+		return acl{}, err
+	}
+	a := acl{owner: account(owner, "O:"), group: account(group, "G:"), sddl: sd.String(), protected: control&windows.SE_DACL_PROTECTED != 0}
+	list, _, err := sd.DACL()
+	if err != nil || list == nil { // no list: everyone may do everything, and there are no rules
+		return a, err
+	}
+	for i := range uint32(list.AceCount) {
+		var entry *windows.ACCESS_ALLOWED_ACE
+		if err := windows.GetAce(list, i, &entry); err != nil {
+			return acl{}, err
+		}
+		if entry.Header.AceType > windows.ACCESS_DENIED_ACE_TYPE {
+			continue // entries with conditions are no FileSystemAccessRule
+		}
+		a.rules = append(a.rules, rule{
+			who:    account((*windows.SID)(unsafe.Pointer(&entry.SidStart)), ""),
+			rights: uint32(entry.Mask), deny: entry.Header.AceType == windows.ACCESS_DENIED_ACE_TYPE, flags: entry.Header.AceFlags,
+		})
+	}
+	return a, nil
+}
+
+// account is the name of who a SID is for; one that has none is shown itself, after prefix.
+func account(sid *windows.SID, prefix string) string {
+	if sid == nil {
+		return ""
+	}
+	name, domain, _, err := sid.LookupAccount("")
+	switch {
+	case err != nil:
+		return prefix + sid.String()
+	case domain == "":
+		return name
+	}
+	return domain + `\` + name
+}

@@ -1,0 +1,143 @@
+package powershell
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// enumType is an enumeration of .NET.
+type enumType struct {
+	name   string
+	flags  bool // its values are sums of its names
+	values []enumName
+}
+
+// enumName is a value's name; of several names of one value the first is shown.
+type enumName struct {
+	name string
+	n    int64
+}
+
+// enum is a value of an enumeration.
+type enum struct {
+	of *enumType
+	n  int64
+}
+
+// enumTypes are those there are: what the rules of an access list have
+// (https://learn.microsoft.com/en-us/dotnet/api/system.security.accesscontrol.filesystemrights).
+func enumTypes() []*enumType {
+	const space = "Security.AccessControl."
+	return []*enumType{
+		{name: space + "AccessControlType", values: []enumName{{"Allow", 0}, {"Deny", 1}}},
+		{name: space + "InheritanceFlags", flags: true, values: []enumName{{"None", 0}, {"ContainerInherit", 1}, {"ObjectInherit", 2}}},
+		{name: space + "PropagationFlags", flags: true, values: []enumName{{"None", 0}, {"NoPropagateInherit", 1}, {"InheritOnly", 2}}},
+		{name: space + "FileSystemRights", flags: true, values: []enumName{
+			{"ListDirectory", 0x1},
+			{"ReadData", 0x1},
+			{"CreateFiles", 0x2},
+			{"WriteData", 0x2},
+			{"AppendData", 0x4},
+			{"CreateDirectories", 0x4},
+			{"ReadExtendedAttributes", 0x8},
+			{"WriteExtendedAttributes", 0x10},
+			{"ExecuteFile", 0x20},
+			{"Traverse", 0x20},
+			{"DeleteSubdirectoriesAndFiles", 0x40},
+			{"ReadAttributes", 0x80},
+			{"WriteAttributes", 0x100},
+			{"Write", 0x116},
+			{"Delete", 0x10000},
+			{"ReadPermissions", 0x20000},
+			{"Read", 0x20089},
+			{"ReadAndExecute", 0x200a9},
+			{"Modify", 0x301bf},
+			{"ChangePermissions", 0x40000},
+			{"TakeOwnership", 0x80000},
+			{"Synchronize", 0x100000},
+			{"FullControl", 0x1f01ff},
+		}},
+	}
+}
+
+// enumOf finds an enumeration by its name, with or without System.
+func enumOf(name string) *enumType {
+	name = strings.TrimPrefix(lower(name), "system.")
+	for _, t := range enumTypes() {
+		if lower(t.name) == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// named is the value of a name.
+func (t *enumType) named(name string) (enum, bool) {
+	for _, v := range t.values {
+		if strings.EqualFold(v.name, name) {
+			return enum{t, v.n}, true
+		}
+	}
+	return enum{}, false
+}
+
+// text is what .NET shows: a name, the fewest names that make the value up, or else the number.
+func (e enum) text() string {
+	if i := slices.IndexFunc(e.of.values, func(v enumName) bool { return v.n == e.n }); i >= 0 {
+		return e.of.values[i].name
+	}
+	rest := e.n
+	var names []string
+	for _, v := range slices.Backward(e.of.values) {
+		if e.of.flags && v.n != 0 && rest&v.n == v.n && !e.hasAnother(v) {
+			names = append([]string{v.name}, names...)
+			rest &^= v.n
+		}
+	}
+	if rest != 0 || len(names) == 0 {
+		return strconv.FormatInt(e.n, 10)
+	}
+	return strings.Join(names, ", ")
+}
+
+// hasAnother tells whether a name is not the first of its value.
+func (e enum) hasAnother(v enumName) bool {
+	i := slices.IndexFunc(e.of.values, func(other enumName) bool { return other.n == v.n })
+	return e.of.values[i].name != v.name
+}
+
+// order compares with a value of the same enumeration, a name or a number; a name that is not its own only differs.
+func (e enum) order(equality bool, b value) (int, error) {
+	var n int64
+	switch b := b.(type) {
+	case enum:
+		if b.of.name != e.of.name {
+			return 1, nil
+		}
+		n = b.n
+	case string:
+		named, ok := e.of.named(b)
+		if !ok && equality {
+			return 1, nil
+		}
+		if !ok {
+			return 0, thrown("%q is not a value of %s.", b, e.of.name)
+		}
+		n = named.n
+	default:
+		var err error
+		if n, err = integer(b); err != nil {
+			return 0, err
+		}
+	}
+	return cmp.Compare(e.n, n), nil
+}
+
+func (e enum) property(name string) (value, error) {
+	if name != "value__" {
+		return nil, thrown("The property %q of %s is not part of Mullion's PowerShell.", name, e.of.name)
+	}
+	return e.n, nil
+}
