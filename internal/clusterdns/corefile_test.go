@@ -1,17 +1,12 @@
 package clusterdns
 
 import (
-	"flag"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata")
 
 func sample() Config {
 	return Config{
@@ -31,20 +26,7 @@ func TestCorefile(t *testing.T) {
 		{"alone.Corefile", nil, nil},
 	} {
 		t.Run(tt.golden, func(t *testing.T) {
-			path := filepath.Join("testdata", tt.golden)
-			got := sample().Corefile(tt.upstreams, tt.zones)
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			golden.Assert(t, sample().Corefile(tt.upstreams, tt.zones), tt.golden)
 		})
 	}
 }

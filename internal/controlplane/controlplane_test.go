@@ -1,21 +1,17 @@
 package controlplane_test
 
 import (
-	"flag"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func config() controlplane.Config {
 	return controlplane.Config{
@@ -32,20 +28,7 @@ func config() controlplane.Config {
 func TestFlags(t *testing.T) {
 	for _, name := range []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, controlplane.Scheduler} {
 		t.Run(name, func(t *testing.T) {
-			got := strings.Join(config().Flags(name), "\n") + "\n"
-			path := filepath.Join("testdata", name+".flags")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("flags (-want +got):\n%s", diff)
-			}
+			golden.Assert(t, strings.Join(config().Flags(name), "\n")+"\n", name+".flags")
 		})
 	}
 }

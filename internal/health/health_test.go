@@ -2,15 +2,12 @@ package health_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,8 +15,6 @@ import (
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/supervisor"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata")
 
 var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -204,7 +199,7 @@ func TestPictures(t *testing.T) {
 			if err := p.Text(&text); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, tt.name+".txt", text.String())
+			golden.Assert(t, text.String(), tt.name+".txt")
 		})
 	}
 }
@@ -216,22 +211,5 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "picture.json", string(text)+"\n")
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: -want +got:\n%s", path, diff)
-	}
+	golden.Assert(t, string(text)+"\n", "picture.json")
 }

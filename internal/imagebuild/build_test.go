@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,13 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 // folder makes the files of the golden image, with times and modes that must not matter.
 func folder(t *testing.T, at time.Time) string {
@@ -146,20 +143,7 @@ func describeLayer(t *testing.T, b *strings.Builder, l v1.Layer) {
 }
 
 func TestGolden(t *testing.T) {
-	got := describeImage(t, build(t, goldenOptions(folder(t, time.Now()))))
-	file := filepath.Join("testdata", "image.golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("image (-want +got):\n%s", diff)
-	}
+	golden.Assert(t, describeImage(t, build(t, goldenOptions(folder(t, time.Now())))), "image.golden")
 }
 
 func TestDeterministic(t *testing.T) {

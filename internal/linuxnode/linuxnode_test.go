@@ -1,7 +1,6 @@
 package linuxnode
 
 import (
-	"flag"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -10,9 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 func sample(t *testing.T) Config {
 	t.Helper()
@@ -28,23 +26,6 @@ func sample(t *testing.T) Config {
 	}
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
 func TestWhatProgramsAreTold(t *testing.T) {
 	c := sample(t)
 	if err := c.Validate(); err != nil {
@@ -54,13 +35,13 @@ func TestWhatProgramsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "kubelet.yaml", string(text))
-	golden(t, "kubelet.args", strings.Join(c.KubeletArgs(), "\n")+"\n")
-	golden(t, "kube-proxy.args", strings.Join(c.ProxyArgs(), "\n")+"\n")
-	golden(t, "containerd.toml", c.ContainerdTOML())
-	golden(t, "cni.conflist", c.CNITemplate())
+	golden.Assert(t, string(text), "kubelet.yaml")
+	golden.Assert(t, strings.Join(c.KubeletArgs(), "\n")+"\n", "kubelet.args")
+	golden.Assert(t, strings.Join(c.ProxyArgs(), "\n")+"\n", "kube-proxy.args")
+	golden.Assert(t, c.ContainerdTOML(), "containerd.toml")
+	golden.Assert(t, c.CNITemplate(), "cni.conflist")
 	c.Overlay = true
-	golden(t, "cni-overlay.conflist", c.CNITemplate())
+	golden.Assert(t, c.CNITemplate(), "cni-overlay.conflist")
 }
 
 func TestInside(t *testing.T) {

@@ -3,15 +3,12 @@ package nettest
 import (
 	"context"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/spec"
 )
@@ -105,8 +102,6 @@ func TestShort(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the golden")
-
 func TestReportText(t *testing.T) {
 	page := limitations()
 	r := Report{Mode: spec.ModeL2Bridge, Profile: spec.ProfileFaithful, Results: []Result{
@@ -119,24 +114,7 @@ func TestReportText(t *testing.T) {
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, filepath.Join("testdata", "report.txt"), b.String())
-}
-
-// golden compares with a file, or writes it.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is not what the program prints (run this test with -update):\n%s", file, diff)
-	}
+	golden.Assert(t, b.String(), "report.txt")
 }
 
 func TestDocumentedFlows(t *testing.T) {
@@ -144,5 +122,5 @@ func TestDocumentedFlows(t *testing.T) {
 	if err := Markdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, filepath.FromSlash("../../docs/network-flows.md"), b.String())
+	golden.Assert(t, b.String(), "../../../docs/network-flows.md")
 }

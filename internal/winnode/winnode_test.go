@@ -1,7 +1,6 @@
 package winnode
 
 import (
-	"flag"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -10,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/support"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winver"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 func sample(t *testing.T) Config {
 	t.Helper()
@@ -36,37 +34,20 @@ func sample(t *testing.T) Config {
 	}
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
 func TestKubeletConfiguration(t *testing.T) {
 	c := sample(t)
 	text, err := c.KubeletYAML()
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "kubelet.yaml", string(text))
-	golden(t, "kubelet.args", strings.Join(c.KubeletArgs(), "\n")+"\n")
+	golden.Assert(t, string(text), "kubelet.yaml")
+	golden.Assert(t, strings.Join(c.KubeletArgs(), "\n")+"\n", "kubelet.args")
 
 	c.Taint, c.Labels, c.ClusterDNS, c.ClusterDomain = false, nil, netip.Addr{}, "example.org"
 	if text, err = c.KubeletYAML(); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "kubelet-plain.yaml", string(text))
+	golden.Assert(t, string(text), "kubelet-plain.yaml")
 }
 
 const bootstrapText = `apiVersion: v1

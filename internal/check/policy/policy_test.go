@@ -3,14 +3,13 @@ package policy_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 	"sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/check"
@@ -18,8 +17,6 @@ import (
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/winver"
 )
-
-var update = flag.Bool("update", false, "write the golden")
 
 func TestGolden(t *testing.T) {
 	var got, again bytes.Buffer
@@ -31,19 +28,7 @@ func TestGolden(t *testing.T) {
 	if !bytes.Equal(got.Bytes(), again.Bytes()) {
 		t.Error("two runs print two texts")
 	}
-	const file = "testdata/policies.yaml"
-	if *update {
-		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("policies (-want +got, -update writes them):\n%s", diff)
-	}
+	golden.Assert(t, got.String(), "policies.yaml")
 	for doc := range strings.SplitSeq(got.String(), "---\n") {
 		var o any
 		if err := yaml.UnmarshalStrict([]byte(doc), &o); err != nil {

@@ -4,20 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/check/report"
 )
-
-var update = flag.Bool("update", false, "write the goldens")
 
 type printer interface {
 	Result(check.Result) error
@@ -79,19 +74,8 @@ func output(t *testing.T, format string, rs []check.Result) string {
 
 func TestGoldens(t *testing.T) {
 	for format := range printers(nil) {
-		got, file := output(t, format, results()), filepath.Join("testdata", format+".golden")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-want +got, -update writes it):\n%s", format, diff)
-		}
+		got := output(t, format, results())
+		golden.Assert(t, got, format+".golden")
 		if i := strings.IndexFunc(got, func(r rune) bool {
 			return r != '\n' && r < ' ' || r == '\u202e' && format != "sarif" && format != "json" && format != "junit"
 		}); i >= 0 {

@@ -1,17 +1,13 @@
 package rules_test
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/check/rules"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/check-rules.md")
 
 // TestPage holds that docs/check-rules.md is what the rules say.
 func TestPage(t *testing.T) {
@@ -19,17 +15,5 @@ func TestPage(t *testing.T) {
 	if err := rules.Markdown(&want); err != nil {
 		t.Fatal(err)
 	}
-	const page = "../../../docs/check-rules.md"
-	if *update {
-		if err := os.WriteFile(page, []byte(want.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("docs/check-rules.md (-rules +page): go test ./internal/check/rules -run TestPage -update\n%s", diff)
-	}
+	golden.Assert(t, want.String(), "../../../../docs/check-rules.md")
 }
