@@ -41,7 +41,7 @@ func fileRows() []support.Row {
 			Name: "security descriptors of files", Level: support.Partly, Ref: win32 + "fileio/file-security-and-access-rights",
 			Note: "owner, group and list are kept, lists are inherited from the folder above as it is now, and C:\\ has those of Windows Server's containers; other folders of Windows " +
 				"(C:\\Windows, C:\\Users) have nothing of their own, lists in an image's layers are not read, audit lists are not kept. Who may do what is for Linux' modes to say, " +
-				"which a list sets in a container; on a host lists forbid nothing",
+				"which a list sets in a container; on a host lists forbid its programs nothing",
 		},
 		{
 			Name: "alternate data streams", Level: support.Not, Ref: win32 + "fileio/file-streams",

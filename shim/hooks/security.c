@@ -8,7 +8,7 @@
  * have one too. A list that SetSecurityInfo sets inherits the rest, as does one given to a new file; one that is set otherwise
  * (SetFileSecurity) is what the file has.
  *
- * Who may do what stays with Linux' modes. Where they bind a program (in a container, which has no capabilities), a list sets them.
+ * Who may do what stays with Linux' modes, which a list that is set changes; set_mode says how.
  */
 #include <string.h>
 
@@ -297,15 +297,23 @@ static UINT32 mode_of_class(const ACL *list, BOOL administrators, const SID *own
     return list ? mode_of_rights(acl_rights(list, who, count)) : 7;
 }
 
-/* A container has two users, its administrator (root) and another: one of them owns a file, the other has the mode of others. */
+/*
+ * Makes a list Linux' mode. A container has two users, its administrator (root) and another: one of them owns a file, the other has the mode of
+ * others. On a host, modes bind only the containers that mount a folder, both of whose users are others: they lose what the list
+ * gives no user to write, and keep the rest.
+ */
 static void set_mode(const struct file *file, const ACL *list)
 {
     BOOL users_file = file->st.uid != 0, users_program = lx_getuid() != 0;
-    UINT32 mode[2];
+    UINT32 mode = file->st.mode & 07777, of[2];
 
     for (BOOL users = FALSE; users <= TRUE; users++)
-        mode[users] = mode_of_class(list, !users, users == users_file ? owner_of(file) : NULL, users == users_program ? program_user(file) : NULL);
-    lx_fchmod(file->fd, (file->st.mode & 07000) | mode[users_file] << 6 | mode[!users_file] << 3 | mode[!users_file]);
+        of[users] = mode_of_class(list, !users, users == users_file ? owner_of(file) : NULL, users == users_program ? program_user(file) : NULL);
+    if (modes_bind())
+        mode = (mode & 07000) | of[users_file] << 6 | of[!users_file] << 3 | of[!users_file];
+    else if (!(of[TRUE] & 2))
+        mode &= ~0022u;
+    lx_fchmod(file->fd, mode);
 }
 
 /* Sets parts of a file's descriptor. inherits: a list that is set gets what it inherits besides. */
@@ -332,7 +340,7 @@ static NTSTATUS set_parts(struct file *file, SECURITY_INFORMATION info, const st
         descriptor.list = own;
     }
     status = keep(file, &descriptor);
-    if (!status && (info & DACL_SECURITY_INFORMATION) && modes_bind())
+    if (!status && (info & DACL_SECURITY_INFORMATION))
     {
         file->kept = descriptor;
         if (!(status = list_of_file(file, &list, &descriptor.control)))

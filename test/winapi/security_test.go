@@ -24,6 +24,14 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{"lists-written", "lists-bound-written"} {
+		if err := os.WriteFile(filepath.Join(p.dir, "drive_c", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(p.dir, "drive_c", name), 0o666); err != nil { // whatever the umask
+			t.Fatal(err)
+		}
+	}
 	// A descriptor whose list is said to lie beyond its end.
 	damaged := []byte{1, 0, 4, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0, 0, 2, 0}
 	if err := unix.Setxattr(filepath.Join(dir, "damaged"), "user.mullion.sd", damaged, 0); err != nil {
@@ -31,8 +39,8 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 	}
 }
 
-// checkModes holds that lists become Linux' modes where modes bind a program, as they do a container's, and leave them alone where they bind
-// only others.
+// checkModes holds that lists become Linux' modes where modes bind a program, as they do a container's, and where they bind only others take no
+// more from them than to write.
 func checkModes(t *testing.T, p prefix) {
 	t.Helper()
 	bound := exec.CommandContext(t.Context(), "setpriv", "--bounding-set=-all", "--inh-caps=-all", p.wine.Loader,
@@ -43,8 +51,8 @@ func checkModes(t *testing.T, p prefix) {
 		t.Fatalf("run without capabilities: %v\n%s", err, out)
 	}
 	for name, want := range map[string]fs.FileMode{
-		"open": 0o644, "closed": 0o644, "read": 0o644, "denied": 0o644,
-		"bound-open": 0o777, "bound-closed": 0o700, "bound-read": 0o444, "bound-denied": 0o555,
+		"open": 0o644, "closed": 0o644, "read": 0o644, "denied": 0o644, "written": 0o644,
+		"bound-open": 0o777, "bound-closed": 0o700, "bound-read": 0o444, "bound-denied": 0o555, "bound-written": 0o744,
 	} {
 		info, err := os.Stat(filepath.Join(p.dir, "drive_c/lists-"+name))
 		if err != nil {

@@ -214,6 +214,7 @@ func TestLeavesLists(t *testing.T) {
 	linuxPeer(t)
 	for name, list := range map[string]string{
 		"open": "D:(A;;FA;;;BU)", "closed": "D:(A;;FA;;;BA)(A;;FA;;;SY)", "read": "D:(A;;FR;;;BA)(A;;FR;;;BU)", "denied": "D:(D;;FW;;;BU)(A;;FA;;;WD)",
+		"written": "D:(A;;FA;;;BA)(A;;FR;;;BU)",
 	} {
 		setList(t, writeEmpty(t, `C:\lists-`+os.Getenv("WINAPI_LISTS")+name), list, windows.PROTECTED_DACL_SECURITY_INFORMATION)
 		setList(t, `C:\lists-`+os.Getenv("WINAPI_LISTS")+name, list, windows.PROTECTED_DACL_SECURITY_INFORMATION) // a file that may not be written too
