@@ -161,7 +161,7 @@ static WCHAR *with_extension(const WCHAR *path)
 /*
  * find_program turns a program's name into the path of its file, relative to the current directory of this process. A name with a folder in it is
  * not searched for; another one is looked for in the working directory, the system folders and PATH. Slashes may lean either way, and the extension may
- * be missing. NULL and an error if there is no such file.
+ * be missing. In a HostProcess container a name that begins at the root is found at the root of the image too. NULL and an error if there is no such file.
  */
 WCHAR *find_program(const WCHAR *name, DWORD *error)
 {
@@ -178,7 +178,11 @@ WCHAR *find_program(const WCHAR *name, DWORD *error)
     if (has_folder) {
         WCHAR *full = mem_alloc(0x8000 * sizeof(WCHAR));
         if (!GetFullPathNameW(wanted, 0x8000, full, NULL)) return NULL;
-        return with_extension(full);
+        if ((found = with_extension(full))) return found;
+        /* The image of a HostProcess container is not the drive: what an image has at its root is below the mount point. */
+        path = get_variable(L"CONTAINER_SANDBOX_MOUNT_POINT", L"");
+        if (!*path || wanted[0] != '\\' || wanted[1] == '\\') return NULL;
+        return GetFullPathNameW(str_concat(path, wanted, L""), 0x8000, full, NULL) ? with_extension(full) : NULL;
     }
     path = str_concat(L".;C:\\Windows\\System32;C:\\Windows;", path, L"");
     folder = mem_alloc((str_len(path) + 1) * sizeof(WCHAR));

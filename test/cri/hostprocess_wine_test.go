@@ -187,6 +187,7 @@ func TestHostProcessRunsInTheHost(t *testing.T) {
 		{[]string{"cmd", "/c", `echo own> C:\hpc\own.txt`}, ""},
 		{[]string{"cmd", "/c", `del C:\hpc\own.txt & if not exist C:\hpc\own.txt echo gone`}, "gone"},
 		{[]string{`C:\hpc\app\winprog.exe`, "read", `C:\from-container.txt`}, "written"},
+		{[]string{"/app/winprog", "read", `C:\from-container.txt`}, "written"}, // at the image's root, which is not the drive's
 		{[]string{"cmd", "/c", `dir /b C:\hpc`}, "app"},
 	} {
 		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: tc.cmd, Timeout: 30})
