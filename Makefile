@@ -1,7 +1,7 @@
 # Mullion: Windows nodes for Kubernetes on a Linux machine.
 #
 #   make up      install what is missing, build, bring up a mixed cluster with a sample
-#   make test    every test, all four rungs (as root; without root only the pure rung)
+#   make test    every test, all five rungs (as root; without root only the pure rung)
 #   make down    remove every trace of the cluster
 #
 # Variables: DATA_DIR (state, default /var/lib/mullion), UP_FLAGS (for `mullion up`).
@@ -31,13 +31,16 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster bench lint fmt verify update clean help
+.PHONY: picture test-deps kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 deps: ## install what is missing (Debian packages; elsewhere it names them)
 	@hack/deps.sh
+
+test-deps: ## install what is missing for the tests too (a browser)
+	@hack/deps.sh test
 
 build: mullion shims upstream ## build everything into bin/
 
@@ -81,14 +84,19 @@ up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes
 down: ## remove every trace of the cluster
 	@if [ -x $(BIN)/mullion ]; then $(BIN)/mullion --data-dir $(DATA_DIR) down; else echo "nothing built, nothing up"; fi
 
-test: deps build sample ## every test: pure, kernel, wine, cluster
-	@hack/test.sh pure kernel wine cluster
+test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, conformance
+	@hack/test.sh pure kernel wine cluster conformance
 
-test-pure test-kernel test-wine test-cluster: test-%: ## one rung
+test-conformance: test-deps e2e
+
+test-pure test-kernel test-wine test-cluster test-conformance: test-%: ## one rung
 	@hack/test.sh $*
 
 test-units: shims ## all of upstream's unit tests for Windows under Wine (make test runs most packages)
 	@PATH=$$PATH:/usr/sbin:/sbin MULLION_UNITS=all $(GO) test -count=1 -vet=off -tags wine -timeout 60m -v ./test/winunit
+
+picture: test-deps ## take the picture of the page of conformance results in docs anew
+	@hack/step.sh "take docs/conformance.png" $(GO) test -count=1 -tags conformance -run TestPagePicture ./internal/conformance/page -args -update
 
 bench: build sample kube-linter ## measure the figures, print a table
 	@hack/bench.sh

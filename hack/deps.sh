@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Install the programs Mullion needs from the distribution. On Debian and Ubuntu with apt-get; elsewhere name them and stop.
+# deps.sh [test]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need.
+# On Debian and Ubuntu with apt-get; elsewhere name them and stop.
 set -euo pipefail
 
 # program or file to look for -> Debian package
@@ -13,6 +14,10 @@ needs=(
   "make:make"
   "git:git"
 )
+# The browser that the page of conformance results is looked at in; the test takes chromium or Chrome as well.
+if [ "${1:-}" = test ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
+  needs+=("chromium-headless-shell:chromium-headless-shell")
+fi
 missing=()
 for need in "${needs[@]}"; do
   what=${need%%:*}; package=${need#*:}

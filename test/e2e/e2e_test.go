@@ -5,13 +5,10 @@
 package e2e
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -32,36 +29,6 @@ nodes:
   systemReserved: {memory: 256Mi}
   kubeReserved: {cpu: 100m, memory: 512Mi}
 `
-
-type fixture struct {
-	bin, data, kubeconfig, home string
-	nodeAddress                 *string // the first Windows node's, once it was asked for
-	netns                       string  // the network namespace that is the machine; "" is this one
-}
-
-// on is a command line that runs on the fixture's machine.
-func (f fixture) on(args ...string) []string {
-	if f.netns == "" {
-		return args
-	}
-	return append([]string{"nsenter", "--net=" + f.netns, "--"}, args...)
-}
-
-func (f fixture) env() []string {
-	return append(os.Environ(),
-		"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin",
-		"MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "HOME="+f.home)
-}
-
-// mullion runs the program and returns what it printed.
-func (f fixture) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = f.env()
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
 
 func TestCluster(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -146,47 +113,5 @@ func (f fixture) image(t *testing.T) {
 		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
 			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}
-	}
-}
-
-func (f fixture) takeDown(t *testing.T) {
-	t.Helper()
-	strays := f.strays(t)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
-	defer cancel()
-	out, err := f.mullion(ctx, t, "down")
-	if err != nil {
-		t.Errorf("mullion down: %v\n%s", err, out)
-	}
-	left := f.traces(t)
-	for _, socket := range strays {
-		if _, err := os.Stat(socket); err == nil {
-			left = append(left, "socket: "+socket)
-		}
-	}
-	if len(left) != 0 {
-		t.Errorf("mullion down left behind:\n%s", strings.Join(left, "\n"))
-	}
-}
-
-// logs prints the ends of the cluster's logs, for whoever reads a failure.
-func logs(t *testing.T, f fixture) {
-	t.Helper()
-	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if len(data) > 6000 {
-			data = data[len(data)-6000:]
-		}
-		t.Logf("== %s\n%s", path, data)
-		return nil
-	})
-	if err != nil {
-		t.Log(err)
 	}
 }

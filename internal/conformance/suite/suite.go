@@ -37,7 +37,7 @@ func All() []Suite {
 	return []Suite{
 		{
 			Name: "smoke", About: "one spec for each thing a Windows node can do, in a few minutes",
-			Focus: Exactly(smoke()), Processes: 2, Attempts: 1, Source: "Mullion's own list",
+			Focus: Exactly(smoke()), Processes: 4, Attempts: 1, Source: "Mullion's own list",
 		},
 		{
 			Name: "windows", About: "the specs of SIG Windows itself, without the slow and the serial ones",

@@ -1,0 +1,108 @@
+//go:build conformance
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mullion.dev/mullion/internal/conformance/result"
+	"mullion.dev/mullion/internal/conformance/suite"
+)
+
+// conformanceYAML keeps clear of the other clusters of the tests. Some specs want two Windows nodes, one a Linux node.
+const conformanceYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-conformance
+networking:
+  underlaySubnet: 10.207.0.0/24
+  podSubnet: 10.208.0.0/16
+  serviceSubnet: 10.209.0.0/16
+nodes:
+- os: linux
+- windowsVersion: ltsc2022
+- windowsVersion: ltsc2022
+`
+
+// conformanceSuite is the suite that is run, each spec of which has to pass at its first attempt.
+const conformanceSuite = "smoke"
+
+// TestConformance brings up a cluster and runs suite smoke of Kubernetes' own e2e tests on it, as `mullion conformance run` does for a user.
+// Each spec is a subtest. The results of a run that did not pass are kept in conformance-results.
+func TestConformance(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(repository, "bin")
+	if _, err := os.Stat(filepath.Join(bin, "e2e", "e2e.test")); err != nil {
+		t.Fatalf("run `make build e2e` first: %v", err)
+	}
+	dir := t.TempDir()
+	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, nodeAddress: new(string)}
+	spec := filepath.Join(dir, "cluster.yaml")
+	if err := os.WriteFile(spec, []byte(conformanceYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	if out, err := f.mullion(t.Context(), t, "up", "-f", spec); err != nil {
+		logs(t, f)
+		t.Fatalf("mullion up: %v\n%s", err, out)
+	}
+
+	results := filepath.Join(repository, "conformance-results")
+	before, err := result.History(results, conformanceSuite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, runErr := f.mullion(t.Context(), t, "conformance", "run", conformanceSuite, "--results", results)
+	t.Logf("mullion conformance run:\n%s", out)
+	runs, err := result.History(results, conformanceSuite)
+	if err != nil || len(runs) == len(before) {
+		logs(t, f)
+		t.Fatalf("no results: %v; mullion conformance run: %v\n%s", err, runErr, out)
+	}
+	f.judge(t, runs[0])
+	if runErr != nil {
+		t.Errorf("mullion conformance run: %v", runErr)
+	}
+	if t.Failed() {
+		logs(t, f)
+		t.Errorf("the results are in %s: see index.html there", runs[0])
+		return
+	}
+	if err := os.RemoveAll(runs[0]); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{filepath.Dir(runs[0]), results} {
+		_ = os.Remove(dir) // unless there are other runs
+	}
+}
+
+// judge makes a subtest of each spec of a run, and wants all of them to have passed.
+func (f fixture) judge(t *testing.T, run string) {
+	t.Helper()
+	results, err := result.Load(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := suite.Lookup(conformanceSuite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := results.All()
+	if results.Run.End != result.Complete || results.Run.Focus != s.Focus || len(specs) < 20 {
+		t.Errorf("the run of %d specs is %s: %s", len(specs), results.Run.End, results.Run.Reason)
+	}
+	for _, spec := range specs {
+		t.Run(spec.Name, func(t *testing.T) {
+			if spec.State != result.Passed {
+				t.Errorf("%s after %.0f s: %s\n%s", spec.State, spec.Seconds, spec.Message, spec.Location)
+			}
+		})
+	}
+}

@@ -1,0 +1,115 @@
+//go:build e2e || conformance
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fixture is a cluster that tests have brought up.
+type fixture struct {
+	bin, data, kubeconfig, home string
+	nodeAddress                 *string // the first Windows node's, once it was asked for
+	netns                       string  // the network namespace that is the machine; "" is this one
+}
+
+// on is a command line that runs on the fixture's machine.
+func (f fixture) on(args ...string) []string {
+	if f.netns == "" {
+		return args
+	}
+	return append([]string{"nsenter", "--net=" + f.netns, "--"}, args...)
+}
+
+func (f fixture) env() []string {
+	return append(os.Environ(),
+		"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin",
+		"MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "HOME="+f.home)
+}
+
+// mullion runs the program and returns what it printed.
+func (f fixture) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = f.env()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// processes are the cluster's, with their command lines: those that carry its marker, and those in its containers.
+func (f fixture) processes(t *testing.T) map[int]string {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[int]string{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		dir := filepath.Join("/proc", e.Name())
+		environ, _ := os.ReadFile(filepath.Join(dir, "environ")) // a process that has ended belongs to nobody
+		cgroup, _ := os.ReadFile(filepath.Join(dir, "cgroup"))
+		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if len(command) == 0 {
+			continue
+		}
+		marked := strings.Contains("\x00"+string(environ), "\x00MULLION_CLUSTER="+f.data+"\x00")
+		if marked || strings.Contains(string(cgroup), "/mullion-"+f.tag()) {
+			out[pid] = strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " "))
+		}
+	}
+	return out
+}
+
+func (f fixture) takeDown(t *testing.T) {
+	t.Helper()
+	strays := f.strays(t)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	defer cancel()
+	out, err := f.mullion(ctx, t, "down")
+	if err != nil {
+		t.Errorf("mullion down: %v\n%s", err, out)
+	}
+	left := f.traces(t)
+	for _, socket := range strays {
+		if _, err := os.Stat(socket); err == nil {
+			left = append(left, "socket: "+socket)
+		}
+	}
+	if len(left) != 0 {
+		t.Errorf("mullion down left behind:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// logs prints the ends of the cluster's logs, for whoever reads a failure.
+func logs(t *testing.T, f fixture) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if len(data) > 6000 {
+			data = data[len(data)-6000:]
+		}
+		t.Logf("== %s\n%s", path, data)
+		return nil
+	})
+	if err != nil {
+		t.Log(err)
+	}
+}
