@@ -36,8 +36,9 @@ type Page struct {
 	// Counts are all specs by state; Total is their sum.
 	Counts map[result.State]int
 	Total  int
-	// Failures are the specs that failed, or passed only at another attempt, with their causes.
+	// Failures are the specs that failed, or passed only at another attempt, with their causes; Groups are the same by cause.
 	Failures []Failure
+	Groups   []Group
 	// Causes are how many failed by class.
 	Causes []CauseCount
 	// History are the runs that are compared, the newest first, and Grid a row for each spec.
@@ -73,6 +74,10 @@ type CauseCount struct {
 type Row struct {
 	Name, Area string
 	Cells      []Cell
+	// Failure is the spec's number if it is one of the page's failures, or 0.
+	Failure int
+	// Differs says that it has not ended alike in all runs that it was part of.
+	Differs bool
 }
 
 // Cell is a spec in a run.
@@ -122,6 +127,7 @@ func Make(folder string, history []string, causes result.Causes) (*Page, error) 
 			p.Causes = append(p.Causes, CauseCount{c, byClass[c]})
 		}
 	}
+	p.Groups = group(p.Failures)
 	p.Limits = limits(results.Run)
 	return p, p.compare(results, history)
 }
@@ -147,8 +153,14 @@ func (p *Page) compare(results result.Results, history []string) error {
 				row = &Row{Name: s.Name, Area: s.Area(), Cells: make([]Cell, len(runs))}
 				rows[s.Name] = row
 			}
+			for _, earlier := range row.Cells[:i] {
+				row.Differs = row.Differs || earlier.State != "" && earlier.State != s.State
+			}
 			row.Cells[i] = Cell{State: s.State, Seconds: s.Seconds, Run: r.Run.ID}
 		}
+	}
+	for _, f := range p.Failures {
+		rows[f.Name].Failure = f.Number
 	}
 	for _, row := range rows {
 		p.Grid = append(p.Grid, *row)
@@ -203,12 +215,11 @@ var pageTemplate string
 // HTML is the page.
 func (p *Page) HTML() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"count":   func(m map[result.State]int, s string) int { return m[result.State(s)] },
-		"states":  result.States,
+		"states":  p.states,
 		"percent": func(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(max(of, 1))) },
-		"seconds": func(s float64) string { return fmt.Sprintf("%.1f s", s) },
+		"took":    took,
 		"time":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-		"span":    func(d time.Duration) string { return d.Round(time.Second).String() },
+		"span":    func(d time.Duration) string { return took(d.Seconds()) },
 		"class":   func(s result.State) string { return strings.ReplaceAll(string(s), " ", "-") },
 		"mark":    mark,
 		"short":   func(name string) string { return result.Spec{Name: name}.ShortName() },
@@ -222,6 +233,27 @@ func (p *Page) HTML() ([]byte, error) {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// states are those that a spec of one of the page's runs has, in the order in which they are shown.
+func (p *Page) states() []result.State {
+	return slices.DeleteFunc(result.States(), func(s result.State) bool {
+		return !slices.ContainsFunc(p.Grid, func(r Row) bool {
+			return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.State == s })
+		})
+	})
+}
+
+// took is a time in the units that a person would use.
+func took(seconds float64) string {
+	switch d := time.Duration(seconds * float64(time.Second)).Round(time.Second); {
+	case seconds < 60:
+		return fmt.Sprintf("%.1f s", seconds)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	default:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
 }
 
 // mark is a letter for a state, so that nobody has to tell colours apart.
