@@ -60,7 +60,7 @@ var (
 )
 
 func runBenchmarks(ctx context.Context, program string) (benchmarks, error) {
-	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", ".", "-test.benchtime", "3s")
+	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", ".", "-test.benchtime", "5s")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
