@@ -50,7 +50,7 @@ mullion: ## build Mullion's own Linux programs
 
 shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
-	@hack/step.sh "build powershell.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell
+	@hack/step.sh "build powershell.exe, wintools.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell ./cmd/wintools
 
 upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '$(CONTAINERD_LDFLAGS)' -o $(BIN)/ tool

@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/cri/store"
 	"mullion.dev/mullion/internal/engine"
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/localgroup"
 )
 
 // HostProcess says where HostProcess containers run: in the Windows host itself, in its network, with its registry and its
@@ -27,6 +28,8 @@ type HostProcess struct {
 	// BindFilter says that the host's Windows can show files to one container alone (bindfltapi.dll). Every container then sees its image
 	// at C:\hpc and its volumes where it wants them; else at C:\hpc\<container's id> and below it.
 	BindFilter bool
+	// LocalGroups reads the host's local groups; nil: those that every host has.
+	LocalGroups func() (localgroup.Groups, error)
 	// Files are the host's own files in /etc by their paths there, as paths of the machine.
 	Files map[string]string
 }
@@ -144,7 +147,15 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 	if asked == "" {
 		return account{}, errors.New(prefix + "empty username or group name passed")
 	}
-	if slices.ContainsFunc(localGroups(), func(g string) bool { return strings.EqualFold(g, asked) }) {
+	groups := localgroup.BuiltIn()
+	if h.LocalGroups != nil {
+		read, err := h.LocalGroups()
+		if err != nil {
+			return account{}, errors.New(prefix + err.Error())
+		}
+		groups = read
+	}
+	if _, found := groups.Find(asked); found {
 		name := id[:20] // the longest name of a local account
 		profile := `C:\Users\` + name
 		return account{name: name, user: name, domain: strings.ToUpper(h.Name), profile: profile, temp: profile + `\AppData\Local\Temp`}, nil
@@ -164,18 +175,6 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 		}
 	}
 	return account{}, errors.New(prefix + "failed to logon user: The user name or password is incorrect. (0x52e): the host has no account " + asked)
-}
-
-// localGroups are the groups that every Windows Server has
-// (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-groups).
-func localGroups() []string {
-	return []string{
-		"Access Control Assistance Operators", "Administrators", "Backup Operators", "Certificate Service DCOM Access",
-		"Cryptographic Operators", "Device Owners", "Distributed COM Users", "Event Log Readers", "Guests", "Hyper-V Administrators",
-		"IIS_IUSRS", "Network Configuration Operators", "Performance Log Users", "Performance Monitor Users", "Power Users",
-		"Print Operators", "RDS Endpoint Servers", "RDS Management Servers", "RDS Remote Access Servers", "Remote Desktop Users",
-		"Remote Management Users", "Replicator", "Storage Replica Administrators", "System Managed Accounts Group", "Users",
-	}
 }
 
 // checkUser tells whether a container's user is there, in the container or in the host.

@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/cri/store"
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/localgroup"
 )
 
 const hpcID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -43,16 +45,18 @@ func TestHostProcessWorkingDir(t *testing.T) {
 }
 
 func TestHostProcessAccounts(t *testing.T) {
-	h := &HostProcess{Name: "win-1"}
+	h := &HostProcess{Name: "win-1", LocalGroups: func() (localgroup.Groups, error) { return localgroup.BuiltIn().Add("Builders", "") }}
 	for _, tc := range []struct{ asked, name, user, err string }{
 		{asked: `NT AUTHORITY\SYSTEM`, name: "SYSTEM", user: "WIN-1$"},
 		{asked: `nt authority\Local service`, name: "LOCAL SERVICE", user: "LOCAL SERVICE"},
 		{asked: `NT AUTHORITY\NetworkService`, name: "NETWORK SERVICE", user: "WIN-1$"},
+		{asked: "builders", name: hpcID[:20], user: hpcID[:20]},
 		{asked: "administrators", name: hpcID[:20], user: hpcID[:20]},
 		{asked: "", err: "empty username or group name passed"},
 		{asked: "ContainerAdministrator", err: "failed to logon user: The user name or password is incorrect."},
 		{asked: `NT AUTHORITY\Nobody`, err: "The user name or password is incorrect. (0x52e)"},
 		{asked: "SYSTEM", err: "The user name or password is incorrect."},
+		{asked: "painters", err: "The user name or password is incorrect. (0x52e)"},
 	} {
 		a, err := h.account(tc.asked, hpcID)
 		if a.name != tc.name || a.user != tc.user {
@@ -61,6 +65,13 @@ func TestHostProcessAccounts(t *testing.T) {
 		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("account for %q: %v, want %q", tc.asked, err, tc.err)
 		}
+	}
+}
+
+func TestHostProcessGroupsUnreadable(t *testing.T) {
+	h := &HostProcess{Name: "win-1", LocalGroups: func() (localgroup.Groups, error) { return nil, errors.New("the file is no list") }}
+	if a, err := h.account("Administrators", hpcID); err == nil || !strings.Contains(err.Error(), "the file is no list") {
+		t.Errorf("%v, %v", a, err)
 	}
 }
 

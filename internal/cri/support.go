@@ -96,7 +96,7 @@ func fieldRows() []support.Row {
 		},
 		{
 			Name: "security_context.run_as_username of HostProcess", Level: support.Partly,
-			Note: `NT AUTHORITY\SYSTEM, Local Service, Network Service and the names of Windows' local groups give name, variables and folders; all have the same rights; others fail with 0x52e`,
+			Note: `NT AUTHORITY\SYSTEM, Local Service, Network Service, Windows' local groups and those made with net localgroup give name, variables and folders; all have the same rights; others fail with 0x52e`,
 		},
 		{Name: "HostProcess and volumes", Level: support.Partly, Note: "a volume's place is made on the host's C: as an empty folder or file, and stays; before Windows Server 2022 volumes are seen below the image only, without links"},
 		{Name: "HostProcess and stopping", Level: support.Partly, Note: "CTRL_SHUTDOWN goes to the container's own program, not to those that it has started; those are killed"},

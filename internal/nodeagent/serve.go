@@ -21,6 +21,7 @@ import (
 	hnsserver "mullion.dev/mullion/internal/hns/server"
 	"mullion.dev/mullion/internal/hns/wire"
 	"mullion.dev/mullion/internal/image"
+	"mullion.dev/mullion/internal/localgroup"
 	"mullion.dev/mullion/internal/nodeagent/admin"
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/podnet"
@@ -202,11 +203,20 @@ func (a *agent) hostProcess(host sandbox.Host) *cri.HostProcess {
 	if host.Shared == "" || !a.build.Supports(winver.HostProcess) {
 		return nil
 	}
-	h := &cri.HostProcess{Name: host.Name, NetNS: host.Netns, BindFilter: a.build.Supports(winver.BindFilter), Files: map[string]string{}}
+	h := &cri.HostProcess{Name: host.Name, NetNS: host.Netns, LocalGroups: a.localGroups, BindFilter: a.build.Supports(winver.BindFilter), Files: map[string]string{}}
 	for _, b := range host.Binds {
 		h.Files[b.Target] = b.Source
 	}
 	return h
+}
+
+// localGroups are those of the Windows host at this moment.
+func (a *agent) localGroups() (localgroup.Groups, error) {
+	file, err := wine.UnixPath(a.config.Drive, localgroup.Path)
+	if err != nil {
+		return nil, err
+	}
+	return localgroup.Read(file)
 }
 
 // prune disconnects pods that are no more. That it does not work is no reason not to serve those that are.

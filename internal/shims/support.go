@@ -8,6 +8,7 @@ import "mullion.dev/mullion/internal/support"
 const (
 	win32    = "https://learn.microsoft.com/windows/win32/"
 	drivers  = "https://learn.microsoft.com/windows-hardware/drivers/"
+	commands = "https://learn.microsoft.com/windows-server/administration/windows-commands/"
 	packages = "https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images"
 )
 
@@ -128,7 +129,21 @@ func programRows() []support.Row {
 			Note: "Mullion's: with -t, -n, -l, -f, -i and -w, for IPv4; other options are refused",
 		},
 		{
-			Name: "findstr, where, tasklist, systeminfo, icacls, fc, netsh, setx and others", Level: support.Not, Ref: "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
+			Name: "findstr, where, timeout", Level: support.Supported, Ref: commands + "windows-commands",
+			Note: "Mullion's: their options of Windows; timeout wants a console, as Windows' does; findstr's /a and /off have no effect",
+		},
+		{
+			Name: "fc, setx, systeminfo, tasklist", Level: support.Partly, Ref: commands + "windows-commands",
+			Note: "Mullion's: fc without /u; setx without /s and /f; systeminfo without BIOS, disks, hotfixes, time zone; tasklist with /fi (imagename, pid, session, " +
+				"sessionname, memusage), /fo and /nh. Other options are refused. A newer Wine's real ones are kept",
+		},
+		{
+			Name: "net", Level: support.Partly, Ref: commands + "net-localgroup",
+			Note: "Mullion's: localgroup, with groups that HostProcess containers can run as; accounts cannot be made, so only those of a new Windows can be members. " +
+				"start, stop and use are Wine's; the rest is refused. netapi32 does not show the groups",
+		},
+		{
+			Name: "icacls, netsh, certutil, dism, shutdown, wevtutil and others", Level: support.Not, Ref: "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
 			Note: "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",
 		},
 		{Name: ".NET Framework", Level: support.Not, Ref: "https://learn.microsoft.com/dotnet/framework/", Note: "not there, and Microsoft's does not install; programs that need it do not start"},

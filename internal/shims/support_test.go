@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/internal/powershell"
 	"mullion.dev/mullion/internal/shims"
 	"mullion.dev/mullion/internal/support"
+	"mullion.dev/mullion/internal/wintools"
 )
 
 func TestSupportRows(t *testing.T) {
@@ -21,7 +22,7 @@ func TestSupportRows(t *testing.T) {
 func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
 		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
-		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "findstr", "nslookup": "nslookup", "ipconfig": "ipconfig", "ping": "ping",
+		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "icacls", "nslookup": "nslookup", "ipconfig": "ipconfig", "ping": "ping",
 		"computenetwork": "", // the HNS table speaks of it
 	}
 	folders, err := filepath.Glob("../../shim/*/flags.mk")
@@ -43,6 +44,11 @@ func TestRowsNameTheLibraries(t *testing.T) {
 	for name := range powershell.Cmdlets() {
 		if !strings.Contains(notes.String(), name) {
 			t.Errorf("no support row speaks of the cmdlet %s", name)
+		}
+	}
+	for _, name := range wintools.Names() {
+		if !strings.Contains(names.String(), name) {
+			t.Errorf("no support row speaks of %s", name)
 		}
 	}
 	if _, err := os.Stat("../../shim/hooks/README.md"); err != nil {

@@ -249,12 +249,12 @@ func (o Options) installShims(system32 string) ([]string, error) {
 	var overrides []string
 	for _, f := range files {
 		name := filepath.Base(f)
-		if name == refusal {
-			refused, err := o.refuseEmpty(f, system32)
+		if install := map[string]func(shim, system32 string) ([]string, error){refusal: o.refuseEmpty, tools: o.installTools}[name]; install != nil {
+			replaced, err := install(f, system32)
 			if err != nil {
 				return nil, err
 			}
-			overrides = append(overrides, refused...)
+			overrides = append(overrides, replaced...)
 			continue
 		}
 		if err := copyFile(f, filepath.Join(system32, strings.ToLower(name)), 0o755); err != nil {

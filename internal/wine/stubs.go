@@ -11,12 +11,11 @@ import (
 const refusal = "refuse.exe"
 
 // emptyPrograms are the console programs that Wine 8.0 has as a main function with nothing but a FIXME in it
-// (programs/<name>/main.c): they print nothing and end with 0.
+// (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in package wintools.
 func emptyPrograms() []string {
 	return []string{
-		"arp.exe", "cacls.exe", "certutil.exe", "dism.exe", "fc.exe", "findstr.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe",
-		"regini.exe", "regsvcs.exe", "sdbinst.exe", "servicemodelreg.exe", "setx.exe", "shutdown.exe", "subst.exe",
-		"systeminfo.exe", "tasklist.exe", "wevtutil.exe", "where.exe",
+		"arp.exe", "cacls.exe", "certutil.exe", "dism.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe", "regini.exe", "regsvcs.exe", "sdbinst.exe",
+		"servicemodelreg.exe", "shutdown.exe", "subst.exe", "wevtutil.exe",
 	}
 }
 

@@ -13,10 +13,10 @@ func TestRefuseEmpty(t *testing.T) {
 	windows := filepath.Join(lib, "x86_64-windows")
 	shim := filepath.Join(t.TempDir(), refusal)
 	files := map[string]string{
-		filepath.Join(windows, "where.exe"):    "MZ stub:\x00 nothing else",
-		filepath.Join(windows, "findstr.exe"):  "MZ a newer Wine's real program",
-		filepath.Join(windows, "tasklist.exe"): "MZ stub: but " + string(make([]byte, 300<<10)),
-		shim:                                   "MZ refusal",
+		filepath.Join(windows, "arp.exe"):    "MZ stub:\x00 nothing else",
+		filepath.Join(windows, "icacls.exe"): "MZ a newer Wine's real program",
+		filepath.Join(windows, "netsh.exe"):  "MZ stub: but " + string(make([]byte, 300<<10)),
+		shim:                                 "MZ refusal",
 	}
 	for path, text := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -30,11 +30,46 @@ func TestRefuseEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"where.exe"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"arp.exe"}, got); diff != "" {
 		t.Error(diff)
 	}
 	entries, err := os.ReadDir(system32)
-	if err != nil || len(entries) != 1 || entries[0].Name() != "where.exe" {
+	if err != nil || len(entries) != 1 || entries[0].Name() != "arp.exe" {
 		t.Errorf("system32 holds %v, %v", entries, err)
+	}
+}
+
+func TestInstallTools(t *testing.T) {
+	lib, system32 := t.TempDir(), t.TempDir()
+	shim := filepath.Join(t.TempDir(), tools)
+	for path, text := range map[string]string{
+		filepath.Join(lib, "x86_64-windows/where.exe"):   "MZ stub:\x00 nothing else",
+		filepath.Join(lib, "x86_64-windows/findstr.exe"): "MZ a newer Wine's real program",
+		filepath.Join(lib, "x86_64-windows/net.exe"):     "MZ Wine's net",
+		filepath.Join(system32, "where.exe"):             "MZ Wine's where",
+		filepath.Join(system32, "net.exe"):               "MZ Wine's net",
+		shim:                                             "MZ tools",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Options{Install: Install{LibDir: lib}}.installTools(shim, system32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"net.exe", "where.exe"}, got); diff != "" {
+		t.Error(diff)
+	}
+	for name, want := range map[string]string{
+		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net", "findstr.exe": "",
+	} {
+		text, err := os.ReadFile(filepath.Join(system32, name))
+		if (err != nil) != (want == "") || string(text) != want {
+			t.Errorf("%s: %q, %v, want %q", name, text, err, want)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/wintools"
 )
 
 const (
@@ -43,6 +44,10 @@ func newPrefix(t *testing.T) prefix {
 	}
 	p.copyIn(t, "../../bin/windows/shim/powershell.exe", "windows/system32/WindowsPowerShell/v1.0/powershell.exe")
 	p.copyIn(t, "../../bin/windows/shim/powershell.exe", "windows/system32/pwsh.exe")
+	for _, name := range wintools.Names() {
+		p.copyIn(t, "../../bin/windows/shim/wintools.exe", "windows/system32/"+wintools.File(name))
+	}
+	p.copyIn(t, filepath.Join(install.WindowsDir(), "net.exe"), "windows/system32/net1.exe")
 	program := build(t, "./prog", "windows")
 	for _, as := range []string{"prog.exe", "bin/sh.exe", "tools/tool.exe"} {
 		p.copyIn(t, program, as)
@@ -103,9 +108,13 @@ func (p prefix) server(t *testing.T, arg string) {
 }
 
 func (p prefix) env() []string {
+	tools := ""
+	for _, name := range wintools.Names() {
+		tools += "," + wintools.File(name)
+	}
 	return []string{
 		"WINEPREFIX=" + p.dir, "WINELOADER=" + p.install.Loader, "WINESERVER=" + p.install.Server, "WINEDEBUG=-all", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
-		"HOME=" + p.dir, "WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;pdh,powershell.exe,pwsh.exe=n",
+		"HOME=" + p.dir, "WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;pdh,powershell.exe,pwsh.exe" + tools + "=n",
 	}
 }
 

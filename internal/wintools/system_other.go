@@ -1,0 +1,23 @@
+//go:build !windows
+
+package wintools
+
+import (
+	"errors"
+	"time"
+)
+
+// ThisSystem is nothing here: the programs are Windows programs.
+func ThisSystem() System { return nowhere{} }
+
+type nowhere struct{}
+
+func (nowhere) Tasks() ([]Task, error)                 { return nil, errors.ErrUnsupported }
+func (nowhere) Describe() (Machine, error)             { return Machine{}, errors.ErrUnsupported }
+func (nowhere) SetVariable(bool, string, string) error { return errors.ErrUnsupported }
+func (nowhere) Value(string, string) (string, error)   { return "", errors.ErrUnsupported }
+func (nowhere) Key(time.Duration) (rune, error)        { return 0, ErrNoConsole }
+func (nowhere) Name() string                           { return "" }
+func (nowhere) Groups() string                         { return "" }
+func (nowhere) Alone(func() error) error               { return errors.ErrUnsupported }
+func (nowhere) Net(Env, []string) (int, error)         { return 0, errors.ErrUnsupported }
