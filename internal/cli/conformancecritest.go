@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +39,7 @@ func (a *app) conformanceCritest() *cobra.Command {
 		Short: "Run cri-tools' tests of container runtimes on a Windows node, and write a page with the results",
 		Long: `Runs critest, built unpatched for Windows from the pinned cri-tools, on the host of a Windows node of the cluster that is up, against the node's
 container runtime. The node's kubelet stands still meanwhile, as it would remove what the tests make: after a minute the node is not Ready, after
-five more its pods move away, until the tests have ended. If mullion itself is killed meanwhile, "kill -CONT" with the kubelet's process of
-"mullion status" lets it go on. The results are kept as those of a suite named critest. The exit code is 7 if a test failed.
+five more its pods move away, until the tests, or this command, have ended. The results are kept as those of a suite named critest. The exit code is 7 if a test failed.
 
   make critest                    builds it (a minute more than make build)`,
 		Args: noArgs,
@@ -79,33 +77,22 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 		if err != nil {
 			return nil, err
 		}
+		defer resume()
 		report, err := a.critestOn(ctx, critestRun{node: node, dir: dir, program: program, args: args, log: log})
-		return report, errors.Join(err, resume(), os.RemoveAll(dir))
+		return report, errors.Join(err, os.RemoveAll(dir))
 	}
 	folder, err := c.Run(ctx)
 	return a.conformanceEnd(folder, runner.CritestSuite, c.Results, err)
 }
 
-// pauseKubelet stops a node's kubelet in its tracks, which otherwise removes pods and containers that the API does not know, and gives what lets it go on.
-func pauseKubelet(ctx context.Context, paths cluster.Paths, node string) (resume func() error, err error) {
-	status, err := supervisor.NewClient(paths.Socket()).Status(ctx)
+// pauseKubelet makes a node's kubelet stand still, which otherwise removes pods and containers that the API does not know, and gives what lets it go
+// on. The end of this program, however it comes, does so too.
+func pauseKubelet(ctx context.Context, paths cluster.Paths, node string) (resume func(), err error) {
+	resume, err = supervisor.NewClient(paths.Socket()).Pause(ctx, "kubelet/"+node)
 	if err != nil {
-		return nil, fmt.Errorf("ask the supervisor for the kubelet of %q: %w", node, err)
+		return nil, &Error{Code: ExitNotReady, Err: fmt.Errorf("pause the kubelet of %q: %w", node, err), Remedy: "`mullion status` says how it is"}
 	}
-	for _, u := range status.Units {
-		if u.Name == "kubelet/"+node && u.PID > 0 {
-			if err := syscall.Kill(u.PID, syscall.SIGSTOP); err != nil {
-				return nil, fmt.Errorf("pause the kubelet of %q: %w", node, err)
-			}
-			return func() error {
-				if err := syscall.Kill(u.PID, syscall.SIGCONT); err != nil {
-					return fmt.Errorf("let the kubelet of %q go on: %w", node, err)
-				}
-				return nil
-			}, nil
-		}
-	}
-	return nil, &Error{Code: ExitNotReady, Err: fmt.Errorf("the kubelet of %q does not run", node), Remedy: "`mullion status` says why"}
+	return resume, nil
 }
 
 // critestRun is one run of critest on a node.

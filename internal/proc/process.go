@@ -25,6 +25,7 @@ type Process struct {
 	mu    sync.Mutex // guards what follows, and calls to spec.Notify
 	state State
 	run   *supervision // nil unless started
+	child *child       // nil unless one runs
 }
 
 // supervision is what belongs to one Start of a Process, through all restarts of its child.
@@ -154,6 +155,13 @@ func (p *Process) abandonPatience(run *supervision) {
 	}
 }
 
+// hold makes c the child that runs.
+func (p *Process) hold(c *child) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.child = c
+}
+
 // set changes the state and tells of it.
 func (p *Process) set(change func(*State)) {
 	p.mu.Lock()
@@ -214,6 +222,8 @@ func (p *Process) runOnce(ctx context.Context, run *supervision, onReady func())
 		return p.runError(run.out, err)
 	}
 	defer child.release()
+	p.hold(child)
+	defer p.hold(nil)
 	p.set(func(s *State) { s.Phase, s.PID = Starting, child.pid })
 	probeCtx, cancel := context.WithTimeout(ctx, p.spec.ReadyTimeout)
 	defer cancel()

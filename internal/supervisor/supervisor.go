@@ -56,6 +56,11 @@ type UnitStatus struct {
 // process is what a component that is a child process can tell about it (proc.Process does).
 type process interface{ State() proc.State }
 
+// pauser is a component whose process can be made to stand still (proc.Process can).
+type pauser interface {
+	Pause() (resume func() error, err error)
+}
+
 // probeTimeout bounds the question to each unit whether it works, unless Config says otherwise: a machine with much more to do than it can
 // lets one wait for seconds, which is no fault of the unit's. It is shorter than what Client waits.
 const probeTimeout = 8 * time.Second
@@ -74,11 +79,13 @@ type Config struct {
 }
 
 type server struct {
-	cfg    Config
-	stop   context.CancelFunc
-	mu     sync.Mutex
-	status Status
-	index  map[string]int
+	cfg  Config
+	stop context.CancelFunc
+	// stopping is closed when the units are to be stopped.
+	stopping <-chan struct{}
+	mu       sync.Mutex
+	status   Status
+	index    map[string]int
 }
 
 // Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. When a unit
@@ -87,7 +94,7 @@ func Run(ctx context.Context, cfg Config) error {
 	cfg.ProbeTimeout = cmp.Or(cfg.ProbeTimeout, probeTimeout)
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &server{cfg: cfg, stop: stop, index: map[string]int{}, status: Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}}}
+	s := &server{cfg: cfg, stop: stop, stopping: runCtx.Done(), index: map[string]int{}, status: Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}}}
 	for i, u := range cfg.Units {
 		s.index[u.Name()] = i
 		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: "waiting"})
@@ -232,6 +239,7 @@ func (s *server) routes() http.Handler {
 	}
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.now()) })
 	mux.HandleFunc("GET /v1/health", func(w http.ResponseWriter, r *http.Request) { answer(w, s.probed(r.Context())) })
+	mux.HandleFunc("POST /v1/pause/{unit...}", s.pause)
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		s.stop()

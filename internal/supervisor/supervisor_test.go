@@ -37,7 +37,11 @@ func run(t *testing.T, parts ...*part) (*supervisor.Client, <-chan error) {
 
 func runUnits(t *testing.T, units []component.Unit) (*supervisor.Client, <-chan error) {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), "s.sock")
+	return runAt(t, filepath.Join(t.TempDir(), "s.sock"), units)
+}
+
+func runAt(t *testing.T, socket string, units []component.Unit) (*supervisor.Client, <-chan error) {
+	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
 		ended <- supervisor.Run(t.Context(), supervisor.Config{Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler), ProbeTimeout: 200 * time.Millisecond})

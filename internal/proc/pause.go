@@ -1,0 +1,30 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrNotRunning is what Pause answers when there is no child.
+var ErrNotRunning = errors.New("it does not run")
+
+// Pause makes the child stand still, and gives what lets it go on. A child that has ended meanwhile has nothing to go on with, which is no error; one
+// that was started in its place was not paused. Who stops a process lets it go on first: a child that stands still takes no signal but SIGKILL.
+func (p *Process) Pause() (resume func() error, err error) {
+	p.mu.Lock()
+	child := p.child
+	p.mu.Unlock()
+	if child == nil {
+		return nil, fmt.Errorf("pause process %q: %w", p.spec.Name, ErrNotRunning)
+	}
+	if err := signalPause(child.cmd.Process); err != nil {
+		return nil, fmt.Errorf("pause process %q: %w", p.spec.Name, err)
+	}
+	return func() error {
+		if err := signalResume(child.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("let process %q go on: %w", p.spec.Name, err)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package proc
+
+import (
+	"errors"
+	"os"
+)
+
+func signalPause(*os.Process) error  { return errors.ErrUnsupported }
+func signalResume(*os.Process) error { return errors.ErrUnsupported }

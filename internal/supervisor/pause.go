@@ -1,0 +1,70 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// pause makes a unit's process stand still for as long as the request is there: until the client ends it, or is gone, however it went, or the units
+// are to be stopped.
+func (s *server) pause(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("unit")
+	i, ok := s.index[name]
+	if !ok {
+		http.Error(w, fmt.Sprintf("there is no unit %q", name), http.StatusNotFound)
+		return
+	}
+	p, ok := s.cfg.Units[i].Component.(pauser)
+	if !ok {
+		http.Error(w, fmt.Sprintf("unit %q is no process", name), http.StatusConflict)
+		return
+	}
+	resume, err := p.Pause()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	s.cfg.Log.Info("unit stands still", "name", name)
+	w.WriteHeader(http.StatusOK)
+	if err := http.NewResponseController(w).Flush(); err == nil {
+		select {
+		case <-r.Context().Done():
+		case <-s.stopping:
+		}
+	}
+	if err := resume(); err != nil {
+		s.cfg.Log.Error("unit", "name", name, "error", err)
+		return
+	}
+	s.cfg.Log.Info("unit goes on", "name", name)
+}
+
+// Pause makes a unit's process stand still until resume is called, this process is gone, or the cluster is stopped. The end of ctx does not let it go on.
+func (c *Client) Pause(ctx context.Context, unit string) (resume func(), err error) {
+	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	req, err := http.NewRequestWithContext(held, http.MethodPost, "http://supervisor/v1/pause/"+(&url.URL{Path: unit}).EscapedPath(), nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	patient := &http.Client{Transport: c.http.Transport} // a pause takes as long as it takes
+	resp, err := patient.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	end := func() {
+		cancel()
+		_ = resp.Body.Close() // nothing is read from it
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer end()
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // the status is there in any case
+		return nil, fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(why)))
+	}
+	return end, nil
+}
