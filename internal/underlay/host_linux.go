@@ -25,6 +25,9 @@ func (u *Underlay) AddHost(_ context.Context, name string, addr netip.Addr) erro
 	if err := u.addHost(name, addr); err != nil {
 		return fmt.Errorf("add host %q to the underlay: %w", name, err)
 	}
+	if err := u.announce(addr); err != nil {
+		return fmt.Errorf("add host %q to the underlay: %w", name, err)
+	}
 	for _, protocol := range routeProtocols() {
 		routes, err := u.routes(protocol)
 		if err != nil {
@@ -160,6 +163,7 @@ func (u *Underlay) RemoveHost(_ context.Context, name string) error {
 		for _, protocol := range routeProtocols() {
 			err = errors.Join(err, u.replaceRoutes(protocol, addr, nil))
 		}
+		err = errors.Join(err, u.renounce(func(a netip.Addr) bool { return a == addr }))
 	}
 	return errors.Join(err, u.removeHost(name))
 }

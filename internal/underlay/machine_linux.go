@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 
@@ -35,6 +36,9 @@ func parseAlias(alias string) (forward, owner string, ok bool) {
 
 // checkSubnet looks for a route of the machine that leads into the subnet over another link.
 func (u *Underlay) checkSubnet() error {
+	if u.cfg.LAN.enabled() {
+		return nil
+	}
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		routes, err := h.RouteList(nil, netlink.FAMILY_ALL)
 		if err != nil {
@@ -74,6 +78,9 @@ func (u *Underlay) ensureMachineLink() error {
 		link, err := h.LinkByName(u.cfg.Link)
 		if err != nil {
 			return err
+		}
+		if u.cfg.LAN.enabled() { // the address is another interface's too, and the subnet reached over that one
+			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(u.cfg.Machine, 32))}), h.LinkSetUp(link))
 		}
 		return u.ensureUp(h, link, u.cfg.Machine)
 	})
@@ -182,6 +189,12 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 // itself or inside, and what leaves for elsewhere carries a node's address, which is hidden behind the machine's.
 func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	link, subnet := `"`+u.cfg.Link+`"`, u.cfg.Subnet.String()
+	friends, own := link, subnet // who may open connections into the fabric, and what leaves it
+	masquerade := knftables.Concat("ip saddr", subnet, "oifname !=", link, "masquerade")
+	if u.cfg.LAN.enabled() {
+		friends, own = "{ "+link+`, "`+u.cfg.LAN.Link+`" }`, "{ "+subnet+", "+u.cfg.LAN.Pods.String()+" }"
+		masquerade = knftables.Concat("iifname", link, "oifname !=", friends, "masquerade")
+	}
 	tx := nft.NewTransaction()
 	tx.Add(&knftables.Table{})
 	tx.Delete(&knftables.Table{})
@@ -190,14 +203,14 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 		Name: "postrouting", Type: knftables.PtrTo(knftables.NATType),
 		Hook: knftables.PtrTo(knftables.PostroutingHook), Priority: knftables.PtrTo(knftables.SNATPriority),
 	})
-	tx.Add(&knftables.Rule{Chain: "postrouting", Rule: knftables.Concat("ip saddr", subnet, "oifname !=", link, "masquerade")})
+	tx.Add(&knftables.Rule{Chain: "postrouting", Rule: masquerade})
 	tx.Add(&knftables.Chain{
 		Name: "forward", Type: knftables.PtrTo(knftables.FilterType),
 		Hook: knftables.PtrTo(knftables.ForwardHook), Priority: knftables.PtrTo(knftables.FilterPriority),
 	})
 	for _, rule := range []string{
-		"oifname " + link + " iifname != " + link + " ct state != { established, related } drop",
-		"iifname " + link + " oifname != " + link + " ip saddr != " + subnet + " drop",
+		"oifname " + link + " iifname != " + friends + " ct state != { established, related } drop",
+		"iifname " + link + " oifname != " + link + " ip saddr != " + own + " drop",
 		"iifname " + link + " tcp flags syn tcp option maxseg size set rt mtu",
 		"oifname " + link + " tcp flags syn tcp option maxseg size set rt mtu",
 	} {

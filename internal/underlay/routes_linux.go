@@ -84,7 +84,7 @@ func (u *Underlay) replaceRoutes(protocol netlink.RouteProtocol, via netip.Addr,
 func (u *Underlay) setRoutes(protocol netlink.RouteProtocol, routes []Route) error {
 	errs := []error{
 		u.syncRoutes(u.FabricNetns(), bridgeName, protocol, routes),
-		u.syncRoutes(u.cfg.MachineNetns, u.cfg.Link, protocol, routes),
+		u.syncMachineRoutes(protocol, routes),
 	}
 	hosts, err := u.pins()
 	errs = append(errs, err)

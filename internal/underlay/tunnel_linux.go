@@ -256,8 +256,11 @@ func (u *Underlay) guardTunnel(tx *knftables.Transaction) {
 
 // mtu is the MTU of nodes' interfaces.
 func (u *Underlay) mtu() int {
-	if u.cfg.Tunnel.enabled() {
+	switch {
+	case u.cfg.Tunnel.enabled():
 		return TunnelMTU
+	case u.cfg.LAN.MTU > 0:
+		return min(u.cfg.LAN.MTU, 1500)
 	}
 	return 1500
 }

@@ -69,6 +69,9 @@ type Config struct {
 	MachineNetns string
 	// Tunnel joins the underlay with those of other machines.
 	Tunnel Tunnel
+	// LAN is set where hosts are on a network of the machine's: Subnet is that network's then, Machine the machine's address on it, and the
+	// fabric has none.
+	LAN LAN
 }
 
 // Underlay is the fabric of one cluster. Its methods may be called from several goroutines.
@@ -86,7 +89,7 @@ func New(cfg Config) (*Underlay, error) {
 		cfg.Subnet = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 213, 0, 0}), 24)
 	}
 	cfg.Subnet = cfg.Subnet.Masked()
-	if !cfg.Fabric.IsValid() {
+	if !cfg.Fabric.IsValid() && !cfg.LAN.enabled() {
 		cfg.Fabric = cfg.Subnet.Addr().Next()
 	}
 	if !cfg.Machine.IsValid() {
@@ -95,20 +98,30 @@ func New(cfg Config) (*Underlay, error) {
 	if cfg.MachineNetns == "" {
 		cfg.MachineNetns = netns.Self
 	}
-	switch {
-	case cfg.RunDir == "":
-		return nil, errors.New("underlay: run folder is empty")
-	case len(cfg.Link) > 15 || strings.ContainsAny(cfg.Link, "/ :\t\n\""):
-		return nil, fmt.Errorf("underlay: %q is no interface name", cfg.Link)
-	case !cfg.Subnet.Addr().Is4() || cfg.Subnet.Bits() > 28:
-		return nil, fmt.Errorf("underlay: subnet %s is not an IPv4 network of at least 16 addresses", cfg.Subnet)
-	case !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine:
-		return nil, fmt.Errorf("underlay: %s and %s are not two addresses of subnet %s", cfg.Fabric, cfg.Machine, cfg.Subnet)
-	}
-	if _, err := spec.Address6(cfg.Subnet, cfg.Subnet6, cfg.Machine); err != nil {
-		return nil, fmt.Errorf("underlay: %w", err)
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
 	return &Underlay{cfg: cfg}, cfg.Tunnel.check()
+}
+
+// check tells what is wrong with a configuration whose defaults are filled in.
+func (cfg Config) check() error {
+	switch {
+	case cfg.RunDir == "":
+		return errors.New("underlay: run folder is empty")
+	case len(cfg.Link) > 15 || strings.ContainsAny(cfg.Link, "/ :\t\n\""):
+		return fmt.Errorf("underlay: %q is no interface name", cfg.Link)
+	case !cfg.Subnet.Addr().Is4() || cfg.Subnet.Bits() > 28 && !cfg.LAN.enabled():
+		return fmt.Errorf("underlay: subnet %s is not an IPv4 network of at least 16 addresses", cfg.Subnet)
+	case cfg.LAN.enabled():
+		return cfg.checkLAN()
+	case !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine:
+		return fmt.Errorf("underlay: %s and %s are not two addresses of subnet %s", cfg.Fabric, cfg.Machine, cfg.Subnet)
+	}
+	if _, err := spec.Address6(cfg.Subnet, cfg.Subnet6, cfg.Machine); err != nil {
+		return fmt.Errorf("underlay: %w", err)
+	}
+	return nil
 }
 
 func lastAddr(p netip.Prefix) netip.Addr {
@@ -150,6 +163,12 @@ func (u *Underlay) Up(ctx context.Context) error {
 	if err := u.ensureTunnel(); err != nil {
 		return err
 	}
+	if err := u.ensureLAN(); err != nil {
+		return fmt.Errorf("join network %s: %w", u.cfg.Subnet, err)
+	}
+	if u.cfg.LAN.enabled() {
+		return u.ensureMachineRules(ctx)
+	}
 	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return u.ensureGateway(h, bridgeName) }); err != nil {
 		return err
 	}
@@ -161,7 +180,7 @@ func (u *Underlay) Up(ctx context.Context) error {
 func (u *Underlay) Down(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	errs := []error{u.removeMachineSide(ctx), u.removeStrandedTunnel()}
+	errs := []error{u.leaveLAN(ctx), u.removeMachineSide(ctx), u.removeStrandedTunnel()}
 	names, err := u.pins()
 	errs = append(errs, err)
 	for _, name := range names {
@@ -193,15 +212,16 @@ func (u *Underlay) ensureBridge(h *netlink.Handle) error {
 	link, err := h.LinkByName(bridgeName)
 	if isNotFound(err) {
 		off := false
-		err = h.LinkAdd(&netlink.Bridge{
-			LinkAttrs:         netlink.LinkAttrs{Name: bridgeName, HardwareAddr: macOf(u.cfg.Fabric)},
-			MulticastSnooping: &off,
-		})
+		bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: bridgeName}, MulticastSnooping: &off}
+		if u.cfg.Fabric.IsValid() {
+			bridge.HardwareAddr = macOf(u.cfg.Fabric)
+		}
+		err = h.LinkAdd(bridge)
 		if err == nil {
 			link, err = h.LinkByName(bridgeName)
 		}
 	}
-	if err != nil {
+	if err != nil || !u.cfg.Fabric.IsValid() {
 		return err
 	}
 	return u.ensureUp(h, link, u.cfg.Fabric)
