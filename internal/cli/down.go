@@ -28,8 +28,8 @@ On a machine that joined another's cluster it is ` + "`mullion leave --force`" +
 				return err
 			}
 			name := ""
-			if c, err := cluster.LoadSpec(paths); err == nil && c.Join != nil {
-				return a.runLeave(cmd.Context(), true) // its nodes go too, if that can be
+			if c, err := cluster.LoadSpec(paths); err == nil && c.Join != nil || cluster.Leftover(paths) {
+				return a.runLeave(cmd.Context(), "", true) // its nodes go too, if that can be
 			} else if err == nil {
 				name = c.Name
 			} else if !errors.Is(err, os.ErrNotExist) {

@@ -1,25 +1,29 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/discovery"
+	"mullion.dev/mullion/internal/kubeadm"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/version"
 	"mullion.dev/mullion/internal/winver"
 )
 
 type joinFlags struct {
 	server, token string
+	kubeconfig    string
+	addresses     []string
 	hashes        []string
 	unpinned      bool
 	node          spec.Node
@@ -38,17 +42,24 @@ func (a *app) join() *cobra.Command {
 ` + "`mullion token create --print-join-command`" + `). The hash is of the public key of the cluster's authority, as kubeadm's: with it nobody can
 pass for the server, also not who knows the token.
 
+A cluster that kubeadm made (also kind's and minikube's) is joined the same way, with the token and hash of ` + "`kubeadm token create --print-join-command`" + `,
+or with --kubeconfig: an administrator's, which also gives the nodes their rights and is not kept, or one with a bootstrap token. To such a
+cluster a machine adds Windows nodes, each with an address of the machine's own network (--node-address).
+
 Of a join that does not succeed nothing is left, here or there. Afterwards ` + "`mullion status`, `mullion logs`, `mullion node`, `mullion stop`" + ` work on
 this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 		Example: `  mullion join --server 192.0.2.10:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:…
   mullion join --server … --token … --ca-cert-hash … --windows-version ltsc2025 --count 2
-  mullion join --server … --token … --ca-cert-hash … --os linux --name build-1`,
+  mullion join --server … --token … --ca-cert-hash … --os linux --name build-1
+  mullion join --kubeconfig admin.conf --node-address 192.0.2.50 --name win-a`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runJoin(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "where the cluster's API server answers, host:port")
 	flags.StringVar(&f.token, "token", "", "bootstrap token")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "join by this file instead of --token and --ca-cert-hash; --server then names the API server where nodes reach it elsewhere")
+	flags.StringSliceVar(&f.addresses, "node-address", nil, "in a cluster that Mullion did not make: a free address of this machine's network for each node")
 	flags.StringSliceVar(&f.hashes, "ca-cert-hash", nil, "hash of the cluster's authority, sha256:…; may be repeated, then one has to fit")
 	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false, "join without --ca-cert-hash: whoever knows the token can pass for the cluster")
 	flags.StringVar(&f.node.OS, "os", spec.Windows, "operating system of the nodes: windows or linux")
@@ -81,24 +92,20 @@ func versionNames() []string {
 
 // options checks the flags.
 func (f joinFlags) options() (o cluster.JoinOptions, err error) {
-	help := "`mullion server` and `mullion token create --print-join-command` print the whole command"
-	host, port, err := net.SplitHostPort(f.server)
-	if err != nil || host == "" || port == "" {
-		return o, usage(fmt.Errorf("--server %q is not host:port", f.server), help)
+	if f.kubeconfig != "" {
+		err = f.byFile(&o)
+	} else {
+		err = f.byToken(&o)
 	}
-	o.Discovery = discovery.Config{Server: f.server, Patience: f.patience}
-	if o.Discovery.Token, err = discovery.ParseToken(f.token); err != nil {
-		return o, usage(fmt.Errorf("--token: %w", err), help)
+	if err != nil {
+		return o, err
 	}
-	if len(f.hashes) == 0 && !f.unpinned {
-		return o, usage(errors.New("--ca-cert-hash is missing: without it somebody between the machines could pass for the cluster"), help)
-	}
-	for _, text := range f.hashes {
-		hash, err := discovery.ParseHash(text)
-		if err != nil {
-			return o, usage(fmt.Errorf("--ca-cert-hash %q: %w", text, err), help)
+	for _, text := range f.addresses {
+		a, err := netip.ParseAddr(text)
+		if err != nil || !a.Is4() {
+			return o, usage(fmt.Errorf("--node-address %q is not an IPv4 address", text), "name a free address of this machine's network for each node")
 		}
-		o.Discovery.Hashes = append(o.Discovery.Hashes, hash)
+		o.NodeAddresses = append(o.NodeAddresses, a)
 	}
 	if f.advertise != "" {
 		if o.Address, err = netip.ParseAddr(f.advertise); err != nil {
@@ -112,6 +119,42 @@ func (f joinFlags) options() (o cluster.JoinOptions, err error) {
 	}
 	o.Nodes, o.Retain = c.Nodes, f.retain
 	return o, nil
+}
+
+// byFile checks the flags of a join by kubeconfig.
+func (f joinFlags) byFile(o *cluster.JoinOptions) error {
+	if f.token != "" || len(f.hashes) > 0 || f.unpinned {
+		return usage(errors.New("--kubeconfig and --token, --ca-cert-hash, --unsafe-skip-ca-verification exclude each other"), "the file has what they say")
+	}
+	o.Kubeconfig, o.Server = f.kubeconfig, f.server
+	if host, port, err := net.SplitHostPort(f.server); f.server != "" && (err != nil || host == "" || port == "") {
+		return usage(fmt.Errorf("--server %q is not host:port", f.server), "name the API server as nodes reach it, or leave it out")
+	}
+	return nil
+}
+
+// byToken checks the flags of a join by token.
+func (f joinFlags) byToken(o *cluster.JoinOptions) error {
+	help := "`mullion server`, `mullion token create --print-join-command` and `kubeadm token create --print-join-command` print what it takes"
+	host, port, err := net.SplitHostPort(f.server)
+	if err != nil || host == "" || port == "" {
+		return usage(fmt.Errorf("--server %q is not host:port", f.server), help)
+	}
+	o.Discovery = discovery.Config{Server: f.server, Patience: f.patience}
+	if o.Discovery.Token, err = discovery.ParseToken(f.token); err != nil {
+		return usage(fmt.Errorf("--token: %w", err), help)
+	}
+	if len(f.hashes) == 0 && !f.unpinned {
+		return usage(errors.New("--ca-cert-hash is missing: without it somebody between the machines could pass for the cluster"), help)
+	}
+	for _, text := range f.hashes {
+		hash, err := discovery.ParseHash(text)
+		if err != nil {
+			return usage(fmt.Errorf("--ca-cert-hash %q: %w", text, err), help)
+		}
+		o.Discovery.Hashes = append(o.Discovery.Hashes, hash)
+	}
+	return nil
 }
 
 func countError(n int) error {
@@ -145,12 +188,15 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 		return a.joinError(err, o)
 	}
 	fmt.Fprintf(a.env.Out, "\nThis machine is part of cluster %q after %.1fs, with %d node(s).\n", c.Name, time.Since(started).Seconds(), len(c.Nodes))
+	for _, node := range cluster.WaitingForRights(ctx, o.Paths, c) {
+		fmt.Fprintf(a.env.Out, "\nServices and the way to other nodes' pods wait until an administrator of the cluster says:\n\n  %s\n", kubeadm.GrantCommand(node))
+	}
 	return nil
 }
 
 // joinError gives an error of a join its remedy and exit code.
 func (a *app) joinError(err error, o cluster.JoinOptions) error {
-	server := o.Discovery.Server
+	server := cmp.Or(o.Discovery.Server, o.Server, "the server of "+o.Kubeconfig)
 	fresh := "get a new one on the server: `mullion token create --print-join-command`"
 	for _, known := range []struct {
 		is     error
@@ -164,9 +210,17 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		{discovery.ErrSecret, ExitRefused, "check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh},
 		{discovery.ErrAuthority, ExitRefused, "somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself"},
 		{machines.ErrRefused, ExitRefused, fresh},
-		{machines.ErrForeign, ExitConflict, "bring it up with `mullion server`, or with networking.advertiseAddress in cluster.yaml"},
+		{cluster.ErrKubeconfig, ExitUsage, "name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes"},
+		{cluster.ErrNotAllowed, ExitRefused, "name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash"},
+		{cluster.ErrNodeAddresses, ExitUsage, "with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network"},
+		{cluster.ErrNoNetwork, ExitRequirement, "name the machine's address on the network of the cluster's nodes with --advertise-address"},
+		{cluster.ErrLinuxForeign, ExitUsage, "leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`"},
+		{kubeadm.ErrVersion, ExitConflict, "bring the cluster to a version that goes with " + version.Kubernetes + ", or use another version of Mullion"},
+		{kubeadm.ErrNetwork, ExitConflict, "nodes join where pods' own addresses are routed: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)"},
+		{machines.ErrForeign, ExitConflict, "if it is Mullion's, bring it up with `mullion server`; others can be joined if kubeadm made them (ConfigMap kubeadm-config)"},
 		{machines.ErrFull, ExitConflict, "take a machine's nodes out (`mullion leave` there, or `kubectl delete node`), or bring the server up with a larger networking.underlaySubnet"},
 		{machines.ErrNodeExists, ExitConflict, "choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server"},
+		{cluster.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` tries too"},
 	} {
 		if errors.Is(err, known.is) {
 			return &Error{Code: known.code, Err: err, Remedy: known.remedy}
@@ -176,49 +230,4 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		return &Error{Code: ExitNotReady, Err: err, Remedy: "nothing was left behind; join again with a larger --wait, or with --retain to look at the logs"}
 	}
 	return a.upError(err, o.Paths)
-}
-
-func (a *app) leave() *cobra.Command {
-	var force bool
-	cmd := &cobra.Command{
-		Use:   "leave",
-		Short: "Take this machine's nodes out of the cluster that it joined, and remove every trace of them",
-		Long: `Ends the pods on this machine's nodes, deletes the nodes from the cluster and removes everything that ` + "`mullion join`" + ` made here. To have
-pods move elsewhere first, drain the nodes on the server: mullion kubectl drain NODE --ignore-daemonsets`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runLeave(cmd.Context(), force) },
-	}
-	cmd.Flags().BoolVar(&force, "force", false, "go on if the cluster cannot be reached; its nodes have to be deleted there then")
-	return cmd
-}
-
-func (a *app) runLeave(ctx context.Context, force bool) error {
-	paths, c, err := a.cluster()
-	if err != nil {
-		return err
-	}
-	if err := a.requireRoot("mullion leave"); err != nil {
-		return err
-	}
-	if c.Join == nil {
-		return &Error{Code: ExitConflict, Err: fmt.Errorf("cluster %q is this machine's own: it joined none", c.Name), Remedy: "`mullion down` removes the cluster"}
-	}
-	said := func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
-	if err := cluster.Stop(ctx, paths, said); err != nil {
-		return err
-	}
-	leaving, cancel := context.WithTimeout(ctx, apiPatience)
-	defer cancel()
-	err = cluster.Leave(leaving, paths)
-	switch {
-	case err == nil:
-		said("took the nodes out of the cluster")
-	case force:
-		fmt.Fprintf(a.env.Err, "mullion: %v; going on (--force)\n", err)
-	case errors.Is(err, os.ErrNotExist):
-		return &Error{Code: ExitNotReady, Err: err, Remedy: "after a reboot, `mullion up` first; or `mullion leave --force`, and `kubectl delete node` on the server"}
-	default:
-		return &Error{Code: ExitNotReady, Err: err, Remedy: "try again when the server answers; or `mullion leave --force`, and `kubectl delete node` on the server"}
-	}
-	return cluster.Down(ctx, paths, said)
 }

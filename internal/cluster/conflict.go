@@ -36,6 +36,9 @@ func choosePort(address string, port int) (int, error) {
 
 // freeOfOthers refuses an underlay subnet that the machine already uses: another cluster's, or a network of the machine's own.
 func freeOfOthers(c spec.Cluster, paths Paths) error {
+	if c.Foreign() { // its nodes are on a network of the machine's own
+		return nil
+	}
 	underlay := c.Networking.Underlay()
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/sandbox"
-	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winnode"
@@ -22,7 +21,7 @@ type hostNetwork struct {
 	underlay *underlay.Underlay
 	host     string
 	address  netip.Addr
-	server   netip.AddrPort // the API server's
+	server   string // the API server's host:port
 }
 
 // Name is the component's name.
@@ -36,7 +35,7 @@ func (h *hostNetwork) Start(ctx context.Context) error {
 // Probe implements component.Prober: does a packet come from the host to the API server, and an answer back? That nobody listens there is an
 // answer.
 func (h *hostNetwork) Probe(ctx context.Context) error {
-	conn, err := proc.DialIn(h.underlay.HostNetns(h.host))(ctx, "tcp", h.server.String())
+	conn, err := proc.DialIn(h.underlay.HostNetns(h.host))(ctx, "tcp", h.server)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil
 	}
@@ -49,6 +48,23 @@ func (h *hostNetwork) Probe(ctx context.Context) error {
 // Stop leaves the network in place.
 func (h *hostNetwork) Stop(context.Context) error { return nil }
 
+// apiServer is host:port by which nodes reach the API server.
+func (c *composer) apiServer() string {
+	if !c.Spec.Foreign() {
+		return c.APIServer.String()
+	}
+	host, err := hostPort(c.access.server)
+	if err != nil {
+		return c.access.server // the probe says what is wrong with it
+	}
+	return host
+}
+
+// selfSigned says that kubelets sign their serving certificates themselves, which is kubeadm's default.
+func (c *composer) selfSigned() bool {
+	return c.Spec.Foreign() && !c.Spec.Join.Foreign.ServerTLSBootstrap
+}
+
 func (c *composer) hosts() error {
 	if len(c.Hosts) == 0 {
 		return nil
@@ -56,7 +72,7 @@ func (c *composer) hosts() error {
 	layer := winnode.NewSystemLayer(c.wineOptions())
 	c.add(layer)
 	for _, h := range c.Hosts {
-		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.APIServer}
+		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.apiServer()}
 		c.add(network, "fabric")
 		config := c.hostConfig(h, layer.System)
 		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.nodes...)
@@ -65,7 +81,7 @@ func (c *composer) hosts() error {
 		if err != nil {
 			return err
 		}
-		c.units = append(c.units, units...)
+		c.units = append(c.units, c.foreignUnits(units, h.Name, config.ProxyUnit())...)
 		c.add(&nodeReady{node: h.Name, client: c.access.client}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
@@ -92,9 +108,12 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
 		ContainerdSocket: c.Paths.ContainerdSocket(), ContainerdNamespace: engineNamespace,
 		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
-		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
+		ClusterDNS: c.Spec.DNS(), ClusterDomain: c.Spec.Domain(), SelfSigned: c.selfSigned(),
 		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
 		Network: agentconfig.Network{Mode: n.Mode, Profile: n.Profile, Shared: h.Shared}, EnableDSR: n.EnableDSR,
+	}
+	if c.Spec.Foreign() {
+		config.NodeSubnet = netip.Prefix{} // others on that network than nodes do not know pods' addresses
 	}
 	if h.Address6.IsValid() {
 		config.Address6, config.IPv6 = h.Address6, agentconfig.Subnets{Pods: n.Pods6(), Services: n.Services6(), Nodes: n.Underlay6()}

@@ -9,16 +9,10 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"mullion.dev/mullion/internal/atomicfile"
 	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/discovery"
 	"mullion.dev/mullion/internal/machines"
@@ -26,20 +20,24 @@ import (
 )
 
 // undoTimeout bounds the removal of what a join made that did not succeed.
-const undoTimeout = 90 * time.Second
+const undoTimeout = 2 * time.Minute
 
-// joinCA is the authority of the cluster that the machine joined, joinKubeconfig a kubeconfig with the token it joined by.
-func (p Paths) joinCA() string         { return p.join("join", "ca.crt") }
-func (p Paths) joinKubeconfig() string { return p.join("join", "bootstrap.kubeconfig") }
+// leaveTimeout bounds what of that is done in the cluster, which may not answer any more.
+const leaveTimeout = 20 * time.Second
 
 // JoinOptions is what Join needs.
 type JoinOptions struct {
-	// Discovery says which cluster.
+	// Discovery says which cluster, unless Kubeconfig does.
 	Discovery discovery.Config
+	// Kubeconfig is a file that says it: an administrator's, or one with a bootstrap token. Server, with that, is the API server's host:port for
+	// nodes, where the file's is not the one that they reach it at.
+	Kubeconfig, Server string
 	// Address is where other machines reach this one; the zero Addr: the one from which this machine reaches the server.
 	Address netip.Addr
-	// Nodes are what the machine adds.
-	Nodes []spec.Node
+	// Nodes are what the machine adds. NodeAddresses are their addresses on the machine's network, one for each, in a cluster that Mullion did not
+	// make, and none in one that it made.
+	Nodes         []spec.Node
+	NodeAddresses []netip.Addr
 
 	Paths      Paths
 	Executable string
@@ -51,8 +49,14 @@ type JoinOptions struct {
 	Retain bool
 }
 
+// ErrNodeAddresses says that addresses for nodes were named where there must be none, or were not where there must be some.
+var ErrNodeAddresses = errors.New("the nodes' addresses are not as this cluster needs them")
+
+// ErrLeft says that a join that did not succeed could not be taken back in the cluster, and that it is remembered on the machine.
+var ErrLeft = errors.New("something of the join is left in the cluster")
+
 // Join adds nodes on this machine to a cluster on another and returns when they are Ready. Of a join that does not succeed nothing is left,
-// here or there, unless it is to be retained.
+// here or there, unless it is to be retained; what cannot be removed, as the server does not answer, the next Join or Leave removes.
 func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
 	if have, err := LoadSpec(o.Paths); err == nil {
 		return have, &ConflictError{
@@ -60,25 +64,13 @@ func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
 			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
 		}
 	}
-	found, err := discovery.Find(ctx, o.Discovery)
-	if err != nil {
+	j := &joining{JoinOptions: o, holder: rand.Text()}
+	if err := j.reach(ctx); err != nil {
 		return spec.Cluster{}, err
 	}
-	o.Said("found the cluster at " + found.Server)
-	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: found.Server, BearerToken: o.Discovery.Token.String(), TLSClientConfig: rest.TLSClientConfig{CAData: found.CA},
-		QPS: -1, UserAgent: "mullion", Timeout: 30 * time.Second, WarningHandler: rest.NoWarnings{},
-	})
-	if err != nil {
-		return spec.Cluster{}, err
-	}
-	c, err := machines.Specification(ctx, client)
-	if err != nil {
-		return c, err
-	}
-	j := &joining{JoinOptions: o, found: found, client: client, holder: rand.Text()}
-	c, err = j.run(ctx, c)
-	if err == nil || o.Retain {
+	c, err := j.join(ctx)
+	err = errors.Join(err, j.dropToken(ctx))
+	if err == nil || o.Retain || !j.prepared {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
@@ -89,21 +81,40 @@ func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
 // joining is a join under way.
 type joining struct {
 	JoinOptions
-	found  discovery.Cluster
-	client kubernetes.Interface
-	holder string
-	part   int // 0 as long as none was claimed
+	found discovery.Cluster
+	token bootstrap.Token // by which kubelets ask for their certificates
+	// client is by the token, or the administrator's; admin says which.
+	client   kubernetes.Interface
+	admin    bool
+	holder   string
+	prepared bool // there is something that undo has to remove
+}
+
+// join joins the cluster, of whatever kind it is.
+func (j *joining) join(ctx context.Context) (spec.Cluster, error) {
+	if err := j.recover(ctx); err != nil {
+		return spec.Cluster{}, err
+	}
+	if !j.Address.IsValid() {
+		var err error
+		if j.Address, err = sourceAddress(j.found.Server); err != nil {
+			return spec.Cluster{}, err
+		}
+	}
+	c, err := machines.Specification(ctx, j.client)
+	switch {
+	case errors.Is(err, machines.ErrForeign):
+		return j.runForeign(ctx, err)
+	case err != nil:
+		return c, err
+	case len(j.NodeAddresses) > 0:
+		return c, fmt.Errorf("join cluster %q: %w: it gives its nodes addresses itself", c.Name, ErrNodeAddresses)
+	}
+	return j.run(ctx, c)
 }
 
 func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error) {
-	address := j.Address
-	if !address.IsValid() {
-		var err error
-		if address, err = sourceAddress(j.found.Server); err != nil {
-			return c, err
-		}
-	}
-	c.Join = &spec.Join{Server: j.found.Server, Part: 1, Address: address.String()}
+	c.Join = &spec.Join{Server: j.found.Server, Part: 1, Address: j.Address.String()}
 	c.Nodes = j.Nodes
 	if err := c.Validate(); err != nil {
 		return c, &ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
@@ -111,13 +122,21 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	if err := freeOfOthers(c, j.Paths); err != nil {
 		return c, err
 	}
-	var err error
-	if j.part, err = machines.Claim(ctx, j.client, c.Networking.Parts(), address, j.holder); err != nil {
+	if err := j.prepare(); err != nil {
 		return c, err
 	}
-	c.Join.Part = j.part
+	part, err := machines.Claim(ctx, j.client, machines.Wanted{
+		Parts: c.Networking.Parts(), Address: j.Address, Holder: j.holder,
+		Trying: func(part int) error {
+			return j.Paths.saveClaim(claimRecord{Server: j.found.Server, Part: part, Holder: j.holder})
+		},
+	})
+	if err != nil {
+		return c, err
+	}
+	c.Join.Part = part
 	c = c.WithDefaults()
-	j.Said(fmt.Sprintf("this machine is number %d, at %s", j.part, address))
+	j.Said(fmt.Sprintf("this machine is number %d, at %s", part, j.Address))
 	plan, err := NewPlan(c, j.Paths)
 	if err != nil {
 		return c, err
@@ -125,45 +144,40 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	if err := machines.FreeNames(ctx, j.client, plan.names()); err != nil {
 		return c, err
 	}
-	if err := j.Paths.Prepare(); err != nil {
-		return c, &ConflictError{Err: err, Remedy: "choose another --data-dir"}
-	}
-	if err := j.save(); err != nil {
-		return c, err
-	}
 	return up(ctx, UpOptions{Spec: c, Paths: j.Paths, Executable: j.Executable, Environ: j.Environ, Progress: j.Progress})
 }
 
-// save writes what the machine's kubelets join with.
-func (j *joining) save() error {
-	if err := os.MkdirAll(filepath.Dir(j.Paths.joinCA()), 0o700); err != nil {
-		return err
+// prepare makes the data folder and writes there what the machine's kubelets join with, and what is needed to take the join back.
+func (j *joining) prepare() error {
+	if err := j.Paths.Prepare(); err != nil {
+		return &ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}
-	if err := atomicfile.Write(j.Paths.joinCA(), j.found.CA, 0o600); err != nil {
-		return err
-	}
-	token := bootstrap.Token{ID: j.Discovery.Token.ID, Secret: j.Discovery.Token.Secret}
-	text, err := clientcmd.Write(*bootstrap.TokenKubeconfig(token, j.found.Server, j.found.CA))
-	if err != nil {
-		return fmt.Errorf("encode the kubeconfig to join by: %w", err)
-	}
-	return atomicfile.Write(j.Paths.joinKubeconfig(), text, 0o600)
+	j.prepared = true
+	return j.Paths.saveJoin(j.found, j.token)
 }
 
-// undo removes what the join made, here and in the cluster.
+// undo removes what the join made, here and in the cluster. What it cannot remove there, as nobody answers, is kept for the next try.
 func (j *joining) undo(ctx context.Context) error {
-	if j.part == 0 {
-		return nil
+	stopErr := Stop(ctx, j.Paths, func(string) {})
+	rest, err := leftoverOf(j.Paths)
+	if err != nil {
+		return errors.Join(stopErr, err)
 	}
-	var errs []error
-	if _, err := os.Stat(j.Paths.joinCA()); err == nil {
-		errs = append(errs, Stop(ctx, j.Paths, func(string) {}))
-		if err := Leave(ctx, j.Paths); err != nil && !errors.Is(err, os.ErrNotExist) { // no certificate: the node never registered
-			errs = append(errs, err)
-		}
-		errs = append(errs, Down(ctx, j.Paths, func(string) {}))
+	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
+	leaveErr := Leave(leaving, j.Paths, j.administrator())
+	cancel()
+	if err := errors.Join(stopErr, Down(ctx, j.Paths, func(string) {})); err != nil || leaveErr == nil || rest == nil {
+		return errors.Join(err, leaveErr)
 	}
-	return errors.Join(append(errs, machines.Release(ctx, j.client, j.part, j.holder))...)
+	return errors.Join(leaveErr, rest.save(j.Paths), ErrLeft)
+}
+
+// administrator is the client where it is an administrator's, else nil.
+func (j *joining) administrator() kubernetes.Interface {
+	if j.admin {
+		return j.client
+	}
+	return nil
 }
 
 // sourceAddress is this machine's address from which it reaches the server.
@@ -192,10 +206,28 @@ func hostPort(server string) (string, error) {
 	return u.Host, nil
 }
 
-func deleteNode(ctx context.Context, client kubernetes.Interface, name string) error {
-	err := client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
+// recover takes back what an earlier join in this data folder made that was cut short.
+func (j *joining) recover(ctx context.Context) error {
+	if !Leftover(j.Paths) {
 		return nil
 	}
-	return err
+	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	err := Leave(leaving, j.Paths, j.administrator())
+	if err != nil {
+		err = errors.Join(err, releaseAs(leaving, j.Paths, j.found.Server, j.client))
+	}
+	if err != nil && ctx.Err() == nil {
+		j.Said(fmt.Sprintf("an earlier join was cut short, and something of it is left in its cluster: %v", err))
+	}
+	if err := Down(ctx, j.Paths, func(string) {}); err != nil {
+		return fmt.Errorf("remove what an earlier join left: %w", err)
+	}
+	if _, err := os.Stat(j.Paths.Data); err == nil {
+		return fmt.Errorf("remove what an earlier join left: %s is still there", j.Paths.Data)
+	}
+	if err == nil {
+		j.Said("removed what an earlier join left that was cut short")
+	}
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 func (c *composer) linuxHosts() error {
 	for _, h := range c.LinuxHosts {
-		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.APIServer}
+		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.apiServer()}
 		c.add(network, "fabric")
 		config := c.linuxConfig(h)
 		config.After = []string{network.Name()}
@@ -31,7 +31,7 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		Bin: c.Paths.Bin, Program: c.Executable, LogDir: c.Paths.Logs(), Marker: c.Paths.Data, Cgroup: CgroupParent(c.Paths) + "/" + h.Name,
 		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
 		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(), Address6: h.Address6, PodSubnet6: n.Pods6(),
-		ClusterDNS: n.ClusterDNS(), ClusterDomain: spec.ClusterDomain,
+		ClusterDNS: c.Spec.DNS(), ClusterDomain: c.Spec.Domain(),
 		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
 		Overlay: n.Mode == spec.ModeOverlay,
 	}

@@ -2,12 +2,10 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"os"
-	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -78,7 +76,9 @@ func (c *composer) joined() error {
 	for _, name := range n {
 		nodes = append(nodes, (&nodeReady{node: name}).Name())
 	}
-	c.add(&claim{c: c}, nodes...)
+	if !c.Spec.Foreign() {
+		c.add(&claim{c: c}, nodes...)
+	}
 	return nil
 }
 
@@ -175,31 +175,4 @@ func joinedNodes(s spec.Cluster, paths Paths) (*composer, error) {
 		return nil, err
 	}
 	return &composer{Plan: plan, underlay: u, access: access{server: s.Join.Server, caFile: paths.joinCA()}}, nil
-}
-
-// Leave deletes the machine's nodes from the cluster that it joined, each with its own rights, which gives the machine's part of the underlay
-// back too. The machine itself is as it was: Down is next. Nodes that cannot be deleted are in the error.
-func Leave(ctx context.Context, paths Paths) error {
-	s, err := LoadSpec(paths)
-	if err != nil {
-		return err
-	}
-	if s.Join == nil {
-		return nil
-	}
-	c, err := joinedNodes(s, paths)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, name := range slices.Sorted(slices.Values(c.names())) {
-		client, err := c.nodeClient(name)
-		if err == nil {
-			err = deleteNode(ctx, client, name)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("take node %q out of the cluster: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
 }

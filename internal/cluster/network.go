@@ -12,13 +12,18 @@ import (
 
 // newUnderlay is the cluster's underlay; it touches nothing yet.
 func newUnderlay(p Plan) (*underlay.Underlay, error) {
-	return underlay.New(underlay.Config{
+	config := underlay.Config{
 		RunDir: p.Paths.Run(),
 		Link:   "mullion" + tag(p.Paths.Data),
 		Subnet: p.Spec.Networking.Underlay(), Subnet6: p.Spec.Networking.Underlay6(),
 		Fabric: p.Fabric, Machine: p.Machine,
 		Tunnel: p.tunnel(),
-	})
+	}
+	if p.Spec.Foreign() {
+		f := p.Spec.Join.Foreign
+		config.LAN = underlay.LAN{Link: f.Link, MTU: f.MTU, Pods: p.Spec.Networking.Pods()}
+	}
+	return underlay.New(config)
 }
 
 // tunnel is the underlay's way to the other machines. Its port has the number of the API server's, so that a firewall opens one number;

@@ -94,6 +94,7 @@ type podRange struct {
 type podRoutes struct {
 	client func() (kubernetes.Interface, error)
 	set    func(ctx context.Context, node podRange) error
+	seen   func(ctx context.Context, node *corev1.Node) // is told each node too; may be nil
 	log    *slog.Logger
 
 	cancel context.CancelFunc
@@ -116,6 +117,9 @@ func (r *podRoutes) Start(ctx context.Context) error {
 	handle := func(obj any) {
 		if node, ok := obj.(*corev1.Node); ok {
 			r.apply(run, node, node.Spec.PodCIDRs)
+			if r.seen != nil {
+				r.seen(run, node)
+			}
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{

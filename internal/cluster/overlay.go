@@ -46,6 +46,9 @@ func dialHNS(ctx context.Context, paths Paths, node, netns string) (*hnsserver.C
 // podRoute tells the network which node a range of pod addresses is behind: routers on the underlay, or in an overlay the
 // other hosts. The modes without a network between nodes have nobody to tell.
 func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
+	if c.Spec.Foreign() {
+		return c.foreignRoute
+	}
 	switch c.Spec.Networking.Mode {
 	case spec.ModeOverlay:
 		o := &overlay{plan: c.Plan, netns: c.underlay.HostNetns, cidrs: map[string]netip.Prefix{}}

@@ -54,8 +54,14 @@ func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
 	underlay := c.Networking.PartAddress(c.Part())
 	p.APIServer = netip.AddrPortFrom(nth(c.Networking.PartAddress(0), spec.Fabric), 6443)
 	p.Fabric, p.Machine = nth(underlay, spec.Fabric), nth(underlay, spec.Machine)
+	if c.Foreign() {
+		p.Fabric, p.Machine = netip.Addr{}, c.Address()
+	}
 	for i, n := range c.Nodes {
 		address := nth(underlay, spec.FirstNode+i)
+		if c.Foreign() {
+			address = netip.MustParseAddr(c.Join.Foreign.Addresses[i]) // validated
+		}
 		var address6 netip.Addr
 		if n.DualStack() {
 			var err error

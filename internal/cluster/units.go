@@ -134,7 +134,12 @@ func (c *composer) controlPlane() error {
 
 // routes are what the machine's network has to follow.
 func (c *composer) routes() error {
-	c.add(&podRoutes{client: c.access.client, set: c.podRoute(), log: c.Log}, c.access.machine...)
+	routes := &podRoutes{client: c.access.client, set: c.podRoute(), seen: c.observer(), log: c.Log}
+	if c.Spec.Foreign() {
+		c.add(c.foreign(routes, c.names()[0]), c.access.machine...)
+		return nil
+	}
+	c.add(routes, c.access.machine...)
 	if c.Spec.SeveralMachines() {
 		c.add(&peers{client: c.access.client, underlay: c.underlay, log: c.Log}, append([]string{"fabric"}, c.access.machine...)...)
 	}

@@ -44,6 +44,12 @@ type UpOptions struct {
 // does not start nothing is left, unless it is to be retained; one that was there before is never removed.
 func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	_, statErr := os.Stat(o.Paths.Spec())
+	if Leftover(o.Paths) {
+		return o.Spec, &ConflictError{
+			Err:    fmt.Errorf("data folder %q holds what a `mullion join` left that was cut short", o.Paths.Data),
+			Remedy: "`mullion leave` removes it, here and in the cluster; or use another --data-dir",
+		}
+	}
 	if err := o.Paths.Prepare(); err != nil {
 		return o.Spec, &ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}

@@ -26,13 +26,28 @@ type Identity struct {
 // https://github.com/kubernetes/client-go/blob/v0.36.3/util/certificate/certificate_store.go
 const currentCertificate = "kubelet-client-current.pem"
 
-// load reads the certificate. The link's target is a path of the host's, of which the name counts.
-func (i Identity) load() (*tls.Certificate, error) {
-	path := filepath.Join(i.Dir, currentCertificate)
+// File is the file with the certificate and its key, or the link to it.
+func (i Identity) File() string { return filepath.Join(i.Dir, currentCertificate) }
+
+// Read returns the certificate with its key (PEM). The link's target is a path of the host's, of which the name counts.
+func (i Identity) Read() ([]byte, error) {
+	path := i.File()
 	if target, err := os.Readlink(path); err == nil {
 		path = filepath.Join(i.Dir, filepath.Base(filepath.FromSlash(target)))
 	}
-	pair, err := tls.LoadX509KeyPair(path, path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubelet's certificate: %w", err)
+	}
+	return data, nil
+}
+
+func (i Identity) load() (*tls.Certificate, error) {
+	data, err := i.Read()
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(data, data)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubelet's certificate: %w", err)
 	}

@@ -104,11 +104,25 @@ func Specification(ctx context.Context, client kubernetes.Interface) (spec.Clust
 	return c.WithDefaults(), nil
 }
 
-// Claim takes the first free part for a machine that is reached at address. holder is a value of the machine's own, by which Release knows
-// its claim.
-func Claim(ctx context.Context, client kubernetes.Interface, parts int, address netip.Addr, holder string) (int, error) {
-	for part := 1; part < parts; part++ {
-		claim := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ClaimName(part), Namespace: Namespace}, Data: ClaimData(address, holder)}
+// Wanted is a claim that a machine wants to make.
+type Wanted struct {
+	// Parts is how many the underlay has.
+	Parts int
+	// Address is where the machine is reached.
+	Address netip.Addr
+	// Holder is a value of the machine's own, by which Release knows its claim.
+	Holder string
+	// Trying is told each part before it is claimed: a machine that remembers it can give the part back whatever happens to it.
+	Trying func(part int) error
+}
+
+// Claim takes the first free part.
+func Claim(ctx context.Context, client kubernetes.Interface, w Wanted) (int, error) {
+	for part := 1; part < w.Parts; part++ {
+		if err := w.Trying(part); err != nil {
+			return 0, fmt.Errorf("claim part %d of the underlay: %w", part, err)
+		}
+		claim := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ClaimName(part), Namespace: Namespace}, Data: ClaimData(w.Address, w.Holder)}
 		_, err := client.CoreV1().ConfigMaps(Namespace).Create(ctx, claim, metav1.CreateOptions{})
 		if err == nil {
 			return part, nil
@@ -117,7 +131,7 @@ func Claim(ctx context.Context, client kubernetes.Interface, parts int, address 
 			return 0, fmt.Errorf("claim part %d of the underlay: %w", part, err)
 		}
 	}
-	return 0, fmt.Errorf("claim a part of the underlay: %w: %d machines", ErrFull, parts)
+	return 0, fmt.Errorf("claim a part of the underlay: %w: %d machines", ErrFull, w.Parts)
 }
 
 // Release gives a part back, if its claim is still that holder's.

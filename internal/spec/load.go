@@ -104,7 +104,11 @@ func (v *validator) cluster(c Cluster) {
 	if c.Name != "" && (!nameForm.MatchString(c.Name) || len(c.Name) > 40) {
 		v.fail([]any{"name"}, "%q is not a DNS label of at most 40 characters", c.Name)
 	}
-	v.networking(c.Networking)
+	if c.Foreign() {
+		v.foreignSubnets(c.withDefaults().Networking)
+	} else {
+		v.networking(c.Networking)
+	}
 	if len(c.Nodes) == 0 && (!c.SeveralMachines() || c.Join != nil) {
 		v.fail([]any{"nodes"}, "a cluster needs at least one node")
 	}
@@ -120,7 +124,9 @@ func (v *validator) expanded(c Cluster) {
 	if len(c.Nodes) > maxNodes {
 		v.fail([]any{"nodes"}, "%d nodes, at most %d", len(c.Nodes), maxNodes)
 	}
-	v.pool(c.Networking, len(c.Nodes))
+	if !c.Foreign() {
+		v.pool(c.Networking, len(c.Nodes))
+	}
 	v.machines(c)
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {

@@ -23,6 +23,8 @@ type Join struct {
 	Part int `json:"part"`
 	// Address is where other machines reach this one.
 	Address string `json:"address"`
+	// Foreign is set where Mullion did not make the cluster; such a machine has no part.
+	Foreign *Foreign `json:"foreign,omitempty"`
 }
 
 // SeveralMachines says whether the cluster is, or may become, one of several machines.
@@ -59,6 +61,10 @@ func (n Networking) PartAddress(part int) netip.Addr { return Nth(n.Underlay().A
 
 // machines checks what belongs to several machines.
 func (v *validator) machines(c Cluster) {
+	if c.Foreign() {
+		v.foreign(c)
+		return
+	}
 	n := c.Networking
 	at, err := netip.ParseAddr(n.AdvertiseAddress)
 	switch {
@@ -94,7 +100,7 @@ func (c Cluster) prefix(os string) string {
 	if os == Windows {
 		name = "win"
 	}
-	if c.Join != nil {
+	if c.Join != nil && !c.Foreign() {
 		return fmt.Sprintf("m%d-%s", c.Join.Part, name)
 	}
 	return name

@@ -74,6 +74,8 @@ type Config struct {
 	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by default.
 	ClusterDNS    netip.Addr
 	ClusterDomain string
+	// SelfSigned: the kubelet signs its serving certificate itself, where nobody in the cluster approves such.
+	SelfSigned bool
 	// Taint registers the node with os=windows:NoSchedule; Labels are put on it at registration.
 	Taint  bool
 	Labels map[string]string

@@ -42,7 +42,7 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 		Authorization:            kubeletv1beta1.KubeletAuthorization{Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook},
 		ContainerRuntimeEndpoint: fmt.Sprintf("tcp://127.0.0.1:%d", CRIPort),
 		RotateCertificates:       true,
-		ServerTLSBootstrap:       true,
+		ServerTLSBootstrap:       !c.SelfSigned,
 		TLSMinVersion:            "VersionTLS12",
 		ClusterDomain:            c.domain(),
 		ResolverConfig:           &resolv,

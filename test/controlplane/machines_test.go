@@ -154,7 +154,7 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
 	var all sync.WaitGroup
 	for i := range parts + 1 {
 		all.Go(func() {
-			part, err := machines.Claim(ctx, joining, parts, address, fmt.Sprint(i))
+			part, err := machines.Claim(ctx, joining, machines.Wanted{Parts: parts, Address: address, Holder: fmt.Sprint(i), Trying: func(int) error { return nil }})
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -207,7 +207,7 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
 		t.Errorf("a node leaves: %v", err)
 	}
 	eventually(t, "the part is free again", func() error {
-		part, err := machines.Claim(ctx, joining, parts, address, "next")
+		part, err := machines.Claim(ctx, joining, machines.Wanted{Parts: parts, Address: address, Holder: "next", Trying: func(int) error { return nil }})
 		if err == nil && part != 2 {
 			t.Errorf("got part %d, want 2", part)
 		}

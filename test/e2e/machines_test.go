@@ -3,6 +3,9 @@
 package e2e
 
 import (
+	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +110,14 @@ func TestSeveralMachines(t *testing.T) {
 		return args
 	}
 	other.refused(t, cli.ExitRefused, "unknown or has expired", with("--token", "abcdef.0123456789abcdef")...)
+	id, _, _ := strings.Cut(good[slices.Index(good, "--token")+1], ".")
+	other.refused(t, cli.ExitRefused, "secret is not the one", with("--token", id+".0123456789abcdef")...)
+	brief := strings.TrimSpace(server.must(t, "token", "create", "--ttl", "1s"))
+	<-time.After(2 * time.Second)
+	other.refused(t, cli.ExitRefused, "unknown or has expired", with("--token", brief)...)
+	server.must(t, "kubectl", "create", "-f", taken(t))
+	other.refused(t, cli.ExitConflict, "the cluster has a node of that name", append(good, "--name", "taken")...)
+	server.must(t, "kubectl", "delete", "node", "taken")
 	other.refused(t, cli.ExitRefused, "authority is another one", with("--ca-cert-hash", "sha256:"+strings.Repeat("0", 64))...)
 
 	t.Cleanup(func() {
@@ -115,6 +127,13 @@ func TestSeveralMachines(t *testing.T) {
 		logs(t, other)
 		other.takeDown(t)
 	})
+	for _, moment := range []string{"this machine is number 1", "ok   identity/m1-win-1"} {
+		other.killed(t, moment, good...)
+		other.must(t, "leave")
+		server.unclaimed(t, other)
+	}
+	cutOff(t, server, other, good)
+
 	began := time.Now()
 	t.Logf("%s%.1fs", other.must(t, good...), time.Since(began).Seconds())
 	nodes := server.must(t, "kubectl", "get", "nodes", "-o", "wide", "--no-headers")
@@ -128,12 +147,99 @@ func TestSeveralMachines(t *testing.T) {
 	}
 
 	other.must(t, "leave")
+	server.unclaimed(t, other)
+	other.must(t, good...) // it comes again, as number 1
+	if out := server.must(t, "kubectl", "get", "nodes", "-o", "name"); !strings.Contains(out, "node/m1-win-1") {
+		t.Errorf("the machine that came again has nodes %s", out)
+	}
+	other.must(t, "leave")
+	server.unclaimed(t, other)
+}
+
+// taken is a manifest of a node whose name is taken then.
+func taken(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: Node\nmetadata: {name: taken}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// until runs mullion until it prints something, and calls then.
+func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...string) (string, error) {
+	t.Helper()
+	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = f.env()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	cmd.Stdout, cmd.Stderr = write, write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	var out strings.Builder
+	done := false
+	for lines := bufio.NewScanner(read); lines.Scan(); {
+		fmt.Fprintln(&out, lines.Text())
+		if !done && strings.Contains(lines.Text(), says) {
+			done = true
+			then(cmd)
+		}
+	}
+	err = cmd.Wait()
+	if !done {
+		t.Fatalf("mullion %s never says %q: %v\n%s", strings.Join(args, " "), says, err, out.String())
+	}
+	return out.String(), err
+}
+
+// killed ends a command by kill -9 when it says something. nsenter becomes the program, so that it is the one that is ended.
+func (f fixture) killed(t *testing.T, says string, args ...string) {
+	t.Helper()
+	_, _ = f.until(t, says, func(cmd *exec.Cmd) { _ = cmd.Process.Kill() }, args...)
+}
+
+// unclaimed checks that the cluster has nothing of the other machine, and that one nothing of the cluster.
+func (f fixture) unclaimed(t *testing.T, other fixture) {
+	t.Helper()
 	if left := other.traces(t); len(left) > 0 {
-		t.Errorf("mullion leave left behind:\n%s", strings.Join(left, "\n"))
+		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))
 	}
-	if out := server.must(t, "kubectl", "get", "nodes", "-o", "name"); strings.Contains(out, "node/") {
-		t.Errorf("after the machine left there are nodes: %s", out)
+	poll(t, settle, func(ctx context.Context) error { // upstream's garbage collector gives the part back
+		out, err := f.mullion(ctx, t, "kubectl", "get", "nodes,configmaps", "-n", "mullion-system", "-o", "name")
+		if err == nil && (strings.Contains(out, "node/") || strings.Contains(out, "machine-1")) {
+			err = fmt.Errorf("the cluster still has: %s", out)
+		}
+		return err
+	})
+}
+
+// cutOff has the server not answer any more when a node has its certificate: the join fails, leaves nothing but a note on the machine, and
+// when the server answers again all of it can be removed.
+func cutOff(t *testing.T, server, other fixture, good []string) {
+	t.Helper()
+	link := func(state string) {
+		if out, err := exec.Command("ip", "-n", filepath.Base(server.netns), "link", "set", "eth0", state).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
+	defer link("up")
+	out, err := other.until(t, "ok   identity/m1-win-1", func(*exec.Cmd) { link("down") }, append(good, "--wait", "45s")...)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitNotReady || !strings.Contains(out, "mullion leave") {
+		t.Errorf("a join whose server is cut off ends with %v:\n%s", err, out)
+	}
+	if left, err := proc.Leftovers(other.data); err != nil || len(left) > 0 {
+		t.Errorf("a join whose server is cut off leaves processes %v, %v", left, err)
+	}
+	link("up")
+	other.must(t, "leave")
+	server.unclaimed(t, other)
 }
 
 // answers runs a pod on the other machine, which has to answer the server's machine over the underlay, and give its log through the API server.

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/bootstrap"
+	"mullion.dev/mullion/internal/cluster"
+)
+
+func (a *app) leave() *cobra.Command {
+	var force bool
+	var kubeconfig string
+	cmd := &cobra.Command{
+		Use:   "leave",
+		Short: "Take this machine's nodes out of the cluster that it joined, and remove every trace of them",
+		Long: `Ends the pods on this machine's nodes, deletes the nodes from the cluster and removes everything that ` + "`mullion join`" + ` made here, also of one that
+was cut short. To have pods move elsewhere first, drain the nodes on the server: mullion kubectl drain NODE --ignore-daemonsets`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runLeave(cmd.Context(), kubeconfig, force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "go on if the cluster cannot be reached; its nodes have to be deleted there then")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "an administrator's, where the cluster does not let nodes delete themselves")
+	return cmd
+}
+
+func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error {
+	paths, err := a.joined()
+	if err != nil {
+		return err
+	}
+	if err := a.requireRoot("mullion leave"); err != nil {
+		return err
+	}
+	var admin kubernetes.Interface
+	if kubeconfig != "" {
+		if admin, err = bootstrap.Client(kubeconfig, nil); err != nil {
+			return usage(fmt.Errorf("--kubeconfig: %w", err), "name the kubeconfig of an administrator of the cluster")
+		}
+	}
+	said := func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
+	if err := cluster.Stop(ctx, paths, said); err != nil {
+		return err
+	}
+	leaving, cancel := context.WithTimeout(ctx, apiPatience)
+	defer cancel()
+	err = cluster.Leave(leaving, paths, admin)
+	switch {
+	case err == nil:
+		said("took the nodes out of the cluster")
+	case force:
+		fmt.Fprintf(a.env.Err, "mullion: %v; going on (--force)\n", err)
+	case errors.Is(err, cluster.ErrNodesStay):
+		return &Error{Code: ExitRefused, Err: err, Remedy: "`mullion leave --kubeconfig FILE` with an administrator's; or `mullion leave --force`, and `kubectl delete node` there"}
+	case errors.Is(err, os.ErrNotExist):
+		return &Error{Code: ExitNotReady, Err: err, Remedy: "after a reboot, `mullion up` first; or `mullion leave --force`, and `kubectl delete node` on the server"}
+	default:
+		return &Error{Code: ExitNotReady, Err: err, Remedy: "try again when the server answers; or `mullion leave --force`, and `kubectl delete node` on the server"}
+	}
+	return cluster.Down(ctx, paths, said)
+}
+
+// joined is the data folder of a machine that joined a cluster, or was about to.
+func (a *app) joined() (cluster.Paths, error) {
+	paths, err := a.paths()
+	if err != nil || cluster.Leftover(paths) {
+		return paths, err
+	}
+	paths, c, err := a.cluster()
+	if err == nil && c.Join == nil {
+		err = &Error{Code: ExitConflict, Err: fmt.Errorf("cluster %q is this machine's own: it joined none", c.Name), Remedy: "`mullion down` removes the cluster"}
+	}
+	return paths, err
+}

@@ -1,0 +1,228 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/bootstrap"
+	"mullion.dev/mullion/internal/discovery"
+	"mullion.dev/mullion/internal/kubenode"
+	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// What a machine keeps of a join in its data folder, from before there is anything of it in the cluster:
+//
+//	join/ca.crt                 the cluster's authority
+//	join/bootstrap.kubeconfig   the token that it joined by
+//	join/claim.json             the part of the underlay that it has, or was about to claim
+//	join/nodes/NODE/            the certificate of a node that could not be deleted when a join was taken back
+func (p Paths) joinCA() string                { return p.join("join", "ca.crt") }
+func (p Paths) joinKubeconfig() string        { return p.join("join", "bootstrap.kubeconfig") }
+func (p Paths) joinClaim() string             { return p.join("join", "claim.json") }
+func (p Paths) joinNode(node string) string   { return p.join("join", "nodes", node) }
+func (p Paths) saveClaim(r claimRecord) error { return atomicfile.WriteJSON(p.joinClaim(), r) }
+
+// claimRecord is the machine's claim; no part: it has none (yet).
+type claimRecord struct {
+	Server string `json:"server"`
+	Part   int    `json:"part"`
+	Holder string `json:"holder"`
+}
+
+// saveJoin writes what the machine's kubelets join with.
+func (p Paths) saveJoin(found discovery.Cluster, token bootstrap.Token) error {
+	if err := os.MkdirAll(filepath.Dir(p.joinCA()), 0o700); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(p.joinCA(), found.CA, 0o600); err != nil {
+		return err
+	}
+	text, err := clientcmd.Write(*bootstrap.TokenKubeconfig(token, found.Server, found.CA))
+	if err != nil {
+		return fmt.Errorf("encode the kubeconfig to join by: %w", err)
+	}
+	if err := atomicfile.Write(p.joinKubeconfig(), text, 0o600); err != nil {
+		return err
+	}
+	return p.saveClaim(claimRecord{Server: found.Server})
+}
+
+// Leftover says that the data folder has what a join left that was cut short before there was a cluster's specification.
+func Leftover(paths Paths) bool {
+	_, specErr := os.Stat(paths.Spec())
+	_, claimErr := os.Stat(paths.joinClaim())
+	return errors.Is(specErr, os.ErrNotExist) && claimErr == nil
+}
+
+// leftover is what is needed to take a machine out of its cluster.
+type leftover struct {
+	ca, kubeconfig []byte
+	claim          claimRecord
+	nodes          map[string]kubenode.Identity
+	certificates   map[string][]byte
+}
+
+// leftoverOf reads it; nil where the machine never came to join.
+func leftoverOf(paths Paths) (*leftover, error) {
+	l := &leftover{nodes: map[string]kubenode.Identity{}, certificates: map[string][]byte{}}
+	text, err := os.ReadFile(paths.joinClaim())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &l.claim)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", paths.joinClaim(), err)
+	}
+	if l.ca, err = os.ReadFile(paths.joinCA()); err != nil {
+		return nil, err
+	}
+	if l.kubeconfig, err = os.ReadFile(paths.joinKubeconfig()); err != nil {
+		return nil, err
+	}
+	s, err := LoadSpec(paths)
+	switch {
+	case err == nil && s.Join != nil:
+		err = l.identities(s, paths)
+	case errors.Is(err, os.ErrNotExist):
+		entries, readErr := os.ReadDir(filepath.Dir(paths.joinNode("any")))
+		if err = readErr; errors.Is(readErr, os.ErrNotExist) {
+			err = nil
+		}
+		for _, e := range entries {
+			l.nodes[e.Name()] = kubenode.Identity{Dir: paths.joinNode(e.Name())}
+		}
+	}
+	for name, id := range l.nodes {
+		if pem, readErr := id.Read(); readErr == nil {
+			l.certificates[name] = pem
+		}
+	}
+	return l, err
+}
+
+// identities are those of the specification's nodes.
+func (l *leftover) identities(s spec.Cluster, paths Paths) error {
+	c, err := joinedNodes(s, paths)
+	if err != nil {
+		return err
+	}
+	for _, h := range c.Hosts {
+		l.nodes[h.Name] = c.hostConfig(h, nil).Identity()
+	}
+	for _, h := range c.LinuxHosts {
+		l.nodes[h.Name] = c.linuxConfig(h).Identity()
+	}
+	return nil
+}
+
+// save writes it into a fresh data folder, for Leave to try again.
+func (l *leftover) save(paths Paths) error {
+	if err := paths.Prepare(); err != nil {
+		return err
+	}
+	files := map[string][]byte{paths.joinCA(): l.ca, paths.joinKubeconfig(): l.kubeconfig}
+	for name, pem := range l.certificates {
+		files[kubenode.Identity{Dir: paths.joinNode(name)}.File()] = pem
+	}
+	for path, data := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := atomicfile.Write(path, data, 0o600); err != nil {
+			return err
+		}
+	}
+	return paths.saveClaim(l.claim)
+}
+
+// ErrNodesStay says that the cluster does not let nodes delete themselves.
+var ErrNodesStay = errors.New("the cluster does not let the node delete itself")
+
+// Leave deletes the machine's nodes from the cluster that it joined, or was about to, and gives the machine's part of the underlay back. It
+// does so as admin, an administrator's client, or where that is nil with the nodes' own rights. The machine itself is as it was: Down is
+// next. What cannot be removed is in the error.
+func Leave(ctx context.Context, paths Paths, admin kubernetes.Interface) error {
+	l, err := leftoverOf(paths)
+	if err != nil || l == nil {
+		return err
+	}
+	token, err := bootstrap.Client(paths.joinKubeconfig(), nil)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	owned := false // the part is given back with the last node
+	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
+		gone, err := l.delete(ctx, name, admin, token)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("take node %q out of the cluster: %w", name, err))
+		}
+		owned = owned || gone
+	}
+	if err := l.release(ctx, admin, token); err != nil && (!owned || len(errs) > 0) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// delete deletes a node; owned says that it was deleted as the claim's owner.
+func (l *leftover) delete(ctx context.Context, name string, admin, token kubernetes.Interface) (owned bool, err error) {
+	client := admin
+	if client == nil {
+		if _, err := l.nodes[name].Read(); err != nil {
+			if _, ask := token.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(ask) {
+				return false, nil // it never registered
+			}
+			return false, err
+		}
+		if client, err = l.nodes[name].Client(l.claim.Server, l.ca); err != nil {
+			return false, err
+		}
+	}
+	if l.claim.Part > 0 {
+		owned = machines.Own(ctx, client, l.claim.Part, []string{name}) == nil
+	}
+	err = client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return owned, nil
+	case apierrors.IsForbidden(err):
+		return false, fmt.Errorf("%w: %w", ErrNodesStay, err)
+	}
+	return owned && err == nil, err
+}
+
+// release gives the part back.
+func (l *leftover) release(ctx context.Context, admin, token kubernetes.Interface) error {
+	if l.claim.Part == 0 {
+		return nil
+	}
+	if admin != nil {
+		token = admin
+	}
+	return machines.Release(ctx, token, l.claim.Part, l.claim.Holder)
+}
+
+// releaseAs gives the part back that an earlier join claimed, with the client of one to the same server.
+func releaseAs(ctx context.Context, paths Paths, server string, client kubernetes.Interface) error {
+	l, err := leftoverOf(paths)
+	if err != nil || l == nil || l.claim.Server != server {
+		return err
+	}
+	return l.release(ctx, client, client)
+}

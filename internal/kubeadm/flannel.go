@@ -1,0 +1,58 @@
+package kubeadm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+)
+
+// A node tells flannel's daemons on the others by annotations how its pods are reached:
+// https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/subnet/kube/annotations.go
+const (
+	flannelBackend = "flannel.alpha.coreos.com/backend-type"
+	flannelData    = "flannel.alpha.coreos.com/backend-data"
+	flannelAddress = "flannel.alpha.coreos.com/public-ip"
+	flannelManager = "flannel.alpha.coreos.com/kube-subnet-manager"
+
+	hostGateway = "host-gw"
+)
+
+// CheckNetwork says whether a node of the cluster is of a pod network that ours could not be part of. nil is no promise: of networks that
+// leave no trace on nodes nothing is known.
+func CheckNetwork(node *corev1.Node) error {
+	if backend := node.Annotations[flannelBackend]; backend != "" && backend != hostGateway {
+		return fmt.Errorf("look at node %q: %w: flannel's backend is %q, and only %q routes pods' own addresses", node.Name, ErrNetwork, backend, hostGateway)
+	}
+	for annotation, plugin := range map[string]string{
+		"projectcalico.org/IPv4IPIPTunnelAddr":  "Calico with IP in IP",
+		"projectcalico.org/IPv4VXLANTunnelAddr": "Calico with VXLAN",
+	} {
+		if node.Annotations[annotation] != "" {
+			return fmt.Errorf("look at node %q: %w: it is %s", node.Name, ErrNetwork, plugin)
+		}
+	}
+	return nil
+}
+
+// Flannel says whether a node's pods are reached by flannel's backend host-gw.
+func Flannel(node *corev1.Node) bool { return node.Annotations[flannelBackend] == hostGateway }
+
+// JoinFlannel has flannel's daemons on other nodes route a node's pods to its address. The client may be the node's own.
+func JoinFlannel(ctx context.Context, client kubernetes.Interface, node string, address netip.Addr) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+		flannelBackend: hostGateway, flannelData: "null", flannelAddress: address.String(), flannelManager: "true",
+	}}})
+	if err != nil {
+		return err
+	}
+	if _, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "mullion"}); err != nil {
+		return fmt.Errorf("tell flannel of node %q: %w", node, err)
+	}
+	return nil
+}

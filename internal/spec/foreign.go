@@ -1,0 +1,87 @@
+package spec
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Foreign is what a machine has of a cluster that Mullion did not make, none in cluster.yaml. Networking has that cluster's subnets then, and
+// as UnderlaySubnet the machine's own network, on which its nodes have their addresses.
+type Foreign struct {
+	// Link is the machine's interface to that network, MTU the network's in bytes.
+	Link string `json:"link"`
+	MTU  int    `json:"mtu"`
+	// Addresses are the nodes', in the order of Nodes.
+	Addresses []string `json:"addresses"`
+	// DNS is the ClusterIP of the cluster's DNS, Domain the domain of its Services and pods.
+	DNS    string `json:"dns,omitempty"`
+	Domain string `json:"domain"`
+	// ServerTLSBootstrap: kubelets ask the cluster for their serving certificates, as its other nodes' do.
+	ServerTLSBootstrap bool `json:"serverTLSBootstrap,omitempty"`
+	// Granted: an administrator joined the machine, and its nodes get the rights they need. Otherwise they may have to wait for them.
+	Granted bool `json:"granted,omitempty"`
+}
+
+// Foreign says whether the machine's nodes are part of a cluster that Mullion did not make.
+func (c Cluster) Foreign() bool { return c.Join != nil && c.Join.Foreign != nil }
+
+// DNS is the ClusterIP of the cluster's DNS, not valid where it has none. The cluster is a validated one.
+func (c Cluster) DNS() netip.Addr {
+	if !c.Foreign() {
+		return c.Networking.ClusterDNS()
+	}
+	addr, _ := netip.ParseAddr(c.Join.Foreign.DNS) // checked, or left out
+	return addr
+}
+
+// Domain is the domain of Services and pods.
+func (c Cluster) Domain() string {
+	if !c.Foreign() {
+		return ClusterDomain
+	}
+	return c.Join.Foreign.Domain
+}
+
+// foreignSubnets checks the subnets of a cluster that Mullion did not make: they are as they are, but must be there and apart.
+func (v *validator) foreignSubnets(n Networking) {
+	var others []netip.Prefix
+	for _, s := range []struct{ field, value string }{
+		{"underlaySubnet", n.UnderlaySubnet}, {"podSubnet", n.PodSubnet}, {"serviceSubnet", n.ServiceSubnet},
+	} {
+		others = v.subnet(s.field, s.value, bounds{1, 30}, others)
+	}
+}
+
+// foreign checks the addresses of a machine and its nodes in a cluster that Mullion did not make.
+func (v *validator) foreign(c Cluster) {
+	f, network := c.Join.Foreign, c.Networking.Underlay()
+	machine, err := netip.ParseAddr(c.Join.Address)
+	if err != nil || !network.Contains(machine) {
+		v.fail([]any{"join", "address"}, "%q is not an address on network %s", c.Join.Address, network)
+	}
+	if len(f.Addresses) != len(c.Nodes) {
+		v.fail([]any{"join", "nodeAddresses"}, "%d addresses for %d nodes; each node needs one", len(f.Addresses), len(c.Nodes))
+	}
+	if c.Networking.Mode != ModeL2Bridge {
+		v.fail([]any{"networking", "mode"}, "in a cluster that Mullion did not make nodes are of mode %s", ModeL2Bridge)
+	}
+	v.nodeAddresses(f.Addresses, network, machine)
+	if dns, err := netip.ParseAddr(f.DNS); f.DNS != "" && (err != nil || !dns.Is4()) {
+		v.fail([]any{"join", "dns"}, "%q is not an IPv4 address", f.DNS)
+	}
+}
+
+// nodeAddresses checks the nodes' addresses on the machine's network.
+func (v *validator) nodeAddresses(all []string, network netip.Prefix, machine netip.Addr) {
+	for i, text := range all {
+		a, err := netip.ParseAddr(text)
+		switch {
+		case err != nil || !reachable(a) || !network.Contains(a):
+			v.fail([]any{"join", "nodeAddresses"}, "%q is not an address on this machine's network %s", text, network)
+		case a == machine || a == network.Addr() || a == last(network):
+			v.fail([]any{"join", "nodeAddresses"}, "%s cannot be a node's: it is this machine's, or the network's own", a)
+		case slices.Contains(all[:i], text):
+			v.fail([]any{"join", "nodeAddresses"}, "two nodes have the address %s", a)
+		}
+	}
+}
