@@ -5,6 +5,9 @@
 #include "run.h"
 #include <cpuid.h>
 
+/* RtlSetCurrentEnvironment makes a block of the process' heap the environment; the old one is freed. SetEnvironmentStrings of Wine sets one by one. */
+void WINAPI RtlSetCurrentEnvironment(WCHAR *block, WCHAR **old);
+
 /* Variables of the Linux side that a Windows program has no business with. Wine adds those it reads itself (WINEUSERNAME and so on) to every process again. */
 static BOOL is_foreign(const WCHAR *entry)
 {
@@ -81,32 +84,86 @@ static void set_user(void)
     }
 }
 
-/* apply_file sets the variables of a file of NUL-separated NAME=value. */
+/* is_name_end says that a variable's name ends here: at its =, which may not be its first character (=C: is a name). */
+static BOOL is_name_end(const WCHAR *entry, const WCHAR *at)
+{
+    return !*at || (*at == '=' && at != entry);
+}
+
+static int name_length(const WCHAR *entry)
+{
+    const WCHAR *end = entry;
+
+    while (!is_name_end(entry, end)) end++;
+    return (int)(end - entry);
+}
+
+static int compare_names(const WCHAR *a, const WCHAR *b)
+{
+    return CompareStringOrdinal(a, name_length(a), b, name_length(b), TRUE) - CSTR_EQUAL;
+}
+
+/* sort_entries puts NAME=value in order of their names, as Windows keeps them; what came first stays before its like. */
+static void sort_entries(WCHAR **entries, SIZE_T count)
+{
+    WCHAR **from = entries, **to = mem_alloc(count * sizeof(*to));
+
+    for (SIZE_T width = 1; width < count; width *= 2) {
+        for (SIZE_T start = 0; start < count; start += 2 * width) {
+            SIZE_T middle = min(start + width, count), end = min(start + 2 * width, count), a = start, b = middle;
+
+            for (SIZE_T i = start; i < end; i++)
+                to[i] = b == end || (a < middle && compare_names(from[a], from[b]) <= 0) ? from[a++] : from[b++];
+        }
+        WCHAR **swap = from;
+        from = to, to = swap;
+    }
+    for (SIZE_T i = 0; from != entries && i < count; i++) entries[i] = from[i];
+}
+
+/* set_entries makes sorted entries the environment. Of those of one name the last counts; an empty value: Windows cannot hold one, and neither does its container runtime. */
+static void set_entries(WCHAR **entries, SIZE_T count)
+{
+    SIZE_T total = 1;
+    WCHAR *block, *at;
+
+    for (SIZE_T i = 0; i < count; i++) total += str_len(entries[i]) + 1;
+    block = at = mem_alloc(total * sizeof(WCHAR));
+    for (SIZE_T i = 0; i < count; i++) {
+        if (i + 1 < count && !compare_names(entries[i], entries[i + 1])) continue;
+        if (!entries[i][name_length(entries[i]) + 1]) continue;
+        str_copy(at, entries[i]);
+        at += str_len(at) + 1;
+    }
+    RtlSetCurrentEnvironment(block, NULL);
+}
+
+/*
+ * apply_file sets the variables of a file of NUL-separated NAME=value. A pod has seven variables for each Service of its namespace, and to set them
+ * one after the other takes minutes where there are thousands: the whole environment is put together and set once.
+ */
 static void apply_file(const WCHAR *path)
 {
     DWORD size = 0;
-    char *data = unix_read(path, &size), *end;
+    char *data = unix_read(path, &size);
+    WCHAR *own, *texts, *at, **entries;
+    SIZE_T count = 0, length;
 
     if (!data) {
         say(L"read the environment from ", path, L": no such file; going on without it");
         return;
     }
-    for (end = data + size; data < end;) {
-        int length = 0, wide;
-        WCHAR *entry, *equals;
-
-        while (data + length < end && data[length]) length++;
-        wide = MultiByteToWideChar(CP_UTF8, 0, data, length, NULL, 0);
-        entry = mem_alloc(((SIZE_T)wide + 1) * sizeof(WCHAR));
-        MultiByteToWideChar(CP_UTF8, 0, data, length, entry, wide);
-        for (equals = entry; *equals && *equals != '='; equals++) {}
-        if (*equals && equals != entry) {
-            *equals = 0;
-            /* an empty value: Windows cannot hold one, and neither does its container runtime */
-            SetEnvironmentVariableW(entry, equals[1] ? equals + 1 : NULL);
-        }
-        data += length + 1;
-    }
+    texts = mem_alloc(((SIZE_T)size + 1) * sizeof(WCHAR));
+    length = size ? (SIZE_T)MultiByteToWideChar(CP_UTF8, 0, data, (int)size, texts, (int)size) : 0;
+    own = GetEnvironmentStringsW();
+    for (at = own; *at; at += str_len(at) + 1) {}
+    entries = mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) + sizeof(*entries)); /* an entry has two characters at least */
+    for (at = own; *at; at += str_len(at) + 1) entries[count++] = at;
+    for (at = texts; at < texts + length; at += str_len(at) + 1)
+        if (*at && *at != '=' && at[name_length(at)]) entries[count++] = at;
+    sort_entries(entries, count);
+    set_entries(entries, count);
+    FreeEnvironmentStringsW(own);
 }
 
 void set_environment(const WCHAR *env_file)

@@ -73,7 +73,7 @@ func TestForeignCluster(t *testing.T) {
 		return err
 	})
 	web := plane.web(t, server, other, node)
-	plane.service(t, other, web)
+	plane.service(t, web)
 	other.must(t, "status")
 	other.must(t, "leave")
 	plane.gone(t, other, "wina")
@@ -216,7 +216,7 @@ func get(ctx context.Context, ns, from, to string) error {
 }
 
 // service puts a Service before the pod: the node's kube-proxy has to carry it out, as its node port shows from the machine's network.
-func (p *kubeadmPlane) service(t *testing.T, other fixture, pod *corev1.Pod) {
+func (p *kubeadmPlane) service(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	s, err := p.client.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -25,6 +26,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, p) })
 	t.Run("exit_codes", func(t *testing.T) { testExitCodes(t, p) })
 	t.Run("environment", func(t *testing.T) { testEnvironment(t, p) })
+	t.Run("service_links", func(t *testing.T) { testServiceLinks(t, p) })
 	t.Run("prefix_boot", func(t *testing.T) { testBoot(t, p) })
 	t.Run("no_helpers", func(t *testing.T) { testNoHelpers(t, p) })
 	t.Run("hook", func(t *testing.T) { testHook(t, p) })
@@ -157,6 +159,31 @@ func testEnvironment(t *testing.T, p prefix) {
 	}
 	want := "foo=2\nGREEK=αβγ\nTMP=C:\\x\ne=a=b\nWINEPREFIX=\nLANG=\nOS=Windows_NT\nNUMBER_OF_PROCESSORS=" +
 		strings.TrimSpace(string(cpus)) + "\nCOMPUTERNAME=ignored?\n"
+	if diff := cmp.Diff(want, got.out); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+// testServiceLinks has the variables of a pod in a namespace with 5,000 Services: seven each.
+func testServiceLinks(t *testing.T, p prefix) {
+	t.Helper()
+	var content strings.Builder
+	for i := range 5000 {
+		for _, name := range []string{"SERVICE_HOST", "SERVICE_PORT", "PORT", "PORT_80_TCP", "PORT_80_TCP_PROTO", "PORT_80_TCP_PORT", "PORT_80_TCP_ADDR"} {
+			fmt.Fprintf(&content, "SERVICE_OF_THE_NAMESPACE_%d_%s=tcp://10.96.0.1:%d\x00", i, name, i)
+		}
+	}
+	content.WriteString("OS=\x00=C:=C:\\nowhere\x00nothing\x00Last=one")
+	env := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(env, []byte(content.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	got := p.run(t, "--env-file", env, "--", "prog", "env", "service_of_the_namespace_4999_port", "SERVICE_OF_THE_NAMESPACE_0_SERVICE_HOST", "OS", "LAST", "windir")
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("took %s", took)
+	}
+	want := "service_of_the_namespace_4999_port=tcp://10.96.0.1:4999\nSERVICE_OF_THE_NAMESPACE_0_SERVICE_HOST=tcp://10.96.0.1:0\nOS=\nLAST=one\nwindir=C:\\Windows\n"
 	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
