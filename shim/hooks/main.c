@@ -91,6 +91,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         volume_start();
     message_start();
     pipe_start();
+    cmd_start();
     winsock_start(tables);
     children_start();
     return TRUE;

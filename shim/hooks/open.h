@@ -23,6 +23,7 @@ void services_start(void); /* services.c: NtCreateFile and NtOpenFile, where ope
 void volume_start(void);   /* volume.c: NtQueryVolumeInformationFile, GetLogicalDrives, GetDriveTypeW */
 void message_start(void);  /* message.c: FormatMessageW, FormatMessageA */
 void pipe_start(void);     /* pipe.c: NtCreateNamedPipeFile */
+void cmd_start(void);      /* cmd.c: NtReadFile, in cmd.exe */
 void children_start(void); /* children.c: CreateProcessInternalW */
 
 #endif

@@ -63,22 +63,21 @@ static BOOL is_missing(NTSTATUS status)
            status == STATUS_BAD_DEVICE_TYPE || status == STATUS_PIPE_NOT_AVAILABLE;
 }
 
-/*
- * Whether this process is part of the start. They are started without hooks; this holds if one of them got them some other way. The name is read where the process keeps it:
- * a thread that holds the loader's lock may wait for this one.
- */
-static BOOL is_starting(void)
+/* The name is read where the process keeps it: a thread that holds the loader's lock may wait for this one. */
+BOOL is_program(const WCHAR *name)
 {
-    static const WCHAR *const names[] = {L"mullion-run.exe", L"services.exe", L"winedevice.exe"};
     UNICODE_STRING path = RtlGetCurrentPeb()->ProcessParameters->ImagePathName;
     ULONG length = path.Length / sizeof(WCHAR), start = length;
 
     while (start > 0 && path.Buffer[start - 1] != '\\')
         start--;
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (length - start == wcslen(names[i]) && same_name(path.Buffer + start, names[i], length - start))
-            return TRUE;
-    return FALSE;
+    return length - start == wcslen(name) && same_name(path.Buffer + start, name, length - start);
+}
+
+/* Whether this process is part of the start. They are started without hooks; this holds if one of them got them some other way. */
+static BOOL is_starting(void)
+{
+    return is_program(L"mullion-run.exe") || is_program(L"services.exe") || is_program(L"winedevice.exe");
 }
 
 /* Runs the launcher to its end; TRUE: the services are up. */

@@ -10,6 +10,9 @@
  */
 BOOL services_try_again(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes, unsigned attempt);
 
+/* Whether this process runs the program whose file has that name. */
+BOOL is_program(const WCHAR *name);
+
 /* children.c: starts a program without the hooks; command is written to. */
 BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup, PROCESS_INFORMATION *process);
 
