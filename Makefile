@@ -4,7 +4,7 @@
 #   make test    every test, all five rungs (as root; without root only the pure rung)
 #   make down    remove every trace of the cluster
 #
-# Variables: DATA_DIR (state, default /var/lib/mullion), UP_FLAGS (for `mullion up`).
+# Variables: DATA_DIR (state, default /var/lib/mullion), UP_FLAGS (for `mullion up`), CONFORMANCE_FLAGS (for `mullion conformance run`).
 
 SHELL        := /bin/bash
 GO           ?= go
@@ -31,7 +31,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: picture test-deps kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance bench lint fmt verify update clean help
+.PHONY: picture test-deps kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -72,6 +72,9 @@ e2e-images: ## build the programs of the e2e tests' images
 
 critest: mullion ## build critest.exe, for `mullion conformance critest` (a minute more than make build)
 	@hack/step.sh "build critest.exe" env GOOS=windows $(GO) -C upstream/critest test -c -vet=off -trimpath -ldflags '-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0' -o $(BIN)/e2e/windows/critest.exe sigs.k8s.io/cri-tools/cmd/critest
+
+conformance-windows conformance-parallel conformance-serial conformance-hpa: conformance-%: deps build e2e ## run a suite of Kubernetes' e2e tests
+	@hack/conformance.sh $*
 
 e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 

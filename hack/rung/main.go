@@ -84,7 +84,7 @@ func (r *result) run(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("no such rung")
 	}
 	// vet would analyse all of Kubernetes for the facts its printf check wants; `make lint` runs it where it matters
-	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=25m"}
+	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=40m"}
 	packages := []string{"./..."}
 	if t != "" {
 		var err error
