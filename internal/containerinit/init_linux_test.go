@@ -108,8 +108,9 @@ func TestRunEndsWithWineServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for script, want := range map[string]int{
-		`(%[1]s 60 & until [ "$(cat /proc/$!/comm)" = wineserver64 ]; do sleep 0.05; done; kill -9 $!); sleep 20`: 128 + int(syscall.SIGKILL),
-		`(%[1]s 0.1 &); sleep 0.5; exit 7`:             7, // it goes by itself when it has nothing to do
+		// its parent has gone before it, so that the first process is the one that sees it end
+		`server=$(%[1]s 60 >/dev/null & echo $!); until [ "$(cat /proc/$server/comm)" = wineserver64 ]; do sleep 0.05; done; kill -9 $server; sleep 20`: 128 + int(syscall.SIGKILL),
+		`(%[1]s 0.1 &); sleep 0.5; exit 7`: 7, // it goes by itself when it has nothing to do
 	} {
 		server := filepath.Join(t.TempDir(), "wineserver64")
 		if err := os.Symlink(sleep, server); err != nil {
