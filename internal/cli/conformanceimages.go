@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
@@ -22,7 +21,7 @@ func (a *app) conformanceImages() *cobra.Command {
 	return &cobra.Command{
 		Use:   "images",
 		Short: "Make the tests' images from what `make e2e` has built, and load them into the cluster that is up",
-		Long: `Makes the images that the tests ask for by name and loads them for all nodes. They are pinned, and known to lie here alone: a pod that wants
+		Long: `Makes the images that the tests ask for by name and loads them for all nodes that do not have the same ones. They are pinned, and known to lie here alone: a pod that wants
 them pulled anew (imagePullPolicy Always) gets them without a registry being asked, on Windows nodes. What in an image is not
 upstream's program is printed, is a label of the image, and stands on the page of results.`,
 		Args: noArgs,
@@ -39,17 +38,22 @@ upstream's program is printed, is a label of the image, and stands on the page o
 	}
 }
 
-// loadConformanceImages loads the images into the stores of all nodes; without all, only those that a store does not have.
-func (a *app) loadConformanceImages(ctx context.Context, c spec.Cluster, all bool) error {
+// loadConformanceImages loads the images into the stores of all nodes that do not have the same ones. With everyOne it also tells of
+// those that are there.
+func (a *app) loadConformanceImages(ctx context.Context, c spec.Cluster, everyOne bool) error {
 	to, err := storesOf(c, nil)
 	if err != nil {
 		return err
 	}
-	l := imageLoader{app: a, built: filepath.Join(filepath.Dir(a.env.Executable), filepath.Dir(filepath.FromSlash(e2eTest))), all: all}
+	built := filepath.Join(filepath.Dir(a.env.Executable), filepath.Dir(filepath.FromSlash(e2eTest)))
+	if err := images.Missing(built); err != nil {
+		return conformanceImageError(err)
+	}
+	l := imageLoader{app: a, builder: images.NewBuilder(built), everyOne: everyOne}
 	for _, img := range images.All() {
 		if to.windows {
 			if err := a.withImages("", func(s *image.Store) error { return l.windows(ctx, s, img) }); err != nil {
-				return conformanceImageError(err)
+				return err
 			}
 		}
 		err := a.withLinuxImages(to.linux, func(node string, i *linuxnode.Images) error {
@@ -59,24 +63,25 @@ func (a *app) loadConformanceImages(ctx context.Context, c spec.Cluster, all boo
 			return nil
 		})
 		if err != nil {
-			return conformanceImageError(err)
+			return err
 		}
 	}
 	return nil
 }
 
-// imageLoader makes images from what is built and hands them to stores; without all, only those that a store does not have.
+// imageLoader makes images from what is built and hands them to the stores that do not have the same ones.
 type imageLoader struct {
 	*app
 
-	built string
-	all   bool
+	builder  *images.Builder
+	everyOne bool
 }
 
 // imageStore is one store of images.
 type imageStore struct {
 	system string
-	has    func(ref string) (bool, error)
+	// digest is what a reference stands for in the store; errdefs.ErrNotFound if it stands for nothing.
+	digest func(ref string) (string, error)
 	load   func(archive io.Reader) error
 }
 
@@ -90,9 +95,9 @@ func conformanceImageError(err error) error {
 func (l imageLoader) windows(ctx context.Context, s *image.Store, img images.Image) error {
 	return l.put(ctx, img, imageStore{
 		system: images.Windows,
-		has: func(ref string) (bool, error) {
-			_, err := s.Get(ctx, ref)
-			return err == nil, ignoreNotFound(err)
+		digest: func(ref string) (string, error) {
+			info, err := s.Get(ctx, ref)
+			return info.Target.Digest.String(), err
 		},
 		load: func(archive io.Reader) error {
 			_, err := s.Load(ctx, archive, image.LoadOptions{Local: true})
@@ -102,17 +107,9 @@ func (l imageLoader) windows(ctx context.Context, s *image.Store, img images.Ima
 }
 
 func (l imageLoader) linux(ctx context.Context, i *linuxnode.Images, img images.Image) error {
-	list, err := i.List(ctx)
-	if err != nil {
-		return err
-	}
-	var tags []string
-	for _, one := range list {
-		tags = append(tags, one.GetRepoTags()...)
-	}
 	return l.put(ctx, img, imageStore{
 		system: images.Linux,
-		has:    func(ref string) (bool, error) { return slices.Contains(tags, ref), nil },
+		digest: func(ref string) (string, error) { return i.Digest(ctx, ref) },
 		load: func(archive io.Reader) error {
 			_, err := i.Load(ctx, archive)
 			return err
@@ -120,49 +117,57 @@ func (l imageLoader) linux(ctx context.Context, i *linuxnode.Images, img images.
 	})
 }
 
-func ignoreNotFound(err error) error {
-	if errdefs.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
-// put makes one image for the store's system and hands it over, unless the store has all its names already.
+// put makes one image for the store's system and hands it over, unless the store has the same under all its names already.
 func (l imageLoader) put(ctx context.Context, img images.Image, store imageStore) error {
 	if _, ok := img.Content[store.system]; !ok {
 		return nil
 	}
-	there := 0
-	for _, ref := range img.Refs {
-		ok, err := store.has(ref)
-		if err != nil {
-			return err
-		}
-		if ok {
-			there++
-		}
-	}
-	if there == len(img.Refs) && !l.all {
-		return nil
-	}
-	if err := images.Missing(l.built); err != nil {
-		return err
-	}
-	made, err := img.Build(ctx, l.built, store.system)
+	made, err := l.builder.Build(ctx, img, store.system)
 	if err != nil {
 		return err
 	}
-	if err := loadBuilt(made, store.load); err != nil {
-		return fmt.Errorf("load image %q for %s: %w", img.Refs[0], store.system, err)
+	same, err := hasAll(store, made)
+	if err != nil {
+		return err
+	}
+	did := "there is"
+	if !same {
+		did = "loaded"
+		if err := loadBuilt(made, store.load); err != nil {
+			return fmt.Errorf("load image %q for %s: %w", img.Refs[0], store.system, err)
+		}
+	}
+	if same && !l.everyOne {
+		return nil
 	}
 	for _, ref := range img.Refs {
 		note := ""
 		if img.StandIn != "" {
 			note = " (" + img.StandIn + ")"
 		}
-		fmt.Fprintf(l.env.Out, "loaded %s for %s%s\n", ref, store.system, note)
+		fmt.Fprintf(l.env.Out, "%s %s for %s%s\n", did, ref, store.system, note)
 	}
 	return nil
+}
+
+// hasAll tells whether all references of an image stand for it in a store: not for another one, as when a program in it has changed.
+func hasAll(store imageStore, made *imagebuild.Image) (bool, error) {
+	want, err := made.Digest()
+	if err != nil {
+		return false, err
+	}
+	for _, ref := range made.Refs {
+		got, err := store.digest(ref)
+		switch {
+		case errdefs.IsNotFound(err):
+			return false, nil
+		case err != nil:
+			return false, err
+		case got != want:
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // loadBuilt hands an image to a store as an archive.

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -253,13 +254,19 @@ func TestFetch(t *testing.T) {
 					t.Errorf("layer %s is not there: %v", l.blob.Digest, err)
 				}
 			}
-			if err := (&Store{content: store}).checkLayer(t.Context(), sel.own()[0]); err != nil {
-				t.Errorf("check layer: %v", err)
+			checks := 0
+			check := func(l layer) error {
+				return (&Store{content: store}).checkOnce(t.Context(), l, func(Progress) { checks++ })
+			}
+			if err := errors.Join(check(sel.own()[0]), check(sel.own()[0])); err != nil || checks != 1 {
+				t.Errorf("check layer: %v, read %d times, want once", err, checks)
 			}
 			wrong := sel.own()[0]
 			wrong.diffID = digest.FromString("another")
-			if err := (&Store{content: store}).checkLayer(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "wrong diff id") {
-				t.Errorf("a layer that is not what the image says: %v", err)
+			for range 2 {
+				if err := check(wrong); err == nil || !strings.Contains(err.Error(), "wrong diff id") {
+					t.Errorf("a layer that is not what the image says: %v", err)
+				}
 			}
 		})
 	}

@@ -20,6 +20,10 @@ import (
 	"github.com/opencontainers/image-spec/identity"
 )
 
+// labelChecked, on a layer's blob, is the diff ID with which it has been read to its end and found good. The manifests of an index, one
+// for each Windows build, mostly have the same layers, as images with the same programs have.
+const labelChecked = "dev.mullion.checked"
+
 // labelSnapshot, on an image's configuration blob, names the snapshot that the image was unpacked into, or is
 // noSnapshot. The image is present when it is there.
 const labelSnapshot = "dev.mullion.snapshot"
@@ -67,8 +71,7 @@ func (s *Store) finish(ctx context.Context, sel selection, progress func(Progres
 		return nil
 	}
 	for _, l := range sel.own() {
-		progress(Progress{Step: "check", Digest: l.blob.Digest.String(), Total: l.blob.Size})
-		if err := s.checkLayer(ctx, l); err != nil {
+		if err := s.checkOnce(ctx, l, progress); err != nil {
 			return fmt.Errorf("check layer %s: %w", l.blob.Digest, err)
 		}
 	}
@@ -82,7 +85,7 @@ func (s *Store) label(ctx context.Context, blob digest.Digest, labels map[string
 		paths = append(paths, "labels."+k)
 	}
 	if _, err := s.content.Update(ctx, content.Info{Digest: blob, Labels: labels}, paths...); err != nil {
-		return fmt.Errorf("label image configuration %s: %w", blob, err)
+		return fmt.Errorf("label blob %s: %w", blob, err)
 	}
 	return nil
 }
@@ -182,6 +185,22 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 		_, err := archive.Apply(ctx, upper, r, opts...)
 		return err
 	})
+}
+
+// checkOnce checks a layer, unless that has been done before.
+func (s *Store) checkOnce(ctx context.Context, l layer, progress func(Progress)) error {
+	info, err := s.content.Info(ctx, l.blob.Digest)
+	if err != nil {
+		return fmt.Errorf("look at blob: %w", err)
+	}
+	if info.Labels[labelChecked] == l.diffID.String() {
+		return nil
+	}
+	progress(Progress{Step: "check", Digest: l.blob.Digest.String(), Total: l.blob.Size})
+	if err := s.checkLayer(ctx, l); err != nil {
+		return err
+	}
+	return s.label(ctx, l.blob.Digest, map[string]string{labelChecked: l.diffID.String()})
 }
 
 // checkLayer reads a layer to its end and finds what would keep it from being unpacked.

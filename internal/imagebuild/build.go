@@ -44,7 +44,10 @@ const (
 // Options are what Build works on.
 type Options struct {
 	// Dir holds the files. For a Linux image it may be one file, a program, which becomes the entrypoint if none is given.
+	// It may be empty if there are layers Below.
 	Dir string
+	// Below are layers that were made before and lie under that of Dir, lowest first. They are for the system of Spec.
+	Below []*Layer
 	// Spec describes the image.
 	Spec Spec
 	// Created is the time in the image and of all its files; zero: 1970-01-01. The command line takes it from
@@ -97,10 +100,7 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	if img.OSVersions, err = o.Spec.osVersions(); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
-	o.Created = o.Created.UTC().Truncate(time.Second)
-	if o.Created.Before(time.Unix(0, 0)) {
-		o.Created = time.Unix(0, 0).UTC()
-	}
+	o.Created = whole(o.Created)
 	if info, err := os.Stat(o.Dir); err == nil && o.Spec.linux() && info.Mode().IsRegular() && len(o.Spec.Entrypoint) == 0 {
 		o.Spec.Entrypoint = []string{path.Join("/", o.Spec.Target, filepath.Base(o.Dir))}
 	}
@@ -120,30 +120,77 @@ type addition struct {
 	history string
 }
 
+// Layer is a layer by itself. Images that are built with the same one share its bytes, so that it is compressed once, and a store has
+// it once.
+type Layer struct {
+	linux    bool
+	addition addition
+}
+
+// MakeLayer makes the layer of a folder: what Build makes of it, given o.Dir, o.Created, o.Spec.OS and o.Spec.Target.
+func MakeLayer(ctx context.Context, o Options) (*Layer, error) {
+	err := o.Spec.check()
+	if err == nil {
+		o.Created = whole(o.Created)
+		var own addition
+		if own, err = ownLayer(ctx, o); err == nil {
+			return &Layer{o.Spec.linux(), own}, nil
+		}
+	}
+	return nil, fmt.Errorf("make layer from %q: %w", o.Dir, err)
+}
+
+// whole is a time as layers have it: of whole seconds, and none before 1970.
+func whole(at time.Time) time.Time {
+	if at = at.UTC().Truncate(time.Second); at.Before(time.Unix(0, 0)) {
+		return time.Unix(0, 0).UTC()
+	}
+	return at
+}
+
 func makeLayers(ctx context.Context, o Options) ([]addition, error) {
-	target, err := o.Spec.target()
+	var all []addition
+	if !o.Spec.linux() {
+		base, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, nil, o.Created) })
+		if err != nil {
+			return nil, fmt.Errorf("make base stand-in: %w", err)
+		}
+		all = append(all, addition{layer: base, history: "mullion image build: stand-in for the Windows base layer"})
+	}
+	for _, l := range o.Below {
+		if l.linux != o.Spec.linux() {
+			return nil, fmt.Errorf("a layer below is for another system: %w", errdefs.ErrInvalidArgument)
+		}
+		all = append(all, l.addition)
+	}
+	if o.Dir == "" && len(o.Below) > 0 {
+		return all, nil
+	}
+	own, err := ownLayer(ctx, o)
 	if err != nil {
 		return nil, err
 	}
+	return append(all, own), nil
+}
+
+// ownLayer makes the layer of the folder's files.
+func ownLayer(ctx context.Context, o Options) (addition, error) {
+	target, err := o.Spec.target()
+	if err != nil {
+		return addition{}, err
+	}
 	if o.Spec.linux() {
-		return linuxLayers(ctx, o, target)
+		return linuxLayer(ctx, o, target)
 	}
 	files, err := scan(ctx, o.Dir, target, windowsNames{folded: map[string]string{}})
 	if err != nil {
-		return nil, err
-	}
-	base, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, nil, o.Created) })
-	if err != nil {
-		return nil, fmt.Errorf("make base stand-in: %w", err)
+		return addition{}, err
 	}
 	own, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, files, o.Created) })
 	if err != nil {
-		return nil, err
+		return addition{}, err
 	}
-	return []addition{
-		{layer: base, history: "mullion image build: stand-in for the Windows base layer"},
-		{layer: own, history: `mullion image build: files to C:\` + windowsPath(target)},
-	}, nil
+	return addition{layer: own, history: `mullion image build: files to C:\` + windowsPath(target)}, nil
 }
 
 func makeLayer(write func(io.Writer) error) (v1.Layer, error) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containerd/errdefs"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
@@ -225,6 +226,44 @@ func TestArchive(t *testing.T) {
 	}
 	if want := []string{"mullion.local/golden:v1", "docker.io/library/golden:latest"}; !slices.Equal(names, want) {
 		t.Errorf("names %v, want %v", names, want)
+	}
+}
+
+// TestBelow builds images on a layer that was made before: the same as their own would be, and shared.
+func TestBelow(t *testing.T) {
+	o := goldenOptions(folder(t, time.Now()))
+	below, err := MakeLayer(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := o
+	alone.Dir, alone.Below = "", []*Layer{below}
+	one, two := build(t, o), build(t, alone)
+	if a, b := describeImage(t, one), describeImage(t, two); a != b {
+		t.Errorf("on a layer made before:\n%s\nwant\n%s", b, a)
+	}
+	more := alone
+	more.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(more.Dir, "more.txt"), []byte("more"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := build(t, more).blobs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := below.addition.layer.Digest()
+	if _, ok := blobs[h]; err != nil || !ok || !strings.Contains(describeImage(t, build(t, more)), "file 100000 Files/more.txt size=4") {
+		t.Errorf("files above a layer: %v, %v", blobs, err)
+	}
+	more.Spec = Spec{OS: Linux, Tags: []string{"x"}}
+	if _, err := Build(t.Context(), more); !errors.Is(err, errdefs.ErrInvalidArgument) || !strings.Contains(err.Error(), "another system") {
+		t.Errorf("a layer of another system: %v", err)
+	}
+	if _, err := Build(t.Context(), Options{Spec: more.Spec}); err == nil {
+		t.Error("an image is made of nothing")
+	}
+	if _, err := MakeLayer(t.Context(), Options{Dir: filepath.Join(o.Dir, "none")}); err == nil || !strings.Contains(err.Error(), "make layer from") {
+		t.Errorf("a layer of no folder: %v", err)
 	}
 }
 

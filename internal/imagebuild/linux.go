@@ -41,17 +41,17 @@ func linuxTarget(target string) (string, error) {
 	return strings.Trim(path.Clean(target), "/"), nil
 }
 
-// linuxLayers is the one layer of a Linux image.
-func linuxLayers(ctx context.Context, o Options, target string) ([]addition, error) {
+// linuxLayer makes the layer of a Linux image's files.
+func linuxLayer(ctx context.Context, o Options, target string) (addition, error) {
 	files, err := scanLinux(ctx, o.Dir, target)
 	if err != nil {
-		return nil, err
+		return addition{}, err
 	}
 	own, err := makeLayer(func(w io.Writer) error { return writeLinuxLayer(ctx, w, files, o.Created) })
 	if err != nil {
-		return nil, err
+		return addition{}, err
 	}
-	return []addition{{layer: own, history: "mullion image build: files to /" + target}}, nil
+	return addition{layer: own, history: "mullion image build: files to /" + target}, nil
 }
 
 // scanLinux lists a folder, or a single program.

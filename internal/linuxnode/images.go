@@ -73,6 +73,15 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 	return refs, nil
 }
 
+// Digest is the digest of what a reference stands for, an index or a manifest; errdefs.ErrNotFound when the node has no such image.
+func (i *Images) Digest(ctx context.Context, ref string) (string, error) {
+	img, err := i.conn.ImageService().Get(ctx, translate(ref))
+	if err != nil {
+		return "", fmt.Errorf("look for image %q on node %q: %w", ref, i.node, err)
+	}
+	return img.Target.Digest.String(), nil
+}
+
 // translate writes a reference as the kubelet's requests have it.
 func translate(ref string) string {
 	named, err := reference.ParseDockerRef(ref)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -244,9 +245,20 @@ func TestBuildLoadRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := machine.Load(t.Context(), &archive, store.LoadOptions{})
+	checked := map[string]int{}
+	loaded, err := machine.Load(t.Context(), &archive, store.LoadOptions{Progress: func(p store.Progress) {
+		if p.Step == "check" {
+			checked[p.Digest]++
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(checked) != 2 || slices.ContainsFunc(slices.Collect(maps.Values(checked)), func(n int) bool { return n != 1 }) {
+		t.Errorf("the two layers that three builds share are checked %v times, want once each", checked)
+	}
+	if info, err := machine.Get(t.Context(), "mullion.local/hello:v1"); err != nil || info.Target.Digest.String() != indexDigest(t, img) {
+		t.Errorf("target %v, %v, want that of the image that was loaded, %s", info.Target, err, indexDigest(t, img))
 	}
 	if len(loaded) != 1 || len(loaded[0].Images) != 3 {
 		t.Fatalf("loaded %+v", loaded)
@@ -273,6 +285,15 @@ func TestBuildLoadRun(t *testing.T) {
 	if err := machine.Remove(t.Context(), "mullion.local/hello:v1"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func indexDigest(t *testing.T, img *imagebuild.Image) string {
+	t.Helper()
+	d, err := img.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // TestLoadRefused loads what is no image for Windows, or is not what it says.

@@ -38,8 +38,9 @@ type Image struct {
 
 // Content is what an image holds for one system.
 type Content struct {
-	// Files are paths in the image, with slashes and relative to the root, and what is there.
-	Files map[string]File
+	// Layers are its files, lowest first: paths in the image, with slashes and relative to the root, and what is there. What images have
+	// in common is a layer by itself, which is made and stored once.
+	Layers []map[string]File
 	Entrypoint,
 	Cmd,
 	Env,
@@ -48,7 +49,7 @@ type Content struct {
 }
 
 // File is one file: a program or another file below the folder of what `make e2e` has built, a link to a file beside it
-// or above it, a text, or, with none of them, a folder.
+// or above it, in this layer or another, a text, or, with none of them, a folder.
 type File struct {
 	Program, Link, Text string
 }
@@ -66,9 +67,8 @@ func Missing(built string) error {
 	missing := &MissingError{}
 	for _, img := range All() {
 		for _, c := range img.Content {
-			for _, f := range c.Files {
-				path := filepath.Join(built, f.Program)
-				if f.Program == "" || seen[path] {
+			for _, path := range c.programs(built) {
+				if seen[path] {
 					continue
 				}
 				seen[path] = true
@@ -84,42 +84,82 @@ func Missing(built string) error {
 	return nil
 }
 
-// Build makes an image for one system from the folder of what `make e2e` has built. The same programs give the same bytes.
-func (i Image) Build(ctx context.Context, built, system string) (*imagebuild.Image, error) {
+// programs are the files that it is made of.
+func (c Content) programs(built string) []string {
+	var paths []string
+	for _, files := range c.Layers {
+		for _, f := range files {
+			if f.Program != "" {
+				paths = append(paths, filepath.Join(built, f.Program))
+			}
+		}
+	}
+	return paths
+}
+
+// Builder makes images from the folder of what `make e2e` has built. It keeps the layers that it has made, compressed, in memory, for
+// images with the same ones; it is not for use by several goroutines at once.
+type Builder struct {
+	built  string
+	layers map[string]*imagebuild.Layer
+}
+
+// NewBuilder gives a builder that has made nothing yet.
+func NewBuilder(built string) *Builder {
+	return &Builder{built, map[string]*imagebuild.Layer{}}
+}
+
+// Build makes an image for one system. The same programs give the same bytes.
+func (b *Builder) Build(ctx context.Context, i Image, system string) (*imagebuild.Image, error) {
 	c, ok := i.Content[system]
 	if !ok {
 		return nil, fmt.Errorf("image %q is not for %s: %w", i.Refs[0], system, errors.ErrUnsupported)
 	}
-	dir, err := os.MkdirTemp("", "mullion-image-")
-	if err != nil {
-		return nil, fmt.Errorf("make folder for image %q: %w", i.Refs[0], err)
-	}
-	img, err := func() (*imagebuild.Image, error) {
-		if err := c.lay(dir, built); err != nil {
-			return nil, fmt.Errorf("lay out image %q: %w", i.Refs[0], err)
-		}
-		spec := imagebuild.Spec{
+	o := imagebuild.Options{
+		Spec: imagebuild.Spec{
 			OS: system, Tags: i.Refs, Entrypoint: c.Entrypoint, Cmd: c.Cmd, Env: c.Env, User: c.User, ExposedPorts: c.Ports,
 			Labels: map[string]string{"org.opencontainers.image.source": "https://github.com/kubernetes/kubernetes/tree/v1.36.3/test/images"},
-		}
-		if i.StandIn != "" {
-			spec.Labels[LabelStandIn] = i.StandIn
-		}
-		return imagebuild.Build(ctx, imagebuild.Options{Dir: dir, Spec: spec, Created: time.Unix(0, 0)})
-	}()
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		},
+		Created: time.Unix(0, 0),
 	}
-	// The layers are compressed in memory by now, so the folder is not needed any more.
-	if err := os.RemoveAll(dir); err != nil {
-		return nil, fmt.Errorf("remove folder of image %q: %w", i.Refs[0], err)
+	if i.StandIn != "" {
+		o.Spec.Labels[LabelStandIn] = i.StandIn
 	}
-	return img, nil
+	for _, files := range c.Layers {
+		l, err := b.layer(ctx, files, system)
+		if err != nil {
+			return nil, fmt.Errorf("make image %q: %w", i.Refs[0], err)
+		}
+		o.Below = append(o.Below, l)
+	}
+	return imagebuild.Build(ctx, o)
 }
 
-// lay puts the files into a folder. Programs are linked, which takes no space, or copied where the folder is on another file system.
-func (c Content) lay(dir, built string) error {
-	for name, f := range c.Files {
+// layer makes a layer, or gives the one made before of the same files.
+func (b *Builder) layer(ctx context.Context, files map[string]File, system string) (l *imagebuild.Layer, err error) {
+	key := fmt.Sprintf("%s %q", system, files) // fmt sorts a map by its keys
+	if l, ok := b.layers[key]; ok {
+		return l, nil
+	}
+	dir, err := os.MkdirTemp("", "mullion-image-")
+	if err != nil {
+		return nil, fmt.Errorf("make folder for layer: %w", err)
+	}
+	// Once made, a layer is in memory, compressed, and its folder is not needed any more.
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := lay(files, dir, b.built); err != nil {
+		return nil, fmt.Errorf("lay out layer: %w", err)
+	}
+	l, err = imagebuild.MakeLayer(ctx, imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{OS: system}, Created: time.Unix(0, 0)})
+	if err == nil {
+		b.layers[key] = l
+	}
+	return l, err
+}
+
+// lay puts the files of a layer into a folder.
+func lay(files map[string]File, dir, built string) error {
+	for name, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

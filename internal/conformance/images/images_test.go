@@ -42,15 +42,11 @@ func built(t *testing.T) string {
 	dir := t.TempDir()
 	for _, img := range All() {
 		for _, c := range img.Content {
-			for _, f := range c.Files {
-				path := filepath.Join(dir, f.Program)
-				if f.Program == "" {
-					continue
-				}
+			for _, path := range c.programs(dir) {
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(path, []byte(f.Program), 0o755); err != nil {
+				if err := os.WriteFile(path, []byte(path[len(dir):]), 0o755); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -65,13 +61,14 @@ func TestBuild(t *testing.T) {
 	if err := Missing(dir); err != nil {
 		t.Fatal(err)
 	}
+	b := NewBuilder(dir)
 	for _, img := range All() {
 		for system := range img.Content {
-			one, err := img.Build(t.Context(), dir, system)
+			one, err := b.Build(t.Context(), img, system)
 			if err != nil {
 				t.Fatal(err)
 			}
-			two, err := img.Build(t.Context(), dir, system)
+			two, err := NewBuilder(dir).Build(t.Context(), img, system)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,6 +98,54 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// layersOf are the digests of an image's layers, lowest first.
+func layersOf(t *testing.T, b *Builder, ref, system string) []string {
+	t.Helper()
+	i := slices.IndexFunc(All(), func(i Image) bool { return strings.Contains(i.Refs[0], "/"+ref+":") })
+	made, err := b.Build(t.Context(), All()[i], system)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := made.Index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := made.Index.Image(m.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := img.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var digests []string
+	for _, l := range manifest.Layers {
+		digests = append(digests, l.Digest.String())
+	}
+	return digests
+}
+
+// TestLayersAreShared makes sure that the large programs are in few layers, which images with the same programs share.
+func TestLayersAreShared(t *testing.T) {
+	b := NewBuilder(built(t))
+	for _, system := range []string{Windows, Linux} {
+		tools, agnhost, kitten := layersOf(t, b, "busybox", system), layersOf(t, b, "agnhost", system), layersOf(t, b, "kitten", system)
+		if len(agnhost) != len(tools)+1 || len(kitten) != len(agnhost)+1 || !slices.Equal(agnhost[:len(tools)], tools) || !slices.Equal(kitten[:len(agnhost)], agnhost) {
+			t.Errorf("%s: busybox %v, agnhost %v, kitten %v: want each to begin with the one before", system, tools, agnhost, kitten)
+		}
+	}
+	for _, img := range All() {
+		for system := range img.Content {
+			if _, err := b.Build(t.Context(), img, system); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := 2 * 7; len(b.layers) != want { // for each system tools, agnhost, nginx, pause, consumer, kitten and nautilus
+		t.Errorf("%d layers are made for all images, want %d", len(b.layers), want)
+	}
+}
+
 func TestMissing(t *testing.T) {
 	dir := built(t)
 	if err := os.Remove(filepath.Join(dir, "windows", "busybox.exe")); err != nil {
@@ -111,10 +156,10 @@ func TestMissing(t *testing.T) {
 	if !errors.As(err, &missing) || len(missing.Paths) != 1 || !strings.HasSuffix(missing.Paths[0], "busybox.exe") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := All()[0].Build(t.Context(), dir, Windows); err == nil {
+	if _, err := NewBuilder(dir).Build(t.Context(), All()[0], Windows); err == nil {
 		t.Error("an image is made without its program")
 	}
-	if _, err := All()[0].Build(t.Context(), dir, "plan9"); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := NewBuilder(dir).Build(t.Context(), All()[0], "plan9"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("another system: %v", err)
 	}
 }

@@ -1,7 +1,5 @@
 package images
 
-import "maps"
-
 // e2eRegistry is where upstream has the images
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/utils/image/manifest.go); a test compares the names.
 const e2eRegistry = "registry.k8s.io/e2e-test-images/"
@@ -28,18 +26,17 @@ func tools() []string {
 	}
 }
 
-// windows is the base of upstream's Windows images: the tools in C:\bin, and a folder for temporary files.
-func windows(more map[string]File) map[string]File {
+// windows is the base of upstream's Windows images, a layer with the tools in C:\bin and a folder for temporary files, and more layers.
+func windows(more ...map[string]File) []map[string]File {
 	files := map[string]File{"tmp": {}, "bin/busybox.exe": {Program: "windows/busybox.exe"}}
 	for _, t := range tools() {
 		files["bin/"+t+".exe"] = File{Link: "busybox.exe"}
 	}
-	maps.Copy(files, more)
-	return files
+	return append([]map[string]File{files}, more...)
 }
 
 // linux is the like for Linux.
-func linux(more map[string]File) map[string]File {
+func linux(more ...map[string]File) []map[string]File {
 	files := map[string]File{
 		"tmp": {}, "bin/busybox": {Program: "linux/busybox"},
 		"etc/passwd": {Text: "root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"}, "etc/group": {Text: "root:x:0:\nnobody:x:65534:\n"},
@@ -47,13 +44,12 @@ func linux(more map[string]File) map[string]File {
 	for _, t := range tools() {
 		files["bin/"+t] = File{Link: "busybox"}
 	}
-	maps.Copy(files, more)
-	return files
+	return append([]map[string]File{files}, more...)
 }
 
 // agnhost adds upstream's agnhost, under both names that tests call it by, and what its image has beside. On Windows the files have
 // no ending there either (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/Dockerfile_windows).
-func agnhost(system string, more map[string]File) map[string]File {
+func agnhost(system string, more ...map[string]File) []map[string]File {
 	files := map[string]File{
 		"uploads": {}, "agnhost": {Program: "linux/agnhost"}, "agnhost-2": {Link: "agnhost"},
 		"localhost.crt": {Program: "data/localhost.crt"}, "localhost.key": {Program: "data/localhost.key"},
@@ -62,24 +58,24 @@ func agnhost(system string, more map[string]File) map[string]File {
 		files["agnhost"] = File{Program: "windows/agnhost.exe"}
 		files["filePermissions.ps1"] = File{Program: "data/filePermissions.ps1"}
 	}
-	maps.Copy(files, more)
+	more = append([]map[string]File{files}, more...)
 	if system == Windows {
-		return windows(files)
+		return windows(more...)
 	}
-	return linux(files)
+	return linux(more...)
 }
 
-func agnhostContent(system string, more map[string]File, cmd ...string) Content {
-	c := Content{Files: agnhost(system, more), Env: []string{linuxPath}, Entrypoint: []string{"/agnhost"}, Cmd: cmd, Ports: []string{"80", "8080", "8081", "9376"}}
+func agnhostContent(system, cmd string, more ...map[string]File) Content {
+	c := Content{Layers: agnhost(system, more...), Env: []string{linuxPath}, Entrypoint: []string{"/agnhost"}, Cmd: []string{cmd}, Ports: []string{"80", "8080", "8081", "9376"}}
 	if system == Windows {
 		c.Env = []string{windowsPath}
 	}
 	return c
 }
 
-func agnhostImage(ref []string, standIn string, more map[string]File, cmd ...string) Image {
+func agnhostImage(ref []string, standIn, cmd string, more ...map[string]File) Image {
 	return Image{Refs: ref, StandIn: standIn, Content: map[string]Content{
-		Windows: agnhostContent(Windows, more, cmd...), Linux: agnhostContent(Linux, more, cmd...),
+		Windows: agnhostContent(Windows, cmd, more...), Linux: agnhostContent(Linux, cmd, more...),
 	}}
 }
 
@@ -91,56 +87,56 @@ func All() []Image {
 		{
 			Refs: []string{e2eRegistry + "busybox:1.37.0-1"}, StandIn: toolsStandIn,
 			Content: map[string]Content{
-				Windows: {Files: windows(nil), Env: []string{windowsPath, `ProgramFiles=C:\Program Files`}, User: "ContainerAdministrator", Entrypoint: []string{"cmd.exe", "/s", "/c"}},
-				Linux:   {Files: linux(nil), Env: []string{linuxPath}, Cmd: []string{"sh"}},
+				Windows: {Layers: windows(), Env: []string{windowsPath, `ProgramFiles=C:\Program Files`}, User: "ContainerAdministrator", Entrypoint: []string{"cmd.exe", "/s", "/c"}},
+				Linux:   {Layers: linux(), Env: []string{linuxPath}, Cmd: []string{"sh"}},
 			},
 		},
 		agnhostImage([]string{e2eRegistry + "agnhost:2.63.0", e2eRegistry + "agnhost:2.55"},
-			"agnhost is upstream's (2.63.0, also under the name 2.55); "+toolsStandIn+", no coredns, no iperf", nil, "pause"),
+			"agnhost is upstream's (2.63.0, also under the name 2.55); "+toolsStandIn+", no coredns, no iperf", "pause"),
 		{
 			Refs: []string{e2eRegistry + "nginx:1.27-0", e2eRegistry + "nginx:1.15-4"}, StandIn: nginxStandIn,
 			Content: map[string]Content{
 				Windows: {
-					Files: windows(map[string]File{"usr/share/nginx/nginx.exe": {Program: "windows/busybox.exe"}, "usr/share/nginx/html/index.html": index}),
-					Env:   []string{windowsPath}, User: "ContainerAdministrator", Ports: []string{"80"}, Entrypoint: []string{"/bin/sh", "-c", " cd /usr/share/nginx && ./nginx.exe"},
+					Layers: windows(map[string]File{"usr/share/nginx/nginx.exe": {Program: "windows/busybox.exe"}, "usr/share/nginx/html/index.html": index}),
+					Env:    []string{windowsPath}, User: "ContainerAdministrator", Ports: []string{"80"}, Entrypoint: []string{"/bin/sh", "-c", " cd /usr/share/nginx && ./nginx.exe"},
 				},
 				Linux: {
-					Files: linux(map[string]File{"bin/nginx": {Link: "busybox"}, "usr/share/nginx/html/index.html": index}),
-					Env:   []string{linuxPath}, Ports: []string{"80"}, Cmd: []string{"nginx"},
+					Layers: linux(map[string]File{"bin/nginx": {Link: "busybox"}, "usr/share/nginx/html/index.html": index}),
+					Env:    []string{linuxPath}, Ports: []string{"80"}, Cmd: []string{"nginx"},
 				},
 			},
 		},
 		{
 			Refs: []string{e2eRegistry + "nonroot:1.5"}, StandIn: toolsStandIn,
 			Content: map[string]Content{
-				Windows: {Files: windows(nil), Env: []string{windowsPath}, User: "ContainerUser", Cmd: []string{`c:\windows\system32\cmd.exe`}},
-				Linux:   {Files: linux(nil), Env: []string{linuxPath}, User: "1234", Cmd: []string{"sh"}},
+				Windows: {Layers: windows(), Env: []string{windowsPath}, User: "ContainerUser", Cmd: []string{`c:\windows\system32\cmd.exe`}},
+				Linux:   {Layers: linux(), Env: []string{linuxPath}, User: "1234", Cmd: []string{"sh"}},
 			},
 		},
 		{
 			Refs: []string{"registry.k8s.io/pause:3.10.2"}, StandIn: "pause is Mullion's test/images/busybox",
 			Content: map[string]Content{
-				Windows: {Files: map[string]File{"pause.exe": {Program: "windows/busybox.exe"}}, Entrypoint: []string{"/pause.exe"}, User: "ContainerUser"},
-				Linux:   {Files: map[string]File{"pause": {Program: "linux/busybox"}}, Entrypoint: []string{"/pause"}, User: "65535:65535"},
+				Windows: {Layers: []map[string]File{{"pause.exe": {Program: "windows/busybox.exe"}}}, Entrypoint: []string{"/pause.exe"}, User: "ContainerUser"},
+				Linux:   {Layers: []map[string]File{{"pause": {Program: "linux/busybox"}}}, Entrypoint: []string{"/pause"}, User: "65535:65535"},
 			},
 		},
 		{
 			Refs: []string{e2eRegistry + "glibc-dns-testing:2.0.0"}, StandIn: toolsStandIn,
 			Content: map[string]Content{
-				Windows: {Files: windows(nil), Env: []string{windowsPath}, Entrypoint: []string{"cmd.exe", "/s", "/c"}},
-				Linux:   {Files: linux(nil), Env: []string{linuxPath}, Cmd: []string{"sh"}},
+				Windows: {Layers: windows(), Env: []string{windowsPath}, Entrypoint: []string{"cmd.exe", "/s", "/c"}},
+				Linux:   {Layers: linux(), Env: []string{linuxPath}, Cmd: []string{"sh"}},
 			},
 		},
 		{
 			Refs: []string{e2eRegistry + "resource-consumer:1.14"}, StandIn: "the consumers are upstream's; " + toolsStandIn + "; no testlimit.exe and no stress, which consume memory",
 			Content: map[string]Content{
 				Windows: {
-					Files: windows(map[string]File{"consumer.exe": {Program: "windows/resource-consumer.exe"}, "consume-cpu/consume-cpu.exe": {Program: "windows/consume-cpu.exe"}}),
-					Env:   []string{windowsPath}, Ports: []string{"8080"}, Entrypoint: []string{"/consumer.exe"},
+					Layers: windows(map[string]File{"consumer.exe": {Program: "windows/resource-consumer.exe"}, "consume-cpu/consume-cpu.exe": {Program: "windows/consume-cpu.exe"}}),
+					Env:    []string{windowsPath}, Ports: []string{"8080"}, Entrypoint: []string{"/consumer.exe"},
 				},
 				Linux: {
-					Files: linux(map[string]File{"consumer": {Program: "linux/resource-consumer"}, "consume-cpu/consume-cpu": {Program: "linux/consume-cpu"}}),
-					Env:   []string{linuxPath}, Ports: []string{"8080"}, Entrypoint: []string{"/consumer"},
+					Layers: linux(map[string]File{"consumer": {Program: "linux/resource-consumer"}, "consume-cpu/consume-cpu": {Program: "linux/consume-cpu"}}),
+					Env:    []string{linuxPath}, Ports: []string{"8080"}, Entrypoint: []string{"/consumer"},
 				},
 			},
 		},
@@ -150,7 +146,7 @@ func All() []Image {
 
 // pets are the images of the update demonstration: agnhost's web server over a picture.
 func pets(name string) Image {
-	return agnhostImage([]string{e2eRegistry + name + ":1.8"}, "agnhost is upstream's; "+toolsStandIn, map[string]File{
+	return agnhostImage([]string{e2eRegistry + name + ":1.8"}, "agnhost is upstream's; "+toolsStandIn, "test-webserver", map[string]File{
 		name + ".jpg": {Program: "data/" + name + "/" + name + ".jpg"}, "data.json": {Program: "data/" + name + "/data.json"},
-	}, "test-webserver")
+	})
 }
