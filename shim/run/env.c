@@ -118,10 +118,17 @@ static void sort_entries(WCHAR **entries, SIZE_T count)
         WCHAR **swap = from;
         from = to, to = swap;
     }
-    for (SIZE_T i = 0; from != entries && i < count; i++) entries[i] = from[i];
+    if (from != entries) {
+        for (SIZE_T i = 0; i < count; i++) entries[i] = from[i];
+        to = from;
+    }
+    HeapFree(GetProcessHeap(), 0, to);
 }
 
-/* set_entries makes sorted entries the environment. Of those of one name the last counts; an empty value: Windows cannot hold one, and neither does its container runtime. */
+/*
+ * set_entries makes sorted entries the environment. Of those of one name the last counts; an empty value: Windows cannot hold one, and neither does
+ * its container runtime.
+ */
 static void set_entries(WCHAR **entries, SIZE_T count)
 {
     SIZE_T total = 1;
@@ -164,6 +171,8 @@ static void apply_file(const WCHAR *path)
     sort_entries(entries, count);
     set_entries(entries, count);
     FreeEnvironmentStringsW(own);
+    HeapFree(GetProcessHeap(), 0, entries); /* they may be megabytes, and this process stays */
+    HeapFree(GetProcessHeap(), 0, texts);
 }
 
 void set_environment(const WCHAR *env_file)

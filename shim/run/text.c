@@ -17,7 +17,7 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
     return dst;
 }
 
-/* mem_alloc never returns NULL and memory is never freed: the process allocates a few kilobytes once. */
+/* mem_alloc never returns NULL. Little is freed: but for the environment the process allocates a few kilobytes once. */
 void *mem_alloc(SIZE_T bytes)
 {
     void *p = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, bytes);
