@@ -33,7 +33,7 @@ func (b *bench) resolves(ctx context.Context) error {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return dial(ctx, network, "10.98.0.10:53")
 	}}
-	return until(ctx, time.Minute, func() bool {
+	return until(ctx, time.Minute, asksEvery, func() bool {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		addresses, err := resolver.LookupHost(ctx, "kubernetes.default.svc.cluster.local.")

@@ -34,12 +34,36 @@ const (
 	betweenSyncs = time.Second
 
 	steeredPort = 31999
+
+	// asksEvery is how exact a change's time is: each question costs a program under Wine some milliseconds of a processor.
+	asksEvery = 25 * time.Millisecond
 )
 
-// proxy measures kube-proxy.exe with many Services: its first sync after a start, and how soon one change of an endpoint
-// reaches packets. The API's own time is in the latter.
+// proxySpec has one node alone: each kube-proxy of a cluster carries out every change, on processors of its own elsewhere, here
+// on the same.
+const proxySpec = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-bench-proxy
+networking: {underlaySubnet: 10.215.0.0/24, podSubnet: 10.246.0.0/16, serviceSubnet: 10.98.0.0/16}
+nodes: [{windowsVersion: ltsc2022}]
+`
+
+// steeredPods are the pods that the endpoint changes between.
+var steeredPods = []string{"steered-1", "steered-2"}
+
+// proxy takes the cluster down and measures kube-proxy.exe with many Services in one of its own: its first sync after a start,
+// and how soon one change of an endpoint reaches packets. The API's own time is in the latter.
 func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	first := figure{what: fmt.Sprintf("first sync of kube-proxy.exe, %d Services × %d endpoints", services, backends), asked: "≤ 60 s", unit: "s"}
+	if err := b.mullion(ctx, "", "down", "--kubeconfig", "none"); err != nil {
+		return nil, err
+	}
+	if err := b.mullion(ctx, proxySpec, "up", "-f", "-", "--kubeconfig", "none"); err != nil {
+		return nil, err
+	}
+	if err := b.image(ctx); err != nil {
+		return nil, err
+	}
 	client, err := b.client()
 	if err != nil {
 		return nil, err
@@ -65,16 +89,16 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	return append(append([]figure{first}, alone...), crowded...), err
 }
 
-// steered makes two pods, one on each node, and a Service whose endpoints changes sets.
+// steered makes the two pods and a Service whose endpoints changes sets.
 func (b *bench) steered(ctx context.Context, client kubernetes.Interface) error {
 	var pods strings.Builder
-	for _, node := range []string{"win-1", "win-2"} {
-		pods.WriteString(fmt.Sprintf(onNode(podSpec, node), "steered-"+node) + "\n")
+	for _, name := range steeredPods {
+		pods.WriteString(fmt.Sprintf(podSpec, name) + "\n")
 	}
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return err
 	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/steered-win-1", "pod/steered-win-2", "--timeout=120s"); err != nil {
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/"+steeredPods[0], "pod/"+steeredPods[1], "--timeout=120s"); err != nil {
 		return err
 	}
 	_, err := client.CoreV1().Services("default").Create(ctx, &corev1.Service{
@@ -124,7 +148,7 @@ func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among 
 			return nil, err
 		}
 		used := processorTime(pid)
-		started, err := b.steer(ctx, client, []string{"steered-win-1", "steered-win-2"}[i%2], address)
+		started, err := b.steer(ctx, client, steeredPods[i%2], address)
 		if err != nil {
 			return []figure{all, sync, cpu}, err
 		}
@@ -156,7 +180,7 @@ func (b *bench) steer(ctx context.Context, client kubernetes.Interface, name, ad
 		return time.Time{}, err
 	}
 	started := time.Now()
-	if err := until(ctx, 2*time.Minute, func() bool { return answers(address, name) }); err != nil {
+	if err := until(ctx, 2*time.Minute, asksEvery, func() bool { return answers(address, name) }); err != nil {
 		return started, fmt.Errorf("wait for %s to answer at %s: %w", name, address, err)
 	}
 	return started, nil
@@ -204,10 +228,10 @@ func answers(address, name string) bool {
 	return err == nil && bytes.Contains(text, []byte(name))
 }
 
-func until(ctx context.Context, within time.Duration, done func() bool) error {
+func until(ctx context.Context, within, every time.Duration, done func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !done() {
 		select {
@@ -277,7 +301,7 @@ func (b *bench) firstSync(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	var seconds float64
-	err = until(ctx, 20*time.Minute, func() bool {
+	err = until(ctx, 20*time.Minute, time.Second/4, func() bool {
 		now, err := b.pidOf("kube-proxy/win-1")
 		if err != nil || now == pid || now == 0 {
 			return false
