@@ -24,9 +24,13 @@ func balancerItem(lb netplan.LoadBalancer) item {
 
 func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.AddrPort) {
 	source := ""
-	if f.has(lb.SourceVIP) {
+	if f.has(lb.SourceVIP) && !keeps(lb) {
 		source = pack(sourceMark(lb.SourceVIP))
 		it.put(f.name("source"), "", source, pack(lb.SourceVIP))
+	}
+	if keeps(lb) {
+		it.putKept(f, lb, backends)
+		return
 	}
 	if len(lb.VIPs) == 0 {
 		chain := chainName(f.name("node"), lb.ByClient, len(backends))
@@ -58,6 +62,31 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 		}
 	}
 }
+
+// keeps says that packets keep the virtual address as their destination. Without one there is nothing to keep.
+func keeps(lb netplan.LoadBalancer) bool { return lb.PreserveDIP && len(lb.VIPs) > 0 }
+
+// putKept adds a load balancer that translates nothing: what it picks is the mark of a pod, which keep_linux.go leads to it.
+func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrPort) {
+	for _, vip := range lb.VIPs {
+		if !f.has(vip) {
+			continue
+		}
+		chain := chainName(f.name("kept"), lb.ByClient, len(backends))
+		key := pack(vip, lb.Protocol, lb.Port)
+		it.put(f.name("kept"), lb.ID, key, chain)
+		if lb.External {
+			it.put(f.name("kept_external"), lb.ID, key, chain)
+		}
+		it.put(f.name("kept_vips"), "", pack(vip), "")
+		for i, b := range backends {
+			it.put(f.name("kept_to"), b.String(), key+pack(index(i)), pack(keptMark(b.Addr())))
+		}
+	}
+}
+
+// keptMark is the mark of packets to a pod that keeps their destination; load balancers' own marks are small numbers.
+func keptMark(a netip.Addr) index { return 0x4d000000 | index(hash(a.String())&0xffffff) }
 
 // sourceMark is the connection's mark that stands for a source VIP: of IPv4 the address itself, of IPv6 a hash of it.
 func sourceMark(a netip.Addr) index {
@@ -94,8 +123,15 @@ func balance(name string) []string {
 		pick = f.in("jhash {ip} saddr")
 	}
 	key := "meta l4proto . th dport"
-	if kind == "vip" {
+	if kind != "node" {
 		key = f.in("{ip} daddr . ") + key
+	}
+	if kind == "kept" { // every packet of a connection has the mark of its pod, the connection too
+		return []string{
+			fmt.Sprintf("ct mark 0 meta mark set %s mod %s", pick, rest),
+			fmt.Sprintf("ct mark 0 meta l4proto { tcp, udp } ct mark set %s . meta mark map @%s", key, f.name("kept_to")),
+			"meta mark set ct mark",
+		}
 	}
 	return []string{
 		fmt.Sprintf("meta mark set %s mod %s", pick, rest),

@@ -26,5 +26,6 @@
 //	vip_to  10.96.0.10 . tcp . 80 . 0  -> 10.244.1.5 . 8080
 //	vip_to  10.96.0.10 . tcp . 80 . 1  -> 10.244.1.6 . 8080
 //
-// Known gap: with PreserveDIP a packet's destination is translated as without.
+// With PreserveDIP nothing is translated: the map kept_to leads to a mark, the mark by a routing rule to the pod, and the pod
+// takes the virtual address for its own (keep_linux.go).
 package dataplane

@@ -208,7 +208,7 @@ func visible(p netplan.Plan) netplan.Plan {
 		if len(lb.Backends) == 0 {
 			continue
 		}
-		lb.DSR, lb.PreserveDIP = false, false
+		lb.DSR, lb.PreserveDIP = false, lb.PreserveDIP && len(lb.VIPs) > 0
 		out.LoadBalancers = append(out.LoadBalancers, lb)
 	}
 	return out

@@ -11,14 +11,14 @@ import (
 //
 //nolint:gochecknoglobals // a constant; Go has no constant maps
 var verdictMaps = map[string]bool{
-	"vip": true, "external": true, "node": true, "from_host": true, "acl_in": true, "acl_out": true,
-	"vip6": true, "external6": true, "node6": true, "from_host6": true, "acl_in6": true, "acl_out6": true,
+	"vip": true, "external": true, "kept": true, "kept_external": true, "node": true, "from_host": true, "acl_in": true, "acl_kept": true, "acl_out": true,
+	"vip6": true, "external6": true, "kept6": true, "kept_external6": true, "node6": true, "from_host6": true, "acl_in6": true, "acl_kept6": true, "acl_out6": true,
 }
 
 // accessMaps are those of access rules: their chains return where they let a packet pass.
 //
 //nolint:gochecknoglobals // a constant; Go has no constant maps
-var accessMaps = map[string]bool{"acl_in": true, "acl_out": true, "acl_in6": true, "acl_out6": true}
+var accessMaps = map[string]bool{"acl_in": true, "acl_kept": true, "acl_out": true, "acl_in6": true, "acl_kept6": true, "acl_out6": true}
 
 // sets are the table's sets and maps; ranges: keys may be ranges.
 func sets() (fixed []knftables.Set, mapped []knftables.Map) {
@@ -58,11 +58,16 @@ func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 		{Name: "nat_tcp_udp", Type: addr},               // pods whose translation carries no ICMP
 		{Name: "tunnel_pods", Type: addr},               // pods of L2Tunnel networks
 		{Name: "tunnel_vips", Type: service},            // what may come back to them from the router
+		{Name: "kept_vips", Type: addr},                 // virtual addresses that pods take for their own
 	}
 	mapped = []knftables.Map{
 		{Name: "vip", Type: service + " : verdict"},
 		{Name: "vip_to", Type: service + " . mark : " + addr + " . inet_service"},
 		{Name: "external", Type: service + " : verdict"},
+		{Name: "kept", Type: service + " : verdict"},
+		{Name: "kept_external", Type: service + " : verdict"},
+		{Name: "kept_to", Type: service + " . mark : mark"},
+		{Name: "acl_kept", Type: "mark : verdict"},
 		{Name: "vip_source", Type: service + " : mark"},
 		{Name: "node", Type: port + " : verdict"},
 		{Name: "node_to", Type: port + " . mark : " + addr + " . inet_service"},
@@ -105,6 +110,8 @@ func frame(tx *knftables.Transaction) {
 	tx.Add(&knftables.Set{Name: sealSet, Type: "mark"})
 	for _, c := range []knftables.Chain{
 		base("raw", knftables.FilterType, knftables.PreroutingHook, knftables.RawPriority),
+		base("keep", knftables.FilterType, knftables.PreroutingHook, knftables.ManglePriority),
+		base("keep_by_host", knftables.RouteType, knftables.OutputHook, knftables.ManglePriority),
 		base("prerouting", knftables.NATType, knftables.PreroutingHook, knftables.DNATPriority),
 		base("output", knftables.NATType, knftables.OutputHook, knftables.DNATPriority),
 		base("postrouting", knftables.NATType, knftables.PostroutingHook, knftables.SNATPriority),
@@ -149,6 +156,11 @@ func frameRules() [][2]string {
 		{"looped", "fib saddr type local notrack"},
 		{"looped", "{ip} saddr . meta l4proto . th sport @tunnel_vips{6} notrack"},
 
+		// Packets that keep their destination have the mark of a pod, from which routing leads to it.
+		{"keep", "iifname " + switches + " " + service + " vmap @kept{6}"},
+		{"keep", "iifname @uplinks " + service + " vmap @kept_external{6}"},
+		{"keep_by_host", "oifname @balancing " + service + " vmap @kept{6}"},
+
 		{"prerouting", "iifname " + switches + " goto from_pod"},
 		{"prerouting", "iifname @uplinks goto from_underlay"},
 		// The connection's mark carries, to postrouting, the address that backends elsewhere are to see.
@@ -166,15 +178,20 @@ func frameRules() [][2]string {
 
 		// Access rules see addresses as pods have them: after load balancing, and before translation of the source.
 		{"forward", "ct state established,related,untracked accept"},
+		// A pod answers from a virtual address that it keeps, and opens nothing from there, past its rules.
+		{"forward", "iifname " + switches + " {ip} saddr @kept_vips{6} drop"},
 		{"forward", "{ip} saddr vmap @acl_out{6}"},
+		{"forward", "meta mark vmap @acl_kept{6}"},
 		{"forward", "{ip} daddr vmap @acl_in{6}"},
 		// Pods and the host have to find each other whatever the rules are, as with ARP, which no rule sees.
 		{"to_host", neighbours},
 		{"by_host", neighbours},
 		{"to_host", "ct state established,related accept"},
+		{"to_host", "iifname " + switches + " {ip} saddr @kept_vips{6} drop"},
 		{"to_host", "{ip} saddr vmap @acl_out{6}"},
 		{"by_host", "ct state established,related accept"},
 		{"by_host", "{ip} daddr vmap @acl_in{6}"},
+		{"by_host", "meta mark vmap @acl_kept{6}"},
 
 		// A pod that a load balancer sends to itself would drop a packet from its own address.
 		{"postrouting", "{ip} saddr . {ip} daddr @self{6} goto back_here"},

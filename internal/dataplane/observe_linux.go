@@ -201,12 +201,13 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 	}
 	balancers := map[string]*netplan.LoadBalancer{}
 	for s, e := range entries {
-		if set, _ := familyOfSet(s.set); set != "vip" && set != "node" {
+		set, _ := familyOfSet(s.set)
+		if set != "vip" && set != "node" && set != "kept" {
 			continue
 		}
 		lb := balancers[e.id]
 		if lb == nil {
-			lb = &netplan.LoadBalancer{ID: e.id, ByClient: strings.Contains(e.value, "_client_")}
+			lb = &netplan.LoadBalancer{ID: e.id, ByClient: strings.Contains(e.value, "_client_"), PreserveDIP: set == "kept"}
 			balancers[e.id] = lb
 		}
 		observeBalancer(lb, s, entries)
@@ -217,15 +218,17 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 	}
 }
 
-// observeBalancer adds what a key of the map vip (address, protocol, port) or node (protocol, port) tells.
+// observeBalancer adds what a key of the maps vip and kept (address, protocol, port) or node (protocol, port) tells.
 func observeBalancer(lb *netplan.LoadBalancer, s slot, entries map[slot]entry) {
 	rest := s.key
 	set, f := familyOfSet(s.set)
-	if set == "vip" {
+	switch set {
+	case "vip", "kept":
 		lb.VIPs = append(lb.VIPs, addrAt(f, rest, 0))
 		rest = rest[f.addrLen():]
-		_, lb.External = entries[slot{set: f.name("external"), key: s.key}]
-	} else {
+		from := map[string]string{"vip": "external", "kept": "kept_external"}[set]
+		_, lb.External = entries[slot{set: f.name(from), key: s.key}]
+	default:
 		_, lb.FromHost = entries[slot{set: f.name("from_host"), key: s.key}]
 	}
 	lb.Protocol, lb.Port = netplan.Protocol(rest[0]), portAt(rest, 4)
@@ -234,6 +237,11 @@ func observeBalancer(lb *netplan.LoadBalancer, s slot, entries map[slot]entry) {
 		b, ok := entries[slot{set: f.name(set + "_to"), key: s.key + pack(i)}]
 		if !ok {
 			break
+		}
+		if set == "kept" { // the value is a mark; the comment tells the pod
+			backend, _ := netip.ParseAddrPort(b.id)
+			lb.Backends = append(lb.Backends, backend)
+			continue
 		}
 		lb.Backends = append(lb.Backends, netip.AddrPortFrom(addrAt(f, b.value, 0), portAt(b.value, f.addrLen())))
 	}
@@ -298,6 +306,10 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 	}
 	found = append(found, more...)
 	if more, err = p.podRuleDifferences(); err != nil {
+		return nil, err
+	}
+	found = append(found, more...)
+	if more, err = p.keptDifferences(); err != nil {
 		return nil, err
 	}
 	found = append(found, more...)

@@ -103,11 +103,17 @@ func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) er
 	}
 	overlays := map[string]bool{}
 	want.peersChanged(c, overlays)
+	kept := want.keptWays()
 	want.change(c)
 	c = withPorts(c, want)
 	want.peersChanged(netplan.Change{Set: netplan.Plan{Peers: c.Set.Peers}}, overlays)
 	if err := p.stepLinks(ctx, want, step{c, gone, overlays}); err != nil {
 		return err
+	}
+	if len(kept)+len(want.kept) > 0 {
+		if err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error { return p.syncKept(h, want, kept) }); err != nil {
+			return err
+		}
 	}
 	d := &delta{add: map[slot]entry{}}
 	p.changeRules(want, c, d)
@@ -255,7 +261,10 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 		if err := p.stepSwitches(h, want, step{Change: netplan.Change{Set: all}, overlays: map[string]bool{}}); err != nil {
 			return err
 		}
-		return p.stepPorts(ctx, h, want, all)
+		if err := p.stepPorts(ctx, h, want, all); err != nil {
+			return err
+		}
+		return p.syncAllKept(h, want)
 	})
 	if err != nil {
 		return err

@@ -182,6 +182,7 @@ func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode) item {
 			it.put(f.name("self"), p.ID, pack(a, a), "")
 			if in != "" {
 				it.put(f.name("acl_in"), p.ID, pack(a), in)
+				it.put(f.name("acl_kept"), p.ID, pack(keptMark(a)), in)
 			}
 			if out != "" {
 				it.put(f.name("acl_out"), p.ID, pack(a), out)

@@ -17,6 +17,7 @@ type state struct {
 	namespaces map[string]bool
 	ports      map[string]netplan.Port
 	balancers  map[string]netplan.LoadBalancer
+	kept       map[string]netplan.LoadBalancer // those of balancers whose packets keep their destination
 }
 
 func newState(plan netplan.Plan) *state {
@@ -24,6 +25,7 @@ func newState(plan netplan.Plan) *state {
 		bridges: map[string]netplan.Bridge{}, peers: map[string]map[string]netplan.Peer{}, peerBridge: map[string]string{},
 		subnets:    map[string]map[netip.Prefix]netip.Addr{},
 		namespaces: map[string]bool{}, ports: map[string]netplan.Port{}, balancers: map[string]netplan.LoadBalancer{},
+		kept: map[string]netplan.LoadBalancer{},
 	}
 	s.change(netplan.Change{Set: plan})
 	return s
@@ -44,6 +46,7 @@ func (s *state) change(c netplan.Change) {
 	}
 	for _, id := range c.Removed.LoadBalancers {
 		delete(s.balancers, id)
+		delete(s.kept, id)
 	}
 	for _, b := range c.Set.Bridges {
 		s.bridges[b.ID] = b
@@ -66,6 +69,10 @@ func (s *state) change(c netplan.Change) {
 	}
 	for _, lb := range c.Set.LoadBalancers {
 		s.balancers[lb.ID] = lb
+		delete(s.kept, lb.ID)
+		if keeps(lb) {
+			s.kept[lb.ID] = lb
+		}
 	}
 }
 

@@ -21,7 +21,9 @@ const (
 	refHnslib = "https://github.com/microsoft/hnslib/tree/v0.1.2/"
 	refPolicy = refHnslib + "hcn/hcnpolicy.go"
 	refLimits = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations"
-	refProxy  = "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"
+	// refPreserve is also where the setting is documented; hnslib says "delivers packets with destination IP as the VIP" (v0.1.2, hcn/hcnloadbalancer.go).
+	refPreserve = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#load-balancing-and-services"
+	refProxy    = "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"
 )
 
 func supportCalls() []support.Row {
@@ -95,7 +97,7 @@ func supportBalancers() []support.Row {
 		{Name: "load balancer SourceVIP", Level: support.Supported, Ref: refProxy},
 		{Name: "load balancer DSR", Level: support.Supported, Ref: refProxy},
 		{Name: "load balancer ILB", Level: support.Supported, Ref: refProxy, Note: "without it, packets from outside are balanced too"},
-		{Name: "load balancer PreserveDIP", Level: support.Partly, Ref: refProxy, Note: "the destination is translated as without it"},
+		{Name: "load balancer PreserveDIP", Level: support.Partly, Ref: refPreserve, Note: "packets reach a pod of the host as they were sent, to the virtual address and its port, which the pod takes for its own: the server has to listen at that port. Windows says no more of it; a server that answers UDP has to do so from the address that was asked, as everywhere with two addresses"},
 		{Name: "load balancer LocalRoutedVIP", Level: support.Partly, Ref: refLimits, Note: "the host itself does not reach its own node ports, as Kubernetes documents of Windows; other virtual addresses it reaches from Windows Server 2022 on"},
 		{Name: "load balancer session affinity", Level: support.Supported, Ref: refProxy, Note: "distribution by protocol and client is by client"},
 		{Name: "load balancers of 1709 to 2019 reserve ranges of ports", Level: support.Not, Ref: "https://github.com/Azure/AgentBaker/pull/1352", Note: "no ports are reserved, so they do not run out"},

@@ -182,8 +182,8 @@ type LoadBalancer struct {
 	SourceVIP netip.Addr `json:"sourceVIP,omitzero"`
 	// DSR: backends see the client's own address and answer it directly (direct server return).
 	DSR bool `json:"dsr,omitempty"`
-	// PreserveDIP: packets reach the backend with the virtual address as their destination's (external traffic policy
-	// Local: only backends of this host are there, and the client's address is kept).
+	// PreserveDIP: packets reach the backend as they were sent, with the virtual address as their destination, and its port. Only
+	// backends of this host get any. Without VIPs it has no effect.
 	PreserveDIP bool `json:"preserveDIP,omitempty"`
 }
 

@@ -114,7 +114,7 @@ func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 		t.Fatal(err)
 	}
 	opts := cmp.Options{
-		cmpopts.IgnoreFields(netplan.LoadBalancer{}, "DSR", "PreserveDIP"),
+		cmpopts.IgnoreFields(netplan.LoadBalancer{}, "DSR"),
 		cmpopts.IgnoreFields(netplan.Port{}, "ACL", "Proxies", "EncapOverhead"),
 		cmpopts.IgnoreFields(netplan.Bridge{}, "Uplink", "VLAN", "Overlay"),
 		cmpopts.IgnoreFields(netplan.Plan{}, "Peers"),
@@ -164,6 +164,7 @@ func changes() map[string]func(p *netplan.Plan) {
 		"from-outside": func(p *netplan.Plan) {
 			p.LoadBalancers[1].External, p.LoadBalancers[1].SourceVIP = true, netip.MustParseAddr("10.244.1.3")
 		},
+		"keeps-destination": func(p *netplan.Plan) { p.LoadBalancers[1].PreserveDIP, p.LoadBalancers[1].External = true, true },
 		"vip-of-another": func(p *netplan.Plan) {
 			first := p.LoadBalancers[1]
 			first.ID, first.Backends = "0", first.Backends[:1]
