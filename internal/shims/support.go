@@ -69,6 +69,10 @@ func networkRows() []support.Row {
 			Name: "GetAdaptersAddresses, GetNetworkParams: DNS servers and suffix", Level: support.Supported, Ref: win32 + "api/iphlpapi/nf-iphlpapi-getadaptersaddresses",
 		},
 		{Name: "SIO_UDP_NETRESET", Level: support.Supported, Ref: win32 + "winsock/winsock-ioctls"},
+		{
+			Name: "Icmp6CreateFile, Icmp6SendEcho2", Level: support.Partly, Ref: win32 + "api/icmpapi/nf-icmpapi-icmp6sendecho2",
+			Note: "Icmp6ParseReplies is not exported; the buffer of the reply tells how it went",
+		},
 		{Name: "named pipe listeners (go-winio)", Level: support.Supported, Ref: win32 + "ipc/named-pipes"},
 		{
 			Name: "SetCurrentThreadCompartmentId", Level: support.Not, Ref: win32 + "api/iphlpapi/nf-iphlpapi-setcurrentthreadcompartmentid",
@@ -126,7 +130,7 @@ func programRows() []support.Row {
 		},
 		{
 			Name: "ping", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/ping",
-			Note: "Mullion's: with -t, -n, -l, -f, -i and -w, for IPv4; other options are refused",
+			Note: "Mullion's: with -t, -n, -l, -f, -i, -w, -4 and -6; a name of both families is pinged over IPv4, where Windows prefers IPv6; other options are refused",
 		},
 		{
 			Name: "findstr, where, timeout", Level: support.Supported, Ref: commands + "windows-commands",

@@ -116,22 +116,13 @@ static BOOL copy_original(const BYTE *code, BYTE *slot)
     return TRUE;
 }
 
-BOOL patch_function(HMODULE module, const char *name, void *hook, void **original)
+/* Overwrites the beginning of code with a jump to slot. */
+static BOOL write_jump(BYTE *code, const BYTE *slot)
 {
-    BYTE *code = (BYTE *)GetProcAddress(module, name), *slot;
-    BYTE copy[SLOT_SIZE - 16], bytes[8];
+    INT32 offset = (INT32)(slot - (code + 5));
     DWORD protection;
-    INT32 offset;
+    BYTE bytes[8];
 
-    if (!code || ((UINT_PTR)code & 7) || !copy_original(code, copy) || !(slot = slot_near(module)))
-        return FALSE;
-    write_far_jump(slot, hook);
-    if (is_thunk(code))
-        memcpy(slot + 16, copy, THUNK_SIZE);
-    else
-        copy_original(code, slot + 16);
-    *original = slot + 16;
-    offset = (INT32)(slot - (code + 5));
     memcpy(bytes, code, sizeof(bytes));
     bytes[0] = 0xe9;
     memcpy(bytes + 1, &offset, sizeof(offset));
@@ -141,4 +132,30 @@ BOOL patch_function(HMODULE module, const char *name, void *hook, void **origina
     VirtualProtect(code, sizeof(bytes), protection, &protection);
     FlushInstructionCache(GetCurrentProcess(), code, sizeof(bytes));
     return TRUE;
+}
+
+BOOL replace_function(HMODULE module, const char *name, void *hook)
+{
+    BYTE *code = (BYTE *)GetProcAddress(module, name), *slot;
+
+    if (!code || ((UINT_PTR)code & 7) || !(slot = slot_near(module)))
+        return FALSE;
+    write_far_jump(slot, hook);
+    return write_jump(code, slot);
+}
+
+BOOL patch_function(HMODULE module, const char *name, void *hook, void **original)
+{
+    BYTE *code = (BYTE *)GetProcAddress(module, name), *slot;
+    BYTE copy[SLOT_SIZE - 16];
+
+    if (!code || ((UINT_PTR)code & 7) || !copy_original(code, copy) || !(slot = slot_near(module)))
+        return FALSE;
+    write_far_jump(slot, hook);
+    if (is_thunk(code))
+        memcpy(slot + 16, copy, THUNK_SIZE);
+    else
+        copy_original(code, slot + 16);
+    *original = slot + 16;
+    return write_jump(code, slot);
 }

@@ -10,4 +10,7 @@
  */
 BOOL patch_function(HMODULE module, const char *name, void *hook, void **original);
 
+/* Makes module!name jump to hook for good, whatever its code is: for functions that the caller knows to do nothing. */
+BOOL replace_function(HMODULE module, const char *name, void *hook);
+
 #endif

@@ -1,4 +1,4 @@
-/* The hooks of ws2_32.dll and dnsapi.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+/* The hooks of ws2_32.dll, dnsapi.dll and iphlpapi.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
 #include "winsock.h"
 
 #include <winternl.h>
@@ -61,6 +61,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
         patch_winsock(data->base);
     else if (is_dll(data->base_name, L"dnsapi.dll"))
         resolve_queries_start(data->base);
+    else if (is_dll(data->base_name, L"iphlpapi.dll"))
+        icmp6_start(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -74,6 +76,8 @@ void winsock_start(BOOL with_unix)
         patch_winsock(loaded);
     if ((loaded = GetModuleHandleW(L"dnsapi.dll")))
         resolve_queries_start(loaded);
+    if ((loaded = GetModuleHandleW(L"iphlpapi.dll")))
+        icmp6_start(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

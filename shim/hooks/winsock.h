@@ -1,4 +1,4 @@
-/* The hooks of ws2_32.dll, set when a program loads that library. */
+/* The hooks of ws2_32.dll and of other libraries of the network, set when a program loads them. */
 #ifndef MULLION_WINSOCK_H
 #define MULLION_WINSOCK_H
 
@@ -40,5 +40,8 @@ void afunix_extension(const void *guid, DWORD size, void **function);
 /* resolve.c: has host names completed as Windows does. */
 void resolve_start(HMODULE ws2_32);
 void resolve_queries_start(HMODULE dnsapi);
+
+/* icmp6.c: echo requests over IPv6. */
+void icmp6_start(HMODULE iphlpapi);
 
 #endif

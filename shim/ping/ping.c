@@ -1,9 +1,11 @@
 /*
  * ping.exe: Wine 8.0's (programs/ping/ping_main.c) has no -t, and `cmd /c ping -t localhost` is what many Windows containers stay alive by, those of critest among them
- * (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/util.go). IPv4 only.
+ * (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/util.go), and knows IPv4 alone.
  * https://learn.microsoft.com/en-us/windows-server/administration/windows-commands/ping
  */
 #include <winsock2.h>
+
+#include <ws2tcpip.h>
 
 #include <windows.h>
 
@@ -12,15 +14,36 @@
 #include <icmpapi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <ws2tcpip.h>
 
 enum { MAX_DATA = 65500, INTERVAL = 1000 };
 
 struct options {
     BOOL forever;
     unsigned count, size, timeout;
+    int family; /* AF_UNSPEC: whichever the target has, IPv4 first */
     IP_OPTION_INFORMATION ip;
     const WCHAR *target;
+};
+
+/* Where requests go, and as what they are sent. */
+struct target {
+    SOCKADDR_STORAGE address;
+    HANDLE icmp;
+    WCHAR text[64];
+};
+
+/* ICMPV6_ECHO_REPLY: https://learn.microsoft.com/windows/win32/api/ipexport/ns-ipexport-icmpv6_echo_reply_lh; its address is packed. */
+struct echo_reply6 {
+    BYTE port[2], flow[4], address[16], scope[4];
+    ULONG status;
+    unsigned round_trip;
+};
+
+/* What came of a request, of either family. */
+struct answer {
+    ULONG status;
+    unsigned round_trip, bytes, ttl;
+    WCHAR from[64];
 };
 
 struct totals {
@@ -30,7 +53,7 @@ struct totals {
 
 static void usage(void)
 {
-    wprintf(L"\nUsage: ping [-t] [-n count] [-l size] [-f] [-i TTL] [-w timeout] [-4] target_name\n\n"
+    wprintf(L"\nUsage: ping [-t] [-n count] [-l size] [-f] [-i TTL] [-w timeout] [-4] [-6] target_name\n\n"
             L"Options:\n"
             L"    -t             Ping the specified host until stopped.\n"
             L"    -n count       Number of echo requests to send.\n"
@@ -38,7 +61,8 @@ static void usage(void)
             L"    -f             Set Don't Fragment flag in packet.\n"
             L"    -i TTL         Time To Live.\n"
             L"    -w timeout     Timeout in milliseconds to wait for each reply.\n"
-            L"    -4             Force using IPv4.\n");
+            L"    -4             Force using IPv4.\n"
+            L"    -6             Force using IPv6.\n");
 }
 
 /* number reads the value of an option; FALSE says what is wrong with it. */
@@ -78,7 +102,8 @@ static BOOL parse(int argc, WCHAR **argv, struct options *o)
         switch (name[1] && !name[2] ? name[1] : 0) {
         case 't': o->forever = TRUE; break;
         case 'f': o->ip.Flags |= IP_FLAG_DF; break;
-        case '4': break;
+        case '4': o->family = AF_INET; break;
+        case '6': o->family = AF_INET6; break;
         case 'n': if (!number(name, value, 1, 0xffffffff, &o->count)) return FALSE; i++; break;
         case 'l': if (!number(name, value, 0, MAX_DATA, &o->size)) return FALSE; i++; break;
         case 'w': if (!number(name, value, 0, 0xffffffff, &o->timeout)) return FALSE; i++; break;
@@ -94,48 +119,88 @@ static BOOL parse(int argc, WCHAR **argv, struct options *o)
     return o->target != NULL;
 }
 
-/* resolve gives the IPv4 address of a name. */
-static BOOL resolve(const WCHAR *name, struct in_addr *address, WCHAR text[64])
+/* resolve gives the target's address; without -4 or -6 one of IPv6 if it has none of IPv4. */
+static BOOL resolve(const struct options *o, struct target *t)
 {
-    ADDRINFOW hints = {.ai_family = AF_INET}, *found;
+    static const int families[] = {AF_INET, AF_INET6};
 
-    if (GetAddrInfoW(name, NULL, &hints, &found)) return FALSE;
-    *address = ((struct sockaddr_in *)(void *)found->ai_addr)->sin_addr;
-    FreeAddrInfoW(found);
-    return InetNtopW(AF_INET, address, text, 64) != NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        ADDRINFOW hints = {.ai_family = families[i]}, *found;
+        DWORD size = sizeof(t->text) / sizeof(t->text[0]);
+        BOOL named;
+
+        if ((o->family && o->family != families[i]) || GetAddrInfoW(o->target, NULL, &hints, &found)) continue;
+        memcpy(&t->address, found->ai_addr, found->ai_addrlen);
+        named = !WSAAddressToStringW((struct sockaddr *)&t->address, (DWORD)found->ai_addrlen, NULL, t->text, &size);
+        FreeAddrInfoW(found);
+        return named;
+    }
+    return FALSE;
+}
+
+static BOOL ask4(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct answer *a)
+{
+    const ICMP_ECHO_REPLY *echo = (void *)reply;
+    IP_OPTION_INFORMATION ip = o->ip;
+    struct in_addr from;
+
+    if (!IcmpSendEcho(to->icmp, ((const struct sockaddr_in *)&to->address)->sin_addr.s_addr, data, (WORD)o->size, &ip, reply, reply_size, o->timeout)) return FALSE;
+    from.s_addr = echo->Address;
+    InetNtopW(AF_INET, &from, a->from, sizeof(a->from) / sizeof(a->from[0]));
+    a->status = echo->Status;
+    a->round_trip = echo->RoundTripTime;
+    a->bytes = echo->DataSize;
+    a->ttl = echo->Options.Ttl;
+    return TRUE;
+}
+
+/* Windows tells neither bytes nor time to live of an answer over IPv6. */
+static BOOL ask6(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct answer *a)
+{
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6}, address = *(const struct sockaddr_in6 *)&to->address;
+    const struct echo_reply6 *echo = (void *)reply;
+    IP_OPTION_INFORMATION ip = o->ip;
+
+    if (!Icmp6SendEcho2(to->icmp, NULL, NULL, NULL, &any, &address, data, (WORD)o->size, &ip, reply, reply_size, o->timeout)) return FALSE;
+    InetNtopW(AF_INET6, echo->address, a->from, sizeof(a->from) / sizeof(a->from[0]));
+    a->status = echo->status;
+    a->round_trip = echo->round_trip;
+    return TRUE;
 }
 
 /* once sends a request and prints what came of it. */
-static void once(HANDLE icmp, struct in_addr address, const struct options *o, char *data, char *reply, DWORD reply_size, struct totals *t)
+static void once(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct totals *t)
 {
-    ICMP_ECHO_REPLY *echo = (ICMP_ECHO_REPLY *)(void *)reply;
-    IP_OPTION_INFORMATION ip = o->ip;
-    struct in_addr from;
-    WCHAR text[64];
+    BOOL six = to->address.ss_family == AF_INET6;
+    struct answer a = {0};
 
     t->sent++;
-    if (!IcmpSendEcho(icmp, address.s_addr, data, (WORD)o->size, &ip, reply, reply_size, o->timeout)) {
-        wprintf(GetLastError() == IP_REQ_TIMED_OUT ? L"Request timed out.\n" : L"PING: transmit failed. General failure. \n");
-        return;
+    if (!(six ? ask6 : ask4)(to, o, data, reply, reply_size, &a)) {
+        switch (GetLastError()) {
+        case IP_REQ_TIMED_OUT: wprintf(L"Request timed out.\n"); return;
+        case IP_DEST_HOST_UNREACHABLE: if (six) { wprintf(L"Destination host unreachable.\n"); return; } /* fall through */
+        default: wprintf(L"PING: transmit failed. General failure. \n"); return;
+        }
     }
-    from.s_addr = echo->Address;
-    InetNtopW(AF_INET, &from, text, 64);
-    switch (echo->Status) {
+    switch (a.status) {
     case IP_SUCCESS: break;
     case IP_REQ_TIMED_OUT: wprintf(L"Request timed out.\n"); return;
-    case IP_DEST_NET_UNREACHABLE: wprintf(L"Reply from %ls: Destination net unreachable.\n", text); return;
-    case IP_DEST_HOST_UNREACHABLE: wprintf(L"Reply from %ls: Destination host unreachable.\n", text); return;
+    case IP_DEST_NET_UNREACHABLE: /* IP_DEST_NO_ROUTE of IPv6 */ wprintf(L"Reply from %ls: Destination net unreachable.\n", a.from); return;
+    case IP_DEST_HOST_UNREACHABLE: /* IP_DEST_ADDR_UNREACHABLE */ wprintf(L"Reply from %ls: Destination host unreachable.\n", a.from); return;
     case IP_PACKET_TOO_BIG: wprintf(L"Packet needs to be fragmented but DF set.\n"); return;
-    case IP_TTL_EXPIRED_TRANSIT: wprintf(L"Reply from %ls: TTL expired in transit.\n", text); return;
+    case IP_TTL_EXPIRED_TRANSIT: wprintf(L"Reply from %ls: TTL expired in transit.\n", a.from); return;
     default: wprintf(L"General failure.\n"); return;
     }
-    if (!t->received || echo->RoundTripTime < t->least) t->least = echo->RoundTripTime;
-    if (echo->RoundTripTime > t->most) t->most = echo->RoundTripTime;
-    t->sum += echo->RoundTripTime;
+    if (!t->received || a.round_trip < t->least) t->least = a.round_trip;
+    if (a.round_trip > t->most) t->most = a.round_trip;
+    t->sum += a.round_trip;
     t->received++;
-    wprintf(L"Reply from %ls: bytes=%u ", text, (unsigned)echo->DataSize);
-    if (echo->RoundTripTime) wprintf(L"time=%lums TTL=%u\n", echo->RoundTripTime, echo->Options.Ttl);
-    else wprintf(L"time<1ms TTL=%u\n", echo->Options.Ttl);
+    wprintf(L"Reply from %ls: ", a.from);
+    if (!six) wprintf(L"bytes=%u ", a.bytes);
+    if (a.round_trip) wprintf(L"time=%ums", a.round_trip);
+    else wprintf(L"time<1ms");
+    if (!six) wprintf(L" TTL=%u", a.ttl);
+    wprintf(L"\n");
 }
 
 static void statistics(const WCHAR *text, const struct totals *t)
@@ -150,35 +215,33 @@ int wmain(int argc, WCHAR **argv)
 {
     struct options o = {.count = 4, .size = 32, .timeout = 4000, .ip = {.Ttl = 128}};
     struct totals t = {0};
-    struct in_addr address;
+    struct target to = {0};
     DWORD reply_size;
     char *data, *reply;
-    WCHAR text[64];
-    HANDLE icmp;
     WSADATA wsa;
 
     if (!parse(argc, argv, &o)) return 1;
     if (WSAStartup(MAKEWORD(2, 2), &wsa)) return 1;
-    if (!resolve(o.target, &address, text)) {
+    if (!resolve(&o, &to)) {
         wprintf(L"Ping request could not find host %ls. Please check the name and try again.\n", o.target);
         return 1;
     }
     reply_size = sizeof(ICMP_ECHO_REPLY) + o.size + 8 + 64; /* an ICMP error, and the options of a reply */
     data = malloc(o.size + 1);
     reply = malloc(reply_size);
-    icmp = IcmpCreateFile();
-    if (!data || !reply || icmp == INVALID_HANDLE_VALUE) {
+    to.icmp = to.address.ss_family == AF_INET6 ? Icmp6CreateFile() : IcmpCreateFile();
+    if (!data || !reply || to.icmp == INVALID_HANDLE_VALUE) {
         wprintf(L"PING: transmit failed. General failure. \n");
         return 1;
     }
     for (unsigned i = 0; i < o.size; i++) data[i] = (char)('a' + i % 23);
-    if (lstrcmpW(o.target, text)) wprintf(L"\nPinging %ls [%ls] with %u bytes of data:\n", o.target, text, o.size);
-    else wprintf(L"\nPinging %ls with %u bytes of data:\n", text, o.size);
+    if (lstrcmpW(o.target, to.text)) wprintf(L"\nPinging %ls [%ls] with %u bytes of data:\n", o.target, to.text, o.size);
+    else wprintf(L"\nPinging %ls with %u bytes of data:\n", to.text, o.size);
     for (unsigned i = 0; o.forever || i < o.count; i++) {
         if (i) Sleep(INTERVAL);
-        once(icmp, address, &o, data, reply, reply_size, &t);
+        once(&to, &o, data, reply, reply_size, &t);
         fflush(stdout);
     }
-    statistics(text, &t);
+    statistics(to.text, &t);
     return t.received ? 0 : 1;
 }
