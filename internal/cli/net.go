@@ -37,6 +37,7 @@ func (a *app) net() *cobra.Command {
 
 func (a *app) netFlows() *cobra.Command {
 	var mode, profile, output string
+	var dual bool
 	cmd := &cobra.Command{
 		Use:   "flows",
 		Short: "List the flows that `mullion net test` carries out, with what is expected of each and who documents it",
@@ -52,11 +53,15 @@ func (a *app) netFlows() *cobra.Command {
 			case !slices.Contains(profileNames(), profile):
 				return usage(fmt.Errorf("--profile %q", profile), "choose one of "+strings.Join(profileNames(), ", "))
 			}
-			return nettest.List(a.env.Out, spec.Mode(mode), spec.Profile(profile))
+			if dual && mode != string(spec.ModeL2Bridge) {
+				return usage(fmt.Errorf("--dual-stack with --mode %s", mode), "choose --mode "+string(spec.ModeL2Bridge)+": no other mode has both families")
+			}
+			return nettest.List(a.env.Out, spec.Mode(mode), spec.Profile(profile), dual)
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", string(spec.ModeL2Bridge), "the network mode whose flows are listed")
 	cmd.Flags().StringVar(&profile, "profile", string(spec.ProfileFaithful), "the profile whose expectations are listed")
+	cmd.Flags().BoolVar(&dual, "dual-stack", false, "list those over IPv6 too, which a cluster of both families has")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or markdown for the table of all modes")
 	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "profile": profileNames(), "output": {"text", "markdown"}})
 	return cmd
@@ -86,8 +91,8 @@ func (a *app) netTest() *cobra.Command {
 		Short: "Carry out every flow that Windows documents, and those it documents not to work",
 		Long: `Starts pods with Kubernetes' agnhost on Windows nodes and a Linux one, and Services of every kind, in a namespace of their own, puts
 a place outside of the cluster on its underlay, and calls: from pod to pod, to Services by address and by name, to nodes and to the
-outside; from nodes; from outside to node ports, external IPs, load balancers and hostPorts; over TCP, UDP and ping. A limitation that
-Windows documents (a node does not reach its own node ports) has to show as well: a call that is answered then is a difference.
+outside; from nodes; from outside to node ports, external IPs, load balancers and hostPorts; over TCP, UDP and ping; in a cluster of IPv4
+and IPv6 over both. A limitation that Windows documents (a node does not reach its own node ports) has to show as well: a call that is answered then is a difference.
 
 What it made is removed at the end, also after Ctrl-C; the images ` + nettest.Image + ` and
 ` + nettest.LinuxImage + ` stay in the cluster's stores. The exit code is 0 if every flow went as documented, and 7 if not. A flow that needs what the cluster has not is skipped, and says why.`,

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/client-go/kubernetes"
@@ -56,6 +57,7 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 	if cfg.Client, err = kubernetes.NewForConfig(cfg.REST); err != nil {
 		return report, err
 	}
+	bothFirst(&p)
 	cfg.Nodes = testNodes(p, u.HostNetns)
 	place, err := placeOutside(p)
 	if err != nil {
@@ -65,7 +67,7 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 	if err := u.AddOutside(ctx, place); err != nil {
 		return report, err
 	}
-	cfg.Outside = nettest.Outside{Netns: u.HostNetns(place.Name), Address: place.Address}
+	cfg.Outside = nettest.Outside{Netns: u.HostNetns(place.Name), Address: place.Address, Address6: place.Address6}
 	undo.Add(func() error { return clusterdns.RemoveZone(paths.dnsZones(), nettest.Zone) })
 	if err := clusterdns.WriteZone(paths.dnsZones(), clusterdns.Zone{Name: nettest.Zone, Servers: []netip.Addr{place.Address}}); err != nil {
 		return report, err
@@ -73,16 +75,29 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 	return nettest.Run(ctx, cfg)
 }
 
+// bothFirst has the tests, which take the first nodes, take those of both families where there are such.
+func bothFirst(p *Plan) {
+	slices.SortStableFunc(p.Hosts, func(a, b Host) int {
+		switch a, b := a.Address6.IsValid(), b.Address6.IsValid(); {
+		case a == b:
+			return 0
+		case a:
+			return -1
+		}
+		return 1
+	})
+}
+
 func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 	var nodes []nettest.Node
 	for _, h := range p.Hosts {
 		nodes = append(nodes, nettest.Node{
-			Name: h.Name, OS: h.OS, Address: h.Address, Netns: pin(h.Name),
+			Name: h.Name, OS: h.OS, Address: h.Address, Address6: h.Address6, Netns: pin(h.Name),
 			Server2022: h.Build.Supports(winver.SessionAffinity) || p.Spec.Networking.Profile == spec.ProfileModern,
 		})
 	}
 	for _, h := range p.LinuxHosts {
-		nodes = append(nodes, nettest.Node{Name: h.Name, OS: h.OS, Address: h.Address, Netns: pin(h.Name)})
+		nodes = append(nodes, nettest.Node{Name: h.Name, OS: h.OS, Address: h.Address, Address6: h.Address6, Netns: pin(h.Name)})
 	}
 	return nodes
 }
@@ -91,7 +106,11 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 // Windows node.
 func placeOutside(p Plan) (underlay.Outside, error) {
 	subnet := p.Spec.Networking.Underlay()
-	o := underlay.Outside{Name: outsideName, Far: nettest.FarAddress()}
+	o := underlay.Outside{Name: outsideName, Far: []netip.Addr{nettest.FarAddress()}}
+	dual := p.Spec.Networking.DualStack()
+	if dual {
+		o.Far = append(o.Far, nettest.FarAddress6())
+	}
 	taken := map[netip.Addr]bool{p.APIServer.Addr(): true}
 	for _, h := range p.LinuxHosts {
 		taken[h.Address] = true
@@ -100,13 +119,24 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 		taken[h.Address] = true
 		if len(o.Routes) == 0 && h.OS == "windows" {
 			for _, a := range nettest.ExternalAddresses() {
-				o.Routes = append(o.Routes, underlay.Route{CIDR: netip.PrefixFrom(a, a.BitLen()), Via: h.Address})
+				via := h.Address
+				if a.Is6() {
+					via = h.Address6
+				}
+				if via.IsValid() {
+					o.Routes = append(o.Routes, underlay.Route{CIDR: netip.PrefixFrom(a, a.BitLen()), Via: via})
+				}
 			}
 		}
 	}
 	for a := nth(subnet.Addr(), 250); subnet.Contains(a); a = a.Prev() {
 		if !taken[a] {
 			o.Address = a
+			if dual {
+				var err error
+				o.Address6, err = spec.Address6(subnet, p.Spec.Networking.Underlay6(), a)
+				return o, err
+			}
 			return o, nil
 		}
 	}

@@ -34,20 +34,24 @@ type serviceAt struct {
 	healthCheck int32  // the port where nodes say whether they have a pod of it
 }
 
+// podAt is where a pod is reached; ip6 is empty where it has IPv4 alone.
+type podAt struct{ ip, ip6 string }
+
 // bed is what the flows run on.
 type bed struct {
 	cfg       Config
 	namespace string
 	domain    string
-	pods      map[string]string // name to address
+	pods      map[string]podAt
 	services  map[string]serviceAt
+	six       bool // flows are over IPv6: addresses and Services are those of IPv6
 	dns       bool
 	one, two  *Node // the Windows nodes under test; two is nil where there is one only
 	linux     *Node // the Linux node under test; nil where there is none
 }
 
 func newBed(cfg Config) (*bed, error) {
-	b := &bed{cfg: cfg, namespace: Namespace, domain: cfg.Domain, pods: map[string]string{}, services: map[string]serviceAt{}}
+	b := &bed{cfg: cfg, namespace: Namespace, domain: cfg.Domain, pods: map[string]podAt{}, services: map[string]serviceAt{}}
 	for i, n := range cfg.Nodes {
 		switch {
 		case n.OS != spec.Windows && b.linux == nil:
@@ -72,19 +76,72 @@ func (b *bed) node(name string) *Node {
 
 // address is that of a node or of the world outside, by the name that flows give it.
 func (b *bed) address(place string) string {
+	at, at6 := b.cfg.Outside.Address, b.cfg.Outside.Address6
 	if n := b.node(place); n != nil {
-		return n.Address.String()
+		at, at6 = n.Address, n.Address6
+	} else if place != outside {
+		return ""
 	}
-	if place == outside {
-		return b.cfg.Outside.Address.String()
+	if b.six {
+		at = at6
 	}
-	return ""
+	if !at.IsValid() {
+		return ""
+	}
+	return at.String()
+}
+
+// dual says that the cluster has both families.
+func (b *bed) dual() bool { return b.cfg.Outside.Address6.IsValid() }
+
+// over6 is the bed as flows over IPv6 see it.
+func (b *bed) over6() *bed {
+	six := *b
+	six.six = true
+	return &six
+}
+
+// pod is a test pod's address.
+func (b *bed) pod(name string) string {
+	if b.six {
+		return b.pods[name].ip6
+	}
+	return b.pods[name].ip
+}
+
+// host is the name of a Service, by the flows' name for it.
+func (b *bed) host(name string) string {
+	if b.six {
+		return name + suffix6
+	}
+	return name
+}
+
+// externalIP is spec.externalIPs of a Service.
+func (b *bed) externalIP() string {
+	if b.six {
+		return externalIP6
+	}
+	return externalIP
+}
+
+func (b *bed) service(name string) serviceAt { return b.services[b.host(name)] }
+
+// far is the address of the world outside that is beyond the cluster's networks, and its name.
+func (b *bed) far() (address, name string) {
+	if b.six {
+		return FarAddress6().String(), farName6
+	}
+	return FarAddress().String(), farName
+}
+
+// placeOf is the place that a test pod is at.
+func placeOf(pod string) string {
+	return map[string]string{podOneA: nodeOne, podOneB: nodeOne, podTwoA: nodeTwo, podLinux: nodeLinux}[pod]
 }
 
 // podNode is the node that a test pod runs on.
-func (b *bed) podNode(pod string) *Node {
-	return b.node(map[string]string{podOneA: nodeOne, podOneB: nodeOne, podTwoA: nodeTwo, podLinux: nodeLinux}[pod])
-}
+func (b *bed) podNode(pod string) *Node { return b.node(placeOf(pod)) }
 
 func (b *bed) client() kubernetes.Interface { return b.cfg.Client }
 
@@ -194,13 +251,23 @@ func (b *bed) waitForPods(ctx context.Context) error {
 			if _, err := netip.ParseAddr(p.Status.PodIP); err != nil || !podReady(p) {
 				return fmt.Errorf("pod %s on node %s is %s%s", p.Name, p.Spec.NodeName, p.Status.Phase, waiting(p))
 			}
-			b.pods[p.Name] = p.Status.PodIP
+			b.pods[p.Name] = podAt{ip: p.Status.PodIP, ip6: address6(p)}
 		}
 		if len(b.pods) < len(b.podSpecs()) {
 			return fmt.Errorf("%d of %d pods are there", len(b.pods), len(b.podSpecs()))
 		}
 		return nil
 	})
+}
+
+// address6 is a pod's address of IPv6, empty where it has none.
+func address6(p *corev1.Pod) string {
+	for _, ip := range p.Status.PodIPs {
+		if a, err := netip.ParseAddr(ip.IP); err == nil && a.Is6() {
+			return a.String()
+		}
+	}
+	return ""
 }
 
 func podReady(p *corev1.Pod) bool {

@@ -90,7 +90,7 @@ func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 
 // known tells the test's own servers from others: beyond a machine there may be a proxy that answers everything.
 func (b *bed) known(name string) error {
-	if _, isPod := b.pods[name]; isPod || b.address(name) != "" {
+	if _, isPod := b.pods[name]; isPod || b.node(name) != nil || name == outside {
 		return nil
 	}
 	return fmt.Errorf("a stranger answers %.40q", name)
@@ -101,7 +101,7 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{DialContext: dialer(b.control(pod), callTimeout), DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(b.pods[pod], strconv.Itoa(httpPort))+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(b.pods[pod].ip, strconv.Itoa(httpPort))+path, nil)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func askHTTP(ctx context.Context, dial dialFunc, address string, r request) (str
 }
 
 func askUDP(ctx context.Context, dial dialFunc, address string, r request) (string, error) {
-	conn, err := dial(ctx, "udp4", address)
+	conn, err := dial(ctx, "udp", address)
 	if err != nil {
 		return "", err
 	}
@@ -217,7 +217,7 @@ func hostOf(s string) string {
 	return s
 }
 
-// ping runs ping.exe in a pod.
+// ping runs ping.exe in a pod; the address says over which family.
 func (b *bed) ping(ctx context.Context, pod, host string) reply {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -230,10 +230,20 @@ func (b *bed) ping(ctx context.Context, pod, host string) reply {
 	var out bytes.Buffer
 	err = exec.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &out})
 	switch {
-	case strings.Contains(strings.ToLower(out.String()), "ttl="):
+	case pinged(out.String()):
 		return reply{servers: []string{host}}
 	case err != nil && out.Len() == 0:
 		return reply{err: err}
 	}
 	return reply{}
+}
+
+// pinged says whether ping.exe tells of an answer: with the time to live over IPv4, which it leaves out over IPv6.
+func pinged(out string) bool {
+	for line := range strings.Lines(strings.ToLower(out)) {
+		if strings.HasPrefix(line, "reply from ") && (strings.Contains(line, " time=") || strings.Contains(line, " time<")) {
+			return true
+		}
+	}
+	return false
 }

@@ -20,20 +20,30 @@ const (
 	LinuxImage = "mullion.local/agnhost-linux:v1"
 )
 
-// externalIP is spec.externalIPs of a Service: an address of documentation (RFC 5737), which no cluster has.
-const externalIP = "203.0.113.10"
-
-// ExternalAddresses are what the flows expect the world outside to send to the first node.
-func ExternalAddresses() []netip.Addr { return []netip.Addr{netip.MustParseAddr(externalIP)} }
-
-// Zone is the DNS zone of the world outside, below a top-level domain for testing (RFC 6761); farName is FarAddress' name in it.
+// externalIP is spec.externalIPs of a Service: an address of documentation (RFC 5737), which no cluster has; externalIP6 is that of IPv6 (RFC 3849).
 const (
-	Zone    = "outside.test"
-	farName = "far." + Zone
+	externalIP  = "203.0.113.10"
+	externalIP6 = "2001:db8:113::10"
+)
+
+// ExternalAddresses are what the flows expect the world outside to send to the first node, by that node's address of the same family.
+func ExternalAddresses() []netip.Addr {
+	return []netip.Addr{netip.MustParseAddr(externalIP), netip.MustParseAddr(externalIP6)}
+}
+
+// Zone is the DNS zone of the world outside, below a top-level domain for testing (RFC 6761); farName is FarAddress' name in it, farName6
+// FarAddress6's, each with an address of that family alone.
+const (
+	Zone     = "outside.test"
+	farName  = "far." + Zone
+	farName6 = "far6." + Zone
 )
 
 // FarAddress is an address beyond the cluster's own networks that the world outside answers at.
 func FarAddress() netip.Addr { return netip.MustParseAddr("198.51.100.10") }
+
+// FarAddress6 is such an address of IPv6.
+func FarAddress6() netip.Addr { return netip.MustParseAddr("2001:db8:100::10") }
 
 // Protocol is what a flow is carried by.
 type Protocol string
@@ -50,7 +60,9 @@ type Node struct {
 	Name    string
 	OS      string // windows or linux
 	Address netip.Addr
-	Netns   string // path of its network namespace
+	// Address6 is that of IPv6, where the node has both families.
+	Address6 netip.Addr
+	Netns    string // path of its network namespace
 	// Server2022 says that it behaves as Windows Server 2022 or newer.
 	Server2022 bool
 }
@@ -59,6 +71,8 @@ type Node struct {
 type Outside struct {
 	Netns   string
 	Address netip.Addr
+	// Address6 is that of IPv6, in a cluster of both families.
+	Address6 netip.Addr
 }
 
 // Outcome is how a flow went.

@@ -17,6 +17,7 @@ func linuxPodFlows(mode spec.Mode) []Flow {
 	// The underlay knows the addresses of a Linux node's pods but in an overlay.
 	underlay := []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT, spec.ModeTransparent}
 	hidden, near := clientOwn, clientOwn
+	own := answers(outside).seenAs(clientOwn) // nothing of IPv6 is translated
 	switch mode {
 	case spec.ModeNAT:
 		hidden = clientNode
@@ -33,7 +34,7 @@ func linuxPodFlows(mode spec.Mode) []Flow {
 		{Name: "pod on a Linux node → Windows node", Protocols: both(), from: podLinux, to: node(nodeOne), want: answers(nodeOne), source: podNetwork()},
 		{Name: "pod → Linux node", Protocols: both(), from: podOneA, to: node(nodeLinux), want: answers(nodeLinux), source: podNetwork()},
 		{Name: "pod on a Linux node → outside, underlay", Protocols: both(), from: podLinux, to: outsideAt(false), want: answers(outside).seenAs(near), source: podNetwork()},
-		{Name: "pod on a Linux node → outside, beyond", Protocols: both(), from: podLinux, to: outsideAt(true), want: answers(outside).seenAs(clientNode), source: podNetwork()},
+		{Name: "pod on a Linux node → outside, beyond", Protocols: both(), from: podLinux, to: outsideAt(true), want: answers(outside).seenAs(clientNode), source: podNetwork(), over6: &own},
 		{Name: "outside → pod on a Linux node", Protocols: both(), from: outside, to: pod(podLinux), want: answers(podLinux).seenAs(clientOwn), source: podNetwork(), modes: underlay},
 	}
 }
@@ -44,19 +45,19 @@ func linuxServiceFlows() []Flow {
 	linuxDNS := Source{"DNS for Services and Pods: Namespaces of Services", "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#namespaces-of-services"}
 	d := need{dns: true}
 	web, own := answers(podOneB, podTwoA), answers(podLinux)
-	partly := func(b *bed, p Protocol) (string, int32) { return "web." + b.namespace, pick(p, serviceTCP, serviceUDP) }
 	return []Flow{
 		{Name: "pod → ClusterIP, backend on a Linux node", Protocols: both(), from: podOneA, to: clusterIP("linux"), want: own, source: features(), modes: joined()},
 		{Name: "pod on a Linux node → ClusterIP", Protocols: both(), from: podLinux, to: clusterIP("web"), want: web.seenAs(clientOwn), source: proxy, modes: joined()},
 		{Name: "pod on a Linux node → ClusterIP of its own", Protocols: both(), from: podLinux, to: clusterIP("linux"), want: own, source: proxy},
 		{Name: "pod on a Linux node → Service by short name", Protocols: both(), from: podLinux, to: byName("web"), want: web, source: linuxDNS, needs: d, modes: joined()},
-		{Name: "pod on a Linux node → Service by NAME.NAMESPACE", Protocols: both(), from: podLinux, to: partly, want: web, source: linuxDNS, needs: d, modes: joined()},
-		{Name: "pod on a Linux node → outside by name", Protocols: both(), from: podLinux, to: func(*bed, Protocol) (string, int32) { return farName, portOfNode }, want: answers(outside), source: linuxDNS, needs: d},
+		{Name: "pod on a Linux node → Service by NAME.NAMESPACE", Protocols: both(), from: podLinux, to: byPartlyName("web"), want: web, source: linuxDNS, needs: d, modes: joined()},
+		{Name: "pod on a Linux node → outside by name", Protocols: both(), from: podLinux, to: byFarName(), want: answers(outside), source: linuxDNS, needs: d},
 		{Name: "Linux node → ClusterIP", Protocols: both(), from: nodeLinux, to: clusterIP("web"), want: web, source: proxy, modes: joined()},
 		{Name: "outside → NodePort of a Linux node", Protocols: both(), from: outside, to: nodePort("web", nodeLinux), want: web, source: proxy, modes: joined()},
 		{Name: "outside → NodePort of a Linux node, backend there", Protocols: both(), from: outside, to: nodePort("linux", nodeLinux), want: own, source: proxy},
 		{Name: "outside → NodePort, backend on a Linux node", Protocols: both(), from: outside, to: nodePort("linux", nodeOne), want: own, source: features(), modes: joined()},
 		{Name: "Linux node → its own NodePort", Protocols: both(), from: nodeLinux, to: nodePort("web", nodeLinux), want: web, source: proxy, modes: joined()},
-		{Name: "outside → load balancer's IP on a Linux node, not of the source ranges", Protocols: both(), from: outside, to: ingress("closed-linux"), want: none(), source: ranges, needs: need{ingress: "closed-linux"}, modes: joined()},
+		{Name: "outside → load balancer's IP on a Linux node, of the source ranges", Protocols: both(), from: outside, to: ingress("open-linux"), want: own, source: ranges, needs: need{ingress: "open-linux"}, modes: joined(), fourAlone: true},
+		{Name: "outside → load balancer's IP on a Linux node, not of the source ranges", Protocols: both(), from: outside, to: ingress("closed-linux"), want: none(), source: ranges, needs: need{ingress: "closed-linux"}, modes: joined(), fourAlone: true},
 	}
 }

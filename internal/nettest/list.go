@@ -10,11 +10,15 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// List prints the flows of a mode with what is expected of each, without carrying them out.
-func List(w io.Writer, mode spec.Mode, profile spec.Profile) error {
+// List prints the flows of a mode with what is expected of each, without carrying them out; dual: of a cluster of both families.
+func List(w io.Writer, mode spec.Mode, profile spec.Profile, dual bool) error {
+	flows := Flows(mode, profile)
+	if dual {
+		flows = append(flows, Flows6(mode, profile)...)
+	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "FLOW\tPROTOCOLS\tEXPECTED\tDOCUMENTED IN")
-	for _, f := range Flows(mode, profile) {
+	for _, f := range flows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Name, protocols(f), f.want, f.source.Title)
 	}
 	return t.Flush()
@@ -63,6 +67,9 @@ func Markdown(w io.Writer) error {
 			return err
 		}
 	}
+	if err := markdown6(w); err != nil {
+		return err
+	}
 	fmt.Fprint(w, "\nWith `profile: modern` limits of Windows are lifted, and these flows go otherwise:\n\n| flow | expected |\n|---|---|\n")
 	for _, r := range rows() {
 		if r.flow.modern != nil {
@@ -73,6 +80,19 @@ func Markdown(w io.Writer) error {
 	for _, r := range rows() {
 		if r.flow.older != nil {
 			fmt.Fprintf(w, "| %s | %s |\n", r.flow.Name, r.flow.older)
+		}
+	}
+	return nil
+}
+
+// markdown6 prints the flows over IPv6.
+func markdown6(w io.Writer) error {
+	fmt.Fprint(w, "\nIn a cluster of both families (dual stack, mode l2bridge) these are carried out over IPv6 too:\n\n| flow | over | expected | documented in |\n|---|---|---|---|\n")
+	flows := Flows6(spec.ModeL2Bridge, spec.ProfileFaithful)
+	slices.SortStableFunc(flows, func(a, b Flow) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range flows {
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | [%s](%s) |\n", f.Name, protocols(f), f.want, f.source.Title, f.source.URL); err != nil {
+			return err
 		}
 	}
 	return nil

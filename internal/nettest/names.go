@@ -16,7 +16,7 @@ import (
 // namesTTL is how long, in seconds, resolvers may keep an answer of the outside's name server.
 const namesTTL = 5
 
-// names is the name server of the world outside: it knows the one name of its Zone.
+// names is the name server of the world outside: it knows the names of its Zone, one of each family.
 type names struct {
 	conn net.PacketConn
 	done chan struct{}
@@ -68,7 +68,8 @@ func answerName(query []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := strings.EqualFold(q.Name.String(), farName+".")
+	name := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
+	known := name == farName || name == farName6
 	header = dnsmessage.Header{ID: header.ID, Response: true, Authoritative: true, RecursionDesired: header.RecursionDesired}
 	if !known {
 		header.RCode = dnsmessage.RCodeNameError
@@ -80,14 +81,18 @@ func answerName(query []byte) ([]byte, error) {
 	if err := b.Question(q); err != nil {
 		return nil, err
 	}
-	if known && q.Type == dnsmessage.TypeA {
-		if err := b.StartAnswers(); err != nil {
-			return nil, err
-		}
-		h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: namesTTL}
-		if err := b.AResource(h, dnsmessage.AResource{A: FarAddress().As4()}); err != nil {
-			return nil, err
-		}
+	if err := b.StartAnswers(); err != nil {
+		return nil, err
+	}
+	h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: namesTTL}
+	switch {
+	case name == farName && q.Type == dnsmessage.TypeA:
+		err = b.AResource(h, dnsmessage.AResource{A: FarAddress().As4()})
+	case name == farName6 && q.Type == dnsmessage.TypeAAAA:
+		err = b.AAAAResource(h, dnsmessage.AAAAResource{AAAA: FarAddress6().As16()})
+	}
+	if err != nil {
+		return nil, err
 	}
 	return b.Finish()
 }

@@ -18,6 +18,8 @@ func TestAnswerName(t *testing.T) {
 		{"known", "far.outside.test.", dnsmessage.TypeA, dnsmessage.RCodeSuccess, FarAddress()},
 		{"in_capitals", "FAR.outside.TEST.", dnsmessage.TypeA, dnsmessage.RCodeSuccess, FarAddress()},
 		{"no_such_record", "far.outside.test.", dnsmessage.TypeAAAA, dnsmessage.RCodeSuccess, netip.Addr{}},
+		{"known_of_ipv6", "far6.outside.test.", dnsmessage.TypeAAAA, dnsmessage.RCodeSuccess, FarAddress6()},
+		{"no_such_record_of_ipv6", "far6.outside.test.", dnsmessage.TypeA, dnsmessage.RCodeSuccess, netip.Addr{}},
 		{"no_such_name", "near.outside.test.", dnsmessage.TypeA, dnsmessage.RCodeNameError, netip.Addr{}},
 	}
 	for _, tt := range tests {
@@ -43,8 +45,11 @@ func TestAnswerName(t *testing.T) {
 			}
 			var address netip.Addr
 			for _, r := range got.Answers {
-				if a, ok := r.Body.(*dnsmessage.AResource); ok {
+				switch a := r.Body.(type) {
+				case *dnsmessage.AResource:
 					address = netip.AddrFrom4(a.A)
+				case *dnsmessage.AAAAResource:
+					address = netip.AddrFrom16(a.AAAA)
 				}
 			}
 			if address != tt.address {

@@ -47,17 +47,34 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 }
 
 // serviceSpecs are the Services, in the flows' names for them; in a mode without Services on Windows nodes those of the Linux node.
+// In a cluster of both families each that flows reach over IPv6 is there a second time, of that family.
 func (b *bed) serviceSpecs() []*corev1.Service {
+	all := b.balancers()
+	for _, view := range b.views() {
+		all = append(all, view.familyServices()...)
+	}
+	return all
+}
+
+// views are the bed as flows over each family see it.
+func (b *bed) views() []*bed {
+	if b.dual() {
+		return []*bed{b, b.over6()}
+	}
+	return []*bed{b}
+}
+
+// suffix6 ends the names of the Services of IPv6.
+const suffix6 = "-6"
+
+// familyServices are the Services that each family has.
+func (b *bed) familyServices() []*corev1.Service {
 	var all []*corev1.Service
 	if b.cfg.Mode.Services() {
 		all = b.windowsServices()
 	}
-	if b.linux == nil {
-		return all
-	}
-	all = append(all, named("linux", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: only(podLinux)}))
-	if b.cfg.Mode.Services() {
-		all = append(all, named("closed-linux", closed(podLinux)))
+	if b.linux != nil {
+		all = append(all, b.named("linux", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: only(podLinux)}))
 	}
 	return all
 }
@@ -65,36 +82,70 @@ func (b *bed) serviceSpecs() []*corev1.Service {
 func (b *bed) windowsServices() []*corev1.Service {
 	web := map[string]string{"app": "web"}
 	local := corev1.ServiceInternalTrafficPolicyLocal
-	return []*corev1.Service{
-		named("web", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: web, ExternalIPs: []string{externalIP}}),
-		named("sticky", corev1.ServiceSpec{Selector: web, SessionAffinity: corev1.ServiceAffinityClientIP}),
-		named("inward", corev1.ServiceSpec{Selector: only(podOneB), InternalTrafficPolicy: &local}),
-		named("balanced", corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: web}),
-		named("outward", corev1.ServiceSpec{
-			Type: corev1.ServiceTypeLoadBalancer, Selector: only(podOneB), ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
-		}),
-		named("closed", closed(podOneB)),
-		named("headless", corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: web, Ports: ports(httpPort, udpPort)}),
-		named("elsewhere", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "headless." + b.namespace + ".svc." + b.domain}),
-		named("beyond", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: farName}),
+	_, far := b.far()
+	outward := corev1.ServiceTypeLoadBalancer
+	if b.six {
+		outward = corev1.ServiceTypeNodePort // load balancers' addresses are of IPv4
 	}
+	return []*corev1.Service{
+		b.named("web", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: web, ExternalIPs: []string{b.externalIP()}}),
+		b.named("sticky", corev1.ServiceSpec{Selector: web, SessionAffinity: corev1.ServiceAffinityClientIP}),
+		b.named("inward", corev1.ServiceSpec{Selector: only(podOneB), InternalTrafficPolicy: &local}),
+		b.named("outward", corev1.ServiceSpec{Type: outward, Selector: only(podOneB), ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}),
+		b.named("headless", corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: web, Ports: ports(httpPort, udpPort)}),
+		b.named("elsewhere", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: b.host("headless") + "." + b.namespace + ".svc." + b.domain}),
+		b.named("beyond", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: far}),
+	}
+}
+
+// balancers are the other Services of type LoadBalancer: they have addresses of IPv4 alone.
+func (b *bed) balancers() []*corev1.Service {
+	if !b.cfg.Mode.Services() {
+		return nil
+	}
+	all := []*corev1.Service{
+		b.named("balanced", corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "web"}}),
+		b.named("closed", closed(podOneB, nowhere)),
+		b.kept(),
+	}
+	if b.linux != nil {
+		all = append(all, b.named("closed-linux", closed(podLinux, nowhere)), b.named("open-linux", closed(podLinux, b.address(outside)+"/32")))
+	}
+	return all
+}
+
+// kept is a load balancer whose packets keep their destination, and with it its port: nobody listens at the one that they would be translated to.
+func (b *bed) kept() *corev1.Service {
+	s := b.named("kept", corev1.ServiceSpec{
+		Type: corev1.ServiceTypeLoadBalancer, Selector: only(podOneB), ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		Ports: []corev1.ServicePort{{Port: httpPort, TargetPort: intstr.FromInt32(udpPort)}},
+	})
+	s.Annotations = map[string]string{"preserve-destination": "true"}
+	return s
 }
 
 func only(pod string) map[string]string { return map[string]string{"only": pod} }
 
-// closed is a load balancer on the node of the pod for nobody that the test calls from.
-func closed(pod string) corev1.ServiceSpec {
+// nowhere is a network of documentation (RFC 5737), in which no caller of the test is.
+const nowhere = "192.0.2.0/24"
+
+// closed is a load balancer on the node of the pod, for callers in one network.
+func closed(pod, to string) corev1.ServiceSpec {
 	return corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Selector: only(pod), ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
-		LoadBalancerSourceRanges: []string{"192.0.2.0/24"},
+		LoadBalancerSourceRanges: []string{to},
 	}
 }
 
-func named(name string, s corev1.ServiceSpec) *corev1.Service {
+// named is a Service of the bed's family, by the flows' name for it.
+func (b *bed) named(name string, s corev1.ServiceSpec) *corev1.Service {
 	if len(s.Ports) == 0 && s.Type != corev1.ServiceTypeExternalName {
 		s.Ports = ports(serviceTCP, serviceUDP)
 	}
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: s}
+	if b.six && s.Type != corev1.ServiceTypeExternalName {
+		s.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol}
+	}
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: b.host(name)}, Spec: s}
 }
 
 func ports(tcp, udp int32) []corev1.ServicePort {

@@ -64,7 +64,11 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return report, err
 	}
 	cfg.Step("asking")
-	report.Results = b.all(ctx, Flows(cfg.Mode, cfg.Profile))
+	flows := Flows(cfg.Mode, cfg.Profile)
+	if b.dual() {
+		flows = append(flows, Flows6(cfg.Mode, cfg.Profile)...)
+	}
+	report.Results = b.all(ctx, flows)
 	return report, ctx.Err()
 }
 
@@ -75,8 +79,14 @@ func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
 			continue
 		}
 		addresses := []netip.Addr{netip.MustParseAddr(b.address(place))}
+		if six := b.over6().address(place); six != "" {
+			addresses = append(addresses, netip.MustParseAddr(six))
+		}
 		if place == outside {
 			addresses = append(addresses, FarAddress())
+		}
+		if place == outside && b.dual() {
+			addresses = append(addresses, FarAddress6())
 		}
 		s, err := serve(ctx, b.place(place), place, addresses)
 		if err != nil {
@@ -137,11 +147,18 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 // result carries one flow out, and judges it.
 func (b *bed) result(ctx context.Context, j job) Result {
 	f := j.flow
+	if f.six {
+		b = b.over6()
+	}
 	if f.older != nil && !b.one.Server2022 {
 		f.want = *f.older
 	}
 	r := Result{Flow: f.Name, Protocol: j.protocol, Expected: f.want.String(), Source: f.source}
-	if why := b.lacks(f.needs); why != "" {
+	why := b.lacks(f.needs)
+	if why == "" && f.six {
+		why = b.lacks6(f)
+	}
+	if why != "" {
 		r.Outcome, r.Seen = Skipped, why
 		return r
 	}
@@ -168,10 +185,24 @@ func (b *bed) result(ctx context.Context, j job) Result {
 
 // addresses are what the words for a client's address mean for a caller.
 func (b *bed) addresses(from string) map[string]string {
-	if ip, ok := b.pods[from]; ok {
-		return map[string]string{clientOwn: ip, clientNode: b.podNode(from).Address.String()}
+	if _, ok := b.pods[from]; ok {
+		return map[string]string{clientOwn: b.pod(from), clientNode: b.address(placeOf(from))}
 	}
 	return map[string]string{clientOwn: b.address(from), clientNode: b.address(from)}
+}
+
+// lacks6 says which node that a flow over IPv6 needs has IPv4 alone.
+func (b *bed) lacks6(f Flow) string {
+	nodes := []*Node{b.one}
+	if f.needs.twoNodes {
+		nodes = append(nodes, b.two)
+	}
+	for _, n := range nodes {
+		if !n.Address6.IsValid() {
+			return fmt.Sprintf("node %s has IPv4 alone: Windows has dual stack from build 19041 on", n.Name)
+		}
+	}
+	return ""
 }
 
 // lacks says what a flow needs that this cluster has not.

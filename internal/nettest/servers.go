@@ -40,10 +40,10 @@ func (s *server) listen(ctx context.Context, path, name, address string) error {
 	var packets net.PacketConn
 	err := netns.Do(path, func() error {
 		var err error
-		if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp4", address); err != nil {
+		if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 			return err
 		}
-		if packets, err = (&net.ListenConfig{}).ListenPacket(ctx, "udp4", address); err != nil {
+		if packets, err = (&net.ListenConfig{}).ListenPacket(ctx, "udp", address); err != nil {
 			return errors.Join(err, l.Close())
 		}
 		return nil

@@ -39,7 +39,7 @@ func drivers(title string) Source {
 
 // Targets.
 func pod(name string) target {
-	return func(b *bed, p Protocol) (string, int32) { return b.pods[name], portOfPod(p) }
+	return func(b *bed, p Protocol) (string, int32) { return b.pod(name), portOfPod(p) }
 }
 
 func portOfPod(p Protocol) int32 {
@@ -57,20 +57,35 @@ func pick(p Protocol, tcp, udp int32) int32 {
 }
 
 func clusterIP(name string) target {
-	return func(b *bed, p Protocol) (string, int32) { return b.services[name].ip, pick(p, serviceTCP, serviceUDP) }
+	return func(b *bed, p Protocol) (string, int32) { return b.service(name).ip, pick(p, serviceTCP, serviceUDP) }
 }
 
 func nodePort(name, node string) target {
-	return func(b *bed, p Protocol) (string, int32) { return b.address(node), b.services[name].nodePorts[p] }
+	return func(b *bed, p Protocol) (string, int32) { return b.address(node), b.service(name).nodePorts[p] }
 }
 
 func byName(host string) target {
-	return func(_ *bed, p Protocol) (string, int32) { return host, pick(p, serviceTCP, serviceUDP) }
+	return func(b *bed, p Protocol) (string, int32) { return b.host(host), pick(p, serviceTCP, serviceUDP) }
 }
 
 func ingress(name string) target {
 	return func(b *bed, p Protocol) (string, int32) {
 		return b.services[name].ingress, pick(p, serviceTCP, serviceUDP)
+	}
+}
+
+// byPartlyName names a Service with its namespace.
+func byPartlyName(name string) target {
+	return func(b *bed, p Protocol) (string, int32) {
+		return b.host(name) + "." + b.namespace, pick(p, serviceTCP, serviceUDP)
+	}
+}
+
+// byFarName names the world outside, beyond the cluster's networks.
+func byFarName() target {
+	return func(b *bed, _ Protocol) (string, int32) {
+		_, name := b.far()
+		return name, portOfNode
 	}
 }
 
@@ -85,7 +100,8 @@ func node(name string) target {
 func outsideAt(far bool) target {
 	return func(b *bed, _ Protocol) (string, int32) {
 		if far {
-			return FarAddress().String(), portOfNode
+			address, _ := b.far()
+			return address, portOfNode
 		}
 		return b.address(outside), portOfNode
 	}
@@ -115,6 +131,45 @@ func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 		}
 	}
 	return all
+}
+
+// Flows6 are the flows of a mode that are carried out over IPv6 too, in a cluster of both families: those over IPv4 but where there is no such thing of
+// IPv6, and those that show that the families are apart.
+func Flows6(mode spec.Mode, profile spec.Profile) []Flow {
+	var all []Flow
+	for _, f := range Flows(mode, profile) {
+		if f.fourAlone {
+			continue
+		}
+		if f.over6 != nil {
+			f.want = *f.over6
+		}
+		all = append(all, f)
+	}
+	all = append(all, familyFlows()...)
+	for i := range all {
+		all[i].Name += ", IPv6"
+		all[i].six = true
+	}
+	return all
+}
+
+// familyFlows go to what has IPv4 alone.
+func familyFlows() []Flow {
+	four := func(b *bed, p Protocol) (string, int32) { return b.address(nodeOne), b.services["web"].nodePorts[p] }
+	return []Flow{
+		{Name: "outside → NodePort of a Service of IPv4 alone", Protocols: both(), from: outside, to: four, want: none(), source: dualStack()},
+	}
+}
+
+func dualStack() Source {
+	return Source{"IPv4/IPv6 dual-stack: Services", "https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services"}
+}
+
+// ofIPv4 says that there is no such flow over IPv6.
+func (f Flow) ofIPv4() Flow {
+	f.fourAlone = true
+	return f
 }
 
 // inModern says what the profile modern makes of a flow, which lifts a limit of Windows.
@@ -198,28 +253,26 @@ func nameFlows(mode spec.Mode) []Flow {
 	at := func(name string, to target, want expectation) Flow {
 		return Flow{Name: name, Protocols: both(), from: podOneA, to: to, want: want, source: dns(), needs: d, modes: joined()}
 	}
-	headless := func(_ *bed, p Protocol) (string, int32) { return "headless", portOfPod(p) }
+	headless := func(b *bed, p Protocol) (string, int32) { return b.host("headless"), portOfPod(p) }
 	elsewhere := func(b *bed, p Protocol) (string, int32) {
-		return "elsewhere." + b.namespace + ".svc." + b.domain, portOfPod(p)
+		return b.host("elsewhere") + "." + b.namespace + ".svc." + b.domain, portOfPod(p)
 	}
 	fqdn := func(b *bed, p Protocol) (string, int32) {
-		return "web." + b.namespace + ".svc." + b.domain, pick(p, serviceTCP, serviceUDP)
+		return b.host("web") + "." + b.namespace + ".svc." + b.domain, pick(p, serviceTCP, serviceUDP)
 	}
-	partly := func(b *bed, p Protocol) (string, int32) {
-		return "web." + b.namespace, pick(p, serviceTCP, serviceUDP)
-	}
-	external := func(host string) target { return func(*bed, Protocol) (string, int32) { return host, portOfNode } }
+	beyond := func(b *bed, _ Protocol) (string, int32) { return b.host("beyond"), portOfNode }
+	unknown := func(*bed, Protocol) (string, int32) { return "no-such." + Zone, portOfNode }
 	unresolved := expectation{none: true, unresolved: true}
 	return []Flow{
 		at("pod → Service by short name", byName("web"), answers(podOneB, podTwoA)),
 		at("pod → Service by FQDN", fqdn, answers(podOneB, podTwoA)),
-		at("pod → Service by NAME.NAMESPACE", partly, unresolved).inModern(answers(podOneB, podTwoA)),
+		at("pod → Service by NAME.NAMESPACE", byPartlyName("web"), unresolved).inModern(answers(podOneB, podTwoA)),
 		at("pod → headless Service by name", headless, answers(podOneB, podTwoA)),
 		at("pod → ExternalName Service", elsewhere, answers(podOneB, podTwoA)),
-		at("pod → outside by name", external(farName), answers(outside).seenAs(far)),
-		at("pod → outside by ExternalName Service", external("beyond"), answers(outside).seenAs(far)),
-		at("pod → name that the outside does not know", external("no-such."+Zone), unresolved),
-		Flow{Name: "pod → kubernetes.default", Protocols: []Protocol{TCP}, from: podOneA, to: byName("kubernetes.default"), want: unresolved, source: dns(), needs: d, modes: joined()}.inModern(expectation{none: true, resolved: true}),
+		at("pod → outside by name", byFarName(), answers(outside).seenAs(far)),
+		at("pod → outside by ExternalName Service", beyond, answers(outside).seenAs(far)),
+		at("pod → name that the outside does not know", unknown, unresolved).ofIPv4(),
+		Flow{Name: "pod → kubernetes.default", Protocols: []Protocol{TCP}, from: podOneA, to: byName("kubernetes.default"), want: unresolved, source: dns(), needs: d, modes: joined(), fourAlone: true}.inModern(expectation{none: true, resolved: true}),
 	}
 }
 
@@ -227,8 +280,8 @@ func inwardFlows() []Flow {
 	local := answers(podOneB).seenAs(clientOwn)
 	two := need{twoNodes: true}
 	source := trafficPolicies()
-	external := func(ip string) target {
-		return func(_ *bed, p Protocol) (string, int32) { return ip, pick(p, serviceTCP, serviceUDP) }
+	external := func(b *bed, p Protocol) (string, int32) {
+		return b.externalIP(), pick(p, serviceTCP, serviceUDP)
 	}
 	web := answers(podOneB, podTwoA)
 	return []Flow{
@@ -238,7 +291,7 @@ func inwardFlows() []Flow {
 		{Name: "node → its own NodePort", Protocols: both(), from: nodeOne, to: nodePort("web", nodeOne), want: none(), source: limitations(), modes: joined()},
 		{Name: "outside → NodePort, external policy Local", Protocols: both(), from: outside, to: nodePort("outward", nodeOne), want: local, source: source, modes: joined()},
 		{Name: "outside → NodePort, external policy Local, no backend there", Protocols: both(), from: outside, to: nodePort("outward", nodeTwo), want: none(), source: source, needs: two, modes: joined()},
-		{Name: "outside → external IP", Protocols: both(), from: outside, to: external(externalIP), want: web, source: service("External IPs", "external-ips"), modes: joined()},
+		{Name: "outside → external IP", Protocols: both(), from: outside, to: external, want: web, source: service("External IPs", "external-ips"), modes: joined()},
 		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: answers(podOneB), source: plugin("win-bridge"), modes: []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT}},
 		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: none(), source: plugin("win-overlay"), modes: []spec.Mode{spec.ModeOverlay}},
 	}
@@ -255,14 +308,20 @@ func balancerFlows() []Flow {
 	check := func(node string) target {
 		return func(b *bed, _ Protocol) (string, int32) { return b.address(node), b.services["outward"].healthCheck }
 	}
-	return []Flow{
+	kept := func(b *bed, _ Protocol) (string, int32) { return b.service("kept").ingress, httpPort }
+	all := []Flow{
 		{Name: "outside → load balancer's IP", Protocols: both(), from: outside, to: ingress("balanced"), want: web, source: source, needs: need{ingress: "balanced"}, modes: joined()},
 		{Name: "pod → load balancer's IP", Protocols: both(), from: podOneA, to: ingress("balanced"), want: web, source: source, needs: need{ingress: "balanced"}, modes: joined()},
 		{Name: "outside → load balancer's IP, external policy Local", Protocols: both(), from: outside, to: ingress("outward"), want: answers(podOneB).seenAs(clientOwn), source: trafficPolicies(), needs: need{ingress: "outward"}, modes: joined()},
 		{Name: "outside → load balancer's IP, not of the source ranges", Protocols: both(), from: outside, to: ingress("closed"), want: answers(podOneB), source: sourceRanges(), needs: need{ingress: "closed"}, modes: joined()},
+		{Name: "outside → load balancer's IP, preserve-destination", Protocols: []Protocol{TCP}, from: outside, to: kept, want: answers(podOneB).seenAs(clientOwn), source: features(), needs: need{ingress: "kept"}, modes: joined()},
 		{Name: "outside → health check node port", Protocols: []Protocol{TCP}, from: outside, to: check(nodeOne), request: health, want: answers(withPod), source: external, modes: joined()},
 		{Name: "outside → health check node port, no backend there", Protocols: []Protocol{TCP}, from: outside, to: check(nodeTwo), request: health, want: answers(withoutPod), source: external, needs: need{twoNodes: true}, modes: joined()},
 	}
+	for i := range all {
+		all[i].fourAlone = true // the controller's pool is of IPv4
+	}
+	return all
 }
 
 // sourceRanges is what kube-proxy.exe does about them: its proxy of mode kernelspace does not read the field, that of Linux does.
@@ -270,10 +329,17 @@ func sourceRanges() Source {
 	return Source{"kube-proxy's kernelspace proxier, which does not read loadBalancerSourceRanges", "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"}
 }
 
+// natICMP is that WinNAT translates ICMP's queries: it has a time after which it forgets them.
+func natICMP() Source {
+	return Source{"Set-NetNat: IcmpQueryTimeout", "https://learn.microsoft.com/powershell/module/netnat/set-netnat#-icmpquerytimeout"}
+}
+
 // isolatedFlows show what the modes without a network of the cluster's own do and do not.
 func isolatedFlows() []Flow {
 	return []Flow{
 		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: none(), source: drivers("NAT"), needs: need{twoNodes: true}, modes: []spec.Mode{spec.ModeNAT}},
+		{Name: "pod → pod, same node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podOneB), want: answers(), source: drivers("NAT"), modes: []spec.Mode{spec.ModeNAT}},
+		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: answers(), source: natICMP(), modes: []spec.Mode{spec.ModeNAT}},
 		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("NAT"), modes: []spec.Mode{spec.ModeNAT}},
 		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: answers(podOneA).seenAs(clientOwn), source: drivers("Transparent"), modes: []spec.Mode{spec.ModeTransparent}},
 		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("Overlay"), modes: []spec.Mode{spec.ModeOverlay}},

@@ -19,8 +19,10 @@ const outsideProtocol = unix.RTPROT_STATIC
 type Outside struct {
 	Name    string
 	Address netip.Addr
-	// Far is a second address of it, beyond the underlay, to which every host and the machine get a route.
-	Far netip.Addr
+	// Address6 is its address of IPv6 where the underlay has both families: that of the same number.
+	Address6 netip.Addr
+	// Far are more addresses of it, beyond the underlay, to which every host and the machine get a route.
+	Far []netip.Addr
 	// Routes are its own, besides those to the pods.
 	Routes []Route
 }
@@ -37,8 +39,14 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 		if err != nil {
 			return err
 		}
-		if err := h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(o.Far, 32))}); err != nil {
-			return err
+		for _, far := range o.Far {
+			x := &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(far, far.BitLen()))}
+			if far.Is6() {
+				x.Flags = unix.IFA_F_NODAD
+			}
+			if err := h.AddrReplace(link, x); err != nil {
+				return fmt.Errorf("set address %s: %w", far, err)
+			}
 		}
 		for _, r := range o.Routes {
 			if err := ensureRoute(h, HostLink, &netlink.Route{Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: outsideProtocol}); err != nil {
@@ -51,7 +59,17 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 		return fmt.Errorf("add %q to the underlay: %w", o.Name, err)
 	}
 	return u.eachOther(o.Name, func(h *netlink.Handle, link string) error {
-		return ensureRoute(h, link, &netlink.Route{Dst: toIPNet(netip.PrefixFrom(o.Far, 32)), Gw: o.Address.AsSlice(), Protocol: outsideProtocol})
+		for _, far := range o.Far {
+			via := o.Address
+			if far.Is6() {
+				via = o.Address6
+			}
+			err := ensureRoute(h, link, &netlink.Route{Dst: toIPNet(netip.PrefixFrom(far, far.BitLen())), Gw: via.AsSlice(), Protocol: outsideProtocol})
+			if err != nil {
+				return fmt.Errorf("set route to %s: %w", far, err)
+			}
+		}
+		return nil
 	})
 }
 
@@ -66,9 +84,11 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 		if err != nil {
 			return err
 		}
-		err = h.RouteDel(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(o.Far, 32)), Protocol: outsideProtocol})
-		if errors.Is(err, unix.ESRCH) {
-			return nil
+		for _, far := range o.Far {
+			gone := h.RouteDel(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(far, far.BitLen())), Protocol: outsideProtocol})
+			if !errors.Is(gone, unix.ESRCH) {
+				err = errors.Join(err, gone)
+			}
 		}
 		return err
 	})

@@ -16,6 +16,7 @@ const dualYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-dual
 networking:
+  enableDSR: true
   underlaySubnet: 10.207.0.0/24,fd00:207::/64
   podSubnet: 10.206.0.0/16,fd00:206::/56
   serviceSubnet: 10.98.0.0/16,fd00:98::/112
@@ -26,7 +27,8 @@ nodes:
 - os: linux
 `
 
-// TestDualStack brings up a cluster of both families and runs testdata/dual in it.
+// TestDualStack brings up a cluster of both families, runs testdata/dual in it and carries out the flows that Windows documents, over both and with direct
+// server return.
 func TestDualStack(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -68,4 +70,5 @@ func TestDualStack(t *testing.T) {
 	if t.Failed() {
 		logs(t, f)
 	}
+	f.netTest(t, "l2bridge")
 }
