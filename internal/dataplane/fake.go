@@ -3,6 +3,7 @@ package dataplane
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ type Fake struct {
 	plan netplan.Plan
 	// Err is returned by the next Apply, which then changes nothing.
 	Err error
+	// InUse are ports that somebody has bound.
+	InUse map[uint16]bool
 }
 
 // Apply keeps the plan.
@@ -212,4 +215,40 @@ func visible(p netplan.Plan) netplan.Plan {
 		out.LoadBalancers = append(out.LoadBalancers, lb)
 	}
 	return out
+}
+
+// HoldPorts says no if one of the ports is in use, and uses them until what it returns is closed.
+func (f *Fake) HoldPorts(p netplan.HeldPorts) (io.Closer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for port := int(p.First); port <= int(p.Last); port++ {
+		if f.InUse[uint16(port)] {
+			return nil, fmt.Errorf("port %d is in use", port)
+		}
+	}
+	if f.InUse == nil {
+		f.InUse = map[uint16]bool{}
+	}
+	for port := int(p.First); port <= int(p.Last); port++ {
+		f.InUse[uint16(port)] = true
+	}
+	return closer(func() error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for port := int(p.First); port <= int(p.Last); port++ {
+			delete(f.InUse, uint16(port))
+		}
+		return nil
+	}), nil
+}
+
+type closer func() error
+
+func (c closer) Close() error { return c() }
+
+// Holds says whether a port is in use.
+func (f *Fake) Holds(port uint16) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.InUse[port]
 }

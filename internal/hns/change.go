@@ -118,6 +118,8 @@ func (m *Model) record(r ref) (Record, error) {
 		object = m.loadBalancers.objects[r.id]
 	case sdnRoutes:
 		object = m.routes.objects[r.id]
+	case guestServices:
+		object = m.guests.objects[r.id]
 	}
 	var err error
 	rec.Object, err = json.Marshal(object)

@@ -57,6 +57,8 @@ func (r Request) text(i int) string {
 type Reply struct {
 	Object string // GUID of the object made or opened
 	Text   string // JSON: properties, GUIDs, or HNSCall's response
+	// Raw is the answer where the function has a structure instead of a text, as it lies in memory on Windows.
+	Raw []byte
 	// Listed are the GUIDs that an enumeration found; good until the next call.
 	Listed []string
 }
@@ -71,13 +73,15 @@ type Model struct {
 	namespaces    *table[namespace]
 	loadBalancers *table[wire.LoadBalancer]
 	routes        *table[wire.SdnRoute]
+	guests        *table[wire.GuestNetworkService]
+	reserved      map[string]Reservation
 	host          string // ID of the namespace that is the host itself
 	lookups
 	answers map[ref]answer
 
 	// What the calls since the last Commit changed: how to take it back, which objects, and what of the plan may follow.
 	undo    []func()
-	touched map[ref]bool
+	touched map[ref]any // with what was there before; nil: nothing
 	dirty   map[ref]bool
 	parts   map[ref]netplan.Plan // what each object is in the plan, as of the last Commit
 }
@@ -111,13 +115,14 @@ func empty(cfg Config) *Model {
 	}
 	m := &Model{
 		cfg: cfg, features: features(), policies: endpointPolicies(), lookups: newLookups(), answers: map[ref]answer{},
-		touched: map[ref]bool{}, dirty: map[ref]bool{}, parts: map[ref]netplan.Plan{},
+		reserved: map[string]Reservation{}, touched: map[ref]any{}, dirty: map[ref]bool{}, parts: map[ref]netplan.Plan{},
 	}
 	m.networks = newTable(networks, m.networkChanged)
 	m.endpoints = newTable(endpoints, m.endpointChanged)
 	m.namespaces = newTable(namespaces, m.namespaceChanged)
 	m.loadBalancers = newTable(loadBalancers, m.loadBalancerChanged)
 	m.routes = newTable(sdnRoutes, m.routeChanged)
+	m.guests = newTable(guestServices, m.guestChanged)
 	return m
 }
 
@@ -202,6 +207,8 @@ func (m *Model) exists(k kind, id string) bool {
 		_, ok = m.loadBalancers.objects[id]
 	case sdnRoutes:
 		_, ok = m.routes.objects[id]
+	case guestServices:
+		_, ok = m.guests.objects[id]
 	}
 	return ok
 }
@@ -217,6 +224,8 @@ func (m *Model) object(k kind, id string) any {
 		return m.namespaces.objects[id]
 	case loadBalancers:
 		return m.loadBalancers.objects[id]
+	case guestServices:
+		return m.guests.objects[id]
 	default:
 		return m.routes.objects[id]
 	}
@@ -242,6 +251,8 @@ func (m *Model) create(k kind, r Request) (Reply, error) {
 		id, err = m.createLoadBalancer(id, settings)
 	case sdnRoutes:
 		id, err = m.createRoute(id, settings)
+	case guestServices:
+		id, err = m.createGuest(id, settings)
 	}
 	return Reply{Object: id}, err
 }
@@ -256,6 +267,8 @@ func (m *Model) modify(k kind, id, settings string) error {
 		return m.modifyNamespace(id, settings)
 	case loadBalancers:
 		return m.modifyLoadBalancer(id, settings)
+	case guestServices:
+		return m.modifyGuest(id, settings)
 	}
 	return m.modifyRoute(id, settings)
 }
@@ -272,6 +285,8 @@ func (m *Model) delete(k kind, id string) error {
 		put(m, m.loadBalancers, id, nil)
 	case sdnRoutes:
 		put(m, m.routes, id, nil)
+	case guestServices:
+		put(m, m.guests, id, nil)
 	}
 	return nil
 }

@@ -179,6 +179,9 @@ func (m *Model) free(fronts []front, owner string) error {
 			other, taken = owner+" itself", true
 		}
 		seen[f] = true
+		if id := m.reservedFor(f); !taken && id != "" {
+			other, taken = "reservation "+id, true
+		}
 		if taken && other != owner {
 			at := "every address of the host"
 			if f.addr.IsValid() {

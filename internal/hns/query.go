@@ -108,6 +108,8 @@ func (m *Model) ids(k kind) []string {
 		return m.namespaces.ids
 	case loadBalancers:
 		return m.loadBalancers.ids
+	case guestServices:
+		return m.guests.ids
 	default:
 		return m.routes.ids
 	}
@@ -125,6 +127,8 @@ func (m *Model) list(k kind) string {
 		list = &m.namespaces.list
 	case loadBalancers:
 		list = &m.loadBalancers.list
+	case guestServices:
+		list = &m.guests.list
 	default:
 		list = &m.routes.list
 	}
@@ -194,6 +198,8 @@ func property(o any, name string) (value string, exact bool) {
 		return map[string]string{"id": o.ID, "type": o.Type}[name], false
 	case *wire.LoadBalancer:
 		return map[string]string{"id": o.ID, "sourcevip": o.SourceVIP}[name], false
+	case *wire.GuestNetworkService:
+		return map[string]string{"id": o.ID, "virtualmachineid": o.VirtualMachineId}[name], false
 	case *wire.SdnRoute:
 		return map[string]string{"id": o.ID}[name], false
 	}

@@ -116,6 +116,8 @@ func (m *Model) apply(rec Record) error {
 		return load(m.loadBalancers, rec, func(l *wire.LoadBalancer) string { return l.ID })
 	case sdnRoutes:
 		return load(m.routes, rec, func(r *wire.SdnRoute) string { return r.ID })
+	case guestServices:
+		return load(m.guests, rec, func(g *wire.GuestNetworkService) string { return g.ID })
 	}
 	return fmt.Errorf("kind of object %.64q", rec.Kind)
 }

@@ -14,9 +14,12 @@ const (
 	namespaces    kind = "Namespace"
 	loadBalancers kind = "LoadBalancer"
 	sdnRoutes     kind = "SdnRoute"
+	guestServices kind = "GuestNetworkService"
 )
 
-func kinds() []kind { return []kind{networks, endpoints, namespaces, loadBalancers, sdnRoutes} }
+func kinds() []kind {
+	return []kind{networks, endpoints, namespaces, loadBalancers, sdnRoutes, guestServices}
+}
 
 // ref names one object.
 type ref struct {
@@ -69,7 +72,14 @@ func put[T any](m *Model, t *table[T], id string, v *T) {
 	old := t.objects[id]
 	t.set(id, v)
 	m.undo = append(m.undo, func() { t.set(id, old) })
-	m.touched[ref{t.kind, id}] = true
+	r := ref{t.kind, id}
+	if _, again := m.touched[r]; again {
+		return
+	}
+	m.touched[r] = nil
+	if old != nil {
+		m.touched[r] = old
+	}
 }
 
 // index finds objects' IDs by something that they have in common.

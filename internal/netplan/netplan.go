@@ -187,6 +187,12 @@ type LoadBalancer struct {
 	PreserveDIP bool `json:"preserveDIP,omitempty"`
 }
 
+// HeldPorts are ports of the host, First to Last, that nobody else may bind.
+type HeldPorts struct {
+	First, Last uint16
+	TCP, UDP    bool
+}
+
 // Stats counts what went through a port, as the pod sees it.
 type Stats struct {
 	RxBytes, TxBytes     uint64

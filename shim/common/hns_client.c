@@ -11,8 +11,6 @@
 #define MAX_ANSWER (256u << 20)
 #define WAIT_FOR_SERVER 10000 /* ms */
 
-#define E_SERVER_UNAVAILABLE HRESULT_FROM_WIN32(RPC_S_SERVER_UNAVAILABLE)
-
 /* One idle connection is kept for the next call; a call that finds none makes its own. */
 static void *volatile spare = (void *)INVALID_SOCKET;
 
@@ -218,6 +216,7 @@ static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
         return E_SERVER_UNAVAILABLE;
     if (FAILED(memory = text_of(f, size, &call->answer)))
         return memory;
+    call->size = (DWORD)size;
     if (!(f = field(&data, &left, &size)))
         return E_SERVER_UNAVAILABLE;
     if (FAILED(memory = text_of(f, size, &call->record)))
@@ -226,7 +225,8 @@ static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
     return result;
 }
 
-/* Reads an answer, most of them with one call: the server sends nothing but answers. A server that stops ends its side of
+/* Reads an answer, most of them with one call: the server sends nothing but answers, and events, each
+ * of which is read here by itself. A server that stops ends its side of
  * the connection instead: refused says that it did not carry the request out. */
 static unsigned char *receive_frame(SOCKET s, DWORD *length, int *refused)
 {
@@ -276,33 +276,75 @@ static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call 
     return result;
 }
 
-HRESULT hns_call(struct hns_call *call)
+static void clear(struct hns_call *call)
+{
+    call->answer = call->record = NULL;
+    call->size = 0;
+    memset(&call->id, 0, sizeof(call->id));
+}
+
+static int pack(struct buffer *request, struct hns_call *call)
+{
+    unsigned int i;
+    int ok;
+
+    clear(call);
+    ok = put(request, call->function, strlen(call->function)) &&
+         put(request, call->object, call->object ? sizeof(GUID) : 0) &&
+         put(request, call->wanted, call->wanted ? sizeof(GUID) : 0);
+    for (i = 0; ok && i < call->texts; i++)
+        ok = put(request, call->text[i], call->text[i] ? wcslen(call->text[i]) * sizeof(WCHAR) : 0);
+    return ok;
+}
+
+HRESULT hns_call_on(SOCKET *s, struct hns_call *call)
 {
     struct buffer request = {NULL, 0};
-    int ok, refused, tries = 3;
-    unsigned int i;
+    int ok = pack(&request, call), refused, tries = 3;
     HRESULT result;
-    SOCKET s;
 
-    call->answer = call->record = NULL;
-    memset(&call->id, 0, sizeof(call->id));
-    ok = put(&request, call->function, strlen(call->function)) &&
-         put(&request, call->object, call->object ? sizeof(GUID) : 0) &&
-         put(&request, call->wanted, call->wanted ? sizeof(GUID) : 0);
-    for (i = 0; ok && i < call->texts; i++)
-        ok = put(&request, call->text[i], call->text[i] ? wcslen(call->text[i]) * sizeof(WCHAR) : 0);
+    if (*s != INVALID_SOCKET && !alive(*s))
+    {
+        closesocket(*s);
+        *s = INVALID_SOCKET;
+    }
     do
     {
         refused = 0;
-        result = ok ? connect_server(&s) : E_OUTOFMEMORY;
+        result = !ok ? E_OUTOFMEMORY : *s == INVALID_SOCKET ? connect_server(s) : S_OK;
         if (FAILED(result))
             break;
-        result = exchange(s, &request, call, &refused);
+        result = exchange(*s, &request, call, &refused);
         if (result == E_SERVER_UNAVAILABLE)
-            closesocket(s);
-        else
-            keep(s);
+        {
+            closesocket(*s);
+            *s = INVALID_SOCKET;
+        }
     } while (refused && --tries);
     free(request.data);
     return result;
+}
+
+HRESULT hns_call(struct hns_call *call)
+{
+    SOCKET s = INVALID_SOCKET;
+    HRESULT result = hns_call_on(&s, call);
+
+    if (s != INVALID_SOCKET)
+        keep(s);
+    return result;
+}
+
+BOOL hns_next_event(SOCKET s, struct hns_call *event, DWORD *number)
+{
+    DWORD length = 0;
+    int ended;
+    unsigned char *frame;
+
+    clear(event);
+    if (!(frame = receive_frame(s, &length, &ended)))
+        return FALSE;
+    *number = (DWORD)unpack(event, frame, length);
+    free(frame);
+    return TRUE;
 }

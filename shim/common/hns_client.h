@@ -10,6 +10,8 @@
 
 #include "copies.h"
 
+#define E_SERVER_UNAVAILABLE HRESULT_FROM_WIN32(RPC_S_SERVER_UNAVAILABLE)
+
 struct hns_call
 {
     const char *function;    /* the export's name */
@@ -20,12 +22,21 @@ struct hns_call
     enum copies_kind names;  /* what the answer names, if copies of it are wanted */
 
     GUID id;                 /* out: the object made or opened */
-    WCHAR *answer;           /* out: CoTaskMem, or NULL when empty */
+    WCHAR *answer;           /* out: CoTaskMem, or NULL when empty; for some functions a structure */
+    DWORD size;              /* out: the answer's bytes */
     WCHAR *record;           /* out: the error record, CoTaskMem, or NULL */
     BOOL copied;             /* out: the answer's objects are kept */
 };
 
 /* Carries out the call. On failure of the way across the result is an error and the out fields are empty. */
 HRESULT hns_call(struct hns_call *call);
+
+/* Carries out the call on a connection of its own, which is made if it is INVALID_SOCKET. If the way across failed, the
+ * connection is closed and INVALID_SOCKET again. */
+HRESULT hns_call_on(SOCKET *s, struct hns_call *call);
+
+/* Waits for the next event of a connection on which a callback was registered: its number is the result, what it is about
+ * are the out fields. FALSE: the connection has ended. */
+BOOL hns_next_event(SOCKET s, struct hns_call *event, DWORD *number);
 
 #endif

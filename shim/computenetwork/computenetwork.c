@@ -4,7 +4,7 @@
  *
  * The functions are those of https://learn.microsoft.com/windows-server/networking/technologies/hcn/hcn-top.
  */
-#include "hns_client.h"
+#include "computenetwork.h"
 
 #include <objbase.h>
 
@@ -16,14 +16,14 @@ struct handle
     GUID id;
 };
 
-static const GUID *id_of(const void *handle)
+const GUID *id_of(const void *handle)
 {
     const struct handle *h = handle;
 
     return h && h->magic == HANDLE_MAGIC ? &h->id : NULL;
 }
 
-static HRESULT new_handle(const GUID *id, void **out)
+HRESULT new_handle(const GUID *id, void **out)
 {
     struct handle *h = HeapAlloc(GetProcessHeap(), 0, sizeof(*h));
 
@@ -35,7 +35,7 @@ static HRESULT new_handle(const GUID *id, void **out)
     return S_OK;
 }
 
-static HRESULT close_handle(void *handle)
+HRESULT close_handle(void *handle)
 {
     struct handle *h = handle;
 
@@ -100,6 +100,7 @@ static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
     return S_OK;
 }
 
+/* HcnOpen… of a guest network service always asks: copies_find knows none of COPIES_NONE. */
 #define KIND(kind, enumerate, copies)                                                                                \
     HRESULT WINAPI Hcn##enumerate(const WCHAR *query, WCHAR **found, WCHAR **record)                                 \
     {                                                                                                                \
@@ -142,10 +143,12 @@ KIND(Endpoint, EnumerateEndpoints, COPIES_ENDPOINT)
 KIND(Namespace, EnumerateNamespaces, COPIES_NAMESPACE)
 KIND(LoadBalancer, EnumerateLoadBalancers, COPIES_LOADBALANCER)
 KIND(SdnRoute, EnumerateSdnRoutes, COPIES_SDNROUTE)
+KIND(GuestNetworkService, EnumerateGuestNetworkServices, COPIES_NONE)
 CREATE(Network, COPIES_NETWORK)
 CREATE(Namespace, COPIES_NAMESPACE)
 CREATE(LoadBalancer, COPIES_LOADBALANCER)
 CREATE(SdnRoute, COPIES_SDNROUTE)
+CREATE(GuestNetworkService, COPIES_NONE)
 
 HRESULT WINAPI HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *settings, void **handle, WCHAR **record)
 {
@@ -162,17 +165,4 @@ HRESULT WINAPI HcnQueryEndpointStats(void *endpoint, const WCHAR *query, WCHAR *
     if (!stats)
         return E_POINTER;
     return call.object ? finish(&call, stats, record) : E_HANDLE;
-}
-
-/* Exports of the real library that nothing which runs here needs: they say so. */
-HRESULT WINAPI HcnRegisterServiceCallback(void *callback, void *context, void **handle)
-{
-    (void)callback, (void)context, (void)handle;
-    return E_NOTIMPL;
-}
-
-HRESULT WINAPI HcnUnregisterServiceCallback(void *handle)
-{
-    (void)handle;
-    return E_NOTIMPL;
 }

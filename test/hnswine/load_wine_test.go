@@ -27,17 +27,53 @@ func poll(t *testing.T, what string, done func() bool) {
 	}
 }
 
+// buildLoad makes C:\hnsload.exe.
+func buildLoad(t *testing.T, h *host) {
+	t.Helper()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(h.prefix, "drive_c", "hnsload.exe"), "./prog")
+	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build hnsload: %v\n%s", err, out)
+	}
+}
+
+// TestGuest has a Windows program reserve ports of the host and be told of events, while the service restarts. What it leaves
+// reserved ends with it: it does the same twice.
+func TestGuest(t *testing.T) {
+	c := newCluster(t)
+	h := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
+	buildLoad(t, h)
+	waiting := filepath.Join(h.prefix, "drive_c", "waiting.txt")
+	for range 2 {
+		done := make(chan error, 1)
+		go func() {
+			_, err := h.wine(t.Context(), nil, nil, `C:\hnsload.exe`, "guest")
+			done <- err
+		}()
+		poll(t, "the program, or its end", func() bool {
+			_, err := os.Stat(waiting)
+			return err == nil || len(done) > 0
+		})
+		if len(done) == 0 {
+			if err := h.service.Restart(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(waiting); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestLoad fills HNS from Windows, call by call, and restarts the service meanwhile: nothing is lost, and the kernel follows.
 func TestLoad(t *testing.T) {
 	const services, each = 400, 4
 	c := newCluster(t)
 	h := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
-	program := filepath.Join(h.prefix, "drive_c", "hnsload.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./prog")
-	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build hnsload: %v\n%s", err, out)
-	}
+	buildLoad(t, h)
 	network := h.service.Plan().Bridges[0].ID
 	type result struct {
 		out []byte

@@ -24,6 +24,10 @@ import (
 // A client that said "copies" gets the objects that an answer names as well: each its GUID and behind it its properties in
 // UTF-8. They are good as long as the file of the generation (8 bytes) has the same number in it as the answer.
 //
+// The answer to a function that fills a structure has that in the text's place, as it lies in memory on Windows. What a client
+// reserves is kept as long as its connection. From HcnRegister…Callback on, a connection carries events alone, each a response
+// with the event's number in the place of the HRESULT; its end says that there will be no more.
+//
 // A server that stops ends its side of the connection and reads no more: a request without a byte of a response by then is
 // not carried out.
 const (
@@ -166,8 +170,10 @@ func response(reply hns.Reply, copies [][]byte, err error) []byte {
 		code, record = hresult(err), hns.V1Error(err)
 		reply = hns.Reply{}
 	}
-	fields := [][]byte{
-		binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), encodeText(reply.Text), encodeText(record),
+	text := reply.Raw
+	if text == nil {
+		text = encodeText(reply.Text)
 	}
+	fields := [][]byte{binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), text, encodeText(record)}
 	return makeFrame(append(fields, copies...)...)
 }

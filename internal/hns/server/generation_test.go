@@ -59,7 +59,7 @@ func TestCopies(t *testing.T) {
 		for _, x := range text {
 			fields = append(fields, encodeText(x))
 		}
-		frame := s.answer(t.Context(), fields, withCopies)
+		frame, _ := s.answer(t.Context(), &session{}, fields, withCopies)
 		var got [][]byte
 		for rest := frame[4:]; len(rest) > 0; {
 			size := binary.LittleEndian.Uint32(rest)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -377,3 +378,4 @@ func (nothing) Stats(context.Context, string) (netplan.Stats, error) {
 	return netplan.Stats{}, nil
 }
 func (nothing) Differences(context.Context, netplan.Plan) ([]string, error) { return nil, nil }
+func (nothing) HoldPorts(netplan.HeldPorts) (io.Closer, error)              { return io.NopCloser(nil), nil }

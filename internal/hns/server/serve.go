@@ -66,6 +66,8 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		s.cfg.Log.Warn("HNS client refused", "remote", c.RemoteAddr().String())
 		return
 	}
+	peer := &session{remote: c.RemoteAddr().String()}
+	defer s.releaseAll(peer)
 	copies := len(hello) > 2 && string(hello[2]) == withCopies
 	for ctx.Err() == nil {
 		_ = c.SetDeadline(time.Time{})
@@ -76,9 +78,14 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		if err != nil {
 			return
 		}
-		answer := s.answer(ctx, fields, copies)
+		answer, events := s.answer(ctx, peer, fields, copies)
 		_ = c.SetDeadline(time.Now().Add(frameTimeout))
 		if _, err := c.Write(answer); err != nil {
+			s.forget(events)
+			return
+		}
+		if events != nil {
+			s.report(ctx, c, events)
 			return
 		}
 	}
@@ -96,17 +103,25 @@ func (s *Service) leave(ctx context.Context, c net.Conn) {
 
 // answer carries one frame out. A request, once read, runs to its end even when the client is gone: half of one would
 // leave the kernel and the state apart.
-func (s *Service) answer(ctx context.Context, fields [][]byte, withCopies bool) []byte {
+// From a request to watch on, the connection carries events.
+func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, withCopies bool) ([]byte, *watcher) {
 	r, err := decodeRequest(fields)
 	var reply hns.Reply
 	var copies [][]byte
-	if err == nil {
+	var events *watcher
+	switch {
+	case err != nil:
+	case isReservation(r.Function):
+		reply, err = s.reservation(peer, r)
+	case isRegistration(r.Function):
+		events, err = s.watch(r)
+	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}
 	if err != nil {
-		s.cfg.Log.Debug("HNS request refused", "function", r.Function, "err", err)
+		s.cfg.Log.Debug("HNS request refused", "remote", peer.remote, "function", r.Function, "err", err)
 	}
-	return response(reply, copies, err)
+	return response(reply, copies, err), events
 }
 
 // patient waits for a frame's first byte as long as it takes, and then gives the rest frameTimeout.

@@ -26,6 +26,8 @@ type DataPlane interface {
 	ApplyChange(ctx context.Context, change netplan.Change) error
 	Differences(ctx context.Context, plan netplan.Plan) ([]string, error)
 	Stats(ctx context.Context, port string) (netplan.Stats, error)
+	// HoldPorts keeps ports of the host from being bound until what it returns is closed.
+	HoldPorts(ports netplan.HeldPorts) (io.Closer, error)
 }
 
 // Config says what a Service stands on.
@@ -50,6 +52,9 @@ type Service struct {
 	journal journal
 	later   later // what of the plan the kernel does not have yet
 	behind  bool  // a step failed: the kernel needs the whole plan
+	// held are the reservations of ports by their IDs, and watchers those who are told of events.
+	held     map[string]held
+	watchers map[*watcher]bool
 
 	generation generation
 
@@ -59,7 +64,10 @@ type Service struct {
 
 // Open reads the state and brings the kernel in line with it.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
-	s := &Service{cfg: cfg, journal: journal{store: cfg.Store}, generation: generation{file: cfg.Generation}}
+	s := &Service{
+		cfg: cfg, journal: journal{store: cfg.Store}, generation: generation{file: cfg.Generation},
+		held: map[string]held{}, watchers: map[*watcher]bool{},
+	}
 	if err := s.Restart(ctx); err != nil {
 		return nil, err
 	}
@@ -93,7 +101,12 @@ func (s *Service) Restart(ctx context.Context) error {
 		s.behind = true
 		return fmt.Errorf("apply the HNS state: %w", err)
 	}
+	if s.model != nil {
+		model.TakeOver(s.model)
+	}
 	s.model, s.later, s.behind = model, later{}, false
+	s.dropOrphans()
+	s.disconnectWatchers()
 	return nil
 }
 
@@ -125,6 +138,8 @@ func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error
 		return reply, err
 	}
 	change := s.model.Change()
+	before, after := s.model.Events()
+	s.tell(before)
 	err = s.generation.next() // before anything is told of the change
 	if err == nil && isUrgent(change) {
 		err = s.applyNow(ctx, change)
@@ -137,6 +152,8 @@ func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error
 		return hns.Reply{}, wire.Errorf(wire.EFail, "%v", err)
 	}
 	s.model.Commit()
+	s.tell(after)
+	s.dropOrphans()
 	if !isUrgent(change) {
 		s.applySoon(ctx, change)
 	}

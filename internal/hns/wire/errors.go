@@ -10,6 +10,7 @@ const (
 	OK                     HRESULT = 0
 	ENotFound              HRESULT = 0x80070490 // ERROR_NOT_FOUND: what opening an unknown object gives
 	EInvalidArg            HRESULT = 0x80070057
+	EHandle                HRESULT = 0x80070006 // ERROR_INVALID_HANDLE
 	EAccessDenied          HRESULT = 0x80070005
 	EInvalidData           HRESULT = 0x8007000d
 	EBadLength             HRESULT = 0x80070018
@@ -45,6 +46,7 @@ func texts() map[HRESULT]string {
 	return map[HRESULT]string{
 		ENotFound:              "Element not found. ",
 		EInvalidArg:            "The parameter is incorrect. ",
+		EHandle:                "The handle is invalid. ",
 		EAccessDenied:          "Access is denied. ",
 		EInvalidData:           "The data is invalid. ",
 		EUnavailable:           "The RPC server is unavailable. ",

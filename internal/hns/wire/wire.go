@@ -219,6 +219,49 @@ type SdnRoute struct {
 	SchemaVersion        SchemaVersion
 }
 
+// States of a guest network service, in their order.
+const (
+	GuestCreated   = "Created"
+	GuestDestroyed = "Destroyed"
+)
+
+// GuestNetworkService is the part of HNS that a virtual machine's network goes through; ports of the host are reserved for
+// it. Its shape is known from a program that uses it:
+// https://github.com/microsoft/WSL/blob/2.5.9/src/shared/inc/hns_schema.h.
+type GuestNetworkService struct {
+	ID                      string          `json:",omitempty"`
+	VirtualMachineId        string          `json:",omitempty"`
+	MirrorHostNetworking    bool            `json:",omitempty"`
+	GnsRpcServerInformation json.RawMessage `json:",omitempty"`
+	Flags                   uint32          `json:",omitempty"`
+	State                   string          `json:",omitempty"`
+	SchemaVersion           SchemaVersion
+}
+
+// GuestState are the settings of a Modify of a guest network service.
+type GuestState struct{ State string }
+
+// Notification is what a program is told with an event: the object, and flags without a meaning so far.
+type Notification struct {
+	ID    string
+	Flags uint32
+}
+
+// Protocols and kinds of access of a port reservation (computenetwork.h, Windows SDK 10.0.26100).
+const (
+	PortTCP = 1
+	PortUDP = 2
+
+	PortExclusive = 1
+	PortShared    = 2
+)
+
+// ReservePort are the arguments of HcnReserveGuestNetworkServicePort, or of …PortRange, which has PortCount alone.
+type ReservePort struct {
+	Protocol, Access uint32
+	Port, PortCount  uint16
+}
+
 // Modify is the request of every Modify call.
 type Modify struct {
 	ResourceType string          `json:",omitempty"`

@@ -9,6 +9,10 @@
 // and reads again.
 //
 //	hnsload list
+//
+// With guest it makes a guest network service, reserves ports for it, and is told of events; it leaves a port reserved.
+//
+//	hnsload guest
 package main
 
 import (
@@ -150,12 +154,18 @@ func (c *caller) listAll() error {
 }
 
 func run(args []string) error {
-	if len(args) == 1 && args[0] == "list" {
+	if len(args) == 1 {
 		dll, err := syscall.LoadDLL("computenetwork.dll")
 		if err != nil {
 			return err
 		}
-		return (&caller{dll: dll}).listAll()
+		c := &caller{dll: dll}
+		switch args[0] {
+		case "list":
+			return c.listAll()
+		case "guest":
+			return guest(c)
+		}
 	}
 	if len(args) != 3 {
 		return errors.New("usage: hnsload <network> <services> <endpoints per service>")

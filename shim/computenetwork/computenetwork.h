@@ -1,0 +1,14 @@
+/* What the files of computenetwork.dll share: handles, which are small blocks with an object's GUID. */
+#ifndef MULLION_COMPUTENETWORK_H
+#define MULLION_COMPUTENETWORK_H
+
+#include "hns_client.h"
+
+/* The GUID of a handle, or NULL if it is none. */
+const GUID *id_of(const void *handle);
+
+HRESULT new_handle(const GUID *id, void **out);
+
+HRESULT close_handle(void *handle);
+
+#endif
