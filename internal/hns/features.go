@@ -35,6 +35,7 @@ const (
 	networkACLs     feature = "NetworkACL"
 	nestedSets      feature = "NestedIpSet"
 	modifyBalancer  feature = "ModifyLoadbalancer"
+	sharedPorts     feature = "ports that load balancers share"
 )
 
 // span is a range of versions, both ends in it.
@@ -70,6 +71,9 @@ func features() map[feature][]span {
 		networkACLs:     {since(15, 0)},
 		nestedSets:      {since(15, 0)},
 		modifyBalancer:  {within(15, 5), since(16, 0)},
+		// KB4551853 for Windows Server 2019, of May 2020, which each build from then on has
+		// (https://learn.microsoft.com/virtualization/windowscontainers/kubernetes/common-problems#load-balancers-are-plumbed-inconsistently-across-the-cluster-nodes).
+		sharedPorts: {since(9, 0)},
 	}
 }
 
@@ -94,3 +98,7 @@ func older(a, b wire.Version) bool {
 // maxDestinations is how many different backends a load balancer without direct server return may have
 // (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations).
 const maxDestinations = 64
+
+// maxBlocks is how many load balancers without direct server return an HNS has ports for where they do not share them: each takes
+// 64 of the 16384 dynamic ports. Azure counted 260 Services (https://github.com/Azure/aks-engine/issues/2684).
+const maxBlocks = (lastPort - dynamicFirst + 1) / 64

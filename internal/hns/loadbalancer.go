@@ -66,7 +66,37 @@ func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
 	if err := m.free(frontsOf(&lb), id); err != nil {
 		return err
 	}
+	if err := m.checkBlocks(&lb, id); err != nil {
+		return err
+	}
 	put(m, m.loadBalancers, id, &lb)
+	return nil
+}
+
+// blocksOf are the protocols of which a load balancer takes dynamic ports, where they are not shared.
+func blocksOf(lb *wire.LoadBalancer) []uint32 {
+	if lb.Flags&wire.LoadBalancerDSR != 0 {
+		return nil
+	}
+	var all []uint32
+	for _, p := range lb.PortMappings {
+		if !slices.Contains(all, p.Protocol) {
+			all = append(all, p.Protocol)
+		}
+	}
+	return all
+}
+
+// checkBlocks refuses a load balancer that there are no dynamic ports left for, with the error that Windows has for it.
+func (m *Model) checkBlocks(lb *wire.LoadBalancer, id string) error {
+	if m.has(sharedPorts) {
+		return nil
+	}
+	for _, p := range blocksOf(lb) {
+		if taken := m.blocks[p]; len(taken) >= maxBlocks && !taken[id] {
+			return wire.Errorf(wire.PortAlreadyExists, "the dynamic ports of protocol %d are reserved by %d load balancers", p, len(taken))
+		}
+	}
 	return nil
 }
 

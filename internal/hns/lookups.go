@@ -15,6 +15,7 @@ type lookups struct {
 	balancing index[string] // load balancers by endpoint
 	routing   index[string] // routes by endpoint
 	holding   index[string] // namespaces by container
+	blocks    index[uint32] // load balancers that take ports for themselves, by protocol
 	hosts     map[string]bool
 	addrs     map[addrKey]string // endpoints by address
 	macs      map[string]string  // local endpoints by hardware address
@@ -38,7 +39,7 @@ type front struct {
 func newLookups() lookups {
 	return lookups{
 		named: index[ref]{}, onNetwork: index[string]{}, inSpace: index[string]{}, balancing: index[string]{},
-		routing: index[string]{}, holding: index[string]{}, hosts: map[string]bool{},
+		routing: index[string]{}, holding: index[string]{}, blocks: index[uint32]{}, hosts: map[string]bool{},
 		addrs: map[addrKey]string{}, macs: map[string]string{}, fronts: map[front]string{},
 	}
 }
@@ -128,11 +129,17 @@ func (m *Model) loadBalancerChanged(id string, old, now *wire.LoadBalancer) {
 		for _, e := range old.HostComputeEndpoints {
 			m.balancing.remove(e, id)
 		}
+		for _, p := range blocksOf(old) {
+			m.blocks.remove(p, id)
+		}
 		m.leave(frontsOf(old), id)
 	}
 	if now != nil {
 		for _, e := range now.HostComputeEndpoints {
 			m.balancing.add(e, id)
+		}
+		for _, p := range blocksOf(now) {
+			m.blocks.add(p, id)
 		}
 		m.take(frontsOf(now), id)
 	}

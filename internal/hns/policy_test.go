@@ -246,3 +246,34 @@ func TestLoadBalancers(t *testing.T) {
 	}
 	host{Model: m}.ok(t, "HcnCreateLoadBalancer", "", `{`+strings.ReplaceAll(tests[0].settings, "10.96.0.9", "10.96.0.10")+`}`)
 }
+
+// Load balancers that keep ports to themselves run out of them.
+func TestBalancersTakePorts(t *testing.T) {
+	for _, c := range []struct {
+		version wire.Version
+		profile hns.Profile
+		limited bool
+	}{{wire.Version{Major: 7, Minor: 2}, "", true}, {wire.Version{Major: 7, Minor: 2}, hns.Modern, false}, {wire.Version{Major: 9, Minor: 5}, "", false}} {
+		cfg := config()
+		cfg.Version, cfg.Profile = c.version, c.profile
+		h := host{Model: hns.New(cfg)}
+		n := h.ok(t, "HcnCreateNetwork", "", network("cbr0", "10.244.1.0/24", "10.244.1.1")).Object
+		ep := h.ok(t, "HcnCreateEndpoint", n, `{"IpConfigurations":[{"IpAddress":"10.244.1.9"}]}`).Object
+		balancer := func(i, protocol int) string {
+			return fmt.Sprintf(`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.%d.%d"],"PortMappings":[{"Protocol":%d,"InternalPort":80,"ExternalPort":80}]}`,
+				ep, i>>8, i&255, protocol)
+		}
+		var first string
+		for i := range 256 {
+			first = h.ok(t, "HcnCreateLoadBalancer", "", balancer(i, 6)).Object
+		}
+		h.ok(t, "HcnCreateLoadBalancer", "", balancer(256, 17))
+		if !c.limited {
+			h.ok(t, "HcnCreateLoadBalancer", "", balancer(256, 6))
+			continue
+		}
+		h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", balancer(256, 6))
+		h.ok(t, "HcnDeleteLoadBalancer", first)
+		h.ok(t, "HcnCreateLoadBalancer", "", balancer(256, 6))
+	}
+}

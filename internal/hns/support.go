@@ -24,6 +24,10 @@ const (
 	// refPreserve is also where the setting is documented; hnslib says "delivers packets with destination IP as the VIP" (v0.1.2, hcn/hcnloadbalancer.go).
 	refPreserve = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#load-balancing-and-services"
 	refProxy    = "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"
+	refEvents   = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HCN_NOTIFICATIONS"
+	refGuest    = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HcnCreateGuestNetworkService"
+	// A name that is often read, HcnReserveHostNetworkServicePort, is none of Windows' (exports of computenetwork.dll).
+	refReserve = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HcnReserveGuestNetworkServicePort"
 )
 
 func supportCalls() []support.Row {
@@ -33,9 +37,11 @@ func supportCalls() []support.Row {
 		{Name: "HCN namespaces", Level: support.Partly, Ref: refHCN, Note: "a guest's namespace, which belongs to a virtual machine on Windows, is one like any other"},
 		{Name: "HCN load balancers", Level: support.Supported, Ref: refHCN},
 		{Name: "HCN SDN routes", Level: support.Partly, Ref: refHCN, Note: "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it"},
-		{Name: "HCN service callbacks", Level: support.Not, Ref: refHCN, Note: "HcnRegisterServiceCallback answers E_NOTIMPL"},
+		{Name: "HCN service callbacks", Level: support.Supported, Ref: refEvents, Note: "HcnRegisterServiceCallback, …NetworkCallback and …GuestNetworkServiceCallback: the events that HCN_NOTIFICATIONS has. When the service restarts, a program is told so and registers anew"},
+		{Name: "HCN guest network services", Level: support.Partly, Ref: refGuest, Note: "made, queried, deleted and their state changed; there is no virtual machine behind one, and InterfaceStateChanged never comes"},
 		{Name: "HcnQueryEndpointStats", Level: support.Supported, Ref: refHCN},
-		{Name: "HCN port reservations", Level: support.Not, Ref: refHCN, Note: "HcnReserveHostNetworkServicePort and the like are not exported"},
+		{Name: "HCN port reservations", Level: support.Supported, Ref: refReserve, Note: "HcnReserveGuestNetworkServicePort and …PortRange: no program of the host, node port or port mapping gets the port meanwhile. They end with the process, and with the host's mullion-node; what is reserved and not free answers HCN_E_PORT_ALREADY_EXISTS"},
+		{Name: "HcnQueryEndpointAddresses, HcnQueryFeatures, HcnQueryMetrics", Level: support.Not, Ref: refEvents, Note: "not exported: Microsoft documents no answers"},
 		{Name: "HNSCall /networks", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsnetwork.go"},
 		{Name: "HNSCall /endpoints", Level: support.Partly, Ref: refHnslib + "internal/hns/hnsendpoint.go", Note: "an update changes policies; attach and detach are of the host, or of a container that a namespace holds; of a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED"},
 		{Name: "HNSCall /endpointstats", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsendpoint.go"},
@@ -100,7 +106,7 @@ func supportBalancers() []support.Row {
 		{Name: "load balancer PreserveDIP", Level: support.Partly, Ref: refPreserve, Note: "packets reach a pod of the host as they were sent, to the virtual address and its port, which the pod takes for its own: the server has to listen at that port. Windows says no more of it; a server that answers UDP has to do so from the address that was asked, as everywhere with two addresses"},
 		{Name: "load balancer LocalRoutedVIP", Level: support.Partly, Ref: refLimits, Note: "the host itself does not reach its own node ports, as Kubernetes documents of Windows; other virtual addresses it reaches from Windows Server 2022 on"},
 		{Name: "load balancer session affinity", Level: support.Supported, Ref: refProxy, Note: "distribution by protocol and client is by client"},
-		{Name: "load balancers of 1709 to 2019 reserve ranges of ports", Level: support.Not, Ref: "https://github.com/Azure/AgentBaker/pull/1352", Note: "no ports are reserved, so they do not run out"},
+		{Name: "load balancers reserve ranges of ports", Level: support.Supported, Ref: "https://github.com/Azure/AgentBaker/pull/1352", Note: "on 1709 and 1803: without direct server return 256 of a protocol, then HCN_E_PORT_ALREADY_EXISTS; later builds share ports since an update of 2020, which the emulated ones have; the profile modern has no limit"},
 		{Name: "load balancers apply at once", Level: support.Partly, Ref: refProxy, Note: "within 20 ms after the call, many in one step"},
 	}
 }
