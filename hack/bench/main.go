@@ -89,7 +89,9 @@ func (b *bench) run(ctx context.Context) error {
 			return fmt.Errorf("-only %s: there are %s", name, strings.Join(names(), ", "))
 		}
 	}
-	onCluster := slices.ContainsFunc(b.only, func(name string) bool { return name != "check" && name != "network" && name != "proxy" && name != "twenty" })
+	onCluster := slices.ContainsFunc(b.only, func(name string) bool {
+		return name != "check" && name != "network" && name != "proxy" && name != "twenty"
+	})
 	var figures []figure
 	for _, m := range measures() {
 		if len(b.only) > 0 && !slices.Contains(b.only, m.name) {

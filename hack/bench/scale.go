@@ -17,6 +17,7 @@ import (
 
 const (
 	many   = 100 // pods on one node
+	inTurn = 4   // pods of each system, times the runs
 	crowd  = 20  // nodes
 	stays  = 10 * time.Minute
 	looks  = 10 * time.Second
@@ -42,8 +43,10 @@ func (b *bench) resolves(ctx context.Context) error {
 }
 
 // against measures the start of a Windows pod against that of a Linux pod with the same program, in turn, so that both see the same load.
+// Kubelets look at their containers once a second and ask for their readiness as often, so one pod's time says little.
 func (b *bench) against(ctx context.Context) ([]figure, error) {
-	ratio := figure{what: "a Windows pod created to Ready, of a Linux pod's time", asked: "≤ 1.5", unit: "×"}
+	ratio := figure{what: "a Windows pod created to Ready, of a Linux pod's median", asked: "≤ 1.5", unit: "×"}
+	windows := figure{what: "a Windows pod created to Ready", unit: "s"}
 	linux := figure{what: "a Linux pod created to Ready", unit: "s"}
 	program := filepath.Join(filepath.Dir(b.data), "webserver")
 	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", program, "./examples/webserver")
@@ -54,7 +57,7 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 	if err := b.mullion(ctx, "", "image", "build", "--os", "linux", program, "-t", "mullion.local/bench-linux:v1"); err != nil {
 		return nil, err
 	}
-	for i := range b.runs + 1 {
+	for i := range b.runs*inTurn + 1 {
 		l, err := b.readyAfter(ctx, linuxPodSpec, []string{fmt.Sprintf("linux-%d", i)})
 		if err != nil {
 			return nil, err
@@ -64,10 +67,14 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 			return nil, err
 		}
 		if i > 0 { // the first unpacks the images
-			linux.values, ratio.values = append(linux.values, l), append(ratio.values, w/l)
+			linux.values, windows.values = append(linux.values, l), append(windows.values, w)
 		}
 	}
-	return []figure{linux, ratio}, nil
+	middle := slices.Sorted(slices.Values(linux.values))[len(linux.values)/2]
+	for _, w := range windows.values {
+		ratio.values = append(ratio.values, w/middle)
+	}
+	return []figure{linux, windows, ratio}, nil
 }
 
 // hundred measures many pods on one node: from their creation to the last one Ready, and what each takes of memory.
