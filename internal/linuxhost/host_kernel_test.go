@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"mullion.dev/mullion/internal/linuxhost"
 	"mullion.dev/mullion/internal/netns"
 )
@@ -245,5 +247,29 @@ func TestOnCgroupV2(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "\n--- PASS") < 5 {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A host can be made in any mount namespace, as in a container: on Linux 6.18 it depends on the processors that made the two whether
+// one can hold the other.
+func TestHostInAnotherMountNamespace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := range 64 {
+		for range 2 {
+			if !all.IsSet(cpu) {
+				continue
+			}
+			script := fmt.Sprintf(`taskset -c %d unshare --mount --propagation private sh -c 'taskset -p %#x $$ >/dev/null && exec "$0" -test.v -test.run "^TestHostOutlivesItsProcesses$"' "$0"`, cpu, all[0])
+			out, err := exec.CommandContext(t.Context(), "sh", "-c", script, program(t)[0]).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "--- PASS") {
+				t.Fatalf("in a mount namespace made on processor %d: %v\n%s", cpu, err, out)
+			}
+		}
 	}
 }

@@ -42,8 +42,11 @@ func (h Host) setUp() error {
 	if err := enterNet(h.Netns); err != nil {
 		return err
 	}
-	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWCGROUP); err != nil {
+	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWCGROUP); err != nil {
 		return fmt.Errorf("make namespaces: %w", err)
+	}
+	if err := newMountNamespace(); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
 	}
 	// Nothing passes between the machine's mounts and the host's, in either direction; within the host's, volumes may ask for it.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
