@@ -102,8 +102,9 @@ type (
 		a, b expr
 	}
 	cast struct {
-		to string
-		x  expr
+		to  string
+		x   expr
+		try bool
 	}
 	member struct {
 		of   expr

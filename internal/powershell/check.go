@@ -151,4 +151,4 @@ func (c *checker) command(s *stage) {
 
 // aliases are PowerShell's names for cmdlets that are not here
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program of such a name needs .exe or &.
-const aliases = " select sort group measure tee compare diff iex icm iwr irm wget curl invoke start saps spps kill set gv sv clv nv rv gm fl ft fw fc gsv sasv spsv gcm help man history h r ipmo gmo rmo gwmi gcim nal sal gal ogv epcsv ipcsv rvpa cvpa pushd popd clear cls chdir copy cp cpi move mv mi ren rni rjb rcjb sls trcm tee nmo gdr ndr rdr lp mount "
+const aliases = " sort group measure tee compare diff icm iwr irm wget curl invoke start saps spps kill set gv sv clv nv rv gm fl ft fw fc gsv sasv spsv gcm help man history h r gmo rmo gwmi gcim nal sal gal ogv epcsv ipcsv rvpa cvpa pushd popd clear cls chdir move mv mi ren rni rjb rcjb sls trcm tee nmo gdr ndr rdr lp mount "

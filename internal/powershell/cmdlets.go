@@ -2,11 +2,37 @@ package powershell
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
 // cmdlets are all there are.
-func cmdlets() []cmdlet {
+func cmdlets() []cmdlet { return slices.Concat(basicCmdlets(), objectCmdlets(), hnsCmdlets()) }
+
+// objectCmdlets are those that deploying scripts use besides.
+func objectCmdlets() []cmdlet {
+	path, literal := "path", "literalpath"
+	return []cmdlet{
+		{name: "ConvertFrom-Json", values: []string{"inputobject"}, positions: []string{"inputobject"}, about: "objects of a text", run: convertFromJSON},
+		{name: "ConvertTo-Json", values: []string{"inputobject", "depth"}, flags: []string{"compress"}, positions: []string{"inputobject"}, about: "a text of objects", run: convertToJSON},
+		{name: "Copy-Item", aliases: []string{"cp", "copy", "cpi"}, values: []string{path, literal, "destination"}, flags: []string{"force", "recurse"}, positions: []string{path, "destination"}, about: "copies files and folders; wild cards in the last part", run: copyItem},
+		{name: "Invoke-Expression", aliases: []string{"iex"}, values: []string{"command"}, positions: []string{"command"}, about: "runs a text as a script, which is refused like one", run: invokeExpression},
+		{name: "mkdir", aliases: []string{"md"}, values: []string{path}, flags: []string{"force"}, positions: []string{path}, about: "a new folder", run: makeFolder},
+		{name: "Out-File", values: []string{"filepath", "inputobject", "encoding"}, flags: []string{"append", "force"}, positions: []string{"filepath", "encoding"}, about: "writes what would be shown to a file, UTF-8", run: outFile},
+		{name: "Select-Object", aliases: []string{"select"}, values: []string{"property", "first", "expandproperty"}, positions: []string{"property"}, about: "the first objects, or properties of them", run: selectObject},
+		{name: "Write-Debug", values: []string{"message"}, positions: []string{"message"}, about: "nothing, as by default", run: func(*call) error { return nil }},
+		{name: "Write-Verbose", values: []string{"message"}, positions: []string{"message"}, about: "nothing, as by default", run: func(*call) error { return nil }},
+		{name: "Write-Warning", values: []string{"message"}, positions: []string{"message"}, about: "prints a warning", run: writeWarning},
+	}
+}
+
+func writeWarning(c *call) error {
+	c.f.in.format.end()
+	_, err := fmt.Fprintf(c.f.in.session.Stdout, "WARNING: %s%s", c.text("message"), c.f.in.session.Newline)
+	return err
+}
+
+func basicCmdlets() []cmdlet {
 	path, literal := "path", "literalpath"
 	return []cmdlet{
 		{name: "Write-Output", aliases: []string{"echo", "write"}, values: []string{"inputobject"}, positions: []string{"inputobject"}, rest: true, about: "gives its arguments", run: writeOutput},
@@ -27,7 +53,7 @@ func cmdlets() []cmdlet {
 		{name: "Get-Location", aliases: []string{"pwd", "gl"}, about: "the current folder", run: getLocation},
 		{name: "Set-Location", aliases: []string{"cd", "sl"}, values: []string{path, literal}, positions: []string{path}, about: "changes the current folder", run: setLocation},
 		{name: "Get-Process", aliases: []string{"ps", "gps"}, values: []string{"name", "id"}, positions: []string{"name"}, about: "processes, with Id and ProcessName only", run: getProcess},
-		{name: "Where-Object", aliases: []string{"where", "?"}, values: []string{"filterscript"}, positions: []string{"filterscript"}, about: "picks with a script block", run: whereObject},
+		{name: "Where-Object", aliases: []string{"where", "?"}, values: append(comparisons(), "filterscript"), positions: []string{"filterscript"}, about: "picks with a script block, or by a property: Name -eq value", run: whereObject},
 		{name: "ForEach-Object", aliases: []string{"%"}, values: []string{"process"}, positions: []string{"process"}, about: "a script block for each", run: forEachObject},
 		{name: "Start-Job", aliases: []string{"sajb"}, values: []string{"scriptblock", "name"}, positions: []string{"scriptblock"}, about: "a script block in a process of its own; what it prints is dropped", run: startJob},
 		{name: "Get-Job", aliases: []string{"gjb"}, values: []string{"id"}, positions: []string{"id"}, about: "the session's jobs", run: getJob},
@@ -103,6 +129,9 @@ func (c *call) with(name string, item value, out *sink) error {
 }
 
 func whereObject(c *call) error {
+	if _, ok := c.values["filterscript"].(string); ok {
+		return compared(c)
+	}
 	for _, item := range c.input {
 		var got []value
 		if err := c.with("filterscript", item, &sink{put: func(v value) error { got = append(got, v); return nil }}); err != nil {

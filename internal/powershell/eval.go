@@ -1,8 +1,10 @@
 package powershell
 
 import (
+	"cmp"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -72,7 +74,11 @@ func (x *cast) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return converted(x.to, v)
+	c, err := converted(x.to, v)
+	if err != nil && x.try {
+		return nil, nil
+	}
+	return c, err
 }
 
 // converted is a value as a type of knownCast has it.
@@ -97,12 +103,17 @@ func (x *index) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o, ok := of.(*object); ok && o.kind == custom && o.has(lower(text(at))) { // $Matches[1]
+		return o.props[lower(text(at))], nil
+	}
 	n, err := integer(at)
 	if err != nil {
 		return nil, err
 	}
 	var items []value
 	switch v := of.(type) {
+	case *object:
+		items = []value{v} // one object is as good as a list of one
 	case string:
 		for _, r := range v {
 			items = append(items, string(r))
@@ -161,7 +172,11 @@ func (x *binary) value(f *frame) (value, error) {
 	if l, ok := a.([]value); ok {
 		return pick(x.op, l, b)
 	}
-	return compare(x.op, a, b)
+	yes, err := compare(x.op, a, b)
+	if x.op == "-match" && yes {
+		f.in.matches = matches(text(a), text(b))
+	}
+	return yes, err
 }
 
 // pick is what a comparison with a list gives: the items for which it holds.
@@ -177,6 +192,22 @@ func pick(op string, items []value, b value) (value, error) {
 		}
 	}
 	return out, nil
+}
+
+// matches is $Matches after -match: the whole by 0, and each group by its number or name.
+func matches(s, pattern string) *object {
+	o := newObject(custom)
+	re, err := regexp.Compile("(?i)" + pattern)
+	if err != nil {
+		return o
+	}
+	names := re.SubexpNames()
+	for i, at := 0, re.FindStringSubmatchIndex(s); i < len(names) && 2*i+1 < len(at); i++ {
+		if name := cmp.Or(names[i], strconv.Itoa(i)); at[2*i] >= 0 {
+			o.put(name, s[at[2*i]:at[2*i+1]])
+		}
+	}
+	return o
 }
 
 func bits(op string, a, b value) (value, error) {

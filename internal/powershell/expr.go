@@ -15,7 +15,7 @@ func levels() [][]string {
 		{"-band", "-bor", "-bxor"},
 		{
 			"-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-ieq", "-ine", "-ceq", "-cne", "-like", "-notlike", "-match", "-notmatch",
-			"-contains", "-notcontains", "-in", "-notin", "-replace", "-split", "-join",
+			"-contains", "-notcontains", "-in", "-notin", "-replace", "-split", "-join", "-as",
 		},
 		{"+", "-"},
 		{"*", "/", "%"},
@@ -40,12 +40,33 @@ func (p *parser) level(n int) (expr, error) {
 			return a, p.unknownOperator()
 		}
 		p.space()
+		if op == "-as" {
+			if a, err = p.asType(a); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		b, err := p.level(n + 1)
 		if err != nil {
 			return nil, err
 		}
 		a = &binary{op, a, b}
 	}
+}
+
+// asType reads the type after -as, which gives nothing where a cast is an error.
+func (p *parser) asType(x expr) (expr, error) {
+	if p.peek() != '[' {
+		return nil, p.refuse("-as without a type")
+	}
+	name, err := p.typeName()
+	if err != nil {
+		return nil, err
+	}
+	if !knownCast(name) {
+		return nil, p.refuse("the type [%s]", name)
+	}
+	return &cast{to: lower(name), x: x, try: true}, nil
 }
 
 // operator goes over one of the operators.
@@ -131,14 +152,22 @@ func (p *parser) unary() (expr, error) {
 			return nil, p.refuse("the type [%s]", name)
 		}
 		x, err := p.unary()
-		return &cast{lower(name), x}, err
+		return &cast{to: lower(name), x: x}, err
 	}
 	return p.primary()
 }
 
-// static reads the name of a value of an enumeration, the only thing of .NET's types that there is.
+// static reads the name of a value of an enumeration, or a call of one of statics: of .NET's types there is nothing else.
 func (p *parser) static(of string) (expr, error) {
 	name := p.word()
+	method := strings.TrimPrefix(lower(of), "system.") + "::" + lower(name)
+	if _, ok := statics()[method]; ok && p.peek() == '(' {
+		m := &member{}
+		if err := p.methodArguments(m); err != nil {
+			return nil, err
+		}
+		return p.members(&static{name: method, args: m.args})
+	}
 	if t := enumOf(of); t != nil && p.peek() != '(' {
 		if v, ok := t.named(name); ok {
 			return p.members(&literal{v})
@@ -176,7 +205,7 @@ func (p *parser) members(x expr) (expr, error) {
 	var err error
 	for err == nil {
 		switch {
-		case p.peek() == '.' && (unicode.IsLetter(p.peekAt(1)) || p.peekAt(1) == '_'):
+		case p.peek() == '.' && isName(p.peekAt(1)): // $Matches.1
 			p.at++
 			x, err = p.member(x)
 		case p.peek() == '[':
@@ -198,28 +227,33 @@ func (p *parser) member(of expr) (expr, error) {
 	if p.peek() != '(' {
 		return m, nil
 	}
-	p.at++
 	m.call = true
+	return m, p.methodArguments(m)
+}
+
+// methodArguments reads ( a, b ).
+func (p *parser) methodArguments(m *member) error {
+	defer p.lists()()
+	p.at++
 	p.space()
 	if p.take(")") {
-		return m, nil
+		return nil
 	}
 	x, err := p.expression()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	m.args = []expr{x}
 	if l, ok := x.(*list); ok {
 		m.args = l.items
-	} else {
-		m.args = []expr{x}
 	}
-	return m, p.expect(")")
+	return p.expect(")")
 }
 
 func (p *parser) atom() (expr, error) {
 	switch r := p.peek(); {
 	case p.has(`@"`), p.has("@'"):
-		return nil, p.refuse("a here-string")
+		return p.hereString()
 	case p.has("@{"):
 		return nil, p.refuse("a hash table")
 	case p.take("@("):

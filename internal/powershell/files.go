@@ -193,8 +193,13 @@ func (c *call) show(path string, info fs.FileInfo) error {
 
 func testPath(c *call) error {
 	for _, path := range c.paths() {
-		_, err := os.Stat(c.f.in.path(path))
-		if err := c.out.put(err == nil); err != nil {
+		name, variable := environmentItem(path)
+		_, there := c.f.in.env[name]
+		if !variable {
+			_, err := os.Stat(c.f.in.path(path))
+			there = err == nil
+		}
+		if err := c.out.put(there); err != nil {
 			return err
 		}
 	}
@@ -211,7 +216,7 @@ func newItem(c *call) error {
 			err = fmt.Errorf("an item of type %s is not part of Mullion's PowerShell", kind)
 		case there == nil && !c.flags["force"]:
 			err = fmt.Errorf("An item with the specified name %s already exists.", full) //nolint:revive,staticcheck // PowerShell's own words
-		case kind == "directory":
+		case kind == "directory": // with -Force also one that is there
 			err = os.MkdirAll(full, 0o755)
 		default:
 			err = writeFile(full, c.text("value"), os.O_TRUNC)
@@ -235,6 +240,10 @@ func newItem(c *call) error {
 
 func removeItem(c *call) error {
 	for _, path := range c.paths() {
+		if name, ok := environmentItem(path); ok {
+			delete(c.f.in.env, name)
+			continue
+		}
 		full := c.f.in.path(path)
 		_, err := os.Lstat(full)
 		switch {

@@ -82,7 +82,7 @@ func (f *formatter) row(o *object) error {
 			access += "..."
 		}
 		return f.line(fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), access))
-	case "rule", "identity":
+	case "rule", "identity", custom:
 		return f.list(o)
 	}
 	return f.line(fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")))

@@ -249,6 +249,33 @@ func (p *parser) double() (expr, error) {
 	return nil, p.refuse("a string without an end")
 }
 
+// hereString reads the lines between @" and a line that begins with "@; in @' … '@ nothing is put in.
+func (p *parser) hereString() (expr, error) {
+	quote := p.peekAt(1)
+	p.at += 2
+	p.blanks()
+	if !p.take("\r\n") && !p.take("\n") {
+		return nil, p.refuse("a here-string that begins on its first line")
+	}
+	begin := p.at
+	for end := begin; end < len(p.src); end++ {
+		if (end == begin || p.src[end-1] == '\n') && p.src[end] == quote && end+1 < len(p.src) && p.src[end+1] == '@' {
+			lines := strings.TrimSuffix(strings.TrimSuffix(string(p.src[begin:end]), "\n"), "\r")
+			p.at = end + 2
+			if quote == '\'' {
+				return &literal{lines}, nil
+			}
+			inner := &parser{src: []rune(`"` + strings.ReplaceAll(lines, `"`, `""`) + `"`)}
+			x, err := inner.double()
+			if err != nil {
+				return nil, p.refuse("%s", err)
+			}
+			return x, nil
+		}
+	}
+	return nil, p.refuse("a here-string without an end")
+}
+
 // interpolates tells whether a variable begins here.
 func (p *parser) interpolates() bool {
 	r := p.peekAt(1)

@@ -33,6 +33,9 @@ func property(of value, name string) (value, error) {
 		if p, ok := v.props[name]; ok {
 			return p, nil
 		}
+		if v.kind == custom {
+			return nil, nil
+		}
 		return nil, thrown("The property %q of a %s is not part of Mullion's PowerShell.", name, v.kind)
 	case string:
 		if name == "length" {

@@ -188,10 +188,12 @@ func (p *parser) assignment() (stmt, error) {
 
 // toVariable reads $name = … or $name++, and gives nil for what else begins with a $.
 func (p *parser) toVariable() (stmt, error) {
+	begin := p.at
 	x, err := p.variable()
 	if err != nil {
 		return nil, err
 	}
+	members := p.peek() == '.' || p.peek() == '['
 	p.blanks()
 	v, ok := x.(*variable)
 	if !ok {
@@ -204,8 +206,32 @@ func (p *parser) toVariable() (stmt, error) {
 			return &assign{*v, op, s}, err
 		}
 	}
+	if members {
+		return p.toMember(begin)
+	}
 	if p.take("++") {
 		return &assign{*v, "+=", &pipeline{[]stage{{x: &literal{int64(1)}}}}}, nil
+	}
+	return nil, nil
+}
+
+// toMember reads $name.property = … or $name[0] = …, from where the statement begins, and gives nil for what is none.
+func (p *parser) toMember(begin int) (stmt, error) {
+	p.at = begin
+	x, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	m, isMember := x.(*member)
+	if _, isIndex := x.(*index); isIndex || isMember && !m.call {
+		p.blanks()
+		for _, op := range []string{"+=", "-=", "="} {
+			if p.take(op) {
+				p.space()
+				s, err := p.statement()
+				return &assignTo{x, op, s}, err
+			}
+		}
 	}
 	return nil, nil
 }

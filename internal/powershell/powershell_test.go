@@ -84,6 +84,24 @@ func TestScripts(t *testing.T) {
 		{"comment", "# one\necho a <# two #> b # three", "a\nb\n", 0},
 		{"items", `New-Item -ItemType Directory d | Out-Null; Test-Path d; rm -Recurse d; Test-Path d`, "True\nFalse\n", 0},
 		{"no_such_program", `no-such.exe x`, "", 1},
+		{"json", `$j = '{"b": {"list": [{"x": 1}], "n": null}, "A": 1.5}' | ConvertFrom-Json; $j.B.list[0].x = 'eth0', 'eth1'; $j.a += 1; $j.none; $j | ConvertTo-Json -Depth 9 -Compress`, `{"b":{"list":[{"x":["eth0","eth1"]}],"n":null},"A":2.5}` + "\n", 0},
+		{"json_shape", `'{"a":[],"b":[1,"<"]}' | ConvertFrom-Json | ConvertTo-Json`, "{\n  \"a\": [],\n  \"b\": [\n    1,\n    \"<\"\n  ]\n}\n", 0},
+		{"json_depth", `'{"a":{"b":{"c":{"d":1}}}}' | ConvertFrom-Json | ConvertTo-Json -Compress`, `{"a":{"b":{"c":"@{d=1}"}}}` + "\n", 0},
+		{"json_list", `('[{"name":"a"},{"name":"b"}]' | ConvertFrom-Json).name -join ','`, "a,b\n", 0},
+		{"json_wrong", `'{"a":' | ConvertFrom-Json`, "", 1},
+		{"json_no_property", `$j = '{}' | ConvertFrom-Json; $j.a = 1`, "", 1},
+		{"where_property", `'[{"name":"a"},{"name":"b"}]' | ConvertFrom-Json | ? Name -EQ 'B'.ToLower() | Select-Object -ExpandProperty name`, "b\n", 0},
+		{"select", `('[{"ifIndex":7,"x":1},{"ifIndex":8}]' | ConvertFrom-Json | select -First 1 -Property ifIndex)[0].ifIndex`, "7\n", 0},
+		{"matches", `'Kubernetes v1.36.3' -match 'v([0-9])\.([0-9]+)'; ($Matches.1 -as [int]) + 1; $Matches[2]; $Matches.0; 'x' -as [int]`, "True\n2\n36\nv1.36\n", 0},
+		{"here_string", "$n = 'cbr0'; $s = @\"\n{\"name\": \"$n\"}\n\"@\n$s\n@'\n$n 'x'\n'@", "{\"name\": \"cbr0\"}\n$n 'x'\n", 0},
+		{"combine", `[io.Path]::Combine('c:/', 'sourcevip', 'x.json'); [System.IO.Path]::Combine('a', '/b')`, "c:/sourcevip/x.json\n/b\n", 0},
+		{"copy", `mkdir -force a/b | Out-Null; mkdir -Force a | Out-Null; 'x' | Out-File a/one.exe; 'y' | Out-File a/two.conf; mkdir to | Out-Null; Copy-Item -Path 'a/*.exe' -Destination to -Force; cp -r a to/; ls to -Name; cat to/a/two.conf`, "a\none.exe\ny\n", 0},
+		{"copy_into_itself", `mkdir a | Out-Null; cp -Recurse a a`, "", 1},
+		{"env_drive", `$env:CNI_COMMAND = 'ADD'; Test-Path env:CNI_COMMAND; Remove-Item env:CNI_COMMAND; if (test-path env:CNI_COMMAND){ 'there' } else { 'gone' }`, "True\ngone\n", 0},
+		{"invoke", `$exe = "sh -c 'echo proxy --v=4; exit 3'"; Invoke-Expression $exe; "$LASTEXITCODE $(iex '1+1')"`, "proxy --v=4\n3 2\n", 0},
+		{"invoke_refused", `iex 'Get-Disk'`, "", 1},
+		{"module_unknown", `ipmo -Force .\other.psm1`, "", 1},
+		{"continued_lines", "$a = @(`\n \"--one=$env:COMPUTERNAME\", `\n '--two' `\n)\n$a += '--three'\n\"$a\"", "--one=HOST-1 --two --three\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := run(t, t.TempDir(), []string{"COMPUTERNAME=HOST-1", "HOME=/home"}, "-Command", tt.script)
@@ -98,7 +116,7 @@ func TestScripts(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct{ name, script, word string }{
 		{"cmdlet", `Get-WmiObject -Class x`, "Get-WmiObject"},
-		{"alias", `iex 'x'`, "iex"},
+		{"alias", `icm 'x'`, "icm"},
 		{"parameter", `Get-ChildItem -Recurse`, "-recurse"},
 		{"in_a_block", `if ($false) { foreach ($x in 1) { Get-Disk x } }`, "Get-Disk"},
 		{"in_a_string", `"$(Get-Date)"`, "Get-Date"},
@@ -112,7 +130,10 @@ func TestRefusals(t *testing.T) {
 		{"try", `try { echo x } catch { }`, "try"},
 		{"switch", `switch (1) { 1 { 2 } }`, "switch"},
 		{"hash_table", `$x = @{ a = 1 }`, "hash table"},
-		{"here_string", "$x = @'\nx\n'@", "here-string"},
+		{"here_string", "$x = @'x\n'@", "here-string"},
+		{"here_string_unclosed", "$x = @\"\nx\n \"@", "here-string without"},
+		{"static", `[io.path]::GetTempPath()`, "GetTempPath"},
+		{"as", `'1' -as [xml]`, "[xml]"},
 		{"format", `'{0}' -f 1`, "-f"},
 		{"and", `echo a && echo b`, "&"},
 		{"unclosed", `if ($true) { echo x`, "missing"},
@@ -198,9 +219,42 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// TestHNS has what deploying scripts ask of HNS, of one with two networks.
+func TestHNS(t *testing.T) {
+	asked := ""
+	do := func(method, path, _ string) (string, error) {
+		asked += method + " " + path + "\n"
+		switch {
+		case method == "DELETE" && strings.HasSuffix(path, "/b"):
+			return `{"Success":false,"Error":"Element not found."}`, nil
+		case method == "DELETE":
+			return `{"Success":true}`, nil
+		case path == "/policylists/":
+			return `{"Success":true,"Output":[{"ID":"a"},{"ID":"b"}]}`, nil
+		}
+		return `{"Success":true,"Output":[{"Name":"nat","Type":"NAT"},{"Name":"cbr0","Type":"L2Bridge","Subnets":[{"AddressPrefix":"10.244.1.0/24"}]}]}`, nil
+	}
+	script := `ipmo -Force .\hns.psm1
+while (-Not (Get-HnsNetwork | ? Name -EQ 'CBR0')) { Start-Sleep 1 }
+$n = (Get-HnsNetwork | ? Name -EQ "cbr0")
+"$($n.Type) $($n.Subnets[0].AddressPrefix)"
+$lists = Get-HnsPolicyList
+if ($lists) { $lists | Remove-HnsPolicyList }
+`
+	var out, errs bytes.Buffer
+	s := Session{Args: []string{"/c", script}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n", HNS: do}
+	s.Run(t.Context())
+	if out.String() != "L2Bridge 10.244.1.0/24\n" || asked != "GET /networks/\nGET /networks/\nGET /policylists/\nDELETE /policylists/a\nDELETE /policylists/b\n" {
+		t.Errorf("printed %q, asked:\n%s", out.String(), asked)
+	}
+	if !strings.Contains(errs.String(), "Element not found.") {
+		t.Errorf("said nothing of what HNS refused: %q", errs.String())
+	}
+}
+
 // FuzzParse holds that no text makes the parser or the checker panic or hang.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"echo 'a' | sort > x; $y = 1,2", "if(1){2}else{3}", "\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "echo `"} {
+	for _, seed := range []string{"echo 'a' | sort > x; $y = 1,2", "if(1){2}else{3}", "\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "echo `", "@\"\n$(\n\"@", "$a.b[0] = 1", "1 -as [int]", "[io.path]::combine("} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(_ *testing.T, text string) {

@@ -21,6 +21,7 @@ type interpreter struct {
 	screen    *sink
 	ok        bool // $?
 	lastExit  int64
+	matches   *object // $Matches, nil before the first
 	jobs      []*job
 }
 
@@ -50,6 +51,10 @@ func (f *frame) get(name string) value {
 		return false
 	case "pwd":
 		return f.in.dir
+	case "matches":
+		if f.in.matches != nil {
+			return f.in.matches
+		}
 	}
 	return nil
 }

@@ -23,6 +23,8 @@ type Session struct {
 	Stderr  io.Writer
 	// Self is the program's own file, which jobs are run by.
 	Self string
+	// HNS calls the Host Networking Service, version 1, and gives its answer; Windows' own where it is nil.
+	HNS func(method, path, body string) (string, error)
 	// Newline ends lines: "\r\n" on Windows.
 	Newline string
 }

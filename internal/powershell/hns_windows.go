@@ -1,0 +1,33 @@
+package powershell
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// callHNS calls HNS as Windows' own module does. The answer is memory of COM's
+// (https://github.com/microsoft/hnslib/blob/v0.1.2/internal/hns/hns.go).
+func callHNS(method, path, body string) (string, error) {
+	var in [3]*uint16
+	for i, s := range []string{method, path, body} {
+		var err error
+		if in[i], err = windows.UTF16PtrFromString(s); err != nil {
+			return "", err
+		}
+	}
+	call := windows.NewLazySystemDLL("vmcompute.dll").NewProc("HNSCall")
+	if err := call.Find(); err != nil {
+		return "", err
+	}
+	var answer *uint16
+	hr, _, _ := call.Call(uintptr(unsafe.Pointer(in[0])), uintptr(unsafe.Pointer(in[1])), uintptr(unsafe.Pointer(in[2])), uintptr(unsafe.Pointer(&answer)))
+	if answer != nil {
+		defer windows.CoTaskMemFree(unsafe.Pointer(answer))
+	}
+	if int32(hr) < 0 { //nolint:gosec // an HRESULT
+		return "", fmt.Errorf("HNS answers 0x%08x", uint32(hr)) //nolint:gosec // an HRESULT
+	}
+	return windows.UTF16PtrToString(answer), nil
+}

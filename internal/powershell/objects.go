@@ -1,0 +1,242 @@
+package powershell
+
+import (
+	"errors"
+	"strings"
+)
+
+// custom is the kind of objects that have what properties they were given, as those of JSON; one that they have not is nothing.
+const custom = "custom"
+
+// put sets a property, a new one behind the others.
+func (o *object) put(name string, v value) {
+	if _, there := o.props[lower(name)]; !there {
+		o.names = append(o.names, name)
+	}
+	o.props[lower(name)] = v
+}
+
+// customText is how PowerShell writes such an object into a string.
+func (o *object) customText() string {
+	var parts []string
+	for _, name := range o.names {
+		parts = append(parts, name+"="+text(o.props[lower(name)]))
+	}
+	return "@{" + strings.Join(parts, "; ") + "}"
+}
+
+// assignTo sets a property, or an item of a list.
+type assignTo struct {
+	to expr // member or index
+	op string
+	x  stmt
+}
+
+func (s *assignTo) check(c *checker) {
+	s.to.check(c)
+	s.x.check(c)
+}
+
+func (s *assignTo) run(f *frame, _ *sink) error {
+	v, err := (&assign{x: s.x}).assigned(f)
+	if err != nil {
+		return err
+	}
+	if s.op != "=" {
+		before, err := s.to.value(f)
+		if err != nil {
+			return err
+		}
+		if v, err = arithmetic(s.op[:1], before, v); err != nil {
+			return err
+		}
+	}
+	switch to := s.to.(type) {
+	case *member:
+		of, err := to.of.value(f)
+		if err != nil {
+			return err
+		}
+		o, ok := of.(*object)
+		if !ok || o.kind != custom || !o.has(to.name) {
+			return thrown("The property '%s' cannot be found on this object. Verify that the property exists and can be set.", to.name)
+		}
+		o.props[to.name] = v
+		return nil
+	case *index:
+		return s.setItem(f, to, v)
+	}
+	return errors.ErrUnsupported
+}
+
+func (o *object) has(name string) bool {
+	_, there := o.props[name]
+	return there
+}
+
+func (s *assignTo) setItem(f *frame, to *index, v value) error {
+	of, err := to.of.value(f)
+	if err != nil {
+		return err
+	}
+	at, err := to.at.value(f)
+	if err != nil {
+		return err
+	}
+	n, err := integer(at)
+	if err != nil {
+		return err
+	}
+	items, ok := of.([]value)
+	if n < 0 {
+		n += int64(len(items))
+	}
+	if !ok || n < 0 || n >= int64(len(items)) {
+		return thrown("Index was outside the bounds of the array.")
+	}
+	items[n] = v
+	return nil
+}
+
+// static is a call of one of .NET's own methods.
+type static struct {
+	name string // of statics
+	args []expr
+}
+
+// statics are those that there are, by the names of their types and their own.
+func statics() map[string]func(f *frame, args []string) (value, error) {
+	combine := func(f *frame, args []string) (value, error) {
+		separator := "/"
+		if f.in.session.Newline == "\r\n" { // Windows
+			separator = `\`
+		}
+		path := ""
+		for _, a := range args {
+			rooted := strings.HasPrefix(a, "/") || strings.HasPrefix(a, `\`) || len(a) > 1 && a[1] == ':'
+			switch {
+			case rooted || path == "":
+				path = a
+			case a == "":
+			case strings.HasSuffix(path, "/") || strings.HasSuffix(path, `\`) || strings.HasSuffix(path, ":"):
+				path += a
+			default:
+				path += separator + a
+			}
+		}
+		return path, nil
+	}
+	return map[string]func(f *frame, args []string) (value, error){"io.path::combine": combine}
+}
+
+func (x *static) check(c *checker) {
+	for _, a := range x.args {
+		a.check(c)
+	}
+}
+
+func (x *static) value(f *frame) (value, error) {
+	var args []string
+	for _, a := range x.args {
+		v, err := a.value(f)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, text(v))
+	}
+	return statics()[x.name](f, args)
+}
+
+// invokeExpression runs a text as a script, in the scope it is called in.
+func invokeExpression(c *call) error {
+	texts := c.input
+	if v, ok := c.values["command"]; ok {
+		texts = []value{v}
+	}
+	for _, t := range texts {
+		script, err := c.f.in.read(text(t))
+		if err != nil {
+			return err
+		}
+		if err := script.body.run(c.f, c.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selectObject takes the first objects, or properties of them.
+func selectObject(c *call) error {
+	items := c.input
+	if v, ok := c.values["first"]; ok {
+		n, err := integer(v)
+		if err != nil {
+			return err
+		}
+		items = items[:min(max(int(n), 0), len(items))]
+	}
+	for _, item := range items {
+		picked := item
+		if name := c.text("expandproperty"); name != "" {
+			v, err := property(item, lower(name))
+			if err != nil {
+				return err
+			}
+			picked = v
+		} else if names, ok := c.values["property"]; ok {
+			o := newObject(custom)
+			for name := range each(names) {
+				v, err := property(item, lower(text(name)))
+				if err != nil {
+					return err
+				}
+				o.put(text(name), v)
+			}
+			picked = o
+		}
+		for v := range each(picked) {
+			if err := c.out.put(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// comparisons are the operators that Where-Object takes as parameters.
+func comparisons() []string {
+	return []string{"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin", "contains", "notcontains"}
+}
+
+// compared picks objects by a property: Where-Object Name -eq value.
+func compared(c *call) error {
+	op, want := "", value(nil)
+	for _, o := range comparisons() {
+		if v, ok := c.values[o]; ok {
+			if op != "" {
+				return thrown("Where-Object : -%s and %s exclude each other.", o, op)
+			}
+			op, want = "-"+o, v
+		}
+	}
+	for _, item := range c.input {
+		v, err := property(item, lower(c.text("filterscript")))
+		if err != nil {
+			return err
+		}
+		yes := truth(v)
+		if op != "" {
+			got, err := (&binary{op, &literal{v}, &literal{want}}).value(c.f)
+			if err != nil {
+				return err
+			}
+			yes = truth(got)
+		}
+		if yes {
+			if err := c.out.put(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
