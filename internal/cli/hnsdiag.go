@@ -89,8 +89,13 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 	if err != nil {
 		return d, err
 	}
-	if c.Networking.Mode.Services() {
+	switch {
+	case c.Networking.KubeProxy():
 		d.Proxy = askProxy(ctx, paths, node)
+	case c.Networking.Mode.Services(): // one that was deployed answers there too, unless it was told otherwise
+		if p := askProxy(ctx, paths, node); p.Healthy {
+			d.Proxy = p
+		}
 	}
 	return d, nil
 }
@@ -162,7 +167,7 @@ func (p *proxyHealth) print(w io.Writer, now time.Time) error {
 	var err error
 	switch {
 	case p == nil:
-		_, err = fmt.Fprintln(w, "kube-proxy.exe: does not run in this network mode")
+		_, err = fmt.Fprintln(w, "kube-proxy.exe: Mullion runs none on this node")
 	case !p.Healthy:
 		_, err = fmt.Fprintf(w, "kube-proxy.exe: not healthy: %s\n", p.Problem)
 	case p.Syncs == 0:

@@ -31,6 +31,8 @@ type joinFlags struct {
 	wait          time.Duration
 	patience      time.Duration
 	retain        bool
+	proxyMode     string
+	noCNI         bool
 }
 
 func (a *app) join() *cobra.Command {
@@ -60,6 +62,8 @@ this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, an
 	flags.StringVar(&f.token, "token", "", "bootstrap token")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "join by this file instead of --token and --ca-cert-hash; --server then names the API server where nodes reach it elsewhere")
 	flags.StringSliceVar(&f.addresses, "node-address", nil, "in a cluster that Mullion did not make: a free address of this machine's network for each node")
+	flags.StringVar(&f.proxyMode, "kube-proxy-mode", "", "in a cluster that Mullion did not make: \"none\" leaves kube-proxy to a DaemonSet of the cluster's")
+	flags.BoolVar(&f.noCNI, "disable-default-cni", false, "in a cluster that Mullion did not make: leave the CNI plugin to a DaemonSet of the cluster's; the nodes are not Ready until then")
 	flags.StringSliceVar(&f.hashes, "ca-cert-hash", nil, "hash of the cluster's authority, sha256:…; may be repeated, then one has to fit")
 	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false, "join without --ca-cert-hash: whoever knows the token can pass for the cluster")
 	flags.StringVar(&f.node.OS, "os", spec.Windows, "operating system of the nodes: windows or linux")
@@ -117,7 +121,10 @@ func (f joinFlags) options() (o cluster.JoinOptions, err error) {
 	if err := c.Validate(); err != nil || f.node.Count < 1 {
 		return o, usage(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w", errors.Join(err, countError(f.node.Count))), "see `mullion join --help`")
 	}
-	o.Nodes, o.Retain = c.Nodes, f.retain
+	if f.proxyMode != "" && f.proxyMode != string(spec.KubeProxyNone) {
+		return o, usage(fmt.Errorf("--kube-proxy-mode %q is not %q", f.proxyMode, spec.KubeProxyNone), "leave it out for Mullion's own kube-proxy")
+	}
+	o.Nodes, o.Retain, o.KubeProxyMode, o.DisableDefaultCNI = c.Nodes, f.retain, spec.KubeProxyMode(f.proxyMode), f.noCNI
 	return o, nil
 }
 
@@ -213,6 +220,7 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		{cluster.ErrKubeconfig, ExitUsage, "name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes"},
 		{cluster.ErrNotAllowed, ExitRefused, "name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash"},
 		{cluster.ErrNodeAddresses, ExitUsage, "with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network"},
+		{cluster.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
 		{cluster.ErrNoNetwork, ExitRequirement, "name the machine's address on the network of the cluster's nodes with --advertise-address"},
 		{cluster.ErrLinuxForeign, ExitUsage, "leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`"},
 		{kubeadm.ErrVersion, ExitConflict, "bring the cluster to a version that goes with " + version.Kubernetes + ", or use another version of Mullion"},

@@ -110,6 +110,9 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if f.sample {
 		return a.deploySample(waitCtx, paths)
 	}
+	if resolved.Networking.DisableDefaultCNI && len(resolved.Nodes) > 0 {
+		fmt.Fprintln(a.env.Out, "Its nodes become Ready when a CNI plugin is deployed in it (networking.disableDefaultCNI).")
+	}
 	if resolved.Join == nil && len(resolved.Nodes) > 0 {
 		fmt.Fprintf(a.env.Out, "Try: mullion kubectl get nodes -o wide\n")
 	}

@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winnode"
@@ -82,7 +83,7 @@ func (c *composer) hosts() error {
 			return err
 		}
 		c.units = append(c.units, c.foreignUnits(units, h.Name, config.ProxyUnit())...)
-		c.add(&nodeReady{node: h.Name, client: c.access.client}, config.KubeletUnit(), "pod-routes")
+		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }
@@ -110,7 +111,8 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
 		ClusterDNS: c.Spec.DNS(), ClusterDomain: c.Spec.Domain(), SelfSigned: c.selfSigned(),
 		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
-		Network: agentconfig.Network{Mode: n.Mode, Profile: n.Profile, Shared: h.Shared}, EnableDSR: n.EnableDSR,
+		Network: agentconfig.Network{Mode: n.Mode, Profile: n.Profile, Shared: h.Shared, NoCNI: n.DisableDefaultCNI}, EnableDSR: n.EnableDSR,
+		NoProxy: n.KubeProxyMode == spec.KubeProxyNone,
 	}
 	if c.Spec.Foreign() {
 		config.NodeSubnet = netip.Prefix{} // others on that network than nodes do not know pods' addresses

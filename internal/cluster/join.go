@@ -38,6 +38,10 @@ type JoinOptions struct {
 	// make, and none in one that it made.
 	Nodes         []spec.Node
 	NodeAddresses []netip.Addr
+	// KubeProxyMode and DisableDefaultCNI are as in spec.Networking, of nodes in a cluster that Mullion did not make, where DaemonSets may bring
+	// what they leave out. In one that it made they are the cluster's.
+	KubeProxyMode     spec.KubeProxyMode
+	DisableDefaultCNI bool
 
 	Paths      Paths
 	Executable string
@@ -51,6 +55,9 @@ type JoinOptions struct {
 
 // ErrNodeAddresses says that addresses for nodes were named where there must be none, or were not where there must be some.
 var ErrNodeAddresses = errors.New("the nodes' addresses are not as this cluster needs them")
+
+// ErrDeployed says that a machine is not to choose what its cluster says of all nodes.
+var ErrDeployed = errors.New("whether nodes have a kube-proxy and a CNI plugin from Mullion this cluster's cluster.yaml says for all of them")
 
 // ErrLeft says that a join that did not succeed could not be taken back in the cluster, and that it is remembered on the machine.
 var ErrLeft = errors.New("something of the join is left in the cluster")
@@ -107,6 +114,8 @@ func (j *joining) join(ctx context.Context) (spec.Cluster, error) {
 		return j.runForeign(ctx, err)
 	case err != nil:
 		return c, err
+	case j.KubeProxyMode != "" || j.DisableDefaultCNI:
+		return c, fmt.Errorf("join cluster %q: %w", c.Name, ErrDeployed)
 	case len(j.NodeAddresses) > 0:
 		return c, fmt.Errorf("join cluster %q: %w: it gives its nodes addresses itself", c.Name, ErrNodeAddresses)
 	}

@@ -90,7 +90,7 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 		f.Addresses = append(f.Addresses, a.String())
 	}
 	c.Join = &spec.Join{Server: j.found.Server, Address: j.Address.String(), Foreign: f}
-	c.Networking = spec.Networking{UnderlaySubnet: network.String(), PodSubnet: known.Pods.String(), ServiceSubnet: known.Services.String()}
+	c.Networking = spec.Networking{UnderlaySubnet: network.String(), PodSubnet: known.Pods.String(), ServiceSubnet: known.Services.String(), KubeProxyMode: j.KubeProxyMode, DisableDefaultCNI: j.DisableDefaultCNI}
 	if len(c.WithDefaults().Nodes) != len(f.Addresses) {
 		return c, fmt.Errorf("join cluster %q: %w: it takes --node-address once for each node, a free address of %s", c.Name, ErrNodeAddresses, network)
 	}

@@ -19,7 +19,7 @@ func (c *composer) linuxHosts() error {
 			return err
 		}
 		c.units = append(c.units, units...)
-		c.add(&nodeReady{node: h.Name, client: c.access.client}, config.KubeletUnit(), "pod-routes")
+		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(), Address6: h.Address6, PodSubnet6: n.Pods6(),
 		ClusterDNS: c.Spec.DNS(), ClusterDomain: c.Spec.Domain(),
 		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
-		Overlay: n.Mode == spec.ModeOverlay,
+		Overlay: n.Mode == spec.ModeOverlay, NoProxy: n.KubeProxyMode == spec.KubeProxyNone, NoCNI: n.DisableDefaultCNI,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ func clientFor(kubeconfig string) (kubernetes.Interface, error) {
 type nodeReady struct {
 	node   string
 	client func() (kubernetes.Interface, error)
+	// noCNI: a node that lacks nothing but a CNI plugin will do.
+	noCNI bool
 }
 
 // Name is the component's name.
@@ -54,7 +57,7 @@ func (n *nodeReady) Start(ctx context.Context) error {
 		node, err := client.CoreV1().Nodes().Get(ctx, n.node, metav1.GetOptions{})
 		if err == nil {
 			var ready bool
-			if ready, why = isReady(node, started); ready {
+			if ready, why = isReady(node, started); ready || n.noCNI && lacksCNI(why) {
 				return nil
 			}
 		}
@@ -80,6 +83,14 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 		return false, c.Message
 	}
 	return false, "it has no Ready condition yet"
+}
+
+// lacksCNI says that a node's Ready condition has that complaint, and none besides but for the one that every node begins with: several are
+// a list in brackets (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/nodestatus/setters.go, ReadyCondition).
+func lacksCNI(message string) bool {
+	message = strings.TrimSuffix(strings.TrimPrefix(message, "["), "]")
+	message = strings.TrimSuffix(message, ", CSINode is not yet initialized")
+	return strings.HasPrefix(message, "container runtime network not ready") && strings.HasSuffix(message, "cni plugin not initialized")
 }
 
 // podRange says which node ranges of pod addresses are behind. No range: none is any more.

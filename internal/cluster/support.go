@@ -31,6 +31,7 @@ func SupportRows() []support.Row {
 		row("CSI on Windows nodes", support.Partly, "concepts/storage/volumes/#csi", "node plugins as HostProcess pods: the kubelet finds their Unix sockets, registers and calls them; volumes that they publish by a link on C: are mounted. csi-proxy and what it does with disks and SMB shares are not there; no driver is part of a cluster"),
 		row("resource metrics API", support.Supported, "tasks/debug/debug-cluster/resource-metrics-pipeline/", "upstream's metrics-server, beside the control plane: kubectl top and HorizontalPodAutoscalers by CPU and memory, for pods of both systems"),
 		row("custom and external metrics", support.Not, "tasks/run-application/horizontal-pod-autoscale/#support-for-metrics-apis", "no adapter is part of a cluster"),
-		row("HostProcess pods", support.Partly, "tasks/configure-pod-container/create-hostprocess-pod/", "they run in the Windows host; the table of the CRI says how. The node's own kube-proxy and CNI plugins cannot be left out, so they are not to be deployed that way"),
+		row("HostProcess pods", support.Partly, "tasks/configure-pod-container/create-hostprocess-pod/", "they run in the Windows host; the table of the CRI says how"),
+		row("kube-proxy and CNI as DaemonSets", support.Partly, "reference/networking/virtual-ips/", "networking.kubeProxyMode: none and networking.disableDefaultCNI leave both out (kind's names; kube-proxy on Linux nodes too, and their CNI configuration); HostProcess pods install them as SIG Windows' do, in C:\\opt\\cni\\bin and C:\\etc\\cni\\net.d: examples/windows-network has win-bridge and kube-proxy. flanneld.exe and Calico's node programs are not tried: their scripts use more of PowerShell than there is"),
 	}
 }

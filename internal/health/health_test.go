@@ -142,6 +142,11 @@ func TestPictures(t *testing.T) {
 			o.HNS["win-1"] = health.HNS{Error: "ask the node's agent: context deadline exceeded"}
 			setReady(o, win, corev1.ConditionFalse, "container runtime is down")
 		}},
+		{"no-cni", health.Unhealthy, func(o *health.Observed) {
+			o.Spec.Networking.DisableDefaultCNI = true
+			unit(o, "agent/win-1").Problem = "the container runtime says that NetworkReady is false: NetworkPluginNotReady Network plugin returns error: cni plugin not initialized"
+			setReady(o, win, corev1.ConditionFalse, "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized")
+		}},
 		{"cut-off", health.Unhealthy, func(o *health.Observed) {
 			unit(o, "network/win-1").Problem = "the node does not reach the API server: dial tcp 10.213.0.1:6443: i/o timeout"
 			setReady(o, win, corev1.ConditionUnknown, "Kubelet stopped posting node status.")

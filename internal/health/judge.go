@@ -95,7 +95,11 @@ func (j *judge) units() {
 		if p.OK || strings.HasPrefix(u.Name, "node/") || j.follows(u.Name) {
 			continue
 		}
-		j.find(Problem, u.Name, p.State+": "+p.Why, remedyOfPart(u.Name, p))
+		remedy := remedyOfPart(u.Name, p)
+		if j.Spec.Networking.DisableDefaultCNI && strings.Contains(p.Why, "cni plugin not initialized") {
+			remedy = "the cluster has no CNI plugin of Mullion's (networking.disableDefaultCNI): deploy one, for example that of examples/windows-network"
+		}
+		j.find(Problem, u.Name, p.State+": "+p.Why, remedy)
 	}
 }
 

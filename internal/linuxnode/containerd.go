@@ -51,11 +51,17 @@ oom_score = -999
   restrict_oom_score_adj = true
 
 [plugins.'io.containerd.cri.v1.runtime'.cni]
-  bin_dirs = ["%s/cni"]
   conf_dir = %q
-  conf_template = %q
-  use_internal_loopback = true
-`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, programsDir, cniConfDir, cniTemplate)
+%s  use_internal_loopback = true
+`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, cniConfDir, c.cniTOML())
+}
+
+// cniTOML says where plugins are and what makes their configuration. Where others do that, they find the usual plugins, as on kind's nodes.
+func (c Config) cniTOML() string {
+	if c.NoCNI {
+		return fmt.Sprintf("  bin_dirs = [%q, %q]\n", cniBinDir, programsDir+"/cni")
+	}
+	return fmt.Sprintf("  bin_dirs = [%q]\n  conf_template = %q\n", programsDir+"/cni", cniTemplate)
 }
 
 // CNITemplate is the CNI configuration that containerd completes when the kubelet tells it the node's range of pod addresses. Pods are routed

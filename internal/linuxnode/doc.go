@@ -57,6 +57,8 @@ type Config struct {
 	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
 	// Overlay says that pods' packets to other nodes are carried in VXLAN: they are smaller, and the underlay does not know pods' addresses.
 	Overlay bool
+	// NoProxy leaves the node without kube-proxy, NoCNI without CNI configuration, both of which others install then.
+	NoProxy, NoCNI bool
 	// Address6 and PodSubnet6 are those of IPv6 in a dual-stack cluster.
 	Address6   netip.Addr
 	PodSubnet6 netip.Prefix
@@ -85,6 +87,8 @@ const (
 
 	cniConfDir  = "/etc/cni/net.d"
 	cniTemplate = "/etc/cni/mullion.conflist.template"
+	// cniBinDir is where others install plugins: containerd's default (containerd v2.4.2, internal/cri/config/config_unix.go).
+	cniBinDir = "/opt/cni/bin"
 
 	kubeletConfig       = "/var/lib/kubelet/config.yaml"
 	kubeletCertDir      = "/var/lib/kubelet/pki"

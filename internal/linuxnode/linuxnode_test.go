@@ -42,6 +42,10 @@ func TestWhatProgramsAreTold(t *testing.T) {
 	golden.Assert(t, c.CNITemplate(), "cni.conflist")
 	c.Overlay = true
 	golden.Assert(t, c.CNITemplate(), "cni-overlay.conflist")
+	c.NoCNI = true
+	if text := c.ContainerdTOML(); strings.Contains(text, "conf_template") || !strings.Contains(text, `bin_dirs = ["/opt/cni/bin", "/opt/mullion/bin/cni"]`) {
+		t.Errorf("containerd without Mullion's CNI configuration:\n%s", text)
+	}
 }
 
 func TestInside(t *testing.T) {

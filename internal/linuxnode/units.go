@@ -21,12 +21,15 @@ func Units(c Config) ([]component.Unit, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return []component.Unit{
+	units := []component.Unit{
 		{Component: &host{c}, After: c.After},
 		{Component: c.containerdUnit(), After: []string{c.unit("host")}},
 		{Component: c.kubeletUnit(), After: append([]string{c.unit("containerd")}, c.KubeletAfter...)},
-		{Component: c.proxyUnit(), After: slices.Concat([]string{c.unit("host")}, c.KubeletAfter, c.ProxyAfter)},
-	}, nil
+	}
+	if !c.NoProxy {
+		units = append(units, component.Unit{Component: c.proxyUnit(), After: slices.Concat([]string{c.unit("host")}, c.KubeletAfter, c.ProxyAfter)})
+	}
+	return units, nil
 }
 
 // host is the component of the node's namespaces, files and network rules.

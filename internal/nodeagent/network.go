@@ -33,7 +33,7 @@ func (a *agent) openNetwork(service *hnsserver.Service) (*podnet.Network, error)
 		Mode: a.config.Network.Mode, Address: a.config.Address, Shared: podnet.Shared(a.config.Network.Shared),
 		Pods: a.config.PodSubnet, Services: a.config.ServiceSubnet, DualStack: a.config.IPv6.Pods.IsValid(),
 		HNS: service, Exec: hostPrograms{host}, Drive: a.config.Drive, PinDir: a.pinDir(), CacheDir: filepath.Join(a.config.StateDir, "cni"),
-		Local: local,
+		Local: local, Installed: a.config.Network.NoCNI,
 	})
 }
 

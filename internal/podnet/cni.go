@@ -73,10 +73,10 @@ type plugins struct {
 
 // FindInPath is the Windows path of a plugin; whether it is there shows when it is run.
 func (plugins) FindInPath(plugin string, paths []string) (string, error) {
-	if len(paths) != 1 || strings.ContainsAny(plugin, `\/`) {
+	if len(paths) != 1 || plugin == "" || strings.ContainsAny(plugin, `\/:`) {
 		return "", fmt.Errorf("find CNI plugin %q in %q", plugin, paths)
 	}
-	return paths[0] + `\` + plugin + ".exe", nil
+	return paths[0] + `\` + strings.TrimSuffix(plugin, ".exe") + ".exe", nil
 }
 
 // ExecPlugin runs a plugin with its CNI_ variables. Its own account of an error is the error.

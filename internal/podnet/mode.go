@@ -32,7 +32,7 @@ func NetworkName(mode spec.Mode) string {
 
 // direct says that pods are connected by calls of HNS, without a plugin.
 func (n *Network) direct() bool {
-	return n.cfg.DualStack || n.cfg.Mode == spec.ModeNAT || n.cfg.Mode == spec.ModeTransparent
+	return !n.cfg.Installed && (n.cfg.DualStack || n.cfg.Mode == spec.ModeNAT || n.cfg.Mode == spec.ModeTransparent)
 }
 
 // hasHostEndpoint says that the host is itself on the pods' network, with the subnet's third address, which win-bridge.exe

@@ -24,6 +24,9 @@ import (
 // second, and without, one that comes is left aside. Setting the same ranges again repairs what is missing; others are refused
 // while pods are connected.
 func (n *Network) SetPodCIDR(ctx context.Context, cidrs ...netip.Prefix) error {
+	if n.cfg.Installed {
+		return nil // whoever installs the plugin asks the API, as with containerd on Windows
+	}
 	cidr, six, err := n.families(cidrs)
 	if err != nil {
 		return fmt.Errorf("set pod CIDR %s: %w", spec.JoinSubnets(cidrs...), err)

@@ -70,6 +70,8 @@ type Config struct {
 	// upstream's win-bridge.exe takes the first address of its IPAM's answer and leaves the others
 	// (github.com/containernetworking/plugins v1.9.1, plugins/main/windows/win-bridge).
 	DualStack bool
+	// Installed: the plugin, its configuration and the HNS network are others', who install them on the host (InstalledBinDir, InstalledConfDir).
+	Installed bool
 	// Pods and Services are two of Local, which an overlay treats apart.
 	Pods, Services netip.Prefix
 }
@@ -125,6 +127,10 @@ func New(cfg Config) (*Network, error) {
 		cfg.Mode = spec.ModeL2Bridge
 	}
 	n := &Network{cfg: cfg}
+	if cfg.Installed {
+		n.cni = libcni.NewCNIConfigWithCacheDir([]string{InstalledBinDir}, cfg.CacheDir, n.plugins())
+		return n, nil
+	}
 	n.cni = libcni.NewCNIConfigWithCacheDir([]string{BinDir}, cfg.CacheDir, n.plugins())
 	return n, n.load()
 }
@@ -186,7 +192,7 @@ func (n *Network) setup(ctx context.Context, conf *libcni.NetworkConfigList, pod
 // Teardown takes back what Setup did, whole or half; a pod that is not connected is no error.
 func (n *Network) Teardown(ctx context.Context, pod Pod) error {
 	conf, err := n.ready()
-	if err != nil && !errors.Is(err, ErrNoPodCIDR) {
+	if err != nil && !errors.Is(err, ErrNoPodCIDR) && !n.cfg.Installed {
 		return err
 	}
 	if err := n.teardown(ctx, conf, pod); err != nil {
@@ -199,7 +205,11 @@ func (n *Network) Teardown(ctx context.Context, pod Pod) error {
 func (n *Network) teardown(ctx context.Context, conf *libcni.NetworkConfigList, pod Pod) error {
 	id := namespaceOf(pod.ID)
 	there := n.exists(ctx, id)
-	if conf != nil && (there || n.cached(conf, id, pod)) {
+	if n.cfg.Installed {
+		if err := n.unplug(ctx, id, pod, there); err != nil {
+			return err
+		}
+	} else if conf != nil && (there || n.cached(conf, id, pod)) {
 		if err := n.cni.DelNetworkList(ctx, conf, runtimeConf(id, pod)); err != nil {
 			return err
 		}
@@ -222,6 +232,9 @@ func (n *Network) cached(conf *libcni.NetworkConfigList, id string, pod Pod) boo
 }
 
 func (n *Network) ready() (*libcni.NetworkConfigList, error) {
+	if n.cfg.Installed {
+		return n.installed()
+	}
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	if !n.cidr.IsValid() {

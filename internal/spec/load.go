@@ -156,7 +156,21 @@ func (v *validator) networking(n Networking) {
 	if n.EnableDSR && !d.Mode.Services() {
 		v.fail([]any{"networking", "enableDSR"}, "kube-proxy does not run on Windows nodes in mode %s; leave it out", d.Mode)
 	}
+	v.deployed(n, d.Mode)
 	v.subnets(d)
+}
+
+// deployed checks what of the network is left to be deployed in the cluster.
+func (v *validator) deployed(n Networking, mode Mode) {
+	if n.KubeProxyMode != "" && n.KubeProxyMode != KubeProxyNone {
+		v.fail([]any{"networking", "kubeProxyMode"}, "%q is not %q; left out, kube-proxy is of mode kernelspace on Windows nodes and nftables on Linux nodes", n.KubeProxyMode, KubeProxyNone)
+	}
+	if n.KubeProxyMode == KubeProxyNone && n.EnableDSR {
+		v.fail([]any{"networking", "enableDSR"}, "is for Mullion's own kube-proxy, which kubeProxyMode none leaves out; give --enable-dsr to yours")
+	}
+	if n.DisableDefaultCNI && !mode.Services() {
+		v.fail([]any{"networking", "disableDefaultCNI"}, "mode %s has no CNI plugin to leave out", mode)
+	}
 }
 
 // oneOf checks a field of networking against the values that it may have.

@@ -55,7 +55,21 @@ type Networking struct {
 	Profile Profile `yaml:"profile" json:"profile"`
 	// EnableDSR has kube-proxy ask for direct server return (its --enable-dsr).
 	EnableDSR bool `yaml:"enableDSR" json:"enableDSR"`
+	// KubeProxyMode says whether nodes have a kube-proxy from Mullion. The names of this and the next field are kind's, whose users want the same
+	// with them (https://kind.sigs.k8s.io/docs/user/configuration/#kube-proxy-mode): to deploy their own.
+	KubeProxyMode KubeProxyMode `yaml:"kubeProxyMode,omitempty" json:"kubeProxyMode,omitempty"`
+	// DisableDefaultCNI leaves the nodes without CNI plugins and configuration; they become Ready when somebody has installed some.
+	DisableDefaultCNI bool `yaml:"disableDefaultCNI,omitempty" json:"disableDefaultCNI,omitempty"`
 }
+
+// KubeProxyMode is empty (each node has a kube-proxy: kernelspace on Windows, nftables on Linux) or KubeProxyNone.
+type KubeProxyMode string
+
+// KubeProxyNone leaves kube-proxy to whoever deploys it.
+const KubeProxyNone KubeProxyMode = "none"
+
+// KubeProxy says whether Mullion runs a kube-proxy on the Windows nodes.
+func (n Networking) KubeProxy() bool { return n.Mode.Services() && n.KubeProxyMode != KubeProxyNone }
 
 // Mode is a network mode of Windows containers, in cluster.yaml's spelling of the HNS network's type.
 type Mode string

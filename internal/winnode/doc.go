@@ -86,6 +86,8 @@ type Config struct {
 	Network agentconfig.Network
 	// EnableDSR is kube-proxy's --enable-dsr.
 	EnableDSR bool
+	// NoProxy leaves the host without kube-proxy; without CNI plugins it is by Network.NoCNI.
+	NoProxy bool
 
 	// After are the units that must be ready before the host's first one, ProxyAfter those before kube-proxy.
 	After      []string

@@ -61,7 +61,11 @@ func driveDirs() []string {
 
 // writeDrive writes what the host needs on its C: before the kubelet is known.
 func (c Config) writeDrive() error {
-	for _, dir := range driveDirs() {
+	dirs := driveDirs()
+	if c.Network.NoCNI {
+		dirs = append(dirs, "etc/cni/net.d", "opt/cni/bin") // where others install one: podnet.InstalledConfDir, InstalledBinDir
+	}
+	for _, dir := range dirs {
 		path, err := wine.UnixPath(c.drive(), dir)
 		if err != nil {
 			return err

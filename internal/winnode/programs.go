@@ -17,22 +17,25 @@ type program struct{ file, place string }
 // cniBin is where containerd on Windows has CNI plugins; package podnet looks for them there.
 const cniBin = "Program Files/containerd/cni/bin"
 
-// programs are upstream's programs on every host.
-func programs() []program {
-	return []program{
-		{"kubelet.exe", "k/kubelet.exe"},
-		{"kube-proxy.exe", "k/kube-proxy.exe"},
-		{"win-bridge.exe", cniBin + "/win-bridge.exe"},
-		{"win-overlay.exe", cniBin + "/win-overlay.exe"},
-		{"host-local.exe", cniBin + "/host-local.exe"},
+// programs are upstream's programs on the host.
+func (c Config) programs() []program {
+	all := []program{{"kubelet.exe", "k/kubelet.exe"}}
+	if !c.NoProxy {
+		all = append(all, program{"kube-proxy.exe", "k/kube-proxy.exe"})
 	}
+	if !c.Network.NoCNI {
+		for _, plugin := range []string{"win-bridge.exe", "win-overlay.exe", "host-local.exe"} {
+			all = append(all, program{plugin, cniBin + "/" + plugin})
+		}
+	}
+	return all
 }
 
 // programsLayer makes the folder with upstream's programs that lies below every host's own, and returns it. Files are hard
 // links where that is possible, so that no node has a copy of 200 MB. New programs make a new folder: hosts that run keep theirs.
 func (c Config) programsLayer() (string, error) {
 	h := sha256.New()
-	for _, p := range programs() {
+	for _, p := range c.programs() {
 		info, err := os.Stat(filepath.Join(c.Programs, p.file))
 		if err != nil {
 			return "", fmt.Errorf("find upstream's programs: %w; build them with `make upstream`", err)
@@ -51,7 +54,7 @@ func (c Config) programsLayer() (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	for _, p := range programs() {
+	for _, p := range c.programs() {
 		to := filepath.Join(tmp, "Files", p.place)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return "", err

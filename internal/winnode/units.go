@@ -29,7 +29,7 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.kubeletUnit(), After: []string{c.unit("agent")}},
 	}
 	// On a build without HNS v2 upstream's kube-proxy.exe panics, here as on Windows; such a node is without Services.
-	if c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() {
+	if c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy {
 		units = append(units, component.Unit{Component: c.proxyUnit(), After: append([]string{c.KubeletUnit()}, c.ProxyAfter...)})
 	}
 	return units, nil

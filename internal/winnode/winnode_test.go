@@ -134,7 +134,7 @@ func TestProgramsLayer(t *testing.T) {
 	if err := os.MkdirAll(c.Programs, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range programs() {
+	for _, p := range c.programs() {
 		if err := os.WriteFile(filepath.Join(c.Programs, p.file), []byte(p.file), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestProgramsLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range programs() {
+	for _, p := range c.programs() {
 		if data, err := os.ReadFile(filepath.Join(first, "Files", p.place)); err != nil || string(data) != p.file {
 			t.Errorf("%s: %q, %v", p.place, data, err)
 		}
@@ -156,6 +156,14 @@ func TestProgramsLayer(t *testing.T) {
 	}
 	if next, err := c.programsLayer(); err != nil || next == first {
 		t.Errorf("new programs: %q, %v; first %q", next, err, first)
+	}
+	c.NoProxy, c.Network.NoCNI = true, true
+	bare, err := c.programsLayer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(bare, "Files", "k", "*")); err != nil || len(left) != 1 || exists(filepath.Join(bare, "Files", cniBin)) {
+		t.Errorf("without kube-proxy and CNI plugins: %v, %v", left, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(c.ProgramsDir, ".new-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
@@ -200,6 +208,16 @@ func TestNoProxyWithoutHNSv2(t *testing.T) {
 		if got != want {
 			t.Errorf("kube-proxy on %s: %v, want %v", name, got, want)
 		}
+	}
+}
+
+// A host that others give a kube-proxy and a CNI plugin has neither from us.
+func TestNoProxyAsAsked(t *testing.T) {
+	c := sample(t)
+	c.NoProxy = true
+	units, err := Units(c)
+	if err != nil || slices.ContainsFunc(units, func(u component.Unit) bool { return u.Name() == c.ProxyUnit() }) {
+		t.Errorf("units without kube-proxy: %v, %v", units, err)
 	}
 }
 

@@ -60,6 +60,8 @@ type Network struct {
 	Profile spec.Profile `json:"profile"`
 	// Shared is the host's part of the underlay in mode transparent.
 	Shared Shared `json:"shared,omitzero"`
+	// NoCNI: the host comes without CNI plugins and configuration, which others install.
+	NoCNI bool `json:"noCNI,omitempty"`
 }
 
 // Shared is a range of the underlay that one host gives to its pods.

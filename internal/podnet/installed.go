@@ -1,0 +1,126 @@
+package podnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/containernetworking/cni/libcni"
+)
+
+// Places where others install CNI plugins and configuration: what SIG Windows' Install-Containerd.ps1 tells containerd, and DaemonSets for
+// Windows nodes rely on (https://github.com/kubernetes-sigs/sig-windows-tools/blob/401ee6f/hostprocess/Install-Containerd.ps1).
+const (
+	InstalledBinDir  = `C:\opt\cni\bin`
+	InstalledConfDir = `C:\etc\cni\net.d`
+	// installedConf is InstalledConfDir below the host's drive.
+	installedConf = "etc/cni/net.d"
+	// maxConf bounds a configuration, in bytes: whoever may write one may write anything.
+	maxConf = 1 << 20
+)
+
+// ErrNoCNI says that nobody has installed a CNI plugin yet, in containerd's words, which people look for
+// (containerd v2.4.2, internal/cri/server/status.go, and github.com/containerd/go-cni v1.1.13, errors.go).
+var ErrNoCNI = errors.New("Network plugin returns error: cni plugin not initialized") //nolint:revive,staticcheck // their words
+
+// installed is the configuration that others installed, read when it is needed: the first by name of the files *.conf, *.conflist and *.json, as
+// containerd takes it (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
+func (n *Network) installed() (*libcni.NetworkConfigList, error) {
+	drive, err := os.OpenRoot(n.cfg.Drive) // a link in there leads nowhere else
+	if err != nil {
+		return nil, err
+	}
+	defer drive.Close()
+	entries, err := fs.ReadDir(drive.FS(), installedConf)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoCNI
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoCNI, err)
+	}
+	for _, e := range entries { // by name
+		if !slices.Contains([]string{".conf", ".conflist", ".json"}, filepath.Ext(e.Name())) {
+			continue
+		}
+		conf, err := readConf(drive, filepath.Join(installedConf, e.Name()))
+		if err != nil {
+			return nil, fmt.Errorf(`%w: %s\%s: %w`, ErrNoCNI, InstalledConfDir, e.Name(), err)
+		}
+		return conf, nil
+	}
+	return nil, ErrNoCNI
+}
+
+// readConf reads a list of plugins, or one plugin.
+func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
+	info, err := drive.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxConf {
+		return nil, fmt.Errorf("not a file of at most %d bytes", maxConf)
+	}
+	file, err := drive.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxConf))
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(name) == ".conflist" {
+		conf, err := libcni.NetworkConfFromBytes(data)
+		if err == nil && len(conf.Plugins) == 0 {
+			err = errors.New("it has no plugins")
+		}
+		return conf, err
+	}
+	one, err := libcni.NetworkPluginConfFromBytes(data)
+	if err != nil {
+		return nil, err
+	}
+	return libcni.ConfListFromConf(one)
+}
+
+// used are the configurations that a pod is to be disconnected by: those that it was connected by, whatever is installed by now, or, of a pod
+// whose connecting was cut short, the one installed.
+func (n *Network) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfigList, error) {
+	attachments, err := n.cni.GetCachedAttachments(pod.ID)
+	if err != nil {
+		return nil, err
+	}
+	var all []*libcni.NetworkConfigList
+	for _, a := range attachments {
+		if a.NetNS != id {
+			continue
+		}
+		conf, err := libcni.NetworkConfFromBytes(a.Config)
+		if err != nil {
+			return nil, fmt.Errorf("read what pod %s/%s was connected by: %w", pod.Namespace, pod.Name, err)
+		}
+		all = append(all, conf)
+	}
+	if len(all) > 0 || !there {
+		return all, nil
+	}
+	conf, err := n.installed()
+	if errors.Is(err, ErrNoCNI) {
+		return nil, nil // then no plugin was run for it
+	}
+	return []*libcni.NetworkConfigList{conf}, err
+}
+
+// unplug runs the DEL of the plugins that connected a pod.
+func (n *Network) unplug(ctx context.Context, id string, pod Pod, there bool) error {
+	confs, err := n.used(id, pod, there)
+	for _, conf := range confs {
+		err = errors.Join(err, n.cni.DelNetworkList(ctx, conf, runtimeConf(id, pod)))
+	}
+	return err
+}
