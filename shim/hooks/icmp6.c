@@ -4,8 +4,9 @@
  * Fact: Wine 8.0's iphlpapi.dll has both as functions that fail with ERROR_CALL_NOT_IMPLEMENTED, and its nsiproxy.sys knows echo requests of IPv4
  * alone. Those are replaced here, and only those: a Wine whose functions do anything else keeps them.
  *
- * A request goes by a ping socket of Linux (SOCK_DGRAM, IPPROTO_ICMPV6), which every process may open that net.ipv4.ping_group_range allows, as for
- * IPv4. The kernel makes the checksum and the identifier, and hands over only answers to the socket's own requests.
+ * A request goes by a ping socket of Linux (SOCK_DGRAM, IPPROTO_ICMPV6), which every process may open that net.ipv4.ping_group_range allows, as in
+ * pods: the kernel makes the identifier and hands over only answers to the socket's own requests. Where it does not allow that, a raw socket does, which
+ * root may open, as on hosts; it is handed everything. The kernel makes the checksum for both.
  */
 #include "winsock.h"
 
@@ -19,7 +20,7 @@
 /* Linux: include/uapi/linux/{in6,icmpv6,errqueue}.h */
 enum
 {
-    LX_AF_INET6 = 10, LX_SOCK_DGRAM = 2, LX_IPPROTO_ICMPV6 = 58, LX_SOL_IPV6 = 41, LX_IPV6_UNICAST_HOPS = 16, LX_IPV6_RECVERR = 25,
+    LX_AF_INET6 = 10, LX_SOCK_DGRAM = 2, LX_SOCK_RAW = 3, LX_IPPROTO_ICMPV6 = 58, LX_SOL_IPV6 = 41, LX_IPV6_UNICAST_HOPS = 16, LX_IPV6_RECVERR = 25,
     LX_POLLIN = 1, LX_POLLERR = 8, LX_MSG_ERRQUEUE = 0x2000, LX_MSG_DONTWAIT = 0x40, LX_ORIGIN_ICMP6 = 3,
     ECHO_REQUEST = 128, ECHO_REPLY = 129, UNREACHABLE = 1, TOO_BIG = 2, TIME_EXCEEDED = 3, PARAMETER_PROBLEM = 4
 };
@@ -130,17 +131,24 @@ static void fill(const struct echo *e, const struct lx_address *from, ULONG stat
     reply->round_trip = GetTickCount() - started;
 }
 
-/* Reads an error that the socket was told of; FALSE if there is none. */
-static BOOL read_error(int fd, const struct echo *e, DWORD started)
+/* Whether the header of a request or an answer has the number of the one that was sent, and its identifier if that was not left to the kernel. */
+static BOOL is_of(const struct icmp6_header *header, const struct icmp6_header *sent)
 {
-    BYTE control[256] __attribute__((aligned(8))), packet[sizeof(struct icmp6_header)];
+    return header->sequence == sent->sequence && (!sent->id || header->id == sent->id);
+}
+
+/* Reads an error that the socket was told of; FALSE if there is none of that request. */
+static BOOL read_error(int fd, const struct echo *e, const struct icmp6_header *sent, DWORD started)
+{
+    BYTE control[256] __attribute__((aligned(8)));
+    struct icmp6_header packet;
     struct lx_address to;
-    struct lx_iovec part = {packet, sizeof(packet)};
+    struct lx_iovec part = {&packet, sizeof(packet)};
     struct lx_message m = {.name = &to, .name_length = sizeof(to), .parts = &part, .count = 1, .control = control, .control_length = sizeof(control)};
     const struct lx_control *c = (const void *)control;
     struct lx_error error;
 
-    if (lx3(47 /* recvmsg */, fd, &m, LX_MSG_ERRQUEUE | LX_MSG_DONTWAIT) < 0)
+    if (lx3(47 /* recvmsg */, fd, &m, LX_MSG_ERRQUEUE | LX_MSG_DONTWAIT) < (INT64)sizeof(packet) || packet.type != ECHO_REQUEST || !is_of(&packet, sent))
         return FALSE;
     if (m.control_length < sizeof(*c) + sizeof(error) || c->length < sizeof(*c) + sizeof(error) || c->level != LX_SOL_IPV6 || c->type != LX_IPV6_RECVERR)
         return FALSE;
@@ -152,15 +160,15 @@ static BOOL read_error(int fd, const struct echo *e, DWORD started)
     return TRUE;
 }
 
-/* Reads the answer to the request of that number; FALSE if what came is something else. */
-static BOOL read_answer(int fd, const struct echo *e, BYTE *packet, UINT16 number, DWORD started)
+/* Reads the answer to the request; FALSE if what came is something else. */
+static BOOL read_answer(int fd, const struct echo *e, BYTE *packet, const struct icmp6_header *sent, DWORD started)
 {
     const struct icmp6_header *header = (const void *)packet;
     struct lx_address from;
     int from_size = sizeof(from);
     INT64 size = lx_call6(45 /* recvfrom */, fd, (INT64)packet, (INT64)sizeof(*header) + MAX_ECHO, LX_MSG_DONTWAIT, (INT64)&from, (INT64)&from_size);
 
-    if (size < (INT64)sizeof(*header) || header->type != ECHO_REPLY || header->sequence != number)
+    if (size < (INT64)sizeof(*header) || header->type != ECHO_REPLY || !is_of(header, sent))
         return FALSE;
     size -= sizeof(*header);
     if ((UINT64)size > e->reply_size - sizeof(struct echo_reply))
@@ -171,7 +179,7 @@ static BOOL read_answer(int fd, const struct echo *e, BYTE *packet, UINT16 numbe
 }
 
 /* Waits for the answer, or an error; returns what Windows' GetLastError says. */
-static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, UINT16 number)
+static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, const struct icmp6_header *sent)
 {
     DWORD started = GetTickCount(), passed;
 
@@ -183,9 +191,9 @@ static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, UINT16 
 
         if (n < 0 && n != -LX_EINTR)
             return IP_GENERAL_FAILURE;
-        if (n > 0 && (poll.got & LX_POLLERR) && read_error(fd, e, started))
+        if (n > 0 && (poll.got & LX_POLLERR) && read_error(fd, e, sent, started))
             return 0;
-        if (n > 0 && read_answer(fd, e, packet, number, started))
+        if (n > 0 && read_answer(fd, e, packet, sent, started))
             return 0;
         if (n == 0)
             break;
@@ -194,9 +202,9 @@ static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, UINT16 
 }
 
 /* Sends the request and waits; 0, or what GetLastError is to say. */
-static DWORD ask(const struct echo *e, int fd, BYTE *packet)
+static DWORD ask(const struct echo *e, int fd, BOOL raw, BYTE *packet)
 {
-    struct icmp6_header header = {.type = ECHO_REQUEST, .sequence = (UINT16)InterlockedIncrement(&sequence)};
+    struct icmp6_header header = {.type = ECHO_REQUEST, .id = raw ? (UINT16)(lx_gettid() | 1) : 0, .sequence = (UINT16)InterlockedIncrement(&sequence)};
     static const BYTE none[16];
     int on = 1, hops = e->hops;
     INT64 sent;
@@ -211,15 +219,19 @@ static DWORD ask(const struct echo *e, int fd, BYTE *packet)
     sent = lx_call6(44 /* sendto */, fd, (INT64)packet, (INT64)(sizeof(header) + e->size), 0, (INT64)&e->to, sizeof(e->to));
     if (sent < 0)
         return sent == -101 /* ENETUNREACH */ || sent == -113 /* EHOSTUNREACH */ ? IP_DEST_HOST_UNREACHABLE : IP_GENERAL_FAILURE;
-    return wait_for_answer(fd, e, packet, header.sequence);
+    return wait_for_answer(fd, e, packet, &header);
 }
 
 static DWORD exchange(const struct echo *e)
 {
     BYTE *packet = HeapAlloc(GetProcessHeap(), 0, sizeof(struct icmp6_header) + MAX_ECHO);
     int fd = packet ? (int)lx3(41 /* socket */, LX_AF_INET6, LX_SOCK_DGRAM | LX_SOCK_CLOEXEC, LX_IPPROTO_ICMPV6) : -1;
-    DWORD error = fd < 0 ? IP_GENERAL_FAILURE : ask(e, fd, packet);
+    BOOL raw = packet && fd < 0;
+    DWORD error;
 
+    if (raw)
+        fd = (int)lx3(41, LX_AF_INET6, LX_SOCK_RAW | LX_SOCK_CLOEXEC, LX_IPPROTO_ICMPV6);
+    error = fd < 0 ? IP_GENERAL_FAILURE : ask(e, fd, raw, packet);
     if (fd >= 0)
         lx_close(fd);
     if (packet)
