@@ -20,9 +20,14 @@ const (
 )
 
 // Users are the ids of a container's users by their SIDs: ContainerAdministrator, ContainerUser, and SYSTEM, which is the former
-// here (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go).
-func Users() map[string]uint32 {
-	return map[string]uint32{"S-1-5-93-2-1": uidAdministrator, "S-1-5-93-2-2": uidUser, "S-1-5-18": uidAdministrator}
+// here (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go); and by the SIDs of the groups that they are in: Administrators; Users,
+// Authenticated Users, SERVICE and Everyone (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers).
+func Users() map[string][]uint32 {
+	administrator, everybody := []uint32{uidAdministrator}, []uint32{uidAdministrator, uidUser}
+	return map[string][]uint32{
+		"S-1-5-93-2-1": administrator, "S-1-5-93-2-2": {uidUser}, "S-1-5-18": administrator,
+		"S-1-5-32-544": administrator, "S-1-5-32-545": everybody, "S-1-5-11": everybody, "S-1-5-6": everybody, "S-1-1-0": everybody,
+	}
 }
 
 // userName is the user that a container's program runs as: what the container or its pod asks for, else what the image

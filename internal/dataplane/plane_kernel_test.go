@@ -41,7 +41,7 @@ func newHost(t *testing.T) host {
 func (h host) reopen(t *testing.T) host {
 	t.Helper()
 	var err error
-	if h.Plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: h.pins, Users: map[string]uint32{"S-1-5-93-2-2": 1000}}); err != nil {
+	if h.Plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: h.pins, Users: map[string][]uint32{"S-1-5-93-2-2": {1000}, "S-1-5-32-545": {1001, 1000}}}); err != nil {
 		t.Fatal(err)
 	}
 	return h

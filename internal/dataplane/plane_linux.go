@@ -22,8 +22,8 @@ type Config struct {
 	PinDir string
 	// Uplink is the host's interface on the underlay; eth0 when empty.
 	Uplink string
-	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users.
-	Users map[string]uint32
+	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of their groups.
+	Users map[string][]uint32
 }
 
 // Plane is the data plane of one host. Calls run one after another.

@@ -98,7 +98,7 @@ func podTable(tx *knftables.Transaction, comment string, chains map[string][]str
 }
 
 // podChains are the rules of a port's chains in its pod.
-func podChains(s *portSpec, users map[string]uint32) map[string][]string {
+func podChains(s *portSpec, users map[string][]uint32) map[string][]string {
 	chains := map[string][]string{}
 	for _, x := range s.Proxies {
 		chain := "opened"
@@ -129,9 +129,17 @@ func podChains(s *portSpec, users map[string]uint32) map[string][]string {
 	return chains
 }
 
+func matchUsers(uids []uint32) string {
+	list := make([]string, len(uids))
+	for i, uid := range uids {
+		list[i] = fmt.Sprint(uid)
+	}
+	return "{ " + strings.Join(list, ", ") + " }"
+}
+
 // proxyRule sends connections of a family on to the proxy's port; not ok if it never matches the family. A connection that
 // somebody else opened has no user here.
-func proxyRule(f family, link string, x netplan.Proxy, users map[string]uint32) (string, bool) {
+func proxyRule(f family, link string, x netplan.Proxy, users map[string][]uint32) (string, bool) {
 	direction, remote := "oifname", f.in("{ip} daddr")
 	if x.In {
 		direction, remote = "iifname", f.in("{ip} saddr")
@@ -153,8 +161,8 @@ func proxyRule(f family, link string, x netplan.Proxy, users map[string]uint32) 
 	if len(x.ExceptPorts) > 0 {
 		parts = append(parts, "th dport !=", matchPorts(x.ExceptPorts))
 	}
-	if uid, known := users[x.ExceptUser]; known && !x.In {
-		parts = append(parts, fmt.Sprintf("meta skuid != %d", uid))
+	if uids := users[x.ExceptUser]; len(uids) > 0 && !x.In {
+		parts = append(parts, "meta skuid != "+matchUsers(uids))
 	}
 	switch {
 	case !x.Addr.IsValid():

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,8 +190,8 @@ func TestEgressLimit(t *testing.T) {
 	}
 }
 
-// proxyUser is who S-1-5-93-2-2 is on the hosts of these tests; S-1-5-93-2-1 is nobody there.
-const proxyUser = "1000"
+// proxyUser is who S-1-5-93-2-2 is on the hosts of these tests, and with 1001 proxyGroup; S-1-5-93-2-1 is nobody there.
+const proxyUser, proxyGroup = "1000", "S-1-5-32-545"
 
 func TestProxies(t *testing.T) {
 	h := newHost(t)
@@ -219,12 +220,22 @@ func TestProxies(t *testing.T) {
 	ask(a, "tcp4", "10.244.1.2:80", "host")
 	ask(b, "tcp4", "10.244.1.5:80", "proxy-in")
 	ask(h.ns, "tcp4", "10.244.1.5:80", "a")
-	for user, want := range map[string]string{proxyUser: "b", "1001": "proxy-out"} { // the proxy's own connections are let through
+	answeredAs := func(user, want string) {
+		t.Helper()
 		got := run(t, a, "setpriv --reuid "+user+" --clear-groups bash -c 'read -r name rest </dev/tcp/10.244.1.6/80; echo $name'")
 		if strings.TrimSpace(got) != want {
 			t.Errorf("user %s is answered by %q, want %s", user, got, want)
 		}
 	}
+	answeredAs(proxyUser, "b") // the proxy's own connections are let through
+	answeredAs("1001", "proxy-out")
+	group := plan.Ports[0]
+	group.Proxies = slices.Clone(group.Proxies)
+	group.Proxies[0].ExceptUser = proxyGroup
+	h.change(t, &plan, netplan.Change{Set: netplan.Plan{Ports: []netplan.Port{group}}})
+	answeredAs(proxyUser, "b")
+	answeredAs("1001", "b")
+	answeredAs("1002", "proxy-out")
 	run(t, a, "nft flush ruleset")
 	if found, err := h.Differences(t.Context(), plan); err != nil || len(found) == 0 {
 		t.Errorf("differences without the pod's rules: %q, %v", found, err)

@@ -91,7 +91,7 @@ func supportPolicies() []support.Row {
 		{Name: "policy TierAcl", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy QOS", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy L4Proxy", Level: support.Partly, Ref: refPolicy, Note: "OutboundNAT makes no difference"},
-		{Name: "policy L4WFPPROXY", Level: support.Partly, Ref: refPolicy, Note: "TCP; UserSID is ContainerAdministrator's (S-1-5-93-2-1), ContainerUser's (S-1-5-93-2-2) or SYSTEM's (S-1-5-18), users that an image adds have no connections of their own"},
+		{Name: "policy L4WFPPROXY", Level: support.Partly, Ref: refPolicy, Note: "TCP; UserSID is ContainerAdministrator's (S-1-5-93-2-1), ContainerUser's (S-1-5-93-2-2), SYSTEM's (S-1-5-18) or that of a group of theirs (Administrators, Users, Authenticated Users, SERVICE, Everyone); users and groups that an image adds have no connections of their own"},
 		{Name: "policy EncapOverhead", Level: support.Supported, Ref: refPolicy, Note: "up to 924 bytes"},
 		{Name: "policies PortName, Iov, L2Driver", Level: support.Not, Ref: refPolicy, Note: "kept with the endpoint and without effect"},
 	}

@@ -128,7 +128,7 @@ type Proxy struct {
 	// Except and ExceptPorts are other sides' addresses and connected ports that are left alone.
 	Except      []netip.Prefix `json:"except,omitempty"`
 	ExceptPorts []PortRange    `json:"exceptPorts,omitempty"`
-	// ExceptUser is the Windows user, as a SID, whose own connections are left alone: the proxy's. Empty: nobody's.
+	// ExceptUser is the Windows user, or group of users, as a SID, whose own connections are left alone: the proxy's. Empty: nobody's.
 	ExceptUser string `json:"exceptUser,omitempty"`
 	// Addr is where the program listens; the pod itself when not valid.
 	Addr netip.Addr `json:"addr,omitzero"`

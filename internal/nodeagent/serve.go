@@ -107,9 +107,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
-	users := cri.Users()
-	for sid, id := range users {
-		users[sid] = engine.DefaultIDs().Base + id
+	users := map[string][]uint32{} // as the machine numbers them
+	for sid, ids := range cri.Users() {
+		for _, id := range ids {
+			users[sid] = append(users[sid], engine.DefaultIDs().Base+id)
+		}
 	}
 	plane, err := dataplane.New(dataplane.Config{PinDir: a.pinDir(), Uplink: uplink, Users: users})
 	if err != nil {
