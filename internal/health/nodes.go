@@ -179,7 +179,8 @@ func (j *judge) findConditions(object string, known *corev1.Node) {
 		}
 		switch c.Type {
 		case corev1.NodeDiskPressure:
-			j.find(Problem, object, "its disk is nearly full (DiskPressure): no pods are placed there, and images are removed: "+firstLine(c.Message), "free space on the disk; the kubelet takes the condition back after 5 minutes at most")
+			j.find(Problem, object, "its disk is nearly full (DiskPressure): no pods are placed there, images that can be pulled again are removed, and soon pods are evicted: "+firstLine(c.Message),
+				fmt.Sprintf("free space on the machine's disk with %s; a minute afterwards the kubelet takes the condition back", j.Data))
 		case corev1.NodeMemoryPressure:
 			j.find(Problem, object, "it is short of memory (MemoryPressure): pods are evicted: "+firstLine(c.Message), "end pods that need much, or give them limits")
 		case corev1.NodePIDPressure:

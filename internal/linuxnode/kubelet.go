@@ -20,7 +20,6 @@ import (
 func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 	no, yes := false, true
 	resolv := resolvConf
-	keepImages := int32(100)
 	k := &kubeletv1beta1.KubeletConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
 		Authentication: kubeletv1beta1.KubeletAuthentication{
@@ -40,12 +39,8 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 		// cgroup v1, where the machine has that: else the kubelet refuses to start from 1.35 on.
 		FailCgroupV1: &no,
 		FailSwapOn:   &no,
-		// As on the Windows nodes: the disk is the machine's, a full one must not drain the node of its images and pods.
-		ImageGCHighThresholdPercent: &keepImages,
-		EvictionHard: map[string]string{
-			"memory.available": "100Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%", "imagefs.inodesFree": "0%",
-		},
 	}
+	kubenode.DiskThresholds(k, map[string]string{"memory.available": "100Mi", "nodefs.inodesFree": "1%", "imagefs.inodesFree": "1%"})
 	k.SystemReserved, k.KubeReserved = c.SystemReserved, c.KubeReserved
 	if c.ClusterDNS.IsValid() {
 		k.ClusterDNS = []string{c.ClusterDNS.String()}

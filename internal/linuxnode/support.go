@@ -16,7 +16,7 @@ func SupportRows() []support.Row {
 		{Area: area, Name: "kernel parameters", Level: support.Partly, Note: "those of the pod's own namespaces; what a kubelet sets for a whole machine is not written to the machine", Ref: "https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/"},
 		{Area: area, Name: "user namespaces (hostUsers: false)", Level: support.Not, Note: "refused by the kubelet with runc 1.1, which Debian 12 has; not tried with a newer one", Ref: "https://kubernetes.io/docs/concepts/workloads/pods/user-namespaces/"},
 		{Area: area, Name: "AppArmor, SELinux", Level: support.Not, Note: "profiles are the machine's and not loaded by us", Ref: "https://kubernetes.io/docs/tutorials/security/apparmor/"},
-		{Area: area, Name: "disk eviction", Level: support.Not, Note: "the disk is the machine's: thresholds for disks are 0%, images are not collected", Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"},
+		{Area: area, Name: "disk eviction", Level: support.Supported, Note: "at an amount, not a part: the disk is the machine's. Below 256Mi DiskPressure, after 2 minutes of it or below 100Mi eviction; loaded images are never collected; all nodes of the machine are under pressure at once", Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"},
 		{Area: area, Name: "graceful node shutdown", Level: support.Not, Note: "the kubelet is ended; pods live on until the cluster is taken down", Ref: "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/"},
 	}
 }

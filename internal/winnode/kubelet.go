@@ -31,7 +31,6 @@ const (
 func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 	no, yes := false, true
 	resolv := resolvConf
-	keepImages := int32(100)
 	k := &kubeletv1beta1.KubeletConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
 		Authentication: kubeletv1beta1.KubeletAuthentication{
@@ -50,11 +49,8 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 		CgroupsPerQOS:          &no,
 		EnforceNodeAllocatable: []string{"none"},
 		FailSwapOn:             &no,
-		// The disk is the machine's, not the node's: a full one must not drain the node of its images and pods, and the
-		// node could not free what others fill. The same choice as kind's. Memory is as Windows has it.
-		ImageGCHighThresholdPercent: &keepImages,
-		EvictionHard:                map[string]string{"memory.available": "500Mi", "nodefs.available": "0%", "imagefs.available": "0%"},
 	}
+	kubenode.DiskThresholds(k, map[string]string{"memory.available": "500Mi"}) // memory as Windows has it
 	k.SystemReserved, k.KubeReserved = c.SystemReserved, c.KubeReserved
 	if c.ClusterDNS.IsValid() {
 		k.ClusterDNS = []string{c.ClusterDNS.String()}

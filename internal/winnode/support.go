@@ -21,7 +21,7 @@ func SupportRows() []support.Row {
 			Ref: "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
 		},
 		{
-			Area: area, Name: "disk eviction", Level: support.Not, Note: "the disk is the machine's: thresholds for disks are 0%, images are not collected",
+			Area: area, Name: "disk eviction", Level: support.Supported, Note: "at an amount, not a part: the disk is the machine's. Below 256Mi DiskPressure, after 2 minutes of it or below 100Mi eviction; loaded images are never collected; all nodes of the machine are under pressure at once",
 			Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 		},
 		{

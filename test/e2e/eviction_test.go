@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -77,7 +78,10 @@ func (f fixture) eviction(t *testing.T) {
 		f.back(t, kubelet, f.kill(t, kubelet))
 	}
 	// A soft threshold: a hard one is also taken off what is allocatable, and nothing would be left to admit the pod again.
-	with(string(before) + "evictionSoft: {memory.available: 99%}\nevictionSoftGracePeriod: {memory.available: 1s}\nevictionMaxPodGracePeriod: 1\n")
+	with(strings.NewReplacer(
+		"\nevictionSoft:\n", "\nevictionSoft:\n  memory.available: 99%\n",
+		"\nevictionSoftGracePeriod:\n", "\nevictionSoftGracePeriod:\n  memory.available: 1s\n",
+		"\nevictionMaxPodGracePeriod: 30\n", "\nevictionMaxPodGracePeriod: 1\n").Replace(string(before)))
 	pressure("True")
 	is(`^Failed Evicted The node was low on resource: memory\. Threshold quantity: \d+.*, available: \d+.*Container serves was using \d+Ki, request is 1Mi`, "pod", "evicted", "-o",
 		"jsonpath={.status.phase} {.status.reason} {.status.message}")

@@ -55,6 +55,7 @@ func run(args []string) error {
 		"serve": {1, serve},
 		"cat":   {1, cat},
 		"write": {2, func(a []string) error { return os.WriteFile(a[0], []byte(a[1]), 0o666) }},
+		"grow":  {2, grow},
 		"ls":    {1, list},
 		"alloc": {1, allocate},
 		"wait":  {1, wait},
@@ -95,13 +96,14 @@ func sleep(args []string) error {
 	return nil
 }
 
-// serve ADDRESS: "/" says where it runs; "/healthy" fails while the file C:\sick is there.
+// serve ADDRESS: "/" says where it runs; "/healthy" fails while the file C:\sick is there; "/big" is more than one packet.
 func serve(args []string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		name, err := os.Hostname()
 		fmt.Fprintln(w, "served by", name, "to", r.RemoteAddr, err)
 	})
+	mux.HandleFunc("/big", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100_000)) })
 	mux.HandleFunc("/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		if _, err := os.Stat(`C:\sick`); err == nil {
 			http.Error(w, "sick", http.StatusInternalServerError)
@@ -125,6 +127,22 @@ func cat(args []string) error {
 		fmt.Printf("%s: %s\n", name, data)
 	}
 	return nil
+}
+
+// grow FILE MIB: a file that takes so much room.
+func grow(args []string) error {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(args[0])
+	if err != nil {
+		return err
+	}
+	for block := make([]byte, 1<<20); n > 0 && err == nil; n-- {
+		_, err = file.Write(block)
+	}
+	return errors.Join(err, file.Close())
 }
 
 func list(args []string) error {

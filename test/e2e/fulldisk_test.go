@@ -1,0 +1,226 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// diskYAML keeps clear of the other clusters of the tests.
+const diskYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-disk
+networking: {underlaySubnet: 10.204.0.0/24, podSubnet: 10.224.0.0/16, serviceSubnet: 10.124.0.0/16}
+nodes:
+- os: linux
+  taint: true
+- windowsVersion: ltsc2022
+`
+
+// diskPods are a pod that fills the disk, and Deployments that have to be there afterwards: one with a volume.
+const diskPods = `
+apiVersion: v1
+kind: Pod
+metadata: {name: fills}
+spec:
+  nodeName: win-1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: fills, image: 'mullion.local/e2e:v1', args: [sleep, 1h]}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: kept}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: keeps}
+spec:
+  selector: {matchLabels: {app: keeps}}
+  template:
+    metadata: {labels: {app: keeps}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers: [{name: keeps, image: 'mullion.local/e2e:v1', args: [sleep, 1h], volumeMounts: [{name: kept, mountPath: 'C:\kept'}]}]
+      volumes: [{name: kept, persistentVolumeClaim: {claimName: kept}}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: keeps-linux}
+spec:
+  selector: {matchLabels: {app: keeps-linux}}
+  template:
+    metadata: {labels: {app: keeps-linux}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      nodeSelector: {kubernetes.io/os: linux}
+      tolerations: [{key: os, operator: Exists}]
+      containers: [{name: keeps, image: 'mullion.local/e2e-linux:v1', args: [sleep, 1h]}]
+`
+
+// smallDisk is a file system of its own whose file has holes: what is only reserved on it takes nothing of the real disk.
+type smallDisk struct{ path string }
+
+func newSmallDisk(t *testing.T, size int64) smallDisk {
+	t.Helper()
+	dir := t.TempDir()
+	file, d := filepath.Join(dir, "disk"), smallDisk{path: filepath.Join(dir, "mounted")}
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size), os.Mkdir(d.path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"mkfs.ext4", "-q", "-m", "0", file}, {"mount", "-o", "loop", file, d.path}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", d.path).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v\n%s", err, out)
+		}
+	})
+	return d
+}
+
+// fill leaves so many MiB, and returns what makes room again.
+func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
+	t.Helper()
+	var fs unix.Statfs_t
+	if err := unix.Statfs(d.path, &fs); err != nil {
+		t.Fatal(err)
+	}
+	room := fs.Bavail * uint64(fs.Bsize)
+	file, err := os.CreateTemp(d.path, "filler")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if room <= left<<20 {
+		t.Fatalf("the disk has %d MiB left already, %d are to be", room>>20, left)
+	}
+	// What the cluster writes meanwhile may take the last of it.
+	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(room-left<<20)); err != nil && (left > 0 || !errors.Is(err, unix.ENOSPC)) {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFullDisk fills the disk that a cluster lies on: its nodes say so, what fills it is evicted, and when there is room again everything
+// that was there is there.
+func TestFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster on the machine's own disk")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk, dir := newSmallDisk(t, 4<<30), t.TempDir()
+	f := fixture{bin: bin, data: filepath.Join(disk.path, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir}
+	spec, pods := filepath.Join(dir, "cluster.yaml"), filepath.Join(dir, "pods.yaml")
+	if err := errors.Join(os.WriteFile(spec, []byte(diskYAML), 0o600), os.WriteFile(pods, []byte(diskPods), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	f.must(t, "up", "-f", spec)
+	f.image(t)
+	f.must(t, "kubectl", "apply", "-f", pods)
+	f.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/fills", "--timeout=1m")
+	f.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "write", `C:\kept\note`, "kept")
+
+	free := disk.fill(t, 180)
+	defer free()
+	f.pressure(t, "True")
+	if p := fmt.Sprintf("%+v", f.status(t.Context(), t)); !strings.Contains(p, "DiskPressure") || !strings.Contains(p, f.data) {
+		t.Errorf("mullion status does not say that the disk is full, or which: %s", p)
+	}
+	if out := f.must(t, "kubectl", "get", "pods", "-o", "jsonpath={.items[*].status.phase}"); out != "Running Running Running" {
+		t.Errorf("pods are %s at once, want them to go on for two minutes", out)
+	}
+	out, err := f.mullion(t.Context(), t, "kubectl", "exec", "fills", "--", "tool", "grow", `C:\big`, "130")
+	if err != nil {
+		t.Errorf("a pod that fills the disk: %v\n%s", err, out)
+	}
+	f.jsonpath(t, `^Failed Evicted The node was low on resource: ephemeral-storage\. Threshold quantity: 100Mi, available: \d+.*Container fills was using 13\d{4}Ki`,
+		"pod", "fills", "{.status.phase} {.status.reason} {.status.message}")
+
+	full := disk.fill(t, 0)
+	defer full()
+	written := f.writes(t)
+	if p := f.status(t.Context(), t); !strings.Contains(fmt.Sprintf("%+v", p), "{Severity:problem Object:disk "+f.data) {
+		t.Errorf("mullion status of a disk without any room: %+v", p)
+	}
+	full()
+	free()
+	f.pressure(t, "False")
+	f.healthy(t)
+	f.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
+	if out := f.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "cat", `C:\kept\note`); !strings.Contains(out, "kept") {
+		t.Errorf("what was in the volume: %s", out)
+	}
+	have := f.must(t, "kubectl", "get", "configmaps", "-o", "name")
+	for _, name := range written {
+		if !strings.Contains(have, "configmap/"+name+"\n") {
+			t.Errorf("the API had taken ConfigMap %s, and it is gone", name)
+		}
+	}
+	t.Logf("%d ConfigMaps were taken with the disk full", len(written))
+}
+
+// pressure waits until every node says so of its disk.
+func (f fixture) pressure(t *testing.T, status string) {
+	t.Helper()
+	f.jsonpath(t, "^"+status+" "+status+"$", "nodes", "", `{.items[*].status.conditions[?(@.type=="DiskPressure")].status}`)
+}
+
+// jsonpath waits until that part of an object is like the pattern.
+func (f fixture) jsonpath(t *testing.T, pattern, kind, name, path string) {
+	t.Helper()
+	want, args := regexp.MustCompile(pattern), []string{"kubectl", "get", kind, "-o", "jsonpath=" + path}
+	if name != "" {
+		args = append(args, name)
+	}
+	poll(t, 2*settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, args...)
+		if err == nil && !want.MatchString(out) {
+			err = errors.New(pattern + " is not in " + out)
+		}
+		return err
+	})
+}
+
+// writes makes ConfigMaps until the API takes none any more, or has taken many, and returns which it took.
+func (f fixture) writes(t *testing.T) (taken []string) {
+	t.Helper()
+	file := filepath.Join(f.home, "big")
+	if err := os.WriteFile(file, []byte(strings.Repeat("written ", 100<<10)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 200 {
+		name := fmt.Sprintf("written-%d", n)
+		out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", name, "--from-file="+file, "--request-timeout=10s")
+		if err != nil {
+			t.Logf("the API says: %s", out)
+			return taken
+		}
+		taken = append(taken, name)
+	}
+	return taken
+}
