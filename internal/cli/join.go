@@ -214,6 +214,7 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		{discovery.ErrUnreachable, ExitNotReady, fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server)},
 		{discovery.ErrNotReady, ExitNotReady, "wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here"},
 		{discovery.ErrToken, ExitRefused, fresh},
+		{discovery.ErrExpired, ExitNotReady, "renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again"},
 		{discovery.ErrSecret, ExitRefused, "check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh},
 		{discovery.ErrAuthority, ExitRefused, "somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself"},
 		{machines.ErrRefused, ExitRefused, fresh},

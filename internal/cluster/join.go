@@ -73,10 +73,10 @@ func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
 	}
 	j := &joining{JoinOptions: o, holder: rand.Text()}
 	if err := j.reach(ctx); err != nil {
-		return spec.Cluster{}, err
+		return spec.Cluster{}, explained(err)
 	}
 	c, err := j.join(ctx)
-	err = errors.Join(err, j.dropToken(ctx))
+	err = explained(errors.Join(err, j.dropToken(ctx)))
 	if err == nil || o.Retain || !j.prepared {
 		return c, err
 	}
@@ -84,6 +84,9 @@ func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
 	defer cancel()
 	return c, errors.Join(err, j.undo(ctx))
 }
+
+// explained says of a certificate that is not valid what it is for; discovery does it itself, a join by a kubeconfig has none.
+func explained(err error) error { return discovery.ExplainClock(err, time.Now(), time.Time{}) }
 
 // joining is a join under way.
 type joining struct {

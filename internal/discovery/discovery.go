@@ -42,13 +42,7 @@ var (
 	ErrSecret = errors.New("the token's secret is not the one that the cluster knows")
 	// ErrAuthority says that the cluster's authority is not the one whose hash was told.
 	ErrAuthority = errors.New("the cluster's authority is another one")
-	// ErrClock says that this machine's clock makes the cluster's certificates invalid.
-	ErrClock = errors.New("the clocks of this machine and of the server differ")
 )
-
-// clockBehind is how far a machine's clock may be behind the server's: as much as the control plane's certificates and those it signs
-// are backdated (k8s.io/kubernetes/pkg/controller/certificates/authority, Backdate: 5 minutes).
-const clockBehind = 5 * time.Minute
 
 // pause is between two tries.
 const pause = 300 * time.Millisecond
@@ -226,24 +220,15 @@ func isCertificate(err error) bool {
 	return errors.As(err, &verification)
 }
 
-// explain says of a certificate that is not valid whether it is for the clock.
+// explain says of a certificate that is not accepted whether it is for the clock.
 func (c Config) explain(err error, server time.Time) error {
-	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
-		return fmt.Errorf("%w: %w: here it is %s, there %s", err, ErrClock, c.Now().UTC().Format(time.RFC3339), server.UTC().Format(time.RFC3339))
+	if clock := ExplainClock(err, c.Now(), server); errors.Is(clock, ErrClock) || errors.Is(clock, ErrExpired) {
+		return clock
 	}
 	if isCertificate(err) {
 		return fmt.Errorf("%w: %w", ErrAuthority, err)
 	}
 	return err
-}
-
-// checkClock finds a clock that is so far behind that nothing signed now is valid here yet.
-func (c Config) checkClock(server time.Time) error {
-	if behind := server.Sub(c.Now()); !server.IsZero() && behind > clockBehind {
-		return fmt.Errorf("compare the clocks: %w: this machine's is %s behind that of %s", ErrClock, behind.Round(time.Second), c.Server)
-	}
-	return nil
 }
 
 // verify checks the signature and the authority's hash.

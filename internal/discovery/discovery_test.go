@@ -139,6 +139,10 @@ func TestRefusals(t *testing.T) {
 		"clock far ahead": {func(_ *testing.T, _ *world, c *discovery.Config) {
 			c.Now = func() time.Time { return time.Now().AddDate(3, 0, 0) }
 		}, discovery.ErrClock, "here it is"},
+		"certificate expired": {func(_ *testing.T, w *world, c *discovery.Config) {
+			w.date = time.Now().AddDate(3, 0, 0)
+			c.Now = func() time.Time { return w.date }
+		}, discovery.ErrExpired, "is valid from"},
 		"still starting": {func(_ *testing.T, w *world, _ *discovery.Config) { w.status = http.StatusServiceUnavailable }, discovery.ErrNotReady, "503"},
 		"no cluster":     {func(_ *testing.T, w *world, _ *discovery.Config) { w.data = nil }, discovery.ErrNotReady, ""},
 		"plain HTTP scheme": {func(t *testing.T, w *world, _ *discovery.Config) {

@@ -120,6 +120,8 @@ func TestSeveralMachines(t *testing.T) {
 	server.must(t, "kubectl", "delete", "node", "taken")
 	other.refused(t, cli.ExitRefused, "authority is another one", with("--ca-cert-hash", "sha256:"+strings.Repeat("0", 64))...)
 
+	clocks(t, server, other, with)
+
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
