@@ -198,6 +198,9 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	for _, node := range cluster.WaitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(a.env.Out, "\nServices and the way to other nodes' pods wait until an administrator of the cluster says:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
+	for _, missing := range cluster.WaitingForServing(ctx, o.Paths, c) {
+		fmt.Fprintf(a.env.Out, "\nLogs, exec and metrics of the pods of %s wait until an administrator of the cluster says:\n\n  %s\n", missing.Node, missing.Command())
+	}
 	return nil
 }
 
@@ -211,10 +214,10 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		remedy string
 	}{
 		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
+		{discovery.ErrExpired, ExitNotReady, "renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again"},
 		{discovery.ErrUnreachable, ExitNotReady, fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server)},
 		{discovery.ErrNotReady, ExitNotReady, "wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here"},
 		{discovery.ErrToken, ExitRefused, fresh},
-		{discovery.ErrExpired, ExitNotReady, "renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again"},
 		{discovery.ErrSecret, ExitRefused, "check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh},
 		{discovery.ErrAuthority, ExitRefused, "somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself"},
 		{machines.ErrRefused, ExitRefused, fresh},

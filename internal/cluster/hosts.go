@@ -78,6 +78,7 @@ func (c *composer) hosts() error {
 		config := c.hostConfig(h, layer.System)
 		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.nodes...)
 		config.ProxyAfter = c.identity(h.Name, config.Identity(), config.KubeletUnit())
+		c.serving(h.Name, config.Identity(), config.KubeletUnit())
 		units, err := winnode.Units(config)
 		if err != nil {
 			return err

@@ -173,6 +173,11 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 	for _, name := range (Plan{Spec: c}).names() {
 		for {
 			err := kubeadm.Grant(ctx, j.client, name)
+			if err == nil && c.Join.Foreign.ServerTLSBootstrap {
+				if err := j.approveServing(ctx, name); err != nil {
+					return err
+				}
+			}
 			if err == nil {
 				break
 			}

@@ -126,6 +126,8 @@ func causes() map[string][]string {
 		"containerd/NODE":         {"host/NODE"},
 		"kubelet/NODE":            {"host/NODE", "agent/NODE", "containerd/NODE"},
 		"kube-proxy/NODE":         {"host/NODE", "agent/NODE"},
+
+		"serving-certificate/NODE": {"host/NODE", "kubelet/NODE"},
 	}
 }
 
@@ -150,6 +152,8 @@ func remedyOfPart(unit string, p Part) string {
 	switch {
 	case name == "network":
 		return fmt.Sprintf("look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew, with state and images kept", node)
+	case name == "serving-certificate":
+		return "an administrator of the cluster types that; the certificate is good for a year as a rule, and asked for again before (docs/several-machines.md)"
 	case p.State == stateNotAnswering:
 		return fmt.Sprintf("see `mullion logs %s --tail 50`; if it stays so, end its process %d: it is started again at once, and pods go on", unit, p.PID)
 	case p.State == "restarting":

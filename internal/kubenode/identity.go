@@ -22,16 +22,34 @@ type Identity struct {
 	Dir string
 }
 
-// currentCertificate is a link to the newest certificate with its key:
+// Links to the newest certificate with its key, the client's and the one that the kubelet serves with, where the cluster signs that:
 // https://github.com/kubernetes/client-go/blob/v0.36.3/util/certificate/certificate_store.go
-const currentCertificate = "kubelet-client-current.pem"
+const (
+	currentCertificate = "kubelet-client-current.pem"
+	currentServing     = "kubelet-server-current.pem"
+)
 
 // File is the file with the certificate and its key, or the link to it.
 func (i Identity) File() string { return filepath.Join(i.Dir, currentCertificate) }
 
 // Read returns the certificate with its key (PEM). The link's target is a path of the host's, of which the name counts.
-func (i Identity) Read() ([]byte, error) {
-	path := i.File()
+func (i Identity) Read() ([]byte, error) { return i.read(currentCertificate) }
+
+// Serving is the certificate that the kubelet serves with, where the cluster signs that.
+func (i Identity) Serving() (*x509.Certificate, error) {
+	data, err := i.read(currentServing)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(data, data)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubelet's serving certificate: %w", err)
+	}
+	return pair.Leaf, nil
+}
+
+func (i Identity) read(name string) ([]byte, error) {
+	path := filepath.Join(i.Dir, name)
 	if target, err := os.Readlink(path); err == nil {
 		path = filepath.Join(i.Dir, filepath.Base(filepath.FromSlash(target)))
 	}

@@ -105,6 +105,7 @@ func TestForeignCluster(t *testing.T) {
 	}
 	other.must(t, "leave", "--kubeconfig", plane.kubeconfig)
 	plane.gone(t, other, "winb")
+	plane.servingCertificates(t, other)
 }
 
 // plain registers the control plane's machine as a node as flannel's backend host-gw has it, with a pod's address.
