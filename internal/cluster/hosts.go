@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+	"time"
 
 	"mullion.dev/mullion/internal/nodeagent/agentconfig"
 	"mullion.dev/mullion/internal/proc"
@@ -84,7 +85,7 @@ func (c *composer) hosts() error {
 			return err
 		}
 		c.units = append(c.units, c.foreignUnits(units, h.Name, config.ProxyUnit())...)
-		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI}, config.KubeletUnit(), "pod-routes")
+		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI, since: time.Now()}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }

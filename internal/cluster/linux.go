@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"time"
+
 	"mullion.dev/mullion/internal/linuxhost"
 	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/spec"
@@ -19,7 +21,7 @@ func (c *composer) linuxHosts() error {
 			return err
 		}
 		c.units = append(c.units, units...)
-		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI}, config.KubeletUnit(), "pod-routes")
+		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI, since: time.Now()}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }

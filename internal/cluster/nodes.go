@@ -36,6 +36,9 @@ type nodeReady struct {
 	client func() (kubernetes.Interface, error)
 	// noCNI: a node that lacks nothing but a CNI plugin will do.
 	noCNI bool
+	// since is when the kubelet was not yet started. A node may be Ready before it is waited for here, and its kubelet then has nothing to
+	// say for five minutes.
+	since time.Time
 }
 
 // Name is the component's name.
@@ -49,7 +52,7 @@ func (n *nodeReady) Start(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	started := time.Now().Add(-time.Second) // conditions have whole seconds
+	started := n.since.Add(-time.Second) // conditions have whole seconds
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	why := "it has not registered"
