@@ -6,6 +6,7 @@ import (
 	"mullion.dev/mullion/internal/linuxhost"
 	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/underlay"
 )
 
 func (c *composer) linuxHosts() error {
@@ -27,7 +28,10 @@ func (c *composer) linuxHosts() error {
 }
 
 func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
-	n := c.Spec.Networking
+	n, mtu := c.Spec.Networking, 0
+	if c.Spec.SeveralMachines() {
+		mtu = underlay.TunnelMTU
+	}
 	return linuxnode.Config{
 		Name: h.Name, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name), Netns: c.underlay.HostNetns(h.Name),
 		Bin: c.Paths.Bin, Program: c.Executable, LogDir: c.Paths.Logs(), Marker: c.Paths.Data, Cgroup: CgroupParent(c.Paths) + "/" + h.Name,
@@ -35,7 +39,7 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(), Address6: h.Address6, PodSubnet6: n.Pods6(),
 		ClusterDNS: c.Spec.DNS(), ClusterDomain: c.Spec.Domain(),
 		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
-		Overlay: n.Mode == spec.ModeOverlay, NoProxy: n.KubeProxyMode == spec.KubeProxyNone, NoCNI: n.DisableDefaultCNI,
+		Overlay: n.Mode == spec.ModeOverlay, UplinkMTU: mtu, NoProxy: n.KubeProxyMode == spec.KubeProxyNone, NoCNI: n.DisableDefaultCNI,
 	}
 }
 

@@ -101,7 +101,12 @@ type podRange struct {
 	node  string
 	via   netip.Addr     // the node's own address
 	cidrs []netip.Prefix // one of each family
+	// router is the hardware address of the node's router in an overlay, as its machine has told the others; "" where it has not.
+	router string
 }
+
+// routerAnnotation is where a machine tells the others of its nodes' routers in an overlay.
+const routerAnnotation = "mullion.dev/overlay-router"
 
 // podRoutes is the component that tells the underlay which node a range of pod addresses is behind, as the routers of a
 // network with l2bridge nodes have to know. It follows spec.podCIDRs of the nodes.
@@ -173,7 +178,7 @@ func (r *podRoutes) apply(ctx context.Context, node *corev1.Node, cidrs []string
 	if !via.IsValid() || len(node.Spec.PodCIDRs) == 0 {
 		return
 	}
-	to := podRange{node: node.Name, via: via}
+	to := podRange{node: node.Name, via: via, router: node.Annotations[routerAnnotation]}
 	var errs []error
 	for _, text := range cidrs {
 		cidr, err := netip.ParsePrefix(text)

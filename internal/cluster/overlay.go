@@ -8,10 +8,14 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"mullion.dev/mullion/internal/dataplane"
 	"mullion.dev/mullion/internal/hns/hcn"
@@ -51,7 +55,10 @@ func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
 	}
 	switch c.Spec.Networking.Mode {
 	case spec.ModeOverlay:
-		o := &overlay{plan: c.Plan, netns: c.underlay.HostNetns, cidrs: map[string]netip.Prefix{}}
+		o := &overlay{plan: c.Plan, netns: c.underlay.HostNetns, cidrs: map[string]netip.Prefix{}, told: map[string]string{}, elsewhere: map[string]overlayEnd{}}
+		if c.Spec.SeveralMachines() {
+			o.tell = c.tellRouter
+		}
 		return o.set
 	case spec.ModeNAT, spec.ModeTransparent:
 		linux := map[string]bool{}
@@ -70,13 +77,18 @@ func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
 
 // overlay does what flannel's vxlan backend does: each Windows host's HNS network gets a policy RemoteSubnetRoute for
 // the pods of every other host (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/vxlan/vxlan_network_windows.go), each
-// Linux host a VXLAN interface with a route, a neighbour and a forwarding entry for them.
+// Linux host a VXLAN interface with a route, a neighbour and a forwarding entry for them. Of hosts on other machines it is known from their
+// Nodes, in an annotation, as flannel does it too; the underlay is one for all, so their addresses are reached as those here.
 type overlay struct {
 	plan  Plan
 	netns func(host string) string
+	// tell tells other machines of a router here; nil where there are none.
+	tell func(ctx context.Context, node, router string) error
 
-	mu    sync.Mutex
-	cidrs map[string]netip.Prefix
+	mu        sync.Mutex
+	cidrs     map[string]netip.Prefix // of this machine's hosts
+	told      map[string]string       // their routers, as their Nodes say
+	elsewhere map[string]overlayEnd   // of other machines' hosts
 }
 
 // set takes a node's range up and brings the policies of all hosts in line. A host whose network is not there yet is seen to
@@ -84,10 +96,7 @@ type overlay struct {
 func (o *overlay) set(ctx context.Context, to podRange) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.cidrs, to.node)
-	if len(to.cidrs) > 0 {
-		o.cidrs[to.node] = to.cidrs[0].Masked() // of IPv4: an overlay has no other
-	}
+	o.take(to)
 	ctx, cancel := context.WithTimeout(ctx, hnsTimeout)
 	defer cancel()
 	var hosts []*overlayHost
@@ -117,13 +126,85 @@ func (o *overlay) set(ctx context.Context, to podRange) error {
 			ends.known = append(ends.known, overlayEnd{subnet: cidr, address: h.Address, router: linuxRouter(h.Address)})
 		}
 	}
-	var errs []error
+	for _, e := range o.elsewhere {
+		if e.router == nil {
+			ends.unknown = append(ends.unknown, e.subnet)
+			continue
+		}
+		ends.known = append(ends.known, e)
+	}
+	errs := []error{o.tellAll(ctx, hosts)}
 	for _, h := range hosts {
 		if err := h.sync(ctx, ends); err != nil {
 			errs = append(errs, fmt.Errorf("set the remote subnets of node %q: %w", h.name, err))
 		}
 	}
 	return errors.Join(append(errs, o.syncLinux(ctx, ends))...)
+}
+
+// take takes a node's range up.
+func (o *overlay) take(to podRange) {
+	delete(o.cidrs, to.node)
+	delete(o.told, to.node)
+	delete(o.elsewhere, to.node)
+	if len(to.cidrs) == 0 {
+		return
+	}
+	subnet := to.cidrs[0].Masked() // of IPv4: an overlay has no other
+	if slices.Contains(o.plan.names(), to.node) {
+		o.cidrs[to.node], o.told[to.node] = subnet, to.router
+		return
+	}
+	end := overlayEnd{subnet: subnet, address: to.via}
+	if mac, err := net.ParseMAC(to.router); err == nil && len(mac) == 6 && mac[0]&1 == 0 {
+		end.router = mac // else its machine has yet to tell it
+	}
+	o.elsewhere[to.node] = end
+}
+
+// tellAll tells other machines of the routers here that they do not know.
+func (o *overlay) tellAll(ctx context.Context, hosts []*overlayHost) error {
+	if o.tell == nil {
+		return nil
+	}
+	routers := map[string]net.HardwareAddr{}
+	for _, h := range hosts {
+		routers[h.name] = h.self.router
+	}
+	for _, h := range o.plan.LinuxHosts {
+		if o.cidrs[h.Name].IsValid() {
+			routers[h.Name] = linuxRouter(h.Address)
+		}
+	}
+	var errs []error
+	for name, router := range routers {
+		if o.told[name] == router.String() {
+			continue
+		}
+		if err := o.tell(ctx, name, router.String()); err != nil {
+			errs = append(errs, fmt.Errorf("tell other machines of the router of node %q: %w", name, err))
+			continue
+		}
+		o.told[name] = router.String()
+	}
+	return errors.Join(errs...)
+}
+
+// tellRouter writes a router into its Node: on a machine that joined with the node's own certificate, which may do that alone.
+func (c *composer) tellRouter(ctx context.Context, node, router string) error {
+	client, err := c.access.client()
+	if c.Spec.Join != nil {
+		client, err = c.nodeClient(node)
+	}
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{routerAnnotation: router}}})
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "mullion"})
+	return err
 }
 
 // overlayEnd is what the others need to know of a host: its pods, its address on the underlay and its router's hardware address.

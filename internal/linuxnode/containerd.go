@@ -1,13 +1,14 @@
 package linuxnode
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"mullion.dev/mullion/internal/dataplane"
 )
 
-// uplinkMTU is that of the node's interface on the underlay, which is a veth pair.
+// uplinkMTU is that of the node's interface on the underlay, which is a veth pair, where the configuration says no other.
 const uplinkMTU = 1500
 
 // pauseImage is the image of every pod's first container, which is made here and never pulled.
@@ -74,7 +75,7 @@ func (c Config) CNITemplate() string {
 	}
 	mtu := 0 // of the node's uplink
 	if c.Overlay {
-		mtu = dataplane.OverlayMTU(uplinkMTU)
+		mtu = dataplane.OverlayMTU(cmp.Or(c.UplinkMTU, uplinkMTU))
 	}
 	return fmt.Sprintf(`{
   "cniVersion": "1.0.0",

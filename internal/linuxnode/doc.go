@@ -59,6 +59,8 @@ type Config struct {
 	Overlay bool
 	// NoProxy leaves the node without kube-proxy, NoCNI without CNI configuration, both of which others install then.
 	NoProxy, NoCNI bool
+	// UplinkMTU is that of the node's interface on the underlay; 0 is an Ethernet's.
+	UplinkMTU int
 	// Address6 and PodSubnet6 are those of IPv6 in a dual-stack cluster.
 	Address6   netip.Addr
 	PodSubnet6 netip.Prefix

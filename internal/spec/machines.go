@@ -76,8 +76,6 @@ func (v *validator) machines(c Cluster) {
 		v.fail([]any{"networking", "podSubnet"}, "a dual-stack cluster is of one machine; leave advertiseAddress out, or the IPv6 subnets")
 	case n.Parts() < 2:
 		v.fail([]any{"networking", "underlaySubnet"}, "%s has room for one machine; with advertiseAddress it takes a /23 or larger, of which each machine has a /24", n.UnderlaySubnet)
-	case n.Mode == ModeOverlay:
-		v.fail([]any{"networking", "mode"}, "overlay is for one machine; with advertiseAddress choose l2bridge")
 	}
 	if c.Join == nil || len(v.errs) > 0 {
 		return

@@ -1,0 +1,113 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// overlayYAML is a server with nodes of its own.
+const overlayYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-machines
+networking: {advertiseAddress: 198.51.100.1, mode: overlay}
+nodes:
+- os: linux
+- windowsVersion: ltsc2022
+`
+
+// overlayPods are one on each node, and a Service before one.
+const overlayPods = `
+apiVersion: v1
+kind: Service
+metadata: {name: there}
+spec: {selector: {app: on-m1-win-1}, ports: [{port: 80}]}
+`
+
+// TestSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay, whose nodes have to tell each other across machines where
+// their pods are, and sends packets both ways, of every size.
+func TestSeveralMachinesOverlay(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster of one machine")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, other := twoMachines(t, bin)
+	file := filepath.Join(server.home, "cluster.yaml")
+	if err := os.WriteFile(file, []byte(overlayYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.takeDown(t) })
+	server.must(t, "up", "-f", file)
+	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(server.must(t, "token", "create", "--print-join-command"))
+	if line == nil {
+		t.Fatal("mullion token create prints no command to join by")
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, server)
+			logs(t, other)
+			other.takeDown(t)
+		}
+	})
+	t.Log(other.must(t, strings.Fields(line[1])...))
+	server.image(t)
+	other.must(t, "image", "build", filepath.Join(server.home, "tool"), "-f", "tool/image.yaml")
+
+	manifest := overlayPods
+	nodes := []string{"linux-1", "win-1", "m1-win-1"}
+	for _, node := range nodes {
+		image := "mullion.local/e2e:v1"
+		if node == "linux-1" {
+			image = "mullion.local/e2e-linux:v1"
+		}
+		manifest += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: on-%[1]s, labels: {app: on-%[1]s}}\nspec: {nodeName: %[1]s, terminationGracePeriodSeconds: 1, "+
+			"containers: [{name: serves, image: '%[2]s', args: [serve, ':80']}]}\n", node, image)
+	}
+	pods := filepath.Join(server.home, "pods.yaml")
+	if err := os.WriteFile(pods, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server.must(t, "kubectl", "apply", "-f", pods)
+	server.must(t, "kubectl", "wait", "--for=condition=Ready", "pods", "--all", "--timeout=2m")
+	for _, from := range nodes {
+		for _, to := range nodes {
+			ip := strings.TrimSpace(server.must(t, "kubectl", "get", "pod", "on-"+to, "-o", "jsonpath={.status.podIP}"))
+			server.gets(t, "on-"+from, "http://"+ip+"/", "served by on-"+to)
+			server.gets(t, "on-"+from, "http://"+ip+"/big", strings.Repeat("x", 1000))
+		}
+		server.gets(t, "on-"+from, "http://there/", "served by on-m1-win-1")
+	}
+	other.must(t, "leave")
+	if left := other.traces(t); len(left) > 0 {
+		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))
+	}
+	server.jsonpath(t, "^linux-1 win-1$", "nodes", "", "{.items[*].metadata.name}")
+}
+
+// gets waits until a pod gets that from an address.
+func (f fixture) gets(t *testing.T, pod, url, want string) {
+	t.Helper()
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "get", url)
+		if err == nil && !strings.Contains(out, want) {
+			err = errors.New("no such answer")
+		}
+		if err != nil {
+			return fmt.Errorf("pod %s gets of %s: %w: %.200s", pod, url, err, out)
+		}
+		return nil
+	})
+}
