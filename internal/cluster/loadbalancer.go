@@ -11,11 +11,16 @@ import (
 	"mullion.dev/mullion/internal/underlay"
 )
 
-// loadBalancer is the part that gives Services of type LoadBalancer addresses, and routes them over the underlay.
+// loadBalancer is the part that gives Services of type LoadBalancer addresses, and routes them over the underlay. A machine that joined has the
+// routes alone: its own way to the addresses, and that of others behind it.
 func (c *composer) loadBalancer() *loadbalancer.Controller {
 	n := c.Spec.Networking
+	client := func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }
+	if c.Spec.Join != nil {
+		client = c.access.client
+	}
 	return loadbalancer.New(loadbalancer.Config{
-		Client:  func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+		Client: client, RoutesOnly: c.Spec.Join != nil,
 		Cluster: c.Spec.Name, Pool: n.LoadBalancers(), Underlay: n.Underlay(),
 		Serves: func(os string) bool { return os == spec.Linux || n.Mode.Services() },
 		SetRoutes: func(ctx context.Context, routes []loadbalancer.Route) error {

@@ -78,6 +78,10 @@ func (c *composer) joined() error {
 	}
 	if !c.Spec.Foreign() {
 		c.add(&claim{c: c}, nodes...)
+		c.add(c.loadBalancer(), append([]string{"fabric"}, c.access.machine...)...)
+		if *c.Spec.Addons.LocalStorage {
+			c.add(&farVolumes{c: c}, c.access.machine...)
+		}
 	}
 	return nil
 }

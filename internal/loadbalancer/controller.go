@@ -36,7 +36,9 @@ type Config struct {
 	Serves func(os string) bool
 	// SetRoutes makes these the routes to Services, and removes others.
 	SetRoutes func(ctx context.Context, routes []Route) error
-	Log       *slog.Logger
+	// RoutesOnly leaves the addresses to another machine's controller, and follows them.
+	RoutesOnly bool
+	Log        *slog.Logger
 }
 
 // Controller is the component.
@@ -72,9 +74,12 @@ func (c *Controller) Start(ctx context.Context) error {
 		}
 		synced = append(synced, registered.HasSynced)
 	}
-	upstream, err := servicecontroller.New(newCloud(c.cfg.Pool, services.Lister()), client, services, nodes, c.cfg.Cluster, nil)
-	if err != nil {
-		return fmt.Errorf("make the service controller: %w", err)
+	var upstream *servicecontroller.Controller
+	if !c.cfg.RoutesOnly {
+		upstream, err = servicecontroller.New(newCloud(c.cfg.Pool, services.Lister()), client, services, nodes, c.cfg.Cluster, nil)
+		if err != nil {
+			return fmt.Errorf("make the service controller: %w", err)
+		}
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
@@ -88,8 +93,9 @@ func (c *Controller) Start(ctx context.Context) error {
 		<-run.Done()
 		factory.Shutdown()
 	})
-	// One worker: a Service waits for nothing but the API.
-	c.done.Go(func() { upstream.Run(run, 1, controllers.NewControllerManagerMetrics("mullion")) })
+	if upstream != nil { // one worker: a Service waits for nothing but the API
+		c.done.Go(func() { upstream.Run(run, 1, controllers.NewControllerManagerMetrics("mullion")) })
+	}
 	c.done.Go(func() {
 		c.follow(run, func() (s state, err error) {
 			var errs [3]error

@@ -37,7 +37,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.Background()))
 	c.cancel = cancel
-	upstream := controller.NewProvisionController(run, client, Provisioner, provisioner{c.cfg.Place},
+	upstream := controller.NewProvisionController(run, client, Provisioner, provisioner{c.cfg.Place, c.cfg.Elsewhere},
 		// There is one, which the supervisor sees to.
 		controller.LeaderElection(false),
 		controller.RateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost)),

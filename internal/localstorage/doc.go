@@ -6,7 +6,11 @@
 //	claim ─▶ scheduler chooses a node ─▶ folder on that node ─▶ PersistentVolume ─▶ pod
 package localstorage
 
-import "k8s.io/client-go/kubernetes"
+import (
+	"context"
+
+	"k8s.io/client-go/kubernetes"
+)
 
 // Provisioner is what the StorageClass names.
 const Provisioner = "mullion.dev/local"
@@ -28,4 +32,7 @@ type Config struct {
 	Client func() (kubernetes.Interface, error)
 	// Place tells where a node's volumes are, false for a node that is not of this machine.
 	Place func(node string) (Place, bool)
+	// Elsewhere makes or removes the folder of a volume of a node that is not of this machine, and says what the node calls it; "": the node is no
+	// more, and the folder neither. nil: there are no such nodes.
+	Elsewhere func(ctx context.Context, node, volume string, remove bool) (path string, err error)
 }

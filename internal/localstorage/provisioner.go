@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,19 +17,20 @@ import (
 
 // provisioner is what the controller asks for volumes.
 type provisioner struct {
-	place func(node string) (Place, bool)
+	place     func(node string) (Place, bool)
+	elsewhere func(ctx context.Context, node, volume string, remove bool) (path string, err error)
 }
 
+// elsewhereTimeout is how long another machine has for a folder, before it is tried again.
+const elsewhereTimeout = 15 * time.Second
+
 // Provision makes the folder and describes the volume. It may be called again for the same volume.
-func (p provisioner) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	if err := check(o); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
-	place, ok := p.place(o.SelectedNodeName)
-	if !ok {
-		return nil, controller.ProvisioningReschedule, fmt.Errorf("node %q is not a node of this machine: make a PersistentVolume of the kind local there, by hand", o.SelectedNodeName)
-	}
-	if err := place.make(o.PVName); err != nil {
+	at, err := p.make(ctx, o.SelectedNodeName, o.PVName)
+	if err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
 	kind := corev1.HostPathDirectoryOrCreate
@@ -39,7 +41,7 @@ func (p provisioner) Provision(_ context.Context, o controller.ProvisionOptions)
 			AccessModes:                   o.PVC.Spec.AccessModes,
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: o.PVC.Spec.Resources.Requests[corev1.ResourceStorage]},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				HostPath: &corev1.HostPathVolumeSource{Path: place.Path + o.PVName, Type: &kind},
+				HostPath: &corev1.HostPathVolumeSource{Path: at, Type: &kind},
 			},
 			NodeAffinity: affinity(o.SelectedNodeName),
 		},
@@ -65,19 +67,47 @@ func check(o controller.ProvisionOptions) error {
 }
 
 // Delete removes the folder of a volume; one that is gone is no error.
-func (p provisioner) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
+func (p provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolume) error {
 	node, err := nodeOf(volume)
 	if err != nil {
 		return err
 	}
 	place, ok := p.place(node)
 	if !ok {
-		return fmt.Errorf("remove volume %q: node %q is not a node of this machine", volume.Name, node)
+		return p.removeElsewhere(ctx, node, volume)
 	}
 	if source := volume.Spec.HostPath; source == nil || source.Path != place.Path+volume.Name {
 		return fmt.Errorf("remove volume %q: it is not where this provisioner puts volumes of node %q", volume.Name, node)
 	}
-	return place.remove(volume.Name)
+	return place.Remove(volume.Name)
+}
+
+// make makes a volume's folder on its node, and returns what the node calls it.
+func (p provisioner) make(ctx context.Context, node, volume string) (string, error) {
+	if place, ok := p.place(node); ok {
+		return place.Path + volume, place.Make(volume)
+	}
+	if p.elsewhere == nil {
+		return "", fmt.Errorf("node %q is not a node of this machine: make a PersistentVolume of the kind local there, by hand", node)
+	}
+	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
+	defer cancel()
+	at, err := p.elsewhere(ctx, node, volume, false)
+	if err == nil && at == "" {
+		err = fmt.Errorf("make volume %q: node %q is no more", volume, node)
+	}
+	return at, err
+}
+
+// removeElsewhere removes the folder of a volume on another machine, which knows only its own volumes' names.
+func (p provisioner) removeElsewhere(ctx context.Context, node string, volume *corev1.PersistentVolume) error {
+	if p.elsewhere == nil {
+		return fmt.Errorf("remove volume %q: node %q is not a node of this machine", volume.Name, node)
+	}
+	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
+	defer cancel()
+	_, err := p.elsewhere(ctx, node, volume.Name, true)
+	return err
 }
 
 // affinity ties a volume to its node.
@@ -103,8 +133,8 @@ func nodeOf(volume *corev1.PersistentVolume) (string, error) {
 	return "", fmt.Errorf("remove volume %q: it is tied to no node", volume.Name)
 }
 
-// make makes a volume's folder, in which every pod may write: whom it is for is not known here.
-func (p Place) make(volume string) error {
+// Make makes a volume's folder, in which every pod may write: whom it is for is not known here.
+func (p Place) Make(volume string) error {
 	root, err := p.open()
 	if err != nil {
 		return err
@@ -120,7 +150,8 @@ func (p Place) make(volume string) error {
 	return nil
 }
 
-func (p Place) remove(volume string) error {
+// Remove removes a volume's folder; one that is gone is no error.
+func (p Place) Remove(volume string) error {
 	root, err := p.open()
 	if err != nil {
 		return err

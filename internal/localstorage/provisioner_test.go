@@ -1,6 +1,8 @@
 package localstorage
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,6 +142,41 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(outside, "precious")); err != nil {
 		t.Errorf("removing a volume went through a link in it: %v", err)
+	}
+}
+
+// Folders of other machines' nodes are made and removed there; a volume of a node that is no more has none.
+func TestElsewhere(t *testing.T) {
+	p, folder := disk(t)
+	var asked []string
+	gone := false
+	p.elsewhere = func(_ context.Context, node, volume string, remove bool) (string, error) {
+		asked = append(asked, fmt.Sprint(node, volume, remove))
+		if gone {
+			return "", nil
+		}
+		return `C:\far\` + volume, nil
+	}
+	far := func(o *controller.ProvisionOptions) { o.SelectedNodeName = "far" }
+	volume, _, err := p.Provision(t.Context(), options(far))
+	if err != nil || volume.Spec.HostPath.Path != `C:\far\pvc-1` {
+		t.Fatalf("Provision() = %+v, %v", volume, err)
+	}
+	if err := p.Delete(t.Context(), volume); err != nil {
+		t.Error(err)
+	}
+	gone = true
+	if _, _, err := p.Provision(t.Context(), options(far)); err == nil || !strings.Contains(err.Error(), "is no more") {
+		t.Errorf("a volume of a node that is no more: %v", err)
+	}
+	if err := p.Delete(t.Context(), volume); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"farpvc-1false", "farpvc-1true", "farpvc-1false", "farpvc-1true"}, asked); diff != "" {
+		t.Errorf("-want +asked:\n%s", diff)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
+		t.Errorf("made here: %v, %v", left, err)
 	}
 }
 

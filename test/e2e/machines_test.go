@@ -143,6 +143,8 @@ func TestSeveralMachines(t *testing.T) {
 		t.Fatalf("the nodes are:\n%s", nodes)
 	}
 	answers(t, server, other)
+	keepsVolume(t, server, other)
+	balanced(t, server, other)
 	out, err = other.mullion(t.Context(), t, "kubectl", "get", "nodes")
 	if err == nil || !strings.Contains(out, "no rights of an administrator") {
 		t.Errorf("mullion kubectl on a machine that joined: %v\n%s", err, out)
@@ -214,7 +216,7 @@ func (f fixture) unclaimed(t *testing.T, other fixture) {
 	}
 	poll(t, settle, func(ctx context.Context) error { // upstream's garbage collector gives the part back
 		out, err := f.mullion(ctx, t, "kubectl", "get", "nodes,configmaps", "-n", "mullion-system", "-o", "name")
-		if err == nil && (strings.Contains(out, "node/") || strings.Contains(out, "machine-1")) {
+		if err == nil && (strings.Contains(out, "node/") || strings.Contains(out, "machine-1") || strings.Contains(out, "volumes-1")) {
 			err = fmt.Errorf("the cluster still has: %s", out)
 		}
 		return err
