@@ -176,45 +176,6 @@ func bridgeMAC(b netplan.Bridge) net.HardwareAddr {
 	return net.HardwareAddr{0x00, 0x15, 0x5d, byte(x >> 16), byte(x >> 8), byte(x)}
 }
 
-// ensureVLAN makes the uplink's interface for a tag.
-func (p *Plane) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
-	name := vlanLink(uplink, tag)
-	link, err := lookup(h, name)
-	if err != nil {
-		return err
-	}
-	parent, err := h.LinkByName(uplink)
-	if err != nil {
-		return err
-	}
-	if link != nil && link.Attrs().ParentIndex == parent.Attrs().Index && link.Attrs().Alias == vlanAlias(uplink, tag) {
-		return setUp(h, link)
-	}
-	if link != nil {
-		if err := h.LinkDel(link); err != nil {
-			return err
-		}
-	}
-	vlan := &netlink.Vlan{LinkAttrs: netlink.LinkAttrs{Name: name, ParentIndex: parent.Attrs().Index}, VlanId: int(tag)}
-	if err := h.LinkAdd(vlan); err != nil {
-		return err
-	}
-	if link, err = h.LinkByName(name); err != nil {
-		return err
-	}
-	if err := p.inHost(func() error { return switchSysctls(name) }); err != nil {
-		return err
-	}
-	if err := h.LinkSetUp(link); err != nil {
-		return err
-	}
-	return h.LinkSetAlias(link, vlanAlias(uplink, tag))
-}
-
-func vlanAlias(uplink string, tag uint16) string {
-	return fmt.Sprintf("%s%s %d", aliasVLAN, uplink, tag)
-}
-
 func setUp(h *netlink.Handle, link netlink.Link) error {
 	if link.Attrs().Flags&net.FlagUp != 0 {
 		return nil
@@ -238,7 +199,10 @@ func (p *Plane) removeBridge(h *netlink.Handle, id string, want *state) error {
 	var errs []error
 	for _, l := range links {
 		name := l.Attrs().Name
-		if name == bridgeLink(id) || name == vxlanLink(id) || strings.HasPrefix(l.Attrs().Alias, aliasVLAN) && !keep[name] {
+		switch {
+		case strings.HasPrefix(l.Attrs().Alias, aliasVLAN) && !keep[name]:
+			errs = append(errs, removeTag(h, l))
+		case name == bridgeLink(id) || name == vxlanLink(id):
 			errs = append(errs, removeLink(h, l))
 		}
 	}
@@ -270,7 +234,7 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 	var errs []error
 	for _, l := range links {
 		if a := l.Attrs(); !keep[a.Name] && (ours(a.Alias) || a.Alias == "" && halfMade(l)) {
-			errs = append(errs, removeLink(h, l))
+			errs = append(errs, removeTag(h, l)) // most are none
 		}
 	}
 	errs = append(errs, p.removePolicyRoutes(h, want))
@@ -285,7 +249,7 @@ func ours(alias string) bool {
 
 func halfMade(l netlink.Link) bool {
 	prefix := map[string][]string{
-		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix}, "vxlan": {vxlanPrefix}, "vlan": {vlanPrefix},
+		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix, vlanPrefix}, "vxlan": {vxlanPrefix},
 	}[l.Type()]
 	return slices.ContainsFunc(prefix, func(prefix string) bool { return strings.HasPrefix(l.Attrs().Name, prefix) })
 }

@@ -325,6 +325,9 @@ func (p *Plane) switchDifferences() ([]string, error) {
 	var found []string
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		for _, b := range sorted(p.want.bridges) {
+			if b.VLAN != 0 && !p.tagIsWhole(h, b) {
+				found = append(found, "missing: tag of "+b.ID)
+			}
 			missing, left, rule, err := p.policyDifferences(h, b)
 			if err != nil {
 				found = append(found, "unknown: routes of "+b.ID+": "+err.Error())

@@ -49,7 +49,7 @@ func supportCalls() []support.Row {
 		{Name: "HNSCall /policylists", Level: support.Supported, Ref: refHnslib + "internal/hns/hnspolicylist.go"},
 		{Name: "HNSCall /globals/version", Level: support.Supported, Ref: refHnslib + "hcn/hcnglobals.go"},
 		{Name: "HNSCall /accelnet", Level: support.Not, Ref: refHnslib + "internal/hns/hnsaccelnet.go", Note: "E_NOTIMPL: there are no network cards to accelerate"},
-		{Name: "queries", Level: support.Partly, Ref: refSchema, Note: "filters by ID, name, type, network, namespace and hardware address; the flag Detailed makes no difference"},
+		{Name: "queries", Level: support.Partly, Ref: refSchema, Note: "filters by ID, name, type, network, namespace and hardware address; an answer has all of an object, with the flag Detailed and without"},
 		{Name: "restart of the service", Level: support.Supported, Ref: "https://github.com/kubernetes/kubernetes/issues/139519", Note: "objects are there again; calls wait meanwhile"},
 		{Name: "features by build", Level: support.Supported, Ref: refHnslib + "hcn/hcnglobals.go", Note: "what a build's HNS does not have is refused; the profile modern lifts that"},
 	}
@@ -73,7 +73,7 @@ func supportNetworks() []support.Row {
 		{Name: "policy RemoteSubnetRoute", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy VxlanPort", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy VSID", Level: support.Supported, Ref: refPolicy, Note: "one for all subnets of a network"},
-		{Name: "policy VLAN", Level: support.Partly, Ref: refPolicy, Note: "of subnets, one for all of a network; not of endpoints"},
+		{Name: "policy VLAN", Level: support.Partly, Ref: refPolicy, Note: "of subnets, one for all of a network; not of endpoints. Frames carry the tag on the underlay; the kernel needs BPF classifiers (NET_CLS_BPF), and no VLAN interfaces"},
 		{Name: "policy HostRoute", Level: support.Partly, Ref: refPolicy, Note: "without effect: pods and their host always reach each other"},
 		{Name: "policy SetPolicy", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy NetworkACL", Level: support.Supported, Ref: refPolicy},
