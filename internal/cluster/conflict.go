@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/wine"
 )
@@ -76,6 +78,28 @@ func Preflight(paths Paths) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// holdsOverlays refuses a folder, which need not be there yet, where overlayfs cannot have its upper folders: Linux has none on
+// overlayfs itself, which is what a container's own files are on.
+func holdsOverlays(folder string) error {
+	var st unix.Statfs_t
+	for at := folder; ; at = filepath.Dir(at) {
+		err := unix.Statfs(at, &st)
+		if errors.Is(err, unix.ENOENT) && at != filepath.Dir(at) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look at the file system of data folder %q: %w", folder, err)
+		}
+		if st.Type == unix.OVERLAYFS_SUPER_MAGIC {
+			return &ConflictError{
+				Err:    fmt.Errorf("use data folder %q: it is on overlayfs, as a container's own files are, and there Windows hosts cannot have their drives", folder),
+				Remedy: "choose a folder on ext4, xfs or btrfs with --data-dir; in a container, one on a volume",
+			}
+		}
+		return nil
+	}
 }
 
 // lookPath finds a program also where an ordinary user's PATH does not lead.

@@ -37,7 +37,7 @@ func Down(ctx context.Context, paths Paths, said func(string)) error {
 	return runSteps(ctx, paths, said, append(stopSteps(), []step{
 		{"removed networks", removeNetworks},
 		{"removed mounts", func(_ context.Context, p Paths) error {
-			return errors.Join(unmountUnder(p.Run()), unmountUnder(p.Data))
+			return errors.Join(unmountBelow(p.Run()), unmountBelow(p.Data))
 		}},
 		{"removed " + paths.Data, removeFiles},
 	}...))
@@ -82,10 +82,10 @@ func runSteps(ctx context.Context, paths Paths, said func(string), steps []step)
 	return nil
 }
 
-// unmountUnder unmounts everything mounted in dir, deepest first.
-func unmountUnder(dir string) error {
+// unmountBelow unmounts everything mounted in dir, deepest first. What is mounted at dir itself is not ours: a volume.
+func unmountBelow(dir string) error {
 	for range 5 { // mounts can lie over one another
-		points, err := mountsUnder(dir)
+		points, err := mountsBelow(dir)
 		if err != nil || len(points) == 0 {
 			return err
 		}
@@ -98,8 +98,8 @@ func unmountUnder(dir string) error {
 	return nil
 }
 
-// mountsUnder lists mount points in dir, deepest first; see proc_pid_mountinfo(5) for the fields and the octal escapes.
-func mountsUnder(dir string) ([]string, error) {
+// mountsBelow lists mount points in dir, deepest first; see proc_pid_mountinfo(5) for the fields and the octal escapes.
+func mountsBelow(dir string) ([]string, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func mountsUnder(dir string) ([]string, error) {
 			continue
 		}
 		point := unescape(fields[4])
-		if point == dir || strings.HasPrefix(point, dir+"/") {
+		if strings.HasPrefix(point, dir+"/") {
 			points = append(points, point)
 		}
 	}
@@ -209,17 +209,30 @@ func killCgroup(root string) (int, error) {
 	return seen, nil
 }
 
+// removeAll removes a folder; one that is a volume's is emptied.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, unix.EBUSY) {
+		return err
+	}
+	left, readErr := os.ReadDir(dir)
+	if readErr != nil || len(left) > 0 {
+		return err
+	}
+	return nil
+}
+
 // removeFiles removes the data and run folders. A mount that came back would lose its content, so it looks again first.
 func removeFiles(_ context.Context, p Paths) error {
 	for _, dir := range []string{p.Run(), p.Data} {
-		points, err := mountsUnder(dir)
+		points, err := mountsBelow(dir)
 		if err != nil {
 			return err
 		}
 		if len(points) > 0 {
 			return fmt.Errorf("%q is still mounted", points[0])
 		}
-		if err := os.RemoveAll(dir); err != nil {
+		if err := removeAll(dir); err != nil {
 			return err
 		}
 	}

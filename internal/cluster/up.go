@@ -50,6 +50,9 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 			Remedy: "`mullion leave` removes it, here and in the cluster; or use another --data-dir",
 		}
 	}
+	if err := holdsOverlays(o.Paths.Data); err != nil {
+		return o.Spec, err
+	}
 	if err := o.Paths.Prepare(); err != nil {
 		return o.Spec, &ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}

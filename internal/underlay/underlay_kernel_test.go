@@ -142,7 +142,7 @@ func TestDualStack(t *testing.T) {
 	netnstest.Flow(t, e.machine, "[fd00:213::b]:80", "a", "fd00:213::fe")
 	netnstest.Flow(t, b, "[fd00:213::fe]:80", "machine", "fd00:213::c")
 
-	run(t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add fd00:244:1::2/64 dev pods nodad; ip addr add 10.244.1.2/24 dev pods; ip link set pods up; sysctl -qw net.ipv6.conf.all.forwarding=1")
+	run(t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add fd00:244:1::2/64 dev pods nodad; ip addr add 10.244.1.2/24 dev pods; ip link set pods up; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding")
 	for range 2 { // the second time there is nothing to do
 		err := e.u.SetPodRoute(t.Context(), netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix("10.244.1.0/24"), netip.MustParsePrefix("fd00:244:1::/64"))
 		if err != nil {
