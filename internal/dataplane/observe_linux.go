@@ -199,6 +199,11 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 			plan.Ports[i].NAT = []netplan.NAT{*n}
 		}
 	}
+	plan.LoadBalancers = observeBalancers(entries)
+}
+
+// observeBalancers are the load balancers, in order of their IDs.
+func observeBalancers(entries map[slot]entry) (all []netplan.LoadBalancer) {
 	balancers := map[string]*netplan.LoadBalancer{}
 	for s, e := range entries {
 		set, _ := familyOfSet(s.set)
@@ -214,8 +219,9 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 	}
 	for _, lb := range sorted(balancers) {
 		slices.SortFunc(lb.VIPs, netip.Addr.Compare)
-		plan.LoadBalancers = append(plan.LoadBalancers, *lb)
+		all = append(all, *lb)
 	}
+	return all
 }
 
 // observeBalancer adds what a key of the maps vip and kept (address, protocol, port) or node (protocol, port) tells.
