@@ -39,7 +39,7 @@ help: ## what the targets do
 deps: ## install what is missing (Debian packages; elsewhere it names them)
 	@hack/deps.sh
 
-test-deps: ## install what is missing for the tests too (a browser)
+test-deps: ## install what is missing for the tests too (a browser, curl)
 	@hack/deps.sh test
 
 build: mullion shims upstream ## build everything into bin/

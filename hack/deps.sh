@@ -14,6 +14,8 @@ needs=(
   "make:make"
   "git:git"
 )
+# Tests ask servers with curl, as the guide does.
+[ "${1:-}" != test ] || needs+=("curl:curl")
 # The browser that the page of conformance results is looked at in; the test takes chromium or Chrome as well.
 if [ "${1:-}" = test ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
   needs+=("chromium-headless-shell:chromium-headless-shell")
