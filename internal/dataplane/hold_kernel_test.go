@@ -85,6 +85,33 @@ func TestHoldPortsInUse(t *testing.T) {
 	}
 }
 
+// However many ports are asked for, the process has files left.
+func TestHoldPortsLeavesFiles(t *testing.T) {
+	h := newHost(t)
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 512, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before) }()
+	files := openFiles(t)
+	if _, err := h.HoldPorts(netplan.HeldPorts{First: 50000, Last: 51000, TCP: true, UDP: true}); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("2002 sockets of a process that may have 512 files: %v", err)
+	}
+	if after := openFiles(t); after != files {
+		t.Errorf("%d open files, before %d", after, files)
+	}
+	held, err := h.HoldPorts(netplan.HeldPorts{First: 50000, Last: 50063, TCP: true, UDP: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Connections of the host's own do not get held ports, whatever is left.
 func TestHeldPortsAreNotEphemeral(t *testing.T) {
 	h := newHost(t)

@@ -17,6 +17,10 @@ type sockets []int
 // connection of its own. Nothing listens: a connection is refused, and a datagram dropped.
 func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 	var held sockets
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return nil, err
+	}
 	err := p.inHost(func() error {
 		for port := int(ports.First); port <= int(ports.Last); port++ {
 			for kind, wanted := range map[int]bool{unix.SOCK_STREAM: ports.TCP, unix.SOCK_DGRAM: ports.UDP} {
@@ -28,6 +32,9 @@ func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 					return fmt.Errorf("bind port %d: %w", port, err)
 				}
 				held = append(held, fd)
+				if uint64(fd) > files.Cur/2 { // the lowest number is given first: this leaves half of them to the rest of the process
+					return fmt.Errorf("hold port %d: %w", port, unix.EMFILE)
+				}
 			}
 		}
 		return nil
