@@ -98,7 +98,7 @@ func fieldRows() []support.Row {
 			Name: "security_context.run_as_username of HostProcess", Level: support.Partly,
 			Note: `NT AUTHORITY\SYSTEM, Local Service, Network Service, Windows' local groups and those made with net localgroup give name, variables and folders; all have the same rights; others fail with 0x52e`,
 		},
-		{Name: "HostProcess and volumes", Level: support.Partly, Note: "a volume's place is made on the host's C: as an empty folder or file, and stays; before Windows Server 2022 volumes are seen below the image only, without links"},
+		{Name: "HostProcess and volumes", Level: support.Partly, Note: "a volume's place is made on the host's C: as an empty folder or file, and stays; below the mount point a read-only volume can be written, as on Windows; before Windows Server 2022 volumes are seen below the image only, without links"},
 		{Name: "HostProcess and stopping", Level: support.Partly, Note: "CTRL_SHUTDOWN goes to the container's own program, not to those that it has started; those are killed"},
 		{Name: "namespace_options.network", Level: support.Not, Note: "ignored, as containerd on Windows does: every pod but HostProcess pods has a network of its own"},
 		{Name: "mounts", Level: support.Partly, Note: "folders and single files, read-only too, any case; no pipes of the host, no image volumes, no propagation"},

@@ -123,16 +123,20 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 			return fmt.Errorf("look at mount source: %w", err)
 		}
 		var attr uint64 = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-		if m.ReadOnly {
-			attr |= unix.MOUNT_ATTR_RDONLY
-		}
-		bind := func(target int) error { return bindAt(m.Source, target, attr) }
-		if err := at(below(c.HostProcess.MountPoint, m.Target), info.IsDir(), bind); err != nil {
+		// Below the mount point Windows has a link to the volume, through which it is written whatever the pod says; scripts that deploy kube-proxy
+		// write into their ConfigMap there (github.com/Microsoft/hcsshim v0.15.0-rc.4, internal/jobcontainers/mounts.go).
+		link := func(target int) error { return bindAt(m.Source, target, attr) }
+		if err := at(below(c.HostProcess.MountPoint, m.Target), info.IsDir(), link); err != nil {
 			return err
 		}
 		if !c.HostProcess.AtTargets {
 			continue
 		}
+		asked := attr
+		if m.ReadOnly {
+			asked |= unix.MOUNT_ATTR_RDONLY
+		}
+		bind := func(target int) error { return bindAt(m.Source, target, asked) }
 		if err := at(m.Target, info.IsDir(), bind); err != nil {
 			return err
 		}

@@ -262,6 +262,7 @@ func TestHostProcessMounts(t *testing.T) {
 		{`type C:\hpc\data\in\a.txt`, "from the volume"},
 		{`type C:\hpc\data\one.txt`, "from the volume"},
 		{`echo no> C:\data\one.txt || echo refused`, "refused"},
+		{`echo from below> C:\hpc\data\one.txt && type C:\data\one.txt`, "from below"}, // where Windows has a link
 		{`echo b> C:\data\in\b.txt && echo done`, "done"},
 		{`move C:\data\in\b.txt C:\data\in\c.txt && dir /b C:\data\in`, "c.txt"},
 	} {
