@@ -110,13 +110,21 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if f.sample {
 		return a.deploySample(waitCtx, paths)
 	}
-	if resolved.Networking.DisableDefaultCNI && len(resolved.Nodes) > 0 {
+	a.sayNext(resolved)
+	return nil
+}
+
+// sayNext says what there is to do in a cluster that is up.
+func (a *app) sayNext(c spec.Cluster) {
+	if len(c.Nodes) == 0 {
+		return
+	}
+	if c.Networking.DisableDefaultCNI {
 		fmt.Fprintln(a.env.Out, "Its nodes become Ready when a CNI plugin is deployed in it (networking.disableDefaultCNI).")
 	}
-	if resolved.Join == nil && len(resolved.Nodes) > 0 {
-		fmt.Fprintf(a.env.Out, "Try: mullion kubectl get nodes -o wide\n")
+	if c.Join == nil {
+		fmt.Fprintln(a.env.Out, "Try: mullion kubectl get nodes -o wide")
 	}
-	return nil
 }
 
 // wanted is the specification that the flags ask for; without any, the one of the data folder.

@@ -2,6 +2,7 @@ package podnet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ const (
 
 // ErrNoCNI says that nobody has installed a CNI plugin yet, in containerd's words, which people look for
 // (containerd v2.4.2, internal/cri/server/status.go, and github.com/containerd/go-cni v1.1.13, errors.go).
-var ErrNoCNI = errors.New("Network plugin returns error: cni plugin not initialized") //nolint:revive,staticcheck // their words
+var ErrNoCNI = errors.New("Network plugin returns error: cni plugin not initialized")
 
 // installed is the configuration that others installed, read when it is needed: the first by name of the files *.conf, *.conflist and *.json, as
 // containerd takes it (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
@@ -85,7 +86,11 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return libcni.ConfListFromConf(one)
+	list, err := json.Marshal(map[string]any{"name": one.Network.Name, "cniVersion": one.Network.CNIVersion, "plugins": []json.RawMessage{data}})
+	if err != nil {
+		return nil, err
+	}
+	return libcni.NetworkConfFromBytes(list)
 }
 
 // used are the configurations that a pod is to be disconnected by: those that it was connected by, whatever is installed by now, or, of a pod

@@ -110,6 +110,11 @@ func (x *index) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
+	return itemOf(of, n)
+}
+
+// itemOf is one of a value's items, from the end where n is below 0, or nothing.
+func itemOf(of value, n int64) (value, error) {
 	var items []value
 	switch v := of.(type) {
 	case *object:

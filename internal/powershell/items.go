@@ -106,7 +106,7 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // it was only read
+	defer in.Close()
 	if same, err := os.Stat(to); err == nil {
 		if info, err := in.Stat(); err == nil && os.SameFile(info, same) {
 			return errors.New("an item is not copied to itself")

@@ -86,23 +86,19 @@ func jsonObject(d *json.Decoder, depth int) (value, error) {
 func toJSON(b *strings.Builder, v value, depth int, indent, newline string) error {
 	switch v := plain(v).(type) {
 	case *object:
-		if depth < 0 {
-			return writeJSON(b, text(v))
-		}
-		parts := make([]jsonPart, 0, len(v.names))
+		l := jsonLayout{brackets: "{}", depth: depth, indent: indent, newline: newline}
 		for _, name := range v.names {
-			parts = append(parts, jsonPart{name, v.props[lower(name)]})
+			l.parts = append(l.parts, jsonPart{name, v.props[lower(name)]})
 		}
-		return jsonParts(b, "{}", parts, depth, indent, newline)
+		return l.write(b, v)
 	case []value, span:
-		if depth < 0 {
-			return writeJSON(b, text(v))
+		l := jsonLayout{brackets: "[]", depth: depth, indent: indent, newline: newline}
+		if depth >= 0 { // a range may be long
+			for item := range each(v) {
+				l.parts = append(l.parts, jsonPart{"", item})
+			}
 		}
-		var parts []jsonPart
-		for item := range each(v) {
-			parts = append(parts, jsonPart{"", item})
-		}
-		return jsonParts(b, "[]", parts, depth, indent, newline)
+		return l.write(b, v)
 	case nil, bool, int64, float64, string:
 		return writeJSON(b, v)
 	default:
@@ -115,32 +111,43 @@ type jsonPart struct {
 	v    value
 }
 
-// jsonParts writes what is between brackets; newline is "" where all is on one line.
-func jsonParts(b *strings.Builder, brackets string, parts []jsonPart, depth int, indent, newline string) error {
-	b.WriteString(brackets[:1])
-	inner := indent
-	if newline != "" {
-		inner += "  "
+// jsonLayout is what is between brackets, and how it is written; newline is "" where all is on one line.
+type jsonLayout struct {
+	brackets        string
+	parts           []jsonPart
+	depth           int
+	indent, newline string
+}
+
+// write writes it, or below the depth that was asked for the text of the whole.
+func (l jsonLayout) write(b *strings.Builder, whole value) error {
+	if l.depth < 0 {
+		return writeJSON(b, text(whole))
 	}
-	for i, p := range parts {
+	inner, colon := l.indent, ":"
+	if l.newline != "" {
+		inner, colon = inner+"  ", ": "
+	}
+	b.WriteString(l.brackets[:1])
+	for i, p := range l.parts {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(newline + inner)
-		if brackets == "{}" {
+		b.WriteString(l.newline + inner)
+		if l.brackets == "{}" {
 			if err := writeJSON(b, p.name); err != nil {
 				return err
 			}
-			b.WriteString(map[bool]string{true: ":", false: ": "}[newline == ""])
+			b.WriteString(colon)
 		}
-		if err := toJSON(b, p.v, depth-1, inner, newline); err != nil {
+		if err := toJSON(b, p.v, l.depth-1, inner, l.newline); err != nil {
 			return err
 		}
 	}
-	if len(parts) > 0 {
-		b.WriteString(newline + indent)
+	if len(l.parts) > 0 {
+		b.WriteString(l.newline + l.indent)
 	}
-	b.WriteString(brackets[1:])
+	b.WriteString(l.brackets[1:])
 	return nil
 }
 

@@ -24,19 +24,22 @@ func (x *member) value(f *frame) (value, error) {
 	return method(plain(of), x.name, args)
 }
 
+// property is one of an object's; those of objects that have what they were given are nothing where they were not.
+func (o *object) property(name string) (value, error) {
+	p, ok := o.props[name]
+	if !ok && o.kind != custom {
+		return nil, thrown("The property %q of a %s is not part of Mullion's PowerShell.", name, o.kind)
+	}
+	return p, nil
+}
+
 // property is an object's property; of a list it is that of each item.
 func property(of value, name string) (value, error) {
 	switch v := of.(type) {
 	case nil:
 		return nil, nil
 	case *object:
-		if p, ok := v.props[name]; ok {
-			return p, nil
-		}
-		if v.kind == custom {
-			return nil, nil
-		}
-		return nil, thrown("The property %q of a %s is not part of Mullion's PowerShell.", name, v.kind)
+		return v.property(name)
 	case string:
 		if name == "length" {
 			return int64(utf8.RuneCountInString(v)), nil

@@ -16,13 +16,21 @@ func (o *object) put(name string, v value) {
 	o.props[lower(name)] = v
 }
 
-// customText is how PowerShell writes such an object into a string.
-func (o *object) customText() string {
-	var parts []string
-	for _, name := range o.names {
-		parts = append(parts, name+"="+text(o.props[lower(name)]))
+// text is how PowerShell writes an object into a string.
+func (o *object) text() string {
+	if o.kind == custom {
+		var parts []string
+		for _, name := range o.names {
+			parts = append(parts, name+"="+text(o.props[lower(name)]))
+		}
+		return "@{" + strings.Join(parts, "; ") + "}"
 	}
-	return "@{" + strings.Join(parts, "; ") + "}"
+	for _, name := range []string{"fullname", "name", "value"} {
+		if s, ok := o.props[name].(string); ok {
+			return s
+		}
+	}
+	return o.kind
 }
 
 // assignTo sets a property, or an item of a list.

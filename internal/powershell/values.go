@@ -82,15 +82,7 @@ func text(v value) string {
 	case enum:
 		return v.text()
 	case *object:
-		if v.kind == custom {
-			return v.customText()
-		}
-		for _, name := range []string{"fullname", "name", "value"} {
-			if s, ok := v.props[name].(string); ok {
-				return s
-			}
-		}
-		return v.kind
+		return v.text()
 	case *scriptBlock:
 		return v.script.text
 	case []value, span:

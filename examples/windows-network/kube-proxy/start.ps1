@@ -14,12 +14,6 @@ while (-Not (Get-HnsNetwork | ? Name -EQ $env:KUBE_NETWORK)) {
     Start-Sleep 1
 }
 
-# What an earlier kube-proxy left in HNS, this one would not take over.
-$lists = Get-HnsPolicyList
-if ($lists) {
-    $lists | Remove-HnsPolicyList
-}
-
 $arguments = @(`
     "--v=2", `
     "--proxy-mode=kernelspace", `
