@@ -49,8 +49,10 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 			return err
 		}
 	}
-	if _, err := client.CoreV1().Namespaces().Apply(ctx, coreapply.Namespace(machines.Namespace), force); err != nil {
-		return fmt.Errorf("apply namespace %q: %w", machines.Namespace, err)
+	for _, namespace := range []string{machines.Namespace, machines.VolumesNamespace} {
+		if _, err := client.CoreV1().Namespaces().Apply(ctx, coreapply.Namespace(namespace), force); err != nil {
+			return fmt.Errorf("apply namespace %q: %w", namespace, err)
+		}
 	}
 	// By name, so that neither can touch what is the control plane's machine's.
 	claims := func(verbs ...string) *rbacapply.PolicyRuleApplyConfiguration {
@@ -61,21 +63,22 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 		return r
 	}
 	for _, r := range []struct {
-		name, group string
-		rules       []*rbacapply.PolicyRuleApplyConfiguration
+		name, namespace, group string
+		rules                  []*rbacapply.PolicyRuleApplyConfiguration
 	}{
-		{"mullion:joining-machines", tokenGroup, []*rbacapply.PolicyRuleApplyConfiguration{
+		{"mullion:joining-machines", machines.Namespace, tokenGroup, []*rbacapply.PolicyRuleApplyConfiguration{
 			rule("", "configmaps", "create"), rule("", "configmaps", "get").WithResourceNames(machines.Cluster), claims("get", "delete"),
 		}},
-		{"mullion:machines", nodesGroup, []*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch"), claims("update")}},
+		{"mullion:machines", machines.Namespace, nodesGroup, []*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch"), claims("update")}},
+		{"mullion:volumes", machines.VolumesNamespace, nodesGroup, []*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch")}},
 	} {
-		role := rbacapply.Role(r.name, machines.Namespace).WithRules(r.rules...)
-		if _, err := client.RbacV1().Roles(machines.Namespace).Apply(ctx, role, force); err != nil {
+		role := rbacapply.Role(r.name, r.namespace).WithRules(r.rules...)
+		if _, err := client.RbacV1().Roles(r.namespace).Apply(ctx, role, force); err != nil {
 			return fmt.Errorf("apply role %q: %w", r.name, err)
 		}
-		binding := rbacapply.RoleBinding(r.name, machines.Namespace).WithSubjects(group(r.group)).
+		binding := rbacapply.RoleBinding(r.name, r.namespace).WithSubjects(group(r.group)).
 			WithRoleRef(rbacapply.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName(r.name))
-		if _, err := client.RbacV1().RoleBindings(machines.Namespace).Apply(ctx, binding, force); err != nil {
+		if _, err := client.RbacV1().RoleBindings(r.namespace).Apply(ctx, binding, force); err != nil {
 			return fmt.Errorf("apply role binding %q: %w", r.name, err)
 		}
 	}

@@ -95,7 +95,10 @@ func (v *farVolumes) Start(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	v.cancel = cancel
-	v.ended, err = machines.KeepVolumes(run, client, v.c.Spec.Join.Part, v.do, func(err error) { v.c.Log.Error("keep volumes", "error", err) })
+	v.ended, err = machines.VolumeKeeper{
+		Part: v.c.Spec.Join.Part, Nodes: v.c.names(), Do: v.do,
+		Failed: func(err error) { v.c.Log.Error("keep volumes", "error", err) },
+	}.Keep(run, client)
 	return err
 }
 

@@ -6,29 +6,30 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
 )
 
+// VolumesNamespace holds what machines are to do with volumes.
+const VolumesNamespace = "mullion-volumes"
+
 // A volume on the disk of a machine that joined is made and removed by that machine alone. The control plane's machine writes what it wants where
-// nodes may only read, the machine answers in its claim, which nodes may write: a node that lies can claim that something was done, no more.
+// nodes may only read, and who has a token nothing at all; the machine answers in its claim, which nodes may write: a node that lies can claim
+// that something was done, no more.
 //
-//	mullion-system/volumes-N    NODE_VOLUME: make | remove
+//	mullion-volumes/NODE        VOLUME: make | remove
 //	mullion-system/machine-N    done_NODE_VOLUME: make | remove | error: why
 const (
-	volumesPrefix = "volumes-"
-	donePrefix    = "done_"
-	errorPrefix   = "error: "
+	donePrefix  = "done_"
+	errorPrefix = "error: "
 
 	volumePause = 300 * time.Millisecond
 )
@@ -45,32 +46,28 @@ const (
 // ErrNoMachine says that no machine has that node.
 var ErrNoMachine = errors.New("no machine has the node")
 
-// Volumes is the name of the ConfigMap with what the machine of a part is to do.
-func Volumes(part int) string { return volumesPrefix + strconv.Itoa(part) }
-
 func volumeKey(node, volume string) string { return node + "_" + volume }
 
 // Volume has the machine of a node do that with a volume, and waits until it says that it has.
 func Volume(ctx context.Context, client kubernetes.Interface, node, volume string, task Task) error {
-	claim, err := claimOf(ctx, client, node)
+	name, owner, err := claimOf(ctx, client, node)
 	if err != nil {
 		return err
 	}
-	key, name := volumeKey(node, volume), volumesPrefix+strings.TrimPrefix(claim.Name, claimPrefix)
-	if err := want(ctx, client, name, claim, key, task); err != nil {
+	if err := want(ctx, client, owner, volume, task); err != nil {
 		return fmt.Errorf("have the machine of node %q %s volume %q: %w", node, task, volume, err)
 	}
 	for {
-		claim, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
+		claim, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, name, metav1.GetOptions{})
 		said := ""
 		if err == nil {
-			said = claim.Data[donePrefix+key]
+			said = claim.Data[donePrefix+volumeKey(node, volume)]
 		}
 		if why, failed := strings.CutPrefix(said, errorPrefix); failed {
-			return errors.Join(fmt.Errorf("%s volume %q on the machine of node %q: %s", task, volume, node, why), want(ctx, client, name, claim, key, ""))
+			return errors.Join(fmt.Errorf("%s volume %q on the machine of node %q: %s", task, volume, node, why), want(ctx, client, owner, volume, ""))
 		}
 		if said == string(task) {
-			return want(ctx, client, name, claim, key, "")
+			return want(ctx, client, owner, volume, "")
 		}
 		select {
 		case <-ctx.Done():
@@ -80,71 +77,91 @@ func Volume(ctx context.Context, client kubernetes.Interface, node, volume strin
 	}
 }
 
-// claimOf is the claim of the machine that has a node.
-func claimOf(ctx context.Context, client kubernetes.Interface, node string) (*corev1.ConfigMap, error) {
+// claimOf is the name of the claim of the machine that has a node, and the node as the claim's owner.
+func claimOf(ctx context.Context, client kubernetes.Interface, node string) (string, metav1.OwnerReference, error) {
 	all, err := client.CoreV1().ConfigMaps(Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("find the machine of node %q: %w", node, err)
+		return "", metav1.OwnerReference{}, fmt.Errorf("find the machine of node %q: %w", node, err)
 	}
 	for i := range all.Items {
 		c := &all.Items[i]
-		if _, ok := read(c); ok && slices.ContainsFunc(c.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Node" && o.Name == node }) {
-			return c, nil
+		if _, ok := read(c); !ok {
+			continue
+		}
+		for _, o := range c.OwnerReferences {
+			if o.Kind == "Node" && o.Name == node {
+				return c.Name, o, nil
+			}
 		}
 	}
-	return nil, fmt.Errorf("find the machine of node %q: %w", node, ErrNoMachine)
+	return "", metav1.OwnerReference{}, fmt.Errorf("find the machine of node %q: %w", node, ErrNoMachine)
 }
 
-// want writes a wish down, or takes it back where there is no task. The ConfigMap goes with the claim.
-func want(ctx context.Context, client kubernetes.Interface, name string, claim *corev1.ConfigMap, key string, task Task) error {
-	objects := client.CoreV1().ConfigMaps(Namespace)
+// want writes a wish down, or takes it back where there is no task. The ConfigMap goes with the node.
+func want(ctx context.Context, client kubernetes.Interface, node metav1.OwnerReference, volume string, task Task) error {
+	objects := client.CoreV1().ConfigMaps(VolumesNamespace)
 	return retry.OnError(retry.DefaultBackoff, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
-		c, err := objects.Get(ctx, name, metav1.GetOptions{})
+		c, err := objects.Get(ctx, node.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err) && task == "":
 			return nil
 		case apierrors.IsNotFound(err):
 			_, err = objects.Create(ctx, &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace, OwnerReferences: []metav1.OwnerReference{
-					{APIVersion: "v1", Kind: "ConfigMap", Name: claim.Name, UID: claim.UID},
-				}},
-				Data: map[string]string{key: string(task)},
+				ObjectMeta: metav1.ObjectMeta{Name: node.Name, Namespace: VolumesNamespace, OwnerReferences: []metav1.OwnerReference{node}},
+				Data:       map[string]string{volume: string(task)},
 			}, metav1.CreateOptions{})
 			return err
 		case err != nil:
 			return err
-		case c.Data[key] == string(task):
+		case c.Data[volume] == string(task):
 			return nil
 		}
 		if c.Data == nil {
 			c.Data = map[string]string{}
 		}
-		c.Data[key] = string(task)
+		c.Data[volume] = string(task)
 		if task == "" {
-			delete(c.Data, key)
+			delete(c.Data, volume)
 		}
 		_, err = objects.Update(ctx, c, metav1.UpdateOptions{})
 		return err
 	})
 }
 
-// KeepVolumes does on the machine of a part what is wanted of its volumes, until run is over; it returns when it has begun. done is closed when
-// the last call of do has ended.
-func KeepVolumes(run context.Context, client kubernetes.Interface, part int, do func(node, volume string, task Task) error, failed func(error)) (done <-chan struct{}, err error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(Namespace), informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", Volumes(part)).String()
-	}))
-	informer, wake := factory.Core().V1().ConfigMaps().Informer(), make(chan map[string]string, 1)
+// VolumeKeeper is how a machine keeps its volumes.
+type VolumeKeeper struct {
+	// Part is the machine's, Nodes are its nodes.
+	Part  int
+	Nodes []string
+	// Do does it; Failed is told what went wrong with the records.
+	Do     func(node, volume string, task Task) error
+	Failed func(error)
+}
+
+// Keep does what is wanted of the nodes' volumes, until run is over; it returns when it has begun. done is closed when the last call of
+// Do has ended.
+func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (done <-chan struct{}, err error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(VolumesNamespace))
+	informer, wake := factory.Core().V1().ConfigMaps().Informer(), make(chan struct{}, 1)
 	changed := func(object any) {
-		c, ok := object.(*corev1.ConfigMap)
-		if !ok || c.Name != Volumes(part) {
+		if c, ok := object.(*corev1.ConfigMap); !ok || !slices.Contains(k.Nodes, c.Name) {
 			return
 		}
-		select { // the newest counts
-		case <-wake:
+		select {
+		case wake <- struct{}{}:
 		default:
 		}
-		wake <- c.Data
+	}
+	wanted := func() map[string]string {
+		all := map[string]string{}
+		for _, object := range informer.GetStore().List() {
+			if c, ok := object.(*corev1.ConfigMap); ok && slices.Contains(k.Nodes, c.Name) {
+				for volume, task := range c.Data {
+					all[volumeKey(c.Name, volume)] = task
+				}
+			}
+		}
+		return all
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }}); err != nil {
 		return nil, err
@@ -158,9 +175,9 @@ func KeepVolumes(run context.Context, client kubernetes.Interface, part int, do 
 			select {
 			case <-run.Done():
 				return
-			case wanted := <-wake:
-				if err := answer(run, client, part, wanted, do); err != nil && run.Err() == nil {
-					failed(err)
+			case <-wake:
+				if err := k.answer(run, client, wanted()); err != nil && run.Err() == nil {
+					k.Failed(err)
 				}
 			}
 		}
@@ -169,9 +186,9 @@ func KeepVolumes(run context.Context, client kubernetes.Interface, part int, do 
 }
 
 // answer does what is wanted and was not done yet, and says so in the claim; what is not wanted any more it forgets.
-func answer(ctx context.Context, client kubernetes.Interface, part int, wanted map[string]string, do func(node, volume string, task Task) error) error {
+func (k VolumeKeeper) answer(ctx context.Context, client kubernetes.Interface, wanted map[string]string) error {
 	claims := client.CoreV1().ConfigMaps(Namespace)
-	claim, err := claims.Get(ctx, ClaimName(part), metav1.GetOptions{})
+	claim, err := claims.Get(ctx, ClaimName(k.Part), metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read what was done with volumes: %w", err)
 	}
@@ -183,12 +200,12 @@ func answer(ctx context.Context, client kubernetes.Interface, part int, wanted m
 		}
 		node, volume, _ := strings.Cut(key, "_")
 		answers[donePrefix+key] = task
-		if err := do(node, volume, Task(task)); err != nil {
+		if err := k.Do(node, volume, Task(task)); err != nil {
 			answers[donePrefix+key] = errorPrefix + err.Error()
 		}
 	}
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		claim, err := claims.Get(ctx, ClaimName(part), metav1.GetOptions{})
+		claim, err := claims.Get(ctx, ClaimName(k.Part), metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 // A volume is made and removed by the machine of its node, which is asked again for what failed, and nothing of it stays in the records.
 func TestVolumes(t *testing.T) {
 	claim := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: machines.ClaimName(2), Namespace: machines.Namespace, UID: "claim", OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "m2-win-1"}}},
+		ObjectMeta: metav1.ObjectMeta{Name: machines.ClaimName(2), Namespace: machines.Namespace, UID: "claim", OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "m2-win-1", UID: "node"}}},
 		Data:       map[string]string{"address": "192.0.2.2", "holder": "h"},
 	}
 	other := claim.DeepCopy()
@@ -30,7 +30,7 @@ func TestVolumes(t *testing.T) {
 	var mu sync.Mutex
 	var did []string
 	full := true
-	done, err := machines.KeepVolumes(ctx, client, 2, func(node, volume string, task machines.Task) error {
+	done, err := machines.VolumeKeeper{Part: 2, Nodes: []string{"m2-win-1"}, Failed: func(err error) { t.Error(err) }, Do: func(node, volume string, task machines.Task) error {
 		mu.Lock()
 		defer mu.Unlock()
 		did = append(did, node+" "+volume+" "+string(task))
@@ -39,7 +39,7 @@ func TestVolumes(t *testing.T) {
 			return errors.New("no space left")
 		}
 		return nil
-	}, func(err error) { t.Error(err) })
+	}}.Keep(ctx, client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,8 @@ func TestVolumes(t *testing.T) {
 	if err := machines.Volume(ctx, client, "far", "pvc-1", machines.Make); !errors.Is(err, machines.ErrNoMachine) {
 		t.Errorf("a node that no machine has: %v", err)
 	}
-	wanted, err := client.CoreV1().ConfigMaps(machines.Namespace).Get(ctx, machines.Volumes(2), metav1.GetOptions{})
-	if err != nil || len(wanted.Data) != 0 || len(wanted.OwnerReferences) != 1 || wanted.OwnerReferences[0].UID != "claim" {
+	wanted, err := client.CoreV1().ConfigMaps(machines.VolumesNamespace).Get(ctx, "m2-win-1", metav1.GetOptions{})
+	if err != nil || len(wanted.Data) != 0 || len(wanted.OwnerReferences) != 1 || wanted.OwnerReferences[0].UID != "node" {
 		t.Errorf("what is wanted afterwards: %+v, %v", wanted, err)
 	}
 	for { // the machine forgets what is not wanted any more

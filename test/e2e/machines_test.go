@@ -216,8 +216,14 @@ func (f fixture) unclaimed(t *testing.T, other fixture) {
 	}
 	poll(t, settle, func(ctx context.Context) error { // upstream's garbage collector gives the part back
 		out, err := f.mullion(ctx, t, "kubectl", "get", "nodes,configmaps", "-n", "mullion-system", "-o", "name")
-		if err == nil && (strings.Contains(out, "node/") || strings.Contains(out, "machine-1") || strings.Contains(out, "volumes-1")) {
+		if err == nil && (strings.Contains(out, "node/") || strings.Contains(out, "machine-1")) {
 			err = fmt.Errorf("the cluster still has: %s", out)
+		}
+		if err == nil {
+			out, err = f.mullion(ctx, t, "kubectl", "get", "configmaps", "-n", "mullion-volumes", "-o", "name")
+		}
+		if err == nil && strings.Contains(out, "m1-win-1") {
+			err = fmt.Errorf("the cluster still has what was wanted of volumes: %s", out)
 		}
 		return err
 	})

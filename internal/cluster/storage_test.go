@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/winnode"
+)
+
+// What a machine is told to remove is a volume of a node of its own, or nothing.
+func TestFarVolumes(t *testing.T) {
+	paths := Paths{Data: t.TempDir()}
+	folder := filepath.Join(HostPrefix(paths, "m1-win-1"), "Files", winnode.VolumesFolder)
+	const name = "pvc-0b7f6b52-6f0e-4a7c-9d1a-2f6a1f0c9e11"
+	if err := os.MkdirAll(filepath.Join(folder, "others"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	v := &farVolumes{c: &composer{Plan: Plan{Paths: paths, Hosts: []Host{{Node: spec.Node{Name: "m1-win-1"}}}}}}
+	if err := v.do("m1-win-1", name, machines.Make); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		node, volume string
+		task         machines.Task
+	}{
+		{"m1-win-1", "others", machines.Remove},
+		{"m1-win-1", "..", machines.Remove},
+		{"m1-win-1", "pvc-", machines.Remove},
+		{"m1-win-1", "pvc-../" + name, machines.Remove},
+		{"m2-win-1", name, machines.Remove},
+		{"m1-win-1", name, "format"},
+	} {
+		if err := v.do(c.node, c.volume, c.task); err == nil {
+			t.Errorf("%+v is done", c)
+		}
+	}
+	for _, left := range []string{"others", name} {
+		if _, err := os.Stat(filepath.Join(folder, left)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := v.do("m1-win-1", name, machines.Remove); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, name)); !os.IsNotExist(err) {
+		t.Errorf("the removed volume: %v", err)
+	}
+}
