@@ -169,7 +169,18 @@ func egressOf(h *netlink.Handle, l netlink.Link) (uint64, error) {
 
 // observeRules adds what the table's elements tell.
 func observeRules(plan *netplan.Plan, entries map[slot]entry) {
-	nat := map[string]*netplan.NAT{} // by endpoint
+	nat := observeNAT(entries)
+	for i, port := range plan.Ports {
+		if n := nat[port.ID]; n != nil {
+			plan.Ports[i].NAT = []netplan.NAT{*n}
+		}
+	}
+	plan.LoadBalancers = observeBalancers(entries)
+}
+
+// observeNAT is the address translation of endpoints, by their IDs.
+func observeNAT(entries map[slot]entry) map[string]*netplan.NAT {
+	nat := map[string]*netplan.NAT{}
 	of := func(id string) *netplan.NAT {
 		if nat[id] == nil {
 			nat[id] = &netplan.NAT{ICMP: true}
@@ -191,15 +202,12 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 			of(e.id).Only = append(of(e.id).Only, rangeOf(f, s))
 		}
 	}
-	for i, port := range plan.Ports {
-		if n := nat[port.ID]; n != nil {
-			byAddr := func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) }
-			slices.SortFunc(n.Except, byAddr)
-			slices.SortFunc(n.Only, byAddr)
-			plan.Ports[i].NAT = []netplan.NAT{*n}
-		}
+	byAddr := func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) }
+	for _, n := range nat {
+		slices.SortFunc(n.Except, byAddr)
+		slices.SortFunc(n.Only, byAddr)
 	}
-	plan.LoadBalancers = observeBalancers(entries)
+	return nat
 }
 
 // observeBalancers are the load balancers, in order of their IDs.
