@@ -49,7 +49,7 @@ nodes: [{windowsVersion: ltsc2022}]
 `
 
 // steeredPods are the pods that the endpoint changes between.
-var steeredPods = []string{"steered-1", "steered-2"}
+func steeredPods() []string { return []string{"steered-1", "steered-2"} }
 
 // proxy takes the cluster down and measures kube-proxy.exe with many Services in one of its own: its first sync after a start,
 // and how soon one change of an endpoint reaches packets. The API's own time is in the latter.
@@ -92,13 +92,13 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 // steered makes the two pods and a Service whose endpoints changes sets.
 func (b *bench) steered(ctx context.Context, client kubernetes.Interface) error {
 	var pods strings.Builder
-	for _, name := range steeredPods {
+	for _, name := range steeredPods() {
 		pods.WriteString(fmt.Sprintf(podSpec, name) + "\n")
 	}
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return err
 	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/"+steeredPods[0], "pod/"+steeredPods[1], "--timeout=120s"); err != nil {
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/"+steeredPods()[0], "pod/"+steeredPods()[1], "--timeout=120s"); err != nil {
 		return err
 	}
 	_, err := client.CoreV1().Services("default").Create(ctx, &corev1.Service{
@@ -148,7 +148,7 @@ func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among 
 			return nil, err
 		}
 		used := processorTime(pid)
-		started, err := b.steer(ctx, client, steeredPods[i%2], address)
+		started, err := b.steer(ctx, client, steeredPods()[i%2], address)
 		if err != nil {
 			return []figure{all, sync, cpu}, err
 		}
