@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,14 +135,25 @@ func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
 	}
 	if f.file == "" && len(f.versions) == 0 && f.advertise == "" {
 		if c, there, err := keptSpec(paths, f.server); there {
-			return c, err
+			return c, cmp.Or(err, f.sampleFits(c))
 		}
 	}
 	c, err := a.describedSpec(f)
 	if err != nil {
 		return c, err
 	}
-	return f.complete(c)
+	if c, err = f.complete(c); err != nil {
+		return c, err
+	}
+	return c, f.sampleFits(c)
+}
+
+// sampleFits refuses the sample where its pods would wait for a network.
+func (f upFlags) sampleFits(c spec.Cluster) error {
+	if !f.sample || !c.Networking.DisableDefaultCNI {
+		return nil
+	}
+	return usage(errors.New("--sample needs a network for pods, and networking.disableDefaultCNI leaves that to who uses the cluster"), "leave --sample out, deploy a CNI plugin, then apply the sample's manifest (examples/)")
 }
 
 // keptSpec is the specification in the data folder, if there is one that this user may read; server: it has to take other machines.
