@@ -5,16 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/image"
 	"mullion.dev/mullion/internal/imagebuild"
 	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/wine"
 )
 
 func (a *app) conformanceImages() *cobra.Command {
@@ -23,24 +27,25 @@ func (a *app) conformanceImages() *cobra.Command {
 		Short: "Make the tests' images from what `make e2e` has built, and load them into the cluster that is up",
 		Long: `Makes the images that the tests ask for by name and loads them for all nodes that do not have the same ones. They are pinned, and known to lie here alone: a pod that wants
 them pulled anew (imagePullPolicy Always) gets them without a registry being asked, on Windows nodes. What in an image is not
-upstream's program is printed, is a label of the image, and stands on the page of results.`,
+upstream's program is printed, is a label of the image, and stands on the page of results. Windows nodes get a folder C:\var\registry
+as well, as in upstream's clusters: it has the image that the registry of the image agnhost serves, which tests run in the node itself.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, c, err := a.cluster()
+			paths, c, err := a.cluster()
 			if err != nil {
 				return err
 			}
 			if err := a.requireRoot("mullion conformance images"); err != nil {
 				return err
 			}
-			return a.loadConformanceImages(cmd.Context(), c, true)
+			return a.loadConformanceImages(cmd.Context(), paths, c, true)
 		},
 	}
 }
 
 // loadConformanceImages loads the images into the stores of all nodes that do not have the same ones. With everyOne it also tells of
-// those that are there.
-func (a *app) loadConformanceImages(ctx context.Context, c spec.Cluster, everyOne bool) error {
+// those that are there. Windows nodes get what the registry of the image agnhost serves.
+func (a *app) loadConformanceImages(ctx context.Context, paths cluster.Paths, c spec.Cluster, everyOne bool) error {
 	to, err := storesOf(c, nil)
 	if err != nil {
 		return err
@@ -66,7 +71,39 @@ func (a *app) loadConformanceImages(ctx context.Context, c spec.Cluster, everyOn
 			return err
 		}
 	}
+	return l.registries(ctx, paths, c)
+}
+
+// registries puts the folder of agnhost's registry on the C: of each Windows node.
+func (l imageLoader) registries(ctx context.Context, paths cluster.Paths, c spec.Cluster) error {
+	var r *images.Registry
+	for _, n := range c.Nodes {
+		if n.Linux() {
+			continue
+		}
+		if r == nil {
+			var err error
+			if r, err = l.builder.Registry(ctx, images.Windows); err != nil {
+				return err
+			}
+		}
+		if err := writeRegistry(r, cluster.HostPrefix(paths, n.Name)); err != nil {
+			return fmt.Errorf("node %q: %w", n.Name, err)
+		}
+		if l.everyOne {
+			fmt.Fprintf(l.env.Out, `put %s into C:\var\registry of node %s, for the registry of agnhost`+"\n", images.ServedRef, n.Name)
+		}
+	}
 	return nil
+}
+
+// writeRegistry puts the folder on the drive of a host's prefix, whose programs may have put links anywhere in it.
+func writeRegistry(r *images.Registry, prefix string) error {
+	root, err := os.OpenRoot(prefix)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Write(root, path.Join(wine.Drive("."), images.RegistryDir)), root.Close())
 }
 
 // imageLoader makes images from what is built and hands them to the stores that do not have the same ones.

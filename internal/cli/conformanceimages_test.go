@@ -12,7 +12,10 @@ import (
 
 	"github.com/containerd/errdefs"
 
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/conformance/images"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/wine"
 )
 
 // TestPutOnlyWhatDiffers hands an image to stores that have it, or not, or another one by its names.
@@ -93,5 +96,64 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 	l := imageLoader{app: &app{}, builder: images.NewBuilder(built)}
 	if err := l.put(t.Context(), hello, imageStore{system: images.Linux}); err == nil || !strings.Contains(err.Error(), "hello") {
 		t.Errorf("an image without its program: %v", err)
+	}
+}
+
+// TestRegistriesOnWindowsNodes puts the folder of agnhost's registry on the C: of Windows nodes, and of no others.
+func TestRegistriesOnWindowsNodes(t *testing.T) {
+	built := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(built, "windows"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(built, "windows", "busybox.exe"), []byte("busybox"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	paths := cluster.Paths{Data: t.TempDir()}
+	c := spec.Cluster{Nodes: []spec.Node{{Name: "linux-1", OS: spec.Linux}, {Name: "win-1"}, {Name: "win-2"}}}
+	drive := func(node string) string { return wine.Drive(cluster.HostPrefix(paths, node)) }
+	for _, node := range []string{"win-1", "win-2"} {
+		if err := os.MkdirAll(drive(node), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	l := imageLoader{app: &app{env: Env{Out: &out}}, builder: images.NewBuilder(built), everyOne: true}
+	if err := l.registries(t.Context(), paths, c); err != nil {
+		t.Fatal(err)
+	}
+	tags := map[string]string{}
+	for _, node := range []string{"win-1", "win-2"} {
+		tag, err := os.ReadFile(filepath.Join(drive(node), "var", "registry", "pause", "manifests", "testing"))
+		if err != nil {
+			t.Error(err)
+		}
+		tags[node] = string(tag)
+	}
+	if tags["win-1"] != tags["win-2"] || !strings.HasPrefix(tags["win-1"], "sha256:") {
+		t.Errorf("the nodes' tags say %q", tags)
+	}
+	if nodes, err := os.ReadDir(filepath.Dir(paths.Node("win-1"))); err != nil || len(nodes) != 2 {
+		t.Errorf("there are %v, %v; want folders of the Windows nodes alone", nodes, err)
+	}
+	want := `put localhost:5000/pause:testing into C:\var\registry of node win-1, for the registry of agnhost
+put localhost:5000/pause:testing into C:\var\registry of node win-2, for the registry of agnhost
+`
+	if out.String() != want {
+		t.Errorf("said %q, want %q", out.String(), want)
+	}
+
+	// A node's programs put a link in the way.
+	if err := os.RemoveAll(filepath.Join(drive("win-2"), "var")); err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(drive("win-2"), "var")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.registries(t.Context(), paths, c); err == nil || !strings.Contains(err.Error(), `node "win-2"`) {
+		t.Errorf("through a link: %v", err)
+	}
+	if files, err := os.ReadDir(outside); err != nil || len(files) != 0 {
+		t.Errorf("outside there are %v, %v", files, err)
 	}
 }

@@ -146,7 +146,7 @@ func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
 		}
 		return files
 	}
-	return a.loadConformanceImages(ctx, c, false)
+	return a.loadConformanceImages(ctx, paths, c, false)
 }
 
 // resumable is the folder of the newest run of a suite, which must be partial.

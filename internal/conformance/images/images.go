@@ -49,9 +49,10 @@ type Content struct {
 }
 
 // File is one file: a program or another file below the folder of what `make e2e` has built, a link to a file beside it
-// or above it, in this layer or another, a text, or, with none of them, a folder.
+// or above it, in this layer or another, a text, the folder of a registry for the image's system, or, with none of them, an empty folder.
 type File struct {
 	Program, Link, Text string
+	Registry            bool
 }
 
 // MissingError names programs that have not been built.
@@ -137,7 +138,7 @@ func (b *Builder) Build(ctx context.Context, i Image, system string) (*imagebuil
 
 // layer makes a layer, or gives the one made before of the same files.
 func (b *Builder) layer(ctx context.Context, files map[string]File, system string) (l *imagebuild.Layer, err error) {
-	key := fmt.Sprintf("%s %q", system, files) // fmt sorts a map by its keys
+	key := fmt.Sprintf("%s %#v", system, files) // fmt sorts a map by its keys
 	if l, ok := b.layers[key]; ok {
 		return l, nil
 	}
@@ -147,7 +148,7 @@ func (b *Builder) layer(ctx context.Context, files map[string]File, system strin
 	}
 	// Once made, a layer is in memory, compressed, and its folder is not needed any more.
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := lay(files, dir, b.built); err != nil {
+	if err := b.lay(ctx, files, dir, system); err != nil {
 		return nil, fmt.Errorf("lay out layer: %w", err)
 	}
 	l, err = imagebuild.MakeLayer(ctx, imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{OS: system}, Created: time.Unix(0, 0)})
@@ -158,7 +159,7 @@ func (b *Builder) layer(ctx context.Context, files map[string]File, system strin
 }
 
 // lay puts the files of a layer into a folder.
-func lay(files map[string]File, dir, built string) error {
+func (b *Builder) lay(ctx context.Context, files map[string]File, dir, system string) error {
 	for name, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -167,11 +168,13 @@ func lay(files map[string]File, dir, built string) error {
 		var err error
 		switch {
 		case f.Program != "":
-			err = copyFile(filepath.Join(built, f.Program), path)
+			err = copyFile(filepath.Join(b.built, f.Program), path)
 		case f.Link != "":
 			err = os.Symlink(f.Link, path)
 		case f.Text != "":
 			err = os.WriteFile(path, []byte(f.Text), 0o644)
+		case f.Registry:
+			err = b.layRegistry(ctx, dir, name, system)
 		default:
 			err = os.MkdirAll(path, 0o755)
 		}
@@ -180,6 +183,19 @@ func lay(files map[string]File, dir, built string) error {
 		}
 	}
 	return nil
+}
+
+// layRegistry puts a registry into the folder of a layer.
+func (b *Builder) layRegistry(ctx context.Context, dir, name, system string) error {
+	r, err := b.Registry(ctx, system)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Write(root, name), root.Close())
 }
 
 func copyFile(from, to string) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	upstream "k8s.io/kubernetes/test/utils/image"
 )
 
@@ -98,22 +99,33 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// layersOf are the digests of an image's layers, lowest first.
-func layersOf(t *testing.T, b *Builder, ref, system string) []string {
+// imageOf is the first image in the index of one of the images.
+func imageOf(t *testing.T, b *Builder, ref, system string) v1.Image {
 	t.Helper()
 	i := slices.IndexFunc(All(), func(i Image) bool { return strings.Contains(i.Refs[0], "/"+ref+":") })
 	made, err := b.Build(t.Context(), All()[i], system)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := made.Index.IndexManifest()
+	return firstOf(t, made.Index)
+}
+
+func firstOf(t *testing.T, index v1.ImageIndex) v1.Image {
+	t.Helper()
+	m, err := index.IndexManifest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	img, err := made.Index.Image(m.Manifests[0].Digest)
+	img, err := index.Image(m.Manifests[0].Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return img
+}
+
+// layersOf are the digests of an image's layers, lowest first.
+func layersOf(t *testing.T, img v1.Image) []string {
+	t.Helper()
 	manifest, err := img.Manifest()
 	if err != nil {
 		t.Fatal(err)
@@ -129,8 +141,8 @@ func layersOf(t *testing.T, b *Builder, ref, system string) []string {
 func TestLayersAreShared(t *testing.T) {
 	b := NewBuilder(built(t))
 	for _, system := range []string{Windows, Linux} {
-		tools, agnhost, kitten := layersOf(t, b, "busybox", system), layersOf(t, b, "agnhost", system), layersOf(t, b, "kitten", system)
-		if len(agnhost) != len(tools)+1 || len(kitten) != len(agnhost)+1 || !slices.Equal(agnhost[:len(tools)], tools) || !slices.Equal(kitten[:len(agnhost)], agnhost) {
+		tools, agnhost, kitten := layersOf(t, imageOf(t, b, "busybox", system)), layersOf(t, imageOf(t, b, "agnhost", system)), layersOf(t, imageOf(t, b, "kitten", system))
+		if len(agnhost) != len(tools)+2 || len(kitten) != len(agnhost)+1 || !slices.Equal(agnhost[:len(tools)], tools) || !slices.Equal(kitten[:len(agnhost)], agnhost) {
 			t.Errorf("%s: busybox %v, agnhost %v, kitten %v: want each to begin with the one before", system, tools, agnhost, kitten)
 		}
 	}
@@ -141,7 +153,8 @@ func TestLayersAreShared(t *testing.T) {
 			}
 		}
 	}
-	if want := 2 * 7; len(b.layers) != want { // for each system tools, agnhost, nginx, pause, consumer, kitten and nautilus
+	// For each system tools, agnhost, its registry and what the image in that has more, nginx, pause, consumer, kitten and nautilus.
+	if want := 2 * 9; len(b.layers) != want {
 		t.Errorf("%d layers are made for all images, want %d", len(b.layers), want)
 	}
 }

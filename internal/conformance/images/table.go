@@ -58,7 +58,7 @@ func agnhost(system string, more ...map[string]File) []map[string]File {
 		files["agnhost"] = File{Program: "windows/agnhost.exe"}
 		files["filePermissions.ps1"] = File{Program: "data/filePermissions.ps1"}
 	}
-	more = append([]map[string]File{files}, more...)
+	more = append([]map[string]File{files, {RegistryDir: {Registry: true}}}, more...)
 	if system == Windows {
 		return windows(more...)
 	}
@@ -92,7 +92,7 @@ func All() []Image {
 			},
 		},
 		agnhostImage([]string{e2eRegistry + "agnhost:2.63.0", e2eRegistry + "agnhost:2.55"},
-			"agnhost is upstream's (2.63.0, also under the name 2.55); "+toolsStandIn+", no coredns, no iperf", "pause"),
+			"agnhost is upstream's (2.63.0, also under the name 2.55); "+toolsStandIn+", no coredns, no iperf, and the pause in its registry is Mullion's", "pause"),
 		{
 			Refs: []string{e2eRegistry + "nginx:1.27-0", e2eRegistry + "nginx:1.15-4"}, StandIn: nginxStandIn,
 			Content: map[string]Content{
@@ -113,13 +113,7 @@ func All() []Image {
 				Linux:   {Layers: linux(), Env: []string{linuxPath}, User: "1234", Cmd: []string{"sh"}},
 			},
 		},
-		{
-			Refs: []string{"registry.k8s.io/pause:3.10.2"}, StandIn: "pause is Mullion's test/images/busybox",
-			Content: map[string]Content{
-				Windows: {Layers: []map[string]File{{"pause.exe": {Program: "windows/busybox.exe"}}}, Entrypoint: []string{"/pause.exe"}, User: "ContainerUser"},
-				Linux:   {Layers: []map[string]File{{"pause": {Program: "linux/busybox"}}}, Entrypoint: []string{"/pause"}, User: "65535:65535"},
-			},
-		},
+		pause(),
 		{
 			Refs: []string{e2eRegistry + "glibc-dns-testing:2.0.0"}, StandIn: toolsStandIn,
 			Content: map[string]Content{
@@ -141,6 +135,17 @@ func All() []Image {
 			},
 		},
 		pets("kitten"), pets("nautilus"),
+	}
+}
+
+// pause is what does nothing.
+func pause() Image {
+	return Image{
+		Refs: []string{"registry.k8s.io/pause:3.10.2"}, StandIn: "pause is Mullion's test/images/busybox",
+		Content: map[string]Content{
+			Windows: {Layers: []map[string]File{{"pause.exe": {Program: "windows/busybox.exe"}}}, Entrypoint: []string{"/pause.exe"}, User: "ContainerUser"},
+			Linux:   {Layers: []map[string]File{{"pause": {Program: "linux/busybox"}}}, Entrypoint: []string{"/pause"}, User: "65535:65535"},
+		},
 	}
 }
 
