@@ -22,8 +22,9 @@ const clockBehind = 5 * time.Minute
 func (c Config) checkClock(server time.Time) error {
 	now := c.Now()
 	if behind := server.Sub(now); !server.IsZero() && behind > clockBehind {
+		// The server tells whole seconds.
 		return fmt.Errorf("compare the clocks: %w: this machine's is %s behind that of %s: here it is %s, there %s",
-			ErrClock, behind.Round(time.Second), c.Server, stamp(now), stamp(server))
+			ErrClock, behind.Round(time.Minute), c.Server, stamp(now), stamp(server))
 	}
 	return nil
 }

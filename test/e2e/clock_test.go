@@ -34,7 +34,7 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 	t.Helper()
 	now := time.Now()
 	hour := time.Hour
-	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02T15:") } // minutes pass
+	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02T") } // minutes pass
 	for n, c := range []struct {
 		name        string
 		clock       time.Duration // the server's, ahead of this machine's
