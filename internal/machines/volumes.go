@@ -167,22 +167,11 @@ func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (do
 		return nil, err
 	}
 	factory.Start(run.Done())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer factory.Shutdown()
-		for {
-			select {
-			case <-run.Done():
-				return
-			case <-wake:
-				if err := k.answer(run, client, wanted()); err != nil && run.Err() == nil {
-					k.Failed(err)
-				}
-			}
+	return atEach(run, wake, factory, func() {
+		if err := k.answer(run, client, wanted()); err != nil && run.Err() == nil {
+			k.Failed(err)
 		}
-	}()
-	return ended, nil
+	}), nil
 }
 
 // answer does what is wanted and was not done yet, and says so in the claim; what is not wanted any more it forgets.

@@ -47,6 +47,11 @@ func Watch(start, run context.Context, client kubernetes.Interface, told func(co
 		return all
 	}
 	told(run, list())
+	return atEach(run, wake, factory, func() { told(run, list()) }), nil
+}
+
+// atEach calls do whenever it is woken, until run is done; then it shuts the factory down and closes what it returns.
+func atEach(run context.Context, wake <-chan struct{}, factory informers.SharedInformerFactory, do func()) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -56,9 +61,9 @@ func Watch(start, run context.Context, client kubernetes.Interface, told func(co
 			case <-run.Done():
 				return
 			case <-wake:
-				told(run, list())
+				do()
 			}
 		}
 	}()
-	return ended, nil
+	return ended
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -29,17 +28,7 @@ import (
 // TestForeignCluster adds a Windows node to a cluster that Mullion did not make: by an administrator's kubeconfig, with everything that
 // follows, and by a token, with what an administrator does then; each time it leaves without a trace.
 func TestForeignCluster(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of one machine")
-	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, other := twoMachines(t, bin)
+	server, other := twoMachines(t)
 	plane := newKubeadmPlane(t, server)
 	plain(t, plane)
 	t.Cleanup(func() {

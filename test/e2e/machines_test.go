@@ -23,8 +23,18 @@ import (
 )
 
 // twoMachines makes two network namespaces that are machines on one network, with a data folder each.
-func twoMachines(t *testing.T, bin string) (server, other fixture) {
+func twoMachines(t *testing.T) (server, other fixture) {
 	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster of one machine")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
 	machine := func(name string) fixture {
 		ns := fmt.Sprintf("me-%s-%d", name, os.Getpid())
 		if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
@@ -79,17 +89,7 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 
 // TestSeveralMachines joins a Windows node from a second machine, has its pod answer to the first, and lets it leave and come again.
 func TestSeveralMachines(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of one machine")
-	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, other := twoMachines(t, bin)
+	server, other := twoMachines(t)
 	join := []string{"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash", "sha256:" + strings.Repeat("0", 64)}
 	other.refused(t, cli.ExitNotReady, "cannot be reached", append(join, "--discovery-timeout", "0s")...)
 
@@ -145,7 +145,7 @@ func TestSeveralMachines(t *testing.T) {
 	answers(t, server, other)
 	keepsVolume(t, server, other)
 	balanced(t, server, other)
-	out, err = other.mullion(t.Context(), t, "kubectl", "get", "nodes")
+	out, err := other.mullion(t.Context(), t, "kubectl", "get", "nodes")
 	if err == nil || !strings.Contains(out, "no rights of an administrator") {
 		t.Errorf("mullion kubectl on a machine that joined: %v\n%s", err, out)
 	}

@@ -34,17 +34,7 @@ spec: {selector: {app: on-m1-win-1}, ports: [{port: 80}]}
 // TestSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay, whose nodes have to tell each other across machines where
 // their pods are, and sends packets both ways, of every size.
 func TestSeveralMachinesOverlay(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of one machine")
-	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, other := twoMachines(t, bin)
+	server, other := twoMachines(t)
 	file := filepath.Join(server.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(overlayYAML), 0o600); err != nil {
 		t.Fatal(err)
