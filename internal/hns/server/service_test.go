@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"log/slog"
@@ -95,20 +94,7 @@ func TestRepair(t *testing.T) {
 // serve starts the service on a loopback port.
 func serve(t *testing.T) string {
 	t.Helper()
-	s, _ := open(t, filepath.Join(t.TempDir(), "state.json"))
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := s.Serve(ctx, l, "secret"); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(func() { cancel(); wg.Wait() })
-	return l.Addr().String()
+	return serveOpen(t).addr
 }
 
 func dial(t *testing.T, addr, token string) net.Conn {
