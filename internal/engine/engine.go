@@ -13,6 +13,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -49,6 +50,9 @@ type Options struct {
 	Runc string
 	// RunDir is where the ID-mapped views of the layers are mounted. Connect clears what an earlier process left in it.
 	RunDir string
+	// StarterDir is where the programs that start runc for each container are written. Programs must be allowed to run there, as
+	// they are not in /run of most distributions (noexec).
+	StarterDir string
 	// SystemLayers are the folders below an image's own layers, top first.
 	SystemLayers []string
 	// SystemMounts are bound read-only into every container: Wine's own folders.
@@ -90,7 +94,7 @@ func Connect(_ context.Context, opts Options) (*Engine, error) {
 	if opts.Runc == "" {
 		opts.Runc = "runc"
 	}
-	if err := os.MkdirAll(filepath.Join(opts.RunDir, "runc"), 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(opts.RunDir, 0o700), os.MkdirAll(opts.StarterDir, 0o700)); err != nil {
 		return nil, fmt.Errorf("make folder of engine: %w", err)
 	}
 	if opts.Host != nil {

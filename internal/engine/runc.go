@@ -43,6 +43,6 @@ func (e *Engine) writeStarter(id, script string) (string, error) {
 	return path, nil
 }
 
-func (e *Engine) runcPath(id string) string { return filepath.Join(e.opts.RunDir, "runc", id) }
+func (e *Engine) runcPath(id string) string { return filepath.Join(e.opts.StarterDir, id) }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -144,7 +144,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		return nil, nil, err
 	}
 	options := engine.Options{
-		Socket: a.config.ContainerdSocket, Namespace: a.config.ContainerdNamespace, RunDir: filepath.Join(a.config.RunDir, "engine"),
+		Socket: a.config.ContainerdSocket, Namespace: a.config.ContainerdNamespace, RunDir: filepath.Join(a.config.RunDir, "engine"), StarterDir: filepath.Join(a.config.StateDir, "runc"),
 		SystemLayers: layers, CgroupParent: a.config.CgroupParent, Log: a.log.With("part", "engine"),
 	}
 	if host.Shared != "" {

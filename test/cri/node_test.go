@@ -108,7 +108,7 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 	}
 	logger := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	e, err := engine.Connect(ctx, engine.Options{
-		Socket: n.socket, Namespace: namespace, RunDir: filepath.Join(n.dir, "run"), SystemLayers: n.layers, SystemMounts: mounts,
+		Socket: n.socket, Namespace: namespace, RunDir: filepath.Join(n.dir, "run"), StarterDir: filepath.Join(n.dir, "runc"), SystemLayers: n.layers, SystemMounts: mounts,
 		CgroupParent: cgroupParent, Host: n.engineHost(), Log: logger,
 	})
 	if err != nil {
