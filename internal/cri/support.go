@@ -77,6 +77,7 @@ func runtimeRows() []support.Row {
 func fieldRows() []support.Row {
 	return []support.Row{
 		{Name: "resources.cpu_maximum"},
+		{Name: "processes and threads of a container", Level: support.Partly, Note: "4096, the same for each: CRI has no field for it"},
 		{Name: "resources.cpu_count", Level: support.Partly, Note: "processor time is limited, the number of processors a program sees is not"},
 		{Name: "resources.cpu_shares", Note: "ignored beside cpu_count or cpu_maximum, as on Windows"},
 		{

@@ -25,6 +25,9 @@ const (
 	// overhead is what the container's own Windows, wineserver and mullion-init, may use beside the programs; on Windows
 	// the kernel's share is not charged to the container.
 	overhead = 64 << 20
+	// mostTasks is how many processes and threads a container may have, its own Windows' among them. Without a limit one container could take all
+	// that the machine has (kernel.pid_max). A .NET or JVM server has some hundreds of threads.
+	mostTasks = 4096
 )
 
 // cgroup returns the same limits for Linux. As in HCS, the count of processors goes before the maximum, and the maximum
@@ -53,5 +56,6 @@ func (r Resources) cgroupFor(processors int64) *specs.LinuxResources {
 	if r.MemoryLimit > 0 {
 		limit = r.MemoryLimit + overhead
 	}
-	return &specs.LinuxResources{CPU: cpu, Memory: &specs.LinuxMemory{Limit: &limit}}
+	tasks := int64(mostTasks)
+	return &specs.LinuxResources{CPU: cpu, Memory: &specs.LinuxMemory{Limit: &limit}, Pids: &specs.LinuxPids{Limit: &tasks}}
 }
