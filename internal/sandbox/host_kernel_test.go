@@ -230,6 +230,35 @@ func TestHostPassesThrough(t *testing.T) {
 
 // TestHostEndsWithInit kills the first process as a crash would and expects that the programs are gone and that the next
 // first process takes over.
+// A machine may lack what is bound over, as one without /etc/hosts does: the host has it all the same, beside what else is in the folder, and
+// the machine still lacks it.
+func TestHostHasWhatTheMachineLacks(t *testing.T) {
+	dir := t.TempDir()
+	source, etc := filepath.Join(dir, "source"), filepath.Join(dir, "kept", "etc")
+	if err := os.MkdirAll(etc, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{source: "127.0.0.1 localhost\n", filepath.Join(etc, "services"): "http 80/tcp\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dangling := filepath.Join(etc, "resolv.conf")
+	if err := os.Symlink("../run/nowhere", dangling); err != nil {
+		t.Fatal(err)
+	}
+	h, _ := upIn(t, dir, func(h *sandbox.Host) {
+		h.Binds = []sandbox.Bind{{Source: source, Target: filepath.Join(etc, "hosts")}, {Source: source, Target: dangling}}
+	})
+	out := output(t, h, fmt.Sprintf("cd %s && cat hosts resolv.conf services", etc))
+	if want := "127.0.0.1 localhost\n127.0.0.1 localhost\nhttp 80/tcp"; out != want {
+		t.Errorf("the host reads %q, want %q", out, want)
+	}
+	if _, err := os.Lstat(filepath.Join(etc, "hosts")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the machine has the host's file: %v", err)
+	}
+}
+
 func TestHostEndsWithInit(t *testing.T) {
 	h, p := up(t)
 	first, err := h.PID()

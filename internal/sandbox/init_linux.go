@@ -143,6 +143,9 @@ func (h Host) setUp() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
+	if err := h.supplyTargets(); err != nil {
+		return err
+	}
 	for _, b := range h.Binds {
 		target, err := filepath.EvalSymlinks(b.Target)
 		if err != nil {
