@@ -113,6 +113,9 @@ func keptRule(family, table int) *netlink.Rule {
 // keptRules are the tables that rules made here lead to.
 func keptRules(h *netlink.Handle, family int) (map[int]bool, error) {
 	rules, err := h.RuleList(family)
+	if errors.Is(err, unix.EAFNOSUPPORT) { // a machine that was booted with ipv6.disable=1
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list routing rules: %w", err)
 	}
