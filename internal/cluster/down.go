@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/systemd"
 )
 
 // stopPatience is how long Down and Stop wait for an orderly stop before they end what is left.
@@ -136,8 +137,17 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in.
-func CgroupParent(paths Paths) string { return "/mullion-" + tag(paths.Data) }
+// scope is the name of systemd's unit of the cluster's processes.
+func (p Paths) scope() string { return "mullion-" + tag(p.Data) + ".scope" }
+
+// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in: what systemd has delegated to the
+// cluster's scope, else one of our own.
+func CgroupParent(paths Paths) string {
+	if delegated, ok := systemd.Delegated(paths.scope()); ok {
+		return delegated
+	}
+	return "/mullion-" + tag(paths.Data)
+}
 
 // KillCgroups ends all processes in the cgroups of that name and below, and removes the cgroups, on cgroup v1 and v2.
 func KillCgroups(ctx context.Context, parent string) error {

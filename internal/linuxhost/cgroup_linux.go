@@ -116,8 +116,8 @@ func (h Host) showsCgroups() (bool, error) {
 	return same, err
 }
 
-// ensure makes the host's cgroup and the one of its programs. On cgroup v2 the cgroups above the host's pass their controllers on; the host's own
-// can do so only when the process that makes the namespaces has left it.
+// ensure makes the host's cgroup and the one of its programs. On cgroup v2 the cgroups above the host's pass on the controllers that are
+// needed, where they do not already; the host's own can do so only when the process that makes the namespaces has left it.
 func (hi hierarchy) ensure(cgroup string) error {
 	path := hi.dir
 	for part := range strings.SplitSeq(strings.Trim(cgroup, "/")+"/"+leaf, "/") {
@@ -129,7 +129,7 @@ func (hi hierarchy) ensure(cgroup string) error {
 		var err error
 		switch {
 		case hi.v2 && part != leaf:
-			err = passOn(parent)
+			err = passOnMissing(parent, path)
 		case !hi.v2:
 			err = inheritCPUs(path, parent)
 		}
@@ -170,6 +170,19 @@ func (h Host) passOnOwn() error {
 // needed are the controllers without which a kubelet does not start:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_v2_manager_linux.go
 func needed() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
+
+// passOnMissing has parent pass its controllers on unless child has those that are needed: what systemd manages stays as it is.
+func passOnMissing(parent, child string) error {
+	have, err := os.ReadFile(filepath.Join(child, "cgroup.controllers"))
+	if err != nil {
+		return err
+	}
+	there := strings.Fields(string(have))
+	if !slices.ContainsFunc(needed(), func(c string) bool { return !slices.Contains(there, c) }) {
+		return nil
+	}
+	return passOn(parent)
+}
 
 // passOn lets the cgroups in dir have all controllers that dir has, of cgroup v2.
 func passOn(dir string) error {

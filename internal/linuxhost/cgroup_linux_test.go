@@ -119,3 +119,25 @@ func TestCgroupV1FillsCpusets(t *testing.T) {
 		t.Errorf("a hierarchy without cpusets: %v", err)
 	}
 }
+
+// What systemd has passed on to a cgroup that it delegates is enough: nothing above it is written to.
+func TestPassOnMissing(t *testing.T) {
+	for _, tt := range []struct{ name, child, want string }{
+		{"all there", "cpuset cpu io memory pids\n", "as systemd had it\n"},
+		{"none there", "\n", "+pids"}, // the last of those written, one by one
+		{"one is missing", "cpu memory pids\n", "+pids"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := tree(t, map[string]string{
+				"cgroup.controllers": "cpuset cpu memory pids\n", "cgroup.subtree_control": "as systemd had it\n", "child/cgroup.controllers": tt.child,
+			})
+			if err := passOnMissing(dir, filepath.Join(dir, "child")); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+			if err != nil || string(got) != tt.want {
+				t.Errorf("subtree_control has %q, want %q (%v)", got, tt.want, err)
+			}
+		})
+	}
+}

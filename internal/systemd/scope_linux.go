@@ -1,0 +1,119 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/dbus"
+	godbus "github.com/godbus/dbus/v5"
+	"golang.org/x/sys/unix"
+)
+
+// Running says whether systemd is the machine's service manager; sd_booted(3).
+func Running() bool {
+	info, err := os.Lstat("/run/systemd/system")
+	return err == nil && info.IsDir()
+}
+
+// cgroupRoot is where cgroup v2 is mounted if it is the only hierarchy.
+const cgroupRoot = "/sys/fs/cgroup"
+
+func unified() bool {
+	var st unix.Statfs_t
+	return unix.Statfs(cgroupRoot, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
+}
+
+// slice is the one that system services are in.
+const slice = "system.slice"
+
+// Delegated returns the cgroup, as a path below the hierarchy's root, that systemd gives to the scope of that name for the scope to divide;
+// false where it gives none: systemd does not run, or the machine has cgroup v1.
+func Delegated(scope string) (string, bool) {
+	if !Running() || !unified() {
+		return "", false
+	}
+	return "/" + slice + "/" + scope, true
+}
+
+const (
+	askTimeout  = time.Minute      // for systemd to make the scope
+	stopTimeout = 30 * time.Second // for what is in the scope to end when the machine goes down
+	// inner is the cgroup, below a delegated one, of the process that entered the scope: a cgroup that has others below it may not hold processes.
+	inner = "supervisor"
+)
+
+// EnterScope moves the calling process into the scope, which is made if it is not there, and does nothing where systemd does not run. What the
+// process starts afterwards is in the scope too. The scope ends with its last process.
+func EnterScope(ctx context.Context, scope, description string) error {
+	if !Running() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if err := enter(ctx, scope, description); err != nil {
+		return fmt.Errorf("ask systemd for scope %q: %w", scope, err)
+	}
+	if path, ok := Delegated(scope); ok {
+		return moveTo(filepath.Join(cgroupRoot, path, inner))
+	}
+	return nil
+}
+
+func enter(ctx context.Context, scope, description string) error {
+	conn, err := dbus.NewWithContext(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	pid := uint32(os.Getpid())
+	property := func(name string, value any) dbus.Property {
+		return dbus.Property{Name: name, Value: godbus.MakeVariant(value)}
+	}
+	done := make(chan string, 1)
+	_, err = conn.StartTransientUnitContext(ctx, scope, "fail", []dbus.Property{
+		dbus.PropDescription(description), dbus.PropSlice(slice), dbus.PropPids(pid), property("Delegate", true),
+		property("CollectMode", "inactive-or-failed"), property("TasksMax", uint64(math.MaxUint64)), // systemd's own limit is for one service
+		property("TimeoutStopUSec", uint64(stopTimeout/time.Microsecond)),
+	}, done)
+	var refused godbus.Error
+	if errors.As(err, &refused) && refused.Name == "org.freedesktop.systemd1.UnitExists" {
+		return join(ctx, conn, scope, pid)
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case result := <-done:
+		if result != "done" {
+			return fmt.Errorf("the job to start it ended with %q", result)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// join enters a scope that an earlier process made and that still has others in it. With cgroup v2 EnterScope does it by itself.
+func join(ctx context.Context, conn *dbus.Conn, scope string, pid uint32) error {
+	if unified() {
+		return nil
+	}
+	return conn.AttachProcessesToUnit(ctx, scope, "", []uint32{pid})
+}
+
+func moveTo(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
+		return fmt.Errorf("enter cgroup %q: %w", dir, err)
+	}
+	return nil
+}
