@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,8 @@ import (
 
 // supervise is the process that `up` leaves behind.
 func (a *app) supervise() *cobra.Command {
-	return &cobra.Command{
+	var limit time.Duration
+	cmd := &cobra.Command{
 		Use:    "supervise",
 		Short:  "Run the supervisor of the data folder's cluster in the foreground",
 		Hidden: true,
@@ -28,9 +30,11 @@ func (a *app) supervise() *cobra.Command {
 				return err
 			}
 			log := slog.New(slog.NewTextHandler(a.env.Err, nil))
-			return cluster.Supervise(cmd.Context(), cluster.SuperviseOptions{Paths: paths, Executable: a.env.Executable, Log: log})
+			return cluster.Supervise(cmd.Context(), cluster.SuperviseOptions{Paths: paths, Executable: a.env.Executable, Log: log, StartLimit: limit})
 		},
 	}
+	cmd.Flags().DurationVar(&limit, "start-limit", 5*time.Minute, "how long each part may take to start")
+	return cmd
 }
 
 // component runs one part of the control plane or of a Linux node in this process; the supervisor starts it so.

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"mullion.dev/mullion/internal/cluster"
 )
 
 // sampleManifest lies in the source tree, beside bin/.
 const sampleManifest = "examples/win-webserver.yaml"
+
+// sampleTime is what the sample's pods may take at least; with more of --wait left, they may take that.
+const sampleTime = 2 * time.Minute
 
 // deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it.
 func (a *app) deploySample(ctx context.Context, paths cluster.Paths) error {
@@ -21,11 +25,15 @@ func (a *app) deploySample(ctx context.Context, paths cluster.Paths) error {
 	if err := a.loadArchive(ctx, archive); err != nil {
 		return err
 	}
+	patience := sampleTime
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = max(patience, time.Until(deadline).Round(time.Second))
+	}
 	manifest := filepath.Join(paths.Bin, "..", sampleManifest)
 	admin := "--kubeconfig=" + paths.AdminKubeconfig()
 	for _, args := range [][]string{
 		{admin, "apply", "-f", manifest},
-		{admin, "rollout", "status", "deployment/win-webserver", "--timeout=120s"},
+		{admin, "rollout", "status", "deployment/win-webserver", "--timeout=" + patience.String()},
 	} {
 		if err := a.runKubectl(ctx, args); err != nil {
 			return err

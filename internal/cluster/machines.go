@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
-	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -15,9 +14,6 @@ import (
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/underlay"
 )
-
-// identityTimeout bounds a kubelet's way from its start to its certificate.
-const identityTimeout = 2 * time.Minute
 
 // peers is the component that tells the underlay which other machines it spans.
 type peers struct {
@@ -137,8 +133,6 @@ func (i *identity) Name() string { return identityUnit(i.node) }
 
 // Start waits for the certificate, which the control plane signs when it has seen the kubelet's token.
 func (i *identity) Start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, identityTimeout)
-	defer cancel()
 	if err := i.Wait(ctx); err != nil {
 		return fmt.Errorf("wait for the certificate of node %q: %w", i.node, err)
 	}

@@ -16,10 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
-)
 
-// readyTimeout bounds a node's way from the start of its kubelet to Ready.
-const readyTimeout = 3 * time.Minute
+	"mullion.dev/mullion/internal/proc"
+)
 
 func clientFor(kubeconfig string) (kubernetes.Interface, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -50,12 +49,8 @@ func (n *nodeReady) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
 	started := n.since.Add(-time.Second) // conditions have whole seconds
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	why := "it has not registered"
+	begin, why := time.Now(), "it has not registered"
 	for {
 		node, err := client.CoreV1().Nodes().Get(ctx, n.node, metav1.GetOptions{})
 		if err == nil {
@@ -67,7 +62,7 @@ func (n *nodeReady) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for node %q to be Ready: %s: %w", n.node, why, ctx.Err())
-		case <-tick.C:
+		case <-time.After(proc.Pace(200*time.Millisecond, time.Since(begin))):
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"mullion.dev/mullion/internal/atomicfile"
 )
 
@@ -74,8 +76,13 @@ func (p Paths) nodeRun(name string) string { return filepath.Join(p.Run(), "node
 // Program is one of the Linux programs that Mullion carries.
 func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
 
-// Prepare makes the data folder, or checks that the one there is of this layout.
+// fileModes gives the files and folders that this process makes, and those that its children make, the modes they are made with: with the umask of
+// a hardened machine (027 or 077) the programs with users of their own cannot reach what they are to read.
+func fileModes() { unix.Umask(0o022) }
+
+// Prepare makes the data folder, or checks that the one there is of this layout. The caller's umask is changed for it.
 func (p Paths) Prepare() error {
+	fileModes()
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return err
 	}

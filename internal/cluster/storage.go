@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +19,7 @@ import (
 	"mullion.dev/mullion/internal/linuxnode"
 	"mullion.dev/mullion/internal/localstorage"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/wine"
 	"mullion.dev/mullion/internal/winnode"
@@ -34,10 +37,17 @@ func (s *localStorage) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := bootstrap.ApplyStorageClass(ctx, client, localstorage.Class, localstorage.Provisioner); err != nil {
-		return err
+	for begin := time.Now(); ; { // a busy API server may lose a connection
+		err := bootstrap.ApplyStorageClass(ctx, client, localstorage.Class, localstorage.Provisioner)
+		if err == nil {
+			return s.Controller.Start(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(proc.Pace(200*time.Millisecond, time.Since(begin))):
+		}
 	}
-	return s.Controller.Start(ctx)
 }
 
 // storage is the provisioner of volumes on the nodes' disks, unless the cluster is to do without.

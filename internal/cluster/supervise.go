@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/proc"
 	"mullion.dev/mullion/internal/supervisor"
+	"mullion.dev/mullion/internal/systemd"
 )
 
 // SuperviseOptions is what Supervise needs.
@@ -19,6 +21,8 @@ type SuperviseOptions struct {
 	Paths      Paths
 	Executable string
 	Log        *slog.Logger
+	// StartLimit bounds the start of each part.
+	StartLimit time.Duration
 }
 
 // keep tells which processes outlive a supervisor: containerd's shims, with the containers they hold, and the keepers of
@@ -53,6 +57,9 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := systemd.EnterScope(ctx, o.Paths.scope(), fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data)); err != nil {
+		return err
+	}
 	plan, err := NewPlan(c, o.Paths)
 	if err != nil {
 		return err
@@ -68,5 +75,5 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
-	return supervisor.Run(ctx, supervisor.Config{Socket: o.Paths.Socket(), Units: units, Log: o.Log})
+	return supervisor.Run(ctx, supervisor.Config{Socket: o.Paths.Socket(), Units: units, Log: o.Log, StartLimit: o.StartLimit})
 }

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/supervisor"
 )
 
-// pollInterval is how often Up asks the supervisor how it goes.
+// pollInterval is how often Up asks the supervisor how it goes, at first (proc.Pace).
 const pollInterval = 100 * time.Millisecond
 
 // Progress is what Up tells while it waits.
@@ -50,9 +50,6 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 			Remedy: "`mullion leave` removes it, here and in the cluster; or use another --data-dir",
 		}
 	}
-	if err := holdsOverlays(o.Paths.Data); err != nil {
-		return o.Spec, err
-	}
 	if err := o.Paths.Prepare(); err != nil {
 		return o.Spec, &ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}
@@ -78,11 +75,13 @@ func up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 		err = os.ErrNotExist
 	}
 	if err != nil {
-		if err := startSupervisor(o); err != nil {
+		ended, err := startSupervisor(ctx, o)
+		if err != nil {
 			return c, err
 		}
+		return c, wait(ctx, client, o, ended)
 	}
-	return c, wait(ctx, client, o)
+	return c, wait(ctx, client, o, nil)
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port.
@@ -124,35 +123,47 @@ func equal(a, b spec.Cluster) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-func startSupervisor(o UpOptions) error {
+// leastStartLimit is what every part may take to start, even if nobody waits that long.
+const leastStartLimit = 5 * time.Minute
+
+// startSupervisor starts the supervisor; what it returns is closed when the supervisor has ended. Each part may take as long to start as the
+// caller waits for all.
+func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) {
+	limit := leastStartLimit
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = max(limit, time.Until(deadline).Round(time.Second))
+	}
 	logPath := filepath.Join(o.Paths.Logs(), "supervisor.log")
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise") //nolint:noctx // it outlives this command
+	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String()) //nolint:noctx // it outlives this command
 	cmd.Env = append(o.Environ, proc.MarkerVariable+"="+o.Paths.Data)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the supervisor: %w", err)
+		return nil, fmt.Errorf("start the supervisor: %w", err)
 	}
-	return cmd.Process.Release()
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its log says why it ended
+		close(ended)
+	}()
+	return ended, nil
 }
 
-// wait follows the supervisor until the cluster is ready or a part has failed.
-func wait(ctx context.Context, client *supervisor.Client, o UpOptions) error {
+// wait follows the supervisor until the cluster is ready or a part has failed. ended is closed when a supervisor that was just started has ended;
+// nil: one was there already.
+func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-chan struct{}) error {
 	started := time.Now()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	var last supervisor.Status
-	answered := false
 	for {
 		status, err := client.Status(ctx)
 		if err == nil {
-			last, answered = status, true
+			last = status
 			o.Progress(Progress{Elapsed: time.Since(started), Units: status.Units})
 			switch status.Phase {
 			case supervisor.PhaseReady:
@@ -161,14 +172,23 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions) error {
 				stopErr := stopSupervisor(ctx, o.Paths)
 				return errors.Join(fmt.Errorf("%w: %s", ErrFailed, status.Error), stopErr)
 			}
-		} else if ctx.Err() == nil && (answered || time.Since(started) > 15*time.Second) && !locked(o.Paths) {
+		} else if ctx.Err() == nil && (ended == nil || isClosed(ended)) && !locked(o.Paths) {
 			return fmt.Errorf("%w: the supervisor ended: see %s", ErrFailed, filepath.Join(o.Paths.Logs(), "supervisor.log"))
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: %w", notReady(last), ctx.Err())
-		case <-tick.C:
+		case <-time.After(proc.Pace(pollInterval, time.Since(started))):
 		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

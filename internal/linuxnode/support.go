@@ -6,7 +6,7 @@ import "mullion.dev/mullion/internal/support"
 func SupportRows() []support.Row {
 	const area = "Linux node"
 	return []support.Row{
-		{Area: area, Name: "kubelet", Level: support.Supported, Note: "upstream's, linked in; cgroup driver cgroupfs; the whole tried on cgroup v1; on v2 the making, showing and ending of the host's cgroups is tested, without the controllers", Ref: "https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/"},
+		{Area: area, Name: "kubelet", Level: support.Supported, Note: "upstream's, linked in; cgroup driver cgroupfs; tried on cgroup v1, and on v2 below a scope that systemd delegates (docs/compat/machines.md)", Ref: "https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/"},
 		{Area: area, Name: "kube-proxy", Level: support.Supported, Note: "upstream's, linked in, in mode nftables", Ref: "https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-nftables"},
 		{Area: area, Name: "container runtime", Level: support.Supported, Note: "containerd's own CRI and the machine's runc; each node has a containerd and an image store of its own", Ref: "https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/architecture.md"},
 		{Area: area, Name: "pod network", Level: support.Supported, Note: "CNI's ptp, host-local and portmap; pods of Linux and Windows nodes reach each other under their own addresses in modes l2bridge, l2tunnel, overlay (VXLAN as flannel's) and transparent; in mode nat Windows pods are hidden behind their nodes", Ref: "https://www.cni.dev/plugins/current/main/ptp/"},

@@ -27,3 +27,5 @@ func Leftovers(string) ([]Leftover, error) { return nil, errors.ErrUnsupported }
 func KillLeftovers(context.Context, string, func(Leftover) bool) ([]Leftover, error) {
 	return nil, errors.ErrUnsupported
 }
+
+func usageOf(int) usage { return usage{} }

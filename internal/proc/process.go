@@ -35,6 +35,8 @@ type supervision struct {
 	kill   chan struct{}      // closed: no patience with the child any more
 	done   chan struct{}      // closed when the supervision has ended
 	ready  chan error         // gets one value: nil at the first readiness, or why it was never reached
+	// patient says that who called Start has set a time by which it gives up.
+	patient bool
 }
 
 // New returns a process that is not started.
@@ -86,8 +88,9 @@ func (p *Process) Start(ctx context.Context) error {
 		return fmt.Errorf("start process %q: %w", p.spec.Name, err)
 	}
 	superCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	_, patient := ctx.Deadline()
 	run := &supervision{
-		out: out, cancel: cancel,
+		out: out, cancel: cancel, patient: patient,
 		kill: make(chan struct{}), done: make(chan struct{}), ready: make(chan error, 1),
 	}
 	if !p.adopt(run) {
@@ -225,10 +228,10 @@ func (p *Process) runOnce(ctx context.Context, run *supervision, onReady func())
 	p.hold(child)
 	defer p.hold(nil)
 	p.set(func(s *State) { s.Phase, s.PID = Starting, child.pid })
-	probeCtx, cancel := context.WithTimeout(ctx, p.spec.ReadyTimeout)
+	probeCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan error, 1)
-	go func() { ready <- p.awaitReady(probeCtx) }()
+	go func() { ready <- p.awaitReady(probeCtx, child.pid, run.patient && p.State().Restarts == 0) }()
 	for {
 		select {
 		case err := <-ready:
@@ -253,11 +256,14 @@ func (p *Process) runOnce(ctx context.Context, run *supervision, onReady func())
 	}
 }
 
-// awaitReady asks Spec.Ready until it says yes, ctx is over, or asking is of no use.
-func (p *Process) awaitReady(ctx context.Context) error {
+// awaitReady asks Spec.Ready until it says yes, ctx is over, or asking is of no use: the child has stood still for Spec.ReadyTimeout or,
+// unless the caller is patient, was busy for ten times as long.
+func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 	if p.spec.Ready == nil {
 		return nil
 	}
+	begin, patience := time.Now(), patience{limit: p.spec.ReadyTimeout, used: usageOf(pid)}
+	const busy = 10
 	for {
 		probeCtx, cancel := context.WithTimeout(ctx, readyProbeTimeout)
 		err := p.spec.Ready(probeCtx)
@@ -265,10 +271,24 @@ func (p *Process) awaitReady(ctx context.Context) error {
 		if err == nil || IsNoRestart(err) {
 			return err
 		}
-		if !pause(ctx, p.spec.ReadyInterval) {
-			return fmt.Errorf("it was not ready within %s: %w", p.spec.ReadyTimeout, err)
+		since := time.Since(begin)
+		if since-patience.last >= patience.lookInterval() {
+			patience.look(since, usageOf(pid))
+		}
+		if patience.over() || !patient && since >= busy*p.spec.ReadyTimeout {
+			return fmt.Errorf("it was not ready within %s, of which it stood still for %s: %w", since.Round(time.Millisecond), patience.idled.Round(time.Millisecond), err)
+		}
+		if !pause(ctx, Pace(p.spec.ReadyInterval, since)) {
+			return fmt.Errorf("it was not ready when the wait was ended: %w", err)
 		}
 	}
+}
+
+// Pace is the time to the next look at something that is waited for: the least one at first, and a fiftieth of the time so far later, as
+// looking also costs a slow machine what it is waiting for.
+func Pace(least, since time.Duration) time.Duration {
+	const part = 50
+	return max(least, since/part)
 }
 
 // end makes the child end: by the stop signal first, by SIGKILL after the stop timeout or when kill is closed. If even that

@@ -194,7 +194,7 @@ func TestNotReadyInTimeIsAnError(t *testing.T) {
 		}
 	}
 	err := proc.New(spec).Start(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "nobody listens") || !strings.Contains(err.Error(), "not ready within 200ms") {
+	if err == nil || !strings.Contains(err.Error(), "nobody listens") || !strings.Contains(err.Error(), "it was not ready within ") {
 		t.Fatalf("got %v", err)
 	}
 	if pid == 0 || alive(pid) {

@@ -35,12 +35,14 @@ type Spec struct {
 	// before. It may wrap the command (Path, Args, Env, SysProcAttr), but must keep cmd.SysProcAttr.Pdeathsig.
 	Starter func(ctx context.Context, cmd *exec.Cmd) error
 	// Ready returns nil when the child can be used. It is asked again and again, each time with a context of
-	// ReadyProbeTimeout, until ReadyTimeout is over; nil means that a started child is a ready one.
+	// 5 s, until ReadyTimeout is over; nil means that a started child is a ready one.
 	// An error made with NoRestart ends the asking and the child.
 	Ready func(ctx context.Context) error
-	// ReadyTimeout is 60 s by default, for the first start and for each restart.
+	// ReadyTimeout is how long the child may stand still before it is ready, 60 s by default, for the first start and for each restart. Only
+	// time in which neither the child nor the machine was busy counts. A busy one is given up after ten times as long, but at the
+	// first start only when Start's context is over, if that has an end.
 	ReadyTimeout time.Duration
-	// ReadyInterval lies between two questions, 50 ms by default.
+	// ReadyInterval lies between the first questions, 50 ms by default; see Pace.
 	ReadyInterval time.Duration
 	// StopSignal asks the child to end, SIGTERM by default; SIGKILL follows after StopTimeout, 10 s by default.
 	StopSignal  syscall.Signal

@@ -68,6 +68,9 @@ const probeTimeout = 8 * time.Second
 // stopTimeout bounds an orderly stop of all units.
 const stopTimeout = 90 * time.Second
 
+// startLimit bounds the start of a unit, unless Config says otherwise.
+const startLimit = 5 * time.Minute
+
 // Config is what Run needs.
 type Config struct {
 	// Socket is the path of the Unix socket that is answered on, mode 0600.
@@ -76,6 +79,25 @@ type Config struct {
 	Log    *slog.Logger
 	// ProbeTimeout is how long a unit may take to say whether it works, 8 s by default.
 	ProbeTimeout time.Duration
+	// StartLimit is how long each unit may take to start, from when those it waits for are ready; 5 minutes by default.
+	StartLimit time.Duration
+}
+
+// bounded is a component whose start has a limit.
+type bounded struct {
+	component.Component
+	limit time.Duration
+}
+
+// Start starts the component, and ends that when the limit is over.
+func (b bounded) Start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, b.limit)
+	defer cancel()
+	err := b.Component.Start(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("it did not start within %s, and `mullion up --wait` says how long a part may take: %w", b.limit, err)
+	}
+	return err
 }
 
 type server struct {
@@ -99,7 +121,11 @@ func Run(ctx context.Context, cfg Config) error {
 		s.index[u.Name()] = i
 		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: "waiting"})
 	}
-	manager, err := component.NewManager(cfg.Units, s.onEvent)
+	units := make([]component.Unit, len(cfg.Units))
+	for i, u := range cfg.Units {
+		units[i] = component.Unit{Component: bounded{u.Component, cmp.Or(cfg.StartLimit, startLimit)}, After: u.After}
+	}
+	manager, err := component.NewManager(units, s.onEvent)
 	if err != nil {
 		return err
 	}

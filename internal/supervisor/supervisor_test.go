@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,33 @@ func TestReadyThenStopped(t *testing.T) {
 	<-p.stopped
 	if _, err := client.Status(t.Context()); err == nil {
 		t.Error("it still answers")
+	}
+}
+
+// endless is a part whose start takes as long as it may.
+type endless struct{ part }
+
+func (p *endless) Start(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+func TestAStartHasALimit(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s.sock")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- supervisor.Run(t.Context(), supervisor.Config{
+			Socket: socket, Units: []component.Unit{{Component: &endless{part{name: "slow", stopped: make(chan struct{})}}}},
+			Log: slog.New(slog.DiscardHandler), StartLimit: 50 * time.Millisecond,
+		})
+	}()
+	client := supervisor.NewClient(socket)
+	s := await(t, client, supervisor.PhaseFailed)
+	if !strings.Contains(s.Error, "did not start within 50ms") || !strings.Contains(s.Error, "--wait") {
+		t.Errorf("it says %q, which does not tell how long a part may take", s.Error)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run = %v", err)
 	}
 }
 

@@ -113,9 +113,9 @@ func (f fixture) faults(t *testing.T) {
 	t.Run("wineserver-of-a-pod", f.podWithoutServer)
 	t.Run("supervisor", func(t *testing.T) {
 		before := f.containers(t)
-		killed := f.kill(t, ` supervise$`)
+		killed := f.kill(t, ` supervise `)
 		f.up(t)
-		f.back(t, ` supervise$`, killed)
+		f.back(t, ` supervise `, killed)
 		f.working(t)
 		f.same(t, before)
 	})
@@ -215,6 +215,7 @@ func (f fixture) up(t *testing.T) {
 // poll repeats check until it gives no error.
 func poll(t *testing.T, within time.Duration, check func(ctx context.Context) error) {
 	t.Helper()
+	within *= patience()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	tick := time.NewTicker(300 * time.Millisecond)

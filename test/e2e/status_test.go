@@ -85,7 +85,7 @@ func (f fixture) broken(t *testing.T) {
 			t.Helper()
 			return []int{f.wineserver(t, "win-2")}
 		}},
-		{"supervisor", "supervisor", f.matching(` supervise$`)},
+		{"supervisor", "supervisor", f.matching(` supervise `)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pids := c.stop(t)

@@ -1,0 +1,38 @@
+package proc
+
+import "time"
+
+// usage is what has been used since some beginning: processor time of a child, and of all processors of the machine.
+type usage struct {
+	child time.Duration // of the child, and of those of its children that have ended
+	idle  time.Duration // of all processors together, in which there was nothing to do
+	total time.Duration // of all processors together
+}
+
+// patience measures how much of a start counts against the child: the time in which it did next to nothing although the machine had
+// processor time to spare. So a start on a slow or busy machine takes as long as it takes, and one that stands still is noticed.
+type patience struct {
+	limit time.Duration // of the time that counts
+	last  time.Duration // since the start, at the last look
+	used  usage         // at the last look
+	idled time.Duration // the time that counts
+}
+
+// A child works if it uses a tenth of a processor; a machine has time to spare if its processors idle for a tenth of the time.
+const share = 10
+
+// lookInterval is the time between two looks. Linux counts processor time in hundredths of a second.
+func (p *patience) lookInterval() time.Duration { return min(p.limit/10, time.Second) }
+
+// look takes what has been used by the time since the start.
+func (p *patience) look(since time.Duration, now usage) {
+	elapsed := since - p.last
+	child, idle, total := now.child-p.used.child, now.idle-p.used.idle, now.total-p.used.total
+	p.last, p.used = since, now
+	if child*share < elapsed && (total == 0 || idle*share >= total) {
+		p.idled += elapsed
+	}
+}
+
+// over says that the child has stood still for too long.
+func (p *patience) over() bool { return p.idled >= p.limit }
