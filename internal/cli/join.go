@@ -182,8 +182,8 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	if o.Paths, err = a.paths(); err != nil {
 		return err
 	}
-	if err := cluster.Preflight(o.Paths); err != nil {
-		return &Error{Code: ExitRequirement, Err: err, Remedy: "on Debian, `make deps` installs what is missing"}
+	if err := a.preflight(ctx, cluster.PreflightOptions{Paths: o.Paths, Nodes: len(o.Nodes)}); err != nil {
+		return err
 	}
 	o.Executable, o.Environ, o.Progress = a.env.Executable, a.env.Environ, a.progress()
 	o.Said = func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }

@@ -86,8 +86,8 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's is on another machine
 	}
-	if err := cluster.Preflight(paths); err != nil {
-		return &Error{Code: ExitRequirement, Err: err, Remedy: "on Debian, `make deps` installs what is missing"}
+	if err := a.preflight(ctx, cluster.PreflightOptions{Paths: paths, Nodes: len(want.Nodes), Networking: want.Networking}); err != nil {
+		return err
 	}
 	person, err := a.personal(f.kubeconfig)
 	if err != nil {

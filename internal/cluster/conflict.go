@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -11,8 +13,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
+	"mullion.dev/mullion/internal/preflight"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/wine"
 )
@@ -58,48 +59,45 @@ func freeOfOthers(c spec.Cluster, paths Paths) error {
 	return nil
 }
 
-// Preflight checks what the machine must have before a cluster is brought up. Its error lists all that is missing.
-func Preflight(paths Paths) error {
-	var errs []error
+// PreflightOptions say what is to be brought up.
+type PreflightOptions struct {
+	Paths Paths
+	// Nodes is how many nodes this machine will have.
+	Nodes int
+	// Networking is that of the cluster, the zero value where it is not known yet.
+	Networking spec.Networking
+}
+
+// Preflight looks at what the machine must have before a cluster is brought up, and returns what hinders, the fatal findings first.
+func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
+	var missing []error
 	if _, err := wine.Find(); err != nil {
-		errs = append(errs, err)
+		missing = append(missing, err)
 	}
-	for _, program := range []string{"runc", "nft"} {
+	for _, program := range []string{"runc", "nft", "nsenter"} {
 		if _, err := lookPath(program); err != nil {
-			errs = append(errs, fmt.Errorf("find program %q: %w", program, err))
+			missing = append(missing, fmt.Errorf("find program %q: %w", program, err))
 		}
 	}
 	for _, program := range []string{
 		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
 		"windows/kubelet.exe", "windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
 	} {
-		if _, err := os.Stat(paths.Program(program)); err != nil {
-			errs = append(errs, fmt.Errorf("find %q beside mullion (make build makes it): %w", program, err))
+		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
+			missing = append(missing, fmt.Errorf("find %q beside mullion (make build makes it): %w", program, err))
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// holdsOverlays refuses a folder, which need not be there yet, where overlayfs cannot have its upper folders: Linux has none on
-// overlayfs itself, which is what a container's own files are on.
-func holdsOverlays(folder string) error {
-	var st unix.Statfs_t
-	for at := folder; ; at = filepath.Dir(at) {
-		err := unix.Statfs(at, &st)
-		if errors.Is(err, unix.ENOENT) && at != filepath.Dir(at) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("look at the file system of data folder %q: %w", folder, err)
-		}
-		if st.Type == unix.OVERLAYFS_SUPER_MAGIC {
-			return &ConflictError{
-				Err:    fmt.Errorf("use data folder %q: it is on overlayfs, as a container's own files are, and there Windows hosts cannot have their drives", folder),
-				Remedy: "choose a folder on ext4, xfs or btrfs with --data-dir; in a container, one on a volume",
-			}
-		}
-		return nil
+	nft, err := lookPath("nft")
+	if err != nil {
+		nft = ""
 	}
+	facts := preflight.Look(ctx, preflight.Options{DataFolder: o.Paths.Data, BinFolder: o.Paths.Bin, Programs: missing, Nft: nft, Link: linkName(o.Paths)})
+	_, err = os.Stat(o.Paths.Spec())
+	want := preflight.Want{Nodes: o.Nodes, New: errors.Is(err, fs.ErrNotExist), Link: linkName(o.Paths), Subnets: map[string]netip.Prefix{}}
+	if n := o.Networking; n.PodSubnet != "" {
+		want.Subnets["podSubnet"], want.Subnets["serviceSubnet"] = n.Pods(), n.Services()
+	}
+	return preflight.Judge(facts, want)
 }
 
 // lookPath finds a program also where an ordinary user's PATH does not lead.

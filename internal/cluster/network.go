@@ -10,11 +10,14 @@ import (
 	"mullion.dev/mullion/internal/underlay"
 )
 
+// linkName is the machine's link to the cluster's network.
+func linkName(p Paths) string { return "mullion" + tag(p.Data) }
+
 // newUnderlay is the cluster's underlay; it touches nothing yet.
 func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	config := underlay.Config{
 		RunDir: p.Paths.Run(),
-		Link:   "mullion" + tag(p.Paths.Data),
+		Link:   linkName(p.Paths),
 		Subnet: p.Spec.Networking.Underlay(), Subnet6: p.Spec.Networking.Underlay6(),
 		Fabric: p.Fabric, Machine: p.Machine,
 		Tunnel: p.tunnel(),

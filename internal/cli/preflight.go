@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/preflight"
+)
+
+// preflight says what the machine lacks, a line for each finding. It is an error if a cluster cannot come up so.
+func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions) error {
+	findings := cluster.Preflight(ctx, o)
+	for _, f := range findings {
+		if !f.Fatal {
+			fmt.Fprintf(a.env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)
+		}
+	}
+	return lacking(preflight.Fatal(findings))
+}
+
+// lacking is the error of what keeps a cluster from coming up, nil if there is nothing.
+func lacking(fatal []preflight.Finding) error {
+	if len(fatal) == 0 {
+		return nil
+	}
+	if len(fatal) == 1 {
+		return &Error{Code: ExitRequirement, Err: errors.New(fatal[0].Problem), Remedy: fatal[0].Remedy}
+	}
+	var errs []error
+	for _, f := range fatal {
+		errs = append(errs, fmt.Errorf("%s: %s\n  → %s", f.Check, f.Problem, f.Remedy))
+	}
+	return &Error{Code: ExitRequirement, Err: fmt.Errorf("this machine lacks what a cluster needs:\n%w", errors.Join(errs...)), Remedy: "mend these, then run it again"}
+}

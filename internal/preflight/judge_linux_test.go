@@ -1,0 +1,121 @@
+package preflight
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// good is a machine that lacks nothing.
+func good() Facts {
+	data := Folder{Path: "/var/lib", Type: "ext4", Free: 50 << 30}
+	return Facts{
+		Kernel: "6.1.0-50-cloud-amd64", MaxUserNamespaces: 24000, DataFolder: data, BinFolder: data, CgroupV2: true,
+		Controllers: []string{"cpuset", "cpu", "io", "memory", "pids"}, Network: map[string]error{"a bridge": nil}, Seccomp: true, MemoryAvailable: 6 << 30,
+		InotifyInstances: 1024, InotifyWatches: 1 << 20, Routes: []Route{{netip.MustParsePrefix("10.0.2.0/24"), "eth0"}, {netip.MustParsePrefix("0.0.0.0/0"), "eth0"}},
+	}
+}
+
+func want() Want {
+	return Want{Nodes: 3, New: true, Link: "mullion1", Subnets: map[string]netip.Prefix{
+		"podSubnet": netip.MustParsePrefix("10.244.0.0/16"), "serviceSubnet": netip.MustParsePrefix("10.96.0.0/12"),
+	}}
+}
+
+func TestJudge(t *testing.T) {
+	refused := errors.New("operation not permitted")
+	for _, tt := range []struct {
+		name   string
+		change func(*Facts)
+		// check and fatal are of the finding, problem and remedy are in its texts.
+		check           string
+		fatal           bool
+		problem, remedy string
+	}{
+		{"old kernel", func(f *Facts) { f.Kernel = "5.15.0-91-generic" }, "kernel", true, "5.15.0-91-generic, and Windows containers need 5.19", "boot a newer kernel"},
+		{"no Wine", func(f *Facts) { f.Programs = []error{errors.New("find Wine")} }, "programs", true, "find Wine", "make deps"},
+		{"no user namespaces in the kernel", func(f *Facts) { f.Namespaces = []string{"user"} }, "namespaces", true, "user", "kernel of a distribution"},
+		{"user namespaces turned off", func(f *Facts) { f.MaxUserNamespaces = 0 }, "namespaces", true, "user.max_user_namespaces = 0", "sysctl -w"},
+		{"noexec data folder", func(f *Facts) { f.DataFolder.NoExec = true }, "folders", true, `"/var/lib" is mounted with noexec`, "mount -o remount,exec /var/lib"},
+		{"read-only data folder", func(f *Facts) { f.DataFolder.ReadOnly, f.DataFolder.Overlay = true, refused }, "folders", true, "read-only", "--data-dir"},
+		{"data folder in a container", func(f *Facts) { f.DataFolder.Type, f.DataFolder.Overlay = "overlay", refused }, "folders", true, "is on overlayfs", "on a volume"},
+		{"data folder without overlays", func(f *Facts) { f.DataFolder.Type, f.DataFolder.Overlay = "nfs", refused }, "folders", true, "(nfs): operation not permitted", "ext4, xfs or btrfs"},
+		{"data folder without ID-mapped mounts", func(f *Facts) { f.DataFolder.Type, f.DataFolder.IDMapped = "zfs", refused }, "folders", true, "with other ids (zfs)", "ext4, xfs or btrfs"},
+		{"no memory controller", func(f *Facts) { f.Controllers = []string{"cpu", "cpuset", "io", "pids"} }, "cgroups", true, "need them: memory", "cgroup_enable=memory"},
+		{"read-only cgroups", func(f *Facts) { f.CgroupWritable = refused }, "cgroups", true, "cannot be made", "privileged"},
+		{"no bridge", func(f *Facts) { f.Network["a bridge"] = refused }, "network", true, "a bridge cannot be made", "modules"},
+		{"locked modules", func(f *Facts) { f.Network["a bridge"], f.ModulesLocked = refused, true }, "network", true, "a bridge", "modules_disabled"},
+		{"no seccomp", func(f *Facts) { f.Seccomp = false }, "seccomp", true, "seccomp", "kernel"},
+		{"confined", func(f *Facts) { f.AppArmorProfile = "docker-default" }, "apparmor", false, "docker-default", "unconfined"},
+		{"little memory", func(f *Facts) { f.MemoryAvailable = 1 << 30 }, "memory", false, "1024 MiB of memory are available", "fewer nodes"},
+		{"full disk", func(f *Facts) { f.DataFolder.Free = 1 << 30 }, "disk", true, "1024 MiB are free", "make room"},
+		{"small disk", func(f *Facts) { f.DataFolder.Free = 3 << 30 }, "disk", false, "leaves little for images", "make room"},
+		{"few inotify instances", func(f *Facts) { f.InotifyInstances = 64 }, "inotify", false, "max_user_instances is 64", "sysctl -w fs.inotify.max_user_instances=128"},
+		{"a network that pods would hide", func(f *Facts) { f.Routes = append(f.Routes, Route{netip.MustParsePrefix("10.100.0.0/16"), "wg0"}) }, "subnets", false, "serviceSubnet 10.96.0.0/12 overlaps 10.100.0.0/16", "networking.serviceSubnet"},
+		{"firewalld", func(f *Facts) { f.Dropping = []string{"inet firewalld filter_FORWARD"} }, "firewall", false, "firewalld", "--add-interface=mullion1"},
+		{"rules by hand", func(f *Facts) { f.Dropping = []string{"inet filter forward"} }, "firewall", false, "inet filter forward", "link mullion1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := good()
+			tt.change(&f)
+			got := Judge(f, want())
+			if len(got) != 1 {
+				t.Fatalf("got %d findings, want one: %+v", len(got), got)
+			}
+			if got[0].Check != tt.check || got[0].Fatal != tt.fatal || !strings.Contains(got[0].Problem, tt.problem) || !strings.Contains(got[0].Remedy, tt.remedy) {
+				t.Errorf("got %+v, want %s, fatal %t, with %q and %q", got[0], tt.check, tt.fatal, tt.problem, tt.remedy)
+			}
+		})
+	}
+	t.Run("nothing", func(t *testing.T) {
+		if got := Judge(good(), want()); len(got) != 0 {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("a cluster that is there needs no room to be made", func(t *testing.T) {
+		f, w := good(), want()
+		f.DataFolder.Free, f.MemoryAvailable, w.New = 0, 1, false
+		f.Routes = append(f.Routes, Route{netip.MustParsePrefix("10.244.1.0/24"), "mullion1"})
+		if got := Judge(f, w); len(got) != 0 {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("the fatal ones first", func(t *testing.T) {
+		f := good()
+		f.InotifyInstances, f.Kernel, f.Seccomp = 1, "4.19", false
+		all := Judge(f, want())
+		if len(all) != 3 || !all[0].Fatal || !all[1].Fatal || all[2].Fatal || len(Fatal(all)) != 2 {
+			t.Errorf("got %+v", all)
+		}
+	})
+}
+
+func TestDroppingIn(t *testing.T) {
+	const firewalld = `{"chain": {"family": "inet", "table": "firewalld", "name": "filter_FORWARD", "hook": "forward", "policy": "accept"}}`
+	for _, tt := range []struct {
+		name, text string
+		chains     []string
+	}{
+		{"nothing", `{"nftables": [{"metainfo": {"version": "1.0.6"}}]}`, nil},
+		{"not JSON", `Error: syntax`, nil},
+		{"accepting", `{"nftables": [{"chain": {"family": "inet", "table": "x", "name": "f", "hook": "forward", "policy": "accept"}}]}`, nil},
+		{"by hand", `{"nftables": [{"chain": {"family": "inet", "table": "x", "name": "f", "hook": "forward", "policy": "drop"}},
+			{"chain": {"family": "inet", "table": "x", "name": "i", "hook": "input", "policy": "drop"}}]}`, []string{"inet x f"}},
+		// ufw's and Docker's, where the cluster lets its own packets pass.
+		{"iptables", `{"nftables": [{"chain": {"family": "ip", "table": "filter", "name": "FORWARD", "hook": "forward", "policy": "drop"}},
+			{"chain": {"family": "ip6", "table": "filter", "name": "FORWARD", "hook": "forward", "policy": "drop"}}]}`, nil},
+		{"firewalld", `{"nftables": [` + firewalld + `]}`, []string{"inet firewalld filter_FORWARD"}},
+		{"firewalld that was told", `{"nftables": [` + firewalld + `,
+			{"rule": {"family": "inet", "table": "firewalld", "chain": "c", "expr": [{"match": {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": "mullion1"}}]}}]}`, nil},
+		{"firewalld that was told of another", `{"nftables": [` + firewalld + `,
+			{"rule": {"family": "inet", "table": "firewalld", "chain": "c", "expr": [{"match": {"right": "mullion12"}}]}}]}`, []string{"inet firewalld filter_FORWARD"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if chains := droppingIn([]byte(tt.text), "mullion1"); !slices.Equal(chains, tt.chains) {
+				t.Errorf("got %q, want %q", chains, tt.chains)
+			}
+		})
+	}
+}
