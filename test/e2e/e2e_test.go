@@ -43,6 +43,9 @@ func TestCluster(t *testing.T) {
 	}
 	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while scripts are written
 		f := fixture{bin: bin, data: data, kubeconfig: filepath.Join(data, "e2e-kubeconfig"), home: t.TempDir(), nodeAddress: new(string)}
+		if built := os.Getenv("E2E_IMAGES"); built != "" {
+			f.home = built
+		}
 		f.image(t)
 		t.Run("scripts", f.scripts)
 		t.Run("services", f.services)
@@ -83,6 +86,7 @@ func TestCluster(t *testing.T) {
 func (f fixture) scripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
+		Condition:           condition,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
@@ -94,10 +98,29 @@ func (f fixture) scripts(t *testing.T) {
 	})
 }
 
-// image builds the tests' own programs and their images, and loads them.
+// image builds the tests' own programs and their images, and loads them. E2E_IMAGES is a folder with the programs, for a machine without Go.
 func (f fixture) image(t *testing.T) {
 	t.Helper()
-	windows, linux, csi := filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool"), filepath.Join(f.home, "csi")
+	if os.Getenv("E2E_IMAGES") == "" {
+		f.buildPrograms(t)
+	}
+	windows, linux, csi := f.programs()
+	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {csi, "-f", "csidriver/image.yaml"}, {linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
+		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
+			t.Fatalf("mullion image build: %v\n%s", err, out)
+		}
+	}
+}
+
+// programs are the folders of the Windows image and of the CSI driver's, and the Linux program.
+func (f fixture) programs() (windows, linux, csi string) {
+	return filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool"), filepath.Join(f.home, "csi")
+}
+
+// buildPrograms builds the programs of the tests' images.
+func (f fixture) buildPrograms(t *testing.T) {
+	t.Helper()
+	windows, linux, csi := f.programs()
 	for _, b := range []struct{ system, source, file string }{
 		{"windows", "./tool", filepath.Join(windows, "tool.exe")},
 		{"linux", "./tool", linux},
@@ -107,11 +130,6 @@ func (f fixture) image(t *testing.T) {
 		build.Env = append(os.Environ(), "GOOS="+b.system, "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {csi, "-f", "csidriver/image.yaml"}, {linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
-		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
-			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}
 	}
 }

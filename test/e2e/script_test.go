@@ -4,24 +4,46 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 // settle is how long a condition may take to come true, unless a script says otherwise.
 const settle = 90 * time.Second
+
+// patience is by how much all that is waited for may take longer: E2E_PATIENCE, for a machine that is emulated.
+func patience() time.Duration {
+	factor, err := strconv.Atoi(os.Getenv("E2E_PATIENCE"))
+	if err != nil || factor < 1 {
+		return 1
+	}
+	return time.Duration(factor)
+}
 
 // commands are what the scripts know beside testscript's own.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"eventually": eventually, "registry": serveRegistry, "start": start, "terminal": terminal,
 	}
+}
+
+// condition is what scripts ask of the machine in brackets, beside what testscript knows: "cgroup2".
+func condition(name string) (bool, error) {
+	if name != "cgroup2" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	var st unix.Statfs_t
+	err := unix.Statfs("/sys/fs/cgroup", &st)
+	return st.Type == unix.CGROUP2_SUPER_MAGIC, err
 }
 
 // option takes "-name=value" off the front of args.
@@ -64,6 +86,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	pattern, fails := strings.CutPrefix(args[0], "failed:")
 	want, err := regexp.Compile("(?s)" + pattern)
 	ts.Check(err)
+	within *= patience()
 	deadline := time.Now().Add(within)
 	for {
 		var out bytes.Buffer
