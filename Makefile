@@ -1,7 +1,7 @@
 # Mullion: Windows nodes for Kubernetes on a Linux machine.
 #
 #   make up      install what is missing, build, bring up a mixed cluster with a sample
-#   make test    every test, all five rungs (as root; without root only the pure rung)
+#   make test    every test, all six rungs (as root; without root only the pure rung)
 #   make down    remove every trace of the cluster
 #
 # Variables: DATA_DIR (state, default /var/lib/mullion), UP_FLAGS (for `mullion up`), CONFORMANCE_FLAGS (for `mullion conformance run`).
@@ -31,7 +31,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: picture test-deps kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: picture test-deps machines-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -41,6 +41,9 @@ deps: ## install what is missing (Debian packages; elsewhere it names them)
 
 test-deps: ## install what is missing for the tests too (a browser, curl)
 	@hack/deps.sh test
+
+machines-deps: ## install what makes and runs virtual machines (qemu, debootstrap)
+	@hack/deps.sh machines
 
 build: mullion shims upstream ## build everything into bin/
 
@@ -87,13 +90,20 @@ up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes
 down: ## remove every trace of the cluster
 	@if [ -x $(BIN)/mullion ]; then $(BIN)/mullion --data-dir $(DATA_DIR) down; else echo "nothing built, nothing up"; fi
 
-test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, conformance
-	@hack/test.sh pure kernel wine cluster conformance
+test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, conformance, one machine
+	@hack/deps.sh machines || true
+	@hack/test.sh pure kernel wine cluster conformance machines
 
 test-conformance: test-deps e2e
 
 test-pure test-kernel test-wine test-cluster test-conformance: test-%: ## one rung
 	@hack/test.sh $*
+
+test-machines: machines-deps build sample ## every ordinary machine, emulated: hours (MULLION_MACHINES=bookworm,trixie for some)
+	@MULLION_MACHINES=$${MULLION_MACHINES:-all} hack/test.sh machines
+
+machine: machines-deps build sample ## boot one of them and say how to log in (MACHINE=bookworm)
+	@$(GO) run ./hack/machine $(MACHINE)
 
 test-units: shims ## all of upstream's unit tests for Windows under Wine (make test runs most packages)
 	@PATH=$$PATH:/usr/sbin:/sbin MULLION_UNITS=all $(GO) test -count=1 -vet=off -tags wine -timeout 60m -v ./test/winunit

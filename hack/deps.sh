@@ -1,19 +1,31 @@
 #!/usr/bin/env bash
-# deps.sh [test]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need.
-# On Debian and Ubuntu with apt-get; elsewhere name them and stop.
+# deps.sh [test|machines|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need, with
+# "machines" those that make and run virtual machines. On Debian and Ubuntu with apt-get; elsewhere name them and stop.
+# "list" prints the packages that a machine needs on which Mullion only runs.
 set -euo pipefail
 
 # program or file to look for -> Debian package
-needs=(
+runs=(
   "/usr/lib/wine/wine64:wine64"
   "runc:runc"
   "nft:nftables"
   "ip:iproute2"
   "ping:iputils-ping"
+)
+if [ "${1:-}" = list ]; then printf '%s\n' "${runs[@]#*:}"; exit 0; fi
+needs=(
+  "${runs[@]}"
   "x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64"
   "make:make"
   "git:git"
 )
+# Under the emulation of qemu 7.2, which Debian 12 has, Debian 13's kernel fails at once: its backports have 10.0.
+release=
+if [ "${1:-}" = machines ]; then
+  needs+=("qemu-system-x86_64:qemu-system-x86" "debootstrap:debootstrap" "mke2fs:e2fsprogs")
+  qemu=$(qemu-system-x86_64 --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p' || true)
+  if [ "${qemu:-0}" -lt 8 ] && grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then release=bookworm-backports; fi
+fi
 # Tests ask servers with curl, as the guide does.
 [ "${1:-}" != test ] || needs+=("curl:curl")
 # The browser that the page of conformance results is looked at in; the test takes chromium or Chrome as well.
@@ -28,6 +40,7 @@ done
 if ! command -v go >/dev/null; then
   echo "Go is not installed: install Go 1.26 or newer and put it on PATH" >&2; exit 1
 fi
+[ -z "$release" ] || [[ " ${missing[*]} " == *" qemu-system-x86 "* ]] || missing+=(qemu-system-x86)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
@@ -41,8 +54,21 @@ if [ "$(id -u)" -ne 0 ]; then
   exit 1
 fi
 echo "installing with apt-get: ${missing[*]}"
-log=$(mktemp); trap 'rm -f "$log"' EXIT
+log=$(mktemp); source=/etc/apt/sources.list.d/mullion-backports.list
+trap 'rm -f "$log"; [ -z "$release" ] || rm -f "$source"' EXIT
 export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+install() {
+  local target=()
+  apt-get update || return
+  if [ -n "$release" ]; then
+    # From the server that the machine has its release from; the source is gone again afterwards.
+    local server; server=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: ${release%-backports}" | head -n 1)
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $server $release main" >"$source"
+    target=(-t "$release")
+    apt-get update || return
+  fi
+  apt-get install -y --no-install-recommends "${target[@]}" "${missing[@]}"
+}
+if ! install >"$log" 2>&1; then
   cat "$log" >&2; echo "apt-get did not install: ${missing[*]}" >&2; exit 1
 fi

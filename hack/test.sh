@@ -10,6 +10,9 @@ for name in "$@"; do
   if [ "$name" != pure ] && [ "$(id -u)" -ne 0 ]; then
     echo "rung $name needs root (network namespaces, mounts): run sudo make test, or make test-pure" >&2; rc=1; continue
   fi
+  if [ "$name" = machines ] && ! command -v qemu-system-x86_64 >/dev/null; then
+    echo "rung machines skipped: qemu is not installed, and \"make machines-deps\" did not install it"; continue
+  fi
   rungs+=("$name")
 done
 [ ${#rungs[@]} -eq 0 ] || PATH=$PATH:/usr/sbin:/sbin "$rung" "${rungs[@]}" || rc=1

@@ -24,4 +24,6 @@ for table in $tables; do
   } >"$folder/$table.md"
   printf -- '- [%s](%s.md)\n' "$table" "$table" >>"$index"
 done
+go run ./hack/machine table docs/compat/machines >"$folder/machines.md"
+printf -- '\n[Machines](machines.md) that Mullion was tried on: distributions, kernels, hardening.\n' >>"$index"
 "$mullion" check rules -o markdown >"$rules"

@@ -1,4 +1,4 @@
-// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance), in order, also after one that failed. It prints a line
+// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines), in order, also after one that failed. It prints a line
 // for each package, what a failed test printed, what was skipped and why; and at the very end, for each failed test,
 // its reasons alone. A rung that ran no test, or skipped all of them, fails.
 package main
@@ -41,7 +41,7 @@ func newResult(rung string) *result {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: rung pure|kernel|wine|cluster|conformance...")
+		fmt.Fprintln(os.Stderr, "usage: rung pure|kernel|wine|cluster|conformance|machines...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -75,7 +75,15 @@ func runAll(ctx context.Context, rungs []string, w io.Writer) bool {
 
 // tags are the build tags of the rungs.
 func tags() map[string]string {
-	return map[string]string{"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e", "conformance": "conformance"}
+	return map[string]string{"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e", "conformance": "conformance", "machines": "machines"}
+}
+
+// limit is the time that a package of the rung may take. All machines, emulated, take hours.
+func limit(rung string) string {
+	if rung == "machines" {
+		return "16h"
+	}
+	return "40m"
 }
 
 func (r *result) run(ctx context.Context, w io.Writer) error {
@@ -84,7 +92,7 @@ func (r *result) run(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("no such rung")
 	}
 	// vet would analyse all of Kubernetes for the facts its printf check wants; `make lint` runs it where it matters
-	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=40m"}
+	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + limit(r.rung)}
 	packages := []string{"./..."}
 	if t != "" {
 		var err error

@@ -1,0 +1,82 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Payload makes the folder that a guest sees as /opt/mullion: the programs and examples of a checkout.
+func Payload(checkout, to string) error {
+	for _, dir := range []string{"bin", "examples"} {
+		if err := linkTree(checkout, dir, to); err != nil {
+			return fmt.Errorf("gather what a guest gets of %q: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// AddTests adds to a payload what tests run in a guest, which has no Go: test/e2e with its programs.
+func AddTests(ctx context.Context, checkout, to string) error {
+	if err := linkTree(checkout, "test/e2e", to); err != nil {
+		return fmt.Errorf("gather the tests that run in a guest: %w", err)
+	}
+	images := filepath.Join(to, "test", "images")
+	for _, b := range []struct {
+		system string
+		args   []string
+	}{
+		{"linux", []string{"test", "-c", "-tags", "e2e", "-o", filepath.Join(to, "test", "e2e", "e2e.test"), "./test/e2e"}},
+		{"windows", []string{"build", "-o", filepath.Join(images, "tool", "tool.exe"), "./test/e2e/tool"}},
+		{"linux", []string{"build", "-o", filepath.Join(images, "linux", "tool"), "./test/e2e/tool"}},
+		{"windows", []string{"build", "-o", filepath.Join(images, "csi", "csidriver.exe"), "./test/e2e/csidriver"}},
+	} {
+		env := append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+b.system)
+		args := append([]string{"-C", checkout, b.args[0], "-ldflags=-s -w"}, b.args[1:]...)
+		if err := run(ctx, env, "go", args...); err != nil {
+			return fmt.Errorf("build what tests run in a guest: %w", err)
+		}
+	}
+	return nil
+}
+
+// linkTree links the files of a folder of the checkout, without what only other tests and lint need.
+func linkTree(checkout, dir, to string) error {
+	return filepath.WalkDir(filepath.Join(checkout, dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(checkout, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case rel == "bin/e2e" || rel == "bin/machines":
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		case rel == "bin/golangci-lint" || rel == "bin/kube-linter" || strings.HasSuffix(rel, ".test"):
+			return nil
+		}
+		return link(path, filepath.Join(to, rel))
+	})
+}
+
+// link links a file, or copies it where the file systems differ.
+func link(from, to string) error {
+	if err := os.Link(from, to); err == nil {
+		return nil
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, info.Mode().Perm())
+}

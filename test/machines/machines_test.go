@@ -1,0 +1,324 @@
+//go:build machines
+
+package machines
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/test/machines/guest"
+)
+
+// slice is the machine that the rung tries within `make test`, and only from boot to served page to down: the one with the most in the way.
+const slice = "bookworm-hardened"
+
+// chosen are the machines that MULLION_MACHINES names ("all", or names with commas); without it the slice alone. whole says that all steps are taken.
+func chosen(t *testing.T) (machines []guest.Machine, whole bool) {
+	t.Helper()
+	names := os.Getenv("MULLION_MACHINES")
+	if names == "all" {
+		return guest.Machines(), true
+	}
+	whole = names != ""
+	if !whole {
+		names = slice
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		m, err := guest.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		machines = append(machines, m)
+	}
+	return machines, whole
+}
+
+func TestMachines(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	for _, program := range []string{"qemu-system-x86_64", "debootstrap", "mke2fs"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs %s: make machines-deps", program)
+		}
+	}
+	machines, whole := chosen(t)
+	cache, err := guest.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := filepath.Join(t.TempDir(), "payload")
+	if err := guest.Payload("../..", payload); err != nil {
+		t.Fatal(err)
+	}
+	if whole {
+		if err := guest.AddTests(t.Context(), "../..", payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packages, err := guest.Needs(t.Context(), "../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range machines {
+		t.Run(m.Name, func(t *testing.T) {
+			r := newResult(t, m)
+			defer record(t, r)
+			begin := time.Now()
+			disk, err := guest.MakeDisk(t.Context(), cache, m, packages, func(line string) { t.Log(line) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Kernel = disk.Version
+			t.Logf("the disk took %s", time.Since(begin).Round(time.Second))
+			g, err := guest.Boot(t.Context(), guest.Options{
+				Machine: m, Disk: disk, Payload: payload, Work: t.TempDir(), Accelerator: os.Getenv("MULLION_MACHINES_ACCEL"),
+			})
+			t.Cleanup(g.Stop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			try := &trial{guest: g, machine: m, result: r}
+			if whole {
+				try.whole(t)
+			} else {
+				try.short(t)
+			}
+		})
+	}
+}
+
+// trial is what is tried on one guest. The steps come one after the other; what a step needs of those before is fatal when it is missing.
+type trial struct {
+	guest   *guest.Guest
+	machine guest.Machine
+	result  *Result
+	before  string // what was on the machine before the first cluster
+}
+
+// step runs one as a subtest and keeps how it went. It says whether it passed.
+func (try *trial) step(t *testing.T, name string, limit time.Duration, do func(ctx context.Context, t *testing.T)) bool {
+	t.Helper()
+	begin := time.Now()
+	ok := t.Run(name, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		do(ctx, t)
+	})
+	try.result.Add(name, ok, time.Since(begin))
+	t.Logf("%s: %s took %s", try.machine.Name, name, time.Since(begin).Round(time.Second))
+	return ok
+}
+
+// run runs a script as root and returns its output; an error ends the test.
+func (try *trial) run(ctx context.Context, t *testing.T, script string) string {
+	t.Helper()
+	out, err := try.guest.Run(ctx, script)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
+
+// eventually repeats a script until its output matches.
+func (try *trial) eventually(ctx context.Context, t *testing.T, pattern, script string) string {
+	t.Helper()
+	want := regexp.MustCompile("(?s)" + pattern)
+	for {
+		out, err := try.guest.Run(ctx, script)
+		if err == nil && want.MatchString(out) {
+			return out
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%q never printed %q (%v):\n%s", script, pattern, err, out)
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+const (
+	// upWait is the --wait of `mullion up`: an emulated processor is some twenty times slower.
+	upWait = 30 * time.Minute
+	// most is what one step may take.
+	most = 40 * time.Minute
+)
+
+const clusterYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion
+nodes:
+- os: linux
+  taint: true
+- windowsVersion: ltsc2022
+`
+
+// short is boot to served page to down.
+func (try *trial) short(t *testing.T) {
+	_ = try.step(t, "up", most, try.up) &&
+		try.step(t, "sample", most, try.sample)
+	try.step(t, "down", most, try.down)
+}
+
+// whole is everything.
+func (try *trial) whole(t *testing.T) {
+	defer try.step(t, "down-at-last", most, try.down)
+	if !try.step(t, "up", most, try.up) || !try.step(t, "sample", most, try.sample) {
+		return
+	}
+	for _, script := range []string{"exec", "sample", "linux", "limits", "metrics", "storage"} {
+		try.step(t, "script-"+script, most, func(ctx context.Context, t *testing.T) { try.script(ctx, t, script) })
+	}
+	try.step(t, "kept-data", most, try.claim)
+	try.step(t, "stop-and-up", most, func(ctx context.Context, t *testing.T) {
+		try.run(ctx, t, "mullion stop")
+		// From a unit this time, all of whose processes systemd ends with it.
+		try.again(ctx, t, "systemd-run --quiet --wait --pipe --setenv=HOME=/root ")
+	})
+	try.step(t, "reboot", most, func(ctx context.Context, t *testing.T) {
+		if err := try.guest.Reboot(ctx); err != nil {
+			t.Fatal(err)
+		}
+		try.again(ctx, t, "")
+	})
+	for _, k := range []struct{ name, pattern string }{
+		{"kubelet.exe", `^C:.k.kubelet.exe `},
+		{"agent", `mullion-node serve `},
+		{"containerd", `bin/containerd --config /var/lib/mullion/`},
+		{"apiserver", ` component kube-apiserver `},
+		{"supervisor", ` supervise --start-limit`},
+	} {
+		try.step(t, "kill-"+k.name, most, func(ctx context.Context, t *testing.T) {
+			// The shell that runs this has the pattern in its own command line, but not as its beginning or with the brackets gone.
+			try.run(ctx, t, fmt.Sprintf("pids=$(pgrep -f -- %q | grep -vx $$); test -n \"$pids\"; kill -9 $pids", bracketed(k.pattern)))
+			try.again(ctx, t, "")
+		})
+	}
+	try.step(t, "down", most, try.down)
+	try.step(t, "up-once-more", most, try.up)
+	try.step(t, "sample-once-more", most, try.sample)
+}
+
+// bracketed is a pattern that matches the same and not itself.
+func bracketed(pattern string) string {
+	i := strings.IndexAny(pattern, "ckns")
+	return pattern[:i] + "[" + pattern[i:i+1] + "]" + pattern[i+1:]
+}
+
+// traces lists what a cluster could leave on a machine. Anything that is there both before and after is the machine's own.
+const traces = `
+findmnt -rno TARGET | grep -v -e '^/run/user' -e '^/run/credentials'
+ip -br link | awk '{print "link " $1}'
+ip rule; ip route; ip -6 route 2>/dev/null | grep -v '^fe80'
+nft list tables | grep -v '^#'
+find /sys/fs/cgroup -type d -name '*mullion-*' -o -type d -name '*mullion*.scope'
+ls -d /run/mullion/* /var/lib/mullion /run/containerd/* 2>/dev/null
+ps -eo args | grep -e '[m]ullion' -e '[C]:.windows' -e '[w]ineserver' -e '[c]ontainerd'
+sysctl -n net.ipv4.ip_forward
+ls -A /tmp /var/tmp /dev/shm | grep -v systemd-private
+systemctl list-units --no-legend --plain 'mullion-*.scope' | cut -d' ' -f1
+true
+`
+
+func (try *trial) up(ctx context.Context, t *testing.T) {
+	if try.before == "" {
+		try.before = try.run(ctx, t, traces)
+		t.Logf("%s", try.run(ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; runc --version"))
+	}
+	// As a person does who has logged in: the session is over when the command is, and nothing of the cluster may end with it.
+	script := fmt.Sprintf("cat >cluster.yaml <<'END'\n%sEND\nsudo mullion up -f cluster.yaml --sample --wait %s --retain\n", clusterYAML, upWait)
+	begin := time.Now()
+	out, err := try.guest.RunAs(ctx, "dev", script, nil)
+	t.Logf("%s", out)
+	if err != nil {
+		logs, _ := try.guest.Run(t.Context(), "cd /var/lib/mullion/logs && tail -n 30 supervisor.log */*.log | cut -c1-400")
+		t.Fatalf("mullion up: %v\n%s", err, logs)
+	}
+	if try.result.UpSeconds == 0 {
+		try.result.UpSeconds = time.Since(begin).Round(time.Second).Seconds()
+	}
+	try.guest.Logout("dev")
+}
+
+// sample asks for the sample's page from outside of the cluster, and for the Windows version in its pod.
+func (try *trial) sample(ctx context.Context, t *testing.T) {
+	try.eventually(ctx, t, "Windows Server 2022", "curl -sS -m 20 http://$(mullion kubectl get node win-1 -o jsonpath='{.status.addresses[0].address}'):"+
+		"$(mullion kubectl get service win-webserver -o jsonpath='{.spec.ports[0].nodePort}')/")
+	out := try.run(ctx, t, "mullion kubectl exec deployment/win-webserver -- cmd /c ver")
+	if !strings.Contains(out, "10.0.20348") {
+		t.Errorf("cmd /c ver in the pod prints %q", out)
+	}
+}
+
+// script runs one of the end-to-end tests' scripts against the guest's cluster.
+func (try *trial) script(ctx context.Context, t *testing.T, name string) {
+	out, err := try.guest.Run(ctx, fmt.Sprintf("cd /opt/mullion/test/e2e && export E2E_DATA_DIR=/var/lib/mullion E2E_IMAGES=/opt/mullion/test/images E2E_PATIENCE=10 TMPDIR=/root && "+
+		"cp -f /var/lib/mullion/kubeconfig/admin.kubeconfig /var/lib/mullion/e2e-kubeconfig && ./e2e.test -test.v -test.timeout 40m -test.run 'TestCluster/scripts/^%s$'", name))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !strings.Contains(out, "--- PASS: TestCluster/scripts/"+name) {
+		t.Fatalf("the script did not run:\n%s", out)
+	}
+}
+
+const keeper = `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: kept}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 100Mi}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: keeper}
+spec:
+  selector: {matchLabels: {app: keeper}}
+  template:
+    metadata: {labels: {app: keeper}}
+    spec:
+      nodeSelector: {kubernetes.io/os: windows}
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: keeper
+        image: mullion.local/webserver:v1
+        args: ['-listen=:80', '-greeting=C:\data\greeting.txt']
+        volumeMounts: [{name: data, mountPath: 'C:\data'}]
+      volumes: [{name: data, persistentVolumeClaim: {claimName: kept}}]
+`
+
+// claim writes something that has to be there from now on.
+func (try *trial) claim(ctx context.Context, t *testing.T) {
+	try.run(ctx, t, "mullion kubectl apply -f - <<'END'\n"+keeper+"END\n")
+	try.eventually(ctx, t, "1", "mullion kubectl get deployment keeper -o jsonpath='{.status.readyReplicas}'")
+	try.run(ctx, t, `mullion kubectl exec deployment/keeper -- cmd /c 'echo kept for ever> C:\data\greeting.txt'`)
+}
+
+// again brings the cluster back, by way of a command that runs commands, and sees it healthy, its sample served and its data kept.
+func (try *trial) again(ctx context.Context, t *testing.T, by string) {
+	t.Helper()
+	t.Logf("%s", try.run(ctx, t, fmt.Sprintf("%smullion up --wait %s", by, upWait)))
+	try.eventually(ctx, t, "healthy", "mullion status")
+	try.sample(ctx, t)
+	try.eventually(ctx, t, "kept for ever", `mullion kubectl exec deployment/keeper -- cmd /c 'type C:\data\greeting.txt'`)
+}
+
+// down takes the cluster down; what is on the machine then has to be what was there before.
+func (try *trial) down(ctx context.Context, t *testing.T) {
+	t.Logf("%s", try.run(ctx, t, "mullion down; rm -f /var/lib/mullion/e2e-kubeconfig"))
+	if try.before == "" {
+		t.Fatal("the machine was not looked at before")
+	}
+	if diff := cmp.Diff(lines(try.before), lines(try.run(ctx, t, traces))); diff != "" {
+		t.Errorf("mullion down left (+) or took (-):\n%s", diff)
+	}
+}
+
+func lines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
