@@ -106,11 +106,11 @@ type trial struct {
 }
 
 // step runs one as a subtest and keeps how it went. It says whether it passed.
-func (try *trial) step(t *testing.T, name string, limit time.Duration, do func(ctx context.Context, t *testing.T)) bool {
+func (try *trial) step(t *testing.T, name string, do func(ctx context.Context, t *testing.T)) bool {
 	t.Helper()
 	begin := time.Now()
 	ok := t.Run(name, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		ctx, cancel := context.WithTimeout(t.Context(), most)
 		defer cancel()
 		do(ctx, t)
 	})
@@ -164,27 +164,31 @@ nodes:
 
 // short is boot to served page to down.
 func (try *trial) short(t *testing.T) {
-	_ = try.step(t, "up", most, try.up) &&
-		try.step(t, "sample", most, try.sample)
-	try.step(t, "down", most, try.down)
+	t.Helper()
+	_ = try.step(t, "up", try.up) &&
+		try.step(t, "sample", try.sample)
+	try.step(t, "down", try.down)
 }
 
 // whole is everything.
 func (try *trial) whole(t *testing.T) {
-	defer try.step(t, "down-at-last", most, try.down)
-	if !try.step(t, "up", most, try.up) || !try.step(t, "sample", most, try.sample) {
+	t.Helper()
+	defer try.step(t, "down-at-last", try.down)
+	if !try.step(t, "up", try.up) || !try.step(t, "sample", try.sample) {
 		return
 	}
 	for _, script := range []string{"exec", "sample", "linux", "limits", "metrics", "storage"} {
-		try.step(t, "script-"+script, most, func(ctx context.Context, t *testing.T) { try.script(ctx, t, script) })
+		try.step(t, "script-"+script, func(ctx context.Context, t *testing.T) { t.Helper(); try.script(ctx, t, script) })
 	}
-	try.step(t, "kept-data", most, try.claim)
-	try.step(t, "stop-and-up", most, func(ctx context.Context, t *testing.T) {
+	try.step(t, "kept-data", try.claim)
+	try.step(t, "stop-and-up", func(ctx context.Context, t *testing.T) {
+		t.Helper()
 		try.run(ctx, t, "mullion stop")
 		// From a unit this time, all of whose processes systemd ends with it.
 		try.again(ctx, t, "systemd-run --quiet --wait --pipe --setenv=HOME=/root ")
 	})
-	try.step(t, "reboot", most, func(ctx context.Context, t *testing.T) {
+	try.step(t, "reboot", func(ctx context.Context, t *testing.T) {
+		t.Helper()
 		if err := try.guest.Reboot(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -197,15 +201,16 @@ func (try *trial) whole(t *testing.T) {
 		{"apiserver", ` component kube-apiserver `},
 		{"supervisor", ` supervise --start-limit`},
 	} {
-		try.step(t, "kill-"+k.name, most, func(ctx context.Context, t *testing.T) {
+		try.step(t, "kill-"+k.name, func(ctx context.Context, t *testing.T) {
+			t.Helper()
 			// The shell that runs this has the pattern in its own command line, but not as its beginning or with the brackets gone.
 			try.run(ctx, t, fmt.Sprintf("pids=$(pgrep -f -- %q | grep -vx $$); test -n \"$pids\"; kill -9 $pids", bracketed(k.pattern)))
 			try.again(ctx, t, "")
 		})
 	}
-	try.step(t, "down", most, try.down)
-	try.step(t, "up-once-more", most, try.up)
-	try.step(t, "sample-once-more", most, try.sample)
+	try.step(t, "down", try.down)
+	try.step(t, "up-once-more", try.up)
+	try.step(t, "sample-once-more", try.sample)
 }
 
 // bracketed is a pattern that matches the same and not itself.
@@ -230,6 +235,7 @@ true
 `
 
 func (try *trial) up(ctx context.Context, t *testing.T) {
+	t.Helper()
 	if try.before == "" {
 		try.before = try.run(ctx, t, traces)
 		t.Logf("%s", try.run(ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; runc --version"))
@@ -240,7 +246,7 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 	out, err := try.guest.RunAs(ctx, "dev", script, nil)
 	t.Logf("%s", out)
 	if err != nil {
-		logs, _ := try.guest.Run(t.Context(), "cd /var/lib/mullion/logs && tail -n 30 supervisor.log */*.log | cut -c1-400")
+		logs, _ := try.guest.Run(context.WithoutCancel(ctx), "cd /var/lib/mullion/logs && tail -n 30 supervisor.log */*.log | cut -c1-400")
 		t.Fatalf("mullion up: %v\n%s", err, logs)
 	}
 	if try.result.UpSeconds == 0 {
@@ -251,6 +257,7 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 
 // sample asks for the sample's page from outside of the cluster, and for the Windows version in its pod.
 func (try *trial) sample(ctx context.Context, t *testing.T) {
+	t.Helper()
 	try.eventually(ctx, t, "Windows Server 2022", "curl -sS -m 20 http://$(mullion kubectl get node win-1 -o jsonpath='{.status.addresses[0].address}'):"+
 		"$(mullion kubectl get service win-webserver -o jsonpath='{.spec.ports[0].nodePort}')/")
 	out := try.run(ctx, t, "mullion kubectl exec deployment/win-webserver -- cmd /c ver")
@@ -261,6 +268,7 @@ func (try *trial) sample(ctx context.Context, t *testing.T) {
 
 // script runs one of the end-to-end tests' scripts against the guest's cluster.
 func (try *trial) script(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
 	out, err := try.guest.Run(ctx, fmt.Sprintf("cd /opt/mullion/test/e2e && export E2E_DATA_DIR=/var/lib/mullion E2E_IMAGES=/opt/mullion/test/images E2E_PATIENCE=10 TMPDIR=/root && "+
 		"cp -f /var/lib/mullion/kubeconfig/admin.kubeconfig /var/lib/mullion/e2e-kubeconfig && ./e2e.test -test.v -test.timeout 40m -test.run 'TestCluster/scripts/^%s$'", name))
 	if err != nil {
@@ -296,6 +304,7 @@ spec:
 
 // claim writes something that has to be there from now on.
 func (try *trial) claim(ctx context.Context, t *testing.T) {
+	t.Helper()
 	try.run(ctx, t, "mullion kubectl apply -f - <<'END'\n"+keeper+"END\n")
 	try.eventually(ctx, t, "1", "mullion kubectl get deployment keeper -o jsonpath='{.status.readyReplicas}'")
 	try.run(ctx, t, `mullion kubectl exec deployment/keeper -- cmd /c 'echo kept for ever> C:\data\greeting.txt'`)
@@ -312,6 +321,7 @@ func (try *trial) again(ctx context.Context, t *testing.T, by string) {
 
 // down takes the cluster down; what is on the machine then has to be what was there before.
 func (try *trial) down(ctx context.Context, t *testing.T) {
+	t.Helper()
 	t.Logf("%s", try.run(ctx, t, "mullion down; rm -f /var/lib/mullion/e2e-kubeconfig"))
 	if try.before == "" {
 		t.Fatal("the machine was not looked at before")
