@@ -29,8 +29,7 @@ type Facts struct {
 	MaxUserNamespaces int64
 	// DataFolder and BinFolder are looked at as file systems.
 	DataFolder, BinFolder Folder
-	// CgroupV2 says that cgroup v2 is the only hierarchy; Controllers are those that may be used, and CgroupWritable says whether a cgroup could be made.
-	CgroupV2       bool
+	// Controllers are the cgroup controllers that may be used, and CgroupWritable is the attempt to make a cgroup.
 	Controllers    []string
 	CgroupWritable error
 	// Network is the attempt to make each kind of link and table that networks are made of, by its name.

@@ -12,7 +12,7 @@ import (
 func good() Facts {
 	data := Folder{Path: "/var/lib", Type: "ext4", Free: 50 << 30}
 	return Facts{
-		Kernel: "6.1.0-50-cloud-amd64", MaxUserNamespaces: 24000, DataFolder: data, BinFolder: data, CgroupV2: true,
+		Kernel: "6.1.0-50-cloud-amd64", MaxUserNamespaces: 24000, DataFolder: data, BinFolder: data,
 		Controllers: []string{"cpuset", "cpu", "io", "memory", "pids"}, Network: map[string]error{"a bridge": nil}, Seccomp: true, MemoryAvailable: 6 << 30,
 		InotifyInstances: 1024, InotifyWatches: 1 << 20, Routes: []Route{{netip.MustParsePrefix("10.0.2.0/24"), "eth0"}, {netip.MustParsePrefix("0.0.0.0/0"), "eth0"}},
 	}

@@ -43,7 +43,7 @@ func Look(ctx context.Context, o Options) Facts {
 		Routes: routes(), Network: tryNetwork(ctx, o.Nft),
 	}
 	f.DataFolder.Overlay, f.DataFolder.IDMapped = tryMounts(f.DataFolder.Path)
-	f.CgroupV2, f.Controllers, f.CgroupWritable = cgroupState()
+	f.Controllers, f.CgroupWritable = cgroupState()
 	f.Dropping = dropping(ctx, o.Nft, o.Link)
 	return f
 }
@@ -242,41 +242,40 @@ func droppingIn(text []byte, link string) []string {
 }
 
 // cgroupState looks at the machine's cgroups, and whether one could be made.
-func cgroupState() (v2 bool, controllers []string, err error) {
+func cgroupState() (controllers []string, err error) {
 	const root = "/sys/fs/cgroup"
 	var st unix.Statfs_t
 	if err := unix.Statfs(root, &st); err != nil {
-		return false, nil, err
+		return nil, err
 	}
-	v2 = st.Type == unix.CGROUP2_SUPER_MAGIC
 	try := []string{root}
-	if v2 {
+	if st.Type == unix.CGROUP2_SUPER_MAGIC {
 		text, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
 		if err != nil {
-			return v2, nil, err
+			return nil, err
 		}
 		controllers = strings.Fields(string(text))
 	} else if controllers, err = v1Controllers(); err != nil {
-		return v2, nil, err
+		return nil, err
 	} else {
 		try, err = filepath.Glob(root + "/*/memory.limit_in_bytes")
 		for i := range try {
 			try[i] = filepath.Dir(try[i])
 		}
 		if err != nil {
-			return v2, controllers, err
+			return controllers, err
 		}
 	}
 	for _, dir := range try {
 		dir = filepath.Join(dir, fmt.Sprintf("mullion-try-%d", os.Getpid()))
 		if err := os.Mkdir(dir, 0o755); err != nil {
-			return v2, controllers, err
+			return controllers, err
 		}
 		if err := os.Remove(dir); err != nil {
-			return v2, controllers, err
+			return controllers, err
 		}
 	}
-	return v2, controllers, nil
+	return controllers, nil
 }
 
 // v1Controllers reads the enabled ones of cgroup v1; cgroups(7).
