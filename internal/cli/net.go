@@ -3,10 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -80,8 +82,8 @@ func (a *app) completeFlags(cmd *cobra.Command, values map[string][]string) {
 }
 
 type netTestFlags struct {
-	mode, output string
-	timeout      time.Duration
+	mode, output, flows string
+	timeout             time.Duration
 }
 
 func (a *app) netTest() *cobra.Command {
@@ -96,12 +98,13 @@ and IPv6 over both. A limitation that Windows documents (a node does not reach i
 
 What it made is removed at the end, also after Ctrl-C; the images ` + nettest.Image + ` and
 ` + nettest.LinuxImage + ` stay in the cluster's stores. The exit code is 0 if every flow went as documented, and 7 if not. A flow that needs what the cluster has not is skipped, and says why.`,
-		Example: "  mullion net test\n  mullion net test -o json | jq '.results[] | select(.outcome == \"DIFFERENT\")'",
+		Example: "  mullion net test\n  mullion net test --flows 'ClusterIP|NodePort'\n  mullion net test -o json | jq '.results[] | select(.outcome == \"DIFFERENT\")'",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "", "the network mode that is to be tested; an error if the cluster has another (networking.mode of cluster.yaml)")
+	flags.StringVar(&f.flows, "flows", "", "carry out only the flows whose names match this regular expression; `mullion net flows` lists them")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "when to give up")
 	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})
@@ -128,6 +131,13 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	if f.output != "text" && f.output != "json" {
 		return usage(fmt.Errorf("--output %q", f.output), "choose text or json")
 	}
+	var only *regexp.Regexp
+	if f.flows != "" {
+		var err error
+		if only, err = regexp.Compile(f.flows); err != nil {
+			return usage(fmt.Errorf("--flows: %w", err), "give a regular expression, as --flows 'ClusterIP|NodePort'")
+		}
+	}
 	paths, c, err := a.cluster()
 	if err != nil {
 		return err
@@ -144,8 +154,11 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	if err := a.agnhostImages(ctx, paths, c, p.step); err != nil {
 		return err
 	}
-	report, err := cluster.NetTest(ctx, paths, nettest.Config{Step: p.step, Done: p.done})
+	report, err := cluster.NetTest(ctx, paths, nettest.Config{Only: only, Step: p.step, Done: p.done})
 	p.end()
+	if errors.Is(err, nettest.ErrNoFlow) {
+		return usage(err, "`mullion net flows` lists the names")
+	}
 	if err != nil {
 		return a.upError(err, paths)
 	}

@@ -12,16 +12,21 @@ import (
 
 // List prints the flows of a mode with what is expected of each, without carrying them out; dual: of a cluster of both families.
 func List(w io.Writer, mode spec.Mode, profile spec.Profile, dual bool) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "FLOW\tPROTOCOLS\tEXPECTED\tDOCUMENTED IN")
+	for _, f := range flowsOf(mode, profile, dual) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Name, protocols(f), f.want, f.source.Title)
+	}
+	return t.Flush()
+}
+
+// flowsOf are the flows of a mode; dual adds those over IPv6.
+func flowsOf(mode spec.Mode, profile spec.Profile, dual bool) []Flow {
 	flows := Flows(mode, profile)
 	if dual {
 		flows = append(flows, Flows6(mode, profile)...)
 	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "FLOW\tPROTOCOLS\tEXPECTED\tDOCUMENTED IN")
-	for _, f := range flows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Name, protocols(f), f.want, f.source.Title)
-	}
-	return t.Flush()
+	return flows
 }
 
 func protocols(f Flow) string {

@@ -3,11 +3,13 @@ package nettest
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/spec"
@@ -47,6 +49,38 @@ func TestMeets(t *testing.T) {
 				t.Errorf("%s met by %s = %v, want %v", tt.want, tt.got, got, tt.met)
 			}
 		})
+	}
+}
+
+func TestChosen(t *testing.T) {
+	names := func(pattern string, dual bool) []string {
+		t.Helper()
+		cfg := Config{Mode: spec.ModeL2Bridge, Profile: spec.ProfileFaithful}
+		if pattern != "" {
+			cfg.Only = regexp.MustCompile(pattern)
+		}
+		flows, err := chosen(cfg, dual)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, f := range flows {
+			all = append(all, f.Name)
+		}
+		return all
+	}
+	all, dual := names("", false), names("", true)
+	if len(all) == 0 || len(dual) <= len(all) {
+		t.Errorf("%d flows, with IPv6 %d", len(all), len(dual))
+	}
+	if diff := cmp.Diff([]string{"node → NodePort of another node", "node → its own NodePort"}, names("^node → .*NodePort", false)); diff != "" {
+		t.Errorf("flows that match (-want +got):\n%s", diff)
+	}
+	if six := names("IPv6", true); len(six) == 0 || len(six) >= len(dual) {
+		t.Errorf("%d flows over IPv6 of %d", len(six), len(dual))
+	}
+	if _, err := chosen(Config{Mode: spec.ModeL2Bridge, Profile: spec.ProfileFaithful, Only: regexp.MustCompile("^none$")}, false); !errors.Is(err, ErrNoFlow) {
+		t.Errorf("a pattern that matches none: %v", err)
 	}
 }
 

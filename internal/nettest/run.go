@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +35,8 @@ type Config struct {
 	Profile spec.Profile
 	Nodes   []Node
 	Outside Outside
+	// Only matches the names of the flows to carry out; nil is all of them.
+	Only *regexp.Regexp
 	// Image and LinuxImage run agnhost.
 	Image, LinuxImage string
 	// Domain is the cluster's DNS domain, DNS the address of its server on the underlay; the server is to ask the outside for names of Zone.
@@ -43,10 +47,17 @@ type Config struct {
 	Done func(done, all int, r Result)
 }
 
-// Run makes the pods and Services, carries out all flows, and removes what it made, also when ctx ends.
+// ErrNoFlow means that Config.Only matches no flow of the cluster's.
+var ErrNoFlow = errors.New("no flow has such a name")
+
+// Run makes the pods and Services, carries out the flows, and removes what it made, also when ctx ends.
 func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	report = Report{Mode: cfg.Mode, Profile: cfg.Profile}
 	b, err := newBed(cfg)
+	if err != nil {
+		return report, err
+	}
+	flows, err := chosen(cfg, b.dual())
 	if err != nil {
 		return report, err
 	}
@@ -64,12 +75,21 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return report, err
 	}
 	cfg.Step("asking")
-	flows := Flows(cfg.Mode, cfg.Profile)
-	if b.dual() {
-		flows = append(flows, Flows6(cfg.Mode, cfg.Profile)...)
-	}
 	report.Results = b.all(ctx, flows)
 	return report, ctx.Err()
+}
+
+// chosen are the flows of the cluster's mode that cfg.Only matches; dual adds those over IPv6.
+func chosen(cfg Config, dual bool) ([]Flow, error) {
+	flows := flowsOf(cfg.Mode, cfg.Profile, dual)
+	if cfg.Only == nil {
+		return flows, nil
+	}
+	flows = slices.DeleteFunc(flows, func(f Flow) bool { return !cfg.Only.MatchString(f.Name) })
+	if len(flows) == 0 {
+		return nil, fmt.Errorf("choose flows that match %q: %w", cfg.Only, ErrNoFlow)
+	}
+	return flows, nil
 }
 
 // serve has the nodes and the outside answer.

@@ -177,9 +177,10 @@ func (try *trial) whole(t *testing.T) {
 	if !try.step(t, "up", try.up) || !try.step(t, "sample", try.sample) {
 		return
 	}
-	for _, script := range []string{"exec", "sample", "linux", "limits", "metrics", "storage"} {
+	for _, script := range []string{"exec", "interact", "sample", "linux", "limits", "metrics", "storage"} {
 		try.step(t, "script-"+script, func(ctx context.Context, t *testing.T) { t.Helper(); try.script(ctx, t, script) })
 	}
+	try.step(t, "net-test", try.flows)
 	try.step(t, "kept-data", try.claim)
 	try.step(t, "stop-and-up", func(ctx context.Context, t *testing.T) {
 		t.Helper()
@@ -278,6 +279,15 @@ func (try *trial) script(ctx context.Context, t *testing.T, name string) {
 		t.Fatalf("the script did not run:\n%s", out)
 	}
 }
+
+// flows carries out flows between pods, Services, nodes and the world outside. All of them take too long where a processor is emulated.
+func (try *trial) flows(ctx context.Context, t *testing.T) {
+	t.Helper()
+	t.Logf("%s", try.run(ctx, t, fmt.Sprintf("mullion net test --timeout %s --flows %q", upWait, chosenFlows)))
+}
+
+// chosenFlows match some flows of every kind: both systems, both ways, a Service's addresses and names, from outside, and what Windows documents not to work.
+const chosenFlows = `^(pod → pod.*|pod on a Linux node → (pod|ClusterIP|outside, beyond)|pod → ClusterIP.*|node → .*NodePort|outside → (NodePort|NodePort of a Linux node|hostPort)|pod → (outside, .*|Service by FQDN))$`
 
 const keeper = `apiVersion: v1
 kind: PersistentVolumeClaim
