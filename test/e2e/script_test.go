@@ -100,7 +100,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s: after %s the output does not (neg=%v) match %q (%v):\n%s", strings.Join(args[1:], " "), within, neg, args[0], err, out.String())
 		}
-		<-time.After(300 * time.Millisecond)
+		<-time.After(300 * time.Millisecond * patience()) // where looking is slow too, it must not take the processors from what is waited for
 	}
 }
 

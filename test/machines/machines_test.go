@@ -141,7 +141,7 @@ func (try *trial) eventually(ctx context.Context, t *testing.T, pattern, script 
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%q never printed %q (%v):\n%s", script, pattern, err, out)
-		case <-time.After(2 * time.Second):
+		case <-time.After(5 * time.Second):
 		}
 	}
 }
