@@ -116,11 +116,14 @@ func (g *Guest) start() error {
 // needs a newer one in any case (hack/deps.sh).
 func (g *Guest) arguments() []string {
 	o := g.options
-	accelerator, cpu := "tcg,thread=multi,tb-size=1024", "max,-smap,-smep,-pku,-fsgsbase,-la57"
-	if o.Accelerator != "" && o.Accelerator != "tcg" {
-		accelerator, cpu = o.Accelerator, "host"
-	}
+	accelerator, cpu := o.Accelerator, "host"
 	kernel := "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=false"
+	if accelerator == "" || accelerator == "tcg" {
+		accelerator, cpu = "tcg,thread=multi,tb-size=1024", "max,-smap,-smep,-pku,-fsgsbase,-la57"
+		// The emulator shows the real processor's time stamp counter. Linux does not trust it on a processor with several cores that is not Intel's,
+		// and takes the HPET instead: then reading the time is a system call, and a lock of the emulator.
+		kernel += " tsc=reliable clocksource=tsc"
+	}
 	if o.Machine.Hardened {
 		kernel += " ipv6.disable=1 apparmor=1 security=apparmor"
 	}
