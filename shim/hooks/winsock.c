@@ -52,6 +52,12 @@ static BOOL is_dll(const UNICODE_STRING *base_name, const WCHAR *name)
     return base_name->Length == length * sizeof(WCHAR) && same_name(base_name->Buffer, name, length);
 }
 
+static void patch_iphlpapi(HMODULE module)
+{
+    icmp6_start(module);
+    adapters_start(module);
+}
+
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
 {
     (void)context;
@@ -62,7 +68,7 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
     else if (is_dll(data->base_name, L"dnsapi.dll"))
         resolve_queries_start(data->base);
     else if (is_dll(data->base_name, L"iphlpapi.dll"))
-        icmp6_start(data->base);
+        patch_iphlpapi(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -77,7 +83,7 @@ void winsock_start(BOOL with_unix)
     if ((loaded = GetModuleHandleW(L"dnsapi.dll")))
         resolve_queries_start(loaded);
     if ((loaded = GetModuleHandleW(L"iphlpapi.dll")))
-        icmp6_start(loaded);
+        patch_iphlpapi(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

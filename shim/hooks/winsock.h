@@ -44,4 +44,7 @@ void resolve_queries_start(HMODULE dnsapi);
 /* icmp6.c: echo requests over IPv6. */
 void icmp6_start(HMODULE iphlpapi);
 
+/* adapters.c: the network's adapters, where Wine fails to list them. */
+void adapters_start(HMODULE iphlpapi);
+
 #endif
