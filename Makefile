@@ -28,7 +28,7 @@ CONTAINERD_LDFLAGS = -s -w -X github.com/containerd/containerd/v2/version.Versio
   $(GO) -C upstream/containerd list -m -f '{{slice .Version 1}}' github.com/containerd/containerd/v2)
 METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
   $(GO) -C upstream/metrics-server list -m -f '{{.Version}}' sigs.k8s.io/metrics-server)
-LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/version.version=$(VERSION)
+LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
 .PHONY: picture test-deps machines-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help

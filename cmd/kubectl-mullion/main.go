@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check/command"
-	"mullion.dev/mullion/internal/version"
 )
 
 // The exit codes, as internal/cli has them.

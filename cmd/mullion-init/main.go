@@ -5,7 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 
-	"mullion.dev/mullion/internal/containerinit"
+	"mullion.dev/mullion/internal/runtime/containerinit"
 )
 
 // exitNotStarted is the exit code when the main program could not be started at all.

@@ -1,4 +1,4 @@
-// Command mullion-node is the Linux side of one Windows host, and makes Linux hosts. See package nodeagent.
+// Command mullion-node is the Linux side of one Windows host, and makes Linux hosts. See package agent.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"mullion.dev/mullion/internal/nodeagent"
+	"mullion.dev/mullion/internal/node/agent"
 )
 
 func main() {
@@ -17,7 +17,7 @@ func main() {
 		executable = os.Args[0]
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = nodeagent.Run(ctx, nodeagent.Env{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Executable: executable})
+	err = agent.Run(ctx, agent.Env{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Executable: executable})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mullion-node:", err)

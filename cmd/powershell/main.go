@@ -7,7 +7,7 @@ import (
 	"os"
 	"runtime"
 
-	"mullion.dev/mullion/internal/powershell"
+	"mullion.dev/mullion/internal/windows/powershell"
 )
 
 func main() {

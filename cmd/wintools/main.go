@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"mullion.dev/mullion/internal/wintools"
+	"mullion.dev/mullion/internal/windows/wintools"
 )
 
 func main() {

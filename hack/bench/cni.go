@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/hns"
-	"mullion.dev/mullion/internal/hns/hcn"
-	"mullion.dev/mullion/internal/podnet"
-	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/network/hns"
+	"mullion.dev/mullion/internal/network/hns/hcn"
+	"mullion.dev/mullion/internal/network/podnet"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 func (b *bench) paths() cluster.Paths { return cluster.Paths{Data: b.data, Bin: b.bin} }

@@ -18,7 +18,7 @@ type benchmarks map[[2]string]float64
 // them, so that what is compared is measured under the same load.
 func (b *bench) network(ctx context.Context) ([]figure, error) {
 	program := filepath.Join(filepath.Dir(b.data), "dataplane.test")
-	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-tags", "kernel", "-c", "-o", program, "mullion.dev/mullion/internal/dataplane")
+	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-tags", "kernel", "-c", "-o", program, "mullion.dev/mullion/internal/network/dataplane")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the data plane's benchmarks: %w\n%s", err, out)
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/hns/hcn"
-	"mullion.dev/mullion/internal/hns/wire"
-	"mullion.dev/mullion/internal/netns"
+	"mullion.dev/mullion/internal/network/hns/hcn"
+	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
 // throughput is how long each connection is filled.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 const (

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,36 +85,94 @@ func TestBuildTags(t *testing.T) {
 
 // forbidden says which packages may not be reached from where, and why.
 var forbidden = []struct{ from, to, why string }{
-	{"internal/hns", "github.com/vishvananda/netlink", "the HNS model is pure: requests in, plan out"},
-	{"internal/hns", "sigs.k8s.io/knftables", "the HNS model is pure: requests in, plan out"},
-	{"internal/netplan", "mullion.dev/mullion/", "netplan is plain data and imports nothing"},
-	{"internal/winver", "mullion.dev/mullion/", "the catalogue is data and imports nothing"},
+	{"internal/network/hns", "github.com/vishvananda/netlink", "the HNS model is pure: requests in, plan out"},
+	{"internal/network/hns", "sigs.k8s.io/knftables", "the HNS model is pure: requests in, plan out"},
+	{"internal/network/netplan", "mullion.dev/mullion/", "netplan is plain data and imports nothing"},
+	{"internal/windows/winver", "mullion.dev/mullion/", "the catalogue is data and imports nothing"},
 	{"internal/spec", "k8s.io/", "a specification is data"},
 	{"cmd/mullion-node", "k8s.io/kubernetes/cmd", "the node's program links no control plane: it runs once a node"},
 	{"internal/check/command", "k8s.io/", "the checker starts fast and stands alone"},
 	{"cmd/kubectl-mullion", "k8s.io/", "the plugin is the checker alone"},
 	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
 	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
-	{"internal/cri", "mullion.dev/mullion/internal/hns", "cri reaches the network through its Network interface"},
-	{"internal/cri", "mullion.dev/mullion/internal/sandbox", "cri reaches the host through interfaces"},
-	{"internal/controlplane", "mullion.dev/mullion/internal/cluster", "imports go downward"},
+	{"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns", "cri reaches the network through its Network interface"},
+	{"internal/runtime/cri", "mullion.dev/mullion/internal/node/winhost", "cri reaches the host through interfaces"},
 }
 
-func TestImportDirection(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-C", root, "-deps", "-json=ImportPath,Deps", "./cmd/...", "./internal/...").Output()
+// wings are the folders of internal, and for each the wings that its packages may import besides their own.
+var wings = map[string]string{
+	"base":         "",
+	"process":      "base",
+	"windows":      "base",
+	"spec":         "windows",
+	"network":      "base spec",
+	"runtime":      "base windows",
+	"machines":     "base spec",
+	"controlplane": "base process spec windows machines",
+	"node":         "base process spec windows network runtime",
+	"cluster":      "base process spec windows network runtime machines controlplane node",
+	"check":        "base windows",
+	"conformance":  "base runtime",
+	"cli":          "base process spec windows network runtime machines controlplane node cluster check conformance",
+	"arch":         "",
+}
+
+// listing is what `go list` says of a package.
+type listing struct {
+	ImportPath    string
+	Imports, Deps []string
+}
+
+func listed(t *testing.T, args ...string) []listing {
+	t.Helper()
+	args = append([]string{"list", "-C", root, "-json=ImportPath,Imports,Deps"}, args...)
+	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	deps := map[string][]string{}
+	var all []listing
 	dec := json.NewDecoder(strings.NewReader(string(out)))
 	for dec.More() {
-		var p struct {
-			ImportPath string
-			Deps       []string
-		}
+		var p listing
 		if err := dec.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestWings holds that wings import only the wings below them.
+func TestWings(t *testing.T) {
+	const internal = "mullion.dev/mullion/internal/"
+	seen := map[string]bool{}
+	for _, p := range listed(t, "./internal/...") {
+		path := strings.TrimPrefix(p.ImportPath, internal)
+		wing, _, _ := strings.Cut(path, "/")
+		allowed, known := wings[wing]
+		if !known {
+			t.Errorf("internal/%s is in none of the wings: %v", path, slices.Sorted(maps.Keys(wings)))
+			continue
+		}
+		seen[wing] = true
+		for _, i := range p.Imports {
+			to, ours := strings.CutPrefix(i, internal)
+			other, _, _ := strings.Cut(to, "/")
+			if ours && other != wing && !slices.Contains(strings.Fields(allowed), other) {
+				t.Errorf("internal/%s imports internal/%s: the wing %s may import %q only", path, to, wing, allowed)
+			}
+		}
+	}
+	for wing := range wings {
+		if !seen[wing] {
+			t.Errorf("the wing %s has no package: its row is stale", wing)
+		}
+	}
+}
+
+func TestImportDirection(t *testing.T) {
+	deps := map[string][]string{}
+	for _, p := range listed(t, "-deps", "./cmd/...", "./internal/...") {
 		deps[p.ImportPath] = p.Deps
 	}
 	for _, f := range forbidden {

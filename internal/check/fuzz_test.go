@@ -6,7 +6,7 @@ import (
 
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // FuzzRun gives arbitrary text to all rules, and holds what every reader of findings counts on: places inside the text,

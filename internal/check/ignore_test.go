@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/check"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 func TestIgnore(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/check/manifest"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // Image is what the name of an image says, and its platforms where those are known.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/check/manifest"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // Severity says how bad a finding is.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mullion.dev/mullion/internal/check/manifest"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // Options choose what is judged.

@@ -8,7 +8,7 @@ import (
 
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 const container = "containers: [{name: c, image: i, securityContext: {privileged: true}}]"

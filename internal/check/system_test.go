@@ -9,7 +9,7 @@ import (
 
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // TestEvidenceOrder holds the order in which evidence decides: each pod says windows by one, and linux by the next.

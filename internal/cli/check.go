@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check/command"
-	"mullion.dev/mullion/internal/version"
 )
 
 func (a *app) check() *cobra.Command {

@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/conformance/runner"
-	"mullion.dev/mullion/internal/supervisor"
-	"mullion.dev/mullion/internal/version"
-	"mullion.dev/mullion/internal/wine"
-	"mullion.dev/mullion/internal/winnode"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // critestProgram is where `make critest` puts critest.exe, below the folder of Mullion's programs.

@@ -14,11 +14,11 @@ import (
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/conformance/images"
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/imagebuild"
-	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 func (a *app) conformanceImages() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // TestPutOnlyWhatDiffers hands an image to stores that have it, or not, or another one by its names.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/conformance/result"
 	"mullion.dev/mullion/internal/conformance/runner"
 	"mullion.dev/mullion/internal/conformance/suite"
-	"mullion.dev/mullion/internal/version"
 )
 
 // conformanceFlags are the flags of `mullion conformance run`.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/hns/hcn"
-	hnsserver "mullion.dev/mullion/internal/hns/server"
-	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/network/hns/hcn"
+	hnsserver "mullion.dev/mullion/internal/network/hns/server"
+	"mullion.dev/mullion/internal/node/winhost"
 )
 
 func (a *app) hns() *cobra.Command {
@@ -76,7 +76,7 @@ func (a *app) windowsNode(node string) (cluster.Paths, error) {
 }
 
 func (a *app) hnsError(node string, err error) error {
-	if errors.Is(err, sandbox.ErrDown) {
+	if errors.Is(err, winhost.ErrDown) {
 		return &Error{Code: ExitNotReady, Err: fmt.Errorf("node %s: %w", node, err), Remedy: "`mullion status` says how it is, `mullion up` brings it back"}
 	}
 	if errors.Is(err, cluster.ErrNotWindows) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mullion.dev/mullion/internal/hns/wire"
+	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
 func objects() hnsObjects {

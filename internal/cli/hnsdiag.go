@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/nodeagent/admin"
+	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
 // hnsDiagnosis is what `mullion hns diag` tells.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"mullion.dev/mullion/internal/hns/hcn"
-	"mullion.dev/mullion/internal/hns/wire"
+	"mullion.dev/mullion/internal/network/hns/hcn"
+	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
 // hnsObjects is everything that an HNS has.

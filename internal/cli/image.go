@@ -14,8 +14,8 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
 

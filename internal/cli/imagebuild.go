@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/atomicfile"
-	"mullion.dev/mullion/internal/imagebuild"
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 func (a *app) imageBuild() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/containerd/errdefs"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/controlplane/programs"
-	linuxprograms "mullion.dev/mullion/internal/linuxnode/programs"
+	linuxprograms "mullion.dev/mullion/internal/node/linuxnode/programs"
 )
 
 // supervise is the process that `up` leaves behind.

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/discovery"
-	"mullion.dev/mullion/internal/kubeadm"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/machines/discovery"
+	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/version"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 type joinFlags struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/kubeconfig"
 )
 
 func (a *app) kubeconfig() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
 )
 
 func (a *app) leave() *cobra.Command {

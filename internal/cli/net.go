@@ -19,10 +19,10 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/imagebuild"
-	"mullion.dev/mullion/internal/linuxnode"
-	"mullion.dev/mullion/internal/nettest"
+	"mullion.dev/mullion/internal/network/nettest"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/linuxhost"
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/sandbox"
-	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/node/linuxhost"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 func (a *app) node() *cobra.Command {
@@ -66,13 +66,13 @@ func (a *app) nodeShell() *cobra.Command {
 }
 
 // host finds a node of the cluster and the host that it runs on.
-func (a *app) host(name string) (sandbox.Host, error) {
+func (a *app) host(name string) (winhost.Host, error) {
 	paths, err := a.paths()
 	if err != nil {
-		return sandbox.Host{}, err
+		return winhost.Host{}, err
 	}
 	if err := a.requireRoot("mullion node"); err != nil {
-		return sandbox.Host{}, err
+		return winhost.Host{}, err
 	}
 	h, err := cluster.LoadHost(paths, name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -108,7 +108,7 @@ func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string
 	switch {
 	case errors.As(err, &exit):
 		return &silentError{code: max(exit.ExitCode(), 1)}
-	case errors.Is(err, sandbox.ErrDown), errors.Is(err, linuxhost.ErrDown):
+	case errors.Is(err, winhost.ErrDown), errors.Is(err, linuxhost.ErrDown):
 		return &Error{Code: ExitNotReady, Err: fmt.Errorf("node %s: %w", node, err), Remedy: "`mullion up` brings it back"}
 	}
 	return err

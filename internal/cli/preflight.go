@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/preflight"
+	"mullion.dev/mullion/internal/cluster/preflight"
 )
 
 // preflight says what the machine lacks, a line for each finding. It is an error if a cluster cannot come up so.

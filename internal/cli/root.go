@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/version"
 )
 
 const defaultDataDir = "/var/lib/mullion"

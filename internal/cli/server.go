@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/health"
+	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/supervisor"
 )
 
 // watchEvery lies between two pictures of `mullion status --watch`.

@@ -11,15 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/cri"
-	"mullion.dev/mullion/internal/hns"
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/linuxnode"
-	"mullion.dev/mullion/internal/shims"
-	"mullion.dev/mullion/internal/support"
-	"mullion.dev/mullion/internal/winnode"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/network/hns"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/shim"
 )
 
 // supportTables are the tables that `mullion support` prints, each from the rows of the package that does the thing.
@@ -30,7 +30,7 @@ func supportTables() map[string]func() []support.Row {
 		"images":       image.SupportRows,
 		"kubernetes":   cluster.SupportRows,
 		"linux-node":   linuxnode.SupportRows,
-		"windows-api":  shims.SupportRows,
+		"windows-api":  shim.SupportRows,
 		"windows-host": winnode.SupportRows,
 	}
 }

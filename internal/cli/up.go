@@ -13,7 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 type upFlags struct {

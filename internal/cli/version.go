@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/version"
+	"mullion.dev/mullion/internal/base/version"
 )
 
 func (a *app) version() *cobra.Command {

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"syscall"
 
-	"mullion.dev/mullion/internal/preflight"
+	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // choosePort checks that the wanted TCP port of the machine is free, or finds a free one for 0.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/systemd"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/process/systemd"
 )
 
 // stopPatience is how long Down and Stop wait for an orderly stop before they end what is left.

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/component"
-	"mullion.dev/mullion/internal/kubeadm"
+	"mullion.dev/mullion/internal/machines/kubeadm"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // What a machine does in a cluster that Mullion did not make is what it does in one of several machines, except: its nodes stand on its own

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"mullion.dev/mullion/internal/component"
-	"mullion.dev/mullion/internal/kubeadm"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/machines/kubeadm"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // How long a component waits for rights before it goes on without, where they are on their way, and how often they are asked for.

@@ -12,14 +12,14 @@ import (
 	"syscall"
 	"time"
 
-	hnsserver "mullion.dev/mullion/internal/hns/server"
-	"mullion.dev/mullion/internal/kubenode"
-	"mullion.dev/mullion/internal/nodeagent/admin"
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/sandbox"
+	hnsserver "mullion.dev/mullion/internal/network/hns/server"
+	"mullion.dev/mullion/internal/node/agent/admin"
+	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
-// HNS connects to the HNS of a Windows node. sandbox.ErrDown says that the node is not up.
+// HNS connects to the HNS of a Windows node. winhost.ErrDown says that the node is not up.
 func HNS(ctx context.Context, paths Paths, node string) (*hnsserver.Client, error) {
 	h, err := LoadHost(paths, node)
 	if err != nil {
@@ -44,7 +44,7 @@ func Agent(paths Paths, node string) (*admin.Client, error) {
 // down marks errors that mean that nobody is there.
 func down(err error) error {
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%w: %w", sandbox.ErrDown, err)
+		return fmt.Errorf("%w: %w", winhost.ErrDown, err)
 	}
 	return err
 }

@@ -9,13 +9,13 @@ import (
 	"syscall"
 	"time"
 
-	"mullion.dev/mullion/internal/nodeagent/agentconfig"
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
-	"mullion.dev/mullion/internal/wine"
-	"mullion.dev/mullion/internal/winnode"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // hostNetwork is the component of a host's place on the underlay. It outlives a supervisor.
@@ -135,21 +135,21 @@ var ErrNotWindows = errors.New("not a Windows node")
 
 // LoadHost describes a Windows host of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where the cluster
 // has no such node.
-func LoadHost(paths Paths, node string) (sandbox.Host, error) {
+func LoadHost(paths Paths, node string) (winhost.Host, error) {
 	c, err := LoadSpec(paths)
 	if err != nil {
-		return sandbox.Host{}, err
+		return winhost.Host{}, err
 	}
 	switch n, err := findNode(c, node); {
 	case err != nil:
-		return sandbox.Host{}, err
+		return winhost.Host{}, err
 	case n.Linux():
-		return sandbox.Host{}, fmt.Errorf("%w: %s", ErrNotWindows, node)
+		return winhost.Host{}, fmt.Errorf("%w: %s", ErrNotWindows, node)
 	}
-	h, err := sandbox.Load(winnode.Config{Dir: paths.Node(node)}.HostFile())
+	h, err := winhost.Load(winnode.Config{Dir: paths.Node(node)}.HostFile())
 	if err != nil {
 		if _, statErr := os.Stat(paths.Node(node)); statErr != nil {
-			return h, fmt.Errorf("%w: %w", sandbox.ErrDown, err)
+			return h, fmt.Errorf("%w: %w", winhost.ErrDown, err)
 		}
 	}
 	return h, err

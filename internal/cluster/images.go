@@ -5,8 +5,8 @@ import (
 
 	"github.com/containerd/containerd/v2/client"
 
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/discovery"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/spec"
 )
 

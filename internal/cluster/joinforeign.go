@@ -14,10 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"mullion.dev/mullion/internal/kubeadm"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/machines/kubeadm"
+	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
 )
 
 // ErrLinuxForeign says that Linux nodes do not join a cluster that Mullion did not make.

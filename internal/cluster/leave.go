@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"mullion.dev/mullion/internal/atomicfile"
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/discovery"
-	"mullion.dev/mullion/internal/kubenode"
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/machines/discovery"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/spec"
 )
 

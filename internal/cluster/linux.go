@@ -3,10 +3,10 @@ package cluster
 import (
 	"time"
 
-	"mullion.dev/mullion/internal/linuxhost"
-	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/linuxhost"
+	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
 )
 
 func (c *composer) linuxHosts() error {

@@ -6,9 +6,9 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/loadbalancer"
+	"mullion.dev/mullion/internal/controlplane/loadbalancer"
+	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
 )
 
 // loadBalancer is the part that gives Services of type LoadBalancer addresses, and routes them over the underlay. A machine that joined has the

@@ -9,10 +9,10 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/kubenode"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
 )
 
 // peers is the component that tells the underlay which other machines it spans.

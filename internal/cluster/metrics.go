@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/controlplane"
-	"mullion.dev/mullion/internal/metricsserver"
-	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/metricsserver"
+	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
 // metrics is metrics-server, unless the cluster is to do without.

@@ -14,12 +14,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"mullion.dev/mullion/internal/cleanup"
-	"mullion.dev/mullion/internal/clusterdns"
-	"mullion.dev/mullion/internal/nettest"
+	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/controlplane/clusterdns"
+	"mullion.dev/mullion/internal/network/nettest"
+	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // outsideName is no DNS label, so no node has it.

@@ -6,8 +6,8 @@ import (
 	"hash/fnv"
 	"net/netip"
 
+	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
 )
 
 // linkName is the machine's link to the cluster's network.

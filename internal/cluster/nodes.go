@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 func clientFor(kubeconfig string) (kubernetes.Interface, error) {

@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"mullion.dev/mullion/internal/health"
-	"mullion.dev/mullion/internal/nodeagent/admin"
+	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/node/agent/admin"
+	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/supervisor"
 )
 
 // observeTimeout bounds each look at a part of the cluster. The supervisor has its own, for what it asks.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/base/atomicfile"
 )
 
 // layoutVersion is the version of the data folder's layout.

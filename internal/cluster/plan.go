@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"mullion.dev/mullion/internal/atomicfile"
-	"mullion.dev/mullion/internal/nodeagent/agentconfig"
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // Plan is a specification with everything worked out: addresses, builds, folders. It is plain data.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/discovery"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/machines/discovery"
 )
 
 // joinTokenLife is how long the token is good that an administrator's join makes; it is removed when the join is over.

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/kubeadm"
-	"mullion.dev/mullion/internal/kubenode"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/machines/kubeadm"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -14,15 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
 	"mullion.dev/mullion/internal/controlplane"
-	"mullion.dev/mullion/internal/linuxnode"
-	"mullion.dev/mullion/internal/localstorage"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/localstorage"
 	"mullion.dev/mullion/internal/machines"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/wine"
-	"mullion.dev/mullion/internal/winnode"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // localStorage is the provisioner with the StorageClass that names it.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/winnode"
 )
 
 // What a machine is told to remove is a volume of a node of its own, or nothing.

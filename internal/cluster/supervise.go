@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/supervisor"
-	"mullion.dev/mullion/internal/systemd"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/process/systemd"
 )
 
 // SuperviseOptions is what Supervise needs.

@@ -1,6 +1,6 @@
 package cluster
 
-import "mullion.dev/mullion/internal/support"
+import "mullion.dev/mullion/internal/base/support"
 
 // SupportRows says which parts of Kubernetes a cluster has. What pods can do is in the tables of the parts that do it.
 func SupportRows() []support.Row {

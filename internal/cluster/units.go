@@ -10,17 +10,17 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/clusterdns"
-	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
-	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/clusterdns"
+	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/machines"
-	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/underlay"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // UnitOptions is what units need besides the plan.

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/supervisor"
 )
 
 // pollInterval is how often Up asks the supervisor how it goes, at first (proc.Pace).

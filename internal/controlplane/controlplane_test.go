@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/golden"
 
-	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 func config() controlplane.Config {

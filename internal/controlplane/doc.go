@@ -20,11 +20,11 @@ import (
 	"net/netip"
 	"path/filepath"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // Names of the units, which are also the names that programs.Run knows where it is a program.

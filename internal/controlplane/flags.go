@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"time"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/component"
-	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // Units returns the parts of the control plane, with the names of this package.

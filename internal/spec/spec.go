@@ -5,7 +5,7 @@ package spec
 import (
 	"fmt"
 
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // APIVersion and Kind head every cluster.yaml.
@@ -123,7 +123,7 @@ type Node struct {
 	Name string `yaml:"name,omitempty" json:"name"`
 	// OS is Windows, also when it is left out, or Linux.
 	OS string `yaml:"os" json:"os"`
-	// WindowsVersion is a name or alias of the catalogue in internal/winver, for example "ltsc2022"; a Linux node has none.
+	// WindowsVersion is a name or alias of the catalogue in internal/windows/winver, for example "ltsc2022"; a Linux node has none.
 	WindowsVersion string `yaml:"windowsVersion,omitempty" json:"windowsVersion,omitempty"`
 	// Count is how many nodes alike, 1 when left out.
 	Count int `yaml:"count,omitempty" json:"count,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // A subnet of cluster.yaml is one of IPv4 or, in a dual-stack cluster, one of IPv4 and one of IPv6 with a comma between, as

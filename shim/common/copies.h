@@ -1,6 +1,6 @@
 /*
  * Copies of objects that the HNS server sent along with an answer. They stand for a question to the server as long as the server
- * changed nothing since: it says so by a number in a file, which is mapped here (internal/hns/server/generation.go).
+ * changed nothing since: it says so by a number in a file, which is mapped here (internal/network/hns/server/generation.go).
  */
 #ifndef MULLION_COPIES_H
 #define MULLION_COPIES_H

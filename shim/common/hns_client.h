@@ -1,6 +1,6 @@
 /*
  * How the HNS libraries reach Mullion's HNS server: one call across, one answer back. Nothing is decided here.
- * The protocol is described in internal/hns/server/frame.go.
+ * The protocol is described in internal/network/hns/server/frame.go.
  */
 #ifndef MULLION_HNS_CLIENT_H
 #define MULLION_HNS_CLIENT_H

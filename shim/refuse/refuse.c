@@ -1,7 +1,7 @@
 /*
  * refuse.exe: stands for the programs of Windows of which Wine has only an empty one, which prints nothing and ends with 0 (findstr, where,
  * tasklist, …), so that scripts believe that their commands ran. It says its name and that nothing was run, and ends with 1.
- * internal/wine/stubs.go has the names, and installs it only where Wine's program is still empty.
+ * internal/windows/wine/stubs.go has the names, and installs it only where Wine's program is still empty.
  */
 #include <windows.h>
 

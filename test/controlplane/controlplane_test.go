@@ -29,8 +29,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/controlplane"
-	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 func TestControlPlane(t *testing.T) {

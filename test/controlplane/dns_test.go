@@ -19,9 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/clusterdns"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/clusterdns"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // dnsConfig is the cluster's DNS as bootstrap publishes it.

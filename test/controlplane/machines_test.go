@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/discovery"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/machines"
-	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/machines/discovery"
+	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 )
 

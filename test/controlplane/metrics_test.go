@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/bootstrap"
-	"mullion.dev/mullion/internal/metricsserver"
-	"mullion.dev/mullion/internal/pki"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/metricsserver"
+	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
 // testMetrics runs the real metrics-server beside the control plane, and asks the API server for what it answers: of no nodes, nothing.

@@ -21,10 +21,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/programs"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // TestMain makes the test binary one of the control plane's programs when it is started as such.

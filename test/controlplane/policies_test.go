@@ -25,7 +25,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/policy"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // testPolicies applies the checker's policies to the API server. First all of them warn, and every fixture of the rules is created in

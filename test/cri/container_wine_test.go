@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"mullion.dev/mullion/internal/engine"
+	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 func TestContainerRunsAndLogs(t *testing.T) {

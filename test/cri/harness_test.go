@@ -25,12 +25,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/cri/stream"
-	"mullion.dev/mullion/internal/engine"
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/sandbox"
-	"mullion.dev/mullion/internal/wine"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 const (
@@ -67,9 +67,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if len(os.Args) == 3 && os.Args[1] == "host-init" {
-		host, err := sandbox.Load(os.Args[2])
+		host, err := winhost.Load(os.Args[2])
 		if err == nil {
-			err = sandbox.Init(host)
+			err = winhost.Init(host)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

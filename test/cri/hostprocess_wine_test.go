@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"mullion.dev/mullion/internal/engine"
-	"mullion.dev/mullion/internal/netns"
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 // newHostNode starts a server with a Windows host that runs.
@@ -55,7 +55,7 @@ func (n *node) startHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := filepath.Join(n.dir, "run")
-	h := sandbox.Host{
+	h := winhost.Host{
 		Name: "hpc-host", Netns: pin, StateFile: filepath.Join(run, "host-state.json"), Keep: []string{n.dir}, Tmp: filepath.Join(run, "tmp"),
 		Shared: filepath.Join(run, "hpc"), Loader: n.system.LoaderArgv(), Env: n.system.HostEnv(prefix), Dir: n.hostDrive(),
 	}

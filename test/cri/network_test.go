@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/cri"
+	"mullion.dev/mullion/internal/runtime/cri"
 )
 
 // fakeNetwork gives pods network namespaces with a loopback only.

@@ -18,10 +18,10 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"mullion.dev/mullion/internal/cri"
-	"mullion.dev/mullion/internal/engine"
-	"mullion.dev/mullion/internal/sandbox"
-	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // node is a CRI server with a client.
@@ -31,7 +31,7 @@ type node struct {
 	network *fakeNetwork
 	server  *cri.Server
 	engine  *engine.Engine
-	host    *sandbox.Host // nil: a folder stands for the host's C:
+	host    *winhost.Host // nil: a folder stands for the host's C:
 	stop    func()
 	runtimeapi.RuntimeServiceClient
 	Images runtimeapi.ImageServiceClient

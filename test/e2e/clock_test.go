@@ -23,9 +23,9 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/cli"
-	"mullion.dev/mullion/internal/netns"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // clocks joins over a server in front of the real one whose clock is another, as its answers and its certificate say, which the

@@ -21,8 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/cli"
-	"mullion.dev/mullion/internal/netns"
 )
 
 // TestForeignCluster adds a Windows node to a cluster that Mullion did not make: by an administrator's kubeconfig, with everything that

@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
-	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // kubeadmPlane is a control plane as kubeadm makes it: upstream's programs, and in the API what `kubeadm init` leaves there.

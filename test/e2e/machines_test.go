@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/cli"
-	"mullion.dev/mullion/internal/proc"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // twoMachines makes two network namespaces that are machines on one network, with a data folder each.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"mullion.dev/mullion/internal/dataplane"
+	"mullion.dev/mullion/internal/network/dataplane"
 )
 
 // TestHnslib runs hnslib's own tests, unmodified: what Microsoft's library expects of HNS. Left out are those of

@@ -20,14 +20,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/dataplane"
-	"mullion.dev/mullion/internal/hns"
-	"mullion.dev/mullion/internal/hns/server"
-	"mullion.dev/mullion/internal/hns/wire"
-	"mullion.dev/mullion/internal/netns"
-	"mullion.dev/mullion/internal/netns/netnstest"
-	"mullion.dev/mullion/internal/podnet"
-	"mullion.dev/mullion/internal/underlay"
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/network/dataplane"
+	"mullion.dev/mullion/internal/network/hns"
+	"mullion.dev/mullion/internal/network/hns/server"
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/podnet"
+	"mullion.dev/mullion/internal/network/underlay"
 )
 
 const (

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/netns"
-	"mullion.dev/mullion/internal/netns/netnstest"
-	"mullion.dev/mullion/internal/podnet"
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/netns/netnstest"
-	"mullion.dev/mullion/internal/podnet"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/spec"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
-	store "mullion.dev/mullion/internal/image"
+	store "mullion.dev/mullion/internal/runtime/image"
 )
 
 const (

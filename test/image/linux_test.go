@@ -10,8 +10,8 @@ import (
 
 	"github.com/containerd/errdefs"
 
-	"mullion.dev/mullion/internal/imagebuild"
-	"mullion.dev/mullion/internal/linuxnode"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 // TestLinuxDigest asks the store of a Linux node what a reference stands for, before and after other images get it.

@@ -25,8 +25,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	store "mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/imagebuild"
+	store "mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 func TestTwoNodesShareAnIndex(t *testing.T) {

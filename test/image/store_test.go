@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	store "mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/imagebuild"
+	store "mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 func TestPull(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/cli"
-	"mullion.dev/mullion/internal/support"
 )
 
 var update = flag.Bool("update", false, "write what was printed into the scripts' goldens")

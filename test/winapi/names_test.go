@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"mullion.dev/mullion/internal/netns"
-	"mullion.dev/mullion/internal/netns/netnstest"
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
 )
 
 // The files that a container's C library reads, in the form that package cri gives them.

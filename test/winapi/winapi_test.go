@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/wine"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // shims are the libraries that the tests of package prog need.

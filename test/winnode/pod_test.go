@@ -21,10 +21,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/image"
-	"mullion.dev/mullion/internal/imagebuild"
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/sandbox"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 // agnhost is the reference of upstream's agnhost.exe as an image.
@@ -130,7 +130,7 @@ func (r *rig) checkPod(t *testing.T, api *kubernetes.Clientset) {
 // checkCrash kills the host's first process, as a crash would, and expects that everything on the host comes back.
 func (r *rig) checkCrash(t *testing.T) {
 	t.Helper()
-	h, err := sandbox.Load(r.host.HostFile())
+	h, err := winhost.Load(r.host.HostFile())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/winnode"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/proc"
 )
 
 // routePods tells the underlay which node the pods are behind, as a cluster does that follows its nodes.

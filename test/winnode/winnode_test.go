@@ -25,17 +25,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/component"
 	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/controlplane/programs"
-	"mullion.dev/mullion/internal/engine"
-	"mullion.dev/mullion/internal/pki"
-	"mullion.dev/mullion/internal/proc"
-	"mullion.dev/mullion/internal/sandbox"
-	"mullion.dev/mullion/internal/underlay"
-	"mullion.dev/mullion/internal/wine"
-	"mullion.dev/mullion/internal/winnode"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // TestMain makes the test binary one of the control plane's programs when it is started as such.
@@ -356,7 +356,7 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 // checkHost looks at the host from inside, as one who has logged on to it.
 func (r *rig) checkHost(t *testing.T) {
 	t.Helper()
-	h, err := sandbox.Load(r.host.HostFile())
+	h, err := winhost.Load(r.host.HostFile())
 	if err != nil {
 		t.Fatal(err)
 	}

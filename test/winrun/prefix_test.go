@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"mullion.dev/mullion/internal/wine"
-	"mullion.dev/mullion/internal/wintools"
+	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wintools"
 )
 
 const (

@@ -20,10 +20,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/netns"
-	"mullion.dev/mullion/internal/netns/netnstest"
-	"mullion.dev/mullion/internal/wine"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // TestUnits runs the packages of the rung; MULLION_UNITS=all runs all, and a part of a path those that have it.

@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/check/report"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // Options are the command's flags and arguments. What is empty is the configuration file's, else the default.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/fix"
 )

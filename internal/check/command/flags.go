@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/check"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // addFlags gives cmd the flags of the options.

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/corpus"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 func judge(tb testing.TB, in io.Reader, emit func(check.Result) error) {

@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/check/fix"
 	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // TestEdits: % in a text is the place of the edit.

@@ -26,7 +26,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/images"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // serve makes a registry on loopback of a handler and gives its host and port.

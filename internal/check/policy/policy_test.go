@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/policy"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 func TestGolden(t *testing.T) {

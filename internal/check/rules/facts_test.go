@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 func TestQuantity(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/check"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 const (

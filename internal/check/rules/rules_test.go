@@ -14,7 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
-	"mullion.dev/mullion/internal/winver"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // TestFixtures holds every rule against testdata/<id>/{pass,fail}/*.yaml. In a fail fixture the line of each finding of

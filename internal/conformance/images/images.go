@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"mullion.dev/mullion/internal/imagebuild"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 // LabelStandIn says, in an image's labels, what in it is not upstream's.

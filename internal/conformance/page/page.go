@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/conformance/result"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"mullion.dev/mullion/internal/atomicfile"
+	"mullion.dev/mullion/internal/base/atomicfile"
 )
 
 // The files of a run's folder.

@@ -1,0 +1,238 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/process/supervisor"
+)
+
+// States of a part besides those of its unit.
+const (
+	stateReady        = "ready"
+	stateNotAnswering = "not answering"
+)
+
+// Room that a file system has to have, in bytes and as a part of its size: below both, etcd and containerd run into a full disk soon.
+const (
+	roomLeast = 512 << 20
+	roomPart  = 0.05
+)
+
+// judge makes one picture.
+type judge struct {
+	Observed
+	picture Picture
+	parts   map[string]Part // by unit, those of nodes too
+}
+
+// Judge says how the cluster is that was seen so.
+func Judge(o Observed) Picture {
+	j := &judge{Observed: o, parts: map[string]Part{}}
+	j.picture = Picture{Name: o.Spec.Name, Findings: []Finding{}, Parts: []Part{}, Nodes: []Node{}, Unknown: o.APIError}
+	j.supervisor()
+	j.units()
+	if o.Supervisor != nil && o.Supervisor.Phase == supervisor.PhaseReady {
+		j.api()
+	}
+	j.nodes()
+	j.hns()
+	j.disks()
+	j.pods()
+	slices.SortStableFunc(j.picture.Findings, func(a, b Finding) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
+	j.picture.State = j.state()
+	return j.picture
+}
+
+func (j *judge) find(s Severity, object, what, do string) {
+	j.picture.Findings = append(j.picture.Findings, Finding{Severity: s, Object: object, What: what, Do: do})
+}
+
+func (j *judge) state() State {
+	switch {
+	case j.Supervisor == nil && !j.Locked:
+		return Down
+	case j.Supervisor != nil && j.Supervisor.Phase == supervisor.PhaseStarting:
+		return Starting
+	case j.Supervisor != nil && j.Supervisor.Phase == supervisor.PhaseStopping:
+		return Stopping
+	case slices.ContainsFunc(j.picture.Findings, func(f Finding) bool { return f.Severity == Problem }):
+		return Unhealthy
+	}
+	return Healthy
+}
+
+func (j *judge) supervisor() {
+	switch {
+	case j.Supervisor == nil && j.Locked:
+		j.find(Problem, "supervisor", "it lives and does not answer: "+j.SupervisorError,
+			"wait a moment; if it stays so, `mullion stop` and `mullion up` start it again, and its pods keep their state")
+	case j.Supervisor == nil:
+		j.find(Problem, "cluster", "nothing runs it: "+j.SupervisorError, "`mullion up` brings it back, `mullion down` removes it")
+	case j.Supervisor.Phase == supervisor.PhaseFailed:
+		j.find(Problem, "cluster", "it did not come up: "+firstLine(j.Supervisor.Error), "see `mullion logs` of the part, put right what it says, then `mullion up`")
+	}
+}
+
+// units sorts the parts and finds those that do not work.
+func (j *judge) units() {
+	if j.Supervisor == nil {
+		return
+	}
+	for _, u := range j.Supervisor.Units {
+		p := part(u)
+		j.parts[u.Name] = p
+		if !strings.Contains(u.Name, "/") {
+			j.picture.Parts = append(j.picture.Parts, p)
+		}
+	}
+	if j.Supervisor.Phase != supervisor.PhaseReady {
+		return // that parts wait for one another is how a cluster starts and stops
+	}
+	for _, u := range j.Supervisor.Units {
+		p := j.parts[u.Name]
+		if p.OK || strings.HasPrefix(u.Name, "node/") || j.follows(u.Name) {
+			continue
+		}
+		remedy := remedyOfPart(u.Name, p)
+		if j.Spec.Networking.DisableDefaultCNI && strings.Contains(p.Why, "cni plugin not initialized") {
+			remedy = "the cluster has no CNI plugin of Mullion's (networking.disableDefaultCNI): deploy one, for example that of examples/windows-network"
+		}
+		j.find(Problem, u.Name, p.State+": "+p.Why, remedy)
+	}
+}
+
+func part(u supervisor.UnitStatus) Part {
+	p := Part{Name: u.Name, State: u.State, OK: u.State == stateReady && u.Problem == "", PID: u.PID, Restarts: u.Restarts, Seconds: u.Seconds}
+	switch {
+	case u.Error != "":
+		p.Why = lastLine(u.Error)
+	case u.Problem != "":
+		p.State, p.Why = stateNotAnswering, firstLine(u.Problem)
+	}
+	return p
+}
+
+// causes are the parts without which a part cannot work, and so need not be looked at first. NODE stands for the node.
+func causes() map[string][]string {
+	return map[string][]string{
+		"kube-apiserver":          {"etcd"},
+		"kube-controller-manager": {"kube-apiserver"},
+		"kube-scheduler":          {"kube-apiserver"},
+		"coredns":                 {"kube-apiserver"},
+		"host/NODE":               {"prefix/NODE"},
+		"agent/NODE":              {"host/NODE", "containerd"},
+		"containerd/NODE":         {"host/NODE"},
+		"kubelet/NODE":            {"host/NODE", "agent/NODE", "containerd/NODE"},
+		"kube-proxy/NODE":         {"host/NODE", "agent/NODE"},
+
+		"serving-certificate/NODE": {"host/NODE", "kubelet/NODE"},
+	}
+}
+
+// follows says that a part does not work since another does not.
+func (j *judge) follows(unit string) bool {
+	name, node, _ := strings.Cut(unit, "/")
+	key := name
+	if node != "" {
+		key += "/NODE"
+	}
+	for _, cause := range causes()[key] {
+		cause = strings.Replace(cause, "NODE", node, 1)
+		if p, ok := j.parts[cause]; ok && (!p.OK || j.follows(cause)) {
+			return true
+		}
+	}
+	return false
+}
+
+func remedyOfPart(unit string, p Part) string {
+	name, node, _ := strings.Cut(unit, "/")
+	switch {
+	case name == "network":
+		return fmt.Sprintf("look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew, with state and images kept", node)
+	case name == "serving-certificate":
+		return "an administrator of the cluster types that; the certificate is good for a year as a rule, and asked for again before (docs/several-machines.md)"
+	case p.State == stateNotAnswering:
+		return fmt.Sprintf("see `mullion logs %s --tail 50`; if it stays so, end its process %d: it is started again at once, and pods go on", unit, p.PID)
+	case p.State == "restarting":
+		return fmt.Sprintf("it is started again by itself, after ever longer pauses of up to 15 s; see `mullion logs %s --tail 50` for why it ended", unit)
+	}
+	return fmt.Sprintf("see `mullion logs %s --tail 50`, then `mullion up`", unit)
+}
+
+// api finds that the API does not answer although the API server does.
+func (j *judge) api() {
+	if j.APIError == "" || !j.parts["kube-apiserver"].OK || j.follows("kube-apiserver") {
+		return
+	}
+	j.find(Problem, "API", "the API server works, and is not reached from this machine: "+firstLine(j.APIError),
+		fmt.Sprintf("check that nothing else listens on %s:%d and that no firewall of this machine is in the way; `mullion logs supervisor` says more",
+			j.Spec.Networking.APIServerAddress, j.Spec.Networking.APIServerPort))
+}
+
+// hns finds networks that are not as HNS wants them to be.
+func (j *judge) hns() {
+	for _, n := range j.Spec.Nodes {
+		h, ok := j.HNS[n.Name]
+		if !ok || h.Error != "" && !j.parts["agent/"+n.Name].OK {
+			continue // follows from the agent
+		}
+		switch {
+		case h.Error != "":
+			j.find(Problem, "hns/"+n.Name, firstLine(h.Error), fmt.Sprintf("see `mullion logs agent/%s --tail 50`", n.Name))
+		case len(h.Differences) > 0:
+			j.find(Warning, "hns/"+n.Name, fmt.Sprintf("the node's network differs in %d thing(s) from what HNS wants: %s", len(h.Differences), h.Differences[0]),
+				fmt.Sprintf("the agent puts it right within seconds; if it stays so, see `mullion hns diag %s`", n.Name))
+		}
+	}
+}
+
+func (j *judge) disks() {
+	for _, d := range j.Disks {
+		if d.Free >= roomLeast || float64(d.Free) >= roomPart*float64(d.Size) {
+			continue
+		}
+		j.find(Problem, "disk "+d.Path, fmt.Sprintf("%s free of %s: images are not pulled and etcd stops writing when it is full", size(d.Free), size(d.Size)),
+			"free some space there, `mullion image rm` for one; nothing needs to be started again afterwards")
+	}
+}
+
+func size(n uint64) string {
+	const unit = 1024
+	value, suffix := float64(n), "B"
+	for _, s := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if value < unit {
+			break
+		}
+		value, suffix = value/unit, s
+	}
+	return fmt.Sprintf("%.0f %s", value, suffix)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return shorten(line)
+}
+
+// lastLine is the end of a message that ends with the last lines of a program's output, the line that says most; the first where it says
+// nothing.
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	first, last := shorten(lines[0]), strings.TrimSpace(lines[len(lines)-1])
+	if len(lines) == 1 || last == "" {
+		return first
+	}
+	return shorten(strings.TrimSuffix(strings.TrimSuffix(lines[0], "its last lines:"), "; ")) + "; its last line: " + shorten(last)
+}
+
+// longest is how much of a message is told, in bytes; a log has the whole.
+const longest = 300
+
+func shorten(s string) string {
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "…"
+}

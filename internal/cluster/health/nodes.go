@@ -1,0 +1,192 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// columns are the parts of a node, with the units that stand for them: the first that the node has. Where several are named with "+",
+// each has to work.
+func columns() []struct {
+	name  string
+	units []string
+} {
+	return []struct {
+		name  string
+		units []string
+	}{
+		{"network", []string{"network"}},
+		{"host", []string{"prefix+host", "host"}},
+		{"runtime", []string{"agent", "containerd"}},
+		{"hns", nil}, // is asked itself
+		{"kubelet", []string{"kubelet"}},
+		{"kube-proxy", []string{"kube-proxy"}},
+	}
+}
+
+// nodes draws the nodes of the specification and those that the API knows besides, and finds what is wrong with them.
+func (j *judge) nodes() {
+	known := map[string]*corev1.Node{}
+	for i := range j.Nodes {
+		known[j.Nodes[i].Name] = &j.Nodes[i]
+	}
+	for _, n := range j.Spec.Nodes {
+		j.node(Node{Name: n.Name, OS: n.OS, Version: version(n)}, known[n.Name])
+		delete(known, n.Name)
+	}
+	for _, n := range j.Nodes { // in the API's order
+		if known[n.Name] != nil {
+			j.node(Node{Name: n.Name}, known[n.Name])
+		}
+	}
+}
+
+func version(n spec.Node) string {
+	if build, err := n.Build(); err == nil && !n.Linux() {
+		return build.ProductName + " " + build.Version.String()
+	}
+	return ""
+}
+
+func (j *judge) node(n Node, known *corev1.Node) {
+	ours := n.OS != ""
+	n.Parts = map[string]Part{}
+	for _, c := range columns() {
+		if p, ok := j.column(n.Name, c.name, c.units); ok {
+			n.Parts[c.name] = p
+		}
+	}
+	if known != nil {
+		info := known.Status.NodeInfo
+		n.OS, n.Kubelet = info.OperatingSystem, info.KubeletVersion
+		n.Version = strings.TrimSpace(info.OSImage + " " + info.KernelVersion)
+		for _, a := range known.Status.Addresses {
+			if a.Type == corev1.NodeInternalIP {
+				n.Address = a.Address
+			}
+		}
+		n.Ready, n.Why = "Unknown", "it has no Ready condition yet"
+		if c := condition(known, corev1.NodeReady); c != nil {
+			n.Ready, n.Why = string(c.Status), ""
+			if c.Status != corev1.ConditionTrue {
+				n.Why = firstLine(c.Message)
+			}
+		}
+	}
+	for i := range j.Pods {
+		if p := &j.Pods[i]; p.Spec.NodeName == n.Name && !done(p) {
+			n.PodsAll++
+			if ready(p) {
+				n.PodsReady++
+			}
+		}
+	}
+	j.picture.Nodes = append(j.picture.Nodes, n)
+	if j.APIError == "" && j.Supervisor != nil && j.Supervisor.Phase == supervisor.PhaseReady {
+		j.findNode(n, known, ours)
+	}
+}
+
+// column is the part of a node that a column of the picture stands for.
+func (j *judge) column(node, name string, units []string) (Part, bool) {
+	if name == "hns" {
+		h, ok := j.HNS[node]
+		p := Part{Name: "hns/" + node, State: stateReady, OK: h.Error == "", Why: firstLine(h.Error)}
+		switch {
+		case h.Error != "":
+			p.State = stateNotAnswering
+		case len(h.Differences) > 0:
+			p.State = "differs"
+		}
+		return p, ok
+	}
+	for _, all := range units {
+		var found *Part
+		for unit := range strings.SplitSeq(all, "+") {
+			p, ok := j.parts[unit+"/"+node]
+			if !ok {
+				found = nil
+				break
+			}
+			if found == nil || found.OK {
+				found = &p
+			}
+		}
+		if found != nil {
+			return *found, true
+		}
+	}
+	return Part{}, false
+}
+
+func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == kind {
+			return &n.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// findNode finds what the API says is wrong with a node. What follows from a part of the node that does not work is found there.
+func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
+	object := "node " + n.Name
+	j.findReadiness(object, n, known, ours)
+	if known == nil {
+		return
+	}
+	j.findConditions(object, known)
+	if known.Spec.Unschedulable {
+		j.find(Warning, object, "it takes no new pods: it is cordoned", fmt.Sprintf("`mullion kubectl uncordon %s` if that is not meant", n.Name))
+	}
+}
+
+// findReadiness finds why a node whose parts work is not Ready.
+func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bool) {
+	broken := slices.ContainsFunc(columns(), func(c struct {
+		name  string
+		units []string
+	},
+	) bool {
+		p, ok := n.Parts[c.name]
+		return ok && !p.OK
+	})
+	switch {
+	case known == nil && !broken:
+		j.find(Problem, object, "the API does not know it, though its parts work", fmt.Sprintf("see `mullion logs kubelet/%s --tail 50`: the kubelet registers it", n.Name))
+	case known == nil || broken && n.Ready != string(corev1.ConditionTrue):
+	case n.Ready == string(corev1.ConditionUnknown) && ours:
+		j.find(Problem, object, "the API has not heard of it for a while, though its parts work: "+n.Why,
+			fmt.Sprintf("it was cut off and is on its way back, or its kubelet hangs: wait a minute, then see `mullion logs kubelet/%s --tail 50`", n.Name))
+	case n.Ready == string(corev1.ConditionUnknown):
+		j.find(Problem, object, "the API has not heard of it for a while: "+n.Why, "see whether its machine is up, and reaches this one")
+	case n.Ready == string(corev1.ConditionFalse):
+		j.find(Problem, object, "it is not Ready: "+n.Why, fmt.Sprintf("see `mullion kubectl describe node %s`", n.Name))
+	}
+}
+
+// findConditions finds what a node's kubelet says that it lacks.
+func (j *judge) findConditions(object string, known *corev1.Node) {
+	for _, c := range known.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case corev1.NodeDiskPressure:
+			j.find(Problem, object, "its disk is nearly full (DiskPressure): no pods are placed there, images that can be pulled again are removed, and soon pods are evicted: "+firstLine(c.Message),
+				fmt.Sprintf("free space on the machine's disk with %s; a minute afterwards the kubelet takes the condition back", j.Data))
+		case corev1.NodeMemoryPressure:
+			j.find(Problem, object, "it is short of memory (MemoryPressure): pods are evicted: "+firstLine(c.Message), "end pods that need much, or give them limits")
+		case corev1.NodePIDPressure:
+			j.find(Problem, object, "it has too many processes (PIDPressure): "+firstLine(c.Message), "end pods that start many")
+		case corev1.NodeNetworkUnavailable:
+			j.find(Problem, object, "its network is not set up: "+firstLine(c.Message), fmt.Sprintf("see `mullion kubectl describe node %s`", known.Name))
+		}
+	}
+}

@@ -1,0 +1,327 @@
+package preflight
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Finding is one thing that a machine lacks.
+type Finding struct {
+	// Check is the name of what was looked at, for example "kernel".
+	Check string `json:"check"`
+	// Problem says what is wrong, Remedy what to do about it.
+	Problem string `json:"problem"`
+	Remedy  string `json:"remedy"`
+	// Fatal says that a cluster cannot come up so. Else it comes up and will lack something.
+	Fatal bool `json:"fatal"`
+}
+
+// Facts are what Look found. Of an attempt the error is kept, nil where it worked.
+type Facts struct {
+	// Kernel is the release, as uname -r says it.
+	Kernel string
+	// Programs are those that were not found, with the reason.
+	Programs []error
+	// Namespaces are the kinds that the kernel lacks; MaxUserNamespaces is the machine's limit of user namespaces, -1 where there is none.
+	Namespaces        []string
+	MaxUserNamespaces int64
+	// DataFolder and BinFolder are looked at as file systems.
+	DataFolder, BinFolder Folder
+	// Controllers are the cgroup controllers that may be used, and CgroupWritable is the attempt to make a cgroup.
+	Controllers    []string
+	CgroupWritable error
+	// Network is the attempt to make each kind of link and table that networks are made of, by its name.
+	Network map[string]error
+	// ModulesLocked says that the kernel loads no more modules.
+	ModulesLocked bool
+	// Seccomp says that the kernel filters system calls.
+	Seccomp bool
+	// AppArmorProfile is the profile that this process is confined by, "" for none.
+	AppArmorProfile string
+	// MemoryAvailable is in bytes.
+	MemoryAvailable uint64
+	// InotifyInstances and InotifyWatches are the limits for each user, 0 where they could not be read.
+	InotifyInstances, InotifyWatches int64
+	// Routes are the machine's own networks.
+	Routes []Route
+	// Dropping are the nftables chains that drop what the machine forwards for a cluster, as "family table chain".
+	Dropping []string
+}
+
+// Folder is what was found of a folder, or of the nearest one above it that is there.
+type Folder struct {
+	Path string
+	// Type is the file system's name, for example "ext4".
+	Type string
+	// NoExec and ReadOnly are the mount's options.
+	NoExec, ReadOnly bool
+	// Free is in bytes.
+	Free uint64
+	// IDMapped and Overlay are the attempts to mount the folder with other ids, and an overlay with its upper layer there.
+	IDMapped, Overlay error
+}
+
+// Route is a network of the machine's own.
+type Route struct {
+	Prefix netip.Prefix
+	Link   string
+}
+
+// Want is what a cluster needs of the machine.
+type Want struct {
+	// Nodes is the number of nodes on this machine.
+	Nodes int
+	// New says that there is no state of the cluster yet.
+	New bool
+	// Subnets are those of pods and Services, by what they are called in cluster.yaml.
+	Subnets map[string]netip.Prefix
+	// Link is the machine's link to the cluster's network.
+	Link string
+}
+
+// firewalld is the name of its table.
+const firewalld = "firewalld"
+
+const (
+	mib = 1 << 20
+	// memoryBase and memoryNode are what a control plane and each node use when idle (docs/guide.md says how it was measured).
+	memoryBase, memoryNode = 900 * mib, 300 * mib
+	// diskLeast is what the first start writes, with what kubelets keep free (internal/node/kubenode); diskGood leaves room for images.
+	diskLeast, diskGood = 1500 * mib, 4096 * mib
+	// The kernel's defaults are 128 instances, which will do, and as many watches as the memory allows.
+	inotifyInstances, inotifyWatches = 128, 32768
+)
+
+// minKernel has overlayfs on ID-mapped layers: https://docs.kernel.org/filesystems/idmappings.html
+func minKernel() [2]int { return [2]int{5, 19} }
+
+// Judge says what of the facts hinders, the fatal findings first.
+func Judge(f Facts, w Want) []Finding {
+	var all []Finding
+	for _, check := range []func(Facts, Want) []Finding{
+		kernel, programs, namespaces, folders, cgroups, network, confinement, memory, disk, inotify, subnets, firewall,
+	} {
+		all = append(all, check(f, w)...)
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		switch {
+		case a.Fatal && !b.Fatal:
+			return -1
+		case b.Fatal && !a.Fatal:
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// Fatal are the findings that keep a cluster from coming up.
+func Fatal(all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Fatal })
+}
+
+func kernel(f Facts, _ Want) []Finding {
+	var major, minor int
+	if _, err := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor); err != nil {
+		return nil // the attempts say what it can do
+	}
+	need := minKernel()
+	if major > need[0] || major == need[0] && minor >= need[1] {
+		return nil
+	}
+	return []Finding{{
+		Check: "kernel", Problem: fmt.Sprintf("Linux is %s, and Windows containers need %d.%d or newer (overlayfs on ID-mapped layers)", f.Kernel, need[0], need[1]),
+		Remedy: "boot a newer kernel: on Debian that of backports, on Ubuntu the hardware enablement stack", Fatal: true,
+	}}
+}
+
+func programs(f Facts, _ Want) []Finding {
+	var all []Finding
+	for _, err := range f.Programs {
+		all = append(all, Finding{Check: "programs", Problem: err.Error(), Remedy: "on Debian, `make deps` installs what is missing", Fatal: true})
+	}
+	return all
+}
+
+func namespaces(f Facts, _ Want) []Finding {
+	var all []Finding
+	if len(f.Namespaces) > 0 {
+		all = append(all, Finding{
+			Check: "namespaces", Problem: "the kernel has no namespaces of these kinds: " + strings.Join(f.Namespaces, ", "),
+			Remedy: "boot a kernel of a distribution", Fatal: true,
+		})
+	}
+	if f.MaxUserNamespaces == 0 {
+		all = append(all, Finding{
+			Check: "namespaces", Problem: "user namespaces are turned off (user.max_user_namespaces = 0), and Windows containers have one each",
+			Remedy: "sysctl -w user.max_user_namespaces=15000, and the same in /etc/sysctl.d", Fatal: true,
+		})
+	}
+	return all
+}
+
+func folders(f Facts, _ Want) []Finding {
+	var all []Finding
+	add := func(problem, remedy string) {
+		all = append(all, Finding{Check: "folders", Problem: problem, Remedy: remedy, Fatal: true})
+	}
+	elsewhere := "choose a folder on ext4, xfs or btrfs with --data-dir"
+	for _, d := range []Folder{f.DataFolder, f.BinFolder} {
+		if d.NoExec {
+			add(fmt.Sprintf("%q is mounted with noexec, and programs run from there", d.Path), fmt.Sprintf("mount -o remount,exec %s, or use another folder", d.Path))
+		}
+	}
+	d := f.DataFolder
+	switch {
+	case d.ReadOnly:
+		add(fmt.Sprintf("data folder %q is on a file system that is mounted read-only", d.Path), "choose another folder with --data-dir")
+	case d.Overlay != nil && d.Type == "overlay":
+		add(fmt.Sprintf("data folder %q is on overlayfs, as a container's own files are, and there Windows hosts cannot have their drives", d.Path), elsewhere+"; in a container, one on a volume")
+	case d.Overlay != nil:
+		add(fmt.Sprintf("an overlay cannot be mounted in data folder %q (%s): %v", d.Path, d.Type, d.Overlay), elsewhere+"; `modprobe overlay` says whether the kernel has it")
+	case d.IDMapped != nil:
+		add(fmt.Sprintf("data folder %q cannot be mounted with other ids (%s): %v", d.Path, d.Type, d.IDMapped), elsewhere)
+	}
+	return all
+}
+
+func cgroups(f Facts, _ Want) []Finding {
+	var missing []string
+	for _, c := range []string{"cpu", "cpuset", "memory", "pids"} {
+		if !slices.Contains(f.Controllers, c) {
+			missing = append(missing, c)
+		}
+	}
+	var all []Finding
+	if len(missing) > 0 {
+		all = append(all, Finding{
+			Check: "cgroups", Problem: "these cgroup controllers are not enabled, and kubelets need them: " + strings.Join(missing, ", "),
+			Remedy: "boot with cgroup_enable=memory (or without cgroup_disable) on the kernel's command line; in a container, have them delegated", Fatal: true,
+		})
+	}
+	if f.CgroupWritable != nil {
+		all = append(all, Finding{
+			Check: "cgroups", Problem: fmt.Sprintf("a cgroup cannot be made: %v", f.CgroupWritable),
+			Remedy: "in a container, run it privileged and with a cgroup namespace of its own", Fatal: true,
+		})
+	}
+	return all
+}
+
+func network(f Facts, _ Want) []Finding {
+	var all []Finding
+	for _, what := range slices.Sorted(func(yield func(string) bool) {
+		for name := range f.Network {
+			if !yield(name) {
+				return
+			}
+		}
+	}) {
+		if err := f.Network[what]; err != nil {
+			remedy := "install the kernel's modules (on Debian the package linux-image-…), or boot a kernel of a distribution"
+			if f.ModulesLocked {
+				remedy = "the kernel loads no more modules (kernel.modules_disabled = 1): load it at boot, by /etc/modules-load.d"
+			}
+			all = append(all, Finding{Check: "network", Problem: fmt.Sprintf("%s cannot be made: %v", what, err), Remedy: remedy, Fatal: true})
+		}
+	}
+	return all
+}
+
+func confinement(f Facts, _ Want) []Finding {
+	var all []Finding
+	if !f.Seccomp {
+		all = append(all, Finding{
+			Check: "seccomp", Problem: "the kernel does not filter system calls (seccomp), and containers are kept in by that", Remedy: "boot a kernel of a distribution", Fatal: true,
+		})
+	}
+	if f.AppArmorProfile != "" {
+		all = append(all, Finding{
+			Check: "apparmor", Problem: fmt.Sprintf("this process is confined by AppArmor profile %q, which may forbid mounts", f.AppArmorProfile),
+			Remedy: "run it unconfined; in a container with apparmor=unconfined",
+		})
+	}
+	return all
+}
+
+func memory(f Facts, w Want) []Finding {
+	need := uint64(memoryBase + w.Nodes*memoryNode)
+	if !w.New || f.MemoryAvailable == 0 || f.MemoryAvailable >= need {
+		return nil
+	}
+	return []Finding{{
+		Check: "memory", Problem: fmt.Sprintf("%d MiB of memory are available, and a cluster of %d nodes uses some %d MiB without pods", f.MemoryAvailable/mib, w.Nodes, need/mib),
+		Remedy: "end other programs, or describe fewer nodes",
+	}}
+}
+
+func disk(f Facts, w Want) []Finding {
+	free, where := f.DataFolder.Free, f.DataFolder.Path
+	switch {
+	case w.New && free < diskLeast:
+		return []Finding{{
+			Check: "disk", Problem: fmt.Sprintf("%d MiB are free in %q, and the first start writes %d MiB", free/mib, where, diskLeast/mib), Remedy: "make room, or choose another folder with --data-dir", Fatal: true,
+		}}
+	case w.New && free < diskGood:
+		return []Finding{{
+			Check: "disk", Problem: fmt.Sprintf("%d MiB are free in %q, which leaves little for images; below 256 MiB pods are evicted", free/mib, where), Remedy: "make room, or choose another folder with --data-dir",
+		}}
+	}
+	return nil
+}
+
+func inotify(f Facts, _ Want) []Finding {
+	var all []Finding
+	for _, limit := range []struct {
+		name  string
+		value int64
+		good  int64
+	}{{"fs.inotify.max_user_instances", f.InotifyInstances, inotifyInstances}, {"fs.inotify.max_user_watches", f.InotifyWatches, inotifyWatches}} {
+		if limit.value != 0 && limit.value < limit.good {
+			all = append(all, Finding{
+				Check: "inotify", Problem: fmt.Sprintf("%s is %d: with many pods kubelets end with \"too many open files\"", limit.name, limit.value),
+				Remedy: fmt.Sprintf("sysctl -w %s=%d, and the same in /etc/sysctl.d", limit.name, limit.good),
+			})
+		}
+	}
+	return all
+}
+
+func subnets(f Facts, w Want) []Finding {
+	var all []Finding
+	names := make([]string, 0, len(w.Subnets))
+	for name := range w.Subnets {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		subnet := w.Subnets[name]
+		for _, r := range f.Routes {
+			if r.Prefix.Bits() == 0 || !r.Prefix.Overlaps(subnet) || r.Link == w.Link {
+				continue
+			}
+			all = append(all, Finding{
+				Check: "subnets", Problem: fmt.Sprintf("networking.%s %s overlaps %s, which this machine reaches by %s: pods cannot reach that network", name, subnet, r.Prefix, r.Link),
+				Remedy: fmt.Sprintf("set networking.%s in cluster.yaml", name),
+			})
+		}
+	}
+	return all
+}
+
+func firewall(f Facts, w Want) []Finding {
+	if len(f.Dropping) == 0 {
+		return nil
+	}
+	remedy := fmt.Sprintf("let what comes from and goes to link %s be forwarded", w.Link)
+	if strings.Contains(f.Dropping[0], " "+firewalld+" ") {
+		remedy = fmt.Sprintf("firewall-cmd --permanent --zone=trusted --add-interface=%s && firewall-cmd --reload", w.Link)
+	}
+	return []Finding{{
+		Check:   "firewall",
+		Problem: fmt.Sprintf("the firewall drops what this machine forwards (nftables: %s): pods reach each other and this machine, and nothing beyond it", strings.Join(f.Dropping, ", ")),
+		Remedy:  remedy,
+	}}
+}

@@ -1,0 +1,73 @@
+//go:build kernel
+
+package preflight_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/cluster/preflight"
+)
+
+// The machine that tests run on has all that is needed, and looking at it leaves nothing.
+func TestThisMachineWillDo(t *testing.T) {
+	nft, err := exec.LookPath("nft")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	facts := preflight.Look(t.Context(), preflight.Options{DataFolder: filepath.Join(dir, "not", "there", "yet"), BinFolder: "/usr/bin", Nft: nft})
+	if fatal := preflight.Fatal(preflight.Judge(facts, preflight.Want{Nodes: 3})); len(fatal) > 0 {
+		t.Errorf("this machine lacks: %+v", fatal)
+	}
+	if facts.DataFolder.Path != dir || facts.MemoryAvailable == 0 || facts.DataFolder.Free == 0 || len(facts.Controllers) == 0 || len(facts.Network) < 3 {
+		t.Errorf("facts are missing: %+v", facts)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if left, err := filepath.Glob("/sys/fs/cgroup/*/mullion-try-*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Folders where a cluster cannot be: on overlayfs, as a container's own files are; on a file system without programs; on one that is read-only.
+func TestFoldersThatWillNotDo(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"lower", "upper", "work", "merged", "noexec", "readonly"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, tt := range []struct {
+		name, fstype, options string
+		flags                 uintptr
+		problem               string
+	}{
+		{"merged", "overlay", "lowerdir=" + at("lower") + ",upperdir=" + at("upper") + ",workdir=" + at("work"), 0, "is on overlayfs"},
+		{"noexec", "tmpfs", "", unix.MS_NOEXEC, "is mounted with noexec"},
+		{"readonly", "tmpfs", "", unix.MS_RDONLY, "is mounted read-only"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := unix.Mount(tt.fstype, at(tt.name), tt.fstype, tt.flags, tt.options); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := unix.Unmount(at(tt.name), 0); err != nil {
+					t.Error(err)
+				}
+			})
+			facts := preflight.Look(t.Context(), preflight.Options{DataFolder: at(tt.name + "/data"), BinFolder: "/usr/bin"})
+			fatal := preflight.Fatal(preflight.Judge(facts, preflight.Want{}))
+			if len(fatal) != 1 || !strings.Contains(fatal[0].Problem, tt.problem) || fatal[0].Remedy == "" {
+				t.Errorf("got %+v, want one with %q", fatal, tt.problem)
+			}
+		})
+	}
+}

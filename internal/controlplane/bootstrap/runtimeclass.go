@@ -1,0 +1,75 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
+	nodeapply "k8s.io/client-go/applyconfigurations/node/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// The runtime handlers of containerd on Windows: https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md. The
+// second, Hyper-V isolation, has a RuntimeClass of its name.
+const (
+	processHandler  = "runhcs-wcow-process"
+	HypervisorClass = "runhcs-wcow-hypervisor"
+)
+
+// versionLabel marks the RuntimeClasses of Windows versions, so that those of versions that left are found.
+const versionLabel = "mullion.dev/windows-version"
+
+// VersionClass is the name of the RuntimeClass that places pods on nodes of a Windows version, for example "windows-ltsc2022".
+func VersionClass(b winver.Build) string { return "windows-" + strings.ToLower(b.Name) }
+
+// versionClass is what Kubernetes' guide has an administrator write for each version:
+// https://kubernetes.io/docs/concepts/windows/user-guide/#handling-multiple-windows-versions-in-the-same-cluster
+func versionClass(b winver.Build) *nodeapply.RuntimeClassApplyConfiguration {
+	return nodeapply.RuntimeClass(VersionClass(b)).WithHandler(processHandler).
+		WithLabels(map[string]string{versionLabel: strings.ToLower(b.Name)}).
+		WithScheduling(nodeapply.Scheduling().
+			WithNodeSelector(map[string]string{
+				corev1.LabelOSStable:     "windows",
+				corev1.LabelWindowsBuild: fmt.Sprintf("%d.%d.%d", b.Version.Major, b.Version.Minor, b.Version.Build),
+			}).
+			WithTolerations(coreapply.Toleration().WithKey("os").WithOperator(corev1.TolerationOpEqual).WithValue("windows").
+				WithEffect(corev1.TaintEffectNoSchedule)))
+}
+
+// applyClasses puts the RuntimeClasses in place and removes those of versions that the cluster has no more.
+func applyClasses(ctx context.Context, client kubernetes.Interface, windows []winver.Build) error {
+	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	classes := []*nodeapply.RuntimeClassApplyConfiguration{
+		nodeapply.RuntimeClass(HypervisorClass).WithHandler(HypervisorClass).
+			WithScheduling(nodeapply.Scheduling().WithNodeSelector(map[string]string{corev1.LabelOSStable: "windows"})),
+	}
+	for _, b := range windows {
+		classes = append(classes, versionClass(b))
+	}
+	wanted := map[string]bool{}
+	for _, class := range classes {
+		wanted[*class.Name] = true
+		if _, err := client.NodeV1().RuntimeClasses().Apply(ctx, class, force); err != nil {
+			return fmt.Errorf("apply runtime class %q: %w", *class.Name, err)
+		}
+	}
+	have, err := client.NodeV1().RuntimeClasses().List(ctx, metav1.ListOptions{LabelSelector: versionLabel})
+	if err != nil {
+		return fmt.Errorf("list runtime classes: %w", err)
+	}
+	for _, class := range have.Items {
+		if wanted[class.Name] {
+			continue
+		}
+		if err := client.NodeV1().RuntimeClasses().Delete(ctx, class.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove runtime class %q: %w", class.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package clusterdns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/resolvconf"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/confined"
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// lookEvery is how often the machine's resolv.conf is looked at: a laptop changes networks, and CoreDNS reads it only once.
+const lookEvery = 5 * time.Second
+
+// Server is CoreDNS as a component. Ready means that it answers queries and knows the API's Services.
+type Server struct {
+	*proc.Process
+	config   Config
+	machine  func() resolvconf.Config
+	log      *slog.Logger
+	told     string // what was wrong with zones
+	cancel   context.CancelFunc
+	watching sync.WaitGroup
+}
+
+// New returns the component, not started.
+func New(c Config, log *slog.Logger) (*Server, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{config: c, machine: resolvconf.Machine, log: log, Process: proc.New(proc.Spec{
+		Name: Name, Path: c.Program, Args: []string{"-conf", c.corefile()}, Marker: c.Marker,
+		// Memory counts more than processor time here, as for the control plane.
+		Env:     []string{"GOGC=50"},
+		LogPath: filepath.Join(c.LogDir, Name+".log"), Netns: c.Netns,
+		Starter: c.confined().Start, Ready: c.probe,
+	})}, nil
+}
+
+// confined is CoreDNS as a user of its own, with the one capability that port 53 takes.
+func (c Config) confined() confined.Program {
+	return confined.Program{Name: Name, Dir: c.dir(), UserID: UserID, Capabilities: []uintptr{unix.CAP_NET_BIND_SERVICE}}
+}
+
+// probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has: its plugins are ready a moment
+// before it listens.
+func (c Config) probe(ctx context.Context) error {
+	if err := c.probeReady(ctx); err != nil {
+		return err
+	}
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return proc.DialIn(c.Netns)(ctx, network, netip.AddrPortFrom(c.Address, Port).String())
+	}}
+	_, err := resolver.LookupHost(ctx, "kubernetes.default.svc."+c.Domain+".")
+	return err
+}
+
+func (c Config) probeReady(ctx context.Context) error {
+	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(readyPort)) + "/ready"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: proc.DialIn(c.Netns), DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	const enough = 2048
+	body, err := io.ReadAll(io.LimitReader(resp.Body, enough))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
+	}
+	return err
+}
+
+// Start writes the configuration, starts CoreDNS and keeps its upstream servers those of the machine.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.config.confined().MakeFolder(); err != nil {
+		return err
+	}
+	if err := s.writeKubeconfig(); err != nil {
+		return err
+	}
+	text, err := s.writeCorefile("")
+	if err != nil {
+		return err
+	}
+	if err := s.Process.Start(ctx); err != nil {
+		return err
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel = cancel
+	s.watching.Go(func() { s.follow(run, text) })
+	return nil
+}
+
+// Stop ends CoreDNS and removes its configuration.
+func (s *Server) Stop(ctx context.Context) error {
+	if s.cancel != nil {
+		s.cancel()
+		s.watching.Wait()
+	}
+	return errors.Join(s.Process.Stop(ctx), s.config.confined().RemoveFolder())
+}
+
+// follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS takes it up itself.
+func (s *Server) follow(ctx context.Context, text string) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, err := s.writeCorefile(text)
+		if err != nil {
+			s.log.Error("follow the machine's name servers", "error", err)
+			continue
+		}
+		text = now
+	}
+}
+
+// writeCorefile writes the Corefile unless it has that text, and returns its text now.
+func (s *Server) writeCorefile(text string) (string, error) {
+	upstreams := s.machine().Servers
+	zones, problem := Zones(s.config.ZonesDir, s.config.Domain)
+	now := s.config.Corefile(upstreams, zones)
+	if problem != nil && problem.Error() != s.told {
+		s.told = problem.Error()
+		s.log.Warn("leave zones of the cluster's DNS out", "error", problem)
+	}
+	if now == text {
+		return now, nil
+	}
+	if err := atomicfile.Write(s.config.corefile(), []byte(now), confined.FileMode); err != nil {
+		return text, err
+	}
+	if len(upstreams) == 0 {
+		s.log.Warn("the machine's resolv.conf names no server that can be reached from the cluster: only names of the cluster resolve")
+	} else {
+		s.log.Info("the cluster's DNS forwards to", "servers", upstreams)
+	}
+	return now, nil
+}
+
+func (s *Server) writeKubeconfig() error {
+	c := s.config
+	bundle, err := pki.Open(c.PKIDir)
+	if err != nil {
+		return err
+	}
+	config, err := bundle.Kubeconfig(pki.CoreDNS(), c.Cluster, c.Server)
+	if err != nil {
+		return err
+	}
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("write kubeconfig of the cluster's DNS: %w", err)
+	}
+	return atomicfile.Write(c.kubeconfig(), data, confined.FileMode)
+}

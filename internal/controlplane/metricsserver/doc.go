@@ -1,0 +1,104 @@
+// Package metricsserver owns how upstream's metrics-server is run beside the control plane: its flags, its rights on the machine and how it is
+// known to be ready. What it may read of the API, and the resource metrics API that it answers, are put in place by package bootstrap.
+//
+//	kubectl top, HPA ─▶ API server ─▶ Service kube-system/metrics-server ─▶ metrics-server (fabric) ─▶ kubelets' /metrics/resource
+//
+// It is no pod, as a cluster may have no Linux node to run one on, and needs no image.
+package metricsserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/confined"
+)
+
+// Name is the unit's name.
+const Name = "metrics-server"
+
+// Port is where it answers on the fabric's address; the one of upstream's Helm chart's early versions, as 10250 is a kubelet's.
+const Port = 4443
+
+// UserID is the user and the group that it runs as; nobody else's.
+const UserID = 65533
+
+// Files in the program's folder.
+const (
+	kubeconfigFile   = "kubeconfig"
+	caFile           = "ca.crt"
+	frontProxyCAFile = "front-proxy-ca.crt"
+	certFile         = "serving.crt"
+	keyFile          = "serving.key"
+)
+
+// Config is what the server depends on.
+type Config struct {
+	// Program is the path of metrics-server.
+	Program string
+	// RunDir gets a folder with what it reads. Everybody must be able to traverse it.
+	RunDir string
+	// LogDir gets the log file.
+	LogDir string
+	// Marker is put into the child's environment.
+	Marker string
+	// Netns is the path of the fabric's pinned network namespace, Address the fabric's address in it.
+	Netns   string
+	Address netip.Addr
+	// PKIDir is the control plane's, Cluster the cluster's name and Server the API server's URL.
+	PKIDir, Cluster, Server string
+}
+
+// Validate tells what is missing.
+func (c Config) Validate() error {
+	for _, s := range []struct{ name, value string }{
+		{"Program", c.Program}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir}, {"PKIDir", c.PKIDir}, {"Server", c.Server},
+	} {
+		if s.value == "" {
+			return fmt.Errorf("check metrics-server: %s is not set", s.name)
+		}
+	}
+	if !c.Address.IsValid() {
+		return errors.New("check metrics-server: Address is not set")
+	}
+	return nil
+}
+
+// confined is metrics-server as a user of its own, with no capabilities.
+func (c Config) confined() confined.Program {
+	return confined.Program{Name: Name, Dir: filepath.Join(c.RunDir, Name), UserID: UserID}
+}
+
+// Flags are upstream's deployment's but for where certificates are, and that it need not look up how the API server proves itself:
+// https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/manifests/base/deployment.yaml
+func (c Config) Flags() []string {
+	file := c.confined().File
+	return []string{
+		"--kubeconfig=" + file(kubeconfigFile),
+		"--authentication-kubeconfig=" + file(kubeconfigFile),
+		"--authorization-kubeconfig=" + file(kubeconfigFile),
+		"--authentication-skip-lookup=true",
+		"--client-ca-file=" + file(caFile),
+		"--requestheader-client-ca-file=" + file(frontProxyCAFile),
+		"--requestheader-allowed-names=" + pki.FrontProxyClientName,
+		"--bind-address=" + c.Address.String(),
+		"--secure-port=" + strconv.Itoa(Port),
+		"--tls-cert-file=" + file(certFile),
+		"--tls-private-key-file=" + file(keyFile),
+		"--tls-min-version=VersionTLS12",
+		// Kubelets' serving certificates are for these; the cluster's authority, which the kubeconfig has, signed them.
+		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-use-node-status-port",
+		"--metric-resolution=15s",
+		"--profiling=false",
+	}
+}
+
+// url is one of the server's own pages.
+func (c Config) url(path string) string {
+	return "https://" + net.JoinHostPort(c.Address.String(), strconv.Itoa(Port)) + path
+}

@@ -1,0 +1,143 @@
+package metricsserver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/confined"
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// Server is metrics-server as a component. Ready means that it answers, knows the cluster's nodes and pods, and that the API has been
+// registered; figures come with the first round of kubelets, within a quarter of a minute.
+type Server struct {
+	*proc.Process
+	config   Config
+	register func(context.Context) error
+}
+
+// New returns the component, not started. register is called when the server answers, and puts its API in place: a registered API that
+// nobody answers is a burden to every client.
+func New(c Config, register func(context.Context) error) (*Server, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Server{config: c, register: register, Process: proc.New(proc.Spec{
+		Name: Name, Path: c.Program, Args: c.Flags(), Marker: c.Marker,
+		// Memory counts more than processor time here, as for the control plane.
+		Env:     []string{"GOGC=50"},
+		LogPath: filepath.Join(c.LogDir, Name+".log"), Netns: c.Netns,
+		Starter: c.confined().Start, Ready: c.probe,
+	})}, nil
+}
+
+// registerEvery is the pause before another try to register.
+const registerEvery = 200 * time.Millisecond
+
+// Start writes what the server reads, starts it, and registers its API.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.config.confined().MakeFolder(); err != nil {
+		return err
+	}
+	if err := s.config.writeFiles(); err != nil {
+		return err
+	}
+	if err := s.Process.Start(ctx); err != nil {
+		return err
+	}
+	tick := time.NewTicker(registerEvery)
+	defer tick.Stop()
+	for {
+		err := s.register(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// Stop ends the server and removes what it read; the registration stays, as the cluster's state.
+func (s *Server) Stop(ctx context.Context) error {
+	return errors.Join(s.Process.Stop(ctx), s.config.confined().RemoveFolder())
+}
+
+// writeFiles writes the kubeconfig, and copies the certificates that the user may not read where they are.
+func (c Config) writeFiles() error {
+	bundle, err := pki.Open(c.PKIDir)
+	if err != nil {
+		return err
+	}
+	config, err := bundle.Kubeconfig(pki.MetricsServer(), c.Cluster, c.Server)
+	if err != nil {
+		return err
+	}
+	text, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("write kubeconfig of metrics-server: %w", err)
+	}
+	if err := atomicfile.Write(c.confined().File(kubeconfigFile), text, confined.FileMode); err != nil {
+		return err
+	}
+	for _, f := range []struct{ name, from string }{
+		{caFile, bundle.Cert(pki.CA)},
+		{frontProxyCAFile, bundle.Cert(pki.FrontProxyCA)},
+		{certFile, bundle.Cert(pki.MetricsServerServing)},
+		{keyFile, bundle.Key(pki.MetricsServerServing)},
+	} {
+		data, err := os.ReadFile(f.from)
+		if err != nil {
+			return fmt.Errorf("copy certificate of metrics-server: %w", err)
+		}
+		if err := atomicfile.Write(c.confined().File(f.name), data, confined.FileMode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probe asks whether the server is ready but for figures, which it has only after its first round of kubelets.
+func (c Config) probe(ctx context.Context) error {
+	ca, err := os.ReadFile(c.confined().File(caFile))
+	if err != nil {
+		return fmt.Errorf("probe metrics-server: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return errors.New("probe metrics-server: no certificate in the authority's file")
+	}
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, DialContext: proc.DialIn(c.Netns),
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: pki.MetricsServerHost, MinVersion: tls.VersionTLS12},
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url("/readyz?exclude=metric-storage-ready"), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	const enough = 2048
+	body, err := io.ReadAll(io.LimitReader(resp.Body, enough))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("probe metrics-server: %s: %s", resp.Status, body)
+	}
+	return err
+}

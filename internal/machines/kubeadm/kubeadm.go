@@ -1,0 +1,158 @@
+// Package kubeadm owns what is known of a cluster that kubeadm made, or a tool that builds on it (kind, minikube): its networking, as it is
+// written in ConfigMaps that machines may read which join by a bootstrap token; what the nodes of a machine need there beside that; and how
+// they take part in a pod network of flannel's. It changes nothing of the cluster but what belongs to the nodes that join.
+package kubeadm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"mullion.dev/mullion/internal/base/version"
+)
+
+var (
+	// ErrNone says that the cluster has no ConfigMaps of kubeadm's that could be read.
+	ErrNone = errors.New("the cluster is neither Mullion's nor one that kubeadm made")
+	// ErrVersion says that the cluster's version and that of our kubelets do not go together.
+	ErrVersion = errors.New("the cluster's version does not go with this kubelet's")
+	// ErrNetwork says that pods of our nodes could not be part of the cluster's network.
+	ErrNetwork = errors.New("the cluster's pod network is not one that nodes can join here")
+)
+
+// Defaults of kubeadm's, for what its ConfigMaps leave out:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/apis/kubeadm/v1beta4/defaults.go
+const (
+	defaultServices = "10.96.0.0/12"
+	defaultDomain   = "cluster.local"
+	defaultName     = "kubernetes"
+)
+
+// oldestKubelet is how many minor versions a kubelet may be behind the API server; it may never be ahead.
+// https://kubernetes.io/releases/version-skew-policy/#kubelet
+const oldestKubelet = 3
+
+// Cluster is what nodes that join have to know. Of subnets with two families it is that of IPv4.
+type Cluster struct {
+	Name           string
+	Domain         string
+	Pods, Services netip.Prefix
+	// DNS is the ClusterIP of the cluster's DNS; not valid where kubelets are told of none.
+	DNS netip.Addr
+	// ServerTLSBootstrap: kubelets ask the cluster for serving certificates.
+	ServerTLSBootstrap bool
+}
+
+// clusterConfiguration is what is read of kubeadm-config:
+// https://kubernetes.io/docs/reference/config-api/kubeadm-config.v1beta4/#kubeadm-k8s-io-v1beta4-ClusterConfiguration
+type clusterConfiguration struct {
+	ClusterName string `json:"clusterName"`
+	Networking  struct {
+		PodSubnet     string `json:"podSubnet"`
+		ServiceSubnet string `json:"serviceSubnet"`
+		DNSDomain     string `json:"dnsDomain"`
+	} `json:"networking"`
+}
+
+// kubeletConfiguration is what is read of kubelet-config, which is a KubeletConfiguration.
+type kubeletConfiguration struct {
+	ClusterDNS         []string `json:"clusterDNS"`
+	ClusterDomain      string   `json:"clusterDomain"`
+	ServerTLSBootstrap bool     `json:"serverTLSBootstrap"`
+}
+
+// Read reads kubeadm's ConfigMaps and checks whether nodes of ours can be part of the cluster. Its errors wrap those of this package.
+func Read(ctx context.Context, client kubernetes.Interface) (Cluster, error) {
+	var conf clusterConfiguration
+	if err := read(ctx, client, "kubeadm-config", "ClusterConfiguration", &conf); err != nil {
+		return Cluster{}, err
+	}
+	var kubelet kubeletConfiguration
+	if err := read(ctx, client, "kubelet-config", "kubelet", &kubelet); err != nil {
+		return Cluster{}, err
+	}
+	c := Cluster{
+		Name: or(conf.ClusterName, defaultName), Domain: or(kubelet.ClusterDomain, or(conf.Networking.DNSDomain, defaultDomain)),
+		ServerTLSBootstrap: kubelet.ServerTLSBootstrap,
+	}
+	if conf.Networking.PodSubnet == "" {
+		return c, fmt.Errorf("read the cluster's networking: %w: kubeadm-config has no podSubnet, so nodes get no ranges of pod addresses", ErrNetwork)
+	}
+	var err error
+	if c.Pods, err = subnet("podSubnet", conf.Networking.PodSubnet); err != nil {
+		return c, err
+	}
+	if c.Services, err = subnet("serviceSubnet", or(conf.Networking.ServiceSubnet, defaultServices)); err != nil {
+		return c, err
+	}
+	for _, text := range kubelet.ClusterDNS {
+		if a, err := netip.ParseAddr(text); err == nil && a.Is4() {
+			c.DNS = a
+			break
+		}
+	}
+	return c, checkVersion(client)
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// read reads one of kubeadm's ConfigMaps.
+func read(ctx context.Context, client kubernetes.Interface, name, key string, into any) error {
+	object, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return fmt.Errorf("read ConfigMap %q of kube-system: %w: %w", name, ErrNone, err)
+	case err != nil:
+		return fmt.Errorf("read ConfigMap %q of kube-system: %w", name, err)
+	}
+	if err := yaml.Unmarshal([]byte(object.Data[key]), into); err != nil {
+		return fmt.Errorf("read %s in ConfigMap %q of kube-system: %w", key, name, err)
+	}
+	return nil
+}
+
+// subnet is the IPv4 one of one or two subnets.
+func subnet(field, text string) (netip.Prefix, error) {
+	for part := range strings.SplitSeq(text, ",") {
+		p, err := netip.ParsePrefix(strings.TrimSpace(part))
+		if err != nil {
+			return p, fmt.Errorf("read %s of kubeadm-config: %w", field, err)
+		}
+		if p.Addr().Is4() {
+			return p.Masked(), nil
+		}
+	}
+	return netip.Prefix{}, fmt.Errorf("read %s of kubeadm-config: %w: %s has no subnet of IPv4, without which there are no Windows nodes", field, ErrNetwork, text)
+}
+
+// checkVersion holds the API server's version against the kubelets'.
+func checkVersion(client kubernetes.Interface) error {
+	info, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return fmt.Errorf("ask the API server for its version: %w", err)
+	}
+	server, err := utilversion.ParseGeneric(info.GitVersion)
+	if err != nil {
+		return fmt.Errorf("read the API server's version %q: %w", info.GitVersion, err)
+	}
+	kubelet := utilversion.MustParseGeneric(version.Kubernetes)
+	behind := int(server.Minor()) - int(kubelet.Minor()) //nolint:gosec // small numbers
+	if server.Major() != kubelet.Major() || behind < 0 || behind > oldestKubelet {
+		return fmt.Errorf("compare versions: %w: the API server is %s, the kubelet %s; it may be of the same minor version or up to %d older",
+			ErrVersion, info.GitVersion, version.Kubernetes, oldestKubelet)
+	}
+	return nil
+}

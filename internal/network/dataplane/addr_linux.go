@@ -1,0 +1,136 @@
+package dataplane
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// linkAddr is an address that a link is to have.
+type linkAddr struct {
+	netip.Prefix
+	// label is what ip(8) calls the address; IPv6 has none.
+	label string
+	// alone: no route to the address's network comes with it.
+	alone bool
+}
+
+// switchAddrs are those of a network's switch. Those of gateways carry a label.
+func switchAddrs(b netplan.Bridge) []linkAddr {
+	name := bridgeLink(b.ID)
+	var all []linkAddr
+	for _, a := range b.Addrs {
+		all = append(all, linkAddr{Prefix: a, label: name})
+	}
+	for _, a := range b.Gateways {
+		all = append(all, linkAddr{Prefix: a, label: name + gatewayLabel})
+	}
+	return all
+}
+
+// podAddrs are those of a pod's interface. Of IPv6 there is no way to the pods of the same subnet but by the switch.
+func podAddrs(s *portSpec) []linkAddr {
+	var all []linkAddr
+	for _, a := range s.Addrs {
+		all = append(all, linkAddr{Prefix: a, label: s.Name, alone: s.bridge.Mode != netplan.Transparent})
+	}
+	return all
+}
+
+// flags are those of an IPv6 address: HNS knows who has which, so nobody has to be asked whether it is free.
+func (a linkAddr) flags() int {
+	if a.Addr().Is4() {
+		return 0
+	}
+	flags := unix.IFA_F_NODAD
+	if a.alone {
+		flags |= unix.IFA_F_NOPREFIXROUTE
+	}
+	return flags
+}
+
+// is says that the address that the link has is this one.
+func (a linkAddr) is(have netlink.Addr) bool {
+	return a.Addr().Is4() && a.label == have.Label || a.Addr().Is6() && have.Flags&unix.IFA_F_NOPREFIXROUTE == a.flags()&unix.IFA_F_NOPREFIXROUTE
+}
+
+// syncAddrs gives the link these addresses and no others but its own link-local one.
+func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
+	have, err := h.AddrList(link, netlink.FAMILY_ALL)
+	if err != nil {
+		return err
+	}
+	want := map[netip.Prefix]linkAddr{}
+	for _, a := range addrs {
+		if _, twice := want[a.Prefix]; !twice {
+			want[a.Prefix] = a
+		}
+	}
+	if err := removeOthers(h, link, have, want); err != nil {
+		return err
+	}
+	for _, a := range addrs {
+		if want[a.Prefix] != a {
+			continue
+		}
+		delete(want, a.Prefix)
+		x := &netlink.Addr{IPNet: toIPNet(a.Prefix), Flags: a.flags()}
+		if a.Addr().Is4() {
+			x.Label = a.label
+		}
+		if err := h.AddrReplace(link, x); err != nil {
+			return fmt.Errorf("set address %s: %w", a.Prefix, err)
+		}
+	}
+	return nil
+}
+
+// removeOthers removes those addresses that the link has and is not to have, and takes out of want those that it has as they are to be.
+func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, want map[netip.Prefix]linkAddr) error {
+	for i := range have {
+		got, ok := prefixOf(have[i].IPNet)
+		a, wanted := want[got]
+		if ok && wanted && a.is(have[i]) {
+			delete(want, got)
+			continue
+		}
+		if ownLinkLocal(got) && !wanted {
+			continue
+		}
+		if err := h.AddrDel(link, &have[i]); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("remove address %s: %w", have[i].IPNet, err)
+		}
+	}
+	return nil
+}
+
+// addrsOf are a link's addresses, but for the link-local one that IPv6 gives it.
+func addrsOf(h *netlink.Handle, l netlink.Link) ([]netip.Prefix, error) {
+	list, err := h.AddrList(l, netlink.FAMILY_ALL)
+	var all []netip.Prefix
+	for _, a := range list {
+		if p, ok := prefixOf(a.IPNet); ok && !ownLinkLocal(p) {
+			all = append(all, p)
+		}
+	}
+	return all, err
+}
+
+func ownLinkLocal(p netip.Prefix) bool { return p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() }
+
+// sysctls6 make an interface one that is told its addresses and its routes. A kernel without IPv6 has nothing to be told.
+func sysctls6(name string) error {
+	conf := "net/ipv6/conf/" + name
+	if _, err := os.Stat("/proc/sys/" + conf); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return sysctls([][2]string{
+		{conf + "/disable_ipv6", "0"}, {conf + "/accept_ra", "0"}, {conf + "/accept_redirects", "0"}, {conf + "/accept_dad", "0"},
+	})
+}

@@ -1,0 +1,123 @@
+//go:build kernel
+
+package dataplane_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/network/dataplane"
+	"mullion.dev/mullion/internal/network/dataplane/dataplanetest"
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// What is changed behind an overlay's back is said and put right, also where pods do not lose their interfaces by it.
+func TestRepairsOfAnOverlay(t *testing.T) {
+	u := newUnderlay(t)
+	planA, planB := overlay("10.244.1", "11"), overlay("10.244.2", "12")
+	planA.Peers = []netplan.Peer{peer("b", "10.244.2.0/24", "12")}
+	planB.Peers = []netplan.Peer{peer("a", "10.244.1.0/24", "11")}
+	u.a.apply(t, planA)
+	u.b.apply(t, planB)
+	a5, _, _ := u.serve(t)
+	for name, c := range map[string]struct{ harm, want string }{
+		"forwarding": {"bridge fdb del 00:15:5d:aa:00:12 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx) dst 10.213.0.12", "forwarding entry 00:15:5d:aa:00:12 by 10.213.0.12"},
+		"neighbour":  {"ip neigh del 10.244.2.0 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx)", "neighbour 10.244.2.0 by 00:15:5d:aa:00:12"},
+		"route":      {"ip route del 10.244.2.0/24", "route to 10.244.2.0/24"},
+		"stranger":   {"ip neigh add 10.244.9.0 lladdr 00:15:5d:aa:00:99 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx) nud permanent", "left over: neighbour 10.244.9.0"},
+		"vxlan":      {"ip link del $(ls /proc/sys/net/ipv4/conf | grep ^vx)", "VXLAN interface"},
+		"vxlan-down": {"ip link set $(ls /proc/sys/net/ipv4/conf | grep ^vx) down", "VXLAN interface"},
+		"switch":     {"ip link del $(ls /proc/sys/net/ipv4/conf | grep ^hns)", "bridge"},
+		"gateway":    {"ip addr flush dev $(ls /proc/sys/net/ipv4/conf | grep ^hns)", "gateways [10.244.1.1/24]"},
+		"port-down":  {"ip link set $(ls /proc/sys/net/ipv4/conf | grep ^vp | head -1) down", "down: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// run is inside the host's network namespace, and /proc/sys/net with it.
+			run(t, u.a.ns, c.harm)
+			found, err := u.a.Differences(t.Context(), planA)
+			if err != nil || !strings.Contains(strings.Join(found, "\n"), c.want) {
+				t.Errorf("differences %q, %v; want %q", found, err, c.want)
+			}
+			u.a.apply(t, planA)
+			dataplanetest.Expect(t, u.a, planA)
+			netnstest.Flow(t, a5, "10.244.2.5:80", "b5", "10.244.1.5")
+		})
+	}
+}
+
+func TestRepairsOfATunnel(t *testing.T) {
+	u := newUnderlay(t)
+	plan := network(netplan.L2Tunnel, "10.244.1")
+	u.a.apply(t, plan)
+	for name, harm := range map[string]string{
+		"rule": "ip rule del priority 19968", "route": "ip route flush table $(ip rule | grep ^19968 | grep -o '[0-9]*$')",
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, u.a.ns, harm)
+			found, err := u.a.Differences(t.Context(), plan)
+			if err != nil || !strings.Contains(strings.Join(found, "\n"), "routing table of "+dataplanetest.Net) {
+				t.Errorf("differences %q, %v", found, err)
+			}
+			u.a.apply(t, plan)
+			dataplanetest.Expect(t, u.a, plan)
+		})
+	}
+}
+
+// busy are plans that a process applies one after another until it is killed.
+func busy() []netplan.Plan {
+	first := overlay("10.244.1", "11")
+	first.Peers = []netplan.Peer{peer("b", "10.244.2.0/24", "12")}
+	first.LoadBalancers = both("x", "10.96.0.1", 80, nil, "10.244.1.6:80")
+	first.Ports[0].ACL = []netplan.ACL{{Priority: 1, In: true, Protocol: netplan.TCP}}
+	second := dataplanetest.Plan("10.244.1")
+	third := network(netplan.L2Tunnel, "10.244.1")
+	fourth := network(netplan.Transparent, "10.244.1")
+	fourth.Bridges[0].Gateways = nil
+	for _, p := range []*netplan.Plan{&first, &second, &third, &fourth} {
+		p.Normalize()
+	}
+	return []netplan.Plan{first, second, third, fourth, {}}
+}
+
+// Wherever a process is killed, the next one makes of it what the plan says, and nothing beside.
+func TestKilled(t *testing.T) {
+	if ns := os.Getenv("DATAPLANE_TEST_NETNS"); ns != "" {
+		p, err := dataplane.New(dataplane.Config{Netns: ns, PinDir: os.Getenv("DATAPLANE_TEST_PINS")})
+		for err == nil {
+			for _, plan := range busy() {
+				if err = p.Apply(context.Background(), plan); err != nil {
+					break
+				}
+			}
+		}
+		t.Fatal(err)
+	}
+	u := newUnderlay(t)
+	plans := busy()
+	for i := range 20 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		cmd.Env = append(os.Environ(), "DATAPLANE_TEST_NETNS="+u.a.ns, "DATAPLANE_TEST_PINS="+u.a.pins)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.NewTimer(time.Duration(40+17*i) * time.Millisecond)
+		<-timer.C
+		_ = cmd.Process.Kill()
+		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Fatalf("the process ended by itself: %v", err)
+		}
+		plan := plans[i%len(plans)]
+		h := u.a.reopen(t)
+		h.apply(t, plan)
+		dataplanetest.Expect(t, h, plan)
+		if len(plan.Ports) == 0 {
+			nothingLeft(t, h)
+		}
+	}
+}

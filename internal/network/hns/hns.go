@@ -1,0 +1,347 @@
+// Package hns is the model of the Host Networking Service of one Windows host: requests in the JSON that Windows programs
+// send (HCN schema 2 and HNS version 1), answers and typed errors out, and the netplan.Plan that follows from its state.
+// It is pure: it knows no kernel, no file and no clock. After each call that changed something, who calls it asks what
+// (Change of the plan, Records of the state), carries that out, and ends with Commit, or with Rollback if it could not.
+//
+// No call goes through all objects: lookups find them by what they have in common, and what an object is in the plan is
+// made anew only when the object, or what it depends on, changes.
+package hns
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// Config is what the model must know of the host.
+type Config struct {
+	// Version is what GET /globals/version answers; it decides which features there are. Zero: the build does not answer.
+	Version wire.Version
+	// Profile says whether the limits of that version are kept; Faithful when empty.
+	Profile Profile
+	// Adapters are the names of the host's network adapters; the first carries networks that name none.
+	Adapters []string
+	// Addresses are the host's own on its first adapter. The first is where an overlay's packets come from, and
+	// ManagementIP in HNS version 1.
+	Addresses []netip.Addr
+	// NewID makes a GUID; random ones when nil.
+	NewID func() string
+}
+
+// Request is one call, with the arguments of the function that Windows programs call.
+type Request struct {
+	// Function is the export's name: HcnCreateNetwork … of computenetwork.dll, or HNSCall of vmcompute.dll.
+	Function string
+	// Object is the GUID of the object meant; for HcnCreateEndpoint that of the network.
+	Object string
+	// New is the wanted GUID of the object to make; empty or zero: the model chooses.
+	New string
+	// Text are the string arguments in their order: settings or query; for HNSCall method, path and body.
+	Text []string
+}
+
+// text is the i-th string argument.
+func (r Request) text(i int) string {
+	if i < len(r.Text) {
+		return r.Text[i]
+	}
+	return ""
+}
+
+// Reply is the answer to a call that succeeded.
+type Reply struct {
+	Object string // GUID of the object made or opened
+	Text   string // JSON: properties, GUIDs, or HNSCall's response
+	// Raw is the answer where the function has a structure instead of a text, as it lies in memory on Windows.
+	Raw []byte
+	// Listed are the GUIDs that an enumeration found; good until the next call.
+	Listed []string
+}
+
+// Model is the state of one host's HNS. It is not safe for concurrent use.
+type Model struct {
+	cfg           Config
+	features      map[feature][]span
+	policies      map[string]endpointPolicy
+	networks      *table[network]
+	endpoints     *table[endpoint]
+	namespaces    *table[namespace]
+	loadBalancers *table[wire.LoadBalancer]
+	routes        *table[wire.SdnRoute]
+	guests        *table[wire.GuestNetworkService]
+	reserved      map[string]Reservation
+	host          string // ID of the namespace that is the host itself
+	lookups
+	answers map[ref]answer
+
+	// What the calls since the last Commit changed: how to take it back, which objects, and what of the plan may follow.
+	undo    []func()
+	touched map[ref]any // with what was there before; nil: nothing
+	dirty   map[ref]bool
+	parts   map[ref]netplan.Plan // what each object is in the plan, as of the last Commit
+}
+
+// network and endpoint are what is stored: the wire object plus what the model adds.
+type network struct {
+	wire.Network
+	// Adapter is the host's adapter that the network goes through; empty: none.
+	Adapter string
+}
+
+type endpoint struct {
+	wire.Endpoint
+	// Interface is the number of the interface inside the namespace (eth0 …) while attached.
+	Interface int
+}
+
+type namespace = wire.Namespace
+
+// New makes the model of a host that has no networks yet.
+func New(cfg Config) *Model {
+	m := empty(cfg)
+	m.ensureHostNamespace()
+	m.Commit()
+	return m
+}
+
+func empty(cfg Config) *Model {
+	if cfg.NewID == nil {
+		cfg.NewID = uuid.NewString
+	}
+	m := &Model{
+		cfg: cfg, features: features(), policies: endpointPolicies(), lookups: newLookups(), answers: map[ref]answer{},
+		reserved: map[string]Reservation{}, touched: map[ref]any{}, dirty: map[ref]bool{}, parts: map[ref]netplan.Plan{},
+	}
+	m.networks = newTable(networks, m.networkChanged)
+	m.endpoints = newTable(endpoints, m.endpointChanged)
+	m.namespaces = newTable(namespaces, m.namespaceChanged)
+	m.loadBalancers = newTable(loadBalancers, m.loadBalancerChanged)
+	m.routes = newTable(sdnRoutes, m.routeChanged)
+	m.guests = newTable(guestServices, m.guestChanged)
+	return m
+}
+
+// Call carries out one request. An error is always a *wire.Error, and then nothing has changed since the last Commit.
+// After a change Changed is true until Commit or Rollback.
+func (m *Model) Call(r Request) (Reply, error) {
+	reply, err := m.call(r)
+	if err != nil {
+		m.Rollback()
+	}
+	return reply, err
+}
+
+func (m *Model) call(r Request) (Reply, error) {
+	if r.Function == "HNSCall" {
+		return m.v1(r.text(0), r.text(1), r.text(2))
+	}
+	verb, kind, err := m.split(r.Function)
+	if err != nil {
+		return Reply{}, err
+	}
+	switch verb {
+	case "Enumerate":
+		return m.enumerate(kind, r.text(0))
+	case "Create":
+		return m.create(kind, r)
+	}
+	id, err := canonical(r.Object)
+	if err != nil {
+		return Reply{}, err
+	}
+	if !m.exists(kind, id) {
+		return Reply{}, wire.Errorf(wire.ENotFound, "%s %s", kind, id)
+	}
+	switch verb {
+	case "Open":
+		return Reply{Object: id}, nil
+	case "Close":
+		return Reply{}, nil
+	case "Query":
+		return m.query(kind, id)
+	case "Modify":
+		return Reply{}, m.modify(kind, id, r.text(0))
+	default: // Delete
+		return Reply{}, m.delete(kind, id)
+	}
+}
+
+// split takes a function's name apart: HcnQueryNetworkProperties is Query of a Network.
+func (m *Model) split(function string) (verb string, k kind, err error) {
+	for _, verb := range []string{"Query", "Open", "Enumerate", "Create", "Modify", "Delete", "Close"} {
+		rest, ok := strings.CutPrefix(function, "Hcn"+verb)
+		switch verb {
+		case "Query":
+			rest, ok = cutSuffix(rest, "Properties", ok)
+		case "Enumerate":
+			rest, ok = cutSuffix(rest, "s", ok)
+		}
+		if ok && slices.Contains(kinds(), kind(rest)) {
+			return verb, kind(rest), nil
+		}
+	}
+	return "", "", wire.Errorf(wire.ENotImpl, "function %.64q", function)
+}
+
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	rest, found := strings.CutSuffix(s, suffix)
+	return rest, ok && found
+}
+
+// exists says whether there is such an object.
+func (m *Model) exists(k kind, id string) bool {
+	var ok bool
+	switch k {
+	case networks:
+		_, ok = m.networks.objects[id]
+	case endpoints:
+		_, ok = m.endpoints.objects[id]
+	case namespaces:
+		_, ok = m.namespaces.objects[id]
+	case loadBalancers:
+		_, ok = m.loadBalancers.objects[id]
+	case sdnRoutes:
+		_, ok = m.routes.objects[id]
+	case guestServices:
+		_, ok = m.guests.objects[id]
+	}
+	return ok
+}
+
+// object is the object as it goes over the wire.
+func (m *Model) object(k kind, id string) any {
+	switch k {
+	case networks:
+		return &m.networks.objects[id].Network
+	case endpoints:
+		return m.shown(m.endpoints.objects[id])
+	case namespaces:
+		return m.namespaces.objects[id]
+	case loadBalancers:
+		return m.loadBalancers.objects[id]
+	case guestServices:
+		return m.guests.objects[id]
+	default:
+		return m.routes.objects[id]
+	}
+}
+
+func (m *Model) create(k kind, r Request) (Reply, error) {
+	id, err := m.newID(k, r.New)
+	if err != nil {
+		return Reply{}, err
+	}
+	settings := r.text(0)
+	switch k {
+	case networks:
+		id, err = m.createNetwork(id, settings)
+	case endpoints:
+		var net string
+		if net, err = canonical(r.Object); err == nil {
+			id, err = m.createEndpoint(id, net, settings)
+		}
+	case namespaces:
+		id, err = m.createNamespace(id, settings)
+	case loadBalancers:
+		id, err = m.createLoadBalancer(id, settings)
+	case sdnRoutes:
+		id, err = m.createRoute(id, settings)
+	case guestServices:
+		id, err = m.createGuest(id, settings)
+	}
+	return Reply{Object: id}, err
+}
+
+func (m *Model) modify(k kind, id, settings string) error {
+	switch k {
+	case networks:
+		return m.modifyNetwork(id, settings)
+	case endpoints:
+		return m.modifyEndpoint(id, settings)
+	case namespaces:
+		return m.modifyNamespace(id, settings)
+	case loadBalancers:
+		return m.modifyLoadBalancer(id, settings)
+	case guestServices:
+		return m.modifyGuest(id, settings)
+	}
+	return m.modifyRoute(id, settings)
+}
+
+func (m *Model) delete(k kind, id string) error {
+	switch k {
+	case networks:
+		return m.deleteNetwork(id)
+	case endpoints:
+		m.deleteEndpoint(id)
+	case namespaces:
+		return m.deleteNamespace(id)
+	case loadBalancers:
+		put(m, m.loadBalancers, id, nil)
+	case sdnRoutes:
+		put(m, m.routes, id, nil)
+	case guestServices:
+		put(m, m.guests, id, nil)
+	}
+	return nil
+}
+
+// Changed says that there is something to Commit or Rollback.
+func (m *Model) Changed() bool { return len(m.undo) > 0 }
+
+// Rollback takes back everything since the last Commit.
+func (m *Model) Rollback() {
+	for _, undo := range slices.Backward(m.undo) {
+		undo()
+	}
+	m.settle()
+}
+
+func (m *Model) settle() {
+	m.undo = nil
+	clear(m.touched)
+	clear(m.dirty)
+}
+
+// canonical is the GUID as HNS writes it: upper case, no braces.
+func canonical(id string) (string, error) {
+	u, err := uuid.Parse(strings.TrimSpace(id))
+	if err != nil || len(strings.Trim(id, "{} ")) != 36 {
+		return "", wire.Errorf(wire.EInvalidArg, "%.64q is no GUID", id)
+	}
+	return strings.ToUpper(u.String()), nil
+}
+
+const zeroID = "00000000-0000-0000-0000-000000000000"
+
+// newID is the GUID for an object to make: the wanted one if it is free.
+func (m *Model) newID(k kind, want string) (string, error) {
+	if want == "" || want == zeroID {
+		return canonical(m.cfg.NewID())
+	}
+	id, err := canonical(want)
+	if err != nil {
+		return "", err
+	}
+	if m.exists(k, id) {
+		code := wire.EAlreadyExists
+		if k == networks {
+			code = wire.NetworkAlreadyExists
+		}
+		return "", wire.Errorf(code, "%s %s already exists", k, id)
+	}
+	return id, nil
+}
+
+// pick is the ID that settings name, or the one at hand.
+func (m *Model) pick(k kind, id, inSettings string) (string, error) {
+	if inSettings == "" || strings.Trim(inSettings, "{}") == zeroID {
+		return id, nil
+	}
+	return m.newID(k, inSettings)
+}

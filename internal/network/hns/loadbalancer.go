@@ -1,0 +1,228 @@
+package hns
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+func (m *Model) createLoadBalancer(id, settings string) (string, error) {
+	var lb wire.LoadBalancer
+	if err := decode(settings, &lb); err != nil {
+		return "", err
+	}
+	id, err := m.pick(loadBalancers, id, lb.ID)
+	if err != nil {
+		return "", err
+	}
+	return id, m.setLoadBalancer(id, lb)
+}
+
+// modifyLoadBalancer replaces endpoints, addresses and ports. The settings are the load balancer itself, as hnslib sends
+// it (v0.1.2, hcn/hcnloadbalancer.go, Update), or a request around it as for other objects.
+func (m *Model) modifyLoadBalancer(id, settings string) error {
+	if !m.has(modifyBalancer) {
+		return wire.Errorf(wire.ENotImpl, "modify of a load balancer, HNS %d.%d", m.cfg.Version.Major, m.cfg.Version.Minor)
+	}
+	var lb wire.LoadBalancer
+	if err := decodeModify(settings, &lb); err != nil {
+		return err
+	}
+	return m.setLoadBalancer(id, lb)
+}
+
+// decodeModify reads an object that replaces another: bare, or in a request to update it.
+func decodeModify(settings string, v any) error {
+	var req wire.Modify
+	if err := decode(settings, &req); err != nil {
+		return err
+	}
+	switch {
+	case req.RequestType == "" && len(req.Settings) == 0:
+		return decode(settings, v)
+	case req.RequestType == "Update" && len(req.Settings) > 0:
+		return decode(string(req.Settings), v)
+	}
+	return wire.Errorf(wire.RequestUnsupported, "%.64q of %.64q", req.RequestType, req.ResourceType)
+}
+
+func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
+	lb.ID, lb.SchemaVersion = id, schema2
+	if len(lb.PortMappings) == 0 {
+		return wire.Errorf(wire.InvalidPolicy, "a load balancer needs a port mapping")
+	}
+	if err := m.checkFlags(&lb); err != nil {
+		return err
+	}
+	if err := m.checkBackends(&lb); err != nil {
+		return err
+	}
+	if err := checkFront(&lb); err != nil {
+		return err
+	}
+	if err := m.free(frontsOf(&lb), id); err != nil {
+		return err
+	}
+	if err := m.checkBlocks(&lb, id); err != nil {
+		return err
+	}
+	put(m, m.loadBalancers, id, &lb)
+	return nil
+}
+
+// blocksOf are the protocols of which a load balancer takes dynamic ports, where they are not shared.
+func blocksOf(lb *wire.LoadBalancer) []uint32 {
+	if lb.Flags&wire.LoadBalancerDSR != 0 {
+		return nil
+	}
+	var all []uint32
+	for _, p := range lb.PortMappings {
+		if !slices.Contains(all, p.Protocol) {
+			all = append(all, p.Protocol)
+		}
+	}
+	return all
+}
+
+// checkBlocks refuses a load balancer that there are no dynamic ports left for, with the error that Windows has for it.
+func (m *Model) checkBlocks(lb *wire.LoadBalancer, id string) error {
+	if m.has(sharedPorts) {
+		return nil
+	}
+	for _, p := range blocksOf(lb) {
+		if taken := m.blocks[p]; len(taken) >= maxBlocks && !taken[id] {
+			return wire.Errorf(wire.PortAlreadyExists, "the dynamic ports of protocol %d are reserved by %d load balancers", p, len(taken))
+		}
+	}
+	return nil
+}
+
+// checkFlags refuses what the host's HNS cannot do. Distribution by client is a field that an older HNS does not know:
+// it stays without effect there.
+func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
+	if lb.Flags&wire.LoadBalancerDSR != 0 && !m.has(directReturn) || lb.Flags&wire.LoadBalancerIPv6 != 0 && !m.has(dualStack) {
+		return wire.Errorf(wire.EInvalidArg, "load balancer's flags %d, HNS %d.%d", lb.Flags, m.cfg.Version.Major, m.cfg.Version.Minor)
+	}
+	for i := range lb.PortMappings {
+		p := &lb.PortMappings[i]
+		if p.ExternalPort == 0 || p.InternalPort == 0 || p.Protocol != uint32(netplan.TCP) && p.Protocol != uint32(netplan.UDP) {
+			return wire.Errorf(wire.InvalidPolicy, "protocol %d, ports %d and %d", p.Protocol, p.ExternalPort, p.InternalPort)
+		}
+		if p.DistributionType > wire.DistributionSourceIP {
+			return wire.Errorf(wire.InvalidPolicy, "distribution type %d", p.DistributionType)
+		}
+		if !m.has(sessionAffinity) {
+			p.DistributionType = 0
+		}
+	}
+	return nil
+}
+
+func (m *Model) checkBackends(lb *wire.LoadBalancer) error {
+	destinations := map[string]bool{}
+	for i, e := range lb.HostComputeEndpoints {
+		eid, err := canonical(strings.TrimPrefix(e, "/endpoints/"))
+		if err != nil {
+			return err
+		}
+		backend, ok := m.endpoints.objects[eid]
+		if !ok {
+			return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
+		}
+		lb.HostComputeEndpoints[i] = eid
+		for _, c := range backend.IpConfigurations {
+			destinations[c.IpAddress] = true
+		}
+	}
+	limited := lb.Flags&wire.LoadBalancerDSR == 0 && m.cfg.Profile != Modern
+	if len(destinations) == 0 || limited && len(destinations) > maxDestinations {
+		// The words are those of Windows: https://github.com/microsoft/Windows-Containers/issues/93.
+		return wire.Errorf(wire.EInvalidArg, "Unable to initialize VFP LB rule: invalid number of destinations.")
+	}
+	return nil
+}
+
+// checkFront looks at the addresses: of one family, that of the flag.
+func checkFront(lb *wire.LoadBalancer) error {
+	ipv6 := lb.Flags&wire.LoadBalancerIPv6 != 0
+	for i, vip := range lb.FrontendVIPs {
+		addr, err := netip.ParseAddr(vip)
+		if err != nil || addr.Zone() != "" || ipv6 && addr.Is4() {
+			return wire.Errorf(wire.InvalidIP, "virtual address %.64q", vip)
+		}
+		lb.FrontendVIPs[i] = addr.Unmap().String()
+	}
+	if lb.SourceVIP != "" {
+		addr, err := netip.ParseAddr(lb.SourceVIP)
+		if err != nil || addr.Zone() != "" || addr.IsUnspecified() || slices.Contains(lb.FrontendVIPs, addr.Unmap().String()) {
+			return wire.Errorf(wire.AddrInvalidOrReserved, "source address %.64q", lb.SourceVIP)
+		}
+		lb.SourceVIP = addr.Unmap().String()
+	}
+	return nil
+}
+
+// frontsOf are what the load balancer listens on.
+func frontsOf(lb *wire.LoadBalancer) []front {
+	var all []front
+	for _, p := range lb.PortMappings {
+		f := front{protocol: p.Protocol, port: p.ExternalPort, ipv6: lb.Flags&wire.LoadBalancerIPv6 != 0}
+		for _, vip := range lb.FrontendVIPs {
+			if addr, err := netip.ParseAddr(vip); err == nil {
+				f.addr, f.ipv6 = addr, addr.Is6()
+				all = append(all, f)
+			}
+		}
+		if len(lb.FrontendVIPs) == 0 {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (m *Model) createRoute(id, settings string) (string, error) {
+	var r wire.SdnRoute
+	if err := decode(settings, &r); err != nil {
+		return "", err
+	}
+	id, err := m.pick(sdnRoutes, id, r.ID)
+	if err != nil {
+		return "", err
+	}
+	return id, m.setRoute(id, r)
+}
+
+func (m *Model) modifyRoute(id, settings string) error {
+	var r wire.SdnRoute
+	if err := decodeModify(settings, &r); err != nil {
+		return err
+	}
+	return m.setRoute(id, r)
+}
+
+func (m *Model) setRoute(id string, r wire.SdnRoute) error {
+	r.ID, r.SchemaVersion = id, schema2
+	if len(r.Setting) == 0 || len(r.HostComputeEndpoints) == 0 {
+		return wire.Errorf(wire.InvalidPolicy, "a route needs endpoints and a setting")
+	}
+	for i, e := range r.HostComputeEndpoints {
+		eid, err := canonical(strings.TrimPrefix(e, "/endpoints/"))
+		if err != nil {
+			return err
+		}
+		if !m.exists(endpoints, eid) {
+			return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
+		}
+		r.HostComputeEndpoints[i] = eid
+	}
+	for _, s := range r.Setting {
+		if _, _, err := parseRoute(wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop}); err != nil {
+			return err
+		}
+	}
+	put(m, m.routes, id, &r)
+	return nil
+}

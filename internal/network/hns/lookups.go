@@ -1,0 +1,201 @@
+package hns
+
+import (
+	"net/netip"
+	"strings"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+)
+
+// lookups find objects by something else than their ID, so that no call goes through all of them.
+type lookups struct {
+	named     index[ref]    // networks and endpoints, by kind and name
+	onNetwork index[string] // endpoints by network
+	inSpace   index[string] // endpoints by namespace
+	balancing index[string] // load balancers by endpoint
+	routing   index[string] // routes by endpoint
+	holding   index[string] // namespaces by container
+	blocks    index[uint32] // load balancers that take ports for themselves, by protocol
+	hosts     map[string]bool
+	addrs     map[addrKey]string // endpoints by address
+	macs      map[string]string  // local endpoints by hardware address
+	fronts    map[front]string   // load balancers, and endpoints with port mappings, by what they listen on
+}
+
+type addrKey struct {
+	network string
+	remote  bool
+	addr    netip.Addr
+}
+
+// front is what a load balancer listens on; addr is not valid for every address of the host of a family.
+type front struct {
+	addr     netip.Addr
+	ipv6     bool
+	protocol uint32
+	port     uint16
+}
+
+func newLookups() lookups {
+	return lookups{
+		named: index[ref]{}, onNetwork: index[string]{}, inSpace: index[string]{}, balancing: index[string]{},
+		routing: index[string]{}, holding: index[string]{}, blocks: index[uint32]{}, hosts: map[string]bool{},
+		addrs: map[addrKey]string{}, macs: map[string]string{}, fronts: map[front]string{},
+	}
+}
+
+func (m *Model) networkChanged(id string, old, now *network) {
+	r := ref{networks, id}
+	if old != nil {
+		m.named.remove(ref{networks, old.Name}, id)
+	}
+	if now != nil {
+		m.named.add(ref{networks, now.Name}, id)
+	}
+	delete(m.answers, r)
+	m.dirty[r] = true
+	if old != nil && now != nil && encode(old.reaching()) != encode(now.reaching()) {
+		for eid := range m.onNetwork[id] {
+			m.dirty[ref{endpoints, eid}] = true
+		}
+	}
+}
+
+func (m *Model) endpointChanged(id string, old, now *endpoint) {
+	if old != nil {
+		m.named.remove(ref{endpoints, old.Name}, id)
+		m.onNetwork.remove(old.HostComputeNetwork, id)
+		m.inSpace.remove(old.HostComputeNamespace, id)
+		for _, a := range old.addrs() {
+			key := addrKey{old.HostComputeNetwork, old.remote(), a}
+			if m.addrs[key] == id {
+				delete(m.addrs, key)
+			}
+		}
+		if !old.remote() {
+			delete(m.macs, old.MacAddress)
+		}
+		m.leave(old.fronts(), id)
+		m.dirtyHost(old)
+	}
+	if now != nil {
+		m.named.add(ref{endpoints, now.Name}, id)
+		m.onNetwork.add(now.HostComputeNetwork, id)
+		m.inSpace.add(now.HostComputeNamespace, id)
+		for _, a := range now.addrs() {
+			m.addrs[addrKey{now.HostComputeNetwork, now.remote(), a}] = id
+		}
+		if !now.remote() {
+			m.macs[now.MacAddress] = id
+		}
+		m.take(now.fronts(), id)
+		m.dirtyHost(now)
+	}
+	delete(m.answers, ref{endpoints, id})
+	m.dirty[ref{endpoints, id}] = true
+}
+
+// dirtyHost marks the switch that an endpoint on the host is an address of.
+func (m *Model) dirtyHost(e *endpoint) {
+	if m.hosts[e.HostComputeNamespace] {
+		m.dirty[ref{networks, e.HostComputeNetwork}] = true
+	}
+}
+
+func (m *Model) namespaceChanged(id string, old, now *namespace) {
+	if old != nil {
+		delete(m.hosts, id)
+		for _, c := range containers(old) {
+			m.holding.remove(strings.ToLower(c), id)
+		}
+	}
+	if now != nil {
+		if now.Type == wire.NamespaceHostDefault {
+			m.hosts[id] = true
+		}
+		for _, c := range containers(now) {
+			m.holding.add(strings.ToLower(c), id)
+		}
+	}
+	delete(m.answers, ref{namespaces, id})
+	for eid := range m.inSpace[id] {
+		delete(m.answers, ref{endpoints, eid}) // it shows the namespace's containers
+	}
+	m.dirty[ref{namespaces, id}] = true
+}
+
+func (m *Model) loadBalancerChanged(id string, old, now *wire.LoadBalancer) {
+	if old != nil {
+		for _, e := range old.HostComputeEndpoints {
+			m.balancing.remove(e, id)
+		}
+		for _, p := range blocksOf(old) {
+			m.blocks.remove(p, id)
+		}
+		m.leave(frontsOf(old), id)
+	}
+	if now != nil {
+		for _, e := range now.HostComputeEndpoints {
+			m.balancing.add(e, id)
+		}
+		for _, p := range blocksOf(now) {
+			m.blocks.add(p, id)
+		}
+		m.take(frontsOf(now), id)
+	}
+	delete(m.answers, ref{loadBalancers, id})
+	m.dirty[ref{loadBalancers, id}] = true
+}
+
+func (m *Model) routeChanged(id string, old, now *wire.SdnRoute) {
+	if old != nil {
+		for _, e := range old.HostComputeEndpoints {
+			m.routing.remove(e, id)
+			m.dirty[ref{endpoints, e}] = true
+		}
+	}
+	if now != nil {
+		for _, e := range now.HostComputeEndpoints {
+			m.routing.add(e, id)
+			m.dirty[ref{endpoints, e}] = true
+		}
+	}
+	delete(m.answers, ref{sdnRoutes, id})
+}
+
+func (m *Model) take(fronts []front, owner string) {
+	for _, f := range fronts {
+		m.fronts[f] = owner
+	}
+}
+
+func (m *Model) leave(fronts []front, owner string) {
+	for _, f := range fronts {
+		if m.fronts[f] == owner {
+			delete(m.fronts, f)
+		}
+	}
+}
+
+// free refuses what somebody but the owner listens on already.
+func (m *Model) free(fronts []front, owner string) error {
+	seen := make(map[front]bool, len(fronts))
+	for _, f := range fronts {
+		other, taken := m.fronts[f]
+		if seen[f] {
+			other, taken = owner+" itself", true
+		}
+		seen[f] = true
+		if id := m.reservedFor(f); !taken && id != "" {
+			other, taken = "reservation "+id, true
+		}
+		if taken && other != owner {
+			at := "every address of the host"
+			if f.addr.IsValid() {
+				at = f.addr.String()
+			}
+			return wire.Errorf(wire.PortAlreadyExists, "protocol %d port %d on %s: %s has it", f.protocol, f.port, at, other)
+		}
+	}
+	return nil
+}

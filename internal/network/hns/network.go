@@ -1,0 +1,322 @@
+package hns
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+)
+
+var schema2 = wire.SchemaVersion{Major: 2, Minor: 0} //nolint:gochecknoglobals // a constant of struct type
+
+func (m *Model) createNetwork(id, settings string) (string, error) {
+	var n network
+	if err := decode(settings, &n.Network); err != nil {
+		return "", err
+	}
+	id, err := m.pick(networks, id, n.ID)
+	if err != nil {
+		return "", err
+	}
+	n.ID, n.SchemaVersion, n.Health = id, schema2, nil
+	if n.Type, err = networkType(n.Type); err != nil {
+		return "", err
+	}
+	if n.Name != "" && len(m.named[ref{networks, n.Name}]) > 0 {
+		return "", wire.Errorf(wire.NetworkAlreadyExists, "name %.64q", n.Name)
+	}
+	if n.Type == wire.NetworkNAT && len(n.prefixes()) == 0 {
+		if err := m.giveSubnet(&n); err != nil {
+			return "", err
+		}
+	}
+	if n.Type == wire.NetworkOverlay {
+		m.giveProvider(&n)
+	}
+	if err := m.setPolicies(&n, n.Policies); err != nil {
+		return "", err
+	}
+	if err := m.checkSubnets(&n); err != nil {
+		return "", err
+	}
+	if err := checkPool(n.MacPool); err != nil {
+		return "", err
+	}
+	put(m, m.networks, id, &n)
+	return id, nil
+}
+
+// networkType is the type as HNS writes it; a NAT when empty, the schema's zero value.
+func networkType(t string) (string, error) {
+	for _, known := range []string{wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay, wire.NetworkTransparent, wire.NetworkNAT} {
+		if strings.EqualFold(t, known) {
+			return known, nil
+		}
+	}
+	switch {
+	case t == "":
+		return wire.NetworkNAT, nil
+	case strings.EqualFold(t, wire.NetworkICS):
+		return "", wire.Errorf(wire.ICSDisabled, "")
+	}
+	return "", wire.Errorf(wire.InvalidNetworkType, "type %.64q", t)
+}
+
+// subnet is a subnet of a network with its policies read.
+type subnet struct {
+	prefix   netip.Prefix // as given: the address need not be the first
+	gateways []netip.Addr
+	vsid     uint32
+	vlan     uint32
+}
+
+func (m *Model) checkSubnets(n *network) error {
+	all, err := readSubnets(n)
+	if err != nil {
+		return err
+	}
+	var seen []netip.Prefix
+	for _, s := range all {
+		if s.prefix.Addr().Is6() {
+			if n.Type == wire.NetworkOverlay || !m.has(dualStack) {
+				return wire.Errorf(wire.InvalidNetwork, "IPv6 subnet %s on a network of type %s, HNS %d.%d",
+					s.prefix, n.Type, m.cfg.Version.Major, m.cfg.Version.Minor)
+			}
+		}
+		if len(s.gateways) == 0 && n.Type == wire.NetworkNAT {
+			return wire.Errorf(wire.InvalidNetwork, "subnet %s of a NAT network has no next hop", s.prefix)
+		}
+		for _, other := range append(seen, m.allSubnets()...) {
+			if other.Overlaps(s.prefix) {
+				return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s", s.prefix, other)
+			}
+		}
+		seen = append(seen, s.prefix)
+		if err := checkIsolation(n.Type, s, all[0]); err != nil {
+			return err
+		}
+	}
+	if len(seen) == 0 && n.Type != wire.NetworkTransparent {
+		return wire.Errorf(wire.InvalidNetwork, "a network of type %s needs a subnet", n.Type)
+	}
+	return nil
+}
+
+// Bounds of a VSID: below 4096 it would be a VLAN's, and VXLAN has 24 bits (RFC 7348). Windows' lower bound:
+// https://github.com/flannel-io/flannel/blob/00014d0926a2b31fc53901d4951c71d69f24f3bf/pkg/backend/vxlan/vxlan_windows.go.
+const minVSID, maxVSID = 4096, 1<<24 - 1
+
+// maxVLAN is the highest tag of IEEE 802.1Q.
+const maxVLAN = 4094
+
+func checkIsolation(networkType string, s, first subnet) error {
+	switch {
+	case s.vlan > maxVLAN:
+		return wire.Errorf(wire.EInvalidArg, "VLAN %d, at most %d", s.vlan, maxVLAN)
+	case networkType != wire.NetworkOverlay:
+		return nil
+	case s.vsid < minVSID || s.vsid > maxVSID:
+		return wire.Errorf(wire.EInvalidArg, "VSID %d of subnet %s; an overlay's is %d to %d", s.vsid, s.prefix, minVSID, maxVSID)
+	case s.vsid != first.vsid:
+		return wire.Errorf(wire.EInvalidArg, "VSIDs %d and %d on one network", first.vsid, s.vsid)
+	}
+	return nil
+}
+
+func readSubnets(n *network) ([]subnet, error) {
+	var all []subnet
+	for _, ipam := range n.Ipams {
+		for _, s := range ipam.Subnets {
+			if s.IpAddressPrefix == "" && len(s.Routes) == 0 {
+				continue
+			}
+			one, err := readSubnet(s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+func readSubnet(s wire.Subnet) (subnet, error) {
+	var out subnet
+	p, err := netip.ParsePrefix(s.IpAddressPrefix)
+	if err != nil || p.Addr().Is4In6() {
+		return out, wire.Errorf(wire.InvalidNetwork, "subnet %.64q", s.IpAddressPrefix)
+	}
+	out.prefix = p
+	for _, r := range s.Routes {
+		via, err := netip.ParseAddr(r.NextHop)
+		if err != nil || !p.Contains(via) {
+			return out, wire.Errorf(wire.InvalidNetwork, "next hop %.64q is not in subnet %s", r.NextHop, p)
+		}
+		out.gateways = append(out.gateways, via)
+	}
+	for _, policy := range s.Policies {
+		id, err := setting[wire.IsolationSetting](policy.Settings)
+		if err != nil {
+			return out, err
+		}
+		switch policy.Type {
+		case wire.PolicyVSID:
+			out.vsid = id.IsolationId
+		case wire.PolicyVLAN:
+			out.vlan = id.IsolationId
+		default:
+			return out, wire.Errorf(wire.InvalidPolicyType, "policy type %.64q of a subnet", policy.Type)
+		}
+	}
+	return out, nil
+}
+
+// subnets are those of a stored network, which are known to be right.
+func (n *network) subnets() []subnet {
+	all, _ := readSubnets(n)
+	return all
+}
+
+func (m *Model) allSubnets() []netip.Prefix {
+	var all []netip.Prefix
+	for _, n := range m.networks.objects {
+		all = append(all, n.prefixes()...)
+	}
+	return all
+}
+
+func (n *network) prefixes() []netip.Prefix {
+	var all []netip.Prefix
+	for _, s := range n.subnets() {
+		all = append(all, s.prefix.Masked())
+	}
+	return all
+}
+
+// gateways are the next hops of the subnets' routes; endpoints get none of these addresses.
+func (n *network) gateways() []netip.Addr {
+	var all []netip.Addr
+	for _, s := range n.subnets() {
+		all = append(all, s.gateways...)
+	}
+	return all
+}
+
+// giveSubnet chooses the subnet of a NAT network that names none: the first /20 of 172.16.0.0/12 that is free.
+func (m *Model) giveSubnet(n *network) error {
+	used := m.allSubnets()
+	for _, a := range m.cfg.Addresses {
+		used = append(used, netip.PrefixFrom(a, a.BitLen()))
+	}
+	for third := 16; third < 32; third++ {
+		for fourth := 0; fourth < 256; fourth += 16 {
+			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{172, byte(third), byte(fourth), 0}), 20)
+			if slices.ContainsFunc(used, p.Overlaps) {
+				continue
+			}
+			via := wire.Route{NextHop: p.Addr().Next().String(), DestinationPrefix: "0.0.0.0/0"}
+			n.Ipams = []wire.Ipam{{Type: "Static", Subnets: []wire.Subnet{{IpAddressPrefix: p.String(), Routes: []wire.Route{via}}}}}
+			return nil
+		}
+	}
+	return wire.Errorf(wire.InvalidNetwork, "no subnet of 172.16.0.0/12 is free")
+}
+
+func (m *Model) modifyNetwork(id, settings string) error {
+	var req wire.Modify
+	if err := decode(settings, &req); err != nil {
+		return err
+	}
+	n := *m.networks.objects[id]
+	switch req.ResourceType {
+	case "Policy":
+		policies, err := modifyPolicies(n.Policies, req)
+		if err != nil {
+			return err
+		}
+		if err := m.setPolicies(&n, policies); err != nil {
+			return err
+		}
+	case "DNS":
+		var dns *wire.Dns
+		if err := decode(string(req.Settings), &dns); err != nil {
+			return err
+		}
+		if req.RequestType == "Remove" {
+			dns = nil
+		}
+		n.Dns = dns
+	default:
+		return wire.Errorf(wire.RequestUnsupported, "modify of a network's %.64q", req.ResourceType)
+	}
+	put(m, m.networks, id, &n)
+	return m.checkReach(m.networks.objects[id])
+}
+
+// checkReach looks whether what the network's policies became is right for the endpoints on it: rules name sets.
+func (m *Model) checkReach(n *network) error {
+	for eid := range m.onNetwork[n.ID] {
+		e := m.endpoints.objects[eid]
+		if !m.dirty[ref{endpoints, eid}] || e.remote() {
+			continue
+		}
+		if _, err := m.readPolicies(n, e.Policies); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modifyPolicies carries out Add, Remove and Update of policies. A policy is removed by type and settings; one that is
+// there is not added twice.
+func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) {
+	var change wire.Policies
+	if len(req.Settings) > 0 {
+		if err := decode(string(req.Settings), &change); err != nil {
+			return nil, err
+		}
+	}
+	named := make(map[string]bool, len(change.Policies))
+	for _, p := range change.Policies {
+		if req.RequestType == "Update" {
+			named[p.Type] = true
+		} else {
+			named[normal(p)] = true
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(have), func(p wire.Policy) bool { return named[normal(p)] || named[p.Type] })
+	switch req.RequestType {
+	case "Add", "Update":
+		return append(kept, change.Policies...), nil
+	case "Remove":
+		return kept, nil
+	case "Refresh":
+		return have, nil
+	}
+	return nil, wire.Errorf(wire.EInvalidArg, "request type %.64q", req.RequestType)
+}
+
+// normal is a policy's JSON with its fields in order, so that two that say the same are equal.
+func normal(p wire.Policy) string {
+	v, err := setting[any](p.Settings)
+	if err != nil {
+		return encode(p)
+	}
+	return encode(p.Type) + encode(v)
+}
+
+// deleteNetwork removes the network with its endpoints, as HNS does, unless a pod still uses one.
+func (m *Model) deleteNetwork(id string) error {
+	all := m.onNetwork.of(id)
+	for _, eid := range all {
+		if ns := m.endpoints.objects[eid].HostComputeNamespace; ns != "" && !m.hosts[ns] {
+			return wire.Errorf(wire.EntityHasReferences, "endpoint %s is attached to namespace %s", eid, ns)
+		}
+	}
+	for _, eid := range all {
+		m.deleteEndpoint(eid)
+	}
+	put(m, m.networks, id, nil)
+	return nil
+}

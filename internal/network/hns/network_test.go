@@ -1,0 +1,194 @@
+package hns_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/network/hns"
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// newest is the newest Windows, with a host at 192.168.0.5.
+func newest() hns.Config {
+	cfg := config()
+	cfg.Version, cfg.Addresses = wire.Version{Major: 16}, []netip.Addr{netip.MustParseAddr("192.168.0.5")}
+	return cfg
+}
+
+func overlay(name, subnet, gateway string, vsid int) string {
+	return fmt.Sprintf(`{"Name":%q,"Type":"Overlay","Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":%q,
+		"Routes":[{"NextHop":%q,"DestinationPrefix":"0.0.0.0/0"}],"Policies":[{"Type":"VSID","Settings":{"IsolationId":%d}}]}]}],
+		"SchemaVersion":{"Major":2,"Minor":0}}`, name, subnet, gateway, vsid)
+}
+
+func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
+
+func compareNets() cmp.Option {
+	return cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
+}
+
+// What flannel does on a Windows host (flannel 00014d0926, pkg/backend/vxlan/vxlan_windows.go): it makes the network and reads
+// DrMacAddress back; with a RemoteSubnetRoute for each other host, and the remote endpoints that kube-proxy makes.
+func TestOverlay(t *testing.T) {
+	h := host{Model: hns.New(newest())}
+	h.network = h.ok(t, "HcnCreateNetwork", "", overlay("vxlan0", "10.244.3.0/24", "10.244.3.1", 4096)).Object
+	var n wire.Network
+	if err := json.Unmarshal([]byte(h.ok(t, "HcnQueryNetworkProperties", h.network).Text), &n); err != nil {
+		t.Fatal(err)
+	}
+	router := ""
+	for _, p := range n.Policies {
+		if p.Type == wire.PolicyDrMacAddress {
+			var s wire.DrMacAddressSetting
+			if err := json.Unmarshal(p.Settings, &s); err != nil {
+				t.Fatal(err)
+			}
+			router = s.Address
+		}
+	}
+	if !strings.HasPrefix(router, "00-15-5D-") {
+		t.Errorf("DrMacAddress %q", router)
+	}
+	remote := func(prefix, host string) string {
+		return fmt.Sprintf(`{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[{"Type":"RemoteSubnetRoute","Settings":{
+			"DestinationPrefix":%q,"IsolationId":4096,"ProviderAddress":%q,"DistributedRouterMacAddress":"00-15-5d-aa-bb-cc"}}]}}`, prefix, host)
+	}
+	h.ok(t, "HcnModifyNetwork", h.network, remote("10.244.4.0/24", "192.168.0.6"))
+	h.ok(t, "HcnModifyNetwork", h.network, remote("10.244.4.0/24", "192.168.0.6")) // again is no harm
+	h.fails(t, wire.PolicyAlreadyExists, "HcnModifyNetwork", h.network, remote("10.244.4.0/24", "192.168.0.7"))
+	ep := h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"MacAddress":"02-11-0a-f4-05-09","IpConfigurations":[{"IpAddress":"10.244.5.9"}],
+		"Policies":[{"Type":"ProviderAddress","Settings":{"ProviderAddress":"192.168.0.8"}}]}`).Object
+	h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"10.244.4.9"}]}`) // behind the subnet's host
+	mac := strings.ToLower(strings.ReplaceAll(router, "-", ":"))
+	want := netplan.Plan{
+		Bridges: []netplan.Bridge{{
+			ID: h.network, Mode: netplan.Overlay, Uplink: "Ethernet", HostVIPs: true, Gateways: []netip.Prefix{prefix("10.244.3.1/24")},
+			Overlay: &netplan.VXLAN{VNI: 4096, Port: 4789, VTEP: netip.MustParseAddr("192.168.0.5"), MAC: mac},
+		}},
+		Peers: []netplan.Peer{
+			{ID: ep, Bridge: h.network, Subnet: prefix("10.244.5.9/32"), VTEP: netip.MustParseAddr("192.168.0.8"), MAC: "02:11:0a:f4:05:09"},
+			{ID: h.network + "/10.244.4.0/24", Bridge: h.network, Subnet: prefix("10.244.4.0/24"), VTEP: netip.MustParseAddr("192.168.0.6"), MAC: "00:15:5d:aa:bb:cc"},
+		},
+	}
+	want.Normalize()
+	if diff := cmp.Diff(want, h.Plan(), compareNets(), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	h.ok(t, "HcnModifyNetwork", h.network, strings.Replace(remote("10.244.4.0/24", "192.168.0.6"), `"Add"`, `"Remove"`, 1))
+	h.ok(t, "HcnDeleteEndpoint", ep)
+	if got := h.Plan().Peers; len(got) != 0 {
+		t.Errorf("peers that are gone: %+v", got)
+	}
+}
+
+func TestNetworkTypes(t *testing.T) {
+	typed := func(kind, subnet, gateway string) string {
+		return strings.Replace(network("n", subnet, gateway), "L2Bridge", kind, 1)
+	}
+	tests := []struct {
+		name, settings string
+		version        wire.Version
+		want           wire.HRESULT
+		mode           netplan.Mode
+		gateways       int
+	}{
+		{name: "l2bridge-any-case", settings: typed("l2bridge", "10.1.0.0/24", "10.1.0.2"), mode: netplan.L2Bridge},
+		{name: "l2tunnel", settings: typed("L2Tunnel", "10.1.0.0/24", "10.1.0.2"), mode: netplan.L2Tunnel},
+		{name: "transparent", settings: typed("Transparent", "10.1.0.0/24", "10.1.0.2"), mode: netplan.Transparent},
+		{name: "transparent-dhcp", settings: `{"Name":"n","Type":"Transparent"}`, mode: netplan.Transparent},
+		{name: "nat", settings: typed("NAT", "10.1.0.0/24", "10.1.0.1"), mode: netplan.WinNAT, gateways: 1},
+		{name: "nat-is-the-zero", settings: typed("", "10.1.0.0/24", "10.1.0.1"), mode: netplan.WinNAT, gateways: 1},
+		{name: "nat-without-subnet", settings: `{"Name":"n","Type":"NAT"}`, mode: netplan.WinNAT, gateways: 1},
+		{name: "nat-without-next-hop", settings: `{"Name":"n","Type":"NAT","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.1.0.0/24"}]}]}`, want: wire.InvalidNetwork},
+		{name: "ics", settings: typed("ICS", "10.1.0.0/24", "10.1.0.2"), want: wire.ICSDisabled},
+		{name: "internal", settings: typed("Internal", "10.1.0.0/24", "10.1.0.2"), want: wire.InvalidNetworkType},
+		{name: "overlay", settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 4096), mode: netplan.Overlay, gateways: 1},
+		{name: "overlay-vsid-of-a-vlan", settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 4095), want: wire.EInvalidArg},
+		{name: "overlay-vsid-too-large", settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 1<<24), want: wire.EInvalidArg},
+		{name: "overlay-without-vsid", settings: typed("Overlay", "10.1.0.0/24", "10.1.0.1"), want: wire.EInvalidArg},
+		{name: "overlay-ipv6", settings: overlay("n", "fd00::/64", "fd00::1", 4096), want: wire.InvalidNetwork},
+		{name: "dual-stack", settings: typed("L2Bridge", "fd00::/64", "fd00::2"), mode: netplan.L2Bridge},
+		{name: "dual-stack-2019", settings: typed("L2Bridge", "fd00::/64", "fd00::2"), version: wire.Version{Major: 9, Minor: 5}, want: wire.InvalidNetwork},
+		{name: "vlan", settings: strings.Replace(overlay("n", "10.1.0.0/24", "10.1.0.2", 100), "Overlay", "Transparent", 1), mode: netplan.Transparent},
+		{name: "vlan-too-large", settings: strings.NewReplacer("Overlay", "L2Bridge", "VSID", "VLAN").Replace(overlay("n", "10.1.0.0/24", "10.1.0.2", 4095)), want: wire.EInvalidArg},
+		{name: "pool-backwards", settings: `{"Type":"NAT","MacPool":{"Ranges":[{"StartMacAddress":"00-15-5D-00-00-02","EndMacAddress":"00-15-5D-00-00-01"}]}}`, want: wire.InvalidNetwork},
+		{name: "policy-unknown", settings: `{"Type":"NAT","Policies":[{"Type":"Teleport"}]}`, want: wire.InvalidPolicyType},
+		{name: "remote-subnet-on-nat", settings: `{"Type":"NAT","Policies":[{"Type":"RemoteSubnetRoute","Settings":{"DestinationPrefix":"10.9.0.0/24"}}]}`, want: wire.InvalidPolicy},
+		{name: "adapter-by-alias", settings: `{"Type":"Transparent","Policies":[{"Type":"InterfaceConstraint","Settings":{"InterfaceAlias":"ethernet"}}]}`, mode: netplan.Transparent},
+		{name: "adapter-by-index", settings: `{"Type":"Transparent","Policies":[{"Type":"InterfaceConstraint","Settings":{"InterfaceIndex":9}}]}`, want: wire.AdapterNotFound},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := newest()
+			if tt.version.Major != 0 {
+				cfg.Version = tt.version
+			}
+			h := host{Model: hns.New(cfg)}
+			if tt.want != 0 {
+				h.fails(t, tt.want, "HcnCreateNetwork", "", tt.settings)
+				return
+			}
+			h.ok(t, "HcnCreateNetwork", "", tt.settings)
+			if got := h.Plan().Bridges; len(got) != 1 || got[0].Mode != tt.mode || len(got[0].Gateways) != tt.gateways {
+				t.Errorf("bridges %+v", got)
+			}
+		})
+	}
+}
+
+// Features come and go with the build, and Modern has them all.
+func TestFeatures(t *testing.T) {
+	policy := func(p string) string {
+		return `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[` + p + `]}}`
+	}
+	tier := policy(`{"Type":"TierAcl","Settings":{"Name":"t","Direction":"In","Order":1}}`)
+	set := policy(`{"Type":"SetPolicy","Settings":{"Id":"s","PolicyType":"IPSET","Values":"10.0.0.1"}}`)
+	tests := []struct {
+		name         string
+		major, minor uint32
+		function     string
+		text         string
+		has          bool
+	}{
+		{"tier-acl-2022", 13, 2, "HcnModifyEndpoint", tier, false},
+		{"tier-acl-23h2", 15, 5, "HcnModifyEndpoint", tier, true},
+		{"sets-2004", 11, 11, "HcnModifyNetwork", set, false},
+		{"sets-2022", 13, 2, "HcnModifyNetwork", set, true},
+		{"modify-balancer-15.4", 15, 4, "HcnModifyLoadBalancer", "", false},
+		{"modify-balancer-15.5", 15, 5, "HcnModifyLoadBalancer", "", true},
+	}
+	for _, tt := range tests {
+		for _, profile := range []hns.Profile{hns.Faithful, hns.Modern} {
+			t.Run(tt.name+"-"+string(profile), func(t *testing.T) {
+				cfg := newest()
+				cfg.Version, cfg.Profile = wire.Version{Major: tt.major, Minor: tt.minor}, profile
+				h := host{Model: hns.New(cfg)}
+				h.network = h.ok(t, "HcnCreateNetwork", "", network("cbr0", "10.244.1.0/24", "10.244.1.1")).Object
+				object, text := h.network, tt.text
+				ep := h.endpoint(t, "10.244.1.5")
+				switch tt.function {
+				case "HcnModifyEndpoint":
+					object = ep
+				case "HcnModifyLoadBalancer":
+					text = balancer(ep)
+					object = h.ok(t, "HcnCreateLoadBalancer", "", text).Object
+				}
+				_, err := h.Call(hns.Request{Function: tt.function, Object: object, Text: []string{text}})
+				if want := tt.has || profile == hns.Modern; (err == nil) != want {
+					t.Errorf("%v; want success %v", err, want)
+				}
+			})
+		}
+	}
+}
+
+func balancer(endpoints ...string) string {
+	list, _ := json.Marshal(endpoints)
+	return fmt.Sprintf(`{"HostComputeEndpoints":%s,"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"DistributionType":2}]}`, list)
+}

@@ -1,0 +1,339 @@
+package hns
+
+import (
+	"encoding/json"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// endpointPolicy is a type of policy that endpoints may have.
+type endpointPolicy struct {
+	needs feature
+	// read adds what the setting means to the port, or says what is wrong with it.
+	read func(p *portPolicies, setting json.RawMessage) error
+}
+
+// endpointPolicies are the types by name. What has no meaning for the plan is only looked at.
+func endpointPolicies() map[string]endpointPolicy {
+	return map[string]endpointPolicy{
+		wire.PolicyOutBoundNAT:         {read: (*portPolicies).outBoundNAT},
+		wire.PolicySDNRoute:            {read: (*portPolicies).sdnRoute},
+		wire.PolicyPortMapping:         {read: (*portPolicies).portMapping},
+		wire.PolicyACL:                 {read: (*portPolicies).accessRule},
+		wire.PolicyNetworkACL:          {needs: networkACLs, read: (*portPolicies).accessRule},
+		wire.PolicyTierACL:             {needs: tierACLs, read: (*portPolicies).tier},
+		wire.PolicyQOS:                 {read: (*portPolicies).qos},
+		wire.PolicyL4Proxy:             {read: (*portPolicies).l4Proxy},
+		wire.PolicyL4WFPProxy:          {needs: wfpProxy, read: (*portPolicies).wfpProxy},
+		wire.PolicyProviderAddress:     {read: (*portPolicies).providerAddress},
+		wire.PolicyEncapOverhead:       {read: (*portPolicies).encapOverhead},
+		wire.PolicyPortName:            {read: shape[wire.PortNameSetting]},
+		wire.PolicyIov:                 {read: shape[wire.IovSetting]},
+		wire.PolicyInterfaceConstraint: {read: shape[wire.InterfaceConstraintSetting]},
+		wire.PolicyL2Driver:            {read: shape[map[string]any]},
+	}
+}
+
+// portPolicies is what the policies of an endpoint and its network mean for its port.
+type portPolicies struct {
+	network  *network
+	sets     map[string]wire.SetPolicySetting // those of the network, once a rule names one
+	expanded int                              // how many addresses came out of sets
+	icmp     bool                             // translations carry ICMP
+
+	nat      []netplan.NAT
+	routes   []wire.Route
+	maps     []portMap
+	acl      []netplan.ACL
+	egress   uint64 // bits a second
+	overhead uint16
+	proxies  []netplan.Proxy
+	provider netip.Addr
+}
+
+type portMap struct {
+	wire.PortMappingSetting
+	vip netip.Addr // not valid: every address of the host
+}
+
+// readPolicies reads an endpoint's policies and those of its network that concern its port.
+func (m *Model) readPolicies(n *network, policies []wire.Policy) (*portPolicies, error) {
+	p := &portPolicies{network: n, icmp: m.cfg.Profile == Modern}
+	for _, list := range [][]wire.Policy{policies, n.portPolicies()} {
+		for _, policy := range list {
+			t, ok := m.policies[policy.Type]
+			if !ok || !m.has(t.needs) {
+				return nil, wire.Errorf(wire.InvalidPolicyType, "policy type %.64q", policy.Type)
+			}
+			if err := t.read(p, policy.Settings); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// setting decodes a policy's setting; none is an empty one.
+func setting[T any](raw json.RawMessage) (T, error) {
+	var v T
+	if len(raw) == 0 || string(raw) == "null" {
+		return v, nil
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, wire.Errorf(wire.InvalidPolicy, "%v", err)
+	}
+	return v, nil
+}
+
+func shape[T any](_ *portPolicies, raw json.RawMessage) error {
+	_, err := setting[T](raw)
+	return err
+}
+
+func (p *portPolicies) outBoundNAT(raw json.RawMessage) error {
+	s, err := setting[wire.OutBoundNATSetting](raw)
+	if err != nil {
+		return err
+	}
+	var nat netplan.NAT
+	if s.VirtualIP != "" {
+		if nat.To, err = parseAddr(s.VirtualIP); err != nil {
+			return err
+		}
+	}
+	if nat.Except, err = parseNetworks(s.Exceptions); err != nil {
+		return err
+	}
+	if nat.Only, err = parseNetworks(s.Destinations); err != nil {
+		return err
+	}
+	nat.ICMP = p.icmp
+	p.nat = append(p.nat, nat)
+	return nil
+}
+
+func (p *portPolicies) sdnRoute(raw json.RawMessage) error {
+	s, err := setting[wire.SDNRouteSetting](raw)
+	if err != nil {
+		return err
+	}
+	r := wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop}
+	if _, _, err := parseRoute(r); err != nil {
+		return wire.Errorf(wire.InvalidPolicy, "SDNRoute to %q via %q", s.DestinationPrefix, s.NextHop)
+	}
+	p.routes = append(p.routes, r)
+	return nil
+}
+
+func (p *portPolicies) portMapping(raw json.RawMessage) error {
+	s, err := setting[wire.PortMappingSetting](raw)
+	if err != nil {
+		return err
+	}
+	if s.Protocol != uint32(netplan.TCP) && s.Protocol != uint32(netplan.UDP) || s.InternalPort == 0 || s.ExternalPort == 0 {
+		return wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, port %d to %d", s.Protocol, s.ExternalPort, s.InternalPort)
+	}
+	mapped := portMap{PortMappingSetting: s}
+	if s.VIP != "" {
+		vip, err := parseAddr(s.VIP)
+		if err != nil {
+			return err
+		}
+		if !vip.IsUnspecified() {
+			mapped.vip = vip
+		}
+	}
+	p.maps = append(p.maps, mapped)
+	return nil
+}
+
+// fronts are what the endpoint's port mappings listen on.
+func (e *endpoint) fronts() []front {
+	var all []front
+	for _, policy := range e.Policies {
+		if policy.Type != wire.PolicyPortMapping {
+			continue
+		}
+		var p portPolicies
+		if p.portMapping(policy.Settings) == nil {
+			s := p.maps[0]
+			ipv6 := s.Flags&wire.NATIPv6 != 0 || s.vip.Is6()
+			all = append(all, front{addr: s.vip, ipv6: ipv6, protocol: s.Protocol, port: s.ExternalPort})
+		}
+	}
+	return all
+}
+
+func (p *portPolicies) qos(raw json.RawMessage) error {
+	s, err := setting[wire.QOSSetting](raw)
+	if err != nil {
+		return err
+	}
+	if s.MaximumOutgoingBandwidthInBytes > math.MaxUint64/8 {
+		return wire.Errorf(wire.InvalidPolicy, "%d bytes a second", s.MaximumOutgoingBandwidthInBytes)
+	}
+	p.egress = 8 * s.MaximumOutgoingBandwidthInBytes
+	return nil
+}
+
+func (p *portPolicies) providerAddress(raw json.RawMessage) error {
+	s, err := setting[wire.ProviderAddressSetting](raw)
+	if err != nil {
+		return err
+	}
+	p.provider, err = parseAddr(s.ProviderAddress)
+	return err
+}
+
+// maxOverhead leaves what every IPv4 host must accept of an Ethernet packet: 576 of 1500 bytes (RFC 791).
+const maxOverhead = 924
+
+func (p *portPolicies) encapOverhead(raw json.RawMessage) error {
+	s, err := setting[wire.EncapOverheadSetting](raw)
+	if err == nil && s.Overhead > maxOverhead {
+		err = wire.Errorf(wire.InvalidPolicy, "overhead of %d bytes, at most %d", s.Overhead, maxOverhead)
+	}
+	p.overhead = s.Overhead
+	return err
+}
+
+func (p *portPolicies) l4Proxy(raw json.RawMessage) error {
+	s, err := setting[wire.L4ProxySetting](raw)
+	if err != nil {
+		return err
+	}
+	out := netplan.Proxy{Protocol: netplan.TCP}
+	if s.Protocol != 0 {
+		out.Protocol = netplan.Protocol(s.Protocol)
+	}
+	if s.Protocol != 0 && s.Protocol != uint32(netplan.TCP) && s.Protocol != uint32(netplan.UDP) {
+		return wire.Errorf(wire.InvalidPolicy, "L4Proxy of protocol %d", s.Protocol)
+	}
+	if out.Port, err = parsePort(s.Port); err != nil {
+		return err
+	}
+	if s.IP != "" {
+		if out.Addr, err = parseAddr(s.IP); err != nil {
+			return err
+		}
+	}
+	if s.Destination != "" {
+		if out.Remote, err = parseNetworks(strings.Split(s.Destination, ",")); err != nil {
+			return err
+		}
+	}
+	if out.Except, err = parseNetworks(s.Exceptions); err != nil {
+		return err
+	}
+	p.proxies = append(p.proxies, out)
+	return nil
+}
+
+func (p *portPolicies) wfpProxy(raw json.RawMessage) error {
+	s, err := setting[wire.L4WFPProxySetting](raw)
+	if err != nil {
+		return err
+	}
+	if s.InboundProxyPort == "" && s.OutboundProxyPort == "" {
+		return wire.Errorf(wire.InvalidPolicy, "L4WFPPROXY without a proxy's port")
+	}
+	if s.FilterTuple.Protocols != "" && s.FilterTuple.Protocols != "6" {
+		return wire.Errorf(wire.InvalidPolicy, "L4WFPPROXY of protocol %.64q; 6 is possible", s.FilterTuple.Protocols)
+	}
+	for _, side := range []struct {
+		in     bool
+		port   string
+		ports  string
+		except wire.ProxyExceptions
+	}{
+		{true, s.InboundProxyPort, s.FilterTuple.LocalPorts, s.InboundExceptions},
+		{false, s.OutboundProxyPort, s.FilterTuple.RemotePorts, s.OutboundExceptions},
+	} {
+		if side.port == "" {
+			continue
+		}
+		out := netplan.Proxy{In: side.in, Protocol: netplan.TCP, ExceptUser: s.UserSID}
+		if out.Port, err = parsePort(side.port); err != nil {
+			return err
+		}
+		if out.Remote, err = parseNetworks(list(s.FilterTuple.RemoteAddresses)); err != nil {
+			return err
+		}
+		if out.Ports, err = parsePorts(side.ports); err != nil {
+			return err
+		}
+		if out.Except, err = parseNetworks(side.except.IpAddressExceptions); err != nil {
+			return err
+		}
+		if out.ExceptPorts, err = parsePorts(strings.Join(side.except.PortExceptions, ",")); err != nil {
+			return err
+		}
+		p.proxies = append(p.proxies, out)
+	}
+	return nil
+}
+
+func parsePort(s string) (uint16, error) {
+	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 16)
+	if err != nil || n == 0 {
+		return 0, wire.Errorf(wire.InvalidPolicy, "port %.64q", s)
+	}
+	return uint16(n), nil
+}
+
+// parsePorts reads a list such as 80,8000-8080.
+func parsePorts(s string) ([]netplan.PortRange, error) {
+	var all []netplan.PortRange
+	for _, item := range list(s) {
+		first, last, isRange := strings.Cut(item, "-")
+		if !isRange {
+			last = first
+		}
+		a, err := parsePort(first)
+		if err != nil {
+			return nil, err
+		}
+		b, err := parsePort(last)
+		if err != nil || b < a {
+			return nil, wire.Errorf(wire.InvalidPolicy, "ports %.64q", item)
+		}
+		all = append(all, netplan.PortRange{First: a, Last: b})
+	}
+	return all, nil
+}
+
+func parseAddr(s string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(strings.TrimSpace(s))
+	if err != nil || a.Zone() != "" {
+		return a, wire.Errorf(wire.InvalidPolicy, "address %.64q", s)
+	}
+	return a.Unmap(), nil
+}
+
+// parseNetwork reads an address or a network.
+func parseNetwork(s string) (netip.Prefix, bool) {
+	s = strings.TrimSpace(s)
+	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), true
+	}
+	p, err := netip.ParsePrefix(s)
+	return p.Masked(), err == nil
+}
+
+func parseNetworks(list []string) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, s := range list {
+		p, ok := parseNetwork(s)
+		if !ok {
+			return nil, wire.Errorf(wire.InvalidPolicy, "%.64q is neither address nor network", s)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// applyAfter is how long load balancers and peers wait for others to go with.
+const applyAfter = 20 * time.Millisecond
+
+// later are load balancers and peers that the kernel does not have yet; nil: to be removed.
+type later struct {
+	balancers map[string]*netplan.LoadBalancer
+	peers     map[string]*netplan.Peer
+}
+
+func (l *later) empty() bool { return len(l.balancers)+len(l.peers) == 0 }
+
+// add notes the load balancers and peers of a change.
+func (l *later) add(c netplan.Change) {
+	note(&l.balancers, c.Set.LoadBalancers, c.Removed.LoadBalancers, func(x *netplan.LoadBalancer) string { return x.ID })
+	note(&l.peers, c.Set.Peers, c.Removed.Peers, func(x *netplan.Peer) string { return x.ID })
+}
+
+func note[T any](to *map[string]*T, set []T, removed []string, id func(*T) string) {
+	if *to == nil {
+		*to = map[string]*T{}
+	}
+	for _, x := range removed {
+		(*to)[x] = nil
+	}
+	for i := range set {
+		(*to)[id(&set[i])] = &set[i]
+	}
+}
+
+// take is all that was noted, as one change; nothing is left.
+func (l *later) take() netplan.Change {
+	var c netplan.Change
+	c.Set.LoadBalancers, c.Removed.LoadBalancers = split(l.balancers)
+	c.Set.Peers, c.Removed.Peers = split(l.peers)
+	*l = later{}
+	return c
+}
+
+func split[T any](noted map[string]*T) (set []T, removed []string) {
+	for _, id := range slices.Sorted(maps.Keys(noted)) {
+		if x := noted[id]; x != nil {
+			set = append(set, *x)
+		} else {
+			removed = append(removed, id)
+		}
+	}
+	return set, removed
+}
+
+// isUrgent says that a change has more in it than load balancers and peers.
+func isUrgent(c netplan.Change) bool {
+	return len(c.Set.Bridges)+len(c.Set.Namespaces)+len(c.Set.Ports)+
+		len(c.Removed.Bridges)+len(c.Removed.Namespaces)+len(c.Removed.Ports) > 0
+}
+
+// applySoon has a change carried out a moment later, with those that follow by then. mu is held.
+func (s *Service) applySoon(ctx context.Context, change netplan.Change) {
+	waiting := !s.later.empty()
+	s.later.add(change)
+	if waiting || s.later.empty() {
+		return
+	}
+	ctx = context.WithoutCancel(ctx) // the call that asked is over by then
+	time.AfterFunc(applyAfter, func() { s.Flush(ctx) })
+}
+
+// Flush carries out now what waits for others, and returns when the kernel has it and what was under way before. An error is
+// in the log, and Repair tries again.
+func (s *Service) Flush(ctx context.Context) {
+	s.mu.Lock()
+	s.kernel.Lock()
+	if s.behind || s.later.empty() {
+		s.kernel.Unlock()
+		s.mu.Unlock()
+		return
+	}
+	change := s.later.take()
+	s.mu.Unlock() // calls go on meanwhile
+	err := s.cfg.DataPlane.ApplyChange(ctx, change)
+	s.kernel.Unlock()
+	if err != nil {
+		s.mu.Lock()
+		s.behind = true
+		s.mu.Unlock()
+		s.cfg.Log.Error("apply load balancers and peers", "err", err)
+	}
+}
+
+// flush is Flush for who holds mu.
+func (s *Service) flush(ctx context.Context) {
+	if s.later.empty() {
+		return
+	}
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	if err := s.cfg.DataPlane.ApplyChange(ctx, s.later.take()); err != nil {
+		s.behind = true
+		s.cfg.Log.Error("apply load balancers and peers", "err", err)
+	}
+}

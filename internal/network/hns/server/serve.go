@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/network/hns"
+)
+
+const (
+	helloTimeout = 5 * time.Second
+	// frameTimeout is how long a frame may take once its first byte is there; a client may wait between requests.
+	frameTimeout = 30 * time.Second
+	maxClients   = 1024
+	// leaveTimeout is how long a stopping server listens to what clients still say, without an answer.
+	leaveTimeout = 200 * time.Millisecond
+)
+
+// Serve answers DLLs on the listener until ctx ends; then it closes listener and connections and returns nil. The listener
+// must be on the loopback of the Windows host's own network namespace; the token keeps out what else runs there.
+func (s *Service) Serve(ctx context.Context, l net.Listener, token string) error {
+	if token == "" {
+		return errors.New("serve HNS: the token is empty")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	slots := make(chan struct{}, maxClients)
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		c, err := l.Accept()
+		if err != nil {
+			cancel()
+			if errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			s.converse(ctx, c, token)
+		})
+	}
+}
+
+// converse serves one connection until the client leaves, breaks the protocol, or ctx ends.
+func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	defer func() { stop(); s.leave(ctx, c) }()
+	_ = c.SetDeadline(time.Now().Add(helloTimeout))
+	hello, err := readFrame(c, maxHello)
+	if err != nil || len(hello) < 2 || string(hello[0]) != helloMagic ||
+		subtle.ConstantTimeCompare(hello[1], []byte(token)) != 1 {
+		s.cfg.Log.Warn("HNS client refused", "remote", c.RemoteAddr().String())
+		return
+	}
+	peer := &session{remote: c.RemoteAddr().String()}
+	defer s.releaseAll(peer)
+	copies := len(hello) > 2 && string(hello[2]) == withCopies
+	for ctx.Err() == nil {
+		_ = c.SetDeadline(time.Time{})
+		if ctx.Err() != nil { // it may have ended between the two, and its deadline be overwritten
+			return
+		}
+		fields, err := readFrame(&patient{c: c}, maxRequest)
+		if err != nil {
+			return
+		}
+		answer, events := s.answer(ctx, peer, fields, copies)
+		_ = c.SetDeadline(time.Now().Add(frameTimeout))
+		if _, err := c.Write(answer); err != nil {
+			s.forget(events)
+			return
+		}
+		if events != nil {
+			s.report(ctx, c, events)
+			return
+		}
+	}
+}
+
+// leave ends a connection. When the service stops, a request may be on its way: ending our side first, instead of resetting
+// the connection, tells the client that nobody carries it out, and that it may send it to the next server.
+func (s *Service) leave(ctx context.Context, c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok && ctx.Err() != nil && half.CloseWrite() == nil {
+		_ = c.SetReadDeadline(time.Now().Add(leaveTimeout))
+		_, _ = io.Copy(io.Discard, c)
+	}
+	_ = c.Close()
+}
+
+// answer carries one frame out. A request, once read, runs to its end even when the client is gone: half of one would
+// leave the kernel and the state apart.
+// From a request to watch on, the connection carries events.
+func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, withCopies bool) ([]byte, *watcher) {
+	r, err := decodeRequest(fields)
+	var reply hns.Reply
+	var copies [][]byte
+	var events *watcher
+	switch {
+	case err != nil:
+	case isReservation(r.Function):
+		reply, err = s.reservation(peer, r)
+	case isRegistration(r.Function):
+		events, err = s.watch(r)
+	default:
+		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
+	}
+	if err != nil {
+		s.cfg.Log.Debug("HNS request refused", "remote", peer.remote, "function", r.Function, "err", err)
+	}
+	return response(reply, copies, err), events
+}
+
+// patient waits for a frame's first byte as long as it takes, and then gives the rest frameTimeout.
+type patient struct {
+	c       net.Conn
+	started bool
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	n, err := p.c.Read(b)
+	if n > 0 && !p.started {
+		p.started = true
+		_ = p.c.SetReadDeadline(time.Now().Add(frameTimeout))
+	}
+	return n, err
+}

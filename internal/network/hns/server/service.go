@@ -1,0 +1,252 @@
+// Package server runs the Host Networking Service of one Windows host: it keeps the model's state on disk, has the data
+// plane carry out what changes of the plan, and answers the DLLs over TCP. What HNS means is the model's; what the kernel
+// does is the data plane's.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/network/hns"
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// DataPlane carries plans out. dataplane.Plane and dataplane.Fake are two.
+type DataPlane interface {
+	// Apply makes the network what the plan says, whatever it is.
+	Apply(ctx context.Context, plan netplan.Plan) error
+	// ApplyChange leads from the plan before to the next. After an error only Apply helps.
+	ApplyChange(ctx context.Context, change netplan.Change) error
+	Differences(ctx context.Context, plan netplan.Plan) ([]string, error)
+	Stats(ctx context.Context, port string) (netplan.Stats, error)
+	// HoldPorts keeps ports of the host from being bound until what it returns is closed.
+	HoldPorts(ports netplan.HeldPorts) (io.Closer, error)
+}
+
+// Config says what a Service stands on.
+type Config struct {
+	Model     hns.Config
+	Store     Store
+	DataPlane DataPlane
+	Log       *slog.Logger
+	// Generation is the file by which DLLs know whether what they have read is still so; nil: they ask each time.
+	Generation io.WriterAt
+}
+
+// Service is the HNS of one host. It may be called from several goroutines; calls run one after another.
+//
+// Networks, namespaces and pods' ports are in the kernel before the call that makes them returns. Load balancers and
+// peers follow soon after it, many in one step: kube-proxy makes thousands of them one by one.
+type Service struct {
+	cfg Config
+
+	mu      sync.Mutex
+	model   *hns.Model
+	journal journal
+	later   later // what of the plan the kernel does not have yet
+	behind  bool  // a step failed: the kernel needs the whole plan
+	// held are the reservations of ports by their IDs, and watchers those who are told of events.
+	held     map[string]held
+	watchers map[*watcher]bool
+
+	generation generation
+
+	// kernel is held while the data plane works, so that its steps keep their order. Whoever holds it does not take mu.
+	kernel sync.Mutex
+}
+
+// Open reads the state and brings the kernel in line with it.
+func Open(ctx context.Context, cfg Config) (*Service, error) {
+	s := &Service{
+		cfg: cfg, journal: journal{store: cfg.Store}, generation: generation{file: cfg.Generation},
+		held: map[string]held{}, watchers: map[*watcher]bool{},
+	}
+	if err := s.Restart(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Restart does what restarting the service does on Windows: what is in memory is dropped, the state read from disk, and
+// the kernel put right by it. Calls wait until it is done. After an error the service goes on with the state it had.
+func (s *Service) Restart(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	data, err := s.cfg.Store.Load()
+	if err != nil {
+		return err
+	}
+	var model *hns.Model
+	if data == nil {
+		model = hns.New(s.cfg.Model)
+	} else if model, err = hns.Load(s.cfg.Model, data); err != nil {
+		return err
+	}
+	if err := s.journal.rewrite(model); err != nil {
+		return err
+	}
+	if err := s.generation.next(); err != nil {
+		return err
+	}
+	if err := s.cfg.DataPlane.Apply(ctx, model.Plan()); err != nil {
+		s.behind = true
+		return fmt.Errorf("apply the HNS state: %w", err)
+	}
+	if s.model != nil {
+		model.TakeOver(s.model)
+	}
+	s.model, s.later, s.behind = model, later{}, false
+	s.dropOrphans()
+	s.disconnectWatchers()
+	return nil
+}
+
+// Call carries out one request: model, kernel, disk; all of them or none.
+func (s *Service) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
+	reply, _, err := s.call(ctx, r, false)
+	return reply, err
+}
+
+// call is Call, with copies of the objects that the reply names for who wants them.
+func (s *Service) call(ctx context.Context, r hns.Request, withCopies bool) (hns.Reply, [][]byte, error) {
+	if id, ok := statsID(r); ok {
+		reply, err := s.stats(ctx, r, id)
+		return reply, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reply, err := s.carryOut(ctx, r)
+	if err != nil || !withCopies {
+		return reply, nil, err
+	}
+	return reply, s.generation.copies(s.model.Contents(r, reply)), nil
+}
+
+// carryOut is Call for who holds mu.
+func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error) {
+	reply, err := s.model.Call(r)
+	if err != nil || !s.model.Changed() {
+		return reply, err
+	}
+	change := s.model.Change()
+	before, after := s.model.Events()
+	s.tell(before)
+	err = s.generation.next() // before anything is told of the change
+	if err == nil && isUrgent(change) {
+		err = s.applyNow(ctx, change)
+	}
+	if err == nil {
+		err = s.journal.append(s.model)
+	}
+	if err != nil {
+		s.takeBack(ctx, r, isUrgent(change))
+		return hns.Reply{}, wire.Errorf(wire.EFail, "%v", err)
+	}
+	s.model.Commit()
+	s.tell(after)
+	s.dropOrphans()
+	if !isUrgent(change) {
+		s.applySoon(ctx, change)
+	}
+	return reply, nil
+}
+
+// applyNow carries out a change, and before it what is still to do. The kernel comes before the disk: after a crash in
+// between, the next Open removes what nobody was told of.
+func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	if s.behind {
+		err := s.cfg.DataPlane.Apply(ctx, s.model.Plan())
+		if err == nil {
+			s.behind, s.later = false, later{}
+		}
+		return err
+	}
+	s.later.add(change)
+	all := s.later.take()
+	all.Set.Bridges, all.Set.Namespaces, all.Set.Ports = change.Set.Bridges, change.Set.Namespaces, change.Set.Ports
+	all.Removed.Bridges, all.Removed.Namespaces, all.Removed.Ports = change.Removed.Bridges, change.Removed.Namespaces, change.Removed.Ports
+	return s.cfg.DataPlane.ApplyChange(ctx, all)
+}
+
+// takeBack undoes a request that the kernel or the disk refused.
+func (s *Service) takeBack(ctx context.Context, r hns.Request, urgent bool) {
+	s.model.Rollback()
+	if !urgent {
+		return
+	}
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	s.later = later{}
+	err := s.cfg.DataPlane.Apply(context.WithoutCancel(ctx), s.model.Plan())
+	s.behind = err != nil
+	if err != nil {
+		s.cfg.Log.Error("HNS request taken back, not wholly", "function", r.Function, "err", err)
+	}
+}
+
+// Repair compares the kernel with the plan, puts right what differs, and says in the log what that was.
+func (s *Service) Repair(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.behind {
+		s.flush(ctx)
+	}
+	plan := s.model.Plan()
+	s.kernel.Lock()
+	defer s.kernel.Unlock()
+	found, err := s.cfg.DataPlane.Differences(ctx, plan)
+	if err == nil && len(found) == 0 && !s.behind {
+		return nil
+	}
+	if err != nil {
+		found = []string{err.Error()} // what cannot be looked at is made anew
+	}
+	if err := s.cfg.DataPlane.Apply(ctx, plan); err != nil {
+		s.behind = true
+		return fmt.Errorf("put right the host's network (%s): %w", strings.Join(found, "; "), err)
+	}
+	s.behind, s.later = false, later{}
+	s.cfg.Log.Warn("the host's network was not as planned and is put right", "found", found)
+	return nil
+}
+
+// RepairEvery repairs until ctx ends.
+func (s *Service) RepairEvery(ctx context.Context, pause time.Duration) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.Repair(ctx); err != nil && ctx.Err() == nil {
+			s.cfg.Log.Error("repair", "err", err)
+		}
+	}
+}
+
+// Plan is what the host's network should look like now.
+func (s *Service) Plan() netplan.Plan {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model.Plan()
+}
+
+func hresult(err error) wire.HRESULT {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return e.Code
+	}
+	return wire.EFail
+}

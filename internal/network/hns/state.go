@@ -1,0 +1,189 @@
+package hns
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+)
+
+// stateVersion is the version of the saved state's shape: a first line with the version, then one line for each call
+// that changed something, with the objects that it changed. Version 1 was all objects in one document.
+const stateVersion = 2
+
+type header struct {
+	Version int `json:"version"`
+}
+
+// Save is the whole state: what Load reads.
+func (m *Model) Save() ([]byte, error) {
+	data := fmt.Appendf(nil, "{\"version\":%d}\n", stateVersion)
+	var err error
+	for _, k := range kinds() {
+		for _, id := range m.ids(k) {
+			rec, recErr := m.record(ref{k, id})
+			data, err = appendLine(data, []Record{rec}), errors.Join(err, recErr)
+		}
+	}
+	return data, err
+}
+
+// Line is what one call changed, as it is appended to what Save returned.
+func Line(records []Record) []byte { return appendLine(nil, records) }
+
+// appendLine writes the records as JSON; their objects are JSON already, and their kinds and IDs need no quoting.
+func appendLine(data []byte, records []Record) []byte {
+	data = append(data, '[')
+	for i, r := range records {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = fmt.Appendf(data, "{\"kind\":%q,\"id\":%q", r.Kind, r.ID)
+		if r.Object != nil {
+			data = append(append(data, ",\"object\":"...), r.Object...)
+		}
+		data = append(data, '}')
+	}
+	return append(data, "]\n"...)
+}
+
+// Load is a model with the state that Save returned, and the lines behind it. A last line that is cut off is left aside:
+// its call was never answered.
+func Load(cfg Config, data []byte) (*Model, error) {
+	m := empty(cfg)
+	var h header
+	first, rest, whole := bytes.Cut(data, []byte("\n"))
+	if err := json.Unmarshal(first, &h); err != nil {
+		return nil, fmt.Errorf("read HNS state: %w", err)
+	}
+	var err error
+	switch {
+	case h.Version == 1:
+		err = m.readVersion1(data)
+	case h.Version == stateVersion && !whole:
+		err = errors.New("the first line is cut off")
+	case h.Version == stateVersion:
+		err = m.readLines(rest)
+	default:
+		err = fmt.Errorf("version %d, this program knows %d", h.Version, stateVersion)
+	}
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read HNS state: %w", err)
+	}
+	m.ensureHostNamespace()
+	m.Commit()
+	return m, nil
+}
+
+func (m *Model) readLines(data []byte) error {
+	r := bufio.NewReader(bytes.NewReader(data))
+	for n := 2; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var records []Record
+		if err := json.Unmarshal(line, &records); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		for _, rec := range records {
+			if err := m.apply(rec); err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+		}
+	}
+}
+
+func (m *Model) apply(rec Record) error {
+	if id, err := canonical(rec.ID); err != nil || id != rec.ID {
+		return fmt.Errorf("%.64q is no ID", rec.ID)
+	}
+	switch kind(rec.Kind) {
+	case networks:
+		return load(m.networks, rec, func(n *network) string { return n.ID })
+	case endpoints:
+		return load(m.endpoints, rec, func(e *endpoint) string { return e.ID })
+	case namespaces:
+		return load(m.namespaces, rec, func(n *namespace) string { return n.ID })
+	case loadBalancers:
+		return load(m.loadBalancers, rec, func(l *wire.LoadBalancer) string { return l.ID })
+	case sdnRoutes:
+		return load(m.routes, rec, func(r *wire.SdnRoute) string { return r.ID })
+	case guestServices:
+		return load(m.guests, rec, func(g *wire.GuestNetworkService) string { return g.ID })
+	}
+	return fmt.Errorf("kind of object %.64q", rec.Kind)
+}
+
+func load[T any](t *table[T], rec Record, id func(*T) string) error {
+	if rec.Object == nil {
+		t.set(rec.ID, nil)
+		return nil
+	}
+	v := new(T)
+	if err := json.Unmarshal(rec.Object, v); err != nil {
+		return fmt.Errorf("%s %.64q: %w", rec.Kind, rec.ID, err)
+	}
+	if id(v) != rec.ID {
+		return fmt.Errorf("%s %.64q has the ID %.64q", rec.Kind, rec.ID, id(v))
+	}
+	t.set(rec.ID, v)
+	return nil
+}
+
+func (m *Model) readVersion1(data []byte) error {
+	var s struct {
+		Networks, Endpoints, Namespaces, LoadBalancers, Routes []json.RawMessage
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	for k, objects := range map[kind][]json.RawMessage{
+		networks: s.Networks, endpoints: s.Endpoints, namespaces: s.Namespaces, loadBalancers: s.LoadBalancers, sdnRoutes: s.Routes,
+	} {
+		for _, o := range objects {
+			var named struct{ ID string }
+			if err := json.Unmarshal(o, &named); err != nil {
+				return err
+			}
+			if err := m.apply(Record{Kind: string(k), ID: named.ID, Object: o}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check looks for references into nothing, so that a damaged file is an error and not a crash later.
+func (m *Model) check() error {
+	for id, e := range m.endpoints.objects {
+		if !m.exists(networks, e.HostComputeNetwork) {
+			return fmt.Errorf("endpoint %s is on network %q, which is not there", id, e.HostComputeNetwork)
+		}
+		if e.HostComputeNamespace != "" && !m.exists(namespaces, e.HostComputeNamespace) {
+			return fmt.Errorf("endpoint %s is in namespace %q, which is not there", id, e.HostComputeNamespace)
+		}
+	}
+	for id, lb := range m.loadBalancers.objects {
+		for _, e := range lb.HostComputeEndpoints {
+			if !m.exists(endpoints, e) {
+				return fmt.Errorf("load balancer %s sends to endpoint %q, which is not there", id, e)
+			}
+		}
+	}
+	for id, n := range m.namespaces.objects {
+		for _, r := range n.Resources {
+			if e := m.endpoints.objects[r.Data.ID]; r.Type == wire.ResourceEndpoint && (e == nil || e.HostComputeNamespace != id) {
+				return fmt.Errorf("namespace %s holds endpoint %q, which is not in it", id, r.Data.ID)
+			}
+		}
+	}
+	return nil
+}

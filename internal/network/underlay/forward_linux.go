@@ -1,0 +1,110 @@
+package underlay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/knftables"
+
+	"mullion.dev/mullion/internal/base/netns"
+)
+
+// Docker, and other programs that use iptables, drop what the machine forwards unless they know of it. A packet passes all
+// chains of a hook, so no rule in a table of ours can let it pass theirs: it takes an accept in a chain of theirs. With
+// iptables-nft, which is what distributions have, that is an nftables chain as others are. Docker leaves DOCKER-USER to the
+// user (https://docs.docker.com/engine/network/packet-filtering-firewalls/); without Docker it is FORWARD.
+
+// filterTable is iptables' table of family ip.
+const filterTable = "filter"
+
+// forwardChains are where an accept may stand, the best first.
+func forwardChains() []string { return []string{"DOCKER-USER", "FORWARD"} }
+
+// acceptForwarding lets the fabric's packets pass iptables' chains, where there are any.
+func (u *Underlay) acceptForwarding(ctx context.Context) error {
+	return u.inFilterTable(ctx, func(nft knftables.Interface, chains []string) error {
+		if u.forwarding(ctx, nft, chains) {
+			return nil
+		}
+		tx := nft.NewTransaction()
+		u.dropAccepts(ctx, nft, tx, chains)
+		for _, chain := range forwardChains() {
+			if !slices.Contains(chains, chain) {
+				continue
+			}
+			for _, direction := range []string{"iifname", "oifname"} {
+				tx.Insert(&knftables.Rule{
+					Chain: chain, Rule: direction + ` "` + u.cfg.Link + `" counter accept`, Comment: new(u.ruleComment()),
+				})
+			}
+			break
+		}
+		return nft.Run(ctx, tx)
+	})
+}
+
+// removeAccepts removes them again.
+func (u *Underlay) removeAccepts(ctx context.Context) error {
+	return u.inFilterTable(ctx, func(nft knftables.Interface, chains []string) error {
+		tx := nft.NewTransaction()
+		u.dropAccepts(ctx, nft, tx, chains)
+		if tx.NumOperations() == 0 {
+			return nil
+		}
+		return nft.Run(ctx, tx)
+	})
+}
+
+func (u *Underlay) ruleComment() string { return "mullion " + u.cfg.Link }
+
+// forwarding says that both rules are there, in the chain that is best now.
+func (u *Underlay) forwarding(ctx context.Context, nft knftables.Interface, chains []string) bool {
+	for _, chain := range forwardChains() {
+		if slices.Contains(chains, chain) {
+			return len(u.accepts(ctx, nft, chain)) == 2
+		}
+	}
+	return true // nobody drops
+}
+
+func (u *Underlay) accepts(ctx context.Context, nft knftables.Interface, chain string) []*knftables.Rule {
+	rules, err := nft.ListRules(ctx, chain)
+	if err != nil {
+		return nil // a chain that nft cannot show has no rule of ours
+	}
+	return slices.DeleteFunc(rules, func(r *knftables.Rule) bool { return r.Comment == nil || *r.Comment != u.ruleComment() })
+}
+
+func (u *Underlay) dropAccepts(ctx context.Context, nft knftables.Interface, tx *knftables.Transaction, chains []string) {
+	for _, chain := range forwardChains() {
+		if !slices.Contains(chains, chain) {
+			continue
+		}
+		for _, r := range u.accepts(ctx, nft, chain) {
+			tx.Delete(&knftables.Rule{Chain: chain, Handle: r.Handle})
+		}
+	}
+}
+
+// inFilterTable calls f with iptables' table, if there is one, and its chains.
+func (u *Underlay) inFilterTable(ctx context.Context, f func(nft knftables.Interface, chains []string) error) error {
+	err := netns.Do(u.cfg.MachineNetns, func() error {
+		nft, err := knftables.New(knftables.IPv4Family, filterTable)
+		if err != nil {
+			return fmt.Errorf("use nftables: %w", err)
+		}
+		chains, err := nft.List(ctx, "chains")
+		if err != nil && ctx.Err() == nil {
+			return nil // no such table, or one that nft cannot show: nothing that could be changed
+		}
+		if err != nil {
+			return err
+		}
+		return f(nft, chains)
+	})
+	if err != nil {
+		return fmt.Errorf("let the cluster's packets pass iptables' chains: %w", err)
+	}
+	return nil
+}

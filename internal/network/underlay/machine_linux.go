@@ -1,0 +1,310 @@
+package underlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+	"sigs.k8s.io/knftables"
+
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/spec"
+)
+
+const forwardKey = "net/ipv4/ip_forward"
+
+// The machine's end of the link carries, as its alias, whose it is and what the machine's forwarding switch was before:
+// that lives exactly as long as the link and the switch do, also over kill -9.
+const aliasPrefix = "mullion ip_forward="
+
+func (u *Underlay) alias(forward string) string { return aliasPrefix + forward + " " + u.cfg.RunDir }
+
+// parseAlias splits an alias into the former switch and the owner's run folder.
+func parseAlias(alias string) (forward, owner string, ok bool) {
+	rest, ok := strings.CutPrefix(alias, aliasPrefix)
+	if !ok {
+		return "", "", false
+	}
+	forward, owner, ok = strings.Cut(rest, " ")
+	return forward, owner, ok
+}
+
+// checkSubnet looks for a route of the machine that leads into the subnet over another link.
+func (u *Underlay) checkSubnet() error {
+	if u.cfg.LAN.enabled() {
+		return nil
+	}
+	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
+		routes, err := h.RouteList(nil, netlink.FAMILY_ALL)
+		if err != nil {
+			return fmt.Errorf("list the machine's routes: %w", err)
+		}
+		for _, r := range routes {
+			dst, ok := prefixOf(r.Dst)
+			if !ok || dst.Bits() == 0 || !dst.Overlaps(u.cfg.Subnet) && !dst.Overlaps(u.cfg.Subnet6) {
+				continue
+			}
+			link, err := h.LinkByIndex(r.LinkIndex)
+			if err == nil && link.Attrs().Name != u.cfg.Link {
+				return fmt.Errorf("use underlay subnet %s: %w: %s is reached over %q; choose another subnet",
+					spec.JoinSubnets(u.cfg.Subnet, u.cfg.Subnet6), ErrSubnetTaken, dst, link.Attrs().Name)
+			}
+		}
+		return nil
+	})
+}
+
+// ensureMachineLink makes the pair between the machine and the bridge. It is made and marked inside the fabric and only
+// then moved out, so that a crash never leaves an unmarked interface on the machine.
+func (u *Underlay) ensureMachineLink() error {
+	forward, whole, err := u.machineLink()
+	if err != nil {
+		return err
+	}
+	if !whole {
+		if err := u.makeMachineLink(forward); err != nil {
+			return err
+		}
+	}
+	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return enslave(h, machinePort) }); err != nil {
+		return err
+	}
+	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
+		link, err := h.LinkByName(u.cfg.Link)
+		if err != nil {
+			return err
+		}
+		if u.cfg.LAN.enabled() { // the address is another interface's too, and the subnet reached over that one
+			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(u.cfg.Machine, 32))}), h.LinkSetUp(link))
+		}
+		return u.ensureUp(h, link, u.cfg.Machine)
+	})
+}
+
+// machineLink looks at the machine's end. It returns the forwarding switch to remember and whether the pair is whole;
+// an end of ours without its other end is removed.
+func (u *Underlay) machineLink() (forward string, whole bool, err error) {
+	var port bool
+	err = netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
+		_, err := h.LinkByName(machinePort)
+		port = err == nil
+		if isNotFound(err) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return "", false, err
+	}
+	err = netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
+		link, err := h.LinkByName(u.cfg.Link)
+		if isNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		was, owner, ok := parseAlias(link.Attrs().Alias)
+		if !ok || owner != u.cfg.RunDir {
+			return fmt.Errorf("%w by something else (alias %q); choose another name", ErrLinkTaken, link.Attrs().Alias)
+		}
+		if forward = was; port {
+			whole = true
+			return nil
+		}
+		return h.LinkDel(link)
+	})
+	if err != nil || forward != "" {
+		return forward, whole, err
+	}
+	err = netns.Do(u.cfg.MachineNetns, func() error {
+		b, err := os.ReadFile("/proc/sys/" + forwardKey)
+		forward = strings.TrimSpace(string(b))
+		return err
+	})
+	return forward, false, err
+}
+
+func (u *Underlay) makeMachineLink(forward string) error {
+	machine, err := u.openMachine()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = machine.Close() }()
+	return netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
+		for _, name := range []string{machinePort, u.cfg.Link} { // halves that a crash left here
+			if link, err := h.LinkByName(name); err == nil {
+				if err := h.LinkDel(link); err != nil {
+					return err
+				}
+			}
+		}
+		veth := &netlink.Veth{
+			LinkAttrs: netlink.LinkAttrs{Name: machinePort},
+			PeerName:  u.cfg.Link, PeerHardwareAddr: macOf(u.cfg.Machine),
+		}
+		if err := h.LinkAdd(veth); err != nil {
+			return err
+		}
+		peer, err := h.LinkByName(u.cfg.Link)
+		if err != nil {
+			return err
+		}
+		if err := h.LinkSetAlias(peer, u.alias(forward)); err != nil {
+			return err
+		}
+		if err := h.LinkSetNsFd(peer, int(machine.Fd())); err != nil {
+			return fmt.Errorf("move it to the machine: %w", err)
+		}
+		return nil
+	})
+}
+
+// openMachine opens the machine's namespace; on a thread of the process's own, as Self means the main thread's.
+func (u *Underlay) openMachine() (*os.File, error) { return os.Open(u.cfg.MachineNetns) }
+
+func (u *Underlay) tableName() string { return "mullion_" + strings.ReplaceAll(u.cfg.Link, "-", "_") }
+
+func (u *Underlay) ensureMachineRules(ctx context.Context) error {
+	err := netns.Do(u.cfg.MachineNetns, func() error {
+		nft, err := knftables.New(knftables.IPv4Family, u.tableName())
+		if err != nil {
+			return fmt.Errorf("use nftables: %w", err)
+		}
+		if err := nft.Run(ctx, u.rules(nft)); err != nil {
+			return fmt.Errorf("set nftables table %q: %w", u.tableName(), err)
+		}
+		_, err = netns.Sysctl(forwardKey, "1")
+		return err
+	})
+	return errors.Join(err, u.acceptForwarding(ctx))
+}
+
+// rules replaces the table as a whole. The guard keeps strangers out: a connection into the fabric starts on the machine
+// itself or inside, and what leaves for elsewhere carries a node's address, which is hidden behind the machine's.
+func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
+	link, subnet := `"`+u.cfg.Link+`"`, u.cfg.Subnet.String()
+	friends, own := link, subnet // who may open connections into the fabric, and what leaves it
+	masquerade := knftables.Concat("ip saddr", subnet, "oifname !=", link, "masquerade")
+	if u.cfg.LAN.enabled() {
+		friends, own = "{ "+link+`, "`+u.cfg.LAN.Link+`" }`, "{ "+subnet+", "+u.cfg.LAN.Pods.String()+" }"
+		masquerade = knftables.Concat("iifname", link, "oifname !=", friends, "masquerade")
+	}
+	tx := nft.NewTransaction()
+	tx.Add(&knftables.Table{})
+	tx.Delete(&knftables.Table{})
+	tx.Add(&knftables.Table{Comment: new("mullion " + u.cfg.RunDir)})
+	tx.Add(&knftables.Chain{
+		Name: "postrouting", Type: knftables.PtrTo(knftables.NATType),
+		Hook: knftables.PtrTo(knftables.PostroutingHook), Priority: knftables.PtrTo(knftables.SNATPriority),
+	})
+	tx.Add(&knftables.Rule{Chain: "postrouting", Rule: masquerade})
+	tx.Add(&knftables.Chain{
+		Name: "forward", Type: knftables.PtrTo(knftables.FilterType),
+		Hook: knftables.PtrTo(knftables.ForwardHook), Priority: knftables.PtrTo(knftables.FilterPriority),
+	})
+	for _, rule := range []string{
+		"oifname " + link + " iifname != " + friends + " ct state != { established, related } drop",
+		"iifname " + link + " oifname != " + link + " ip saddr != " + own + " drop",
+		"iifname " + link + " tcp flags syn tcp option maxseg size set rt mtu",
+		"oifname " + link + " tcp flags syn tcp option maxseg size set rt mtu",
+	} {
+		tx.Add(&knftables.Rule{Chain: "forward", Rule: rule})
+	}
+	u.guardTunnel(tx)
+	return tx
+}
+
+// removeMachineSide removes the table and the link, and puts the forwarding switch back, unless another cluster still
+// needs it: then that one inherits the memory of what it was.
+func (u *Underlay) removeMachineSide(ctx context.Context) error {
+	var forward string
+	foreign := false
+	err := netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
+		link, err := h.LinkByName(u.cfg.Link)
+		if isNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		was, owner, ok := parseAlias(link.Attrs().Alias)
+		if !ok || owner != u.cfg.RunDir {
+			foreign = true
+			return nil
+		}
+		heir, err := u.bequeath(h, was)
+		if err != nil {
+			return err
+		}
+		if !heir {
+			forward = was
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look at interface %q: %w", u.cfg.Link, err)
+	}
+	if foreign { // another cluster's, and so is the table
+		return nil
+	}
+	err = netns.Do(u.cfg.MachineNetns, func() error {
+		if forward != "" {
+			if _, err := netns.Sysctl(forwardKey, forward); err != nil {
+				return err
+			}
+		}
+		return u.removeTable(ctx)
+	})
+	return errors.Join(err, u.removeAccepts(ctx), u.removeMachineLink())
+}
+
+// bequeath hands the memory of the switch to another cluster's link, if there is one.
+func (u *Underlay) bequeath(h *netlink.Handle, forward string) (bool, error) {
+	links, err := h.LinkList()
+	if err != nil {
+		return false, err
+	}
+	for _, l := range links {
+		_, owner, ok := parseAlias(l.Attrs().Alias)
+		if ok && owner != u.cfg.RunDir {
+			return true, h.LinkSetAlias(l, aliasPrefix+forward+" "+owner)
+		}
+	}
+	return false, nil
+}
+
+func (u *Underlay) removeTable(ctx context.Context) error {
+	nft, err := knftables.New(knftables.IPv4Family, u.tableName())
+	if err != nil {
+		return fmt.Errorf("use nftables: %w", err)
+	}
+	tx := nft.NewTransaction()
+	tx.Add(&knftables.Table{})
+	tx.Delete(&knftables.Table{})
+	return nft.Run(ctx, tx)
+}
+
+func (u *Underlay) removeMachineLink() error {
+	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
+		link, err := h.LinkByName(u.cfg.Link)
+		if isNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, owner, ok := parseAlias(link.Attrs().Alias); !ok || owner != u.cfg.RunDir {
+			return nil
+		}
+		if err := h.LinkDel(link); err != nil && !errors.Is(err, unix.ENODEV) {
+			return err
+		}
+		return nil
+	})
+}

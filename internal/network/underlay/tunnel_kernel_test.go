@@ -1,0 +1,145 @@
+//go:build kernel
+
+package underlay_test
+
+import (
+	"context"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/network/underlay"
+)
+
+// machine is one of several machines that an underlay spans: part n of it.
+type machine struct {
+	u    *underlay.Underlay
+	ns   string
+	at   netip.Addr
+	host netip.Addr
+}
+
+func newMachine(t *testing.T, ns, at string, part byte) machine {
+	t.Helper()
+	addr := func(last byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 213, part, last}) }
+	m := machine{ns: ns, at: netip.MustParseAddr(at), host: addr(11)}
+	var err error
+	m.u, err = underlay.New(underlay.Config{
+		RunDir: t.TempDir(), MachineNetns: ns, Subnet: netip.MustParsePrefix("10.213.0.0/16"), Fabric: addr(1), Machine: addr(254),
+		Tunnel: underlay.Tunnel{Local: m.at, Port: 6443, VNI: 77},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.u.Down(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func (m machine) up(t *testing.T, others ...machine) {
+	t.Helper()
+	if err := m.u.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.u.AddHost(t.Context(), "host", m.host); err != nil {
+		t.Fatal(err)
+	}
+	m.knows(t, others...)
+}
+
+func (m machine) knows(t *testing.T, others ...machine) {
+	t.Helper()
+	var at []netip.Addr
+	for _, o := range others {
+		at = append(at, o.at)
+	}
+	if err := m.u.SetMachines(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reaches says whether a host of m gets an answer from an address.
+func (m machine) reaches(t *testing.T, to netip.Addr, options ...string) bool {
+	t.Helper()
+	return netns.Do(m.u.HostNetns("host"), func() error {
+		return exec.CommandContext(t.Context(), "ping", append(options, "-c1", "-W1", to.String())...).Run()
+	}) == nil
+}
+
+func TestSeveralMachines(t *testing.T) {
+	one, two := netnstest.New(t, "one"), netnstest.New(t, "two")
+	connect(t, one, two)
+	before := state(t, one)
+	a, b := newMachine(t, one, "198.51.100.1", 0), newMachine(t, two, "198.51.100.2", 1)
+	a.up(t, b)
+	b.up(t, a)
+
+	if !a.reaches(t, b.host) || !b.reaches(t, a.host) {
+		t.Fatalf("the hosts of two machines do not reach each other:\n%s", run(t, a.u.FabricNetns(), "bridge", "fdb"))
+	}
+	if !strings.Contains(run(t, a.u.HostNetns("host"), "ip", "link", "show", "eth0"), "mtu 1450") {
+		t.Error("a host's interface does not leave room for the tunnel's headers")
+	}
+	// Pods on the underlay itself send an Ethernet's frames, and the way between the machines is as narrow. A frame that must not be
+	// fragmented is answered by the kernel with what fits (path MTU discovery, which vxlan does for bridges), others are carried in fragments.
+	run(t, a.u.HostNetns("host"), "ip", "link", "set", "eth0", "mtu", "1500")
+	run(t, b.u.HostNetns("host"), "ip", "link", "set", "eth0", "mtu", "1500")
+	if !a.reaches(t, b.host, "-s", "1472", "-M", "dont") {
+		t.Error("a full frame is lost between the machines")
+	}
+	if a.reaches(t, b.host, "-s", "1472", "-M", "do") {
+		t.Error("a full frame that must not be fragmented was")
+	}
+	if !strings.Contains(run(t, a.u.HostNetns("host"), "ip", "route", "get", b.host.String()), "mtu 1450") {
+		t.Error("the sender of a frame that does not fit is not told what does")
+	}
+
+	t.Run("again", func(t *testing.T) {
+		fdb := run(t, a.u.FabricNetns(), "sh", "-c", "bridge fdb show dev machines | grep 00:00:00:00:00:00")
+		a.up(t, b)
+		if diff := cmp.Diff(fdb, run(t, a.u.FabricNetns(), "sh", "-c", "bridge fdb show dev machines | grep 00:00:00:00:00:00")); diff != "" {
+			t.Errorf("a second Up changes the flood list:\n%s", diff)
+		}
+		if !b.reaches(t, a.host) {
+			t.Error("after a second Up the hosts do not reach each other")
+		}
+	})
+	t.Run("left", func(t *testing.T) {
+		a.knows(t) // b has left, and does not know it: what it sends on is a stranger's
+		if a.reaches(t, b.host) || b.reaches(t, a.host) {
+			t.Error("a machine that left is still reached")
+		}
+		a.knows(t, b)
+		if !b.reaches(t, a.host) {
+			t.Error("a machine that came back is not reached")
+		}
+	})
+	t.Run("down", func(t *testing.T) {
+		if err := a.u.Down(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, state(t, one)); diff != "" {
+			t.Errorf("Down leaves behind:\n%s", diff)
+		}
+	})
+}
+
+func TestTunnelIsChecked(t *testing.T) {
+	for name, tunnel := range map[string]underlay.Tunnel{
+		"any address": {Local: netip.IPv4Unspecified(), Port: 6443, VNI: 1},
+		"no port":     {Local: netip.MustParseAddr("198.51.100.1"), VNI: 1},
+		"large VNI":   {Local: netip.MustParseAddr("198.51.100.1"), Port: 6443, VNI: 1 << 24},
+	} {
+		if _, err := underlay.New(underlay.Config{RunDir: t.TempDir(), Tunnel: tunnel}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Package admin is how a person looks into the agent of a Windows host and provokes what happens to it: a small HTTP API on a
+// Unix socket that only root reaches. Windows programs do not see it; they have HNS's own interface.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"mullion.dev/mullion/internal/network/netplan"
+)
+
+// Socket is the API's socket in a host's run folder.
+func Socket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
+
+// Diagnosis is what HNS of one host means to have in the kernel, and what of it is not there.
+type Diagnosis struct {
+	Plan netplan.Plan `json:"plan"`
+	// Differences say how the kernel differs from Plan; the agent puts it right within seconds.
+	Differences []string `json:"differences"`
+	// Restarts counts restarts of HNS since the agent started at Started.
+	Restarts int       `json:"restarts"`
+	Started  time.Time `json:"started"`
+}
+
+// HNS is the service of the host; server.Service is one.
+type HNS interface {
+	Plan() netplan.Plan
+	Differences(ctx context.Context) ([]string, error)
+	Restart(ctx context.Context) error
+}
+
+// Serve answers on the socket until ctx ends.
+func Serve(ctx context.Context, socket string, hns HNS, log *slog.Logger) error {
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(socket), 0o711); err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	if err != nil {
+		return fmt.Errorf("listen on the agent's socket %q: %w", socket, err)
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := &http.Server{Handler: routes(hns, log), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func routes(hns HNS, log *slog.Logger) http.Handler {
+	started := time.Now()
+	var restarts atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/hns", func(w http.ResponseWriter, r *http.Request) {
+		found, err := hns.Differences(r.Context())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		d := Diagnosis{Plan: hns.Plan(), Differences: found, Restarts: int(restarts.Load()), Started: started}
+		if err := json.NewEncoder(w).Encode(d); err != nil {
+			log.Warn("answer about HNS", "error", err)
+		}
+	})
+	mux.HandleFunc("POST /v1/hns/restart", func(w http.ResponseWriter, r *http.Request) {
+		// Once begun it is carried through: half of it would leave calls waiting.
+		if err := hns.Restart(context.WithoutCancel(r.Context())); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		log.Warn("HNS was restarted by request", "restarts", restarts.Add(1))
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return mux
+}

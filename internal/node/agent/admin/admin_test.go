@@ -1,0 +1,86 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/network/netplan"
+	"mullion.dev/mullion/internal/node/agent/admin"
+)
+
+type service struct {
+	restarts int
+	err      error
+}
+
+func (s *service) Plan() netplan.Plan { return netplan.Plan{Namespaces: []string{"one"}} }
+
+func (s *service) Differences(context.Context) ([]string, error) {
+	return []string{"bridge is missing"}, s.err
+}
+
+func (s *service) Restart(context.Context) error {
+	s.restarts++
+	return s.err
+}
+
+// start serves until the test ends.
+func start(t *testing.T, s *service) *admin.Client {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	socket := admin.Socket(t.TempDir())
+	done := make(chan error, 1)
+	go func() { done <- admin.Serve(ctx, socket, s, slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Serve() = %v, want nil when its context ends", err)
+		}
+	})
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		info, err := os.Stat(socket)
+		if err == nil && info.Mode().Perm() == 0o600 {
+			return admin.NewClient(socket)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the socket is not there for its owner alone: %v, %v", info, err)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+func TestDiagnoseAndRestart(t *testing.T) {
+	s := &service{}
+	c := start(t, s)
+	for range 2 {
+		if err := c.RestartHNS(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := c.Diagnose(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Restarts != 2 || s.restarts != 2 || len(d.Differences) != 1 || len(d.Plan.Namespaces) != 1 || d.Started.IsZero() {
+		t.Errorf("Diagnose() = %+v after 2 restarts, of which the service saw %d", d, s.restarts)
+	}
+}
+
+func TestErrorsReachTheCaller(t *testing.T) {
+	c := start(t, &service{err: errors.New("the disk is full")})
+	if err := c.RestartHNS(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("RestartHNS() = %v, want what the service said", err)
+	}
+	if _, err := c.Diagnose(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("Diagnose() = %v, want what the service said", err)
+	}
+	if _, err := admin.NewClient(filepath.Join(t.TempDir(), "none.sock")).Diagnose(t.Context()); err == nil {
+		t.Error("Diagnose() of an agent that is not there = nil")
+	}
+}

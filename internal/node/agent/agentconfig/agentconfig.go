@@ -1,0 +1,94 @@
+// Package agentconfig owns the shape of the file that tells `mullion-node serve` about its Windows host. It is plain data, so
+// that who writes the file need not link what reads it.
+package agentconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// Config is what the agent of one Windows host needs. All paths are absolute paths of the machine.
+type Config struct {
+	// Node is the node's name and Address its address on the underlay.
+	Node    string     `json:"node"`
+	Address netip.Addr `json:"address"`
+	// Windows is the build's name in the catalogue.
+	Windows string `json:"windows"`
+	// HostFile describes the host's namespaces for winhost.Load; Drive is its C:.
+	HostFile string `json:"hostFile"`
+	Drive    string `json:"drive"`
+	// SystemDir is the Wine system layer, for wine.Open.
+	SystemDir string `json:"systemDir"`
+	// StateDir is the folder of state of the host, RunDir of what does not survive a reboot.
+	StateDir string `json:"stateDir"`
+	RunDir   string `json:"runDir"`
+	// HNS and CRI are where the servers listen, on the loopback of the host's network namespace, in which the agent runs.
+	HNS netip.AddrPort `json:"hns"`
+	CRI netip.AddrPort `json:"cri"`
+	// TokenFile holds what clients of the HNS server present.
+	TokenFile string `json:"tokenFile"`
+	// ContainerdSocket, ContainerdNamespace and CgroupParent are the engine's.
+	ContainerdSocket    string `json:"containerdSocket"`
+	ContainerdNamespace string `json:"containerdNamespace"`
+	CgroupParent        string `json:"cgroupParent"`
+	// PodSubnet, ServiceSubnet and NodeSubnet are the cluster's: traffic to them is not translated on its way out.
+	PodSubnet     netip.Prefix `json:"podSubnet"`
+	ServiceSubnet netip.Prefix `json:"serviceSubnet"`
+	NodeSubnet    netip.Prefix `json:"nodeSubnet"`
+	// IPv6 are those of IPv6 where the host's pods have both families.
+	IPv6 Subnets `json:"ipv6,omitzero"`
+	// Network is the kind of network that the host's pods have.
+	Network Network `json:"network"`
+}
+
+// Subnets are a cluster's of one family.
+type Subnets struct {
+	Pods     netip.Prefix `json:"pods"`
+	Services netip.Prefix `json:"services"`
+	Nodes    netip.Prefix `json:"nodes"`
+}
+
+// Network is the kind of network that a host's pods have.
+type Network struct {
+	Mode    spec.Mode    `json:"mode"`
+	Profile spec.Profile `json:"profile"`
+	// Shared is the host's part of the underlay in mode transparent.
+	Shared Shared `json:"shared,omitzero"`
+	// NoCNI: the host comes without CNI plugins and configuration, which others install.
+	NoCNI bool `json:"noCNI,omitempty"`
+}
+
+// Shared is a range of the underlay that one host gives to its pods.
+type Shared struct {
+	Subnet  netip.Prefix `json:"subnet"`
+	Gateway netip.Addr   `json:"gateway"`
+	First   netip.Addr   `json:"first"`
+	Last    netip.Addr   `json:"last"`
+}
+
+// Load reads a configuration that Save wrote.
+func Load(path string) (Config, error) {
+	var c Config
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return c, fmt.Errorf("load agent's configuration: %w", err)
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, fmt.Errorf("load agent's configuration %q: %w", path, err)
+	}
+	return c, nil
+}
+
+// Save writes the configuration whole or not at all.
+func (c Config) Save(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("save configuration of agent %q: %w", c.Node, err)
+	}
+	return atomicfile.WriteJSON(path, c)
+}

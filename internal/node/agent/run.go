@@ -1,0 +1,91 @@
+// Package agent owns the program mullion-node, the Linux side of one Windows host: which servers it runs and how they are
+// joined to each other. What they do is theirs. Beside that the program makes Linux hosts.
+//
+//	host-init     the first process of the host (package winhost)
+//	serve         HNS and CRI server of the host
+//	linux-host    makes the namespaces of a Linux host (package linuxhost), and ends
+//	keep-streams  holds the containers' streams while the CRI server is away (package cri/stream)
+package agent
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/linuxhost"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
+)
+
+// Env is the process's surroundings; only main fills it from the real ones.
+type Env struct {
+	Args []string // without the program's name
+	In   io.Reader
+	Out  io.Writer
+	Err  io.Writer
+	// Executable is the absolute path of this program.
+	Executable string
+}
+
+// Run is the program. It returns when its work is done or ctx ends.
+func Run(ctx context.Context, env Env) error {
+	debug.SetGCPercent(50) // one of these runs on every host: memory before speed
+	if len(env.Args) == 0 {
+		return errors.New("say what to do: host-init, linux-host, serve or keep-streams")
+	}
+	log := slog.New(slog.NewTextHandler(env.Err, nil))
+	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
+	flags.SetOutput(env.Err)
+	switch env.Args[0] {
+	case "host-init":
+		file := flags.String("host", "", "the host's description")
+		if err := flags.Parse(env.Args[1:]); err != nil {
+			return err
+		}
+		return hostInit(*file)
+	case "linux-host":
+		return linuxhost.SetUp(env.In, env.Out)
+	case "serve":
+		file := flags.String("config", "", "the agent's configuration")
+		if err := flags.Parse(env.Args[1:]); err != nil {
+			return err
+		}
+		config, err := agentconfig.Load(*file)
+		if err != nil {
+			return err
+		}
+		return serve(ctx, config, env.Executable, log)
+	case "keep-streams":
+		if len(env.Args) != 2 {
+			return errors.New("keep-streams needs the path of its socket")
+		}
+		return stream.Serve(ctx, env.Args[1], log)
+	default:
+		return fmt.Errorf("%q is none of host-init, linux-host, serve, keep-streams", env.Args[0])
+	}
+}
+
+// hostInit becomes the first process of a host. What the program holds for its other work is given back first.
+func hostInit(file string) error {
+	host, err := winhost.Load(file)
+	if err != nil {
+		return err
+	}
+	debug.FreeOSMemory()
+	return winhost.Init(host)
+}
+
+// readToken reads what clients of the HNS server present.
+func readToken(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read HNS token: %w", err)
+	}
+	return string(data), nil
+}

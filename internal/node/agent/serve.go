@@ -1,0 +1,248 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/containerd/containerd/v2/client"
+
+	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/network/dataplane"
+	"mullion.dev/mullion/internal/network/hns"
+	hnsserver "mullion.dev/mullion/internal/network/hns/server"
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/podnet"
+	"mullion.dev/mullion/internal/node/agent/admin"
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+const (
+	// uplink is the name of the host's network adapter.
+	uplink = "eth0"
+	// repairPause is how long what others did to the host's network may last.
+	repairPause = 5 * time.Second
+)
+
+// agent holds what the servers of one host share.
+type agent struct {
+	config     agentconfig.Config
+	executable string
+	log        *slog.Logger
+	build      winver.Build
+	system     *wine.System
+	undo       cleanup.Stack
+}
+
+// serve runs HNS and CRI server until ctx ends or one of them fails. Containers and networks stay as they are.
+func serve(ctx context.Context, config agentconfig.Config, executable string, log *slog.Logger) (err error) {
+	a := &agent{config: config, executable: executable, log: log}
+	defer func() { err = errors.Join(err, a.undo.Clean()) }()
+	if a.build, err = winver.Lookup(config.Windows); err != nil {
+		return err
+	}
+	if a.system, err = wine.Open(config.SystemDir); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	service, err := a.openHNS(ctx)
+	if err != nil {
+		return err
+	}
+	token, err := readToken(config.TokenFile)
+	if err != nil {
+		return err
+	}
+	hnsListener, err := listen(ctx, config.HNS.String())
+	if err != nil {
+		return err
+	}
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer cancel()
+	background.Go(func() { service.RepairEvery(ctx, repairPause) })
+	background.Go(func() { a.administer(ctx, service) })
+	failed := make(chan error, 2)
+	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
+	// The CRI server takes pods over as it is made, for which the plugins may ask HNS.
+	server, criListener, err := a.openCRI(ctx, service)
+	if err != nil {
+		cancel()
+		return errors.Join(err, <-failed)
+	}
+	go func() { failed <- server.Serve(ctx, criListener) }()
+	first := <-failed
+	cancel()
+	return errors.Join(first, <-failed)
+}
+
+// administer answers people. That it does not is no reason not to serve the node.
+func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
+	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), service, a.log.With("part", "admin")); err != nil {
+		a.log.Error("serve the admin API", "error", err)
+	}
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
+func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
+	users := map[string][]uint32{} // as the machine numbers them
+	for sid, ids := range cri.Users() {
+		for _, id := range ids {
+			users[sid] = append(users[sid], engine.DefaultIDs().Base+id)
+		}
+	}
+	plane, err := dataplane.New(dataplane.Config{PinDir: a.pinDir(), Uplink: uplink, Users: users})
+	if err != nil {
+		return nil, err
+	}
+	generation, err := hnsserver.OpenGenerationFile(a.config.Drive)
+	if err != nil {
+		return nil, err
+	}
+	a.undo.Add(generation.Close)
+	return hnsserver.Open(ctx, hnsserver.Config{
+		Model: hns.Config{
+			Version:  wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
+			Adapters: []string{uplink}, Addresses: []netip.Addr{a.config.Address}, Profile: hns.Profile(a.config.Network.Profile),
+		},
+		Store:     hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
+		DataPlane: plane,
+		Log:       a.log.With("part", "hns"), Generation: generation,
+	})
+}
+
+// openCRI makes the CRI server with its listener; what it holds is given back by a.undo.
+func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.Server, net.Listener, error) {
+	layers, err := a.system.Layers(a.build)
+	if err != nil {
+		return nil, nil, err
+	}
+	host, err := winhost.Load(a.config.HostFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := engine.Options{
+		Socket: a.config.ContainerdSocket, Namespace: a.config.ContainerdNamespace, RunDir: filepath.Join(a.config.RunDir, "engine"), StarterDir: filepath.Join(a.config.StateDir, "runc"),
+		SystemLayers: layers, CgroupParent: a.config.CgroupParent, Log: a.log.With("part", "engine"),
+	}
+	if host.Shared != "" {
+		options.Host = &engine.Host{Prefix: filepath.Dir(a.config.Drive), Tmp: host.Tmp, Shared: host.Shared, PID: host.PID}
+	}
+	for _, m := range a.system.Mounts() {
+		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
+	}
+	eng, err := engine.Connect(ctx, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.undo.Add(eng.Close)
+	engineVersion, err := eng.Version(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	images, err := a.openImages()
+	if err != nil {
+		return nil, nil, err
+	}
+	pods, err := a.openNetwork(service)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	var handlers []string
+	for name := range image.DefaultHandlers() {
+		handlers = append(handlers, name)
+	}
+	server, err := cri.New(ctx, cri.Config{
+		Node: a.config.Node, StateDir: filepath.Join(a.config.StateDir, "cri"), RunDir: filepath.Join(a.config.RunDir, "cri"), Stream: stream,
+		Keeper: []string{a.executable, "keep-streams"}, Engine: eng, Images: images, Network: network{pods},
+		HostPath: func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
+		Launch: cri.Launch{
+			Init: "/sbin/mullion-init", Loader: a.system.LoaderArgv(), Run: wine.RunProgram, Env: a.system.ContainerEnv(),
+		},
+		HostProcess: a.hostProcess(host), LinuxNames: a.config.Network.Profile == spec.ProfileModern,
+		Handlers: handlers, RuntimeVersion: engineVersion, Log: a.log.With("part", "cri"),
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, stream.Close())
+	}
+	// Before the first call, so that no pod is being connected meanwhile.
+	a.prune(ctx, pods, server.Sandboxes())
+	l, err := listen(ctx, a.config.CRI.String())
+	if err != nil {
+		return nil, nil, err
+	}
+	return server, l, nil
+}
+
+// hostProcess says where HostProcess containers run; nil where Windows has none.
+func (a *agent) hostProcess(host winhost.Host) *cri.HostProcess {
+	if host.Shared == "" || !a.build.Supports(winver.HostProcess) {
+		return nil
+	}
+	h := &cri.HostProcess{Name: host.Name, NetNS: host.Netns, LocalGroups: a.localGroups, BindFilter: a.build.Supports(winver.BindFilter), Files: map[string]string{}}
+	for _, b := range host.Binds {
+		h.Files[b.Target] = b.Source
+	}
+	return h
+}
+
+// localGroups are those of the Windows host at this moment.
+func (a *agent) localGroups() (localgroup.Groups, error) {
+	file, err := wine.UnixPath(a.config.Drive, localgroup.Path)
+	if err != nil {
+		return nil, err
+	}
+	return localgroup.Read(file)
+}
+
+// prune disconnects pods that are no more. That it does not work is no reason not to serve those that are.
+func (a *agent) prune(ctx context.Context, pods *podnet.Network, sandboxes []string) {
+	keep := map[string]bool{}
+	for _, id := range sandboxes {
+		keep[id] = true
+	}
+	gone, err := pods.Prune(ctx, keep)
+	if len(gone) > 0 {
+		a.log.Info("pods that are no more are disconnected", "sandboxes", gone)
+	}
+	if err != nil {
+		a.log.Error("disconnect pods that are no more", "error", err)
+	}
+}
+
+func (a *agent) openImages() (*image.Store, error) {
+	conn, err := client.New(a.config.ContainerdSocket, client.WithDefaultNamespace(a.config.ContainerdNamespace))
+	if err != nil {
+		return nil, fmt.Errorf("connect to containerd at %q: %w", a.config.ContainerdSocket, err)
+	}
+	a.undo.Add(conn.Close)
+	return image.New(conn, a.config.ContainerdNamespace, image.Config{
+		OSVersion: a.build.Version.String(), Handlers: image.DefaultHandlers(), SystemFiles: wine.Drive(a.system.Base()),
+	})
+}

@@ -1,0 +1,86 @@
+package kubenode_test
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/node/kubenode"
+)
+
+// What kube-proxy answers before and after its first round, as v1.36.3 writes it.
+func TestProxySynced(t *testing.T) {
+	const before = `{"lastUpdated":"2026-01-01T00:00:00Z","currentTime":"2026-01-01T00:00:00Z","nodeEligible":true,"healthy":true}`
+	const after = `{"lastUpdated":"2026-01-01T00:00:00Z","currentTime":"2026-01-01T00:00:00Z","nodeEligible":true,"healthy":true,` +
+		`"status":{"IPv4":{"lastUpdated":"2026-01-01T00:00:00Z","healthy":true}}}`
+	if err := kubenode.ProxySynced([]byte(before)); err == nil {
+		t.Error("ready before the first round")
+	}
+	if err := kubenode.ProxySynced([]byte(after)); err != nil {
+		t.Errorf("after the first round: %v", err)
+	}
+	if err := kubenode.ProxySynced([]byte("<html>")); err == nil {
+		t.Error("no JSON is ready")
+	}
+}
+
+// runtime answers Status with the conditions.
+type runtime struct {
+	criapi.UnimplementedRuntimeServiceServer
+	conditions []*criapi.RuntimeCondition
+}
+
+func (r *runtime) Status(context.Context, *criapi.StatusRequest) (*criapi.StatusResponse, error) {
+	return &criapi.StatusResponse{Status: &criapi.RuntimeStatus{Conditions: r.conditions}}, nil
+}
+
+func TestRuntimeHealth(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		conditions []*criapi.RuntimeCondition
+		want       string
+	}{
+		{"well", []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true}, {Type: criapi.NetworkReady, Status: true}}, ""},
+		{"warns", []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true}, {Type: "ContainerdHasNoDeprecationWarnings"}}, ""},
+		{
+			"no_network",
+			[]*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true}, {Type: criapi.NetworkReady, Reason: "NetworkPluginNotReady", Message: "no range"}},
+			"NetworkReady is false: NetworkPluginNotReady no range",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := net.Listen("unix", filepath.Join(t.TempDir(), "cri.sock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := grpc.NewServer()
+			criapi.RegisterRuntimeServiceServer(server, &runtime{conditions: tt.conditions})
+			go func() { _ = server.Serve(l) }()
+			defer server.Stop()
+			err = kubenode.RuntimeHealth(t.Context(), func(ctx context.Context) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", l.Addr().String())
+			})
+			if got := strings.TrimPrefix(errText(err), "the container runtime says that "); got != tt.want {
+				t.Errorf("RuntimeHealth() = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	nobody := func(ctx context.Context) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(t.TempDir(), "none.sock"))
+	}
+	if err := kubenode.RuntimeHealth(t.Context(), nobody); err == nil {
+		t.Error("a runtime that is not there is well")
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

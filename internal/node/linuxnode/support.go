@@ -1,0 +1,22 @@
+package linuxnode
+
+import "mullion.dev/mullion/internal/base/support"
+
+// SupportRows say what of a Linux node is there.
+func SupportRows() []support.Row {
+	const area = "Linux node"
+	return []support.Row{
+		{Area: area, Name: "kubelet", Level: support.Supported, Note: "upstream's, linked in; cgroup driver cgroupfs; tried on cgroup v1, and on v2 below a scope that systemd delegates (docs/compat/machines.md)", Ref: "https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/"},
+		{Area: area, Name: "kube-proxy", Level: support.Supported, Note: "upstream's, linked in, in mode nftables", Ref: "https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-nftables"},
+		{Area: area, Name: "container runtime", Level: support.Supported, Note: "containerd's own CRI and the machine's runc; each node has a containerd and an image store of its own", Ref: "https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/architecture.md"},
+		{Area: area, Name: "pod network", Level: support.Supported, Note: "CNI's ptp, host-local and portmap; pods of Linux and Windows nodes reach each other under their own addresses in modes l2bridge, l2tunnel, overlay (VXLAN as flannel's) and transparent; in mode nat Windows pods are hidden behind their nodes", Ref: "https://www.cni.dev/plugins/current/main/ptp/"},
+		{Area: area, Name: "pods outlive the kubelet, containerd and the supervisor", Level: support.Supported, Ref: "https://kubernetes.io/docs/concepts/containers/cri/"},
+		{Area: area, Name: "hostPath, privileged pods", Level: support.Partly, Note: "the node's own files and a few harmless devices; a privileged pod is root on the machine's kernel all the same", Ref: "https://kubernetes.io/docs/concepts/storage/volumes/#hostpath"},
+		{Area: area, Name: "hostPID", Level: support.Partly, Note: "shows the machine's processes: a node has no PID namespace, so that its pods need no process of ours to live", Ref: "https://kubernetes.io/docs/concepts/workloads/pods/advanced-pod-config/"},
+		{Area: area, Name: "kernel parameters", Level: support.Partly, Note: "those of the pod's own namespaces; what a kubelet sets for a whole machine is not written to the machine", Ref: "https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/"},
+		{Area: area, Name: "user namespaces (hostUsers: false)", Level: support.Not, Note: "refused by the kubelet with runc 1.1, which Debian 12 has; not tried with a newer one", Ref: "https://kubernetes.io/docs/concepts/workloads/pods/user-namespaces/"},
+		{Area: area, Name: "AppArmor, SELinux", Level: support.Not, Note: "profiles are the machine's and not loaded by us", Ref: "https://kubernetes.io/docs/tutorials/security/apparmor/"},
+		{Area: area, Name: "disk eviction", Level: support.Supported, Note: "at an amount, not a part: the disk is the machine's. Below 256Mi DiskPressure, after 2 minutes of it or below 100Mi eviction; loaded images are never collected; all nodes of the machine are under pressure at once", Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"},
+		{Area: area, Name: "graceful node shutdown", Level: support.Not, Note: "the kubelet is ended; pods live on until the cluster is taken down", Ref: "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/"},
+	}
+}

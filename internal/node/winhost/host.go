@@ -1,0 +1,79 @@
+package winhost
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+)
+
+// ErrDown says that a host has no first process, so nothing can be started in it.
+var ErrDown = errors.New("the host is not up")
+
+// Host describes a Windows host. It is plain data: several processes may hold it, and each finds the running host through
+// StateFile.
+type Host struct {
+	// Name is the host name.
+	Name string `json:"name"`
+	// Netns is the pinned network namespace of the host.
+	Netns string `json:"netns"`
+	// StateFile is where the first process is recorded while the host is up. It must not survive a reboot.
+	StateFile string `json:"stateFile"`
+	// Binds are mounted inside the host only.
+	Binds []Bind `json:"binds,omitempty"`
+	// Keep are folders of the machine that the host sees even if they lie below /tmp, where it has its own files.
+	Keep []string `json:"keep,omitempty"`
+	// Tmp is a folder of the machine that the host has as its /tmp, emptied before the host starts; empty: the host has one that
+	// nobody else sees.
+	Tmp string `json:"tmp,omitempty"`
+	// Shared is a folder of the machine in which the host sees what is mounted there while it is up; empty: there is none.
+	Shared string `json:"shared,omitempty"`
+	// Loader is the command line that runs a Windows program, to be followed by its Windows path and arguments.
+	Loader []string `json:"loader"`
+	// Env is the environment of Windows programs, as NAME=value, and Dir the Unix path of their working folder.
+	Env []string `json:"env"`
+	Dir string   `json:"dir"`
+}
+
+// Bind shows Source, a file or folder of the machine, at Target.
+type Bind struct {
+	Source string `json:"source"`
+	Target string `json:"target"`
+}
+
+// state is the content of StateFile. The start time tells the process from a later one of the same pid.
+type state struct {
+	PID       int    `json:"pid"`
+	StartTime uint64 `json:"startTime"`
+}
+
+// Load reads a host that Save wrote.
+func Load(path string) (Host, error) {
+	var h Host
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return h, fmt.Errorf("load host: %w", err)
+	}
+	if err := json.Unmarshal(data, &h); err != nil {
+		return h, fmt.Errorf("load host %q: %w", path, err)
+	}
+	return h, nil
+}
+
+// Save writes the host's description for Load, whole or not at all.
+func (h Host) Save(path string) error {
+	if err := writeJSON(path, h); err != nil {
+		return fmt.Errorf("save host %q: %w", h.Name, err)
+	}
+	return nil
+}
+
+func writeJSON(path string, v any) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.WriteJSON(path, v)
+}

@@ -1,0 +1,206 @@
+package winhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/runtime/orphans"
+)
+
+// readyFile appears in the host's own /tmp when its first process has set it up.
+const readyFile = "/tmp/.mullion-host-ready"
+
+// StartInit starts cmd, which must run `mullion-node host-init`, as the first process of the host. It is a Starter of
+// proc.Spec, whose Netns must be the host's; the caller stays on its OS thread until the process has ended.
+func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	if err := errors.Join(h.clearTmp(), h.share()); err != nil {
+		return fmt.Errorf("start host %q: %w", h.Name, err)
+	}
+	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start host %q: %w", h.Name, err)
+	}
+	err := h.record(cmd.Process.Pid)
+	if err != nil {
+		return errors.Join(fmt.Errorf("start host %q: %w", h.Name, err), cmd.Process.Kill(), cmd.Wait())
+	}
+	return nil
+}
+
+// clearTmp makes the folder of the host's /tmp, empty.
+func (h Host) clearTmp() error {
+	if h.Tmp == "" {
+		return nil
+	}
+	if err := os.RemoveAll(h.Tmp); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.Tmp, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(h.Tmp, 0o777|os.ModeSticky)
+}
+
+// share makes the shared folder one from which mounts propagate. Nothing else of the machine need be so.
+func (h Host) share() error {
+	if h.Shared == "" {
+		return nil
+	}
+	if err := os.MkdirAll(h.Shared, 0o711); err != nil {
+		return err
+	}
+	err := unix.Mount("", h.Shared, "", unix.MS_SHARED, "")
+	if !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	if err := unix.Mount(h.Shared, h.Shared, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind %q: %w", h.Shared, err)
+	}
+	if err := unix.Mount("", h.Shared, "", unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("share %q: %w", h.Shared, err)
+	}
+	return unix.Mount("", h.Shared, "", unix.MS_SHARED, "")
+}
+
+func (h Host) record(pid int) error {
+	start, err := startTime(pid)
+	if err != nil {
+		return err
+	}
+	return writeJSON(h.StateFile, state{PID: pid, StartTime: start})
+}
+
+// Ready returns nil when programs can be started in the host.
+func (h Host) Ready(context.Context) error {
+	pid, err := h.PID()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(fmt.Sprintf("/proc/%d/root%s", pid, readyFile)); err != nil {
+		return fmt.Errorf("host %q is not set up yet: %w", h.Name, err)
+	}
+	return nil
+}
+
+// Init is the body of `mullion-node host-init`: it sets the host up and then waits for orphans until it gets SIGTERM or
+// SIGINT, or Wine's server dies. Everything in the host ends with it.
+func Init(h Host) error {
+	if os.Getpid() != 1 {
+		return errors.New("set up host: host-init is not the first process of a PID namespace; it is started by the supervisor")
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
+	unix.Umask(0) // files of the kubelet are read by containers of other uids
+	if err := h.setUp(); err != nil {
+		return fmt.Errorf("set up host %q: %w", h.Name, err)
+	}
+	for sig := range signals {
+		if sig != unix.SIGCHLD {
+			return nil
+		}
+		if err := h.reap(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reap waits for every child that has ended. They are orphans of the host: init starts no process itself. It is an error when Wine's
+// server was killed: what Windows programs there are stand still then, as after a crash of Windows' kernel.
+func (h Host) reap() error {
+	var err error
+	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
+		if orphans.IsWineServer(name) && orphans.Killed(status) {
+			err = fmt.Errorf("run host %q: Wine's server (pid %d there) was killed or failed (signal %d, exit status %d), so that its Windows programs stand still: it has to start again",
+				h.Name, pid, status.Signal(), status.ExitStatus())
+		}
+	})
+	return err
+}
+
+func (h Host) setUp() error {
+	// The machine's later mounts (volumes, below the prefix) are seen, those of the host are not seen by the machine.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Sethostname([]byte(h.Name)); err != nil {
+		return fmt.Errorf("set host name: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	if err := h.supplyTargets(); err != nil {
+		return err
+	}
+	for _, b := range h.Binds {
+		target, err := filepath.EvalSymlinks(b.Target)
+		if err != nil {
+			return fmt.Errorf("bind over %q: %w", b.Target, err)
+		}
+		if err := unix.Mount(b.Source, target, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("bind %q over %q: %w", b.Source, b.Target, err)
+		}
+	}
+	// Last, since the sources of the binds may lie below /tmp. Wine keeps the sockets of its server there.
+	if err := h.ownTmp(); err != nil {
+		return err
+	}
+	return os.WriteFile(readyFile, nil, 0o600)
+}
+
+func (h Host) mountTmp() error {
+	if h.Tmp == "" {
+		return unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	}
+	return unix.Mount(h.Tmp, "/tmp", "", unix.MS_BIND, "")
+}
+
+// ownTmp gives the host a /tmp of its own, with the folders of Keep that are below the machine's at their place in it.
+func (h Host) ownTmp() error {
+	var paths []string
+	for _, path := range append([]string{h.Shared}, h.Keep...) {
+		if path = filepath.Clean(path); strings.HasPrefix(path, "/tmp/") {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths) // a folder before what is mounted in it
+	paths = slices.Compact(paths)
+	trees := map[string]int{}
+	for _, path := range paths {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+		trees[path] = fd
+	}
+	if err := h.mountTmp(); err != nil {
+		return fmt.Errorf("mount /tmp: %w", err)
+	}
+	for _, path := range paths {
+		fd := trees[path]
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+		if err := unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+		if err := unix.Close(fd); err != nil {
+			return fmt.Errorf("keep %q: %w", path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package winnode
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// prefix is the component that mounts the host's Wine prefix and puts the host's files into it.
+type prefix struct{ Config }
+
+// Name is the component's name.
+func (p *prefix) Name() string { return p.unit("prefix") }
+
+// Start mounts the prefix, unless it is mounted with the same layers, and writes the files. No program of the host runs then: they
+// ended with the supervisor that started them.
+func (p *prefix) Start(context.Context) error {
+	if err := p.start(); err != nil {
+		return fmt.Errorf("prepare prefix of windows host %q: %w", p.Config.Name, err)
+	}
+	return nil
+}
+
+// Stop leaves the prefix mounted: containers that live on have volumes out of it.
+func (p *prefix) Stop(context.Context) error { return nil }
+
+func (p *prefix) start() error {
+	system := p.System()
+	if system == nil {
+		return errors.New("the wine system layer is not prepared")
+	}
+	layers, err := system.Layers(p.Build)
+	if err != nil {
+		return err
+	}
+	programs, err := p.programsLayer()
+	if err != nil {
+		return err
+	}
+	if err := p.mount(append([]string{programs}, layers...)); err != nil {
+		return err
+	}
+	if err := p.writeRegistry(); err != nil {
+		return err
+	}
+	if err := p.writeEtc(); err != nil {
+		return err
+	}
+	if err := p.writeDrive(); err != nil {
+		return err
+	}
+	return p.Host(system).Save(p.HostFile())
+}
+
+func (p *prefix) mount(layers []string) error {
+	target := p.Prefix()
+	upper, work := filepath.Join(p.Dir, "upper"), filepath.Join(p.Dir, "work")
+	for _, dir := range []string{target, upper, work} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	record := filepath.Join(p.Dir, "layers")
+	want := strings.Join(layers, "\n") + "\n"
+	have, err := os.ReadFile(record)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	mounted, err := isMounted(target)
+	if err != nil {
+		return err
+	}
+	if mounted && string(have) == want {
+		return nil
+	}
+	if mounted {
+		if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmount %q: %w", target, err)
+		}
+	}
+	if string(have) != want {
+		if err := p.changeLayers(record, want); err != nil {
+			return err
+		}
+	}
+	escaped := make([]string, len(layers))
+	for i, l := range layers {
+		escaped[i] = escapeOption(l)
+	}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,redirect_dir=on", strings.Join(escaped, ":"), escapeOption(upper), escapeOption(work))
+	if err := unix.Mount("overlay", target, "overlay", 0, options); err != nil {
+		return fmt.Errorf("mount overlay at %q: %w", target, err)
+	}
+	return nil
+}
+
+// changeLayers records other layers than last time: another Wine, other shims or another build. The registry is made anew from
+// them, the files of C: stay.
+func (p *prefix) changeLayers(record, want string) error {
+	for _, name := range []string{"system.reg", "user.reg", "userdef.reg", ".update-timestamp"} {
+		if err := os.RemoveAll(filepath.Join(p.Dir, "upper", name)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(record, []byte(want), 0o600)
+}
+
+// escapeOption writes a path so that overlayfs does not see separators in it.
+func escapeOption(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace(path)
+}
+
+// isMounted tells whether something is mounted at path; proc_pid_mountinfo(5).
+func isMounted(path string) (bool, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20) // an overlay's options can be long
+	for lines.Scan() {
+		if fields := strings.Fields(lines.Text()); len(fields) > 4 && fields[4] == strings.ReplaceAll(path, " ", `\040`) {
+			return true, nil
+		}
+	}
+	return false, lines.Err()
+}
+
+// writeRegistry gives the host its own identity and a new boot.
+func (p *prefix) writeRegistry() error {
+	// The folder that Debian's wineserver names there was in the /tmp of the host's last life.
+	if err := os.Remove(filepath.Join(p.Prefix(), "wineserver")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	id := wine.HostIdentity{
+		SystemUUID: uuid.NewSHA1(uuid.NameSpaceURL, []byte("mullion:"+p.Marker+"/"+p.Config.Name)).String(),
+		BootID:     uint32(time.Now().Unix()), // grows with every boot, which is all that is asked of it
+	}
+	if err := wine.EditHive(filepath.Join(p.Prefix(), "system.reg"), wine.HostKeys(id)); err != nil {
+		return err
+	}
+	return wine.EditHive(filepath.Join(p.Prefix(), "user.reg"), []wine.Key{wine.ProfileKey(wine.HostUser)})
+}

@@ -1,0 +1,45 @@
+package winnode
+
+import "mullion.dev/mullion/internal/base/support"
+
+// SupportRows say what of a Windows host is there.
+func SupportRows() []support.Row {
+	const area = "Windows host"
+	return []support.Row{
+		{Area: area, Name: "kubelet.exe", Level: support.Supported, Ref: "https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/"},
+		{
+			Area: area, Name: "kube-proxy.exe", Level: support.Supported, Note: "kernelspace mode on an L2Bridge network; healthz on the host's loopback only; not started on builds without HNS v2 (1709, 1803), where it panics as on Windows",
+			Ref: "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-proxy/",
+		},
+		{Area: area, Name: "TLS bootstrap", Level: support.Supported, Ref: "https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/"},
+		{
+			Area: area, Name: "memory eviction", Level: support.Supported, Note: "by the kubelet's thresholds of the commit limit, which is the machine's: all nodes are under pressure at once",
+			Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+		},
+		{
+			Area: area, Name: "reserved resources", Level: support.Partly, Note: "systemReserved and kubeReserved are taken off what is allocatable; as on Windows nothing holds the system's programs to them",
+			Ref: "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
+		},
+		{
+			Area: area, Name: "disk eviction", Level: support.Supported, Note: "at an amount, not a part: the disk is the machine's. Below 256Mi DiskPressure, after 2 minutes of it or below 100Mi eviction; loaded images are never collected; all nodes of the machine are under pressure at once",
+			Ref: "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+		},
+		{
+			Area: area, Name: "service control manager", Level: support.Partly,
+			Note: "Wine's; the kubelet runs as a process that the supervisor restarts, not as a service",
+			Ref:  "https://learn.microsoft.com/windows/win32/services/service-control-manager",
+		},
+		{
+			Area: area, Name: "graceful node shutdown", Level: support.Not, Note: "the kubelet is ended; pods live on until the cluster is taken down",
+			Ref: "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/",
+		},
+		{
+			Area: area, Name: "ver", Level: support.Partly, Note: "answers 10.0.<build> without the revision; the registry has the revision (UBR)",
+			Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/ver",
+		},
+		{
+			Area: area, Name: "hostname", Level: support.Partly, Note: "answers in capitals, as %COMPUTERNAME% does",
+			Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/hostname",
+		},
+	}
+}

@@ -1,0 +1,228 @@
+package winnode
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/golden"
+
+	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+func sample(t *testing.T) Config {
+	t.Helper()
+	b, err := winver.Lookup("ltsc2022")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	return Config{
+		Name: "win-1", Build: b, Address: netip.MustParseAddr("10.213.0.11"), Dir: filepath.Join(dir, "nodes/win-1"), RunDir: filepath.Join(dir, "run"),
+		Netns: filepath.Join(dir, "netns"), NodeProgram: "/bin/mullion-node", Programs: filepath.Join(dir, "bin"), ProgramsDir: filepath.Join(dir, "programs"),
+		LogDir: filepath.Join(dir, "logs"), Marker: "/data", System: func() *wine.System { return &wine.System{} },
+		Server: "https://10.213.0.1:6443", CAFile: filepath.Join(dir, "ca.crt"), BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
+		ProxyKubeconfig: filepath.Join(dir, "kube-proxy.kubeconfig"),
+		ClusterDNS:      netip.MustParseAddr("10.96.0.10"), Taint: true, Labels: map[string]string{"b": "2", "a": "1"},
+	}
+}
+
+func TestKubeletConfiguration(t *testing.T) {
+	c := sample(t)
+	text, err := c.KubeletYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Assert(t, string(text), "kubelet.yaml")
+	golden.Assert(t, strings.Join(c.KubeletArgs(), "\n")+"\n", "kubelet.args")
+
+	c.Taint, c.Labels, c.ClusterDNS, c.ClusterDomain = false, nil, netip.Addr{}, "example.org"
+	if text, err = c.KubeletYAML(); err != nil {
+		t.Fatal(err)
+	}
+	golden.Assert(t, string(text), "kubelet-plain.yaml")
+}
+
+const bootstrapText = `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443", certificate-authority: /somewhere/ca.crt}}]
+users: [{name: u, user: {token: abcdef.0123456789abcdef}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`
+
+func TestWriteKubelet(t *testing.T) {
+	c := sample(t)
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(path string) string {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if err := os.MkdirAll(c.drive("Windows/System32"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(c.CAFile, "authority one")
+	write(c.BootstrapKubeconfig, bootstrapText)
+	if err := c.writeDrive(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.writeKubelet(); err != nil {
+		t.Fatal(err)
+	}
+	token := read(c.TokenFile())
+	if len(token) != 64 {
+		t.Errorf("token %q", token)
+	}
+	boot := read(c.drive("etc/kubernetes/bootstrap-kubelet.conf"))
+	for _, want := range []string{"server: https://10.213.0.1:6443", "certificate-authority-data: YXV0aG9yaXR5IG9uZQ==", "abcdef.0123456789abcdef"} {
+		if !strings.Contains(boot, want) {
+			t.Errorf("bootstrap kubeconfig lacks %q:\n%s", want, boot)
+		}
+	}
+	if strings.Contains(boot, "/somewhere") {
+		t.Errorf("bootstrap kubeconfig names a file of the machine:\n%s", boot)
+	}
+	if got := read(c.drive("Windows/System32/drivers/etc/hosts")); !strings.Contains(got, "10.213.0.11 win-1") {
+		t.Errorf("hosts file: %q", got)
+	}
+
+	// A restart keeps the identity and the token, another authority ends the identity.
+	identity := c.drive("var/lib/kubelet/pki/kubelet-client-current.pem")
+	write(identity, "certificate")
+	if err := c.writeDrive(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.writeKubelet(); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(identity); got != "certificate" || read(c.TokenFile()) != token {
+		t.Error("a restart lost the identity or the token")
+	}
+	write(c.CAFile, "authority two")
+	if err := c.writeKubelet(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(identity); !os.IsNotExist(err) {
+		t.Errorf("the identity of another authority is still there: %v", err)
+	}
+}
+
+func TestProgramsLayer(t *testing.T) {
+	c := sample(t)
+	if _, err := c.programsLayer(); err == nil || !strings.Contains(err.Error(), "make upstream") {
+		t.Errorf("without programs: %v", err)
+	}
+	if err := os.MkdirAll(c.Programs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.programs() {
+		if err := os.WriteFile(filepath.Join(c.Programs, p.file), []byte(p.file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := c.programsLayer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.programs() {
+		if data, err := os.ReadFile(filepath.Join(first, "Files", p.place)); err != nil || string(data) != p.file {
+			t.Errorf("%s: %q, %v", p.place, data, err)
+		}
+	}
+	if again, err := c.programsLayer(); err != nil || again != first {
+		t.Errorf("second call: %q, %v; first %q", again, err, first)
+	}
+	if err := os.WriteFile(filepath.Join(c.Programs, "kubelet.exe"), []byte("newer"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if next, err := c.programsLayer(); err != nil || next == first {
+		t.Errorf("new programs: %q, %v; first %q", next, err, first)
+	}
+	c.NoProxy, c.Network.NoCNI = true, true
+	bare, err := c.programsLayer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(bare, "Files", "k", "*")); err != nil || len(left) != 1 || exists(filepath.Join(bare, "Files", cniBin)) {
+		t.Errorf("without kube-proxy and CNI plugins: %v, %v", left, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(c.ProgramsDir, ".new-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestUnitsOrder(t *testing.T) {
+	units, err := Units(sample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range units {
+		got = append(got, u.Name()+" after "+strings.Join(u.After, ","))
+	}
+	want := []string{
+		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1", "kubelet/win-1 after agent/win-1",
+		"kube-proxy/win-1 after kubelet/win-1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := Units(Config{Name: "win-2"}); err == nil || !strings.Contains(err.Error(), "NodeProgram") {
+		t.Errorf("empty configuration: %v", err)
+	}
+}
+
+// kube-proxy.exe panics where there is no HNS v2, and would take the whole bring-up with it.
+func TestNoProxyWithoutHNSv2(t *testing.T) {
+	for name, want := range map[string]bool{"1709": false, "1803": false, "ltsc2019": true, "ltsc2025": true} {
+		c := sample(t)
+		build, err := winver.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Build = build
+		units, err := Units(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(units, func(u component.Unit) bool { return u.Name() == c.ProxyUnit() })
+		if got != want {
+			t.Errorf("kube-proxy on %s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// A host that others give a kube-proxy and a CNI plugin has neither from us.
+func TestNoProxyAsAsked(t *testing.T) {
+	c := sample(t)
+	c.NoProxy = true
+	units, err := Units(c)
+	if err != nil || slices.ContainsFunc(units, func(u component.Unit) bool { return u.Name() == c.ProxyUnit() }) {
+		t.Errorf("units without kube-proxy: %v, %v", units, err)
+	}
+}
+
+func TestSupportRows(t *testing.T) {
+	if err := support.Check(SupportRows()); err != nil {
+		t.Error(err)
+	}
+}

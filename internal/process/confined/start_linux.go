@@ -1,0 +1,54 @@
+package confined
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// Start starts the command as the program's user, with its capabilities and no way to more; it is a proc.Spec's Starter. The program is
+// opened here and executed by its descriptor, as the user may not be able to enter the folder that it is in; by way of a link, whose
+// name the process gets.
+func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
+	program, err := os.Open(cmd.Path)
+	if err != nil {
+		return proc.NoRestart(fmt.Errorf("open program: %w", err))
+	}
+	defer program.Close()
+	// The thread is thrown away after this child; see proc.Spec.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	cmd.Args[0] = p.Name
+	cmd.ExtraFiles = []*os.File{program}
+	cmd.Path = p.link()
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(p.UserID), Gid: uint32(p.UserID)} //nolint:gosec // a user's number
+	cmd.SysProcAttr.AmbientCaps = p.Capabilities
+	return cmd.Start()
+}
+
+// MakeFolder makes the folder, which hands its group on to the files made in it: the program may read them and not write.
+func (p Program) MakeFolder() error {
+	err := os.MkdirAll(p.Dir, 0o750)
+	if err == nil {
+		err = errors.Join(os.Chown(p.Dir, 0, p.UserID), os.Chmod(p.Dir, 0o750|os.ModeSetgid))
+	}
+	if err == nil {
+		const firstExtra = "3" // what exec.Cmd.ExtraFiles begins with in the child
+		err = os.Symlink("/proc/self/fd/"+firstExtra, p.link())
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make folder of %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// RemoveFolder removes the folder and what is in it.
+func (p Program) RemoveFolder() error { return os.RemoveAll(p.Dir) }

@@ -1,0 +1,274 @@
+// Package supervisor owns the process that keeps a cluster's parts alive: it starts the units, answers on a Unix socket
+// how they are, and stops them when asked. It does not know what the parts are.
+//
+//	starting ──▶ ready ──▶ stopping ──▶ (gone)
+//	   └──────▶ failed ──────▲
+package supervisor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// Phases of a cluster as a whole.
+const (
+	PhaseStarting = "starting"
+	PhaseReady    = "ready"
+	PhaseFailed   = "failed"
+	PhaseStopping = "stopping"
+)
+
+// Status is what the supervisor answers about itself and its units.
+type Status struct {
+	PID   int          `json:"pid"`
+	Phase string       `json:"phase"`
+	Error string       `json:"error,omitempty"`
+	Units []UnitStatus `json:"units"`
+}
+
+// UnitStatus is one unit's state as component.Manager last reported it.
+type UnitStatus struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Error string `json:"error,omitempty"`
+	// Seconds is how long the unit took to reach its state from the start of the one before.
+	Seconds float64 `json:"seconds"`
+	// PID and Restarts are of units that are a process: 0 while it is down, and how often it was started again.
+	PID      int `json:"pid,omitempty"`
+	Restarts int `json:"restarts,omitempty"`
+	// Probed says that the unit was asked whether it works, which Client.Health has done; Problem is why it does not.
+	Probed  bool   `json:"probed,omitempty"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// process is what a component that is a child process can tell about it (proc.Process does).
+type process interface{ State() proc.State }
+
+// pauser is a component whose process can be made to stand still (proc.Process can).
+type pauser interface {
+	Pause() (resume func() error, err error)
+}
+
+// probeTimeout bounds the question to each unit whether it works, unless Config says otherwise: a machine with much more to do than it can
+// lets one wait for seconds, which is no fault of the unit's. It is shorter than what Client waits.
+const probeTimeout = 8 * time.Second
+
+// stopTimeout bounds an orderly stop of all units.
+const stopTimeout = 90 * time.Second
+
+// startLimit bounds the start of a unit, unless Config says otherwise.
+const startLimit = 5 * time.Minute
+
+// Config is what Run needs.
+type Config struct {
+	// Socket is the path of the Unix socket that is answered on, mode 0600.
+	Socket string
+	Units  []component.Unit
+	Log    *slog.Logger
+	// ProbeTimeout is how long a unit may take to say whether it works, 8 s by default.
+	ProbeTimeout time.Duration
+	// StartLimit is how long each unit may take to start, from when those it waits for are ready; 5 minutes by default.
+	StartLimit time.Duration
+}
+
+// bounded is a component whose start has a limit.
+type bounded struct {
+	component.Component
+	limit time.Duration
+}
+
+// Start starts the component, and ends that when the limit is over.
+func (b bounded) Start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, b.limit)
+	defer cancel()
+	err := b.Component.Start(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("it did not start within %s, and `mullion up --wait` says how long a part may take: %w", b.limit, err)
+	}
+	return err
+}
+
+type server struct {
+	cfg  Config
+	stop context.CancelFunc
+	// stopping is closed when the units are to be stopped.
+	stopping <-chan struct{}
+	mu       sync.Mutex
+	status   Status
+	index    map[string]int
+}
+
+// Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. When a unit
+// does not start, those that did are stopped, and the phase stays failed until the stop, so that it can be asked why.
+func Run(ctx context.Context, cfg Config) error {
+	cfg.ProbeTimeout = cmp.Or(cfg.ProbeTimeout, probeTimeout)
+	runCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &server{cfg: cfg, stop: stop, stopping: runCtx.Done(), index: map[string]int{}, status: Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}}}
+	for i, u := range cfg.Units {
+		s.index[u.Name()] = i
+		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: "waiting"})
+	}
+	units := make([]component.Unit, len(cfg.Units))
+	for i, u := range cfg.Units {
+		units[i] = component.Unit{Component: bounded{u.Component, cmp.Or(cfg.StartLimit, startLimit)}, After: u.After}
+	}
+	manager, err := component.NewManager(units, s.onEvent)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(cfg.Socket)
+	if err != nil {
+		return err
+	}
+	httpServer := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- httpServer.Serve(listener) }()
+
+	startErr := manager.Start(runCtx)
+	if startErr != nil && runCtx.Err() == nil {
+		s.setPhase(PhaseFailed, startErr)
+	} else if startErr == nil {
+		s.setPhase(PhaseReady, nil)
+	}
+	<-runCtx.Done()
+	s.setPhase(PhaseStopping, nil)
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	err = errors.Join(manager.Stop(stopCtx), httpServer.Close())
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	return err
+}
+
+func listen(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the supervisor's socket %q: %w", path, err)
+	}
+	return l, os.Chmod(path, 0o600)
+}
+
+func (s *server) onEvent(e component.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.index[e.Unit]
+	if !ok {
+		return
+	}
+	u := &s.status.Units[i]
+	if u.State == string(component.Failed) && e.Err == nil {
+		return // that it was cleaned up after must not hide why it failed
+	}
+	u.State, u.Seconds, u.Error = string(e.State), e.Elapsed.Seconds(), ""
+	if e.Err != nil {
+		u.Error = e.Err.Error()
+		s.cfg.Log.Error("unit", "name", e.Unit, "state", e.State, "error", e.Err)
+		return
+	}
+	s.cfg.Log.Info("unit", "name", e.Unit, "state", e.State, "seconds", u.Seconds)
+}
+
+func (s *server) setPhase(phase string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.Phase = phase
+	if err != nil {
+		s.status.Error = err.Error()
+	}
+}
+
+// now is the status with what the processes say of themselves at this moment.
+func (s *server) now() Status {
+	s.mu.Lock()
+	status := s.status
+	status.Units = append([]UnitStatus(nil), s.status.Units...)
+	s.mu.Unlock()
+	for i, u := range s.cfg.Units {
+		p, ok := u.Component.(process)
+		if !ok {
+			continue
+		}
+		state, told := p.State(), &status.Units[i]
+		told.PID, told.Restarts = state.PID, state.Restarts
+		if told.State != string(component.Ready) || state.Phase == proc.Running {
+			continue
+		}
+		told.State = "restarting"
+		if state.Err != nil {
+			told.Error = state.Err.Error()
+		}
+	}
+	return status
+}
+
+// probed is the status of now, with what the units that are ready answer when they are asked whether they work.
+func (s *server) probed(ctx context.Context) Status {
+	status := s.now()
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProbeTimeout)
+	defer cancel()
+	answers := make([]chan error, len(s.cfg.Units))
+	for i, u := range s.cfg.Units {
+		p, ok := u.Component.(component.Prober)
+		if !ok || status.Units[i].State != string(component.Ready) {
+			continue
+		}
+		answer := make(chan error, 1) // one that comes too late is left in it
+		answers[i] = answer
+		go func() { answer <- p.Probe(ctx) }()
+	}
+	for i, answer := range answers {
+		if answer == nil {
+			continue
+		}
+		var err error
+		select {
+		case err = <-answer:
+		case <-ctx.Done():
+			select {
+			case err = <-answer:
+			default:
+				err = fmt.Errorf("it has not answered within %s", s.cfg.ProbeTimeout)
+			}
+		}
+		status.Units[i].Probed = true
+		if err != nil {
+			status.Units[i].Problem = err.Error()
+		}
+	}
+	return status
+}
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	answer := func(w http.ResponseWriter, status Status) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(status); err != nil {
+			s.cfg.Log.Warn("answer a status request", "error", err)
+		}
+	}
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.now()) })
+	mux.HandleFunc("GET /v1/health", func(w http.ResponseWriter, r *http.Request) { answer(w, s.probed(r.Context())) })
+	mux.HandleFunc("POST /v1/pause/{unit...}", s.pause)
+	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		s.stop()
+	})
+	return mux
+}

@@ -1,0 +1,172 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/supervisor"
+)
+
+// part is a component that notes what is done to it.
+type part struct {
+	name    string
+	err     error
+	stopped chan struct{}
+}
+
+func (p *part) Name() string                { return p.name }
+func (p *part) Start(context.Context) error { return p.err }
+func (p *part) Stop(context.Context) error  { close(p.stopped); return nil }
+
+func run(t *testing.T, parts ...*part) (*supervisor.Client, <-chan error) {
+	t.Helper()
+	var units []component.Unit
+	for _, p := range parts {
+		units = append(units, component.Unit{Component: p})
+	}
+	return runUnits(t, units)
+}
+
+func runUnits(t *testing.T, units []component.Unit) (*supervisor.Client, <-chan error) {
+	t.Helper()
+	return runAt(t, filepath.Join(t.TempDir(), "s.sock"), units)
+}
+
+func runAt(t *testing.T, socket string, units []component.Unit) (*supervisor.Client, <-chan error) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- supervisor.Run(t.Context(), supervisor.Config{Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler), ProbeTimeout: 200 * time.Millisecond})
+	}()
+	return supervisor.NewClient(socket), ended
+}
+
+// await asks until the supervisor is in the phase.
+func await(t *testing.T, c *supervisor.Client, phase string) supervisor.Status {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for {
+		s, err := c.Status(t.Context())
+		if err == nil && s.Phase == phase {
+			return s
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("not %s in time: %+v, %v", phase, s, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func TestReadyThenStopped(t *testing.T) {
+	p := &part{name: "one", stopped: make(chan struct{})}
+	client, ended := run(t, p)
+	s := await(t, client, supervisor.PhaseReady)
+	if len(s.Units) != 1 || s.Units[0].Name != "one" || s.Units[0].State != string(component.Ready) {
+		t.Errorf("units = %+v", s.Units)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+	<-p.stopped
+	if _, err := client.Status(t.Context()); err == nil {
+		t.Error("it still answers")
+	}
+}
+
+// endless is a part whose start takes as long as it may.
+type endless struct{ part }
+
+func (p *endless) Start(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+func TestAStartHasALimit(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s.sock")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- supervisor.Run(t.Context(), supervisor.Config{
+			Socket: socket, Units: []component.Unit{{Component: &endless{part{name: "slow", stopped: make(chan struct{})}}}},
+			Log: slog.New(slog.DiscardHandler), StartLimit: 50 * time.Millisecond,
+		})
+	}()
+	client := supervisor.NewClient(socket)
+	s := await(t, client, supervisor.PhaseFailed)
+	if !strings.Contains(s.Error, "did not start within 50ms") || !strings.Contains(s.Error, "--wait") {
+		t.Errorf("it says %q, which does not tell how long a part may take", s.Error)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+}
+
+// asked is a part that answers a probe with err, or not at all.
+type asked struct {
+	part
+	err    error
+	silent bool
+}
+
+func (p *asked) Probe(context.Context) error {
+	if p.silent {
+		select {}
+	}
+	return p.err
+}
+
+func TestHealthAsksEachUnit(t *testing.T) {
+	var units []component.Unit
+	for _, c := range []component.Component{
+		&part{name: "files", stopped: make(chan struct{})},
+		&asked{part: part{name: "good", stopped: make(chan struct{})}},
+		&asked{part: part{name: "bad", stopped: make(chan struct{})}, err: errors.New("no route")},
+		&asked{part: part{name: "silent", stopped: make(chan struct{})}, silent: true},
+	} {
+		units = append(units, component.Unit{Component: c})
+	}
+	client, ended := runUnits(t, units)
+	await(t, client, supervisor.PhaseReady)
+	s, err := client.Health(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range s.Units {
+		got = append(got, fmt.Sprintf("%s %v %s", u.Name, u.Probed, u.Problem))
+	}
+	want := []string{"files false ", "good true ", "bad true no route", "silent true it has not answered within 200ms"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFailureIsToldAndKept(t *testing.T) {
+	client, ended := run(t, &part{name: "bad", err: errors.New("no room"), stopped: make(chan struct{})})
+	s := await(t, client, supervisor.PhaseFailed)
+	if s.Error == "" || s.Units[0].Error == "" {
+		t.Errorf("status does not say why: %+v", s)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}

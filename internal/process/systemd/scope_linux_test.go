@@ -1,0 +1,28 @@
+package systemd_test
+
+import (
+	"os"
+	"testing"
+
+	"mullion.dev/mullion/internal/process/systemd"
+)
+
+// Where systemd does not run there is no scope to be had, and none is asked for. With systemd the rung machines tries it.
+func TestWithoutSystemd(t *testing.T) {
+	if systemd.Running() {
+		t.Skip("systemd runs this machine")
+	}
+	if path, ok := systemd.Delegated("mullion-test.scope"); ok || path != "" {
+		t.Errorf("delegated: %q, %t", path, ok)
+	}
+	before, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := systemd.EnterScope(t.Context(), "mullion-test.scope", "a test"); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile("/proc/self/cgroup"); err != nil || string(after) != string(before) {
+		t.Errorf("the cgroups were %s, and are %s (%v)", before, after, err)
+	}
+}

@@ -1,0 +1,179 @@
+package cri
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/image"
+)
+
+// Config is what a Server needs. All paths are absolute paths of the machine unless said otherwise.
+type Config struct {
+	// Node is the name of the Windows host; containers of other nodes in the same engine are left alone.
+	Node string
+	// StateDir holds the checkpoints and the containers' working files; it survives the server. Every folder above it may
+	// be closed to others.
+	StateDir string
+	// RunDir holds sockets and FIFOs; it may be gone after a boot.
+	RunDir string
+	// Stream is where exec, attach and port-forward are served: an address that the kubelet can reach and pods cannot.
+	// Requests are admitted by one-time tokens. The server closes it.
+	Stream net.Listener
+	// Keeper is the command line of the process that keeps containers' streams, to which the socket's path is appended; it
+	// must call stream.Serve. Package stream says why it is a process of its own.
+	Keeper []string
+
+	// Engine runs containers; in production an *engine.Engine.
+	Engine Engine
+	// Images holds images; in production an *image.Store.
+	Images Images
+	// Network connects pods; in production package podnet.
+	Network Network
+	// HostPath translates a path of the Windows host (a mount's source, the log folder) to one of the machine.
+	HostPath func(winPath string) (string, error)
+
+	// HostProcess says where HostProcess containers run; nil refuses them.
+	HostProcess *HostProcess
+	// Launch says how a Windows program is started in a container.
+	Launch Launch
+	// LinuxNames has names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet names, where Windows
+	// knows one suffix and none.
+	LinuxNames bool
+	// Handlers are the names of the runtime handlers besides the default one.
+	Handlers []string
+	// RuntimeVersion is what the kubelet shows as the container runtime's version: containerd's, as runtimeName says.
+	RuntimeVersion string
+	// Log takes what happens. Nil discards.
+	Log *slog.Logger
+}
+
+// Launch says how a Windows program is started in a container.
+type Launch struct {
+	// Init is the Linux program that is PID 1, for example "/sbin/mullion-init". Empty: the loader is PID 1.
+	Init string
+	// Loader begins the command line of every Windows program, for example "/usr/lib/wine/wine64".
+	Loader []string
+	// Run is the Windows path of mullion-run.exe. Empty: programs are started by the loader itself, so exit codes have
+	// 8 bits, programs must be named by their whole path and stopping a container kills it.
+	Run string
+	// Env is the Linux environment of the loader.
+	Env []string
+}
+
+// Containers is the part of an engine that makes and ends containers.
+type Containers interface {
+	Create(ctx context.Context, c engine.Container) error
+	Start(ctx context.Context, id string, stdio engine.IO) (pid uint32, err error)
+	Signal(ctx context.Context, id string, signal unix.Signal, all bool) error
+	Remove(ctx context.Context, id string) error
+	List(ctx context.Context, label, value string) ([]engine.Info, error)
+}
+
+// Tasks is the part of an engine that deals with running containers.
+type Tasks interface {
+	Wait(ctx context.Context, id string) (engine.Exit, error)
+	Exec(ctx context.Context, id string, x engine.ExecSpec) (engine.Exit, error)
+	Update(ctx context.Context, id string, r engine.Resources) error
+	CloseStdin(ctx context.Context, id string) error
+	Resize(ctx context.Context, id string, width, height uint16) error
+}
+
+// Meters is the part of an engine that counts.
+type Meters interface {
+	Version(ctx context.Context) (string, error)
+	HostID(id uint32) uint32
+	Usage(ctx context.Context, id string) (engine.Usage, error)
+	DiskUsage(ctx context.Context, id string) (bytes, inodes uint64, err error)
+	// OutOfMemory calls seen with the id of each container in which the kernel kills for want of memory, until ctx ends.
+	OutOfMemory(ctx context.Context, seen func(id string))
+}
+
+// Engine runs containers.
+type Engine interface {
+	Containers
+	Tasks
+	Meters
+	Views
+}
+
+// ImageFinder answers for single images. The errors are containerd's errdefs.
+type ImageFinder interface {
+	// GetFor finds an image by id or reference for a runtime handler.
+	GetFor(ctx context.Context, idOrRef, handler string) (image.Info, error)
+	// GetAny is GetFor, but finds an image of a build that the node does not run, too.
+	GetAny(ctx context.Context, idOrRef, handler string) (image.Info, error)
+	// Check says whether a container of the image can be made on this node with a runtime handler.
+	Check(info image.Info, handler string) error
+}
+
+// Images holds images.
+type Images interface {
+	ImageFinder
+	Pull(ctx context.Context, ref string, auth *image.Auth, handler string) (image.Info, error)
+	List(ctx context.Context) ([]image.Info, error)
+	Remove(ctx context.Context, idOrRef string) error
+	FsInfo(ctx context.Context) (image.Usage, error)
+}
+
+// Network connects pods.
+type Network interface {
+	// Setup makes a pod's network namespace and connects it. If it returns an error nothing is left behind.
+	Setup(ctx context.Context, pod Pod) (PodNetwork, error)
+	// Teardown takes back what Setup did; a pod that is not connected is no error. podNetwork is what Setup returned, or
+	// the zero value if Setup was interrupted by a crash.
+	Teardown(ctx context.Context, pod Pod, podNetwork PodNetwork) error
+	// Stats counts what went through a pod's interfaces.
+	Stats(ctx context.Context, pod Pod) (NetworkStats, error)
+	// SetPodCIDR tells the node's range of pod addresses; with a comma between, those of both families.
+	SetPodCIDR(ctx context.Context, cidrs string) error
+	// Ready returns nil when pods can be connected, else why not; the kubelet shows it on the node.
+	Ready(ctx context.Context) error
+}
+
+// Pod is what a network needs to know of a pod.
+type Pod struct {
+	// ID is the sandbox's id, unique for ever; the others are Kubernetes' own names.
+	ID, Name, Namespace, UID string
+	Hostname                 string
+	DNS                      DNS
+	Ports                    []PortMapping
+	Labels, Annotations      map[string]string
+}
+
+// DNS is how names are resolved in a pod.
+type DNS struct {
+	Servers, Searches, Options []string
+}
+
+// PortMapping is a hostPort.
+type PortMapping struct {
+	Protocol                string // "TCP", "UDP" or "SCTP"
+	HostIP                  string
+	HostPort, ContainerPort int32
+}
+
+// PodNetwork is a connected pod.
+type PodNetwork struct {
+	// NetNS is the path of the network namespace.
+	NetNS string
+	// IPs are the pod's addresses, the primary one first.
+	IPs []string
+}
+
+// NetworkStats counts a pod's traffic. Bytes and packets are counted since the pod was connected.
+type NetworkStats struct {
+	At         time.Time
+	Interfaces []InterfaceStats
+}
+
+// InterfaceStats counts the traffic of one interface; the first of a pod is the default one.
+type InterfaceStats struct {
+	Name                 string
+	RxBytes, TxBytes     uint64
+	RxDropped, TxDropped uint64
+}

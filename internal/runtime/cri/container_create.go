@@ -1,0 +1,267 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/image"
+)
+
+// The labels by which a server knows its containers in containerd.
+const (
+	labelNode    = "mullion.dev/node"
+	labelSandbox = "mullion.dev/sandbox"
+)
+
+// CreateContainer makes a container ready to start.
+func (s *Server) CreateContainer(ctx context.Context, req *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
+	config := req.GetConfig()
+	if config.GetMetadata() == nil || config.GetImage() == nil {
+		return nil, fmt.Errorf("create container: config has no metadata or no image: %w", errdefs.ErrInvalidArgument)
+	}
+	name := config.GetMetadata().GetName()
+	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
+	if err != nil {
+		return nil, fmt.Errorf("create container %q: sandbox: %w", name, err)
+	}
+	if sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
+		return nil, fmt.Errorf("create container %q: sandbox %q is not running: %w", name, sb.ID, errdefs.ErrFailedPrecondition)
+	}
+	if config.GetWindows().GetSecurityContext().GetHostProcess() != isHostProcess(sb) {
+		// containerd's words (internal/cri/server/container_create.go).
+		return nil, fmt.Errorf("create container %q: pod spec and all containers inside must have the HostProcess field set to be valid: %w", name, errdefs.ErrInvalidArgument)
+	}
+	c, err := s.createContainer(ctx, sb, config)
+	if err != nil {
+		return nil, fmt.Errorf("create container %q: %w", name, err)
+	}
+	s.emit(c.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
+	return &runtimeapi.CreateContainerResponse{ContainerId: c.ID}, nil
+}
+
+func (s *Server) createContainer(ctx context.Context, sb store.Sandbox, config *runtimeapi.ContainerConfig) (store.Container, error) {
+	img, err := s.cfg.Images.GetAny(ctx, config.GetImage().GetImage(), sb.Handler)
+	if err != nil {
+		return store.Container{}, fmt.Errorf("find image: %w", err)
+	}
+	// A HostProcess container brings no Windows of its own, so its image may be of any build.
+	if err := s.cfg.Images.Check(img, sb.Handler); err != nil && !isHostProcess(sb) {
+		return store.Container{}, fmt.Errorf("check image %q: %w", config.GetImage().GetImage(), err)
+	}
+	c := store.Container{
+		ID: newID(), SandboxID: sb.ID, Config: store.ContainerConfig{ContainerConfig: config}, ImageID: img.ID,
+		ImageName: config.GetImage().GetUserSpecifiedImage(), CreatedAt: time.Now(),
+		HostProcess: isHostProcess(sb),
+		User:        userName(sb, config, img.Config.User), Env: mergeEnv(img.Config.Env, config.GetEnvs()), Dir: workingDir(config, img),
+	}
+	if c.ImageName == "" {
+		c.ImageName = config.GetImage().GetImage()
+	}
+	if c.Program, c.Raw, err = commandLine(config, img); err != nil {
+		return store.Container{}, err
+	}
+	if c.HostProcess {
+		s.cfg.HostProcess.adapt(&c, img)
+	}
+	c.NodeLogPath = nodeLogPath(sb, config)
+	if c.LogPath, err = s.logPath(c.NodeLogPath); err != nil {
+		return store.Container{}, err
+	}
+	mounts, err := s.mounts(config)
+	if err != nil {
+		return store.Container{}, err
+	}
+	return c, s.makeContainer(ctx, sb, c, img.ChainID, mounts)
+}
+
+// makeContainer makes the container's folder, its engine container and its checkpoint.
+func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Container, chainID string, mounts []engine.Mount) error {
+	var undo cleanup.Stack
+	defer func() {
+		if err := undo.Clean(); err != nil {
+			s.log.Error("container not undone", "container", c.ID, "error", err)
+		}
+	}()
+	uid := uidOf(c)
+	undo.Add(func() error { return s.removeFiles(c) })
+	runDir, err := s.makeRunDir(c, uid)
+	if err != nil {
+		return err
+	}
+	spec := engine.Container{
+		ID: c.ID, Labels: map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID}, ChainID: chainID,
+		Args: s.initArgs(sb, c), Env: s.loaderEnv(c), Dir: s.driveOf(c), UID: uid,
+		Hostname: hostName(sb), NetNS: sb.NetNS, Mounts: mounts,
+		SystemFiles: s.systemFiles(sb, mounts), WorkDir: runDir, Terminal: c.Config.GetTty(),
+		Resources: resourcesOf(c.Config.GetWindows().GetResources()),
+	}
+	if c.HostProcess {
+		if spec, err = s.inHost(c, spec); err != nil {
+			return err
+		}
+	}
+	if err := s.cfg.Engine.Create(ctx, spec); err != nil {
+		return err
+	}
+	undo.Add(func() error { return s.cfg.Engine.Remove(context.WithoutCancel(ctx), c.ID) })
+	if err := s.containers.Put(c.ID, c); err != nil {
+		return err
+	}
+	undo.Release()
+	return nil
+}
+
+// makeRunDir makes the folder that the container's user can write to and that only the machine's root can reach.
+func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
+	dir := s.runDir(c)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make working folder: %w", err)
+	}
+	owner := int(s.cfg.Engine.HostID(uid))
+	if c.HostProcess {
+		owner = int(uid)
+	}
+	if err := os.Chown(dir, owner, owner); err != nil {
+		return "", fmt.Errorf("give working folder to the container's user: %w", err)
+	}
+	return dir, s.writeEnvFile(dir, c.Env)
+}
+
+// runDir is a container's working folder. That of a HostProcess container has the same path on the machine, in the host and in the
+// container, whose root file system is read-only but for the run folder.
+func (s *Server) runDir(c store.Container) string {
+	if c.HostProcess {
+		return filepath.Join(s.cfg.RunDir, "work", c.ID)
+	}
+	return filepath.Join(s.containerDir(c.ID), "run")
+}
+
+// workTarget is where the container's programs see that folder.
+func (s *Server) workTarget(c store.Container) string {
+	if c.HostProcess {
+		return s.runDir(c)
+	}
+	return engine.WorkDirTarget
+}
+
+// removeFiles removes a container's own files.
+func (s *Server) removeFiles(c store.Container) error {
+	return errors.Join(os.RemoveAll(s.runDir(c)), os.RemoveAll(s.containerDir(c.ID)))
+}
+
+// nodeLogPath is the container's log as the kubelet names it; "" if it is to have none.
+func nodeLogPath(sb store.Sandbox, config *runtimeapi.ContainerConfig) string {
+	dir, name := sb.Config.GetLogDirectory(), config.GetLogPath()
+	if dir == "" || name == "" {
+		return ""
+	}
+	return dir + `\` + name
+}
+
+// logPath is where that file lies on the machine.
+func (s *Server) logPath(nodePath string) (string, error) {
+	if nodePath == "" {
+		return "", nil
+	}
+	p, err := s.cfg.HostPath(nodePath)
+	if err != nil {
+		return "", fmt.Errorf("find log file %q: %w", nodePath, err)
+	}
+	return p, nil
+}
+
+// mounts translates the kubelet's mounts. A source that is not there becomes a folder, as with containerd on Windows:
+// https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_windows_opts.go
+func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, error) {
+	var out []engine.Mount
+	for _, m := range config.GetMounts() {
+		if m.GetImage().GetImage() != "" {
+			return nil, fmt.Errorf("mount image %q: image volumes do not work on Windows nodes: %w", m.GetImage().GetImage(), errdefs.ErrNotImplemented)
+		}
+		if m.GetPropagation() != runtimeapi.MountPropagation_PROPAGATION_PRIVATE {
+			return nil, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(), errdefs.ErrInvalidArgument)
+		}
+		if strings.HasPrefix(m.GetHostPath(), `\\.\pipe\`) {
+			return nil, fmt.Errorf("mount named pipe %q: pipes of the host cannot be mounted (a HostProcess container sees them as they are): %w", m.GetHostPath(), errdefs.ErrNotImplemented)
+		}
+		source, err := s.cfg.HostPath(m.GetHostPath())
+		if err != nil {
+			return nil, fmt.Errorf("find source of mount %q: %w", m.GetHostPath(), err)
+		}
+		if err := makeMissing(source); err != nil {
+			return nil, fmt.Errorf("make source of mount %q: %w", m.GetHostPath(), err)
+		}
+		// CRI: if the host path is a symbolic link, its target is mounted.
+		if source, err = filepath.EvalSymlinks(source); err != nil {
+			return nil, fmt.Errorf("find source of mount %q: %w", m.GetHostPath(), err)
+		}
+		out = append(out, engine.Mount{Source: source, Target: m.GetContainerPath(), ReadOnly: m.GetReadonly()})
+	}
+	return out, nil
+}
+
+// makeMissing makes a folder, which every user may write to, where there is nothing.
+func makeMissing(source string) error {
+	_, err := os.Stat(source)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(source, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(source, 0o777)
+}
+
+// systemFiles are what the container's C library reads: the pod's DNS configuration, and the hosts file that the kubelet
+// mounts for Windows, so that both sides resolve alike.
+func (s *Server) systemFiles(sb store.Sandbox, mounts []engine.Mount) []engine.BindMount {
+	files := []engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}}
+	for _, m := range mounts {
+		target := strings.ToLower(path.Clean(strings.ReplaceAll(m.Target, `\`, "/")))
+		if strings.TrimPrefix(target, "c:") == "/windows/system32/drivers/etc/hosts" {
+			files = append(files, engine.BindMount{Source: m.Source, Target: "/etc/hosts"})
+		}
+	}
+	return files
+}
+
+// hostName is what the container's Windows calls itself: the pod's host name. The kernel takes 64 characters; Windows
+// itself cuts only the NetBIOS name, to 15, and Wine derives that from this.
+func hostName(sb store.Sandbox) string {
+	name := sb.Config.GetHostname()
+	if name == "" {
+		name = sb.Config.GetMetadata().GetName()
+	}
+	if len(name) > 63 {
+		name = strings.TrimRight(name[:63], "-.")
+	}
+	return name
+}
+
+func resourcesOf(r *runtimeapi.WindowsContainerResources) engine.Resources {
+	return engine.Resources{CPUCount: r.GetCpuCount(), CPUMaximum: r.GetCpuMaximum(), CPUShares: r.GetCpuShares(), MemoryLimit: r.GetMemoryLimitInBytes()}
+}
+
+// workingDir is the Windows path in which the program starts.
+func workingDir(config *runtimeapi.ContainerConfig, img image.Info) string {
+	if dir := config.GetWorkingDir(); dir != "" {
+		return dir
+	}
+	if dir := img.Config.WorkingDir; dir != "" {
+		return dir
+	}
+	return `C:\`
+}

@@ -1,0 +1,119 @@
+package cri
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/containerd/errdefs"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// end is how a container ended.
+type end struct {
+	at              time.Time
+	code            uint32
+	reason, message string
+}
+
+// watch records the end of a running container when it comes. The channel is closed when it is recorded. Watching a
+// container twice watches it once.
+func (s *Server) watch(id string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ended, ok := s.ended[id]; ok {
+		return ended
+	}
+	ended := make(chan struct{})
+	s.ended[id] = ended
+	s.watchers.Go(func() {
+		ctx := s.life()
+		exit, err := s.cfg.Engine.Wait(ctx, id)
+		if ctx.Err() != nil {
+			return // The server ends; the next one looks again.
+		}
+		s.containerEnded(ctx, id, exit, err)
+		s.mu.Lock()
+		delete(s.ended, id)
+		s.mu.Unlock()
+		close(ended)
+	})
+	return ended
+}
+
+// drainTimeout is how long the keeper may take to write what a container has left in its streams.
+const drainTimeout = 5 * time.Second
+
+// containerEnded records the end of a container. waitErr says that nobody saw it.
+func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit, waitErr error) {
+	// The log is complete before the kubelet hears of the end: it may delete or read it at once.
+	drainCtx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	if err := s.keeper.Drain(drainCtx, id); err != nil {
+		s.log.Debug("log not drained", "container", id, "error", err)
+	}
+	e := end{at: exit.At, code: exit.Code}
+	if e.at.IsZero() {
+		e.at = time.Now()
+	}
+	switch {
+	case errdefs.IsNotFound(waitErr):
+		e.code, e.reason, e.message = engine.UnknownExit, reasonUnknown, "the container ended while nobody watched"
+	case waitErr != nil:
+		e.code, e.reason, e.message = engine.UnknownExit, reasonUnknown, waitErr.Error()
+	default:
+		s.explain(id, &e)
+	}
+	s.recordEnd(ctx, id, e)
+}
+
+// sigkilled is how Linux says that a process was killed: 128 and the signal's number.
+const sigkilled = 128 + 9
+
+// explain fills in the program's own exit code, which Linux cuts to 8 bits, and the reason.
+func (s *Server) explain(id string, e *end) {
+	c, err := s.containers.Get(id)
+	if err != nil {
+		return // Removed meanwhile.
+	}
+	r, err := readReport(filepath.Join(s.runDir(c), reportName))
+	if err != nil {
+		s.log.Warn("report of program not read", "container", id, "error", err)
+	}
+	// A container that was killed has no exit code of its own; one that a program forges is only its own.
+	if r.exited && e.code != sigkilled {
+		e.code = r.code
+	}
+	switch {
+	case e.code == 0:
+		e.reason = reasonCompleted
+	case e.code == sigkilled && s.samples.outOfMemory(id):
+		e.reason = reasonOOMKilled
+	default:
+		e.reason = reasonError
+	}
+}
+
+// recordEnd writes the end of a container to its checkpoint and tells who listens. The first end stays.
+func (s *Server) recordEnd(ctx context.Context, id string, e end) {
+	c, err := s.containers.Update(id, func(c store.Container) (store.Container, error) {
+		if !c.FinishedAt.IsZero() {
+			return c, nil
+		}
+		if c.StartedAt.IsZero() {
+			c.StartedAt = e.at
+		}
+		c.FinishedAt, c.ExitCode, c.Reason, c.Message = e.at, e.code, e.reason, e.message
+		return c, nil
+	})
+	if err != nil {
+		s.log.Error("end of container not recorded", "container", id, "error", err)
+		return
+	}
+	s.closeStreams(ctx, c)
+	s.samples.forget(id)
+	s.emit(id, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+}

@@ -1,0 +1,117 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// Why a container ended, in the words that the kubelet and people know from containerd's CRI
+// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/server/helpers.go).
+const (
+	reasonCompleted  = "Completed"
+	reasonError      = "Error"
+	reasonOOMKilled  = "OOMKilled"
+	reasonStartError = "StartError"
+	reasonUnknown    = "Unknown"
+
+	exitStartError = 128
+)
+
+// StartContainer starts a container and returns when its program runs. A program that Windows would not start is an
+// error with Windows' own words.
+func (s *Server) StartContainer(ctx context.Context, req *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
+	c, err := s.containers.Get(req.GetContainerId())
+	if err != nil {
+		return nil, fmt.Errorf("start container: %w", err)
+	}
+	defer s.locks.lock(c.ID)()
+	if c, err = s.containers.Get(c.ID); err != nil {
+		return nil, fmt.Errorf("start container: %w", err)
+	}
+	if c.State() != runtimeapi.ContainerState_CONTAINER_CREATED {
+		return nil, fmt.Errorf("start container %q: it is in state %v: %w", c.ID, c.State(), errdefs.ErrFailedPrecondition)
+	}
+	sb, err := s.sandboxes.Get(c.SandboxID)
+	if err != nil || sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
+		return nil, fmt.Errorf("start container %q: sandbox %q is not running: %w", c.ID, c.SandboxID, errdefs.ErrFailedPrecondition)
+	}
+	if err := s.startContainer(ctx, c); err != nil {
+		s.recordEnd(context.WithoutCancel(ctx), c.ID, end{at: time.Now(), code: exitStartError, reason: reasonStartError, message: err.Error()})
+		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
+	}
+	s.emit(c.ID, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
+	return &runtimeapi.StartContainerResponse{}, nil
+}
+
+func (s *Server) startContainer(ctx context.Context, c store.Container) error {
+	if err := s.checkUser(c); err != nil {
+		return err
+	}
+	streams := s.streamsOf(c)
+	if err := s.ensureKeeper(ctx); err != nil {
+		return err
+	}
+	if err := s.keeper.Open(ctx, streams); err != nil {
+		return err
+	}
+	stdio := engine.IO{Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, Terminal: c.Config.GetTty()}
+	if _, err := s.cfg.Engine.Start(ctx, c.ID, stdio); err != nil {
+		return errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
+	}
+	// From here the container has a life of its own: its start is recorded even if this call is given up.
+	started := time.Now()
+	ctx = context.WithoutCancel(ctx)
+	if _, err := s.containers.Update(c.ID, func(c store.Container) (store.Container, error) {
+		c.StartedAt = started
+		return c, nil
+	}); err != nil {
+		return errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
+	}
+	ended := s.watch(c.ID) //nolint:contextcheck // The watch outlives the call.
+	return s.awaitVerdict(ctx, c, ended)
+}
+
+// verdictTimeout is how long a program may take to start before it is believed to run: a loaded machine is slow, and a
+// program that is being started can be stopped like a running one.
+const verdictTimeout = 20 * time.Second
+
+// awaitVerdict waits until mullion-run.exe has said whether the program started. An image's program that is not there,
+// or is no Windows program, makes the start fail, as it does on Windows, where the runtime creates the process.
+func (s *Server) awaitVerdict(ctx context.Context, c store.Container, ended <-chan struct{}) error {
+	if s.cfg.Launch.Run == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, verdictTimeout)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	file := filepath.Join(s.runDir(c), reportName)
+	for {
+		r, err := readReport(file)
+		switch {
+		case err != nil:
+			return err
+		case r.failed:
+			return fmt.Errorf("hcs::System::CreateProcess: %s (0x%x)", strings.TrimSpace(r.message), r.code)
+		case r.started || r.exited:
+			return nil
+		}
+		select {
+		case <-ended:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// StopContainer asks a container's programs to end with CTRL_SHUTDOWN, as Windows containers are stopped, and kills them
+// when the grace period is over. It is idempotent: a container that has ended or is gone is no error
+// (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L69-L74).
+func (s *Server) StopContainer(ctx context.Context, req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	c, err := s.containers.Get(req.GetContainerId())
+	if errors.Is(err, store.ErrNotFound) {
+		return &runtimeapi.StopContainerResponse{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.stopContainer(ctx, c, time.Duration(req.GetTimeout())*time.Second); err != nil {
+		return nil, fmt.Errorf("stop container %q: %w", c.ID, err)
+	}
+	return &runtimeapi.StopContainerResponse{}, nil
+}
+
+// killTimeout is how long the kernel may take to end what was killed.
+const killTimeout = 30 * time.Second
+
+// stopContainer returns when the container has ended. Without grace it is killed at once.
+func (s *Server) stopContainer(ctx context.Context, c store.Container, grace time.Duration) error {
+	if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		return nil
+	}
+	ended := s.watch(c.ID) //nolint:contextcheck // The watch outlives the call.
+	if grace > 0 {
+		graceCtx, cancel := context.WithTimeout(ctx, grace)
+		defer cancel()
+		s.askToEnd(graceCtx, c)
+		select {
+		case <-ended:
+			return nil
+		case <-graceCtx.Done():
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("wait for its end: %w", err)
+		}
+	}
+	if err := s.cfg.Engine.Signal(ctx, c.ID, unix.SIGKILL, true); err != nil {
+		return err
+	}
+	killed := time.NewTimer(killTimeout)
+	defer killed.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for its end: %w", ctx.Err())
+	case <-killed.C:
+		return fmt.Errorf("wait for its end: still there %v after it was killed", killTimeout)
+	}
+}
+
+// shutdownArgs is the command that delivers CTRL_SHUTDOWN. In a container it goes to every program; in the host, which has
+// others, to the container's own.
+func (s *Server) shutdownArgs(c store.Container) []string {
+	args := []string{s.cfg.Launch.Run, "--ctrl", "shutdown"}
+	if !c.HostProcess {
+		return args
+	}
+	r, err := readReport(filepath.Join(s.runDir(c), reportName))
+	if err != nil {
+		s.log.Warn("report of program not read", "container", c.ID, "error", err)
+	}
+	return append(args, "--pid", strconv.FormatUint(uint64(r.pid), 10))
+}
+
+// askToEnd delivers CTRL_SHUTDOWN to the container's programs, and SIGTERM to PID 1 where that does not work.
+func (s *Server) askToEnd(ctx context.Context, c store.Container) {
+	if s.cfg.Launch.Run != "" {
+		x := engine.ExecSpec{
+			ID: newID()[:16], UID: uidOf(c), Dir: s.driveOf(c), Env: s.loaderEnv(c), FIFODir: s.fifoDir(),
+			Args: append(append([]string{}, s.cfg.Launch.Loader...), s.shutdownArgs(c)...),
+		}
+		exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
+		if err == nil && exit.Code == 0 {
+			return
+		}
+		s.log.Info("shutdown event not delivered, terminating", "container", c.ID, "exit_code", exit.Code, "error", err)
+	}
+	if err := s.cfg.Engine.Signal(ctx, c.ID, unix.SIGTERM, false); err != nil {
+		s.log.Warn("container not terminated", "container", c.ID, "error", err)
+	}
+}

@@ -1,0 +1,72 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/containerd/errdefs"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+)
+
+// UpdateContainerResources changes the limits of a container; fields that are zero stay as they are.
+func (s *Server) UpdateContainerResources(ctx context.Context, req *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
+	c, err := s.containers.Get(req.GetContainerId())
+	if err != nil {
+		return nil, fmt.Errorf("update container: %w", err)
+	}
+	defer s.locks.lock(c.ID)()
+	change := req.GetWindows()
+	if change == nil {
+		return nil, fmt.Errorf("update container %q: the request has no Windows resources: %w", c.ID, errdefs.ErrInvalidArgument)
+	}
+	if c, err = s.containers.Get(c.ID); err != nil {
+		return nil, fmt.Errorf("update container: %w", err)
+	}
+	merged := &runtimeapi.WindowsContainerResources{
+		CpuShares: orElse(change.GetCpuShares(), c.Config.GetWindows().GetResources().GetCpuShares()),
+		CpuCount:  orElse(change.GetCpuCount(), c.Config.GetWindows().GetResources().GetCpuCount()),
+		CpuMaximum: orElse(change.GetCpuMaximum(),
+			c.Config.GetWindows().GetResources().GetCpuMaximum()),
+		MemoryLimitInBytes: orElse(change.GetMemoryLimitInBytes(), c.Config.GetWindows().GetResources().GetMemoryLimitInBytes()),
+		RootfsSizeInBytes:  c.Config.GetWindows().GetResources().GetRootfsSizeInBytes(),
+	}
+	switch c.State() {
+	case runtimeapi.ContainerState_CONTAINER_EXITED:
+		return nil, fmt.Errorf("update container %q: it has ended: %w", c.ID, errdefs.ErrFailedPrecondition)
+	default:
+		if err := s.cfg.Engine.Update(ctx, c.ID, resourcesOf(merged)); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.containers.Update(c.ID, func(c store.Container) (store.Container, error) {
+		c.Config = withResources(c.Config, merged)
+		return c, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("update container: %w", err)
+	}
+	return &runtimeapi.UpdateContainerResourcesResponse{}, nil
+}
+
+func orElse(n, fallback int64) int64 {
+	if n != 0 {
+		return n
+	}
+	return fallback
+}
+
+// withResources returns a copy of config with other limits.
+func withResources(config store.ContainerConfig, r *runtimeapi.WindowsContainerResources) store.ContainerConfig {
+	copied, ok := proto.Clone(config.ContainerConfig).(*runtimeapi.ContainerConfig)
+	if !ok {
+		return config
+	}
+	if copied.Windows == nil {
+		copied.Windows = &runtimeapi.WindowsContainerConfig{}
+	}
+	copied.Windows.Resources = r
+	return store.ContainerConfig{ContainerConfig: copied}
+}

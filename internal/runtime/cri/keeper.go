@@ -1,0 +1,109 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
+)
+
+// startKeeper starts the keeper of streams so that it outlives this process and no signal to this one's group reaches it.
+func startKeeper(argv []string, socket string) error {
+	if len(argv) == 0 {
+		return errors.New("no command line for the keeper is configured")
+	}
+	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], socket)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // Reaps it, should it end before this process.
+	return nil
+}
+
+// keeperBackoff is the least time between two keepers.
+const keeperBackoff = 100 * time.Millisecond
+
+// superviseKeeper starts another keeper when the one there is ends, until ctx ends. Without one, the first container
+// that has filled its FIFO would stand still.
+func (s *Server) superviseKeeper(ctx context.Context) {
+	for {
+		if ended, err := s.keeper.Watch(ctx); err == nil {
+			<-ended
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.log.Warn("keeper of streams has ended, another takes over")
+		if err := s.ensureKeeper(ctx); err != nil {
+			s.log.Error("keeper of streams not started", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(keeperBackoff):
+		}
+	}
+}
+
+// ensureKeeper returns when a keeper answers. One that had to be started takes over the streams of all containers.
+func (s *Server) ensureKeeper(ctx context.Context) error {
+	started, err := s.keeper.Ensure(ctx)
+	if err != nil || !started {
+		return err
+	}
+	for _, c := range s.containers.List(nil) {
+		s.takeOverStreams(ctx, c)
+	}
+	return nil
+}
+
+// takeOverStreams makes a new keeper read on a container's streams. Their FIFOs are there from before its start until its
+// end is recorded.
+func (s *Server) takeOverStreams(ctx context.Context, c store.Container) {
+	streams := s.streamsOf(c)
+	if _, err := os.Stat(streams.Stdout); err != nil {
+		return
+	}
+	if err := s.keeper.Open(ctx, streams); err != nil {
+		s.log.Error("streams of container not taken over", "container", c.ID, "error", err)
+		return
+	}
+	// It may have ended meanwhile.
+	if now, err := s.containers.Get(c.ID); err != nil || now.State() == runtimeapi.ContainerState_CONTAINER_EXITED {
+		s.closeStreams(ctx, c)
+	}
+}
+
+// streamsOf are the FIFOs of a container's streams.
+func (s *Server) streamsOf(c store.Container) stream.Streams {
+	fifo := func(name string) string { return filepath.Join(s.fifoDir(), c.ID[:16]+"-"+name) }
+	streams := stream.Streams{ID: c.ID, Stdout: fifo("stdout"), LogPath: c.LogPath}
+	if !c.Config.GetTty() {
+		streams.Stderr = fifo("stderr") // a terminal has one output
+	}
+	if c.Config.GetStdin() {
+		streams.Stdin = fifo("stdin")
+	}
+	return streams
+}
+
+// closeStreams takes an ended container's streams from the keeper and removes their FIFOs.
+func (s *Server) closeStreams(ctx context.Context, c store.Container) {
+	if err := s.keeper.Forget(ctx, c.ID); err != nil {
+		s.log.Debug("streams not closed", "container", c.ID, "error", err)
+	}
+	streams := s.streamsOf(c)
+	for _, fifo := range []string{streams.Stdin, streams.Stdout, streams.Stderr} {
+		if fifo != "" {
+			_ = os.Remove(fifo)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package cri
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/containerd/errdefs"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/image"
+)
+
+// driveRoot is the Linux path of C:\ in a container. Programs are started there: with a Linux working folder outside a
+// drive, Wine gives a program the current directory "unix".
+const driveRoot = "/Files"
+
+// prefixVariable names the Wine prefix: the root of a container, or the view that a HostProcess container has of the host's.
+const prefixVariable = "WINEPREFIX="
+
+// driveOf is the Linux path of C:\ for a container's programs.
+func (s *Server) driveOf(c store.Container) string {
+	if c.HostProcess {
+		return s.cfg.Engine.View(c.ID) + driveRoot
+	}
+	return driveRoot
+}
+
+// commandLine is what runs in a container: the container's command and arguments in place of the image's entry point and
+// command, as Kubernetes says. raw: the image was built with a shell-form instruction, so that its one string is a whole
+// command line that Windows splits (ArgsEscaped of the image's configuration).
+func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []string, raw bool, err error) {
+	command, rest := config.GetCommand(), config.GetArgs()
+	escaped := img.Config.ArgsEscaped //nolint:staticcheck // Deprecated for new images; Windows images have it.
+	if len(command) == 0 {
+		command = img.Config.Entrypoint
+		if len(rest) == 0 {
+			rest = img.Config.Cmd
+			raw = escaped && (len(command) == 1 && len(rest) == 0 || len(command) == 0 && len(rest) == 1)
+		}
+	}
+	args = append(append([]string{}, command...), rest...)
+	if len(args) == 0 || args[0] == "" {
+		return nil, false, fmt.Errorf("no command specified: neither the container nor image %q has one: %w", img.ID, errdefs.ErrInvalidArgument)
+	}
+	return args, raw, nil
+}
+
+// initArgs is the command line of a container's PID 1. It writes the pod's DNS suffixes into the container's registry, where agnhost's dns-suffix
+// and others look for them; a HostProcess container has the host's registry, and leaves it alone.
+func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
+	var searches []string
+	if !c.HostProcess {
+		searches = podOf(sb).DNS.Searches
+	}
+	program := s.programArgs(runSpec{
+		report: path.Join(s.workTarget(c), reportName), env: path.Join(s.workTarget(c), envFileName), dir: c.Dir, raw: c.Raw, args: c.Program,
+		memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(), searches: searches,
+	})
+	// In the host the container's first process is not PID 1, and has nobody to signal but its own program.
+	if s.cfg.Launch.Init == "" || c.HostProcess {
+		return program
+	}
+	return append([]string{s.cfg.Launch.Init}, program...)
+}
+
+// loaderEnv is the Linux environment of a container's programs.
+func (s *Server) loaderEnv(c store.Container) []string {
+	env := append([]string{}, s.cfg.Launch.Env...)
+	if c.HostProcess {
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, prefixVariable) })
+		env = append(env, prefixVariable+s.cfg.Engine.View(c.ID))
+	}
+	if c.Config.GetTty() {
+		env = append(env, "TERM=xterm")
+	}
+	if s.cfg.Launch.Run == "" {
+		env = append(env, unixEnv(c.Env)...)
+	}
+	return env
+}
+
+// runSpec is what mullion-run.exe is to do. Paths are Linux paths in the container unless said otherwise.
+type runSpec struct {
+	report, env string
+	dir         string   // a Windows path
+	memory      int64    // bytes the programs may commit; 0: no limit
+	searches    []string // DNS suffixes
+	raw         bool
+	args        []string
+}
+
+// programArgs is the Linux command line that runs a Windows program.
+func (s *Server) programArgs(r runSpec) []string {
+	args := append([]string{}, s.cfg.Launch.Loader...)
+	if s.cfg.Launch.Run == "" {
+		return append(args, r.args...)
+	}
+	args = append(args, s.cfg.Launch.Run, "--report", r.report, "--env-file", r.env, "--cwd", r.dir)
+	if r.memory > 0 {
+		args = append(args, "--memory-limit", strconv.FormatInt(r.memory, 10))
+	}
+	if len(r.searches) > 0 {
+		args = append(args, "--dns-search", strings.Join(r.searches, ","))
+	}
+	if r.raw {
+		args = append(args, "--raw")
+	}
+	return append(append(args, "--"), r.args...)
+}
+
+// reportName is the file in a container's working folder to which mullion-run.exe writes how its program fared.
+const reportName = "report"
+
+// report is what mullion-run.exe has written, a line "<verb> <number>[ <text>]" for each event:
+//
+//	started <Windows process id>
+//	failed <Windows error code> <Windows' words for it>   the program did not start
+//	exited <32-bit exit code>
+type report struct {
+	started, failed, exited bool
+	pid                     uint32 // the Windows process id, if started
+	code                    uint32 // the exit code, or the error code if failed
+	message                 string
+}
+
+// maxReport is more than mullion-run.exe writes.
+const maxReport = 64 * 1024
+
+// readReport reads a report. The folder belongs to the container's user, who may put anything there: only a regular
+// file is read, without following links or waiting on FIFOs, and only so much of it.
+func readReport(file string) (report, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return report{}, nil
+	}
+	if err != nil {
+		return report{}, fmt.Errorf("open report of program: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return report{}, fmt.Errorf("read report of program: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return report{}, fmt.Errorf("read report of program: %q is no regular file", filepath.Base(file))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxReport))
+	if err != nil {
+		return report{}, fmt.Errorf("read report of program: %w", err)
+	}
+	return parseReport(string(data)), nil
+}
+
+func parseReport(text string) report {
+	var r report
+	lines := strings.Split(text, "\n")
+	for _, line := range lines[:len(lines)-1] { // what follows the last newline is half a line or nothing
+		verb, rest, _ := strings.Cut(line, " ")
+		number, message, _ := strings.Cut(rest, " ")
+		n, err := strconv.ParseUint(number, 10, 32)
+		if err != nil {
+			continue
+		}
+		switch verb {
+		case "started":
+			r.started, r.pid = true, uint32(n)
+		case "failed":
+			r.failed, r.code, r.message = true, uint32(n), message
+		case "exited":
+			r.exited, r.code = true, uint32(n)
+		}
+	}
+	return r
+}

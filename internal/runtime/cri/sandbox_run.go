@@ -1,0 +1,128 @@
+package cri
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/cri/store"
+)
+
+// RunPodSandbox connects a new pod. No process is started: the pod's network namespace is all it needs.
+func (s *Server) RunPodSandbox(ctx context.Context, req *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
+	config := req.GetConfig()
+	if config.GetMetadata() == nil {
+		return nil, fmt.Errorf("run pod sandbox: config has no metadata: %w", errdefs.ErrInvalidArgument)
+	}
+	name := config.GetMetadata().GetNamespace() + "/" + config.GetMetadata().GetName()
+	if err := s.checkSandbox(config, req.GetRuntimeHandler()); err != nil {
+		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
+	}
+	sb := store.Sandbox{ID: newID(), Config: store.SandboxConfig{PodSandboxConfig: config}, Handler: req.GetRuntimeHandler(), CreatedAt: time.Now()}
+	if err := s.runSandbox(ctx, sb); err != nil {
+		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
+	}
+	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
+	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
+	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: sb.ID}, nil
+}
+
+// checkSandbox refuses what a pod of this node cannot be.
+func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler string) error {
+	if handler != "" && !slices.Contains(s.cfg.Handlers, handler) {
+		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler, strings.Join(s.cfg.Handlers, ", "), errdefs.ErrInvalidArgument)
+	}
+	if config.GetWindows().GetSecurityContext().GetHostProcess() && s.cfg.HostProcess == nil {
+		return fmt.Errorf("the host's Windows has no HostProcess containers: %w", errdefs.ErrNotImplemented)
+	}
+	for _, p := range config.GetPortMappings() {
+		if p.GetHostPort() < 0 || p.GetHostPort() > 65535 {
+			return fmt.Errorf("host port %d is no port: %w", p.GetHostPort(), errdefs.ErrInvalidArgument)
+		}
+	}
+	return nil
+}
+
+func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
+	var undo cleanup.Stack
+	defer func() {
+		if err := undo.Clean(); err != nil {
+			s.log.Error("pod not undone", "sandbox", sb.ID, "error", err)
+		}
+	}()
+	// On disk first: whatever follows is found again after a crash.
+	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
+		return err
+	}
+	undo.Add(func() error { return s.sandboxes.Delete(sb.ID) })
+	if dir := sb.Config.GetLogDirectory(); dir != "" {
+		path, err := s.cfg.HostPath(dir)
+		if err != nil {
+			return fmt.Errorf("find log folder %q: %w", dir, err)
+		}
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return fmt.Errorf("make log folder: %w", err)
+		}
+	}
+	if err := s.writeResolvConf(sb); err != nil {
+		return err
+	}
+	undo.Add(func() error { return os.RemoveAll(s.containerDir(sb.ID)) })
+	network, err := s.connect(ctx, sb)
+	if err != nil {
+		return fmt.Errorf("connect to network: %w", err)
+	}
+	undo.Add(func() error { return s.disconnect(context.WithoutCancel(ctx), sb) })
+	sb.NetNS, sb.IPs, sb.Ready = network.NetNS, network.IPs, true
+	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
+		return err
+	}
+	undo.Release()
+	return nil
+}
+
+// connect puts a pod on its network. A HostProcess pod is on the host's, whose addresses the kubelet knows: containerd tells none
+// either.
+func (s *Server) connect(ctx context.Context, sb store.Sandbox) (PodNetwork, error) {
+	if isHostProcess(sb) {
+		return PodNetwork{NetNS: s.cfg.HostProcess.NetNS}, nil
+	}
+	return s.cfg.Network.Setup(ctx, podOf(sb))
+}
+
+// podOf is what a network needs to know of a sandbox.
+func podOf(sb store.Sandbox) Pod {
+	c := sb.Config.PodSandboxConfig
+	pod := Pod{
+		ID: sb.ID, Name: c.GetMetadata().GetName(), Namespace: c.GetMetadata().GetNamespace(), UID: c.GetMetadata().GetUid(),
+		Hostname: c.GetHostname(), Labels: c.GetLabels(), Annotations: c.GetAnnotations(),
+		DNS: DNS{Servers: c.GetDnsConfig().GetServers(), Searches: c.GetDnsConfig().GetSearches(), Options: c.GetDnsConfig().GetOptions()},
+	}
+	for _, p := range c.GetPortMappings() {
+		if p.GetHostPort() == 0 {
+			continue
+		}
+		pod.Ports = append(pod.Ports, PortMapping{
+			Protocol: p.GetProtocol().String(), HostIP: p.GetHostIp(), HostPort: p.GetHostPort(), ContainerPort: p.GetContainerPort(),
+		})
+	}
+	return pod
+}
+
+func networkOf(sb store.Sandbox) PodNetwork { return PodNetwork{NetNS: sb.NetNS, IPs: sb.IPs} }
+
+// newID makes an id as containerd does: 64 hexadecimal digits.
+func newID() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never returns an error: https://pkg.go.dev/crypto/rand#Read
+	return hex.EncodeToString(b[:])
+}

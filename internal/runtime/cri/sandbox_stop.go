@@ -1,0 +1,67 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+)
+
+// StopPodSandbox kills what runs in a pod and disconnects it. It is idempotent, and to stop a pod that is not there is
+// no error
+// (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L31-L40).
+func (s *Server) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
+	if errors.Is(err, store.ErrNotFound) {
+		return &runtimeapi.StopPodSandboxResponse{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.stopSandbox(ctx, sb); err != nil {
+		return nil, fmt.Errorf("stop sandbox %q: %w", sb.ID, err)
+	}
+	return &runtimeapi.StopPodSandboxResponse{}, nil
+}
+
+func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
+	defer s.locks.lock(sb.ID)()
+	var errs []error
+	for _, c := range s.containersOf(sb.ID) {
+		errs = append(errs, s.stopContainer(ctx, c, 0))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	current, err := s.sandboxes.Get(sb.ID)
+	if err != nil || !current.StoppedAt.IsZero() {
+		return nil // Removed or stopped by another call meanwhile: as asked.
+	}
+	if err := s.disconnect(ctx, current); err != nil {
+		return fmt.Errorf("disconnect from network: %w", err)
+	}
+	_, err = s.sandboxes.Update(sb.ID, func(sb store.Sandbox) (store.Sandbox, error) {
+		sb.StoppedAt, sb.NetNS = time.Now(), ""
+		return sb, nil
+	})
+	if err == nil {
+		s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+	}
+	return err
+}
+
+// disconnect takes a pod off its network. That of a HostProcess pod is the host's and stays.
+func (s *Server) disconnect(ctx context.Context, sb store.Sandbox) error {
+	if isHostProcess(sb) {
+		return nil
+	}
+	return s.cfg.Network.Teardown(ctx, podOf(sb), networkOf(sb))
+}
+
+func (s *Server) containersOf(sandbox string) []store.Container {
+	return s.containers.List(func(c store.Container) bool { return c.SandboxID == sandbox })
+}

@@ -1,0 +1,114 @@
+package cri
+
+import "mullion.dev/mullion/internal/base/support"
+
+// apiRef is where CRI's calls and fields are described.
+const apiRef = "https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto"
+
+// hcsRef is where the limits of Windows containers are described.
+const hcsRef = "https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls"
+
+// SupportRows tells how much of CRI the server has: one row for each call, and one for each field or behaviour that is
+// Windows' own or that one might look for.
+func SupportRows() []support.Row {
+	var rows []support.Row
+	add := func(area, ref string, list []support.Row) {
+		for _, r := range list {
+			r.Area, r.Ref = area, ref
+			if r.Level == "" {
+				r.Level = support.Supported
+			}
+			rows = append(rows, r)
+		}
+	}
+	add("CRI runtime calls", apiRef, runtimeRows())
+	add("CRI image calls", apiRef, []support.Row{
+		{Name: "ListImages"},
+		{Name: "StreamImages"},
+		{Name: "ImageStatus"},
+		{Name: "PullImage"},
+		{Name: "RemoveImage"},
+		{Name: "ImageFsInfo", Note: `the mount point told is C:\, which lies on the engine's file system`},
+	})
+	add("Windows container fields", hcsRef, fieldRows())
+	return rows
+}
+
+func runtimeRows() []support.Row {
+	return []support.Row{
+		{Name: "Version"},
+		{Name: "Status"},
+		{Name: "UpdateRuntimeConfig"},
+		{Name: "RuntimeConfig", Note: "empty, as on Windows: it tells about cgroups"},
+		{Name: "RunPodSandbox", Note: "no pause process: the network namespace is the sandbox"},
+		{Name: "StopPodSandbox"},
+		{Name: "RemovePodSandbox"},
+		{Name: "PodSandboxStatus"},
+		{Name: "ListPodSandbox"},
+		{Name: "StreamPodSandboxes"},
+		{Name: "CreateContainer"},
+		{Name: "StartContainer", Note: "a program that Windows would not start is an error with Windows' words"},
+		{Name: "StopContainer", Note: "CTRL_SHUTDOWN, the grace period, then every process is killed"},
+		{Name: "RemoveContainer"},
+		{Name: "ListContainers"},
+		{Name: "StreamContainers"},
+		{Name: "ContainerStatus"},
+		{Name: "UpdateContainerResources", Level: support.Partly, Note: "processor limits at once; the commit limit of programs that run stays, only the container's cgroup follows"},
+		{Name: "ReopenContainerLog"},
+		{Name: "ExecSync", Note: "output is cut off at 16 MiB a stream"},
+		{Name: "Exec"},
+		{Name: "Attach"},
+		{Name: "PortForward"},
+		{Name: "ContainerStats"},
+		{Name: "ListContainerStats"},
+		{Name: "StreamContainerStats"},
+		{Name: "PodSandboxStats"},
+		{Name: "ListPodSandboxStats"},
+		{Name: "StreamPodSandboxStats"},
+		{Name: "ListMetricDescriptors"},
+		{Name: "ListPodSandboxMetrics", Level: support.Partly, Note: "processor, memory, disk and process metrics of containers; processor time in whole seconds"},
+		{Name: "StreamPodSandboxMetrics", Level: support.Partly, Note: "as ListPodSandboxMetrics"},
+		{Name: "GetContainerEvents"},
+		{Name: "CheckpointContainer", Level: support.Not, Note: "answers Unimplemented, as Windows does"},
+		{Name: "UpdatePodSandboxResources", Level: support.Not, Note: "does nothing: the kubelet calls it on Linux nodes only"},
+	}
+}
+
+func fieldRows() []support.Row {
+	return []support.Row{
+		{Name: "resources.cpu_maximum"},
+		{Name: "processes and threads of a container", Level: support.Partly, Note: "4096, the same for each: CRI has no field for it"},
+		{Name: "resources.cpu_count", Level: support.Partly, Note: "processor time is limited, the number of processors a program sees is not"},
+		{Name: "resources.cpu_shares", Note: "ignored beside cpu_count or cpu_maximum, as on Windows"},
+		{
+			Name: "resources.memory_limit_in_bytes", Level: support.Partly,
+			Note: "committing fails in each process at the limit; all processes together are held to the limit and 64 MiB by the kernel, which kills",
+		},
+		{Name: "resources.rootfs_size_in_bytes", Level: support.Not, Note: "ignored: the writable layer has no quota"},
+		{Name: "resources.affinity_cpus", Level: support.Not, Note: "ignored"},
+		{
+			Name: "security_context.run_as_username", Level: support.Partly,
+			Note: `ContainerAdministrator, ContainerUser and NT AUTHORITY\SYSTEM (as ContainerAdministrator); users that an image adds are unknown (0x52e)`,
+		},
+		{Name: "security_context.credential_spec", Level: support.Not, Note: "ignored: there is no domain to log on to"},
+		{
+			Name: "security_context.host_process", Level: support.Partly,
+			Note: `in the host, with its name, network, processes, registry and C:; image and volumes where hcsshim puts them (C:\hpc, or C:\hpc\<id> before Windows Server 2022), seen by the container alone; programs are started as they are, not by way of cmd /c`,
+		},
+		{
+			Name: "security_context.run_as_username of HostProcess", Level: support.Partly,
+			Note: `NT AUTHORITY\SYSTEM, Local Service, Network Service, Windows' local groups and those made with net localgroup give name, variables and folders; all have the same rights; others fail with 0x52e`,
+		},
+		{Name: "HostProcess and volumes", Level: support.Partly, Note: "a volume's place is made on the host's C: as an empty folder or file, and stays; below the mount point a read-only volume can be written, as on Windows; before Windows Server 2022 volumes are seen below the image only, without links"},
+		{Name: "HostProcess and stopping", Level: support.Partly, Note: "CTRL_SHUTDOWN goes to the container's own program, not to those that it has started; those are killed"},
+		{Name: "namespace_options.network", Level: support.Not, Note: "ignored, as containerd on Windows does: every pod but HostProcess pods has a network of its own"},
+		{Name: "mounts", Level: support.Partly, Note: "folders and single files, read-only too, any case; no pipes of the host, no image volumes, no propagation"},
+		{Name: "devices", Level: support.Not, Note: "ignored"},
+		{Name: "envs", Note: "names without regard to case"},
+		{Name: "stdin, stdin_once, tty"},
+		{Name: "stop_signal", Level: support.Not, Note: "ignored: Windows has no signals"},
+		{Name: "exit_code", Note: "all 32 bits, shown signed"},
+		{Name: "port_mappings", Note: "handed to the pod network"},
+		{Name: "dns_config", Note: "servers and the first search domain, as Windows has one DNS suffix, and no options; with the profile modern all of both"},
+	}
+}

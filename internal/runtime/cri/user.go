@@ -1,0 +1,71 @@
+package cri
+
+import (
+	"fmt"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+)
+
+// The users that every Windows container has, with their ids in the system layer's etc/passwd
+// (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-security#user-accounts).
+const (
+	userAdministrator = "ContainerAdministrator"
+	userUser          = "ContainerUser"
+
+	uidAdministrator = 0
+	uidUser          = 1000
+)
+
+// Users are the ids of a container's users by their SIDs: ContainerAdministrator, ContainerUser, and SYSTEM, which is the former
+// here (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go); and by the SIDs of the groups that they are in: Administrators; Users,
+// Authenticated Users, SERVICE and Everyone (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers).
+func Users() map[string][]uint32 {
+	administrator, everybody := []uint32{uidAdministrator}, []uint32{uidAdministrator, uidUser}
+	return map[string][]uint32{
+		"S-1-5-93-2-1": administrator, "S-1-5-93-2-2": {uidUser}, "S-1-5-18": administrator,
+		"S-1-5-32-544": administrator, "S-1-5-32-545": everybody, "S-1-5-11": everybody, "S-1-5-6": everybody, "S-1-1-0": everybody,
+	}
+}
+
+// userName is the user that a container's program runs as: what the container or its pod asks for, else what the image
+// says, else ContainerAdministrator, the default of Windows images other than nanoserver's.
+func userName(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser string) string {
+	for _, name := range []string{
+		config.GetWindows().GetSecurityContext().GetRunAsUsername(),
+		sb.Config.GetWindows().GetSecurityContext().GetRunAsUsername(),
+		imageUser,
+	} {
+		if name != "" {
+			return name
+		}
+	}
+	if isHostProcess(sb) {
+		return "" // hcsshim asks for a user of the host
+	}
+	return userAdministrator
+}
+
+// lookupUser returns the id of a user by name, with or without a domain, without regard to case. The error is Windows'
+// ERROR_LOGON_FAILURE, 0x52e, as HCS words it
+// (https://learn.microsoft.com/windows/win32/debug/system-error-codes--1300-1699-).
+func lookupUser(name string) (uint32, error) {
+	domain, user := "", name
+	if i := strings.LastIndexByte(name, '\\'); i >= 0 {
+		domain, user = name[:i], name[i+1:]
+	}
+	if domain == "" || domain == "." || strings.EqualFold(domain, "User Manager") {
+		switch {
+		case strings.EqualFold(user, userAdministrator):
+			return uidAdministrator, nil
+		case strings.EqualFold(user, userUser):
+			return uidUser, nil
+		}
+	}
+	if strings.EqualFold(domain, "NT AUTHORITY") && strings.EqualFold(user, "SYSTEM") {
+		return uidAdministrator, nil
+	}
+	return 0, fmt.Errorf("hcs::System::CreateProcess: The user name or password is incorrect. (0x52e): user %q is not in the container", name)
+}

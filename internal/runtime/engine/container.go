@@ -1,0 +1,336 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
+	typesapi "github.com/containerd/containerd/api/types"
+	taskapi "github.com/containerd/containerd/api/types/task"
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+
+	"mullion.dev/mullion/internal/base/cleanup"
+)
+
+// ErrNotWindowsImage says that an image holds no C: drive.
+var ErrNotWindowsImage = fmt.Errorf("image holds no folder %q and so is no image of Windows", drive)
+
+// State is where a container is in its life.
+type State string
+
+// The states; a container whose task has been deleted is Created again for containerd.
+const (
+	Created State = "created"
+	Running State = "running"
+	Exited  State = "exited"
+)
+
+// Info is what containerd knows of a container.
+type Info struct {
+	ID     string
+	Labels map[string]string
+	State  State
+	PID    uint32
+}
+
+// Create makes the container's snapshot and record. If it returns an error, nothing is left behind.
+func (e *Engine) Create(ctx context.Context, c Container) error {
+	ctx = e.with(ctx)
+	// A container's snapshot must not be collected before its record refers to it.
+	ctx, release, err := e.client.WithLease(ctx)
+	if err != nil {
+		return fmt.Errorf("lease snapshot of container %q: %w", c.ID, err)
+	}
+	defer func() { _ = release(context.WithoutCancel(ctx)) }()
+	var undo cleanup.Stack
+	defer func() { _ = undo.Clean() }()
+
+	snapshots := e.client.SnapshotService(e.opts.Snapshotter)
+	mounts, err := snapshots.Prepare(ctx, c.ID, c.ChainID)
+	if err != nil {
+		return fmt.Errorf("prepare snapshot of container %q: %w", c.ID, err)
+	}
+	undo.Add(func() error { return snapshots.Remove(context.WithoutCancel(ctx), c.ID) })
+	targets, err := e.prepareFiles(&c, mounts)
+	if err != nil {
+		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
+	}
+	undo.Add(func() error { return removeView(e.View(c.ID)) })
+	spec, err := e.spec(ctx, c, targets)
+	if err != nil {
+		return err
+	}
+	runc, err := e.writeRunc(c)
+	if err != nil {
+		return err
+	}
+	undo.Add(func() error { return os.RemoveAll(e.runcPath(c.ID)) })
+	_, err = e.client.NewContainer(ctx, c.ID,
+		client.WithContainerLabels(c.Labels),
+		client.WithSnapshotter(e.opts.Snapshotter),
+		client.WithSnapshot(c.ID),
+		client.WithRuntime(Runtime, e.runtimeOptions(e.owner(c), runc)),
+		client.WithSpec(spec))
+	if err != nil {
+		return fmt.Errorf("create container %q: %w", c.ID, err)
+	}
+	undo.Release()
+	return nil
+}
+
+// owner is the machine's id of the container's user.
+func (e *Engine) owner(c Container) uint32 {
+	if c.HostProcess != nil {
+		return c.UID
+	}
+	return e.HostID(c.UID)
+}
+
+// prepareFiles makes the container's files ready and returns where runc is to mount c.Mounts.
+func (e *Engine) prepareFiles(c *Container, mounts []mount.Mount) ([]string, error) {
+	if c.HostProcess == nil {
+		return e.prepareUpper(*c, mounts)
+	}
+	labels, err := e.makeView(*c, mounts)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(labels, c.Labels)
+	c.Labels, c.Mounts = labels, nil // its mounts are in the view
+	return nil, nil
+}
+
+// prepareUpper gives the snapshot's root to the container's user and makes the targets of its mounts. It returns them.
+func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, error) {
+	o, err := overlayOf(mounts)
+	if err != nil {
+		return nil, err
+	}
+	// An image without layers of its own is a bare Windows: the system layers are all of it.
+	if len(o.lower) > 0 && !hasDrive(o.lower) {
+		return nil, ErrNotWindowsImage
+	}
+	uid := int(e.HostID(c.UID))
+	if err := os.Lchown(o.upper, uid, uid); err != nil {
+		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
+	}
+	layers := append(append([]string{o.upper}, o.lower...), e.opts.SystemLayers...)
+	targets := make([]string, len(c.Mounts))
+	for i, m := range c.Mounts {
+		info, err := os.Stat(m.Source)
+		if err != nil {
+			return nil, fmt.Errorf("look at mount source: %w", err)
+		}
+		t, err := resolveTarget(layers, m.Target)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.makeTarget(o.upper, t, info.IsDir(), uid); err != nil {
+			return nil, err
+		}
+		targets[i] = t.Path()
+	}
+	return targets, nil
+}
+
+func hasDrive(layers []string) bool {
+	for _, l := range layers {
+		if info, err := os.Lstat(filepath.Join(l, drive)); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// overlay is an overlay mount taken apart.
+type overlay struct {
+	upper, work string
+	lower, rest []string
+}
+
+func overlayOf(mounts []mount.Mount) (overlay, error) {
+	if len(mounts) == 1 && mounts[0].Type == "bind" {
+		// A snapshot without a parent is bound, not overlaid, but has a work folder all the same.
+		upper := mounts[0].Source
+		return overlay{upper: upper, work: filepath.Join(filepath.Dir(upper), "work")}, nil
+	}
+	if len(mounts) != 1 || mounts[0].Type != "overlay" {
+		return overlay{}, fmt.Errorf("snapshot is not one overlay but %v: %w", mounts, errdefs.ErrNotImplemented)
+	}
+	var o overlay
+	for _, option := range mounts[0].Options {
+		key, value, _ := strings.Cut(option, "=")
+		switch key {
+		case "lowerdir":
+			o.lower = strings.Split(value, ":")
+		case "upperdir":
+			o.upper = value
+		case "workdir":
+			o.work = value
+		default:
+			o.rest = append(o.rest, option)
+		}
+	}
+	return o, nil
+}
+
+// rootfs returns the mount of a container's root file system: the snapshot's overlay with the system layers below it,
+// all lower layers through their views.
+func (e *Engine) rootfs(ctx context.Context, id string) (*typesapi.Mount, error) {
+	if e.isHostProcess(id) {
+		return e.hostProcessRoot(ctx, id)
+	}
+	mounts, err := e.client.SnapshotService(e.opts.Snapshotter).Mounts(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("ask for snapshot of container %q: %w", id, err)
+	}
+	o, err := overlayOf(mounts)
+	if err != nil {
+		return nil, err
+	}
+	var lower []string
+	for _, l := range o.lower {
+		// …/snapshots/12/fs: one view of "snapshots" serves all image layers.
+		snapshot := filepath.Dir(l)
+		view, err := e.layers.view(filepath.Dir(snapshot))
+		if err != nil {
+			return nil, err
+		}
+		lower = append(lower, filepath.Join(view, filepath.Base(snapshot), filepath.Base(l)))
+	}
+	for _, l := range e.opts.SystemLayers {
+		view, err := e.layers.view(l)
+		if err != nil {
+			return nil, err
+		}
+		lower = append(lower, view)
+	}
+	options := append(o.rest, "workdir="+o.work, "upperdir="+o.upper, "lowerdir="+strings.Join(lower, ":"))
+	return &typesapi.Mount{Type: "overlay", Source: "overlay", Options: options}, nil
+}
+
+// IO are the FIFOs of a task's standard streams; empty ones are not connected.
+type IO struct {
+	Stdin, Stdout, Stderr string
+	Terminal              bool
+}
+
+// Start starts PID 1 of a created container and returns its process id on the machine. If it returns an error the
+// container is as before.
+func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error) {
+	ctx = e.with(ctx)
+	rootfs, err := e.rootfs(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	tasks := e.client.TaskService()
+	_, err = tasks.Create(ctx, &tasksapi.CreateTaskRequest{
+		ContainerID: id, Rootfs: []*typesapi.Mount{rootfs},
+		Stdin: stdio.Stdin, Stdout: stdio.Stdout, Stderr: stdio.Stderr, Terminal: stdio.Terminal,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("create task of container %q: %w", id, errgrpc.ToNative(err))
+	}
+	started, err := tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id})
+	if err != nil {
+		return 0, errors.Join(fmt.Errorf("start task of container %q: %w", id, errgrpc.ToNative(err)), e.deleteTask(context.WithoutCancel(ctx), id))
+	}
+	return started.Pid, nil
+}
+
+// Remove kills what runs in the container and removes its task, record and snapshot. A container that is gone is no
+// error.
+func (e *Engine) Remove(ctx context.Context, id string) error {
+	ctx = e.with(ctx)
+	if err := e.killTask(ctx, id); err != nil {
+		return err
+	}
+	if err := removeView(e.View(id)); err != nil {
+		return err
+	}
+	if err := e.client.ContainerService().Delete(ctx, id); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("delete container %q: %w", id, err)
+	}
+	if err := e.client.SnapshotService(e.opts.Snapshotter).Remove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("remove snapshot of container %q: %w", id, err)
+	}
+	if err := os.RemoveAll(e.runcPath(id)); err != nil {
+		return fmt.Errorf("remove runc starter of container %q: %w", id, err)
+	}
+	return nil
+}
+
+// killTask kills the container's processes, waits for the end of PID 1 and deletes the task.
+func (e *Engine) killTask(ctx context.Context, id string) error {
+	tasks := e.client.TaskService()
+	got, err := tasks.Get(ctx, &tasksapi.GetRequest{ContainerID: id})
+	if errdefs.IsNotFound(errgrpc.ToNative(err)) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at task of container %q: %w", id, errgrpc.ToNative(err))
+	}
+	if err := e.ensureRunc(id); err != nil {
+		return err
+	}
+	if got.Process.Status != taskapi.Status_STOPPED {
+		_, err := tasks.Kill(ctx, &tasksapi.KillRequest{ContainerID: id, Signal: 9, All: true})
+		if err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
+			return fmt.Errorf("kill task of container %q: %w", id, errgrpc.ToNative(err))
+		}
+		waitCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		if _, err := tasks.Wait(waitCtx, &tasksapi.WaitRequest{ContainerID: id}); err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
+			return fmt.Errorf("wait for end of container %q: %w", id, errgrpc.ToNative(err))
+		}
+	}
+	return e.deleteTask(ctx, id)
+}
+
+func (e *Engine) deleteTask(ctx context.Context, id string) error {
+	_, err := e.client.TaskService().Delete(ctx, &tasksapi.DeleteTaskRequest{ContainerID: id})
+	if err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
+		return fmt.Errorf("delete task of container %q: %w", id, errgrpc.ToNative(err))
+	}
+	return nil
+}
+
+// List returns the containers that have the label key=value.
+func (e *Engine) List(ctx context.Context, key, value string) ([]Info, error) {
+	ctx = e.with(ctx)
+	records, err := e.client.ContainerService().List(ctx, fmt.Sprintf("labels.%q==%q", key, value))
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	var out []Info
+	for _, r := range records {
+		info := Info{ID: r.ID, Labels: r.Labels, State: Created}
+		got, err := e.client.TaskService().Get(ctx, &tasksapi.GetRequest{ContainerID: r.ID})
+		err = errgrpc.ToNative(err)
+		switch {
+		case errdefs.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("look at task of container %q: %w", r.ID, err)
+		default:
+			info.PID = got.Process.Pid
+			switch got.Process.Status {
+			case taskapi.Status_STOPPED:
+				info.State = Exited
+			case taskapi.Status_CREATED:
+			default:
+				info.State = Running
+			}
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}

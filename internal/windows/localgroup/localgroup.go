@@ -1,0 +1,172 @@
+// Package localgroup owns the local groups of a Windows host: which are there from the beginning, and the file on its C: drive that says
+// what was made of them, which stands for Windows' account database. Programs of the host write it (net.exe); the container runtime reads it from outside.
+// It owns no accounts: members are names.
+package localgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+)
+
+// Path is where Windows programs find the file. Windows has its account database beside it.
+const Path = `C:\Windows\System32\config\LocalGroups`
+
+// maxName is the longest name of a group, in characters
+// (https://learn.microsoft.com/windows/win32/api/lmaccess/ns-lmaccess-localgroup_info_0).
+const maxName = 256
+
+// Errors of changes, each one of Windows' system errors
+// (https://learn.microsoft.com/windows/win32/debug/system-error-codes--1300-1699-).
+var (
+	ErrNotFound  = errors.New("the specified local group does not exist")
+	ErrExists    = errors.New("the specified local group already exists")
+	ErrMember    = errors.New("the specified account name is already a member of the group")
+	ErrNotMember = errors.New("the specified account name is not a member of the group")
+	ErrBuiltIn   = errors.New("cannot perform this operation on built-in accounts")
+	ErrName      = errors.New("the parameter is incorrect")
+)
+
+// Group is a local group.
+type Group struct {
+	Name, Comment string
+	Members       []string
+}
+
+// Groups are the local groups of a host, by name.
+type Groups []Group
+
+// Find gives the group of that name, without regard to case.
+func (g Groups) Find(name string) (Group, bool) {
+	i := g.index(name)
+	if i < 0 {
+		return Group{}, false
+	}
+	return g[i], true
+}
+
+func (g Groups) index(name string) int {
+	return slices.IndexFunc(g, func(one Group) bool { return strings.EqualFold(one.Name, name) })
+}
+
+// Add makes a group.
+func (g Groups) Add(name, comment string) (Groups, error) {
+	if !valid(name) || strings.ContainsAny(comment, "\t\r\n") {
+		return g, ErrName
+	}
+	if g.index(name) >= 0 {
+		return g, ErrExists
+	}
+	g = append(slices.Clone(g), Group{Name: name, Comment: comment})
+	slices.SortStableFunc(g, func(a, b Group) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return g, nil
+}
+
+// Comment gives a group another comment.
+func (g Groups) Comment(name, comment string) (Groups, error) {
+	if strings.ContainsAny(comment, "\t\r\n") {
+		return g, ErrName
+	}
+	return g.change(name, func(one *Group) error {
+		one.Comment = comment
+		return nil
+	})
+}
+
+// Delete removes a group, if it is none of those that are there from the beginning.
+func (g Groups) Delete(name string) (Groups, error) {
+	i := g.index(name)
+	if i < 0 {
+		return g, ErrNotFound
+	}
+	if BuiltIn().index(name) >= 0 {
+		return g, ErrBuiltIn
+	}
+	return slices.Delete(slices.Clone(g), i, i+1), nil
+}
+
+// Join makes an account a member of a group.
+func (g Groups) Join(name, member string) (Groups, error) {
+	return g.change(name, func(one *Group) error {
+		if memberIndex(*one, member) >= 0 {
+			return ErrMember
+		}
+		one.Members = append(slices.Clone(one.Members), member)
+		return nil
+	})
+}
+
+// Leave ends an account's membership.
+func (g Groups) Leave(name, member string) (Groups, error) {
+	return g.change(name, func(one *Group) error {
+		i := memberIndex(*one, member)
+		if i < 0 {
+			return ErrNotMember
+		}
+		one.Members = slices.Delete(slices.Clone(one.Members), i, i+1)
+		return nil
+	})
+}
+
+func memberIndex(g Group, member string) int {
+	return slices.IndexFunc(g.Members, func(m string) bool { return strings.EqualFold(m, member) })
+}
+
+func (g Groups) change(name string, how func(*Group) error) (Groups, error) {
+	i := g.index(name)
+	if i < 0 {
+		return g, ErrNotFound
+	}
+	changed := slices.Clone(g)
+	if err := how(&changed[i]); err != nil {
+		return g, err
+	}
+	return changed, nil
+}
+
+// valid tells whether Windows takes a name: not the characters that it forbids, and more than dots and spaces
+// (https://learn.microsoft.com/windows/win32/api/lmaccess/ns-lmaccess-localgroup_info_0).
+func valid(name string) bool {
+	return strings.Trim(name, ". ") != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxName &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune(`"/\[]:;|=,+*?<>`, r) })
+}
+
+// Read reads a host's groups. Where nothing was changed there is no file, and they are those of the beginning.
+func Read(file string) (Groups, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return BuiltIn(), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read local groups: %w", err)
+	}
+	var groups Groups
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		fields := strings.Split(line, "\t")
+		if len(fields) < 2 || !valid(fields[0]) {
+			return nil, fmt.Errorf("read local groups: %q is no line of %s", line, file)
+		}
+		groups = append(groups, Group{Name: fields[0], Comment: fields[1], Members: fields[2:]})
+	}
+	return groups, nil
+}
+
+// Write writes a host's groups, whole or not at all: a line each, with name, comment and members between tabs.
+func Write(file string, groups Groups) error {
+	var text strings.Builder
+	for _, g := range groups {
+		text.WriteString(strings.Join(append([]string{g.Name, g.Comment}, g.Members...), "\t") + "\n")
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("make folder of local groups: %w", err)
+	}
+	return atomicfile.Write(file, []byte(text.String()), 0o644)
+}

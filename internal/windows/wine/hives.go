@@ -1,0 +1,181 @@
+package wine
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// Windows accounts of a container, and of a host.
+const (
+	// AdminUser is uid 0 in a container.
+	AdminUser = "ContainerAdministrator"
+	// User is uid 1000 in a container.
+	User = "ContainerUser"
+	// HostUser is uid 0 on a host.
+	HostUser = "Administrator"
+)
+
+const currentVersion = `Software\Microsoft\Windows NT\CurrentVersion`
+
+// machineKeys are the changes to HKEY_LOCAL_MACHINE (system.reg) that all builds share.
+func machineKeys() []Key {
+	keys := []Key{
+		{Path: `System\CurrentControlSet\Control\ProductOptions`, Values: []Value{SZ("ProductType", "ServerNT")}},
+		// A crash of a program must end it: nobody looks at a dialog. Drwtsn32's place in Wine is winedbg.
+		{Path: currentVersion + `\AeDebug`, Values: []Value{SZ("Auto", "1"), SZ("Debugger", "false")}},
+		// pkg/kubelet/winstats reads the boot id and pkg/kubelet/cadvisor the machine's id here; a host sets its own.
+		{Path: `System\HardwareConfig`, Values: []Value{SZ("LastConfig", "{00000000-0000-0000-0000-000000000000}")}},
+		{Path: `System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters`, Values: []Value{DWORD("BootId", 1)}},
+	}
+	// The server of a prefix holds the registry in memory: what only 32-bit programs, marshalling between COM apartments and media
+	// players read is left out, which takes 6.5 MB down to 2.3 MB.
+	for _, path := range []string{
+		`Software\Classes\Interface`, `Software\Classes\Typelib`, `Software\Classes\MediaFoundation`, `Software\Classes\DirectShow`,
+		`Software\Classes\Wow6432Node`, `Software\Wow6432Node`,
+	} {
+		keys = append(keys, Key{Path: path, Delete: true})
+	}
+	return keys
+}
+
+const servicesKey = `System\CurrentControlSet\Services\`
+
+// serviceKeys are the changes to a system.reg that keep Wine's services and drivers from starting with the first program: each would
+// be a process of 5 to 15 MB. nsiproxy (network interfaces) and MountMgr (volumes) are asked for by programs without windows.
+func serviceKeys(systemReg string) ([]Key, error) {
+	h, err := parseHive(systemReg)
+	if err != nil {
+		return nil, err
+	}
+	var keys []Key
+	for _, k := range h.keys {
+		name, ok := strings.CutPrefix(k.path, strings.ToLower(servicesKey))
+		if !ok || strings.Contains(name, `\`) || k.find("Start") < 0 || name == "nsiproxy" || name == "mountmgr" {
+			continue
+		}
+		keys = append(keys, Key{Path: servicesKey + name, Values: []Value{DWORD("Start", 4)}}) // SERVICE_DISABLED
+	}
+	return keys, nil
+}
+
+// userKeys are the changes to HKEY_CURRENT_USER (user.reg). overrides names the DLLs (without ending) of which Wine has one too
+// and ours is to be taken. `Software\Wine` `Version` must not be set: it would win over the build of the machine keys.
+func userKeys(overrides []string) []Key {
+	dlls := Key{Path: `Software\Wine\DllOverrides`}
+	for _, name := range overrides {
+		dlls.Values = append(dlls.Values, SZ(name, "native,builtin"))
+	}
+	return []Key{
+		dlls,
+		{Path: `Software\Wine`, Drop: []string{"Version"}},
+		{Path: `Software\Wine\Drivers`, Values: []Value{SZ("Graphics", "null"), SZ("Audio", "")}},
+		{Path: `Software\Wine\WineDbg`, Values: []Value{DWORD("ShowCrashDialog", 0)}},
+		// What wineboot found on the machine that made the layer: its fonts (with paths of its disk), its menus, its user.
+		{Path: `Software\Wine\Fonts`, Delete: true},
+		{Path: `Software\Wine\MenuFiles`, Delete: true},
+		{Path: `Volatile Environment`, Delete: true},
+		ProfileKey(AdminUser),
+	}
+}
+
+// ProfileKey is the change to HKEY_CURRENT_USER (user.reg) for programs that run as a Windows user other than AdminUser. The
+// paths are literal: Wine puts the user's environment together before %USERPROFILE% is known.
+func ProfileKey(user string) Key {
+	temp := `C:\users\` + user + `\AppData\Local\Temp`
+	return Key{Path: `Environment`, Values: []Value{SZ("TEMP", temp), SZ("TMP", temp)}}
+}
+
+// buildKeys are the changes to HKEY_LOCAL_MACHINE that make Wine answer as one Windows build. Wine 8.0's ntdll takes the version
+// from CurrentVersion and CurrentBuildNumber (dlls/ntdll/version.c, get_nt_registry_version) where Windows keeps
+// CurrentVersion at 6.3, so 10.0 it must be.
+func buildKeys(b winver.Build) []Key {
+	number := fmt.Sprint(b.Version.Build)
+	key := Key{
+		Path: currentVersion,
+		Drop: []string{"CSDVersion", "DisplayVersion"},
+		Values: []Value{
+			SZ("CurrentVersion", fmt.Sprintf("%d.%d", b.Version.Major, b.Version.Minor)),
+			SZ("CurrentBuild", number),
+			SZ("CurrentBuildNumber", number),
+			DWORD("CurrentMajorVersionNumber", b.Version.Major),
+			DWORD("CurrentMinorVersionNumber", b.Version.Minor),
+			DWORD("UBR", b.Version.Revision),
+			SZ("ProductName", b.ProductName),
+			SZ("EditionID", "ServerDatacenter"),
+			SZ("InstallationType", "Server Core"),
+			SZ("ReleaseId", b.ReleaseID),
+			SZ("BuildBranch", b.BuildLab),
+			SZ("BuildLab", number+"."+b.BuildLab),
+			SZ("BuildLabEx", fmt.Sprintf("%s.%d.amd64fre.%s", number, b.Version.Revision, b.BuildLab)),
+			SZ("CurrentType", "Multiprocessor Free"),
+		},
+	}
+	if b.DisplayVersion != "" {
+		key.Values = append(key.Values, SZ("DisplayVersion", b.DisplayVersion))
+	}
+	return []Key{
+		key,
+		{Path: `System\CurrentControlSet\Control\Windows`, Values: []Value{DWORD("CSDVersion", 0), DWORD("CSDBuildNumber", b.Version.Revision)}},
+	}
+}
+
+// HostIdentity is what tells one Windows host from another in its registry.
+type HostIdentity struct {
+	// SystemUUID is a lower-case UUID without braces; Kubernetes shows it as the node's systemUUID.
+	SystemUUID string
+	// BootID counts the starts of the host.
+	BootID uint32
+}
+
+// HostKeys are the changes to HKEY_LOCAL_MACHINE that a host makes in its own prefix before it starts.
+func HostKeys(id HostIdentity) []Key {
+	return []Key{
+		{Path: `System\HardwareConfig`, Values: []Value{SZ("LastConfig", "{"+id.SystemUUID+"}")}},
+		{
+			Path:   `System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters`,
+			Values: []Value{DWORD("BootId", id.BootID)},
+		},
+	}
+}
+
+// replaceUser puts the Windows user name into the profile paths of a hive that was made under another.
+func replaceUser(text, from, to string) string {
+	for _, end := range []string{`\\`, `"`} {
+		text = strings.ReplaceAll(text, `\\users\\`+escape(from, true)+end, `\\users\\`+to+end)
+	}
+	return text
+}
+
+// layoutVersion is part of the layer's key: a change of what Prepare makes gives it a new number.
+const layoutVersion = 4
+
+// etcFiles are the files below etc of the base layer. Wine takes the Windows user name from passwd.
+func etcFiles() map[string]string {
+	return map[string]string{
+		"etc/passwd":        AdminUser + ":x:0:0::/:/\n" + User + ":x:1000:1000::/:/\n",
+		"etc/group":         "Administrators:x:0:\nUsers:x:1000:\n",
+		"etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+		"etc/hosts":         "127.0.0.1 localhost\n::1 localhost\n",
+		"etc/resolv.conf":   "",
+		// fontconfig complains on standard error where there is none
+		"etc/fonts/fonts.conf": "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig><cachedir>/tmp</cachedir></fontconfig>\n",
+		"etc/host.conf":        "multi on\n",
+	}
+}
+
+// profileDirs are the folders of a user's profile, as wineboot makes them without links to the machine's folders.
+func profileDirs(user string) []string {
+	var dirs []string
+	for _, d := range []string{
+		"Desktop", "Documents", "Downloads", "Favorites", "Links", "Music", "Pictures", "Saved Games", "Videos", "Contacts", "Searches",
+		"AppData/LocalLow", "AppData/Local/Temp", "AppData/Local/Microsoft/Windows/INetCache", "AppData/Local/Microsoft/Windows/INetCookies",
+		"AppData/Local/Microsoft/Windows/History", "AppData/Roaming/Microsoft/Windows/Start Menu/Programs/StartUp",
+		"AppData/Roaming/Microsoft/Windows/Templates", "AppData/Roaming/Microsoft/Windows/SendTo", "AppData/Roaming/Microsoft/Windows/Recent",
+	} {
+		dirs = append(dirs, filepath.Join("Files/users", user, d))
+	}
+	return dirs
+}

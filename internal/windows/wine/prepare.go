@@ -1,0 +1,279 @@
+package wine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// Options say what to prepare.
+type Options struct {
+	// Install is the Wine to use; the zero value asks Find.
+	Install Install
+	// Dir is the folder that holds the layers of all keys.
+	Dir string
+	// ShimDir holds Mullion's DLLs and programs (bin/windows/shim), which go into C:\Windows\System32. Empty: none, for tests.
+	ShimDir string
+	// InitBinary becomes /sbin/mullion-init. Empty: none.
+	InitBinary string
+	// Builds are the Windows builds to make a registry of.
+	Builds []winver.Build
+	// Log gets one line a step; nil throws them away.
+	Log *slog.Logger
+}
+
+// Prepare makes the system layer, or finds the one that is there: the same Wine, shims and init always give the same
+// folder. Builds that it lacks are added. Several processes may call it at once. After a crash in the middle the next
+// call begins anew.
+func Prepare(ctx context.Context, o Options) (*System, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Install == (Install{}) {
+		inst, err := Find()
+		if err != nil {
+			return nil, err
+		}
+		o.Install = inst
+	}
+	key, err := o.key()
+	if err != nil {
+		return nil, fmt.Errorf("prepare wine system layer: %w", err)
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("prepare wine system layer: %w", err)
+	}
+	unlock, err := lockFolder(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("prepare wine system layer: %w", err)
+	}
+	defer unlock()
+	s := &System{Dir: filepath.Join(o.Dir, key), Install: o.Install}
+	if _, err := os.Stat(filepath.Join(s.Dir, systemFile)); errors.Is(err, fs.ErrNotExist) {
+		if err := o.makeSystem(ctx, s); err != nil {
+			return nil, fmt.Errorf("prepare wine system layer %q: %w", s.Dir, err)
+		}
+	}
+	for _, b := range o.Builds {
+		if err := s.addBuild(b); err != nil {
+			return nil, fmt.Errorf("prepare registry of windows %s: %w", b.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// key names the layer after everything that goes into it. Wine's own files are known by version, size and time: to read
+// half a gigabyte at each start would take a second.
+func (o Options) key() (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "layout %d\nwine %s\n", layoutVersion, o.Install.Version)
+	for _, f := range []string{o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"), filepath.Join(o.Install.DataDir, "wine.inf")} {
+		info, err := os.Stat(f)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d %d\n", f, info.Size(), info.ModTime().UnixNano())
+	}
+	files, err := o.shims()
+	if err != nil {
+		return "", err
+	}
+	if o.InitBinary != "" {
+		files = append(files, o.InitBinary)
+	}
+	for _, f := range files {
+		sum, err := sumFile(f)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %x\n", filepath.Base(f), sum)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+func sumFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// shims lists the DLLs and programs of ShimDir in order of name.
+func (o Options) shims() ([]string, error) {
+	if o.ShimDir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(o.ShimDir)
+	if err != nil {
+		return nil, fmt.Errorf("read shims: %w; build them with `make shims`", err)
+	}
+	var files []string
+	for _, e := range entries {
+		if ext := strings.ToLower(filepath.Ext(e.Name())); ext == ".dll" || ext == ".exe" {
+			files = append(files, filepath.Join(o.ShimDir, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+// makeSystem makes the folder of s beside its place and moves it there when it is whole.
+func (o Options) makeSystem(ctx context.Context, s *System) error {
+	tmp := s.Dir + ".tmp"
+	if err := os.RemoveAll(tmp); err != nil { // of a run that was killed; the lock is ours
+		return err
+	}
+	if err := o.fill(ctx, tmp); err != nil {
+		return errors.Join(err, os.RemoveAll(tmp))
+	}
+	data, err := json.MarshalIndent(o.Install, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, systemFile), append(data, '\n'), 0o644); err != nil {
+		return err
+	}
+	if err := syncTree(tmp); err != nil {
+		return err
+	}
+	return os.Rename(tmp, s.Dir)
+}
+
+func (o Options) fill(ctx context.Context, tmp string) error {
+	base := filepath.Join(tmp, "base")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return err
+	}
+	if err := o.step("make a windows folder with wineboot", func() error { return o.boot(ctx, tmp, base) }); err != nil {
+		return err
+	}
+	if err := o.step("link builtin programs", func() error { return linkBuiltins(o.Install.WindowsDir(), filepath.Join(base, "Files/windows")) }); err != nil {
+		return err
+	}
+	if err := o.step("copy elf libraries", func() error { return o.copyUnix(base) }); err != nil {
+		return err
+	}
+	if err := o.step("install shims", func() error { return o.finish(base) }); err != nil {
+		return err
+	}
+	return readable(base)
+}
+
+func (o Options) step(name string, f func() error) error {
+	o.Log.Info("prepare wine system layer", "step", name)
+	if err := f(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// addBuild makes the layer of one build, if it is not there.
+func (s *System) addBuild(b winver.Build) error {
+	dir := s.buildDir(b)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	tmp := dir + ".tmp"
+	if err := os.RemoveAll(tmp); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(s.Base(), "system.reg"))
+	if err != nil {
+		return err
+	}
+	edited, err := EditRegistry(string(text), buildKeys(b))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "system.reg"), []byte(edited), 0o644); err != nil {
+		return err
+	}
+	if err := syncTree(tmp); err != nil {
+		return err
+	}
+	return os.Rename(tmp, dir)
+}
+
+// finish puts in what is Mullion's own: shims, registry, init, profiles, etc.
+func (o Options) finish(base string) error {
+	system32 := filepath.Join(base, "Files/windows/system32")
+	overrides, err := o.installShims(system32)
+	if err != nil {
+		return err
+	}
+	if o.InitBinary != "" {
+		if err := copyFile(o.InitBinary, filepath.Join(base, "sbin/mullion-init"), 0o755); err != nil {
+			return err
+		}
+	}
+	systemReg, err := os.ReadFile(filepath.Join(base, "system.reg"))
+	if err != nil {
+		return err
+	}
+	services, err := serviceKeys(string(systemReg))
+	if err != nil {
+		return err
+	}
+	if err := EditHive(filepath.Join(base, "system.reg"), append(services, machineKeys()...)); err != nil {
+		return err
+	}
+	return EditHive(filepath.Join(base, "user.reg"), userKeys(overrides))
+}
+
+// installShims copies the shims into system32 and returns, sorted, which of Wine's own parts they take the place of.
+func (o Options) installShims(system32 string) ([]string, error) {
+	files, err := o.shims()
+	if err != nil {
+		return nil, err
+	}
+	var overrides []string
+	for _, f := range files {
+		name := filepath.Base(f)
+		if install := map[string]func(shim, system32 string) ([]string, error){refusal: o.refuseEmpty, tools: o.installTools}[name]; install != nil {
+			replaced, err := install(f, system32)
+			if err != nil {
+				return nil, err
+			}
+			overrides = append(overrides, replaced...)
+			continue
+		}
+		if err := copyFile(f, filepath.Join(system32, strings.ToLower(name)), 0o755); err != nil {
+			return nil, err
+		}
+		if dll, ok := strings.CutSuffix(strings.ToLower(name), ".dll"); ok && o.Install.hasBuiltin(name) {
+			overrides = append(overrides, dll)
+		}
+		if strings.EqualFold(filepath.Ext(name), ".exe") && o.Install.hasBuiltin(name) {
+			overrides = append(overrides, strings.ToLower(name)) // of programs Wine wants the whole name
+		}
+		if strings.EqualFold(name, "powershell.exe") {
+			for _, as := range []string{"WindowsPowerShell/v1.0/powershell.exe", "pwsh.exe"} {
+				if err := copyFile(f, filepath.Join(system32, as), 0o755); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	slices.Sort(overrides)
+	return overrides, nil
+}

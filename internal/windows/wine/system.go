@@ -1,0 +1,125 @@
+package wine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// System is a prepared system layer: what Windows hosts and Windows containers are laid over.
+type System struct {
+	// Dir is the layer's folder, <wine folder>/<key>.
+	Dir string
+	// Install is the Wine it was made from, and which it still needs.
+	Install Install
+}
+
+// Mount is a folder of the machine that a container must see.
+type Mount struct {
+	Source, Target string
+	ReadOnly       bool
+}
+
+const systemFile = "system.json"
+
+// Open reads the system layer that Prepare made in dir, the <key> folder, for another process.
+func Open(dir string) (*System, error) {
+	data, err := os.ReadFile(filepath.Join(dir, systemFile))
+	if err != nil {
+		return nil, fmt.Errorf("open wine system layer: %w", err)
+	}
+	s := &System{Dir: dir}
+	if err := json.Unmarshal(data, &s.Install); err != nil {
+		return nil, fmt.Errorf("open wine system layer %q: %w", dir, err)
+	}
+	return s, nil
+}
+
+// Base is the folder of the layer that all builds share.
+func (s *System) Base() string { return filepath.Join(s.Dir, "base") }
+
+// Layers are the lower folders of an overlay that is Windows of one build, the top one first.
+func (s *System) Layers(b winver.Build) ([]string, error) {
+	dir := s.buildDir(b)
+	if _, err := os.Stat(dir); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("find wine layer of windows %s: prepared without that build: %w", b.Name, err)
+		}
+		return nil, fmt.Errorf("find wine layer of windows %s: %w", b.Name, err)
+	}
+	return []string{dir, s.Base()}, nil
+}
+
+func (s *System) buildDir(b winver.Build) string {
+	return filepath.Join(s.Dir, fmt.Sprintf("build-%d", b.Version.Build))
+}
+
+// Mounts are what a container must bind over its layers: Wine's own libraries. The targets exist in the base layer.
+func (s *System) Mounts() []Mount {
+	return []Mount{{Source: s.Install.LibDir, Target: s.Install.LibDir, ReadOnly: true}}
+}
+
+// LoaderArgv is the beginning of the command line that runs a Windows program, followed by its Windows path.
+func (s *System) LoaderArgv() []string { return []string{s.Install.Loader} }
+
+// ServerPath is the wineserver program, for waiting for (-w) and ending (-k) all programs of a prefix.
+func (s *System) ServerPath() string { return s.Install.Server }
+
+// environment is what Wine needs wherever it runs: its own server rather than a script, quiet diagnostics (they would
+// be mixed into a program's standard error), UTF-8 file names (the base layer has the locale).
+func (s *System) environment(prefix string) []string {
+	return []string{
+		"WINEPREFIX=" + prefix,
+		"WINELOADER=" + s.Install.Loader,
+		"WINESERVER=" + s.Install.Server,
+		"WINEDEBUG=-all",
+		"LANG=C.UTF-8",
+	}
+}
+
+// noDesktop keeps Wine from starting what makes menus, a desktop, and offers to download Mono and Gecko.
+const noDesktop = "winemenubuilder.exe,explorer.exe,mscoree,mshtml=d"
+
+// ContainerEnv is the environment of the loader in a container, whose root is the prefix. Every program of a container is started
+// through mullion-run.exe, which does in its own process what matters of wineboot's work; so wineboot stays off, and the
+// services it would start. A container's own variables are mullion-run.exe's business as well.
+func (s *System) ContainerEnv() []string {
+	return append(s.environment("/"), "WINEDLLOVERRIDES=wineboot.exe,"+noDesktop, "HOME=/", "PATH="+filepath.Dir(s.Install.Loader)+":/usr/bin")
+}
+
+// HostEnv is the environment of the loader on a Windows host, whose prefix is mounted at prefix.
+func (s *System) HostEnv(prefix string) []string {
+	return append(s.environment(prefix), "WINEDLLOVERRIDES="+noDesktop, "HOME="+prefix, "TMPDIR=/tmp",
+		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/sbin:/usr/bin:/sbin:/bin")
+}
+
+// Drive is the folder that is C: of the prefix at prefix.
+func Drive(prefix string) string { return filepath.Join(prefix, "Files") }
+
+// EditHive applies changes to the hive file (system.reg, user.reg) of a prefix in which no program runs. The file is replaced whole.
+func EditHive(path string, keys []Key) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("edit registry: %w", err)
+	}
+	edited, err := EditRegistry(string(text), keys)
+	if err != nil {
+		return fmt.Errorf("edit registry %q: %w", path, err)
+	}
+	return atomicfile.Write(path, []byte(edited), 0o644)
+}
+
+// hasBuiltin tells whether Wine has a DLL or driver of this file name itself.
+func (i Install) hasBuiltin(file string) bool {
+	_, err := os.Stat(filepath.Join(i.WindowsDir(), strings.ToLower(file)))
+	return err == nil
+}
+
+// RunProgram is the Windows path of mullion-run.exe, which starts every program of a container.
+const RunProgram = `C:\Windows\System32\mullion-run.exe`

@@ -1,0 +1,52 @@
+package wine
+
+import (
+	"os"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/windows/wintools"
+)
+
+// tools is the shim that is several programs of Windows (package wintools).
+const tools = "wintools.exe"
+
+// net is Wine's own net.exe beside Mullion's, which hands it what it does not do itself. Windows has a program of that name for the same purpose.
+const net = "net1.exe"
+
+// installTools puts the programs of shim into system32 and returns which of Wine's own they take the place of. Where Wine has a real program, that
+// stays, but for net: it becomes net1.
+func (o Options) installTools(shim, system32 string) ([]string, error) {
+	var names []string
+	first := ""
+	for _, name := range wintools.Names() {
+		file := wintools.File(name)
+		builtin := o.Install.hasBuiltin(file)
+		if builtin && name != "net" && !o.Install.isEmpty(file) {
+			continue
+		}
+		if builtin && name == "net" {
+			if err := copyFile(filepath.Join(o.Install.WindowsDir(), file), filepath.Join(system32, net), 0o755); err != nil {
+				return nil, err
+			}
+		}
+		if err := linkOrCopy(shim, &first, filepath.Join(system32, file)); err != nil {
+			return nil, err
+		}
+		if builtin {
+			names = append(names, file)
+		}
+	}
+	return names, nil
+}
+
+// linkOrCopy copies from to to the first time, and after that makes further names of the copy.
+func linkOrCopy(from string, copied *string, to string) error {
+	if *copied == "" {
+		*copied = to
+		return copyFile(from, to, 0o755)
+	}
+	if err := os.Remove(to); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return os.Link(*copied, to)
+}

@@ -1,0 +1,240 @@
+package wintools
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+
+	"mullion.dev/mullion/internal/windows/localgroup"
+)
+
+// ThisSystem is the Windows that the program runs on.
+func ThisSystem() System { return local{} }
+
+type local struct{}
+
+// Tasks implements System.
+func (local) Tasks() ([]Task, error) {
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer windows.CloseHandle(snapshot) //nolint:errcheck // it was only read
+	entry := windows.ProcessEntry32{}
+	entry.Size = uint32(unsafe.Sizeof(entry))
+	var found []Task
+	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
+		t := Task{PID: entry.ProcessID, Image: windows.UTF16ToString(entry.ExeFile[:]), Memory: workingSet(entry.ProcessID)}
+		_ = windows.ProcessIdToSessionId(t.PID, &t.Session) // one that has just ended has none
+		found = append(found, t)
+	}
+	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
+		return nil, err
+	}
+	return found, nil
+}
+
+// memoryCounters is PROCESS_MEMORY_COUNTERS (https://learn.microsoft.com/windows/win32/api/psapi/ns-psapi-process_memory_counters).
+type memoryCounters struct {
+	size, faults                    uint32
+	peakWorkingSet, workingSet      uintptr
+	_, _, _, _, pageFile, peakPages uintptr
+}
+
+// workingSet is what a process has in memory, in bytes; 0: the process cannot be asked.
+func workingSet(pid uint32) uint64 {
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.PROCESS_VM_READ, false, pid)
+	if err != nil {
+		return 0
+	}
+	defer windows.CloseHandle(process) //nolint:errcheck // it was only asked
+	counters := memoryCounters{}
+	counters.size = uint32(unsafe.Sizeof(counters))
+	ok, _, _ := kernel32("K32GetProcessMemoryInfo").Call(uintptr(process), uintptr(unsafe.Pointer(&counters)), uintptr(counters.size))
+	if ok == 0 {
+		return 0
+	}
+	return uint64(counters.workingSet)
+}
+
+func kernel32(name string) *windows.LazyProc {
+	return windows.NewLazySystemDLL("kernel32.dll").NewProc(name)
+}
+
+// memoryStatus is MEMORYSTATUSEX (https://learn.microsoft.com/windows/win32/api/sysinfoapi/ns-sysinfoapi-memorystatusex).
+type memoryStatus struct {
+	length, load                                                        uint32
+	total, free, commit, commitFree, virtual, virtualFree, extendedFree uint64
+}
+
+const currentVersion = `HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion`
+
+// Describe implements System.
+func (l local) Describe() (Machine, error) {
+	value := func(name string) string {
+		text, err := l.Value(currentVersion, name)
+		if err != nil {
+			return "N/A" // as systeminfo says of what it does not find
+		}
+		return text
+	}
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
+		return Machine{}, err
+	}
+	dir, err := windows.GetWindowsDirectory()
+	if err != nil {
+		return Machine{}, err
+	}
+	status := memoryStatus{}
+	status.length = uint32(unsafe.Sizeof(status))
+	if ok, _, err := kernel32("GlobalMemoryStatusEx").Call(uintptr(unsafe.Pointer(&status))); ok == 0 {
+		return Machine{}, err
+	}
+	v := windows.RtlGetVersion()
+	return Machine{
+		Host: strings.ToUpper(l.Name()), Product: "Microsoft " + value("ProductName"), Owner: value("RegisteredOwner"), ProductID: value("ProductId"),
+		Version:    fmt.Sprintf("%d.%d.%d N/A Build %d", v.MajorVersion, v.MinorVersion, v.BuildNumber, v.BuildNumber),
+		WindowsDir: dir, SystemDir: system, Domain: "WORKGROUP", Boot: time.Now().Add(-windows.DurationSinceBoot()), Processors: processors(),
+		Memory: status.total, MemoryFree: status.free, Commit: status.commit, CommitFree: status.commitFree, Adapters: adapters(),
+	}, nil
+}
+
+// processors are the processors' descriptions.
+func processors() []string {
+	const path = `HARDWARE\DESCRIPTION\System\CentralProcessor`
+	root, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.ENUMERATE_SUB_KEYS)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	names, _ := root.ReadSubKeyNames(-1) // those that were read
+	var found []string
+	for _, name := range names {
+		text, err := local{}.Value(`HKLM\`+path+`\`+name, "Identifier")
+		if err != nil {
+			continue
+		}
+		vendor, _ := local{}.Value(`HKLM\`+path+`\`+name, "VendorIdentifier") // not everybody says
+		found = append(found, strings.TrimSpace(text+" "+vendor))
+	}
+	return found
+}
+
+func adapters() []Adapter {
+	cards, err := net.Interfaces()
+	if err != nil {
+		return nil
+	}
+	var found []Adapter
+	for _, card := range cards {
+		if card.Flags&net.FlagLoopback != 0 {
+			continue
+		}
+		a := Adapter{Name: card.Name}
+		addresses, _ := card.Addrs() // those that there are
+		for _, address := range addresses {
+			if of, ok := address.(*net.IPNet); ok {
+				a.Addresses = append(a.Addresses, of.IP.String())
+			}
+		}
+		found = append(found, a)
+	}
+	return found
+}
+
+// Value implements Registry.
+func (local) Value(path, name string) (string, error) {
+	root, rest, _ := strings.Cut(path, `\`)
+	var from registry.Key
+	switch strings.ToUpper(root) {
+	case "HKLM", "HKEY_LOCAL_MACHINE":
+		from = registry.LOCAL_MACHINE
+	case "HKCU", "HKEY_CURRENT_USER":
+		from = registry.CURRENT_USER
+	default:
+		return "", fmt.Errorf("read registry: %q is no root", root)
+	}
+	key, err := registry.OpenKey(from, rest, registry.QUERY_VALUE)
+	if err != nil {
+		return "", err
+	}
+	defer key.Close()
+	text, kind, err := key.GetStringValue(name)
+	if errors.Is(err, registry.ErrUnexpectedType) && kind == registry.DWORD {
+		number, _, err := key.GetIntegerValue(name)
+		return fmt.Sprint(number), err
+	}
+	return text, err
+}
+
+// SetVariable implements Registry.
+func (local) SetVariable(machine bool, name, value string) error {
+	root, path := registry.CURRENT_USER, `Environment`
+	if machine {
+		root, path = registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Control\Session Manager\Environment`
+	}
+	key, _, err := registry.CreateKey(root, path, registry.SET_VALUE)
+	if err != nil {
+		return err
+	}
+	defer key.Close()
+	if strings.Contains(value, "%") {
+		return key.SetExpandStringValue(name, value)
+	}
+	return key.SetStringValue(name, value)
+}
+
+// Name implements Host.
+func (local) Name() string {
+	name, err := windows.ComputerName()
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// Groups implements Host.
+func (local) Groups() string { return localgroup.Path }
+
+// Alone implements Host.
+func (local) Alone(f func() error) error {
+	name, err := windows.UTF16PtrFromString(`Global\MullionLocalGroups`)
+	if err != nil {
+		return err
+	}
+	mutex, err := windows.CreateMutex(nil, false, name)
+	if err != nil && !errors.Is(err, windows.ERROR_ALREADY_EXISTS) {
+		return fmt.Errorf("lock local groups: %w", err)
+	}
+	defer windows.CloseHandle(mutex) //nolint:errcheck // it goes with the process at the latest
+	if _, err := windows.WaitForSingleObject(mutex, windows.INFINITE); err != nil {
+		return fmt.Errorf("lock local groups: %w", err)
+	}
+	defer windows.ReleaseMutex(mutex) //nolint:errcheck // as above
+	return f()
+}
+
+// Net implements Host. Windows' own net hands most of its work to net1.exe too; here that is Wine's net.
+func (local) Net(e Env, args []string) (int, error) {
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(filepath.Join(system, "net1.exe"), args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}

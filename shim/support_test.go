@@ -1,0 +1,57 @@
+package shim_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/windows/powershell"
+	"mullion.dev/mullion/internal/windows/wintools"
+	"mullion.dev/mullion/shim"
+)
+
+func TestSupportRows(t *testing.T) {
+	if err := support.Check(shim.SupportRows()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRowsNameTheLibraries holds that no library or program of the shim folder goes without a row.
+func TestRowsNameTheLibraries(t *testing.T) {
+	speaksOf := map[string]string{ // folder -> word of a row
+		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
+		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "icacls", "nslookup": "nslookup", "ipconfig": "ipconfig", "ping": "ping",
+		"computenetwork": "", // the HNS table speaks of it
+	}
+	folders, err := filepath.Glob("*/flags.mk")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("find the shims: %v, %v", folders, err)
+	}
+	var names, notes strings.Builder
+	for _, r := range shim.SupportRows() {
+		names.WriteString(r.Name + "\n")
+		notes.WriteString(r.Note + "\n")
+	}
+	for _, f := range folders {
+		name := filepath.Base(filepath.Dir(f))
+		word, known := speaksOf[name]
+		if !known || !strings.Contains(names.String(), word) {
+			t.Errorf("shim/%s: no support row speaks of it", name)
+		}
+	}
+	for name := range powershell.Cmdlets() {
+		if !strings.Contains(notes.String(), name) {
+			t.Errorf("no support row speaks of the cmdlet %s", name)
+		}
+	}
+	for _, name := range wintools.Names() {
+		if !strings.Contains(names.String(), name) {
+			t.Errorf("no support row speaks of %s", name)
+		}
+	}
+	if _, err := os.Stat("hooks/README.md"); err != nil {
+		t.Error(err)
+	}
+}
