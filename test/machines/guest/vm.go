@@ -121,8 +121,9 @@ func (g *Guest) arguments() []string {
 	if accelerator == "" || accelerator == "tcg" {
 		accelerator, cpu = "tcg,thread=multi,tb-size=1024", "max,-smap,-smep,-pku,-fsgsbase,-la57"
 		// The emulator shows the real processor's time stamp counter. Linux does not trust it on a processor with several cores that is not Intel's,
-		// and takes the HPET instead: then reading the time is a system call, and a lock of the emulator.
-		kernel += " tsc=reliable clocksource=tsc"
+		// and takes the HPET instead: then reading the time is a system call, and a lock of the emulator. An emulated processor does not speculate,
+		// so that what the kernel does against that only costs time.
+		kernel += " tsc=reliable clocksource=tsc mitigations=off"
 	}
 	if o.Machine.Hardened {
 		kernel += " ipv6.disable=1 apparmor=1 security=apparmor"
