@@ -31,7 +31,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: picture test-deps machines-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick picture test-deps machines-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -93,6 +93,9 @@ down: ## remove every trace of the cluster
 test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, conformance, one machine
 	@hack/deps.sh machines || true
 	@hack/test.sh pure kernel wine cluster conformance machines
+
+quick: ## what needs neither root nor Kubernetes compiled: a minute or two, for a first change
+	@hack/quick.sh
 
 test-conformance: test-deps e2e
 
