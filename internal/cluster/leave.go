@@ -218,7 +218,7 @@ func (l *leftover) release(ctx context.Context, admin, token kubernetes.Interfac
 	return machines.Release(ctx, token, l.claim.Part, l.claim.Holder)
 }
 
-// releaseAs gives the part back that an earlier join claimed, with the client of one to the same server.
+// releaseAs releases the part claimed by an earlier join, using the client of a join to the same server.
 func releaseAs(ctx context.Context, paths Paths, server string, client kubernetes.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil || l.claim.Server != server {

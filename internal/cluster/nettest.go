@@ -75,7 +75,7 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 	return nettest.Run(ctx, cfg)
 }
 
-// bothFirst has the tests, which take the first nodes, take those of both families where there are such.
+// bothFirst sorts nodes with IPv4 and IPv6 first: the tests use the first nodes.
 func bothFirst(p *Plan) {
 	slices.SortStableFunc(p.Hosts, func(a, b Host) int {
 		switch a, b := a.Address6.IsValid(), b.Address6.IsValid(); {

@@ -67,7 +67,7 @@ func (s *servingCertificate) Probe(ctx context.Context) error {
 	return nil
 }
 
-// serving adds that component where kubelets ask a cluster for serving certificates that is not Mullion's.
+// serving adds servingCertificate for nodes of a cluster that Mullion did not create.
 func (c *composer) serving(node string, i kubenode.Identity, kubelet string) {
 	if c.Spec.Foreign() && !c.selfSigned() {
 		c.add(&servingCertificate{node: node, identity: i, client: func() (kubernetes.Interface, error) { return c.nodeClient(node) }}, kubelet)

@@ -142,7 +142,8 @@ func (l layout) images(ctx context.Context, to map[string][]check.Platform) (bar
 	return bare, nil
 }
 
-// fullName is the reference of an entry; given is the name that is none.
+// fullName returns the entry's full image reference. given is set instead if the annotations
+// hold no more than a tag.
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/annotations.md, containerd's images.AnnotationImageName
 func fullName(annotations map[string]string) (full, given string) {
 	for _, key := range []string{"io.containerd.image.name", "org.opencontainers.image.ref.name"} {

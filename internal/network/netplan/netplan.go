@@ -200,9 +200,9 @@ type Stats struct {
 	RxDropped, TxDropped uint64
 }
 
-// Change leads from one plan to the next. An object of Set is new, or replaces the one with its ID as a whole; there is
-// nothing to do about what neither Set nor Removed names. An ID is never in both. What a removed bridge, namespace or
-// port was used by is removed in the same change, or was before.
+// Change leads from one plan to the next. An object in Set is new, or replaces the whole object with its ID. Objects in
+// neither list are unchanged. An ID is never in both. Before a bridge, namespace or port is removed, everything that uses
+// it has been removed, at the latest in the same change.
 type Change struct {
 	Set     Plan    `json:"set"`
 	Removed Removed `json:"removed"`

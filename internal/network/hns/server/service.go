@@ -116,7 +116,7 @@ func (s *Service) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	return reply, err
 }
 
-// call is Call, with copies of the objects that the reply names for who wants them.
+// call does what Call does, and also returns copies of the objects that the reply names.
 func (s *Service) call(ctx context.Context, r hns.Request, withCopies bool) (hns.Reply, [][]byte, error) {
 	if id, ok := statsID(r); ok {
 		reply, err := s.stats(ctx, r, id)
@@ -131,7 +131,7 @@ func (s *Service) call(ctx context.Context, r hns.Request, withCopies bool) (hns
 	return reply, s.generation.copies(s.model.Contents(r, reply)), nil
 }
 
-// carryOut is Call for who holds mu.
+// carryOut does what Call does. It requires s.mu.
 func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	reply, err := s.model.Call(r)
 	if err != nil || !s.model.Changed() {
