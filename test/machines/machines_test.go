@@ -222,9 +222,9 @@ func bracketed(pattern string) string {
 
 // traces lists what a cluster could leave on a machine. Anything that is there both before and after is the machine's own.
 const traces = `
-findmnt -rno TARGET | grep -v -e '^/run/user' -e '^/run/credentials'
+findmnt -rno TARGET | grep -v -e '^/run/user' -e '^/run/credentials' | sort
 ip -br link | awk '{print "link " $1}'
-ip rule; ip route; ip -6 route 2>/dev/null | grep -v '^fe80'
+ip rule; ip route; ip -6 route 2>/dev/null | grep -v '^fe80' | sed 's/ expires [0-9]*sec//'
 nft list tables | grep -v '^#'
 find /sys/fs/cgroup -type d -name '*mullion-*' -o -type d -name '*mullion*.scope'
 ls -d /run/mullion/* /var/lib/mullion /run/containerd/* 2>/dev/null
