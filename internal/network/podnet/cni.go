@@ -14,9 +14,23 @@ import (
 	"github.com/containernetworking/cni/pkg/version"
 )
 
+// ifName is the name of a pod's interface.
+const ifName = "eth0"
+
+// cni runs the CNI plugins of one folder of the Windows host, and keeps what they answered.
+type cni struct {
+	*libcni.CNIConfig
+	plugins plugins
+}
+
+func newCNI(cfg Config, binDir string) cni {
+	p := plugins{PluginDecoder: &version.PluginDecoder{}, exec: cfg.Exec}
+	return cni{CNIConfig: libcni.NewCNIConfigWithCacheDir([]string{binDir}, cfg.CacheDir, p), plugins: p}
+}
+
 // add runs the plugin's ADD and returns the addresses it gave.
-func (n *Network) add(ctx context.Context, conf *libcni.NetworkConfigList, id string, pod Pod) ([]netip.Addr, error) {
-	raw, err := n.cni.AddNetworkList(ctx, conf, runtimeConf(id, pod))
+func (c cni) add(ctx context.Context, conf *libcni.NetworkConfigList, id string, pod Pod) ([]netip.Addr, error) {
+	raw, err := c.AddNetworkList(ctx, conf, runtimeConf(id, pod))
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +48,12 @@ func (n *Network) add(ctx context.Context, conf *libcni.NetworkConfigList, id st
 		return nil, errors.New("the CNI plugin gave no address")
 	}
 	return ips, nil
+}
+
+// remembers says that the pod was connected by the configuration, and not disconnected.
+func (c cni) remembers(conf *libcni.NetworkConfigList, id string, pod Pod) bool {
+	result, err := c.GetNetworkListCachedResult(conf, runtimeConf(id, pod))
+	return err == nil && result != nil
 }
 
 func runtimeConf(id string, pod Pod) *libcni.RuntimeConf {
@@ -96,22 +116,4 @@ func (p plugins) ExecPlugin(ctx context.Context, path string, stdin []byte, envi
 		return nil, &told
 	}
 	return nil, fmt.Errorf("run CNI plugin %q: %w", path, err)
-}
-
-// cidrOf reads the pod CIDR back out of a configuration.
-func cidrOf(data []byte) (netip.Prefix, error) {
-	var conf struct {
-		Plugins []struct {
-			IPAM struct {
-				Ranges [][]struct{ Subnet string }
-			}
-		}
-	}
-	if err := json.Unmarshal(data, &conf); err != nil {
-		return netip.Prefix{}, err
-	}
-	if len(conf.Plugins) == 0 || len(conf.Plugins[0].IPAM.Ranges) == 0 || len(conf.Plugins[0].IPAM.Ranges[0]) == 0 {
-		return netip.Prefix{}, errors.New("no subnet in it")
-	}
-	return netip.ParsePrefix(conf.Plugins[0].IPAM.Ranges[0][0].Subnet)
 }

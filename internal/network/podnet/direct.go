@@ -5,39 +5,74 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
-
-	"github.com/containernetworking/cni/libcni"
 
 	"mullion.dev/mullion/internal/network/hns/hcn"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/spec"
 )
 
-// connect puts a pod on the network without a plugin: an endpoint with a free address of each family, attached to the pod's
-// namespace. With dual stack the endpoint is the one that Microsoft's sdnbridge makes with its flag enableDualStack
-// (https://github.com/microsoft/windows-container-networking/blob/b96345f/network/endpoint.go), a plugin in no public Go module.
-// Which addresses are taken HNS knows, so nothing else has to remember it.
-func (n *Network) connect(ctx context.Context, _ *libcni.NetworkConfigList, namespace string, pod Pod) ([]netip.Addr, error) {
-	n.mu.Lock() // no two pods choose the same address
-	defer n.mu.Unlock()
-	network, err := hcn.Find(ctx, n.cfg.HNS, hcn.Network, NetworkName(n.cfg.Mode))
+// direct connects pods by calls of HNS, without a plugin. Which addresses are taken HNS knows, so nothing else has to
+// remember it.
+type direct struct{ ranged }
+
+// newDirect takes up what SetRange wrote in an earlier life.
+func newDirect(cfg Config) (*direct, error) {
+	d := &direct{ranged: ranged{cfg: cfg}}
+	data, err := os.ReadFile(d.rangePath())
+	if errors.Is(err, os.ErrNotExist) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var cidrs []netip.Prefix
+	for part := range strings.SplitSeq(strings.TrimSpace(string(data)), ",") {
+		p, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, fmt.Errorf("read pod CIDR %q: %w", d.rangePath(), err)
+		}
+		cidrs = append(cidrs, p)
+	}
+	d.held, err = pick(cidrs, cfg.DualStack)
+	return d, err
+}
+
+// rangePath remembers the ranges, as there is no CNI configuration.
+func (d *direct) rangePath() string { return filepath.Join(d.cfg.CacheDir, "pod-cidr") }
+
+// SetRange implements connector.
+func (d *direct) SetRange(ctx context.Context, cidrs ...netip.Prefix) error {
+	return d.set(ctx, cidrs, func(_ context.Context, r ranges) error {
+		return writeFile(d.rangePath(), []byte(r.String()+"\n"))
+	})
+}
+
+// Add implements connector: an endpoint with a free address of each family, attached to the pod's namespace. With dual
+// stack the endpoint is the one that Microsoft's sdnbridge, a plugin in no public Go module, makes with its flag
+// enableDualStack (https://github.com/microsoft/windows-container-networking/blob/b96345f/network/endpoint.go).
+func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Addr, error) {
+	d.mu.Lock() // no two pods choose the same address
+	defer d.mu.Unlock()
+	network, err := hcn.Find(ctx, d.cfg.HNS, hcn.Network, NetworkName(d.cfg.Mode))
 	if err != nil {
 		return nil, err
 	}
 	if network == "" {
-		return nil, fmt.Errorf("HNS has no network %q", NetworkName(n.cfg.Mode))
+		return nil, fmt.Errorf("HNS has no network %q", NetworkName(d.cfg.Mode))
 	}
-	endpoints, err := hcn.List[wire.Endpoint](ctx, n.cfg.HNS, hcn.Endpoint)
+	endpoints, err := hcn.List[wire.Endpoint](ctx, d.cfg.HNS, hcn.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	ips, gateways, err := n.free(endpoints)
+	ips, gateways, err := d.free(endpoints)
 	if err != nil {
 		return nil, err
 	}
 	e := wire.Endpoint{
-		Name:          pod.ID + "_" + NetworkName(n.cfg.Mode),
+		Name:          pod.ID + "_" + NetworkName(d.cfg.Mode),
 		Dns:           &wire.Dns{ServerList: pod.DNS.Servers, Search: pod.DNS.Searches, Options: pod.DNS.Options},
 		SchemaVersion: wire.SchemaVersion{Major: 2},
 	}
@@ -45,22 +80,39 @@ func (n *Network) connect(ctx context.Context, _ *libcni.NetworkConfigList, name
 		e.IpConfigurations = append(e.IpConfigurations, wire.IpConfig{IpAddress: ip.String()})
 		e.Routes = append(e.Routes, defaultRoute(gateways[i]))
 	}
-	if e.Policies, err = n.policies(ips, pod.Ports); err != nil {
+	if e.Policies, err = d.policies(ips, pod.Ports); err != nil {
 		return nil, err
 	}
-	id, err := hcn.Create(ctx, n.cfg.HNS, hcn.Endpoint, network, e)
+	id, err := hcn.Create(ctx, d.cfg.HNS, hcn.Endpoint, network, e)
 	if err != nil {
 		return nil, err
 	}
-	err = hcn.Modify(ctx, n.cfg.HNS, hcn.Namespace, namespace, "Add", wire.ResourceEndpoint, wire.NamespaceModify{EndpointId: id})
+	attached := wire.NamespaceModify{EndpointId: id}
+	err = hcn.Modify(ctx, d.cfg.HNS, hcn.Namespace, namespace, "Add", wire.ResourceEndpoint, attached)
 	if err != nil {
-		return nil, errors.Join(err, hcn.Delete(context.WithoutCancel(ctx), n.cfg.HNS, hcn.Endpoint, id))
+		return nil, errors.Join(err, hcn.Delete(context.WithoutCancel(ctx), d.cfg.HNS, hcn.Endpoint, id))
 	}
 	return ips, nil
 }
 
+// Del implements connector: it removes the pod's endpoints, which its namespace knows.
+func (d *direct) Del(ctx context.Context, namespace string, _ Pod, there bool) error {
+	if !there {
+		return nil
+	}
+	ids, err := endpointsOf(ctx, d.cfg.HNS, namespace)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, hcn.Delete(ctx, d.cfg.HNS, hcn.Endpoint, id))
+	}
+	return errors.Join(errs...)
+}
+
 // free are, of each family, the lowest address of the host's range that no endpoint has, and the range's gateway.
-func (n *Network) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, err error) {
+func (d *direct) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, err error) {
 	taken := map[netip.Addr]bool{}
 	for _, e := range endpoints {
 		for _, c := range e.IpConfigurations {
@@ -69,7 +121,7 @@ func (n *Network) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, e
 			}
 		}
 	}
-	for _, r := range n.ranges() {
+	for _, r := range d.shares() {
 		i := r.First
 		for ; r.Subnet.Contains(i) && (!r.Last.IsValid() || i.Compare(r.Last) <= 0); i = i.Next() {
 			if !taken[i] && i != r.Gateway && (i.Is6() || r.Subnet.Contains(i.Next())) {
@@ -84,18 +136,18 @@ func (n *Network) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, e
 	return ips, gateways, nil
 }
 
-// ranges are where pods' addresses are taken from, one of each family.
-func (n *Network) ranges() []Shared {
-	if n.cfg.Mode == spec.ModeTransparent {
-		return []Shared{n.cfg.Shared}
+// shares are where pods' addresses are taken from, one of each family.
+func (d *direct) shares() []Shared {
+	if d.cfg.Mode == spec.ModeTransparent {
+		return []Shared{d.cfg.Shared}
 	}
 	var all []Shared
-	for _, cidr := range []netip.Prefix{n.cidr, n.six} {
+	for _, cidr := range []netip.Prefix{d.held.four, d.held.six} {
 		if !cidr.IsValid() {
 			continue
 		}
 		r := Shared{Subnet: cidr, Gateway: cidr.Addr().Next(), First: cidr.Addr().Next().Next()}
-		if hasHostEndpoint(n.cfg.Mode) {
+		if hasHostEndpoint(d.cfg.Mode) {
 			r.Gateway, r.First = hostAddress(cidr), hostAddress(cidr).Next()
 		}
 		all = append(all, r)
@@ -105,16 +157,16 @@ func (n *Network) ranges() []Shared {
 
 // policies are those of a pod's endpoint: on a bridge the translation of what leaves the cluster, as win-bridge.exe's
 // configuration has it, and hostPorts. On a transparent network the host is not in the packets' way.
-func (n *Network) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy, error) {
+func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy, error) {
 	var all []wire.Policy
-	if hasHostEndpoint(n.cfg.Mode) {
-		nat, err := hcn.Policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: n.exceptions()})
+	if hasHostEndpoint(d.cfg.Mode) {
+		nat, err := hcn.Policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: d.cfg.exceptions()})
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, nat)
 	}
-	if n.cfg.Mode == spec.ModeTransparent {
+	if d.cfg.Mode == spec.ModeTransparent {
 		return all, nil
 	}
 	for _, p := range ports {
@@ -138,26 +190,4 @@ func (n *Network) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy
 		}
 	}
 	return all, nil
-}
-
-// exceptions are the networks that pods reach with their own address.
-func (n *Network) exceptions() []string {
-	all := []string{}
-	for _, p := range n.cfg.Local {
-		all = append(all, p.String())
-	}
-	return all
-}
-
-// disconnect removes a pod's endpoints.
-func (n *Network) disconnect(ctx context.Context, pod Pod) error {
-	ids, err := n.endpointsOf(ctx, pod)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, id := range ids {
-		errs = append(errs, hcn.Delete(ctx, n.cfg.HNS, hcn.Endpoint, id))
-	}
-	return errors.Join(errs...)
 }

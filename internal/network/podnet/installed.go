@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,9 +30,49 @@ const (
 // (containerd v2.4.2, internal/cri/server/status.go, and github.com/containerd/go-cni v1.1.13, errors.go).
 var ErrNoCNI = errors.New("Network plugin returns error: cni plugin not initialized")
 
-// installed is the configuration that others installed, read when it is needed: the first by name of the files *.conf, *.conflist and *.json, as
+// installed connects pods with a plugin that others install on the host, with its configuration and the HNS network.
+type installed struct {
+	cfg Config
+	cni cni
+}
+
+func newInstalled(cfg Config) *installed {
+	return &installed{cfg: cfg, cni: newCNI(cfg, InstalledBinDir)}
+}
+
+// Ready implements connector.
+func (n *installed) Ready() error {
+	_, err := n.configuration()
+	return err
+}
+
+// SetRange implements connector: whoever installs the plugin asks the API, as with containerd on Windows.
+func (*installed) SetRange(context.Context, ...netip.Prefix) error { return nil }
+
+// Range implements connector.
+func (*installed) Range() netip.Prefix { return netip.Prefix{} }
+
+// Add implements connector.
+func (n *installed) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Addr, error) {
+	conf, err := n.configuration()
+	if err != nil {
+		return nil, err
+	}
+	return n.cni.add(ctx, conf, namespace, pod)
+}
+
+// Del implements connector. It runs the DEL of the plugins that connected the pod.
+func (n *installed) Del(ctx context.Context, namespace string, pod Pod, there bool) error {
+	confs, err := n.used(namespace, pod, there)
+	for _, conf := range confs {
+		err = errors.Join(err, n.cni.DelNetworkList(ctx, conf, runtimeConf(namespace, pod)))
+	}
+	return err
+}
+
+// configuration is what others installed, read when it is needed: the first by name of the files *.conf, *.conflist and *.json, as
 // containerd takes it (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
-func (n *Network) installed() (*libcni.NetworkConfigList, error) {
+func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 	drive, err := os.OpenRoot(n.cfg.Drive) // a link in there leads nowhere else
 	if err != nil {
 		return nil, err
@@ -95,7 +136,7 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 
 // used are the configurations that a pod is to be disconnected by: those that it was connected by, whatever is installed by now, or, of a pod
 // whose connecting was cut short, the one installed.
-func (n *Network) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfigList, error) {
+func (n *installed) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfigList, error) {
 	attachments, err := n.cni.GetCachedAttachments(pod.ID)
 	if err != nil {
 		return nil, err
@@ -114,18 +155,9 @@ func (n *Network) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfigL
 	if len(all) > 0 || !there {
 		return all, nil
 	}
-	conf, err := n.installed()
+	conf, err := n.configuration()
 	if errors.Is(err, ErrNoCNI) {
 		return nil, nil // then no plugin was run for it
 	}
 	return []*libcni.NetworkConfigList{conf}, err
-}
-
-// unplug runs the DEL of the plugins that connected a pod.
-func (n *Network) unplug(ctx context.Context, id string, pod Pod, there bool) error {
-	confs, err := n.used(id, pod, there)
-	for _, conf := range confs {
-		err = errors.Join(err, n.cni.DelNetworkList(ctx, conf, runtimeConf(id, pod)))
-	}
-	return err
 }

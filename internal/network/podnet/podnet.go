@@ -1,7 +1,8 @@
 // Package podnet connects the pods of one Windows host: it makes a pod's HNS namespace and has the host's CNI plugin,
 // upstream's win-bridge.exe or win-overlay.exe with host-local.exe, connect it. It owns the host's CNI configuration and the
-// HNS network that the plugin expects to find. The network modes nat and transparent and dual stack, for which there is no plugin in a public
-// Go module, it carries out by calls of HNS. What HNS does, and how a Windows program is run, is others' business.
+// HNS network that the plugin expects to find. The network modes nat and transparent and dual stack, for which there is
+// no plugin in a public Go module, it carries out by calls of HNS. A third way to connect pods is a plugin that others
+// install on the host. What HNS does, and how a Windows program is run, is others' business.
 //
 // Places on the host are those of containerd for Windows: programs in C:\Program Files\containerd\cni\bin, configuration
 // in C:\Program Files\containerd\cni\conf (containerd v2.4.2, internal/cri/config/config_windows.go).
@@ -9,18 +10,18 @@ package podnet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
 	"strings"
-	"sync"
 
-	"github.com/containernetworking/cni/libcni"
-	"github.com/containernetworking/cni/pkg/version"
 	"github.com/google/uuid"
 
+	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/hcn"
+	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -31,7 +32,6 @@ const (
 
 	// confFolder is ConfDir below the host's drive.
 	confFolder = "Program Files/containerd/cni/conf"
-	ifName     = "eth0"
 )
 
 // ErrNoPodCIDR says that the node has no range of pod addresses yet.
@@ -86,12 +86,8 @@ type Shared struct {
 
 // Network connects pods. Its methods may be called from several goroutines.
 type Network struct {
-	cfg  Config
-	cni  *libcni.CNIConfig
-	mu   sync.RWMutex
-	cidr netip.Prefix
-	six  netip.Prefix              // the range of IPv6, with DualStack
-	conf *libcni.NetworkConfigList // nil until there is a pod CIDR, and where there is no plugin
+	cfg Config
+	way connector
 }
 
 // DNS is how names are resolved in a pod.
@@ -121,31 +117,17 @@ type Result struct {
 	IPs []netip.Addr
 }
 
-// New opens the network of a host. A pod CIDR that was set before is remembered by the CNI configuration on the host's C:.
+// New opens the network of a host, and chooses its way to connect pods. A pod CIDR that was set before is remembered.
 func New(cfg Config) (*Network, error) {
 	if cfg.Mode == "" {
 		cfg.Mode = spec.ModeL2Bridge
 	}
-	n := &Network{cfg: cfg}
-	if cfg.Installed {
-		n.cni = libcni.NewCNIConfigWithCacheDir([]string{InstalledBinDir}, cfg.CacheDir, n.plugins())
-		return n, nil
+	way, err := choose(cfg)
+	if err != nil {
+		return nil, err
 	}
-	n.cni = libcni.NewCNIConfigWithCacheDir([]string{BinDir}, cfg.CacheDir, n.plugins())
-	return n, n.load()
+	return &Network{cfg: cfg, way: way}, nil
 }
-
-func (n *Network) plugins() plugins {
-	return plugins{PluginDecoder: &version.PluginDecoder{}, exec: n.cfg.Exec}
-}
-
-// confPath is the CNI configuration on this machine.
-func (n *Network) confPath() string {
-	return filepath.Join(n.cfg.Drive, filepath.FromSlash(confFolder), "10-"+NetworkName(n.cfg.Mode)+".conflist")
-}
-
-// rangePath remembers the pod CIDR where there is no CNI configuration.
-func (n *Network) rangePath() string { return filepath.Join(n.cfg.CacheDir, "pod-cidr") }
 
 // namespaceOf is the GUID of a pod's HNS namespace. It follows from the sandbox's ID, so that a pod whose Setup was cut
 // short by a crash can be found.
@@ -154,13 +136,19 @@ func namespaceOf(podID string) string {
 	return strings.ToUpper(uuid.NewSHA1(space, []byte(podID)).String())
 }
 
+// SetPodCIDR makes the HNS network of that range and writes what connects pods to it; with dual stack a range of IPv6
+// comes second, and without, one that comes is left aside. Setting the same ranges again repairs what is missing; others
+// are refused while pods are connected.
+func (n *Network) SetPodCIDR(ctx context.Context, cidrs ...netip.Prefix) error {
+	return n.way.SetRange(ctx, cidrs...)
+}
+
 // Setup connects a pod. If it returns an error nothing is left behind.
 func (n *Network) Setup(ctx context.Context, pod Pod) (Result, error) {
-	conf, err := n.ready()
-	if err != nil {
+	if err := n.way.Ready(); err != nil {
 		return Result{}, err
 	}
-	result, err := n.setup(ctx, conf, pod)
+	result, err := n.setup(ctx, pod)
 	if err != nil {
 		err = fmt.Errorf("connect pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		return Result{}, errors.Join(err, n.Teardown(context.WithoutCancel(ctx), pod))
@@ -168,21 +156,17 @@ func (n *Network) Setup(ctx context.Context, pod Pod) (Result, error) {
 	return result, nil
 }
 
-func (n *Network) setup(ctx context.Context, conf *libcni.NetworkConfigList, pod Pod) (Result, error) {
+func (n *Network) setup(ctx context.Context, pod Pod) (Result, error) {
 	id := namespaceOf(pod.ID)
 	if n.exists(ctx, id) { // from an earlier try, which a crash cut short
-		if err := n.teardown(ctx, conf, pod); err != nil {
+		if err := n.teardown(ctx, pod); err != nil {
 			return Result{}, err
 		}
 	}
 	if err := n.createNamespace(ctx, id, pod.ID); err != nil {
 		return Result{}, err
 	}
-	connect := n.add
-	if n.direct() {
-		connect = n.connect
-	}
-	ips, err := connect(ctx, conf, id, pod)
+	ips, err := n.way.Add(ctx, id, pod)
 	if err != nil {
 		return Result{}, err
 	}
@@ -191,67 +175,44 @@ func (n *Network) setup(ctx context.Context, conf *libcni.NetworkConfigList, pod
 
 // Teardown takes back what Setup did, whole or half; a pod that is not connected is no error.
 func (n *Network) Teardown(ctx context.Context, pod Pod) error {
-	conf, err := n.ready()
-	if err != nil && !errors.Is(err, ErrNoPodCIDR) && !n.cfg.Installed {
-		return err
-	}
-	if err := n.teardown(ctx, conf, pod); err != nil {
+	if err := n.teardown(ctx, pod); err != nil {
 		return fmt.Errorf("disconnect pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
 }
 
-// teardown always runs the plugin's DEL, as it alone gives the address back to host-local.exe.
-func (n *Network) teardown(ctx context.Context, conf *libcni.NetworkConfigList, pod Pod) error {
+func (n *Network) teardown(ctx context.Context, pod Pod) error {
 	id := namespaceOf(pod.ID)
 	there := n.exists(ctx, id)
-	if n.cfg.Installed {
-		if err := n.unplug(ctx, id, pod, there); err != nil {
-			return err
-		}
-	} else if conf != nil && (there || n.cached(conf, id, pod)) {
-		if err := n.cni.DelNetworkList(ctx, conf, runtimeConf(id, pod)); err != nil {
-			return err
-		}
-	}
-	if !there {
-		return nil
-	}
-	if n.direct() {
-		if err := n.disconnect(ctx, pod); err != nil {
-			return err
-		}
+	if err := n.way.Del(ctx, id, pod, there); err != nil || !there {
+		return err
 	}
 	return hcn.Delete(ctx, n.cfg.HNS, hcn.Namespace, id)
 }
 
-// cached says that libcni remembers having connected the pod.
-func (n *Network) cached(conf *libcni.NetworkConfigList, id string, pod Pod) bool {
-	result, err := n.cni.GetNetworkListCachedResult(conf, runtimeConf(id, pod))
-	return err == nil && result != nil
-}
-
-func (n *Network) ready() (*libcni.NetworkConfigList, error) {
-	if n.cfg.Installed {
-		return n.installed()
-	}
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if !n.cidr.IsValid() {
-		return nil, ErrNoPodCIDR
-	}
-	return n.conf, nil
-}
-
 // Ready returns nil when pods can be connected, else why not.
-func (n *Network) Ready(context.Context) error {
-	_, err := n.ready()
-	return err
-}
+func (n *Network) Ready(context.Context) error { return n.way.Ready() }
 
 // PodCIDR is the host's range of pod addresses; the zero Prefix when there is none yet.
-func (n *Network) PodCIDR() netip.Prefix {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return n.cidr
+func (n *Network) PodCIDR() netip.Prefix { return n.way.Range() }
+
+// createNamespace makes a pod's HNS namespace.
+func (n *Network) createNamespace(ctx context.Context, id, podID string) error {
+	settings, err := json.Marshal(wire.Namespace{Type: wire.NamespaceHost, SchemaVersion: wire.SchemaVersion{Major: 2}})
+	if err != nil {
+		return err
+	}
+	_, err = n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnCreateNamespace", New: id, Text: []string{string(settings)}})
+	if err != nil {
+		return err
+	}
+	// The kubelet finds a pod's traffic by the containers that share its endpoint.
+	container := wire.NamespaceModify{ContainerId: podID}
+	return hcn.Modify(ctx, n.cfg.HNS, hcn.Namespace, id, "Add", wire.ResourceContainer, container)
+}
+
+// exists says that HNS has the namespace.
+func (n *Network) exists(ctx context.Context, namespace string) bool {
+	_, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnOpenNamespace", Object: namespace})
+	return err == nil
 }

@@ -41,22 +41,23 @@ func addressIn(answer []byte) (netip.Addr, error) {
 }
 
 // ensureSourceVIP reserves the source VIP with host-local.exe, as if it were a pod's, so that no pod gets it.
-func (n *Network) ensureSourceVIP(ctx context.Context, cidr netip.Prefix) error {
-	vip, err := SourceVIP(n.cfg.Drive)
+func (p *ownPlugin) ensureSourceVIP(ctx context.Context, cidr netip.Prefix) error {
+	vip, err := SourceVIP(p.cfg.Drive)
 	if err == nil && cidr.Contains(vip) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	stdin, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": NetworkName(spec.ModeOverlay), "ipam": n.ipam(cidr)})
+	conf := map[string]any{"cniVersion": "1.0.0", "name": NetworkName(spec.ModeOverlay), "ipam": p.ipam(cidr)}
+	stdin, err := json.Marshal(conf)
 	if err != nil {
 		return err
 	}
 	// DEL first: a crash may have come between ADD and the file.
 	var answer []byte
 	for _, command := range []string{"DEL", "ADD"} {
-		answer, err = n.plugins().ExecPlugin(ctx, BinDir+`\host-local.exe`, stdin, []string{
+		answer, err = p.cni.plugins.ExecPlugin(ctx, BinDir+`\host-local.exe`, stdin, []string{
 			"CNI_COMMAND=" + command, "CNI_CONTAINERID=source-vip", "CNI_NETNS=source-vip", "CNI_IFNAME=source-vip", "CNI_PATH=" + BinDir,
 		})
 		if err != nil {
@@ -66,5 +67,5 @@ func (n *Network) ensureSourceVIP(ctx context.Context, cidr netip.Prefix) error 
 	if _, err := addressIn(answer); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(n.cfg.Drive, filepath.FromSlash(sourceVIPFile)), answer)
+	return writeFile(filepath.Join(p.cfg.Drive, filepath.FromSlash(sourceVIPFile)), answer)
 }

@@ -18,7 +18,7 @@ type InterfaceStats struct {
 
 // Stats counts what went through a pod's interfaces, the default one first.
 func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) {
-	endpoints, err := n.endpointsOf(ctx, pod)
+	endpoints, err := endpointsOf(ctx, n.cfg.HNS, namespaceOf(pod.ID))
 	if err != nil {
 		return nil, fmt.Errorf("count traffic of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
@@ -41,9 +41,10 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 	return all, nil
 }
 
-func (n *Network) endpointsOf(ctx context.Context, pod Pod) ([]string, error) {
+// endpointsOf are the IDs of the endpoints in a namespace.
+func endpointsOf(ctx context.Context, h HNS, namespace string) ([]string, error) {
 	var ns wire.Namespace
-	if err := hcn.Query(ctx, n.cfg.HNS, hcn.Namespace, namespaceOf(pod.ID), &ns); err != nil {
+	if err := hcn.Query(ctx, h, hcn.Namespace, namespace, &ns); err != nil {
 		return nil, err
 	}
 	var ids []string

@@ -1,0 +1,36 @@
+package podnet
+
+import (
+	"context"
+	"net/netip"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+// connector is one way to connect pods. A pod has its HNS namespace before Add, and still has it while Del runs, unless
+// it is lost. Calls may come from several goroutines.
+type connector interface {
+	// Ready returns nil when pods can be connected, else why not.
+	Ready() error
+	// SetRange gives the host its ranges of pod addresses. Setting the same ranges again repairs what is missing.
+	SetRange(ctx context.Context, cidrs ...netip.Prefix) error
+	// Range is the host's range of IPv4; the zero Prefix when there is none, or when it is somebody else's business.
+	Range() netip.Prefix
+	// Add puts the pod's namespace on the network and returns the pod's addresses. What it leaves when it fails, Del
+	// takes back.
+	Add(ctx context.Context, namespace string, pod Pod) ([]netip.Addr, error)
+	// Del takes back what Add did, whole or half. there says that HNS has the pod's namespace. A pod that is not known
+	// is no error.
+	Del(ctx context.Context, namespace string, pod Pod, there bool) error
+}
+
+// choose is the way to connect pods that a configuration asks for.
+func choose(cfg Config) (connector, error) {
+	switch {
+	case cfg.Installed:
+		return newInstalled(cfg), nil
+	case cfg.DualStack, cfg.Mode == spec.ModeNAT, cfg.Mode == spec.ModeTransparent:
+		return newDirect(cfg)
+	}
+	return newOwnPlugin(cfg)
+}

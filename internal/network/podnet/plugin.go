@@ -1,0 +1,163 @@
+package podnet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"github.com/containernetworking/cni/libcni"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// ownPlugin connects pods with the plugin that Mullion puts on the host, win-bridge.exe or win-overlay.exe.
+// host-local.exe gives the addresses out.
+type ownPlugin struct {
+	ranged
+	cni  cni
+	conf *libcni.NetworkConfigList // nil until there is a range; guarded by ranged.mu
+}
+
+// newOwnPlugin takes up what SetRange wrote in an earlier life.
+func newOwnPlugin(cfg Config) (*ownPlugin, error) {
+	p := &ownPlugin{ranged: ranged{cfg: cfg}, cni: newCNI(cfg, BinDir)}
+	data, err := os.ReadFile(p.confPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	conf, err := libcni.ConfListFromBytes(data)
+	if err == nil {
+		p.held.four, err = cidrOf(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read CNI configuration %q: %w", p.confPath(), err)
+	}
+	p.conf = conf
+	return p, nil
+}
+
+// confPath is the CNI configuration on this machine.
+func (p *ownPlugin) confPath() string {
+	return filepath.Join(p.cfg.Drive, filepath.FromSlash(confFolder), "10-"+NetworkName(p.cfg.Mode)+".conflist")
+}
+
+// configuration is what the plugin is run with.
+func (p *ownPlugin) configuration() *libcni.NetworkConfigList {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.conf
+}
+
+// Add implements connector.
+func (p *ownPlugin) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Addr, error) {
+	return p.cni.add(ctx, p.configuration(), namespace, pod)
+}
+
+// Del implements connector. It runs the plugin's DEL, as it alone gives the address back to host-local.exe, also for a
+// pod whose namespace is lost.
+func (p *ownPlugin) Del(ctx context.Context, namespace string, pod Pod, there bool) error {
+	conf := p.configuration()
+	if conf == nil || !there && !p.cni.remembers(conf, namespace, pod) {
+		return nil
+	}
+	return p.cni.DelNetworkList(ctx, conf, runtimeConf(namespace, pod))
+}
+
+// SetRange implements connector.
+func (p *ownPlugin) SetRange(ctx context.Context, cidrs ...netip.Prefix) error {
+	return p.set(ctx, cidrs, p.remember)
+}
+
+// remember writes the CNI configuration, which tells a later process the range.
+func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
+	data, err := p.confList(r.four)
+	if err != nil {
+		return err
+	}
+	conf, err := libcni.ConfListFromBytes(data)
+	if err != nil {
+		return err
+	}
+	// The configuration is there last: pods' addresses are given out only when the host has its own.
+	if p.cfg.Mode == spec.ModeOverlay {
+		if err := p.ensureSourceVIP(ctx, r.four); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(p.confPath(), data); err != nil {
+		return err
+	}
+	p.conf = conf
+	return nil
+}
+
+// confList is the CNI configuration of a host with that pod CIDR. Not given to pods are, of a bridge, the addresses .1
+// (the HNS network's gateway) and .2 (the host itself, where win-bridge.exe points pods to); of an overlay .1, its
+// gateway.
+func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {
+	exceptions := p.cfg.exceptions()
+	conf := map[string]any{
+		"type":         "win-bridge",
+		"apiVersion":   2,
+		"capabilities": map[string]bool{"dns": true, "portMappings": true},
+		"ipam":         p.ipam(cidr),
+	}
+	policies := []any{policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: exceptions})}
+	if p.cfg.Mode == spec.ModeOverlay {
+		// As flannel delegates to win-overlay: beyond the overlay packets carry the host's address, also on the underlay,
+		// which does not know pods; packets to Services are encapsulated as if for a pod.
+		exceptions = []string{p.cfg.Pods.String(), p.cfg.Services.String()}
+		policies = []any{
+			policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: exceptions}),
+			policy(wire.PolicySDNRoute, wire.SDNRouteSetting{DestinationPrefix: p.cfg.Services.String(), NeedEncap: true}),
+			policy(wire.PolicyProviderAddress, wire.ProviderAddressSetting{ProviderAddress: p.cfg.Address.String()}),
+		}
+		conf["type"], conf["capabilities"] = "win-overlay", map[string]bool{"dns": true}
+	}
+	conf["policies"] = policies
+	list := map[string]any{"cniVersion": "1.0.0", "name": NetworkName(p.cfg.Mode), "plugins": []any{conf}}
+	return json.MarshalIndent(list, "", "  ")
+}
+
+func policy(kind string, settings any) map[string]any {
+	return map[string]any{"name": "EndpointPolicy", "value": map[string]any{"Type": kind, "Settings": settings}}
+}
+
+// ipam is host-local.exe's part of the configuration.
+func (p *ownPlugin) ipam(cidr netip.Prefix) map[string]any {
+	first := cidr.Addr().Next().Next()
+	if hasHostEndpoint(p.cfg.Mode) {
+		first = first.Next()
+	}
+	return map[string]any{
+		"type":    "host-local",
+		"dataDir": `C:\var\lib\cni\networks`, // its default, but for the drive, which would be the current one
+		"ranges":  [][]map[string]string{{{"subnet": cidr.String(), "rangeStart": first.String()}}},
+	}
+}
+
+// cidrOf reads the pod CIDR back out of a configuration.
+func cidrOf(data []byte) (netip.Prefix, error) {
+	var conf struct {
+		Plugins []struct {
+			IPAM struct {
+				Ranges [][]struct{ Subnet string }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &conf); err != nil {
+		return netip.Prefix{}, err
+	}
+	if len(conf.Plugins) == 0 || len(conf.Plugins[0].IPAM.Ranges) == 0 || len(conf.Plugins[0].IPAM.Ranges[0]) == 0 {
+		return netip.Prefix{}, errors.New("no subnet in it")
+	}
+	return netip.ParsePrefix(conf.Plugins[0].IPAM.Ranges[0][0].Subnet)
+}

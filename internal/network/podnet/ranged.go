@@ -1,0 +1,88 @@
+package podnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// ranges are a host's ranges of pod addresses, one of each family. That of IPv6 is valid only with dual stack.
+type ranges struct{ four, six netip.Prefix }
+
+// String is the ranges as an error names them and a file keeps them.
+func (r ranges) String() string { return spec.JoinSubnets(r.four, r.six) }
+
+// pick takes of each family the first range; that of IPv6 is left aside without dual stack.
+func pick(cidrs []netip.Prefix, dualStack bool) (ranges, error) {
+	var r ranges
+	for _, p := range cidrs {
+		switch {
+		case p.Addr().Is4() && !r.four.IsValid():
+			r.four = p.Masked()
+		case p.Addr().Is6() && dualStack && !r.six.IsValid():
+			r.six = p.Masked()
+		}
+	}
+	switch {
+	case !r.four.IsValid() || r.four.Bits() > 29:
+		return r, errors.New("not an IPv4 network of at least 8 addresses")
+	case dualStack && (!r.six.IsValid() || r.six.Bits() > 125):
+		return r, errors.New("no IPv6 network of at least 8 addresses beside it, which a dual-stack node needs")
+	}
+	return r, nil
+}
+
+// ranged is what the ways have in common for which Mullion makes the HNS network: the host's ranges of pod addresses.
+type ranged struct {
+	cfg  Config
+	mu   sync.RWMutex
+	held ranges // not valid until they are set
+}
+
+// Ready implements connector.
+func (n *ranged) Ready() error {
+	if !n.Range().IsValid() {
+		return ErrNoPodCIDR
+	}
+	return nil
+}
+
+// Range implements connector.
+func (n *ranged) Range() netip.Prefix {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.held.four
+}
+
+// set makes the HNS network of the ranges, and has remember write down what a later process takes up.
+func (n *ranged) set(ctx context.Context, cidrs []netip.Prefix, remember func(context.Context, ranges) error) error {
+	r, err := pick(cidrs, n.cfg.DualStack)
+	if err != nil {
+		return fmt.Errorf("set pod CIDR %s: %w", spec.JoinSubnets(cidrs...), err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.ensureNetwork(ctx, r); err != nil {
+		return fmt.Errorf("set pod CIDR %s: %w", r, err)
+	}
+	if err := remember(ctx, r); err != nil {
+		return fmt.Errorf("set pod CIDR %s: %w", r, err)
+	}
+	n.held = r
+	return nil
+}
+
+// writeFile writes a file of the host, and makes its folder.
+func writeFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, data, 0o644)
+}
