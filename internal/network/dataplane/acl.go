@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// accessPrefix begins the names of chains of access rules.
+// accessPrefix begins the names of chains of access rules, and of the maps that lead to them.
 const accessPrefix = "acl_"
 
 // accessTier are the rules of one tier, a chain of its own. What a rule lets pass returns, as the other pod's rules may

@@ -3,6 +3,7 @@ package dataplane
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/knftables"
 )
@@ -10,15 +11,24 @@ import (
 // verdictMaps are the maps whose values are chains to go to.
 //
 //nolint:gochecknoglobals // a constant; Go has no constant maps
-var verdictMaps = map[string]bool{
-	"vip": true, "external": true, "kept": true, "kept_external": true, "node": true, "from_host": true, "acl_in": true, "acl_kept": true, "acl_out": true,
-	"vip6": true, "external6": true, "kept6": true, "kept_external6": true, "node6": true, "from_host6": true, "acl_in6": true, "acl_kept6": true, "acl_out6": true,
-}
+var verdictMaps = verdictMapNames("")
 
 // accessMaps are those of access rules: their chains return where they let a packet pass.
 //
 //nolint:gochecknoglobals // a constant; Go has no constant maps
-var accessMaps = map[string]bool{"acl_in": true, "acl_kept": true, "acl_out": true, "acl_in6": true, "acl_kept6": true, "acl_out6": true}
+var accessMaps = verdictMapNames(accessPrefix)
+
+// verdictMapNames are the names of the maps of verdicts that begin with a prefix.
+func verdictMapNames(prefix string) map[string]bool {
+	names := map[string]bool{}
+	_, mapped := sets()
+	for _, m := range mapped {
+		if strings.HasSuffix(m.Type, " : verdict") && strings.HasPrefix(m.Name, prefix) {
+			names[m.Name] = true
+		}
+	}
+	return names
+}
 
 // sets are the table's sets and maps; ranges: keys may be ranges.
 func sets() (fixed []knftables.Set, mapped []knftables.Map) {
