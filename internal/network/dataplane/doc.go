@@ -26,6 +26,8 @@
 //	vip_to  10.96.0.10 . tcp . 80 . 0  -> 10.244.1.5 . 8080
 //	vip_to  10.96.0.10 . tcp . 80 . 1  -> 10.244.1.6 . 8080
 //
+// The folder testdata has the whole table for a plan of each mode, as the kernel gets it.
+//
 // With PreserveDIP nothing is translated: the map kept_to leads to a mark, the mark by a routing rule to the pod, and the pod
 // takes the virtual address for its own (keep_linux.go).
 package dataplane

@@ -242,6 +242,18 @@ func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
 	}
 }
 
+// askAll makes rules what want asks of the table.
+func (p *Plane) askAll(want *state) {
+	p.rules = newRuleset()
+	d := &delta{add: map[slot]entry{}}
+	p.rules.set("host", bridgeItem(netplan.Bridge{}, p.cfg.Uplink), d)
+	p.changeRules(want, netplan.Change{Set: netplan.Plan{
+		Bridges:       sorted(want.bridges),
+		Ports:         sorted(want.ports),
+		LoadBalancers: sorted(want.balancers),
+	}}, d)
+}
+
 // applyAll makes the kernel match want.
 func (p *Plane) applyAll(ctx context.Context, want *state) error {
 	clear(p.podRules)
@@ -277,12 +289,7 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 	if err := p.removeNamespaces(want.namespaces); err != nil {
 		return err
 	}
-	p.rules = newRuleset()
-	d := &delta{add: map[slot]entry{}}
-	p.rules.set("host", bridgeItem(netplan.Bridge{}, p.cfg.Uplink), d)
-	p.changeRules(want, netplan.Change{Set: netplan.Plan{
-		Bridges: sorted(want.bridges), Ports: sorted(want.ports), LoadBalancers: sorted(want.balancers),
-	}}, d)
+	p.askAll(want)
 	if err := p.table.replace(ctx, p.rules); err != nil {
 		return fmt.Errorf("set nftables table %q: %w", tableName, err)
 	}

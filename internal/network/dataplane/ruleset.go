@@ -147,6 +147,17 @@ func between(have, want map[slot]entry) *delta {
 
 func (d *delta) empty() bool { return len(d.del)+len(d.add) == 0 }
 
+// chains are those that its elements go to.
+func (d *delta) chains() map[string]bool {
+	names := map[string]bool{}
+	for s, e := range d.add {
+		if verdictMaps[s.set] {
+			names[e.value] = true
+		}
+	}
+	return names
+}
+
 // describe tells what is not as it should be, a line for each set.
 func (d *delta) describe() []string {
 	missing, left := map[string]int{}, map[string]int{}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 
@@ -83,12 +84,8 @@ func (t *table) replace(ctx context.Context, want *ruleset) error {
 
 // change carries out a delta of want. Chains that it needs are made first.
 func (t *table) change(ctx context.Context, want *ruleset, d *delta) error {
-	fresh := map[string]bool{}
-	for s, e := range d.add {
-		if verdictMaps[s.set] && !t.chains[e.value] {
-			fresh[e.value] = true
-		}
-	}
+	fresh := d.chains()
+	maps.DeleteFunc(fresh, func(name string, _ bool) bool { return t.chains[name] })
 	if len(fresh) > 0 {
 		if err := t.addChains(ctx, want, fresh); err != nil {
 			return err

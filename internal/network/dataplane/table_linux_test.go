@@ -1,0 +1,64 @@
+package dataplane
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the nftables tables in testdata")
+
+// tablePlane is a plane that looks at nothing in the kernel.
+func tablePlane() *Plane {
+	return &Plane{cfg: Config{Uplink: "eth0", Users: map[string][]uint32{"S-1-5-93-2-2": {1000}}}}
+}
+
+// golden is the file of a table.
+func golden(name string) string { return filepath.Join("testdata", name+".nft") }
+
+// tableTexts are the tables of all plans, by the names of their files: of the host, and of each pod that has one.
+func tableTexts(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	p := tablePlane()
+	for mode, plan := range tablePlans() {
+		texts[mode] = hostText(t, p, plan).String()
+		for _, port := range plan.Ports {
+			if pod := podText(t, plan, port, p.cfg.Users); pod != nil {
+				texts[mode+"-"+port.ID] = pod.String()
+			}
+		}
+	}
+	return texts
+}
+
+// TestTable holds what the kernel gets for a plan of each mode of networks, to the last rule and element. With -update
+// it rewrites the goldens, whose difference tells which packets go otherwise after a change.
+func TestTable(t *testing.T) {
+	texts := tableTexts(t)
+	for name, got := range texts {
+		if *update {
+			if err := os.WriteFile(golden(name), []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", golden(name), diff)
+		}
+	}
+	files, err := filepath.Glob(golden("*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != len(texts) {
+		t.Errorf("there are %d tables and the files %q", len(texts), files)
+	}
+}
