@@ -5,10 +5,9 @@
  * Fact (Wine 8.0): an APC queued to the first thread of a suspended process runs after the process has been set up and before the
  * program's entry point, as on Windows. kernel32.dll lies at the same address in all processes of a prefix.
  */
-#include <string.h>
+#include "children.h"
 
-#include "nt.h"
-#include "services.h"
+#include "hooks.h"
 #include "stacks.h"
 
 typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *, SECURITY_ATTRIBUTES *, BOOL, DWORD, void *,

@@ -6,6 +6,7 @@
  * starts, which read on from the same pipe. Here a read from a pipe that is the standard input ends after a line's newline, and nothing
  * beyond it is taken out of the pipe: a byte at a time, as there is no other way to know where the line ends.
  */
+#include "hooks.h"
 #include "services.h"
 
 typedef NTSTATUS(WINAPI *nt_read_file)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, void *, ULONG, LARGE_INTEGER *, ULONG *);

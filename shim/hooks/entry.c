@@ -1,8 +1,6 @@
 /* A directory entry that Windows programs see as a reparse point. */
 #include "entry.h"
 
-#include <string.h>
-
 BOOL entry_read(int dir, const char *name, struct entry *entry)
 {
     struct lx_stat target_stat;

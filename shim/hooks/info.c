@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "entry.h"
-#include "open.h"
+#include "hooks.h"
 
 static NTSTATUS fill_name(struct link *link, HANDLE handle, ULONG *length, WCHAR *name, ULONG room)
 {

@@ -7,7 +7,7 @@
  */
 #include "winsock.h"
 
-#include "open.h"
+#include "hooks.h"
 #include "path.h"
 
 #define WINE_WITH_LINKS 1020 /* 10.20 is the first whose CreateSymbolicLinkW makes a link */

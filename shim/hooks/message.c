@@ -7,7 +7,7 @@
  * https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes and https://learn.microsoft.com/en-us/windows/win32/winsock/windows-sockets-error-codes-2;
  * of every other code Wine's own text remains.
  */
-#include "open.h"
+#include "hooks.h"
 
 #define ENGLISH_US 0x409
 #define HRESULT_WIN32 0x80070000u

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "entry.h"
+#include "hooks.h"
+#include "security.h"
 #include "services.h"
 
 #define NOT_OURS ((NTSTATUS)0x7fffffff) /* the original shall do it */

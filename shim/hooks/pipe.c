@@ -5,8 +5,7 @@
  * makeServerPipeHandle, which the kubelet's pod resources server and every containerd on Windows go by). Wine 8.0 lets it listen, so the
  * first client connects to an instance that nobody serves. A client of our own takes that place, and is disconnected.
  */
-#include "nt.h"
-#include "open.h"
+#include "hooks.h"
 
 #define CODE_PIPE_DISCONNECT 0x110004u /* winioctl.h FSCTL_PIPE_DISCONNECT */
 #define PIPE_DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "entry.h"
+#include "hooks.h"
 #include "open.h"
 
 static BOOL(WINAPI *original_find_next)(HANDLE, WIN32_FIND_DATAW *);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "entry.h"
-#include "open.h"
+#include "hooks.h"
 
 #define RELATIVE_LINK 1 /* SYMLINK_FLAG_RELATIVE */
 

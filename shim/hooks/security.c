@@ -10,11 +10,13 @@
  *
  * Who may do what stays with Linux' modes, which a list that is set changes; set_mode says how.
  */
+#include "security.h"
+
 #include <string.h>
 
 #include "acl.h"
 #include "entry.h"
-#include "open.h"
+#include "hooks.h"
 
 #define ATTRIBUTE "user.mullion.sd"
 #define PARTS (OWNER_SECURITY_INFORMATION | GROUP_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION)

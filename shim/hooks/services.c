@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "children.h"
+#include "hooks.h"
 #include "path.h"
 
 enum

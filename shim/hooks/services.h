@@ -2,7 +2,7 @@
 #ifndef MULLION_SERVICES_H
 #define MULLION_SERVICES_H
 
-#include "open.h"
+#include "nt.h"
 
 /*
  * Whether an open that ended with status is worth repeating: it names something that Wine's services provide, and they have been started. attempt counts
@@ -12,8 +12,5 @@ BOOL services_try_again(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes, un
 
 /* Whether this process runs the program whose file has that name. */
 BOOL is_program(const WCHAR *name);
-
-/* children.c: starts a program without the hooks; command is written to. */
-BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup, PROCESS_INFORMATION *process);
 
 #endif

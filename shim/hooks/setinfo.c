@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "entry.h"
-#include "open.h"
+#include "hooks.h"
 
 /* Removes the name of an open file or empty folder right away, as POSIX semantics ask. NOT_SUPPORTED: its name is not known. */
 static NTSTATUS unlink_now(HANDLE handle, ULONG flags)

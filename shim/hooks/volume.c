@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "open.h"
+#include "hooks.h"
 #include "path.h"
 #include "table.h"
 

@@ -1,0 +1,10 @@
+/* Child processes without the hooks. */
+#ifndef MULLION_CHILDREN_H
+#define MULLION_CHILDREN_H
+
+#include <windows.h>
+
+/* Starts a program without the hooks; command is written to. */
+BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup, PROCESS_INFORMATION *process);
+
+#endif
