@@ -322,69 +322,74 @@ static BOOL bridge_join(SOCKET s, struct bridge *bridge)
     return fd >= 0;
 }
 
+/* What ConnectEx is given beside the address. */
+struct connect_ex
+{
+    void *data;
+    DWORD size, *sent;
+    OVERLAPPED *overlapped;
+};
+
+/*
+ * Connects the program's socket, by connect or, with ex, by ConnectEx, to the Linux socket that the address names. Returns what the program finds as its
+ * error. A ConnectEx that is under way stays so when the relay does not take it: its program sees the end of the connection when it uses it.
+ */
+static int connect_through(SOCKET s, struct unix_socket *u, const struct sockaddr *address, int length, const struct connect_ex *ex)
+{
+    const struct sockaddr *to;
+    char path[PATH_ROOM];
+    struct bridge bridge;
+    BOOL done;
+    int error;
+
+    if (!path_in(address, length, path) || !path[0])
+        return WSAEINVAL;
+    if ((error = bridge_open(path, &bridge)))
+        return error;
+    to = (const struct sockaddr *)&bridge.address;
+    if (ex)
+        done = original_connect_ex(s, to, sizeof(bridge.address), ex->data, ex->size, ex->sent, ex->overlapped);
+    else
+        done = !winsock.connect(s, to, sizeof(bridge.address));
+    error = done ? 0 : winsock.WSAGetLastError();
+    if (error && error != (ex ? WSA_IO_PENDING : WSAEWOULDBLOCK))
+    {
+        bridge_close(&bridge);
+        return error;
+    }
+    if (!bridge_join(s, &bridge))
+        return ex ? error : WSAECONNREFUSED;
+    AcquireSRWLockExclusive(&u->lock);
+    memcpy(u->peer, path, PATH_ROOM);
+    ReleaseSRWLockExclusive(&u->lock);
+    return error;
+}
+
 static int WINAPI hook_connect(SOCKET s, const struct sockaddr *address, int length)
 {
     struct unix_socket *u = unix_get(s);
-    char path[PATH_ROOM];
-    struct bridge bridge;
-    int result, error;
+    int error;
 
     if (!u)
         return winsock.connect(s, address, length);
-    if (!path_in(address, length, path) || !path[0])
-        result = fail(WSAEINVAL);
-    else if ((error = bridge_open(path, &bridge)))
-        result = fail(error);
-    else
-    {
-        result = winsock.connect(s, (struct sockaddr *)&bridge.address, sizeof(bridge.address));
-        error = result ? winsock.WSAGetLastError() : 0;
-        if (error && error != WSAEWOULDBLOCK)
-            bridge_close(&bridge);
-        else if (bridge_join(s, &bridge))
-        {
-            AcquireSRWLockExclusive(&u->lock);
-            memcpy(u->peer, path, PATH_ROOM);
-            ReleaseSRWLockExclusive(&u->lock);
-        }
-        else
-            result = SOCKET_ERROR, error = WSAECONNREFUSED;
-        winsock.WSASetLastError(error);
-    }
+    error = connect_through(s, u, address, length, NULL);
     unix_release(u);
-    return result;
+    winsock.WSASetLastError(error);
+    return error ? SOCKET_ERROR : 0;
 }
 
 static BOOL WINAPI hook_connect_ex(SOCKET s, const struct sockaddr *address, int length, void *data, DWORD size, DWORD *sent, OVERLAPPED *overlapped)
 {
+    const struct connect_ex ex = {data, size, sent, overlapped};
     struct unix_socket *u = unix_get(s);
-    char path[PATH_ROOM];
-    struct bridge bridge;
-    BOOL result = FALSE;
     int error;
 
     if (!u)
         return original_connect_ex(s, address, length, data, size, sent, overlapped);
-    if (!path_in(address, length, path) || !path[0])
-        fail(WSAEINVAL);
-    else if ((error = bridge_open(path, &bridge)))
-        fail(error);
-    else
-    {
-        result = original_connect_ex(s, (struct sockaddr *)&bridge.address, sizeof(bridge.address), data, size, sent, overlapped);
-        error = result ? 0 : winsock.WSAGetLastError();
-        if (error && error != WSA_IO_PENDING)
-            bridge_close(&bridge);
-        else if (bridge_join(s, &bridge))
-        {
-            AcquireSRWLockExclusive(&u->lock);
-            memcpy(u->peer, path, PATH_ROOM);
-            ReleaseSRWLockExclusive(&u->lock);
-        }
-        winsock.WSASetLastError(error);
-    }
+    error = connect_through(s, u, address, length, &ex);
     unix_release(u);
-    return result;
+    winsock.WSASetLastError(error);
+    return !error;
 }
 
 /* Whether the relay made the connection that s has accepted from listener. */
