@@ -139,7 +139,10 @@ static BOOL look_up(const char *name)
     BOOL found = FALSE, exists = FALSE;
     int code = RCODE_NXDOMAIN;
 
-    if (length >= NAME_SIZE) name = "", length = 0;
+    if (length >= NAME_SIZE) {
+        name = "";
+        length = 0;
+    }
     if (!type && reverse_name(name, full)) return look_up_address(full, name);
     if (search && suffix[0] && length && name[length - 1] != '.') {
         snprintf(full, sizeof(full), "%s.%s", name, suffix);

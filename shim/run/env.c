@@ -116,7 +116,8 @@ static void sort_entries(WCHAR **entries, SIZE_T count)
                 to[i] = b == end || (a < middle && compare_names(from[a], from[b]) <= 0) ? from[a++] : from[b++];
         }
         WCHAR **swap = from;
-        from = to, to = swap;
+        from = to;
+        to = swap;
     }
     if (from != entries) {
         for (SIZE_T i = 0; i < count; i++) entries[i] = from[i];

@@ -62,7 +62,7 @@ BOOL str_case_prefix(const WCHAR *s, const WCHAR *prefix)
 
 BOOL str_equal(const WCHAR *a, const WCHAR *b)
 {
-    while (*a && *a == *b) a++, b++;
+    for (; *a && *a == *b; a++) b++;
     return *a == *b;
 }
 
