@@ -5,9 +5,11 @@
 
 #include "table.h"
 
+/* clang-format off */
 #define AUTHORITY_NT {{0, 0, 0, 0, 0, 5}}
 #define AUTHORITY_WORLD {{0, 0, 0, 0, 0, 1}}
 #define AUTHORITY_CREATOR {{0, 0, 0, 0, 0, 3}}
+/* clang-format on */
 #define GENERIC_RIGHTS (GENERIC_READ | GENERIC_WRITE | GENERIC_EXECUTE | GENERIC_ALL)
 #define ALL_LISTS (CONTAINER_INHERIT_ACE | OBJECT_INHERIT_ACE)
 

@@ -18,12 +18,16 @@
 #include "patch.h"
 
 /* Linux: include/uapi/linux/{in6,icmpv6,errqueue}.h */
+/* clang-format off */
 enum
 {
     LX_AF_INET6 = 10, LX_SOCK_DGRAM = 2, LX_SOCK_RAW = 3, LX_IPPROTO_ICMPV6 = 58, LX_SOL_IPV6 = 41, LX_IPV6_UNICAST_HOPS = 16, LX_IPV6_RECVERR = 25,
     LX_POLLIN = 1, LX_POLLERR = 8, LX_MSG_ERRQUEUE = 0x2000, LX_MSG_DONTWAIT = 0x40, LX_ORIGIN_ICMP6 = 3,
     ECHO_REQUEST = 128, ECHO_REPLY = 129, UNREACHABLE = 1, TOO_BIG = 2, TIME_EXCEEDED = 3, PARAMETER_PROBLEM = 4
 };
+/* clang-format on */
+
+typedef HANDLE(WINAPI *icmp_create_file)(void);
 
 enum { MAX_ECHO = 65535 };
 
@@ -94,7 +98,7 @@ struct echo
     BYTE hops;
 };
 
-static HANDLE(WINAPI *create_file)(void);
+static icmp_create_file create_file;
 static LONG sequence;
 
 static struct lx_address linux_address(const struct sockaddr_in6 *a)
@@ -325,7 +329,7 @@ static DWORD WINAPI hook_Icmp6SendEcho2(HANDLE icmp, HANDLE event, void *apc, vo
 
 void icmp6_start(HMODULE iphlpapi)
 {
-    HANDLE(WINAPI *wines)(void) = (void *)GetProcAddress(iphlpapi, "Icmp6CreateFile");
+    icmp_create_file wines = (void *)GetProcAddress(iphlpapi, "Icmp6CreateFile");
 
     if (create_file || !wines || !(create_file = (void *)GetProcAddress(iphlpapi, "IcmpCreateFile")))
         return;

@@ -11,6 +11,7 @@
 
 #define LINUX_PATH_MAX 4096
 
+/* clang-format off */
 enum
 {
     LX_EPERM = 1, LX_ENOENT = 2, LX_EINTR = 4, LX_EBADF = 9, LX_EAGAIN = 11, LX_EACCES = 13, LX_EBUSY = 16, LX_EEXIST = 17, LX_EXDEV = 18,
@@ -26,6 +27,7 @@ enum
     LX_AF_UNIX = 1, LX_AF_INET = 2, LX_SOCK_STREAM = 1, LX_SOCK_NONBLOCK = 04000, LX_SOCK_CLOEXEC = 02000000,
     LX_DT_UNKNOWN = 0, LX_DT_LNK = 10, LX_DT_SOCK = 12
 };
+/* clang-format on */
 
 struct lx_timespec
 {
@@ -72,6 +74,7 @@ static inline INT64 lx_call6(INT64 number, INT64 a, INT64 b, INT64 c, INT64 d, I
     return result;
 }
 
+/* clang-format off */
 #define lx0(nr)             lx_call(nr, 0, 0, 0, 0, 0)
 #define lx1(nr, a)          lx_call(nr, (INT64)(a), 0, 0, 0, 0)
 #define lx2(nr, a, b)       lx_call(nr, (INT64)(a), (INT64)(b), 0, 0, 0)
@@ -115,6 +118,7 @@ static inline int lx_epoll_create(void) { return (int)lx1(291, LX_O_CLOEXEC); }
 static inline int lx_epoll_ctl(int ep, int op, int fd, void *event) { return (int)lx4(233, ep, op, fd, event); }
 static inline int lx_epoll_wait(int ep, void *events, int n, int ms) { return (int)lx4(232, ep, events, n, ms); }
 static inline int lx_gettid(void) { return (int)lx0(186); }
+/* clang-format on */
 
 /* The NT status of a (negative or positive) Linux error number, as Wine 8.0 dlls/ntdll/unix/file.c errno_to_status maps them. */
 LONG lx_status(int error);

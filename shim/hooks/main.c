@@ -12,12 +12,14 @@
 
 #define WINE_WITH_LINKS 1020 /* 10.20 is the first whose CreateSymbolicLinkW makes a link */
 
+typedef const char *(CDECL *get_version)(void);
+
 struct originals original;
 
 /* Wine's version as major * 100 + minor; 0: this is Windows. */
 static unsigned wine_version(void)
 {
-    const char *(CDECL *version)(void) = (void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version");
+    get_version version = (void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version");
     unsigned major = 0, minor = 0;
     const char *p;
 

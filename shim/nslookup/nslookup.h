@@ -8,8 +8,10 @@
 
 enum { NAME_SIZE = 1025, MESSAGE_SIZE = 65535, MOST_ADDRESSES = 64 }; /* a name of 255 bytes, each of which may be written as \ddd */
 
+/* clang-format off */
 enum { TYPE_A = 1, TYPE_NS = 2, TYPE_CNAME = 5, TYPE_SOA = 6, TYPE_PTR = 12, TYPE_MX = 15, TYPE_TXT = 16, TYPE_AAAA = 28, TYPE_SRV = 33, TYPE_ANY = 255 };
 enum { RCODE_OK = 0, RCODE_SERVFAIL = 2, RCODE_NXDOMAIN = 3, RCODE_REFUSED = 5, TIMED_OUT = 100, NO_ANSWER = 101 };
+/* clang-format on */
 
 /* A server, and what its address is written as. */
 struct server {

@@ -9,6 +9,7 @@
 enum source { SOURCE_CPU, SOURCE_MEMORY, SOURCE_PROCESS, SOURCE_NET, SOURCE_SYSTEM };
 
 /* What a source delivers for one counter; the meaning of the field depends on the source. */
+/* clang-format off */
 enum field {
     CPU_BUSY, CPU_IDLE, CPU_USER, CPU_KERNEL, CPU_INTERRUPT,
     MEM_COMMITTED, MEM_LIMIT, MEM_COMMITTED_SHARE, MEM_AVAILABLE, MEM_AVAILABLE_KB, MEM_AVAILABLE_MB, MEM_CACHE, MEM_FAULTS, MEM_PAGES,
@@ -16,6 +17,7 @@ enum field {
     NET_RX_BYTES, NET_RX_PACKETS, NET_RX_ERRORS, NET_RX_DROPPED, NET_TX_BYTES, NET_TX_PACKETS, NET_TX_ERRORS, NET_TX_DROPPED, NET_BYTES, NET_PACKETS,
     SYSTEM_UPTIME, SYSTEM_PROCESSES, SYSTEM_SWITCHES, SYSTEM_QUEUE,
 };
+/* clang-format on */
 
 struct counter_def {
     const WCHAR *object, *counter;

@@ -149,8 +149,10 @@ void detach_stdio(void)
 void make_terminal_raw(void)
 {
     enum { SYS_ioctl = 16, TCGETS = 0x5401, TCSETS = 0x5402 };
+    /* clang-format off */
     enum { BRKINT = 2, INPCK = 020, ISTRIP = 040, ICRNL = 0400, IXON = 02000, CSIZE = 060, CS8 = 060, PARENB = 0400, ICANON = 2, ECHO = 010, ECHONL = 0100,
            IEXTEN = 0100000, VTIME = 5, VMIN = 6 };
+    /* clang-format on */
     struct { /* the kernel's struct termios */
         unsigned iflag, oflag, cflag, lflag;
         unsigned char line, cc[19];
