@@ -10,7 +10,13 @@
 /* The kinds of objects of which copies are kept; COPIES_NONE: none are. */
 enum copies_kind
 {
-    COPIES_NONE, COPIES_NETWORK, COPIES_ENDPOINT, COPIES_NAMESPACE, COPIES_LOADBALANCER, COPIES_SDNROUTE, COPIES_KINDS
+    COPIES_NONE,
+    COPIES_NETWORK,
+    COPIES_ENDPOINT,
+    COPIES_NAMESPACE,
+    COPIES_LOADBALANCER,
+    COPIES_SDNROUTE,
+    COPIES_KINDS
 };
 
 /* Whether copies can be kept: the server keeps its number. */

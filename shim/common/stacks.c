@@ -7,7 +7,8 @@ static const BYTE clearing[] = {0xf3, 0x48, 0xab}, nop[] = {0x90, 0x90, 0x90}; /
 
 static BOOL equal(const BYTE *a, const BYTE *b, SIZE_T n)
 {
-    while (n && a[n - 1] == b[n - 1]) n--;
+    while (n && a[n - 1] == b[n - 1])
+        n--;
     return n == 0;
 }
 
@@ -18,10 +19,12 @@ static BYTE *find_stack_clearing(void)
     IMAGE_NT_HEADERS64 *header = (IMAGE_NT_HEADERS64 *)(void *)(base + ((IMAGE_DOS_HEADER *)(void *)base)->e_lfanew);
     BYTE *end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode - sizeof(before) - sizeof(clearing);
 
-    for (BYTE *p = base + header->OptionalHeader.BaseOfCode; p < end; p++) {
+    for (BYTE *p = base + header->OptionalHeader.BaseOfCode; p < end; p++)
+    {
         BYTE *found = p + sizeof(before);
 
-        if (equal(p, before, sizeof(before)) && (equal(found, clearing, sizeof(clearing)) || equal(found, nop, sizeof(nop)))) return found;
+        if (equal(p, before, sizeof(before)) && (equal(found, clearing, sizeof(clearing)) || equal(found, nop, sizeof(nop))))
+            return found;
     }
     return NULL;
 }
@@ -32,8 +35,10 @@ void spare_stacks(HANDLE process)
     DWORD old;
     SIZE_T done;
 
-    if (!where || !ReadProcessMemory(process, where, now, sizeof(now), &done) || !equal(now, clearing, sizeof(clearing))) return;
-    if (!VirtualProtectEx(process, where, sizeof(nop), PAGE_EXECUTE_READWRITE, &old)) return;
+    if (!where || !ReadProcessMemory(process, where, now, sizeof(now), &done) || !equal(now, clearing, sizeof(clearing)))
+        return;
+    if (!VirtualProtectEx(process, where, sizeof(nop), PAGE_EXECUTE_READWRITE, &old))
+        return;
     WriteProcessMemory(process, where, nop, sizeof(nop), &done);
     VirtualProtectEx(process, where, sizeof(nop), old, &old);
 }

@@ -101,41 +101,42 @@ static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
 }
 
 /* HcnOpen… of a guest network service always asks: copies_find knows none of COPIES_NONE. */
-#define KIND(kind, enumerate, copies)                                                                                \
-    HRESULT WINAPI Hcn##enumerate(const WCHAR *query, WCHAR **found, WCHAR **record)                                 \
-    {                                                                                                                \
-        struct hns_call call = {.function = "Hcn" #enumerate, .texts = 1, .text = {query}, .names = copies};          \
-        return found ? finish(&call, found, record) : E_POINTER;                                                     \
-    }                                                                                                                \
-    HRESULT WINAPI HcnOpen##kind(const GUID *id, void **handle, WCHAR **record)                                      \
-    {                                                                                                                \
-        struct hns_call call = {.function = "HcnOpen" #kind, .object = id, .names = copies};                          \
-        return open_handle(&call, handle, record);                                                                   \
-    }                                                                                                                \
-    HRESULT WINAPI HcnModify##kind(void *handle, const WCHAR *settings, WCHAR **record)                              \
-    {                                                                                                                \
+#define KIND(kind, enumerate, copies) \
+    HRESULT WINAPI Hcn##enumerate(const WCHAR *query, WCHAR **found, WCHAR **record) \
+    { \
+        struct hns_call call = {.function = "Hcn" #enumerate, .texts = 1, .text = {query}, .names = copies}; \
+        return found ? finish(&call, found, record) : E_POINTER; \
+    } \
+    HRESULT WINAPI HcnOpen##kind(const GUID *id, void **handle, WCHAR **record) \
+    { \
+        struct hns_call call = {.function = "HcnOpen" #kind, .object = id, .names = copies}; \
+        return open_handle(&call, handle, record); \
+    } \
+    HRESULT WINAPI HcnModify##kind(void *handle, const WCHAR *settings, WCHAR **record) \
+    { \
         struct hns_call call = {.function = "HcnModify" #kind, .object = id_of(handle), .texts = 1, .text = {settings}}; \
-        return call.object ? finish(&call, NULL, record) : E_HANDLE;                                                 \
-    }                                                                                                                \
-    HRESULT WINAPI HcnQuery##kind##Properties(void *handle, const WCHAR *text, WCHAR **properties, WCHAR **record)   \
-    {                                                                                                                \
-        struct hns_call call = {.function = "HcnQuery" #kind "Properties", .object = id_of(handle), .texts = 1,      \
-                                .text = {text}, .names = copies};                                                     \
-        return query(&call, properties, record);                                                                     \
-    }                                                                                                                \
-    HRESULT WINAPI HcnDelete##kind(const GUID *id, WCHAR **record)                                                   \
-    {                                                                                                                \
-        struct hns_call call = {.function = "HcnDelete" #kind, .object = id};                                        \
-        return id ? finish(&call, NULL, record) : E_POINTER;                                                         \
-    }                                                                                                                \
-    HRESULT WINAPI HcnClose##kind(void *handle) { return close_handle(handle); }
+        return call.object ? finish(&call, NULL, record) : E_HANDLE; \
+    } \
+    HRESULT WINAPI HcnQuery##kind##Properties(void *handle, const WCHAR *text, WCHAR **properties, WCHAR **record) \
+    { \
+        struct hns_call call = {.function = "HcnQuery" #kind "Properties", .object = id_of(handle), .texts = 1, .text = {text}, .names = copies}; \
+        return query(&call, properties, record); \
+    } \
+    HRESULT WINAPI HcnDelete##kind(const GUID *id, WCHAR **record) \
+    { \
+        struct hns_call call = {.function = "HcnDelete" #kind, .object = id}; \
+        return id ? finish(&call, NULL, record) : E_POINTER; \
+    } \
+    HRESULT WINAPI HcnClose##kind(void *handle) \
+    { \
+        return close_handle(handle); \
+    }
 
-#define CREATE(kind, copies)                                                                                         \
-    HRESULT WINAPI HcnCreate##kind(const GUID *id, const WCHAR *settings, void **handle, WCHAR **record)             \
-    {                                                                                                                \
-        struct hns_call call = {.function = "HcnCreate" #kind, .wanted = id, .texts = 1, .text = {settings},         \
-                                .names = copies};                                                                     \
-        return with_handle(&call, handle, record);                                                                   \
+#define CREATE(kind, copies) \
+    HRESULT WINAPI HcnCreate##kind(const GUID *id, const WCHAR *settings, void **handle, WCHAR **record) \
+    { \
+        struct hns_call call = {.function = "HcnCreate" #kind, .wanted = id, .texts = 1, .text = {settings}, .names = copies}; \
+        return with_handle(&call, handle, record); \
     }
 
 KIND(Network, EnumerateNetworks, COPIES_NETWORK)
@@ -152,8 +153,7 @@ CREATE(GuestNetworkService, COPIES_NONE)
 
 HRESULT WINAPI HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *settings, void **handle, WCHAR **record)
 {
-    struct hns_call call = {
-        .function = "HcnCreateEndpoint", .object = id_of(network), .wanted = id, .texts = 1, .text = {settings}, .names = COPIES_ENDPOINT};
+    struct hns_call call = {.function = "HcnCreateEndpoint", .object = id_of(network), .wanted = id, .texts = 1, .text = {settings}, .names = COPIES_ENDPOINT};
 
     return call.object ? with_handle(&call, handle, record) : E_HANDLE;
 }

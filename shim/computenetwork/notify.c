@@ -129,8 +129,17 @@ HRESULT WINAPI HcnRegisterGuestNetworkServiceCallback(void *service, notificatio
     return call.object ? enlist(&call, callback, context, handle) : E_HANDLE;
 }
 
-HRESULT WINAPI HcnUnregisterServiceCallback(void *handle) { return leave(handle); }
+HRESULT WINAPI HcnUnregisterServiceCallback(void *handle)
+{
+    return leave(handle);
+}
 
-HRESULT WINAPI HcnUnregisterNetworkCallback(void *handle) { return leave(handle); }
+HRESULT WINAPI HcnUnregisterNetworkCallback(void *handle)
+{
+    return leave(handle);
+}
 
-HRESULT WINAPI HcnUnregisterGuestNetworkServiceCallback(void *handle) { return leave(handle); }
+HRESULT WINAPI HcnUnregisterGuestNetworkServiceCallback(void *handle)
+{
+    return leave(handle);
+}

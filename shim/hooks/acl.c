@@ -82,10 +82,14 @@ static void append(ACL *list, const ACE_HEADER *from, BYTE flags, const SID *sid
     entry->header.AceSize = (WORD)size;
     if (!(flags & INHERIT_ONLY_ACE) && is_plain(from))
     {
-        if (entry->mask & GENERIC_READ) entry->mask |= FILE_GENERIC_READ;
-        if (entry->mask & GENERIC_WRITE) entry->mask |= FILE_GENERIC_WRITE;
-        if (entry->mask & GENERIC_EXECUTE) entry->mask |= FILE_GENERIC_EXECUTE;
-        if (entry->mask & GENERIC_ALL) entry->mask |= FILE_ALL_ACCESS;
+        if (entry->mask & GENERIC_READ)
+            entry->mask |= FILE_GENERIC_READ;
+        if (entry->mask & GENERIC_WRITE)
+            entry->mask |= FILE_GENERIC_WRITE;
+        if (entry->mask & GENERIC_EXECUTE)
+            entry->mask |= FILE_GENERIC_EXECUTE;
+        if (entry->mask & GENERIC_ALL)
+            entry->mask |= FILE_ALL_ACCESS;
         entry->mask &= ~GENERIC_RIGHTS;
     }
     list->AclSize += (WORD)size;

@@ -39,7 +39,7 @@ struct sockaddr_un
 struct unix_socket
 {
     struct object object;
-    SRWLOCK lock; /* guards the names */
+    SRWLOCK lock;                          /* guards the names */
     char name[PATH_ROOM], peer[PATH_ROOM]; /* as the program gave them; empty: unnamed */
     BOOL listening;
     struct relay_listener relay; /* fd is -1 while unbound */
@@ -173,8 +173,7 @@ static SOCKET WINAPI hook_WSASocketW(int family, int type, int protocol, WSAPROT
 
 static SOCKET WINAPI hook_WSASocketA(int family, int type, int protocol, WSAPROTOCOL_INFOA *info, GROUP group, DWORD flags)
 {
-    return family == AF_UNIX ? hook_WSASocketW(family, type, protocol, NULL, group, flags)
-                             : winsock.WSASocketA(family, type, protocol, info, group, flags);
+    return family == AF_UNIX ? hook_WSASocketW(family, type, protocol, NULL, group, flags) : winsock.WSASocketA(family, type, protocol, info, group, flags);
 }
 
 static SOCKET WINAPI hook_socket(int family, int type, int protocol)
@@ -540,10 +539,8 @@ void afunix_extension(const void *guid, DWORD size, void **function)
 void afunix_start(HMODULE ws2_32)
 {
     /* the one that makes such sockets last: all others must be there by then */
-    if (patch_function(ws2_32, "bind", hook_bind, (void **)&winsock.bind) &&
-        patch_function(ws2_32, "listen", hook_listen, (void **)&winsock.listen) &&
-        patch_function(ws2_32, "connect", hook_connect, (void **)&winsock.connect) &&
-        patch_function(ws2_32, "accept", hook_accept, (void **)&winsock.accept) &&
+    if (patch_function(ws2_32, "bind", hook_bind, (void **)&winsock.bind) && patch_function(ws2_32, "listen", hook_listen, (void **)&winsock.listen) &&
+        patch_function(ws2_32, "connect", hook_connect, (void **)&winsock.connect) && patch_function(ws2_32, "accept", hook_accept, (void **)&winsock.accept) &&
         patch_function(ws2_32, "getsockname", hook_getsockname, (void **)&winsock.getsockname) &&
         patch_function(ws2_32, "getpeername", hook_getpeername, (void **)&winsock.getpeername) &&
         patch_function(ws2_32, "setsockopt", hook_setsockopt, (void **)&winsock.setsockopt))

@@ -10,8 +10,8 @@
 #include "hooks.h"
 #include "stacks.h"
 
-typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *, SECURITY_ATTRIBUTES *, BOOL, DWORD, void *,
-                                              const WCHAR *, STARTUPINFOW *, PROCESS_INFORMATION *, HANDLE *);
+typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *, SECURITY_ATTRIBUTES *, BOOL, DWORD, void *, const WCHAR *,
+                                              STARTUPINFOW *, PROCESS_INFORMATION *, HANDLE *);
 
 static create_process_internal original_create_process;
 

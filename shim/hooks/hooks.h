@@ -8,7 +8,8 @@
 #include "nt.h"
 #include "patch.h"
 
-typedef NTSTATUS(WINAPI *nt_create_file)(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, LARGE_INTEGER *, ULONG, ULONG, ULONG, ULONG, void *, ULONG);
+typedef NTSTATUS(WINAPI *nt_create_file)(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, LARGE_INTEGER *, ULONG, ULONG, ULONG, ULONG, void *,
+                                         ULONG);
 typedef NTSTATUS(WINAPI *nt_open_file)(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, ULONG, ULONG);
 typedef NTSTATUS(WINAPI *nt_delete_file)(OBJECT_ATTRIBUTES *);
 typedef NTSTATUS(WINAPI *nt_query_attributes)(const OBJECT_ATTRIBUTES *, struct nt_basic_info *);

@@ -29,7 +29,10 @@ enum
 
 typedef HANDLE(WINAPI *icmp_create_file)(void);
 
-enum { MAX_ECHO = 65535 };
+enum
+{
+    MAX_ECHO = 65535
+};
 
 struct lx_address
 {
@@ -189,7 +192,11 @@ static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, const s
 
     while ((passed = GetTickCount() - started) <= e->timeout)
     {
-        struct { int fd; short events, got; } poll = {fd, LX_POLLIN, 0};
+        struct
+        {
+            int fd;
+            short events, got;
+        } poll = {fd, LX_POLLIN, 0};
         DWORD left = e->timeout - passed;
         INT64 n = lx_poll(&poll, 1, left > 0x7fffffff ? 0x7fffffff : (int)left);
 
@@ -304,8 +311,8 @@ static HANDLE WINAPI hook_Icmp6CreateFile(void)
     return create_file();
 }
 
-static DWORD WINAPI hook_Icmp6SendEcho2(HANDLE icmp, HANDLE event, void *apc, void *context, const struct sockaddr_in6 *from, const struct sockaddr_in6 *to, void *data,
-                                        WORD size, const IP_OPTION_INFORMATION *options, void *reply, DWORD reply_size, DWORD timeout)
+static DWORD WINAPI hook_Icmp6SendEcho2(HANDLE icmp, HANDLE event, void *apc, void *context, const struct sockaddr_in6 *from, const struct sockaddr_in6 *to,
+                                        void *data, WORD size, const IP_OPTION_INFORMATION *options, void *reply, DWORD reply_size, DWORD timeout)
 {
     struct echo e = {.event = event, .apc = apc, .context = context, .data = data, .reply = reply, .size = size, .reply_size = reply_size, .timeout = timeout};
     DWORD error;

@@ -188,7 +188,8 @@ static void let_go(struct object *object)
     object_release(object);
 }
 
-static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, HANDLE to_process, HANDLE *to, ACCESS_MASK access, ULONG attributes, ULONG options)
+static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, HANDLE to_process, HANDLE *to, ACCESS_MASK access, ULONG attributes,
+                                              ULONG options)
 {
     struct object *closing = (options & DUPLICATE_CLOSE_SOURCE) && from_process == GetCurrentProcess() ? table_take(from) : NULL;
     struct link *link = closing ? NULL : from_process == GetCurrentProcess() ? link_get(from) : NULL;

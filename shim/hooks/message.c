@@ -105,14 +105,19 @@ static const struct message messages[] = {
     {10053, L"An established connection was aborted by the software in your host machine."},
     {10054, L"An existing connection was forcibly closed by the remote host."},
     {10055, L"An operation on a socket could not be performed because the system lacked sufficient buffer space or because a queue was full."},
-    {10057, L"A request to send or receive data was disallowed because the socket is not connected and (when sending on a datagram socket using a sendto call) no address was supplied."},
-    {10060, L"A connection attempt failed because the connected party did not properly respond after a period of time, or established connection failed because connected host has failed to respond."},
+    {10057,
+     L"A request to send or receive data was disallowed because the socket is not connected and (when sending on a datagram socket using a sendto call) no address was supplied."},
+    {10060,
+     L"A connection attempt failed because the connected party did not properly respond after a period of time, or established connection failed because connected host has failed to respond."},
     {10061, L"No connection could be made because the target machine actively refused it."},
     {10065, L"A socket operation was attempted to an unreachable host."},
     {11001, L"No such host is known."},
 };
 
-enum { MESSAGE_UNITS = 256 };
+enum
+{
+    MESSAGE_UNITS = 256
+};
 
 typedef DWORD(WINAPI *format_w)(DWORD, const void *, DWORD, DWORD, WCHAR *, DWORD, va_list *);
 typedef DWORD(WINAPI *format_a)(DWORD, const void *, DWORD, DWORD, char *, DWORD, va_list *);

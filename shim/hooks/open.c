@@ -67,13 +67,12 @@ static NTSTATUS open_folder_of(HANDLE *handle, const OBJECT_ATTRIBUTES *attribut
     while (folder.Length && folder.Buffer[folder.Length / sizeof(WCHAR) - 1] != '\\')
         folder.Length -= sizeof(WCHAR);
     if (!folder.Length) /* a bare name below a folder's handle; Wine refuses "." there */
-        return original.NtDuplicateObject(GetCurrentProcess(), attributes->RootDirectory, GetCurrentProcess(), handle, 0,
-                                          attributes->Attributes & OBJ_INHERIT, DUPLICATE_SAME_ACCESS);
+        return original.NtDuplicateObject(GetCurrentProcess(), attributes->RootDirectory, GetCurrentProcess(), handle, 0, attributes->Attributes & OBJ_INHERIT,
+                                          DUPLICATE_SAME_ACCESS);
     of_folder.ObjectName = &folder;
     of_folder.Attributes = (attributes->Attributes & OBJ_INHERIT) | OBJ_CASE_INSENSITIVE;
     of_folder.SecurityDescriptor = NULL;
-    return original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &of_folder, io,
-                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+    return original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &of_folder, io, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                                FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
 }
 
@@ -173,8 +172,8 @@ static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io,
-                                         LARGE_INTEGER *size, ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
+static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
+                                         ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
 {
     OBJECT_ATTRIBUTES plain;
     unsigned attempt = 0;

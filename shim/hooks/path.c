@@ -357,8 +357,7 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
         slashes(text);
         fix_case(folder, text);
     }
-    if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") &&
-        lx_fstatat(place->dir, text, &st, 0))
+    if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") && lx_fstatat(place->dir, text, &st, 0))
         memcpy(text + length, "/", 2);
     heap_free(folder);
     return status;

@@ -51,7 +51,7 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
 /* The text to use when the link moves from a place to another; text and moved may not overlap. */
 void text_move(const char *text, const struct place *to, char *moved);
 
-ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size); /* zero-terminated; returns the length */
+ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size);   /* zero-terminated; returns the length */
 ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size); /* size and result in characters */
 
 /* ASCII case only for ASCII, the system's upper case for the rest. */

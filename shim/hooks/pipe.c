@@ -10,8 +10,8 @@
 #define CODE_PIPE_DISCONNECT 0x110004u /* winioctl.h FSCTL_PIPE_DISCONNECT */
 #define PIPE_DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL)
 
-typedef NTSTATUS(WINAPI *create_named_pipe)(HANDLE *, ULONG, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG,
-                                            ULONG, ULONG, LARGE_INTEGER *);
+typedef NTSTATUS(WINAPI *create_named_pipe)(HANDLE *, ULONG, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG,
+                                            ULONG, LARGE_INTEGER *);
 
 static create_named_pipe original_create_pipe;
 
@@ -29,11 +29,11 @@ static void disconnect(HANDLE pipe, const OBJECT_ATTRIBUTES *attributes)
 }
 
 static NTSTATUS WINAPI hook_NtCreateNamedPipeFile(HANDLE *handle, ULONG access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share,
-                                                  ULONG disposition, ULONG options, ULONG type, ULONG read_mode, ULONG completion_mode,
-                                                  ULONG instances, ULONG in_quota, ULONG out_quota, LARGE_INTEGER *timeout)
+                                                  ULONG disposition, ULONG options, ULONG type, ULONG read_mode, ULONG completion_mode, ULONG instances,
+                                                  ULONG in_quota, ULONG out_quota, LARGE_INTEGER *timeout)
 {
-    NTSTATUS status = original_create_pipe(handle, access, attributes, io, share, disposition, options, type, read_mode, completion_mode, instances,
-                                           in_quota, out_quota, timeout);
+    NTSTATUS status = original_create_pipe(handle, access, attributes, io, share, disposition, options, type, read_mode, completion_mode, instances, in_quota,
+                                           out_quota, timeout);
 
     if (!status && !(access & PIPE_DATA_ACCESS))
         disconnect(*handle, attributes);

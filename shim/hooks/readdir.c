@@ -216,8 +216,8 @@ static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG clas
     return last ? STATUS_SUCCESS : STATUS_NO_MORE_FILES;
 }
 
-static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, void *buffer,
-                                                 ULONG size, ULONG class, BOOLEAN single, UNICODE_STRING *mask, BOOLEAN restart)
+static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, void *buffer, ULONG size,
+                                                 ULONG class, BOOLEAN single, UNICODE_STRING *mask, BOOLEAN restart)
 {
     BOOL for_find = class == CLASS_BOTH_DIRECTORY && original_find_next && in_kernelbase(__builtin_return_address(0));
     struct scan *scan;

@@ -38,7 +38,7 @@ struct pair
     struct flow flow[2];
     UINT32 interest[2];
     BOOL gone[2]; /* the side hung up and is out of the epoll */
-    BOOL joined; /* side 0 is in the epoll too */
+    BOOL joined;  /* side 0 is in the epoll too */
     BOOL finished;
     struct pair *next; /* in the list to free */
 };

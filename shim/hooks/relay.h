@@ -9,8 +9,8 @@
 /* A Linux AF_UNIX listener whose connections are carried to a TCP port of 127.0.0.1. */
 struct relay_listener
 {
-    int fd;      /* set by the caller: bound, listening, non-blocking */
-    USHORT port; /* set by the caller, in network order */
+    int fd;                    /* set by the caller: bound, listening, non-blocking */
+    USHORT port;               /* set by the caller, in network order */
     USHORT peers[RELAY_PEERS]; /* source ports of connections that the relay has made and nobody has accepted yet */
     unsigned next_peer;
     struct relay_listener *next;

@@ -144,8 +144,8 @@ static NTSTATUS delete_reparse(struct link *link, const struct nt_reparse_data *
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, ULONG code,
-                                            void *in, ULONG in_size, void *out, ULONG out_size)
+static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, ULONG code, void *in, ULONG in_size,
+                                            void *out, ULONG out_size)
 {
     struct link *link;
     NTSTATUS status;

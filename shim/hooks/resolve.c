@@ -24,7 +24,10 @@ static struct hostent *(WINAPI *original_gethostbyname)(const char *);
 static void(WINAPI *free_list)(struct addrinfo *);
 static DNS_STATUS(WINAPI *original_query)(const char *, WORD, DWORD, void *, DNS_RECORDA **, void **);
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c; }
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+}
 
 /* Whether text begins with prefix, without regard to case; returns what follows it, or NULL. */
 static const char *after(const char *text, const char *prefix)

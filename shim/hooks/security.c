@@ -32,7 +32,7 @@ struct file
     BYTE *bytes; /* what is kept, which kept points into */
     struct descriptor kept;
     BYTE user[SECURITY_MAX_SID_SIZE + 16], group[SECURITY_MAX_SID_SIZE + 16]; /* TOKEN_USER, TOKEN_PRIMARY_GROUP */
-    char self[32];                                                              /* its path below /proc */
+    char self[32];                                                            /* its path below /proc */
     char path[LINUX_PATH_MAX];
 };
 

@@ -12,10 +12,10 @@
 
 enum
 {
-    START_MS = 40000,  /* more than mullion-run.exe allows itself */
-    PAUSE_MS = 20,     /* between two attempts to open what a service that has just started provides */
+    START_MS = 40000, /* more than mullion-run.exe allows itself */
+    PAUSE_MS = 20,    /* between two attempts to open what a service that has just started provides */
     ATTEMPTS = 100,
-    AGAIN_MS = 10000   /* no second start sooner: what is missing with services running will not come */
+    AGAIN_MS = 10000 /* no second start sooner: what is missing with services running will not come */
 };
 
 static const WCHAR launcher[] = L"C:\\windows\\system32\\mullion-run.exe";
@@ -135,8 +135,8 @@ BOOL services_try_again(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes, un
     return TRUE;
 }
 
-static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io,
-                                         LARGE_INTEGER *size, ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
+static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
+                                         ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
 {
     unsigned attempt = 0;
     NTSTATUS status;

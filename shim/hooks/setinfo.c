@@ -121,8 +121,8 @@ static BOOL rename_case(const struct lx_stat *file, const struct place *to, cons
     char name[256];
 
     return asked_name(info, name, sizeof(name)) && strcmp(name, to->name) && !lx_fstatat(to->dir, to->name, &st, LX_AT_SYMLINK_NOFOLLOW) &&
-           st.ino == file->ino && st.dev == file->dev && st.nlink == file->nlink &&
-           ((st.mode & LX_S_IFMT) == LX_S_IFDIR || st.nlink == 1) && !lx_renameat2(to->dir, to->name, to->dir, name, LX_RENAME_NOREPLACE);
+           st.ino == file->ino && st.dev == file->dev && st.nlink == file->nlink && ((st.mode & LX_S_IFMT) == LX_S_IFDIR || st.nlink == 1) &&
+           !lx_renameat2(to->dir, to->name, to->dir, name, LX_RENAME_NOREPLACE);
 }
 
 /* Moves the link, with a new text if the text depends on where it lies. */

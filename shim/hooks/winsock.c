@@ -20,8 +20,8 @@ struct dll_notification
 };
 typedef NTSTATUS(NTAPI *register_notification)(ULONG, void(CALLBACK *)(ULONG, const struct dll_notification *, void *), void *, void **);
 
-static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, void *out, DWORD out_size, DWORD *returned,
-                                WSAOVERLAPPED *overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE completion)
+static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, void *out, DWORD out_size, DWORD *returned, WSAOVERLAPPED *overlapped,
+                                LPWSAOVERLAPPED_COMPLETION_ROUTINE completion)
 {
     int result = winsock.WSAIoctl(s, code, in, in_size, out, out_size, returned, overlapped, completion);
 

@@ -6,7 +6,12 @@
 
 #include <windows.h>
 
-enum { NAME_SIZE = 1025, MESSAGE_SIZE = 65535, MOST_ADDRESSES = 64 }; /* a name of 255 bytes, each of which may be written as \ddd */
+enum
+{
+    NAME_SIZE = 1025,
+    MESSAGE_SIZE = 65535,
+    MOST_ADDRESSES = 64
+}; /* a name of 255 bytes, each of which may be written as \ddd */
 
 /* clang-format off */
 enum { TYPE_A = 1, TYPE_NS = 2, TYPE_CNAME = 5, TYPE_SOA = 6, TYPE_PTR = 12, TYPE_MX = 15, TYPE_TXT = 16, TYPE_AAAA = 28, TYPE_SRV = 33, TYPE_ANY = 255 };
@@ -14,14 +19,16 @@ enum { RCODE_OK = 0, RCODE_SERVFAIL = 2, RCODE_NXDOMAIN = 3, RCODE_REFUSED = 5, 
 /* clang-format on */
 
 /* A server, and what its address is written as. */
-struct server {
+struct server
+{
     SOCKADDR_STORAGE address;
     int length;
     char text[64];
 };
 
 /* A reply, checked to be one to our question; the counts and where the records begin. */
-struct reply {
+struct reply
+{
     unsigned char data[MESSAGE_SIZE];
     int length, records, rcode;
     unsigned answers, authorities;
@@ -29,7 +36,8 @@ struct reply {
 };
 
 /* One record of a reply; data points into it. */
-struct record {
+struct record
+{
     char name[NAME_SIZE];
     unsigned type, ttl, length;
     int data;

@@ -8,10 +8,14 @@
 
 #include <windows.h>
 
-enum { NAME_MAX_CHARS = 64 };
+enum
+{
+    NAME_MAX_CHARS = 64
+};
 
 /* How a counter's figure comes from what is sampled. d is the difference to the sample before. */
-enum kind {
+enum kind
+{
     KIND_RAW,     /* value */
     KIND_RATE,    /* d value / d seconds */
     KIND_PERCENT, /* 100 * d value / d base */
@@ -19,13 +23,15 @@ enum kind {
 };
 
 /* What one instance of a counter measured at one time. */
-struct sample {
+struct sample
+{
     WCHAR name[NAME_MAX_CHARS]; /* the instance; empty where the object has none */
     double value, base;
 };
 
 /* All instances of a counter at one time. */
-struct samples {
+struct samples
+{
     int count;
     struct sample *items;
     double seconds; /* when, on a clock that only goes forward */

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <wchar.h>
 
-enum { MAGIC_QUERY = 0x51484450, MAGIC_COUNTER = 0x43484450 };
+enum
+{
+    MAGIC_QUERY = 0x51484450,
+    MAGIC_COUNTER = 0x43484450
+};
 
 struct query;
 
-struct counter {
+struct counter
+{
     DWORD magic;
     struct counter *next;
     struct query *query;
@@ -21,7 +26,8 @@ struct counter {
     double scale;
 };
 
-struct query {
+struct query
+{
     DWORD magic;
     CRITICAL_SECTION lock;
     struct counter *counters;
@@ -48,26 +54,36 @@ static PDH_STATUS parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, 
     const WCHAR *slash, *open, *end;
     size_t length;
 
-    if (!path) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    if (path[0] == '\\' && path[1] == '\\') path = wcschr(path + 2, '\\');
-    if (!path || path[0] != '\\') return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
+    if (!path)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (path[0] == '\\' && path[1] == '\\')
+        path = wcschr(path + 2, '\\');
+    if (!path || path[0] != '\\')
+        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
     path++;
     open = wcschr(path, '(');
     slash = wcschr(path, '\\');
     instance[0] = 0;
-    if (open && slash && open < slash) {
-        for (end = slash = wcsstr(open, L")\\"); end; end = wcsstr(end + 1, L")\\")) slash = end;
-        if (!slash || slash - open > NAME_MAX_CHARS) return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
+    if (open && slash && open < slash)
+    {
+        for (end = slash = wcsstr(open, L")\\"); end; end = wcsstr(end + 1, L")\\"))
+            slash = end;
+        if (!slash || slash - open > NAME_MAX_CHARS)
+            return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
         wcsncpy(instance, open + 1, (size_t)(slash - open - 1));
         instance[slash - open - 1] = 0;
         slash++;
         end = open;
-    } else {
+    }
+    else
+    {
         end = slash;
     }
-    if (!slash || !slash[1] || end == path) return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
+    if (!slash || !slash[1] || end == path)
+        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
     length = (size_t)(end - path);
-    if (length >= PDH_MAX_COUNTER_NAME || wcslen(slash + 1) >= PDH_MAX_COUNTER_NAME) return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
+    if (length >= PDH_MAX_COUNTER_NAME || wcslen(slash + 1) >= PDH_MAX_COUNTER_NAME)
+        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
     wcsncpy(object, path, length);
     object[length] = 0;
     wcscpy(counter, slash + 1);
@@ -80,10 +96,13 @@ static PDH_STATUS lookup_path(const WCHAR *path, WCHAR *instance, const struct c
     PDH_STATUS status = parse_path(path, object, instance, counter);
     LONG found;
 
-    if (status) return status;
+    if (status)
+        return status;
     *def = find_def(object, counter, &found);
-    if (!*def) return found;
-    if (def_has_instances(*def) != (instance[0] != 0)) return (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
+    if (!*def)
+        return found;
+    if (def_has_instances(*def) != (instance[0] != 0))
+        return (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
     return ERROR_SUCCESS;
 }
 
@@ -92,9 +111,12 @@ PDH_STATUS WINAPI PdhOpenQueryW(LPCWSTR source, DWORD_PTR user, PDH_HQUERY *hand
     struct query *query;
 
     (void)user;
-    if (!handle) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    if (source) return (PDH_STATUS)PDH_NOT_IMPLEMENTED; /* log files as a source */
-    if (!(query = calloc(1, sizeof(*query)))) return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
+    if (!handle)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (source)
+        return (PDH_STATUS)PDH_NOT_IMPLEMENTED; /* log files as a source */
+    if (!(query = calloc(1, sizeof(*query))))
+        return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
     query->magic = MAGIC_QUERY;
     InitializeCriticalSection(&query->lock);
     *handle = (PDH_HQUERY)query;
@@ -118,8 +140,10 @@ PDH_STATUS WINAPI PdhCloseQuery(PDH_HQUERY handle)
 {
     struct query *query = as_query(handle);
 
-    if (!query) return (PDH_STATUS)PDH_INVALID_HANDLE;
-    for (struct counter *c = query->counters, *next; c; c = next) {
+    if (!query)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
+    for (struct counter *c = query->counters, *next; c; c = next)
+    {
         next = c->next;
         free_counter(c);
     }
@@ -138,10 +162,14 @@ PDH_STATUS WINAPI PdhAddEnglishCounterW(PDH_HQUERY handle, LPCWSTR path, DWORD_P
     PDH_STATUS status;
 
     (void)user;
-    if (!out || !path) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    if (!query) return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if ((status = lookup_path(path, instance, &def))) return status;
-    if (!(counter = calloc(1, sizeof(*counter)))) return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
+    if (!out || !path)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!query)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
+    if ((status = lookup_path(path, instance, &def)))
+        return status;
+    if (!(counter = calloc(1, sizeof(*counter))))
+        return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
     counter->magic = MAGIC_COUNTER;
     counter->query = query;
     counter->def = def;
@@ -165,8 +193,10 @@ PDH_STATUS WINAPI PdhAddEnglishCounterA(PDH_HQUERY handle, LPCSTR path, DWORD_PT
 {
     WCHAR wide[PDH_MAX_COUNTER_PATH];
 
-    if (!path) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    if (!MultiByteToWideChar(CP_ACP, 0, path, -1, wide, PDH_MAX_COUNTER_PATH)) return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
+    if (!path)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!MultiByteToWideChar(CP_ACP, 0, path, -1, wide, PDH_MAX_COUNTER_PATH))
+        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
     return PdhAddEnglishCounterW(handle, wide, user, out);
 }
 
@@ -180,11 +210,15 @@ PDH_STATUS WINAPI PdhRemoveCounter(PDH_HCOUNTER handle)
     struct counter *counter = as_counter(handle), **link;
     struct query *query;
 
-    if (!counter) return (PDH_STATUS)PDH_INVALID_HANDLE;
+    if (!counter)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
     query = counter->query;
     EnterCriticalSection(&query->lock);
-    for (link = &query->counters; *link && *link != counter; link = &(*link)->next) {}
-    if (*link) *link = counter->next;
+    for (link = &query->counters; *link && *link != counter; link = &(*link)->next)
+    {
+    }
+    if (*link)
+        *link = counter->next;
     LeaveCriticalSection(&query->lock);
     free_counter(counter);
     return ERROR_SUCCESS;
@@ -195,12 +229,15 @@ PDH_STATUS WINAPI PdhCollectQueryData(PDH_HQUERY handle)
     struct query *query = as_query(handle);
     PDH_STATUS status = (PDH_STATUS)PDH_NO_DATA;
 
-    if (!query) return (PDH_STATUS)PDH_INVALID_HANDLE;
+    if (!query)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
     EnterCriticalSection(&query->lock);
-    for (struct counter *c = query->counters; c; c = c->next) {
+    for (struct counter *c = query->counters; c; c = c->next)
+    {
         struct samples fresh;
 
-        if (!take_samples(c->def, c->pattern, &fresh)) continue;
+        if (!take_samples(c->def, c->pattern, &fresh))
+            continue;
         free(c->before.items);
         c->before = c->now;
         c->have_before = c->have_now;
@@ -215,7 +252,8 @@ PDH_STATUS WINAPI PdhCollectQueryData(PDH_HQUERY handle)
 static const struct sample *find_sample(const struct samples *samples, const WCHAR *name)
 {
     for (int i = 0; i < samples->count; i++)
-        if (!_wcsicmp(samples->items[i].name, name)) return &samples->items[i];
+        if (!_wcsicmp(samples->items[i].name, name))
+            return &samples->items[i];
     return NULL;
 }
 
@@ -225,12 +263,14 @@ static BOOL figure(const struct counter *counter, const struct sample *now, doub
     const struct sample *before = counter->have_before ? find_sample(&counter->before, now->name) : NULL;
     double divisor;
 
-    switch (def_kind(counter->def)) {
+    switch (def_kind(counter->def))
+    {
     case KIND_RAW: *value = now->value; return TRUE;
     case KIND_SHARE: *value = now->base > 0 ? 100 * now->value / now->base : 0; return TRUE;
     default: break;
     }
-    if (!before) return FALSE;
+    if (!before)
+        return FALSE;
     divisor = def_kind(counter->def) == KIND_RATE ? counter->now.seconds - counter->before.seconds : (now->base - before->base) / 100;
     *value = divisor > 0 && now->value > before->value ? (now->value - before->value) / divisor : 0;
     return TRUE;
@@ -242,9 +282,12 @@ static DWORD store(const struct counter *counter, const struct sample *now, DWOR
 
     out->CStatus = figure(counter, now, &value) ? PDH_CSTATUS_VALID_DATA : PDH_CSTATUS_INVALID_DATA;
     value *= counter->scale;
-    if (format & PDH_FMT_DOUBLE) out->doubleValue = value;
-    else if (format & PDH_FMT_LARGE) out->largeValue = (LONGLONG)value;
-    else out->longValue = value > 2147483647.0 ? 2147483647 : (LONG)value;
+    if (format & PDH_FMT_DOUBLE)
+        out->doubleValue = value;
+    else if (format & PDH_FMT_LARGE)
+        out->largeValue = (LONGLONG)value;
+    else
+        out->longValue = value > 2147483647.0 ? 2147483647 : (LONG)value;
     return out->CStatus;
 }
 
@@ -259,13 +302,19 @@ PDH_STATUS WINAPI PdhGetFormattedCounterValue(PDH_HCOUNTER handle, DWORD format,
     struct counter *counter = as_counter(handle);
     PDH_STATUS status = ERROR_SUCCESS;
 
-    if (!counter) return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (!value || !good_format(format)) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!counter)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
+    if (!value || !good_format(format))
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     EnterCriticalSection(&counter->query->lock);
-    if (!counter->have_now) status = (PDH_STATUS)PDH_NO_DATA;
-    else if (!counter->now.count) status = (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
-    else if (store(counter, &counter->now.items[0], format, value)) status = (PDH_STATUS)PDH_INVALID_DATA;
-    if (type) *type = def_kind(counter->def) == KIND_RAW ? PERF_COUNTER_LARGE_RAWCOUNT : PERF_COUNTER_BULK_COUNT;
+    if (!counter->have_now)
+        status = (PDH_STATUS)PDH_NO_DATA;
+    else if (!counter->now.count)
+        status = (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
+    else if (store(counter, &counter->now.items[0], format, value))
+        status = (PDH_STATUS)PDH_INVALID_DATA;
+    if (type)
+        *type = def_kind(counter->def) == KIND_RAW ? PERF_COUNTER_LARGE_RAWCOUNT : PERF_COUNTER_BULK_COUNT;
     LeaveCriticalSection(&counter->query->lock);
     return status;
 }
@@ -278,16 +327,24 @@ PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format
     size_t need = 0;
     WCHAR *name;
 
-    if (!counter) return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (!size || !count || !good_format(format)) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!counter)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
+    if (!size || !count || !good_format(format))
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     EnterCriticalSection(&counter->query->lock);
-    if (!counter->have_now) status = (PDH_STATUS)PDH_NO_DATA;
-    else if (!counter->now.count) status = (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
-    for (int i = 0; i < counter->now.count; i++) need += sizeof(*items) + (wcslen(counter->now.items[i].name) + 1) * sizeof(WCHAR);
-    if (!status && (!items || *size < need)) status = (PDH_STATUS)PDH_MORE_DATA;
-    if (!status) {
+    if (!counter->have_now)
+        status = (PDH_STATUS)PDH_NO_DATA;
+    else if (!counter->now.count)
+        status = (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
+    for (int i = 0; i < counter->now.count; i++)
+        need += sizeof(*items) + (wcslen(counter->now.items[i].name) + 1) * sizeof(WCHAR);
+    if (!status && (!items || *size < need))
+        status = (PDH_STATUS)PDH_MORE_DATA;
+    if (!status)
+    {
         name = (WCHAR *)(items + counter->now.count);
-        for (int i = 0; i < counter->now.count; i++) {
+        for (int i = 0; i < counter->now.count; i++)
+        {
             items[i].szName = name;
             wcscpy(name, counter->now.items[i].name);
             name += wcslen(name) + 1;
@@ -295,7 +352,8 @@ PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format
                 status = (PDH_STATUS)PDH_CSTATUS_INVALID_DATA;
         }
     }
-    if (!status || status == (PDH_STATUS)PDH_MORE_DATA) {
+    if (!status || status == (PDH_STATUS)PDH_MORE_DATA)
+    {
         *size = (DWORD)need;
         *count = (DWORD)counter->now.count;
     }
@@ -308,18 +366,24 @@ PDH_STATUS WINAPI PdhGetRawCounterValue(PDH_HCOUNTER handle, LPDWORD type, PPDH_
     struct counter *counter = as_counter(handle);
     PDH_STATUS status = ERROR_SUCCESS;
 
-    if (!counter) return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (!value) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!counter)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
+    if (!value)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     EnterCriticalSection(&counter->query->lock);
-    if (!counter->have_now || !counter->now.count) {
+    if (!counter->have_now || !counter->now.count)
+    {
         status = (PDH_STATUS)PDH_NO_DATA;
-    } else {
+    }
+    else
+    {
         value->CStatus = PDH_CSTATUS_VALID_DATA;
         GetSystemTimeAsFileTime(&value->TimeStamp);
         value->FirstValue = (LONGLONG)counter->now.items[0].value;
         value->SecondValue = (LONGLONG)counter->now.items[0].base;
         value->MultiCount = 1;
-        if (type) *type = PERF_COUNTER_LARGE_RAWCOUNT;
+        if (type)
+            *type = PERF_COUNTER_LARGE_RAWCOUNT;
     }
     LeaveCriticalSection(&counter->query->lock);
     return status;
@@ -329,11 +393,15 @@ PDH_STATUS WINAPI PdhSetCounterScaleFactor(PDH_HCOUNTER handle, LONG factor)
 {
     struct counter *counter = as_counter(handle);
 
-    if (!counter) return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (factor < PDH_MIN_SCALE || factor > PDH_MAX_SCALE) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!counter)
+        return (PDH_STATUS)PDH_INVALID_HANDLE;
+    if (factor < PDH_MIN_SCALE || factor > PDH_MAX_SCALE)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     counter->scale = 1;
-    for (; factor > 0; factor--) counter->scale *= 10;
-    for (; factor < 0; factor++) counter->scale /= 10;
+    for (; factor > 0; factor--)
+        counter->scale *= 10;
+    for (; factor < 0; factor++)
+        counter->scale /= 10;
     return ERROR_SUCCESS;
 }
 
@@ -349,8 +417,10 @@ PDH_STATUS WINAPI PdhValidatePathA(LPCSTR path)
 {
     WCHAR wide[PDH_MAX_COUNTER_PATH];
 
-    if (!path) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    if (!MultiByteToWideChar(CP_ACP, 0, path, -1, wide, PDH_MAX_COUNTER_PATH)) return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
+    if (!path)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!MultiByteToWideChar(CP_ACP, 0, path, -1, wide, PDH_MAX_COUNTER_PATH))
+        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
     return PdhValidatePathW(wide);
 }
 
@@ -362,7 +432,8 @@ PDH_STATUS WINAPI PdhValidatePathExW(PDH_HLOG source, LPCWSTR path)
 
 PDH_STATUS WINAPI PdhGetDllVersion(LPDWORD version)
 {
-    if (!version) return (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    if (!version)
+        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     *version = PDH_VERSION;
     return ERROR_SUCCESS;
 }

@@ -6,7 +6,14 @@
 #include <string.h>
 #include <wchar.h>
 
-enum source { SOURCE_CPU, SOURCE_MEMORY, SOURCE_PROCESS, SOURCE_NET, SOURCE_SYSTEM };
+enum source
+{
+    SOURCE_CPU,
+    SOURCE_MEMORY,
+    SOURCE_PROCESS,
+    SOURCE_NET,
+    SOURCE_SYSTEM
+};
 
 /* What a source delivers for one counter; the meaning of the field depends on the source. */
 /* clang-format off */
@@ -19,7 +26,8 @@ enum field {
 };
 /* clang-format on */
 
-struct counter_def {
+struct counter_def
+{
     const WCHAR *object, *counter;
     enum source source;
     enum field field;
@@ -68,8 +76,10 @@ static const struct counter_def defs[] = {
 /* Objects that have the same counters under a second name. */
 static const WCHAR *canonical_object(const WCHAR *object)
 {
-    if (!_wcsicmp(object, L"Network Interface")) return L"Network Adapter";
-    if (!_wcsicmp(object, L"Processor Information")) return L"Processor";
+    if (!_wcsicmp(object, L"Network Interface"))
+        return L"Network Adapter";
+    if (!_wcsicmp(object, L"Processor Information"))
+        return L"Processor";
     return object;
 }
 
@@ -77,17 +87,23 @@ const struct counter_def *find_def(const WCHAR *object, const WCHAR *counter, LO
 {
     object = canonical_object(object);
     *status = (LONG)PDH_CSTATUS_NO_OBJECT;
-    for (unsigned i = 0; i < sizeof(defs) / sizeof(defs[0]); i++) {
-        if (_wcsicmp(defs[i].object, object)) continue;
+    for (unsigned i = 0; i < sizeof(defs) / sizeof(defs[0]); i++)
+    {
+        if (_wcsicmp(defs[i].object, object))
+            continue;
         *status = (LONG)PDH_CSTATUS_NO_COUNTER;
-        if (_wcsicmp(defs[i].counter, counter)) continue;
+        if (_wcsicmp(defs[i].counter, counter))
+            continue;
         *status = ERROR_SUCCESS;
         return &defs[i];
     }
     return NULL;
 }
 
-enum kind def_kind(const struct counter_def *def) { return def->kind; }
+enum kind def_kind(const struct counter_def *def)
+{
+    return def->kind;
+}
 
 BOOL def_has_instances(const struct counter_def *def)
 {
@@ -101,19 +117,24 @@ char *read_proc(const WCHAR *path)
     char *text = malloc(room);
     DWORD got;
 
-    if (file == INVALID_HANDLE_VALUE || !text) goto fail;
-    while (ReadFile(file, text + used, (DWORD)(room - used - 1), &got, NULL) && got) {
+    if (file == INVALID_HANDLE_VALUE || !text)
+        goto fail;
+    while (ReadFile(file, text + used, (DWORD)(room - used - 1), &got, NULL) && got)
+    {
         used += got;
-        if (used + 1 < room) continue;
+        if (used + 1 < room)
+            continue;
         char *more = realloc(text, room *= 2);
-        if (!more) goto fail;
+        if (!more)
+            goto fail;
         text = more;
     }
     CloseHandle(file);
     text[used] = 0;
     return text;
 fail:
-    if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
+    if (file != INVALID_HANDLE_VALUE)
+        CloseHandle(file);
     free(text);
     return NULL;
 }
@@ -123,9 +144,11 @@ static void add(struct samples *out, const WCHAR *pattern, const WCHAR *name, do
 {
     struct sample *items;
 
-    if (wcscmp(pattern, L"*") && _wcsicmp(pattern, name)) return;
+    if (wcscmp(pattern, L"*") && _wcsicmp(pattern, name))
+        return;
     items = realloc(out->items, ((size_t)out->count + 1) * sizeof(*items));
-    if (!items) return;
+    if (!items)
+        return;
     out->items = items;
     wcsncpy(items[out->count].name, name, NAME_MAX_CHARS - 1);
     items[out->count].name[NAME_MAX_CHARS - 1] = 0;
@@ -139,9 +162,12 @@ static double number_after(const char *text, const char *key)
 {
     size_t length = strlen(key);
 
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        if (*line == '\n') line++;
-        if (!strncmp(line, key, length)) return strtod(line + length, NULL);
+    for (const char *line = text; line; line = strchr(line, '\n'))
+    {
+        if (*line == '\n')
+            line++;
+        if (!strncmp(line, key, length))
+            return strtod(line + length, NULL);
     }
     return 0;
 }
@@ -151,18 +177,23 @@ static BOOL cpu_samples(enum field field, const WCHAR *pattern, struct samples *
 {
     char *text = read_proc(L"\\\\?\\unix\\proc\\stat");
 
-    if (!text) return FALSE;
-    for (char *line = text; line && !strncmp(line, "cpu", 3); line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    if (!text)
+        return FALSE;
+    for (char *line = text; line && !strncmp(line, "cpu", 3); line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    {
         double t[8], total = 0, value = 0;
         WCHAR name[16] = L"_Total";
         char *p = line + 3;
 
-        if (*p != ' ') {
+        if (*p != ' ')
+        {
             unsigned n = (unsigned)strtoul(p, &p, 10);
             _ultow(n, name, 10);
         }
-        for (int i = 0; i < 8; i++) total += t[i] = strtod(p, &p);
-        switch (field) {
+        for (int i = 0; i < 8; i++)
+            total += t[i] = strtod(p, &p);
+        switch (field)
+        {
         case CPU_BUSY: value = total - t[3] - t[4]; break;
         case CPU_IDLE: value = t[3] + t[4]; break;
         case CPU_USER: value = t[0] + t[1]; break;
@@ -180,12 +211,14 @@ static BOOL memory_samples(enum field field, const WCHAR *pattern, struct sample
     char *text = read_proc(field == MEM_FAULTS || field == MEM_PAGES ? L"\\\\?\\unix\\proc\\vmstat" : L"\\\\?\\unix\\proc\\meminfo");
     double total, swap, available, committed, value = 0, base = 0;
 
-    if (!text) return FALSE;
+    if (!text)
+        return FALSE;
     total = number_after(text, "MemTotal:") * 1024;
     available = number_after(text, "MemAvailable:") * 1024;
     swap = number_after(text, "SwapTotal:") * 1024;
     committed = total - available + swap - number_after(text, "SwapFree:") * 1024;
-    switch (field) {
+    switch (field)
+    {
     case MEM_COMMITTED: value = committed; break;
     case MEM_LIMIT: value = total + swap; break;
     case MEM_COMMITTED_SHARE: value = committed, base = total + swap; break;
@@ -207,7 +240,8 @@ static void instance_name(WCHAR *name, const char *from, size_t length)
 {
     size_t i;
 
-    for (i = 0; i < length && i < NAME_MAX_CHARS - 1; i++) {
+    for (i = 0; i < length && i < NAME_MAX_CHARS - 1; i++)
+    {
         WCHAR c = (unsigned char)from[i];
 
         name[i] = c == '(' ? '[' : c == ')' ? ']' : c == '#' || c == '/' || c == '\\' ? '_' : c;
@@ -221,21 +255,30 @@ static BOOL net_samples(enum field field, const WCHAR *pattern, struct samples *
     static const int columns[] = {0, 1, 2, 3, 8, 9, 10, 11}; /* in the order of NET_RX_BYTES ... NET_TX_DROPPED */
     char *text = read_proc(L"\\\\?\\unix\\proc\\net\\dev"), *line;
 
-    if (!text) return FALSE;
-    for (line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    if (!text)
+        return FALSE;
+    for (line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    {
         char *end = strchr(line, '\n'), *colon = strchr(line, ':'), *p;
         WCHAR name[NAME_MAX_CHARS];
         double v[16], value;
 
-        if (!colon || (end && colon > end)) continue;
-        while (*line == ' ') line++;
-        if (!strncmp(line, "lo:", 3)) continue;
+        if (!colon || (end && colon > end))
+            continue;
+        while (*line == ' ')
+            line++;
+        if (!strncmp(line, "lo:", 3))
+            continue;
         instance_name(name, line, (size_t)(colon - line));
         p = colon + 1;
-        for (int i = 0; i < 16; i++) v[i] = strtod(p, &p);
-        if (field == NET_BYTES) value = v[0] + v[8];
-        else if (field == NET_PACKETS) value = v[1] + v[9];
-        else value = v[columns[field - NET_RX_BYTES]];
+        for (int i = 0; i < 16; i++)
+            v[i] = strtod(p, &p);
+        if (field == NET_BYTES)
+            value = v[0] + v[8];
+        else if (field == NET_PACKETS)
+            value = v[1] + v[9];
+        else
+            value = v[columns[field - NET_RX_BYTES]];
         add(out, pattern, name, value, 0);
     }
     free(text);
@@ -249,8 +292,10 @@ static BOOL system_samples(enum field field, const WCHAR *pattern, struct sample
                                                        : L"\\\\?\\unix\\proc\\stat");
     double value;
 
-    if (!text) return FALSE;
-    switch (field) {
+    if (!text)
+        return FALSE;
+    switch (field)
+    {
     case SYSTEM_UPTIME: value = strtod(text, NULL); break;
     case SYSTEM_PROCESSES: value = strchr(text, '/') ? strtod(strchr(text, '/') + 1, NULL) : 0; break;
     case SYSTEM_SWITCHES: value = number_after(text, "ctxt "); break;
@@ -270,7 +315,8 @@ BOOL take_samples(const struct counter_def *def, const WCHAR *pattern, struct sa
     out->count = 0;
     out->items = NULL;
     out->seconds = (double)now.QuadPart / (double)frequency.QuadPart;
-    switch (def->source) {
+    switch (def->source)
+    {
     case SOURCE_CPU: return cpu_samples(def->field, pattern, out);
     case SOURCE_NET: return net_samples(def->field, pattern, out);
     case SOURCE_SYSTEM: return system_samples(def->field, pattern, out);

@@ -15,9 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_DATA = 65500, INTERVAL = 1000 };
+enum
+{
+    MAX_DATA = 65500,
+    INTERVAL = 1000
+};
 
-struct options {
+struct options
+{
     BOOL forever;
     unsigned count, size, timeout;
     int family; /* AF_UNSPEC: whichever the target has, IPv4 first */
@@ -26,27 +31,31 @@ struct options {
 };
 
 /* Where requests go, and as what they are sent. */
-struct target {
+struct target
+{
     SOCKADDR_STORAGE address;
     HANDLE icmp;
     WCHAR text[64];
 };
 
 /* ICMPV6_ECHO_REPLY: https://learn.microsoft.com/windows/win32/api/ipexport/ns-ipexport-icmpv6_echo_reply_lh; its address is packed. */
-struct echo_reply6 {
+struct echo_reply6
+{
     BYTE port[2], flow[4], address[16], scope[4];
     ULONG status;
     unsigned round_trip;
 };
 
 /* What came of a request, of either family. */
-struct answer {
+struct answer
+{
     ULONG status;
     unsigned round_trip, bytes, ttl;
     WCHAR from[64];
 };
 
-struct totals {
+struct totals
+{
     unsigned sent, received, least, most;
     unsigned long long sum;
 };
@@ -71,12 +80,14 @@ static BOOL number(const WCHAR *name, const WCHAR *text, unsigned least, unsigne
     WCHAR *end;
     unsigned long n;
 
-    if (!text) {
+    if (!text)
+    {
         wprintf(L"Value must be supplied for option %ls.\n", name);
         return FALSE;
     }
     n = wcstoul(text, &end, 10);
-    if (*end || end == text || n < least || n > most) {
+    if (*end || end == text || n < least || n > most)
+    {
         wprintf(L"Bad value for option %ls, valid range is from %u to %u.\n", name, least, most);
         return FALSE;
     }
@@ -88,34 +99,56 @@ static BOOL parse(int argc, WCHAR **argv, struct options *o)
 {
     unsigned ttl = o->ip.Ttl;
 
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
+    {
         const WCHAR *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
 
-        if (name[0] != '-' && name[0] != '/') {
-            if (o->target) {
+        if (name[0] != '-' && name[0] != '/')
+        {
+            if (o->target)
+            {
                 wprintf(L"Bad parameter %ls.\n", name);
                 return FALSE;
             }
             o->target = name;
             continue;
         }
-        switch (name[1] && !name[2] ? name[1] : 0) {
+        switch (name[1] && !name[2] ? name[1] : 0)
+        {
         case 't': o->forever = TRUE; break;
         case 'f': o->ip.Flags |= IP_FLAG_DF; break;
         case '4': o->family = AF_INET; break;
         case '6': o->family = AF_INET6; break;
-        case 'n': if (!number(name, value, 1, 0xffffffff, &o->count)) return FALSE; i++; break;
-        case 'l': if (!number(name, value, 0, MAX_DATA, &o->size)) return FALSE; i++; break;
-        case 'w': if (!number(name, value, 0, 0xffffffff, &o->timeout)) return FALSE; i++; break;
-        case 'i': if (!number(name, value, 1, 255, &ttl)) return FALSE; i++; break;
+        case 'n':
+            if (!number(name, value, 1, 0xffffffff, &o->count))
+                return FALSE;
+            i++;
+            break;
+        case 'l':
+            if (!number(name, value, 0, MAX_DATA, &o->size))
+                return FALSE;
+            i++;
+            break;
+        case 'w':
+            if (!number(name, value, 0, 0xffffffff, &o->timeout))
+                return FALSE;
+            i++;
+            break;
+        case 'i':
+            if (!number(name, value, 1, 255, &ttl))
+                return FALSE;
+            i++;
+            break;
         default:
-            if (name[1] != '?') wprintf(L"Bad option %ls.\n", name);
+            if (name[1] != '?')
+                wprintf(L"Bad option %ls.\n", name);
             usage();
             return FALSE;
         }
     }
     o->ip.Ttl = (UCHAR)ttl;
-    if (!o->target) usage();
+    if (!o->target)
+        usage();
     return o->target != NULL;
 }
 
@@ -124,12 +157,14 @@ static BOOL resolve(const struct options *o, struct target *t)
 {
     static const int families[] = {AF_INET, AF_INET6};
 
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
+    {
         ADDRINFOW hints = {.ai_family = families[i]}, *found;
         DWORD size = sizeof(t->text) / sizeof(t->text[0]);
         BOOL named;
 
-        if ((o->family && o->family != families[i]) || GetAddrInfoW(o->target, NULL, &hints, &found)) continue;
+        if ((o->family && o->family != families[i]) || GetAddrInfoW(o->target, NULL, &hints, &found))
+            continue;
         memcpy(&t->address, found->ai_addr, found->ai_addrlen);
         named = !WSAAddressToStringW((struct sockaddr *)&t->address, (DWORD)found->ai_addrlen, NULL, t->text, &size);
         FreeAddrInfoW(found);
@@ -144,7 +179,8 @@ static BOOL ask4(const struct target *to, const struct options *o, char *data, c
     IP_OPTION_INFORMATION ip = o->ip;
     struct in_addr from;
 
-    if (!IcmpSendEcho(to->icmp, ((const struct sockaddr_in *)&to->address)->sin_addr.s_addr, data, (WORD)o->size, &ip, reply, reply_size, o->timeout)) return FALSE;
+    if (!IcmpSendEcho(to->icmp, ((const struct sockaddr_in *)&to->address)->sin_addr.s_addr, data, (WORD)o->size, &ip, reply, reply_size, o->timeout))
+        return FALSE;
     from.s_addr = echo->Address;
     InetNtopW(AF_INET, &from, a->from, sizeof(a->from) / sizeof(a->from[0]));
     a->status = echo->Status;
@@ -161,7 +197,8 @@ static BOOL ask6(const struct target *to, const struct options *o, char *data, c
     const struct echo_reply6 *echo = (void *)reply;
     IP_OPTION_INFORMATION ip = o->ip;
 
-    if (!Icmp6SendEcho2(to->icmp, NULL, NULL, NULL, &any, &address, data, (WORD)o->size, &ip, reply, reply_size, o->timeout)) return FALSE;
+    if (!Icmp6SendEcho2(to->icmp, NULL, NULL, NULL, &any, &address, data, (WORD)o->size, &ip, reply, reply_size, o->timeout))
+        return FALSE;
     InetNtopW(AF_INET6, echo->address, a->from, sizeof(a->from) / sizeof(a->from[0]));
     a->status = echo->status;
     a->round_trip = echo->round_trip;
@@ -175,14 +212,22 @@ static void once(const struct target *to, const struct options *o, char *data, c
     struct answer a = {0};
 
     t->sent++;
-    if (!(six ? ask6 : ask4)(to, o, data, reply, reply_size, &a)) {
-        switch (GetLastError()) {
+    if (!(six ? ask6 : ask4)(to, o, data, reply, reply_size, &a))
+    {
+        switch (GetLastError())
+        {
         case IP_REQ_TIMED_OUT: wprintf(L"Request timed out.\n"); return;
-        case IP_DEST_HOST_UNREACHABLE: if (six) { wprintf(L"Destination host unreachable.\n"); return; } /* fall through */
+        case IP_DEST_HOST_UNREACHABLE:
+            if (six)
+            {
+                wprintf(L"Destination host unreachable.\n");
+                return;
+            } /* fall through */
         default: wprintf(L"PING: transmit failed. General failure. \n"); return;
         }
     }
-    switch (a.status) {
+    switch (a.status)
+    {
     case IP_SUCCESS: break;
     case IP_REQ_TIMED_OUT: wprintf(L"Request timed out.\n"); return;
     case IP_DEST_NET_UNREACHABLE: /* IP_DEST_NO_ROUTE of IPv6 */ wprintf(L"Reply from %ls: Destination net unreachable.\n", a.from); return;
@@ -191,15 +236,21 @@ static void once(const struct target *to, const struct options *o, char *data, c
     case IP_TTL_EXPIRED_TRANSIT: wprintf(L"Reply from %ls: TTL expired in transit.\n", a.from); return;
     default: wprintf(L"General failure.\n"); return;
     }
-    if (!t->received || a.round_trip < t->least) t->least = a.round_trip;
-    if (a.round_trip > t->most) t->most = a.round_trip;
+    if (!t->received || a.round_trip < t->least)
+        t->least = a.round_trip;
+    if (a.round_trip > t->most)
+        t->most = a.round_trip;
     t->sum += a.round_trip;
     t->received++;
     wprintf(L"Reply from %ls: ", a.from);
-    if (!six) wprintf(L"bytes=%u ", a.bytes);
-    if (a.round_trip) wprintf(L"time=%ums", a.round_trip);
-    else wprintf(L"time<1ms");
-    if (!six) wprintf(L" TTL=%u", a.ttl);
+    if (!six)
+        wprintf(L"bytes=%u ", a.bytes);
+    if (a.round_trip)
+        wprintf(L"time=%ums", a.round_trip);
+    else
+        wprintf(L"time<1ms");
+    if (!six)
+        wprintf(L" TTL=%u", a.ttl);
     wprintf(L"\n");
 }
 
@@ -208,7 +259,8 @@ static void statistics(const WCHAR *text, const struct totals *t)
     wprintf(L"\nPing statistics for %ls:\n    Packets: Sent = %u, Received = %u, Lost = %u (%u%% loss),\n", text, t->sent, t->received, t->sent - t->received,
             t->sent ? (t->sent - t->received) * 100 / t->sent : 0);
     if (t->received)
-        wprintf(L"Approximate round trip times in milli-seconds:\n    Minimum = %ums, Maximum = %ums, Average = %ums\n", t->least, t->most, (unsigned)(t->sum / t->received));
+        wprintf(L"Approximate round trip times in milli-seconds:\n    Minimum = %ums, Maximum = %ums, Average = %ums\n", t->least, t->most,
+                (unsigned)(t->sum / t->received));
 }
 
 int wmain(int argc, WCHAR **argv)
@@ -220,9 +272,12 @@ int wmain(int argc, WCHAR **argv)
     char *data, *reply;
     WSADATA wsa;
 
-    if (!parse(argc, argv, &o)) return 1;
-    if (WSAStartup(MAKEWORD(2, 2), &wsa)) return 1;
-    if (!resolve(&o, &to)) {
+    if (!parse(argc, argv, &o))
+        return 1;
+    if (WSAStartup(MAKEWORD(2, 2), &wsa))
+        return 1;
+    if (!resolve(&o, &to))
+    {
         wprintf(L"Ping request could not find host %ls. Please check the name and try again.\n", o.target);
         return 1;
     }
@@ -230,15 +285,21 @@ int wmain(int argc, WCHAR **argv)
     data = malloc(o.size + 1);
     reply = malloc(reply_size);
     to.icmp = to.address.ss_family == AF_INET6 ? Icmp6CreateFile() : IcmpCreateFile();
-    if (!data || !reply || to.icmp == INVALID_HANDLE_VALUE) {
+    if (!data || !reply || to.icmp == INVALID_HANDLE_VALUE)
+    {
         wprintf(L"PING: transmit failed. General failure. \n");
         return 1;
     }
-    for (unsigned i = 0; i < o.size; i++) data[i] = (char)('a' + i % 23);
-    if (lstrcmpW(o.target, to.text)) wprintf(L"\nPinging %ls [%ls] with %u bytes of data:\n", o.target, to.text, o.size);
-    else wprintf(L"\nPinging %ls with %u bytes of data:\n", to.text, o.size);
-    for (unsigned i = 0; o.forever || i < o.count; i++) {
-        if (i) Sleep(INTERVAL);
+    for (unsigned i = 0; i < o.size; i++)
+        data[i] = (char)('a' + i % 23);
+    if (lstrcmpW(o.target, to.text))
+        wprintf(L"\nPinging %ls [%ls] with %u bytes of data:\n", o.target, to.text, o.size);
+    else
+        wprintf(L"\nPinging %ls with %u bytes of data:\n", to.text, o.size);
+    for (unsigned i = 0; o.forever || i < o.count; i++)
+    {
+        if (i)
+            Sleep(INTERVAL);
         once(&to, &o, data, reply, reply_size, &t);
         fflush(stdout);
     }

@@ -5,14 +5,19 @@
  */
 #include <windows.h>
 
-enum { EXIT_REFUSED = 1, MESSAGE = 1024 };
+enum
+{
+    EXIT_REFUSED = 1,
+    MESSAGE = 1024
+};
 
 static const WCHAR tail[] =
     L": this program of Windows is not part of Mullion: Wine, which stands in for Windows here, has only an empty one. Nothing was run.\r\n";
 
 static DWORD append(WCHAR *to, DWORD at, const WCHAR *from)
 {
-    while (*from && at < MESSAGE - 1) to[at++] = *from++;
+    while (*from && at < MESSAGE - 1)
+        to[at++] = *from++;
     return at;
 }
 
@@ -26,11 +31,15 @@ void refuse_entry(void)
 
     GetModuleFileNameW(NULL, path, MAX_PATH - 1);
     for (const WCHAR *c = path; *c; c++)
-        if (*c == '\\') name = c + 1;
+        if (*c == '\\')
+            name = c + 1;
     length = append(message, append(message, 0, name), tail);
-    if (GetConsoleMode(err, &mode)) {
+    if (GetConsoleMode(err, &mode))
+    {
         WriteConsoleW(err, message, length, &done, NULL);
-    } else {
+    }
+    else
+    {
         int n = WideCharToMultiByte(CP_UTF8, 0, message, (int)length, bytes, MESSAGE, NULL, NULL);
 
         WriteFile(err, bytes, n > 0 ? (DWORD)n : 0, &done, NULL);

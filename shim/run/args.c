@@ -13,33 +13,47 @@ int split_command_line(const WCHAR *line, WCHAR ***argv)
     WCHAR **list = mem_alloc((length / 2 + 2) * sizeof(WCHAR *));
     int count = 0;
 
-    for (;;) {
+    for (;;)
+    {
         BOOL quoted = FALSE;
 
-        while (*line == ' ' || *line == '\t') line++;
-        if (!*line) break;
+        while (*line == ' ' || *line == '\t')
+            line++;
+        if (!*line)
+            break;
         list[count++] = out;
-        while (*line && (quoted || (*line != ' ' && *line != '\t'))) {
+        while (*line && (quoted || (*line != ' ' && *line != '\t')))
+        {
             SIZE_T slashes = 0;
 
-            while (line[slashes] == '\\') slashes++;
-            if (line[slashes] == '"') {
-                for (SIZE_T i = 0; i < slashes / 2; i++) *out++ = '\\';
+            while (line[slashes] == '\\')
+                slashes++;
+            if (line[slashes] == '"')
+            {
+                for (SIZE_T i = 0; i < slashes / 2; i++)
+                    *out++ = '\\';
                 line += slashes;
-                if (slashes % 2) {
+                if (slashes % 2)
+                {
                     *out++ = '"';
-                } else if (quoted && line[1] == '"') {
+                }
+                else if (quoted && line[1] == '"')
+                {
                     *out++ = '"';
                     line++;
-                } else {
+                }
+                else
+                {
                     quoted = !quoted;
                 }
                 line++;
                 continue;
             }
-            for (SIZE_T i = 0; i < slashes; i++) *out++ = '\\';
+            for (SIZE_T i = 0; i < slashes; i++)
+                *out++ = '\\';
             line += slashes;
-            if (!slashes) *out++ = *line++;
+            if (!slashes)
+                *out++ = *line++;
         }
         *out++ = 0;
     }
@@ -54,20 +68,29 @@ static WCHAR *quote_argument(WCHAR *out, const WCHAR *arg)
     SIZE_T slashes = 0;
 
     for (const WCHAR *c = arg; *c; c++)
-        if (*c == ' ' || *c == '\t') quote = TRUE;
-    if (quote) *out++ = '"';
-    for (; *arg; arg++) {
-        if (*arg == '\\') {
+        if (*c == ' ' || *c == '\t')
+            quote = TRUE;
+    if (quote)
+        *out++ = '"';
+    for (; *arg; arg++)
+    {
+        if (*arg == '\\')
+        {
             slashes++;
-        } else {
+        }
+        else
+        {
             if (*arg == '"')
-                for (slashes++; slashes; slashes--) *out++ = '\\';
+                for (slashes++; slashes; slashes--)
+                    *out++ = '\\';
             slashes = 0;
         }
         *out++ = *arg;
     }
-    if (quote) {
-        for (; slashes; slashes--) *out++ = '\\';
+    if (quote)
+    {
+        for (; slashes; slashes--)
+            *out++ = '\\';
         *out++ = '"';
     }
     *out = 0;
@@ -84,10 +107,13 @@ WCHAR *join_command_line(int argc, WCHAR **argv)
     SIZE_T room = 1;
     WCHAR *line, *out;
 
-    for (int i = 0; i < argc; i++) room += 2 * str_len(argv[i]) + 3;
+    for (int i = 0; i < argc; i++)
+        room += 2 * str_len(argv[i]) + 3;
     out = line = mem_alloc(room * sizeof(WCHAR));
-    for (int i = 0; i < argc; i++) {
-        if (i) *out++ = ' ';
+    for (int i = 0; i < argc; i++)
+    {
+        if (i)
+            *out++ = ' ';
         out = quote_argument(out, argv[i]);
     }
     return line;
@@ -99,12 +125,15 @@ WCHAR *first_word(const WCHAR *line)
     WCHAR *word, end = ' ';
     SIZE_T n = 0;
 
-    while (*line == ' ' || *line == '\t') line++;
-    if (*line == '"') {
+    while (*line == ' ' || *line == '\t')
+        line++;
+    if (*line == '"')
+    {
         end = '"';
         line++;
     }
-    while (line[n] && line[n] != end && (end == '"' || line[n] != '\t')) n++;
+    while (line[n] && line[n] != end && (end == '"' || line[n] != '\t'))
+        n++;
     word = mem_alloc((n + 1) * sizeof(WCHAR));
     memcpy(word, line, n * sizeof(WCHAR));
     return word;
@@ -115,7 +144,8 @@ static const WCHAR *get_variable(const WCHAR *name, const WCHAR *otherwise)
     DWORD size = GetEnvironmentVariableW(name, NULL, 0);
     WCHAR *value;
 
-    if (!size) return otherwise;
+    if (!size)
+        return otherwise;
     value = mem_alloc(size * sizeof(WCHAR));
     GetEnvironmentVariableW(name, value, size);
     return value;
@@ -130,9 +160,12 @@ static BOOL is_file(const WCHAR *path)
 /* next_element copies the next element of a list separated by semicolons, without quotes, and returns where to go on, or NULL at the end. */
 static const WCHAR *next_element(const WCHAR *list, WCHAR *element)
 {
-    if (!*list) return NULL;
-    while (*list && *list != ';') {
-        if (*list != '"') *element++ = *list;
+    if (!*list)
+        return NULL;
+    while (*list && *list != ';')
+    {
+        if (*list != '"')
+            *element++ = *list;
         list++;
     }
     *element = 0;
@@ -146,14 +179,20 @@ static WCHAR *with_extension(const WCHAR *path)
     WCHAR *extension = mem_alloc((str_len(pathext) + 1) * sizeof(WCHAR));
     BOOL has_extension = FALSE;
 
-    for (const WCHAR *c = path; *c; c++) {
-        if (*c == '.') has_extension = TRUE;
-        if (*c == '\\') has_extension = FALSE;
+    for (const WCHAR *c = path; *c; c++)
+    {
+        if (*c == '.')
+            has_extension = TRUE;
+        if (*c == '\\')
+            has_extension = FALSE;
     }
-    if (has_extension && is_file(path)) return str_concat(path, L"", L"");
-    while ((pathext = next_element(pathext, extension))) {
+    if (has_extension && is_file(path))
+        return str_concat(path, L"", L"");
+    while ((pathext = next_element(pathext, extension)))
+    {
         WCHAR *candidate = str_concat(path, extension, L"");
-        if (*extension && is_file(candidate)) return candidate;
+        if (*extension && is_file(candidate))
+            return candidate;
     }
     return !has_extension && is_file(path) ? str_concat(path, L"", L"") : NULL;
 }
@@ -169,27 +208,38 @@ WCHAR *find_program(const WCHAR *name, DWORD *error)
     const WCHAR *path = get_variable(L"PATH", L"");
     BOOL has_folder = FALSE;
 
-    for (WCHAR *c = wanted; *c; c++) {
-        if (*c == '/') *c = '\\';
-        if (*c == '\\' || *c == ':') has_folder = TRUE;
+    for (WCHAR *c = wanted; *c; c++)
+    {
+        if (*c == '/')
+            *c = '\\';
+        if (*c == '\\' || *c == ':')
+            has_folder = TRUE;
     }
     *error = ERROR_FILE_NOT_FOUND;
-    if (!*wanted) return NULL;
-    if (has_folder) {
+    if (!*wanted)
+        return NULL;
+    if (has_folder)
+    {
         WCHAR *full = mem_alloc(0x8000 * sizeof(WCHAR));
-        if (!GetFullPathNameW(wanted, 0x8000, full, NULL)) return NULL;
-        if ((found = with_extension(full))) return found;
+        if (!GetFullPathNameW(wanted, 0x8000, full, NULL))
+            return NULL;
+        if ((found = with_extension(full)))
+            return found;
         /* The image of a HostProcess container is not the drive: what an image has at its root is below the mount point. */
         path = get_variable(L"CONTAINER_SANDBOX_MOUNT_POINT", L"");
-        if (!*path || wanted[0] != '\\' || wanted[1] == '\\') return NULL;
+        if (!*path || wanted[0] != '\\' || wanted[1] == '\\')
+            return NULL;
         return GetFullPathNameW(str_concat(path, wanted, L""), 0x8000, full, NULL) ? with_extension(full) : NULL;
     }
     path = str_concat(L".;C:\\Windows\\System32;C:\\Windows;", path, L"");
     folder = mem_alloc((str_len(path) + 1) * sizeof(WCHAR));
-    while ((path = next_element(path, folder))) {
+    while ((path = next_element(path, folder)))
+    {
         WCHAR *full = mem_alloc(0x8000 * sizeof(WCHAR));
-        if (!*folder) continue;
-        if (GetFullPathNameW(str_concat(folder, L"\\", wanted), 0x8000, full, NULL) && (found = with_extension(full))) return found;
+        if (!*folder)
+            continue;
+        if (GetFullPathNameW(str_concat(folder, L"\\", wanted), 0x8000, full, NULL) && (found = with_extension(full)))
+            return found;
     }
     return NULL;
 }

@@ -16,7 +16,8 @@ NTSTATUS NTAPI NtSetValueKey(HANDLE, UNICODE_STRING *, ULONG, ULONG, const void 
 NTSTATUS NTAPI RtlGetVersion(OSVERSIONINFOEXW *);
 
 /* What the processor says of itself. */
-struct cpu {
+struct cpu
+{
     WCHAR vendor[13];
     WCHAR name[49];
     WCHAR identifier[80]; /* "Intel64 Family 6 Model 85 Stepping 7" */
@@ -32,7 +33,8 @@ static void init_string(UNICODE_STRING *s, const WCHAR *text)
 
 static void widen(WCHAR *dst, const char *src, int n)
 {
-    for (int i = 0; i < n; i++) dst[i] = (unsigned char)src[i];
+    for (int i = 0; i < n; i++)
+        dst[i] = (unsigned char)src[i];
 }
 
 static void read_cpu(struct cpu *cpu)
@@ -48,11 +50,15 @@ static void read_cpu(struct cpu *cpu)
     cpu->stepping = a & 15;
     cpu->family = (a >> 8) & 15;
     cpu->model = (a >> 4) & 15;
-    if (cpu->family == 6 || cpu->family == 15) cpu->model |= ((a >> 16) & 15) << 4;
-    if (cpu->family == 15) cpu->family += (a >> 20) & 255;
+    if (cpu->family == 6 || cpu->family == 15)
+        cpu->model |= ((a >> 16) & 15) << 4;
+    if (cpu->family == 15)
+        cpu->family += (a >> 20) & 255;
     cpu->name[0] = 0;
-    if (__get_cpuid_max(0x80000000, NULL) >= 0x80000004) {
-        for (unsigned i = 0; i < 3; i++) __cpuid(0x80000002 + i, regs[i * 4], regs[i * 4 + 1], regs[i * 4 + 2], regs[i * 4 + 3]);
+    if (__get_cpuid_max(0x80000000, NULL) >= 0x80000004)
+    {
+        for (unsigned i = 0; i < 3; i++)
+            __cpuid(0x80000002 + i, regs[i * 4], regs[i * 4 + 1], regs[i * 4 + 2], regs[i * 4 + 3]);
         widen(cpu->name, (char *)regs, 48);
         cpu->name[48] = 0;
     }
@@ -68,35 +74,38 @@ static void read_cpu(struct cpu *cpu)
 static void set_features(BYTE *features)
 {
     unsigned a, b = 0, c = 0, d = 0, b7 = 0, c7, d7;
-    struct {
+    struct
+    {
         int index;
         unsigned present;
     } table[21];
     int n = 0;
 
     __cpuid(1, a, b, c, d);
-    if (!__get_cpuid_count(7, 0, &a, &b7, &c7, &d7)) b7 = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b7, &c7, &d7))
+        b7 = 0;
 #define ADD(pf, bits) (table[n].index = (pf), table[n++].present = (bits))
-    ADD(2, d & (1u << 8));    /* PF_COMPARE_EXCHANGE_DOUBLE */
-    ADD(3, d & (1u << 23));   /* PF_MMX_INSTRUCTIONS_AVAILABLE */
-    ADD(6, d & (1u << 25));   /* PF_XMMI_INSTRUCTIONS_AVAILABLE */
-    ADD(8, d & (1u << 4));    /* PF_RDTSC_INSTRUCTION_AVAILABLE */
-    ADD(9, d & (1u << 6));    /* PF_PAE_ENABLED */
-    ADD(10, d & (1u << 26));  /* PF_XMMI64_INSTRUCTIONS_AVAILABLE */
-    ADD(12, 1);               /* PF_NX_ENABLED */
-    ADD(13, c & (1u << 0));   /* PF_SSE3_INSTRUCTIONS_AVAILABLE */
-    ADD(14, c & (1u << 13));  /* PF_COMPARE_EXCHANGE128 */
-    ADD(17, c & (1u << 27));  /* PF_XSAVE_ENABLED */
-    ADD(22, b7 & (1u << 0));  /* PF_RDWRFSGSBASE_AVAILABLE */
-    ADD(23, 1);               /* PF_FASTFAIL_AVAILABLE */
-    ADD(28, c & (1u << 30));  /* PF_RDRAND_INSTRUCTION_AVAILABLE */
-    ADD(36, c & (1u << 9));   /* PF_SSSE3_INSTRUCTIONS_AVAILABLE */
-    ADD(37, c & (1u << 19));  /* PF_SSE4_1_INSTRUCTIONS_AVAILABLE */
-    ADD(38, c & (1u << 20));  /* PF_SSE4_2_INSTRUCTIONS_AVAILABLE */
-    ADD(39, (c & (3u << 27)) == (3u << 27)); /* PF_AVX_INSTRUCTIONS_AVAILABLE: AVX and enabled by the system */
+    ADD(2, d & (1u << 8));                         /* PF_COMPARE_EXCHANGE_DOUBLE */
+    ADD(3, d & (1u << 23));                        /* PF_MMX_INSTRUCTIONS_AVAILABLE */
+    ADD(6, d & (1u << 25));                        /* PF_XMMI_INSTRUCTIONS_AVAILABLE */
+    ADD(8, d & (1u << 4));                         /* PF_RDTSC_INSTRUCTION_AVAILABLE */
+    ADD(9, d & (1u << 6));                         /* PF_PAE_ENABLED */
+    ADD(10, d & (1u << 26));                       /* PF_XMMI64_INSTRUCTIONS_AVAILABLE */
+    ADD(12, 1);                                    /* PF_NX_ENABLED */
+    ADD(13, c & (1u << 0));                        /* PF_SSE3_INSTRUCTIONS_AVAILABLE */
+    ADD(14, c & (1u << 13));                       /* PF_COMPARE_EXCHANGE128 */
+    ADD(17, c & (1u << 27));                       /* PF_XSAVE_ENABLED */
+    ADD(22, b7 & (1u << 0));                       /* PF_RDWRFSGSBASE_AVAILABLE */
+    ADD(23, 1);                                    /* PF_FASTFAIL_AVAILABLE */
+    ADD(28, c & (1u << 30));                       /* PF_RDRAND_INSTRUCTION_AVAILABLE */
+    ADD(36, c & (1u << 9));                        /* PF_SSSE3_INSTRUCTIONS_AVAILABLE */
+    ADD(37, c & (1u << 19));                       /* PF_SSE4_1_INSTRUCTIONS_AVAILABLE */
+    ADD(38, c & (1u << 20));                       /* PF_SSE4_2_INSTRUCTIONS_AVAILABLE */
+    ADD(39, (c & (3u << 27)) == (3u << 27));       /* PF_AVX_INSTRUCTIONS_AVAILABLE: AVX and enabled by the system */
     ADD(40, (c & (1u << 27)) && (b7 & (1u << 5))); /* PF_AVX2_INSTRUCTIONS_AVAILABLE */
 #undef ADD
-    while (n--) features[table[n].index] = table[n].present != 0;
+    while (n--)
+        features[table[n].index] = table[n].present != 0;
 }
 
 /* set_xstate describes the processor's extended state (XSTATE_CONFIGURATION at 0x3d8): without it exceptions would lose the upper halves of AVX registers. */
@@ -105,8 +114,10 @@ static void set_xstate(BYTE *data)
     unsigned a, b, c, d, size;
     ULONG *x = (ULONG *)(void *)(data + 0x3d8);
 
-    if (!data[0x274 + 39]) return;
-    if (!__get_cpuid_count(0xd, 0, &a, &b, &c, &d) || !(a & 4)) return;
+    if (!data[0x274 + 39])
+        return;
+    if (!__get_cpuid_count(0xd, 0, &a, &b, &c, &d) || !(a & 4))
+        return;
     size = b;
     *(ULONGLONG *)(void *)(x + 0) = 7; /* EnabledFeatures: x87, SSE, AVX */
     *(ULONGLONG *)(void *)(x + 2) = 7; /* EnabledVolatileFeatures */
@@ -132,16 +143,18 @@ static void set_shared_data(void)
 
     init_string(&name, L"\\KernelObjects\\__wine_user_shared_data");
     attributes.ObjectName = &name;
-    if (NtOpenSection(&section, SECTION_ALL_ACCESS, &attributes)) return;
+    if (NtOpenSection(&section, SECTION_ALL_ACCESS, &attributes))
+        return;
     data = MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, 0x1000);
     CloseHandle(section);
-    if (!data) return;
+    if (!data)
+        return;
     RtlGetVersion(&version);
     GetSystemInfo(&system);
     GlobalMemoryStatusEx(&memory);
-    *(ULONG *)(void *)(data + 0x004) = 1u << 24; /* TickCountMultiplier */
+    *(ULONG *)(void *)(data + 0x004) = 1u << 24;               /* TickCountMultiplier */
     str_copy((WCHAR *)(void *)(data + 0x030), L"C:\\windows"); /* NtSystemRoot */
-    *(ULONG *)(void *)(data + 0x244) = 2u << 20; /* LargePageMinimum */
+    *(ULONG *)(void *)(data + 0x244) = 2u << 20;               /* LargePageMinimum */
     *(ULONG *)(void *)(data + 0x260) = version.dwBuildNumber;
     *(ULONG *)(void *)(data + 0x264) = version.wProductType;
     data[0x268] = TRUE; /* ProductTypeIsValid */
@@ -193,12 +206,20 @@ static DWORD processor_mhz(void)
     const char *key = "cpu MHz", *p = unix_read(L"/proc/cpuinfo", &size);
     int i;
 
-    if (!p) return 0;
-    for (; *p; p++) {
-        for (i = 0; key[i] && p[i] == key[i]; i++) {}
-        if (key[i]) continue;
-        for (p += i; *p && (*p < '0' || *p > '9'); p++) {}
-        for (; *p >= '0' && *p <= '9'; p++) mhz = mhz * 10 + (DWORD)(*p - '0');
+    if (!p)
+        return 0;
+    for (; *p; p++)
+    {
+        for (i = 0; key[i] && p[i] == key[i]; i++)
+        {
+        }
+        if (key[i])
+            continue;
+        for (p += i; *p && (*p < '0' || *p > '9'); p++)
+        {
+        }
+        for (; *p >= '0' && *p <= '9'; p++)
+            mhz = mhz * 10 + (DWORD)(*p - '0');
         break;
     }
     return mhz;
@@ -213,8 +234,10 @@ static void set_hardware_keys(const struct cpu *cpu)
     WCHAR digits[24];
 
     GetSystemInfo(&system);
-    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) CloseHandle(volatile_key(str_concat(base, levels[i], L"")));
-    for (DWORD i = 0; i < system.dwNumberOfProcessors; i++) {
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        CloseHandle(volatile_key(str_concat(base, levels[i], L"")));
+    for (DWORD i = 0; i < system.dwNumberOfProcessors; i++)
+    {
         HANDLE key = volatile_key(str_concat(base, L"\\DESCRIPTION\\System\\CentralProcessor\\", str_from_number(i, digits)));
 
         set_value(key, L"Identifier", cpu->identifier);
@@ -233,9 +256,11 @@ static const WCHAR *host_name(void)
     WCHAR *name;
     DWORD n = 0;
 
-    if (!text) return L"";
+    if (!text)
+        return L"";
     name = mem_alloc((size + 1) * sizeof(WCHAR));
-    for (; n < size && text[n] != '\n' && text[n] != '.'; n++) name[n] = (unsigned char)text[n];
+    for (; n < size && text[n] != '\n' && text[n] != '.'; n++)
+        name[n] = (unsigned char)text[n];
     return name;
 }
 
@@ -246,7 +271,8 @@ static void set_names(void)
     DWORD size = 0;
     HANDLE key;
 
-    if (!*host) return;
+    if (!*host)
+        return;
     SetComputerNameExW(ComputerNamePhysicalDnsHostname, host);
     /* the NetBIOS name: 15 characters, upper case */
     for (; host[size] && size < MAX_COMPUTERNAME_LENGTH; size++)
@@ -266,11 +292,14 @@ void set_dns_search(const WCHAR *list)
     static const WCHAR *const levels[] = {L"", L"\\Parameters", L"\\Parameters\\Interfaces"};
     const WCHAR *base = L"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\Tcpip";
 
-    if (!list) return;
-    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+    if (!list)
+        return;
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+    {
         HANDLE key = volatile_key(str_concat(base, levels[i], L""));
 
-        if (i == 1) set_value(key, L"SearchList", list);
+        if (i == 1)
+            set_value(key, L"SearchList", list);
         CloseHandle(key);
     }
 }
@@ -289,8 +318,10 @@ void boot_prefix(void)
 
     init_string(&name, L"\\KernelObjects\\__wineboot_event");
     attributes.ObjectName = &name;
-    if (NtCreateEvent(&event, EVENT_ALL_ACCESS, &attributes, 0 /* NotificationEvent */, FALSE) < 0) return;
-    if (WaitForSingleObject(event, 0) == WAIT_OBJECT_0) return;
+    if (NtCreateEvent(&event, EVENT_ALL_ACCESS, &attributes, 0 /* NotificationEvent */, FALSE) < 0)
+        return;
+    if (WaitForSingleObject(event, 0) == WAIT_OBJECT_0)
+        return;
     read_cpu(&cpu);
     set_shared_data();
     set_hardware_keys(&cpu);

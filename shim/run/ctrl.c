@@ -11,11 +11,12 @@
 /* Programs of Wine itself that serve a prefix, and this one: they are not the container's programs. */
 static BOOL is_helper(const WCHAR *name)
 {
-    static const WCHAR *const helpers[] = {L"mullion-run.exe", L"services.exe", L"winedevice.exe", L"plugplay.exe", L"svchost.exe", L"rpcss.exe",
-                                           L"explorer.exe",    L"conhost.exe",  L"wineboot.exe",   L"start.exe"};
+    static const WCHAR *const helpers[] = {L"mullion-run.exe", L"services.exe", L"winedevice.exe", L"plugplay.exe", L"svchost.exe",
+                                           L"rpcss.exe",       L"explorer.exe", L"conhost.exe",    L"wineboot.exe", L"start.exe"};
 
     for (unsigned i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
-        if (!str_casecmp(name, helpers[i])) return TRUE;
+        if (!str_casecmp(name, helpers[i]))
+            return TRUE;
     return FALSE;
 }
 
@@ -29,15 +30,20 @@ static BYTE *default_handler(const BYTE *routine)
     const IMAGE_NT_HEADERS64 *header = (const IMAGE_NT_HEADERS64 *)(const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
     const BYTE *end = base + header->OptionalHeader.SizeOfImage, *code_end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode;
 
-    for (const BYTE *p = routine; p < routine + 0x100; p++) {
+    for (const BYTE *p = routine; p < routine + 0x100; p++)
+    {
         const BYTE *list, *const *entry;
 
-        if (p[0] != 0x48 || p[1] != 0x8b || (p[2] & 0xc7) != 0x05) continue;
+        if (p[0] != 0x48 || p[1] != 0x8b || (p[2] & 0xc7) != 0x05)
+            continue;
         list = p + 7 + *(const LONG *)(const void *)(p + 3);
-        if (list < code_end || list + 8 > end) continue;
+        if (list < code_end || list + 8 > end)
+            continue;
         entry = *(const BYTE *const *const *)(const void *)list;
-        if ((const BYTE *)entry < code_end || (const BYTE *)entry + 16 > end) continue;
-        if (entry[0] > base && entry[0] < code_end && !entry[1]) return (BYTE *)(ULONG_PTR)entry[0];
+        if ((const BYTE *)entry < code_end || (const BYTE *)entry + 16 > end)
+            continue;
+        if (entry[0] > base && entry[0] < code_end && !entry[1])
+            return (BYTE *)(ULONG_PTR)entry[0];
     }
     return NULL;
 }
@@ -54,10 +60,13 @@ static void correct_exit_code(HANDLE process, const BYTE *routine)
     DWORD old;
     SIZE_T done;
 
-    if (!handler || !exit_process || !ReadProcessMemory(process, handler, first, sizeof(first), &done)) return;
-    if (first[0] != handler[0] || first[1] != handler[1]) return; /* done already, or kernelbase lies elsewhere */
+    if (!handler || !exit_process || !ReadProcessMemory(process, handler, first, sizeof(first), &done))
+        return;
+    if (first[0] != handler[0] || first[1] != handler[1])
+        return; /* done already, or kernelbase lies elsewhere */
     memcpy(code + 7, &exit_process, sizeof(exit_process));
-    if (!VirtualProtectEx(process, handler, sizeof(code), PAGE_EXECUTE_READWRITE, &old)) return;
+    if (!VirtualProtectEx(process, handler, sizeof(code), PAGE_EXECUTE_READWRITE, &old))
+        return;
     WriteProcessMemory(process, handler, code, sizeof(code), &done);
     VirtualProtectEx(process, handler, sizeof(code), old, &old);
 }
@@ -66,7 +75,8 @@ void prepare_ctrl(HANDLE process)
 {
     FARPROC routine = GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine");
 
-    if (routine) correct_exit_code(process, (const BYTE *)(void *)routine);
+    if (routine)
+        correct_exit_code(process, (const BYTE *)(void *)routine);
 }
 
 static BOOL deliver(DWORD pid, DWORD event)
@@ -75,25 +85,30 @@ static BOOL deliver(DWORD pid, DWORD event)
     FARPROC routine = GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine");
     HANDLE thread = NULL;
 
-    if (process) prepare_ctrl(process);
+    if (process)
+        prepare_ctrl(process);
     if (process && routine)
         thread = CreateRemoteThread(process, NULL, 0x10000, (LPTHREAD_START_ROUTINE)(void *)routine, (void *)(ULONG_PTR)event,
                                     STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
-    if (thread) CloseHandle(thread);
-    if (process) CloseHandle(process);
+    if (thread)
+        CloseHandle(thread);
+    if (process)
+        CloseHandle(process);
     return thread != NULL;
 }
 
 static BOOL event_number(const WCHAR *name, DWORD *event)
 {
-    static const struct {
+    static const struct
+    {
         const WCHAR *name;
         DWORD event;
-    } table[] = {{L"c", CTRL_C_EVENT},           {L"break", CTRL_BREAK_EVENT},       {L"close", CTRL_CLOSE_EVENT},
-                 {L"logoff", CTRL_LOGOFF_EVENT}, {L"shutdown", CTRL_SHUTDOWN_EVENT}};
+    } table[] = {
+        {L"c", CTRL_C_EVENT}, {L"break", CTRL_BREAK_EVENT}, {L"close", CTRL_CLOSE_EVENT}, {L"logoff", CTRL_LOGOFF_EVENT}, {L"shutdown", CTRL_SHUTDOWN_EVENT}};
 
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (str_equal(name, table[i].name)) {
+        if (str_equal(name, table[i].name))
+        {
             *event = table[i].event;
             return TRUE;
         }
@@ -108,16 +123,22 @@ int send_ctrl(const struct options *opt)
     DWORD event = 0;
     BOOL sent = FALSE;
 
-    if (!event_number(opt->ctrl, &event)) {
+    if (!event_number(opt->ctrl, &event))
+    {
         say(L"no such control event: ", opt->ctrl, L" (known: c, break, close, logoff, shutdown)");
         return EXIT_USAGE;
     }
-    if (opt->pid) return deliver(opt->pid, event) ? 0 : 1;
+    if (opt->pid)
+        return deliver(opt->pid, event) ? 0 : 1;
     snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
-    if (snapshot == INVALID_HANDLE_VALUE) return 1;
-    for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry)) {
-        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile)) continue;
-        if (deliver(entry.th32ProcessID, event)) sent = TRUE;
+    if (snapshot == INVALID_HANDLE_VALUE)
+        return 1;
+    for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
+    {
+        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile))
+            continue;
+        if (deliver(entry.th32ProcessID, event))
+            sent = TRUE;
     }
     CloseHandle(snapshot);
     return sent ? 0 : 1;

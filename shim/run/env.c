@@ -12,13 +12,14 @@ void WINAPI RtlSetCurrentEnvironment(WCHAR *block, WCHAR **old);
 static BOOL is_foreign(const WCHAR *entry)
 {
     static const WCHAR *const names[] = {
-        L"WINEPREFIX=", L"WINEDEBUG=", L"WINEARCH=", L"WINESERVER=", L"WINEDLLPATH=", L"WINEPATH=", L"LANG=", L"LANGUAGE=", L"LC_", L"XDG_", L"DISPLAY=",
-        L"SHLVL=", L"OLDPWD=", L"_=", L"HOSTNAME=", L"USER=", L"LOGNAME=", L"SHELL=", L"MAIL=", L"TERM=", L"container=", L"LD_",
-        L"MULLION_", L"NOTIFY_SOCKET=", L"WINEPWD=",
+        L"WINEPREFIX=", L"WINEDEBUG=", L"WINEARCH=",  L"WINESERVER=", L"WINEDLLPATH=", L"WINEPATH=",      L"LANG=",    L"LANGUAGE=", L"LC_",
+        L"XDG_",        L"DISPLAY=",   L"SHLVL=",     L"OLDPWD=",     L"_=",           L"HOSTNAME=",      L"USER=",    L"LOGNAME=",  L"SHELL=",
+        L"MAIL=",       L"TERM=",      L"container=", L"LD_",         L"MULLION_",     L"NOTIFY_SOCKET=", L"WINEPWD=",
     };
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (str_case_prefix(entry, names[i])) return TRUE;
+        if (str_case_prefix(entry, names[i]))
+            return TRUE;
     return FALSE;
 }
 
@@ -26,11 +27,14 @@ static void drop_foreign(void)
 {
     WCHAR *block = GetEnvironmentStringsW();
 
-    for (WCHAR *entry = block; *entry;) {
+    for (WCHAR *entry = block; *entry;)
+    {
         WCHAR *next = entry + str_len(entry) + 1, *equals = entry + 1;
 
-        if (is_foreign(entry)) {
-            while (*equals && *equals != '=') equals++;
+        if (is_foreign(entry))
+        {
+            while (*equals && *equals != '=')
+                equals++;
             *equals = 0;
             SetEnvironmentVariableW(entry, NULL);
         }
@@ -63,24 +67,33 @@ static void set_processor(void)
 /* set_user sets what depends on who runs the program. The folders are made where the image has none, as Windows makes a profile at the first logon. */
 static void set_user(void)
 {
-    static const struct {
+    static const struct
+    {
         const WCHAR *name, *folder;
-    } folders[] = {{L"USERPROFILE", L""}, {NULL, L"\\AppData"}, {L"APPDATA", L"\\AppData\\Roaming"}, {L"LOCALAPPDATA", L"\\AppData\\Local"},
-                   {L"TEMP", L"\\AppData\\Local\\Temp"}, {L"TMP", L"\\AppData\\Local\\Temp"}};
+    } folders[] = {{L"USERPROFILE", L""},
+                   {NULL, L"\\AppData"},
+                   {L"APPDATA", L"\\AppData\\Roaming"},
+                   {L"LOCALAPPDATA", L"\\AppData\\Local"},
+                   {L"TEMP", L"\\AppData\\Local\\Temp"},
+                   {L"TMP", L"\\AppData\\Local\\Temp"}};
     WCHAR user[256], computer[MAX_COMPUTERNAME_LENGTH + 1];
     DWORD size = MAX_COMPUTERNAME_LENGTH + 1;
 
-    if (GetComputerNameW(computer, &size)) set_default(L"COMPUTERNAME", computer);
-    if (!GetEnvironmentVariableW(L"WINEUSERNAME", user, 256)) return;
+    if (GetComputerNameW(computer, &size))
+        set_default(L"COMPUTERNAME", computer);
+    if (!GetEnvironmentVariableW(L"WINEUSERNAME", user, 256))
+        return;
     set_default(L"USERNAME", user);
     set_default(L"USERDOMAIN", L"User Manager"); /* what Windows containers say: their accounts are made by the User Manager service */
     set_default(L"HOMEDRIVE", L"C:");
     set_default(L"HOMEPATH", str_concat(L"\\Users\\", user, L""));
-    for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+    {
         WCHAR *path = str_concat(L"C:\\Users\\", user, folders[i].folder);
 
         CreateDirectoryW(path, NULL);
-        if (folders[i].name) set_default(folders[i].name, path);
+        if (folders[i].name)
+            set_default(folders[i].name, path);
     }
 }
 
@@ -94,7 +107,8 @@ static int name_length(const WCHAR *entry)
 {
     const WCHAR *end = entry;
 
-    while (!is_name_end(entry, end)) end++;
+    while (!is_name_end(entry, end))
+        end++;
     return (int)(end - entry);
 }
 
@@ -108,8 +122,10 @@ static void sort_entries(WCHAR **entries, SIZE_T count)
 {
     WCHAR **from = entries, **to = mem_alloc(count * sizeof(*to));
 
-    for (SIZE_T width = 1; width < count; width *= 2) {
-        for (SIZE_T start = 0; start < count; start += 2 * width) {
+    for (SIZE_T width = 1; width < count; width *= 2)
+    {
+        for (SIZE_T start = 0; start < count; start += 2 * width)
+        {
             SIZE_T middle = min(start + width, count), end = min(start + 2 * width, count), a = start, b = middle;
 
             for (SIZE_T i = start; i < end; i++)
@@ -119,8 +135,10 @@ static void sort_entries(WCHAR **entries, SIZE_T count)
         from = to;
         to = swap;
     }
-    if (from != entries) {
-        for (SIZE_T i = 0; i < count; i++) entries[i] = from[i];
+    if (from != entries)
+    {
+        for (SIZE_T i = 0; i < count; i++)
+            entries[i] = from[i];
         to = from;
     }
     HeapFree(GetProcessHeap(), 0, to);
@@ -135,11 +153,15 @@ static void set_entries(WCHAR **entries, SIZE_T count)
     SIZE_T total = 1;
     WCHAR *block, *at;
 
-    for (SIZE_T i = 0; i < count; i++) total += str_len(entries[i]) + 1;
+    for (SIZE_T i = 0; i < count; i++)
+        total += str_len(entries[i]) + 1;
     block = at = mem_alloc(total * sizeof(WCHAR));
-    for (SIZE_T i = 0; i < count; i++) {
-        if (i + 1 < count && !compare_names(entries[i], entries[i + 1])) continue;
-        if (!entries[i][name_length(entries[i]) + 1]) continue;
+    for (SIZE_T i = 0; i < count; i++)
+    {
+        if (i + 1 < count && !compare_names(entries[i], entries[i + 1]))
+            continue;
+        if (!entries[i][name_length(entries[i]) + 1])
+            continue;
         str_copy(at, entries[i]);
         at += str_len(at) + 1;
     }
@@ -157,18 +179,23 @@ static void apply_file(const WCHAR *path)
     WCHAR *own, *texts, *at, **entries;
     SIZE_T count = 0, length;
 
-    if (!data) {
+    if (!data)
+    {
         say(L"read the environment from ", path, L": no such file; going on without it");
         return;
     }
     texts = mem_alloc(((SIZE_T)size + 1) * sizeof(WCHAR));
     length = size ? (SIZE_T)MultiByteToWideChar(CP_UTF8, 0, data, (int)size, texts, (int)size) : 0;
     own = GetEnvironmentStringsW();
-    for (at = own; *at; at += str_len(at) + 1) {}
+    for (at = own; *at; at += str_len(at) + 1)
+    {
+    }
     entries = mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) + sizeof(*entries)); /* an entry has two characters at least */
-    for (at = own; *at; at += str_len(at) + 1) entries[count++] = at;
+    for (at = own; *at; at += str_len(at) + 1)
+        entries[count++] = at;
     for (at = texts; at < texts + length; at += str_len(at) + 1)
-        if (*at && *at != '=' && at[name_length(at)]) entries[count++] = at;
+        if (*at && *at != '=' && at[name_length(at)])
+            entries[count++] = at;
     sort_entries(entries, count);
     set_entries(entries, count);
     FreeEnvironmentStringsW(own);
@@ -181,5 +208,6 @@ void set_environment(const WCHAR *env_file)
     drop_foreign();
     set_processor();
     set_user();
-    if (env_file) apply_file(env_file);
+    if (env_file)
+        apply_file(env_file);
 }

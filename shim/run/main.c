@@ -18,25 +18,38 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
     const WCHAR *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
     BOOL ok = TRUE;
 
-    if (str_equal(name, L"--raw")) {
+    if (str_equal(name, L"--raw"))
+    {
         opt->raw = TRUE;
         return 1;
     }
-    if (str_equal(name, L"--services")) {
+    if (str_equal(name, L"--services"))
+    {
         opt->services = TRUE;
         return 1;
     }
-    if (!value) return 0;
-    if (str_equal(name, L"--cwd")) opt->cwd = *value ? value : NULL;
-    else if (str_equal(name, L"--env-file")) opt->env_file = value;
-    else if (str_equal(name, L"--report")) opt->report_file = value;
-    else if (str_equal(name, L"--exit-file")) opt->report_file = value;
-    else if (str_equal(name, L"--hook")) opt->hook = str_equal(value, L"none") ? NULL : value;
-    else if (str_equal(name, L"--dns-search")) opt->dns_search = value;
-    else if (str_equal(name, L"--ctrl")) opt->ctrl = value;
-    else if (str_equal(name, L"--memory-limit")) opt->memory_limit = str_number(value, &ok);
-    else if (str_equal(name, L"--pid")) opt->pid = (DWORD)str_number(value, &ok);
-    else return 0;
+    if (!value)
+        return 0;
+    if (str_equal(name, L"--cwd"))
+        opt->cwd = *value ? value : NULL;
+    else if (str_equal(name, L"--env-file"))
+        opt->env_file = value;
+    else if (str_equal(name, L"--report"))
+        opt->report_file = value;
+    else if (str_equal(name, L"--exit-file"))
+        opt->report_file = value;
+    else if (str_equal(name, L"--hook"))
+        opt->hook = str_equal(value, L"none") ? NULL : value;
+    else if (str_equal(name, L"--dns-search"))
+        opt->dns_search = value;
+    else if (str_equal(name, L"--ctrl"))
+        opt->ctrl = value;
+    else if (str_equal(name, L"--memory-limit"))
+        opt->memory_limit = str_number(value, &ok);
+    else if (str_equal(name, L"--pid"))
+        opt->pid = (DWORD)str_number(value, &ok);
+    else
+        return 0;
     return ok ? 2 : 0;
 }
 
@@ -46,19 +59,26 @@ static int run(void)
     WCHAR **argv;
     int argc = split_command_line(GetCommandLineW(), &argv), i = 1, taken;
 
-    while (i < argc && !str_equal(argv[i], L"--")) {
-        if (!(taken = take_option(&opt, argc, argv, i))) return usage(L"bad option: ", argv[i]);
+    while (i < argc && !str_equal(argv[i], L"--"))
+    {
+        if (!(taken = take_option(&opt, argc, argv, i)))
+            return usage(L"bad option: ", argv[i]);
         i += taken;
     }
     boot_prefix();
     set_dns_search(opt.dns_search);
-    if (opt.ctrl) return send_ctrl(&opt);
-    if (opt.services) return start_services();
-    if (i + 1 >= argc) return usage(L"no program", L"");
+    if (opt.ctrl)
+        return send_ctrl(&opt);
+    if (opt.services)
+        return start_services();
+    if (i + 1 >= argc)
+        return usage(L"no program", L"");
     opt.argv = argv + i + 1;
     opt.argc = argc - i - 1;
-    if (opt.raw && opt.argc != 1) return usage(L"--raw takes one argument: the command line", L"");
-    if (!report_open(opt.report_file)) return usage(L"the report cannot be written to ", opt.report_file);
+    if (opt.raw && opt.argc != 1)
+        return usage(L"--raw takes one argument: the command line", L"");
+    if (!report_open(opt.report_file))
+        return usage(L"the report cannot be written to ", opt.report_file);
     set_environment(opt.env_file);
     return start_program(&opt);
 }

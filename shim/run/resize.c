@@ -4,7 +4,10 @@
  */
 #include "run.h"
 
-enum { LOOK_MS = 250 };
+enum
+{
+    LOOK_MS = 250
+};
 
 static SHORT smaller(SHORT a, SHORT b)
 {
@@ -29,8 +32,10 @@ static void follow(COORD size)
     HANDLE screen = CreateFileW(L"CONOUT$", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);
     CONSOLE_SCREEN_BUFFER_INFO now;
 
-    if (screen == INVALID_HANDLE_VALUE) return;
-    if (GetConsoleScreenBufferInfo(screen, &now) && !is_window(&now.srWindow, size)) {
+    if (screen == INVALID_HANDLE_VALUE)
+        return;
+    if (GetConsoleScreenBufferInfo(screen, &now) && !is_window(&now.srWindow, size))
+    {
         set_window(screen, smaller(size.X, now.dwSize.X), smaller(size.Y, now.dwSize.Y));
         SetConsoleScreenBufferSize(screen, size);
         set_window(screen, size.X, size.Y);
@@ -43,12 +48,15 @@ void wait_for(HANDLE process)
 {
     COORD known = {0, 0}, size;
 
-    if (!terminal_size(&size)) {
+    if (!terminal_size(&size))
+    {
         WaitForSingleObject(process, INFINITE);
         return;
     }
-    do {
-        if (!terminal_size(&size) || !size.X || !size.Y || (size.X == known.X && size.Y == known.Y)) continue;
+    do
+    {
+        if (!terminal_size(&size) || !size.X || !size.Y || (size.X == known.X && size.Y == known.Y))
+            continue;
         known = size;
         follow(size);
     } while (WaitForSingleObject(process, LOOK_MS) == WAIT_TIMEOUT);

@@ -10,14 +10,16 @@
 #include <windows.h>
 
 /* Exit codes of mullion-run.exe itself, used when no program ran; the report file tells them from a program's own. */
-enum {
-    EXIT_USAGE = 125,     /* the options make no sense */
+enum
+{
+    EXIT_USAGE = 125,       /* the options make no sense */
     EXIT_NOT_STARTED = 126, /* the program was found and Windows would not start it */
-    EXIT_NOT_FOUND = 127, /* there is no such program */
+    EXIT_NOT_FOUND = 127,   /* there is no such program */
 };
 
 /* What the command line asks for. Pointers point into memory that lives as long as the process. */
-struct options {
+struct options
+{
     const WCHAR *cwd;         /* working directory, a Windows path; NULL: C:\ */
     const WCHAR *env_file;    /* Unix path of NUL-separated NAME=value in UTF-8, or NULL */
     const WCHAR *report_file; /* Unix path the report lines are written to, or NULL */

@@ -5,7 +5,10 @@
 #include "run.h"
 #include "stacks.h"
 
-enum { START_TIMEOUT_MS = 30000 };
+enum
+{
+    START_TIMEOUT_MS = 30000
+};
 
 /* start_services returns 0 when services.exe has started what starts by itself. It starts it at most once in the life of a prefix. */
 int start_services(void)
@@ -16,17 +19,22 @@ int start_services(void)
     HANDLE wait[2] = {CreateEventW(NULL, TRUE, FALSE, L"__wine_SvcctlStarted")};
     int result = EXIT_NOT_STARTED;
 
-    if (!lock || !wait[0]) return result;
+    if (!lock || !wait[0])
+        return result;
     WaitForSingleObject(lock, START_TIMEOUT_MS);
     detach_stdio();
-    if (WaitForSingleObject(wait[0], 0) == WAIT_OBJECT_0) {
+    if (WaitForSingleObject(wait[0], 0) == WAIT_OBJECT_0)
+    {
         result = 0;
-    } else if (CreateProcessW(L"C:\\windows\\system32\\services.exe", NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL,
-                              L"C:\\windows\\system32", &startup, &child)) {
+    }
+    else if (CreateProcessW(L"C:\\windows\\system32\\services.exe", NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL,
+                            L"C:\\windows\\system32", &startup, &child))
+    {
         spare_stacks(child.hProcess);
         ResumeThread(child.hThread);
         wait[1] = child.hProcess;
-        if (WaitForMultipleObjects(2, wait, FALSE, START_TIMEOUT_MS) == WAIT_OBJECT_0) result = 0;
+        if (WaitForMultipleObjects(2, wait, FALSE, START_TIMEOUT_MS) == WAIT_OBJECT_0)
+            result = 0;
     }
     ReleaseMutex(lock);
     return result;

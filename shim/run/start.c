@@ -15,12 +15,14 @@ static BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
     HANDLE thread;
 
     *error = ERROR_MOD_NOT_FOUND;
-    if (!name || !WriteProcessMemory(process, name, hook, size, &done)) {
+    if (!name || !WriteProcessMemory(process, name, hook, size, &done))
+    {
         *error = GetLastError();
         return FALSE;
     }
     thread = CreateRemoteThread(process, NULL, 0, (LPTHREAD_START_ROUTINE)(void *)load, name, 0, NULL);
-    if (!thread) {
+    if (!thread)
+    {
         *error = GetLastError();
         return FALSE;
     }
@@ -35,8 +37,10 @@ BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *
 {
     spare_stacks(process);
     survive_ctrl_c(process, path);
-    if (!hook || GetFileAttributesW(hook) == INVALID_FILE_ATTRIBUTES) return TRUE;
-    if (!load_hook(process, hook, error)) return FALSE;
+    if (!hook || GetFileAttributesW(hook) == INVALID_FILE_ATTRIBUTES)
+        return TRUE;
+    if (!load_hook(process, hook, error))
+        return FALSE;
     prepare_ctrl(process); /* Ctrl+C on a terminal; kernelbase.dll is there by now */
     return TRUE;
 }
@@ -64,7 +68,8 @@ static BOOL set_cwd(const WCHAR *cwd)
     WCHAR *path = str_concat(cwd, L"", L"");
 
     for (WCHAR *c = path; *c; c++)
-        if (*c == '/') *c = '\\';
+        if (*c == '/')
+            *c = '\\';
     return SetCurrentDirectoryW(path);
 }
 
@@ -76,16 +81,21 @@ int start_program(const struct options *opt)
     WCHAR *line = opt->raw ? opt->argv[0] : join_command_line(opt->argc, opt->argv), *path;
     DWORD error = 0, code = 0;
 
-    if (!set_cwd(opt->cwd ? opt->cwd : L"C:\\")) return refuse(name, ERROR_DIRECTORY);
-    if (!(path = find_program(name, &error))) return refuse(name, error);
-    if (opt->memory_limit && !limit_memory(opt->memory_limit)) return refuse(name, ERROR_NOT_ENOUGH_MEMORY);
+    if (!set_cwd(opt->cwd ? opt->cwd : L"C:\\"))
+        return refuse(name, ERROR_DIRECTORY);
+    if (!(path = find_program(name, &error)))
+        return refuse(name, error);
+    if (opt->memory_limit && !limit_memory(opt->memory_limit))
+        return refuse(name, ERROR_NOT_ENOUGH_MEMORY);
     make_terminal_raw();
     startup.dwFlags = STARTF_USESTDHANDLES;
     startup.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
     startup.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
     startup.hStdError = GetStdHandle(STD_ERROR_HANDLE);
-    if (!CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child)) return refuse(name, GetLastError());
-    if (!prepare_child(child.hProcess, path, opt->hook, &error)) {
+    if (!CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child))
+        return refuse(name, GetLastError());
+    if (!prepare_child(child.hProcess, path, opt->hook, &error))
+    {
         TerminateProcess(child.hProcess, EXIT_NOT_STARTED);
         return refuse(str_concat(name, L" with ", opt->hook), error);
     }

@@ -5,7 +5,8 @@
 void *memset(void *dst, int c, size_t n)
 {
     unsigned char *p = dst;
-    while (n--) *p++ = (unsigned char)c;
+    while (n--)
+        *p++ = (unsigned char)c;
     return dst;
 }
 
@@ -13,7 +14,8 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 {
     unsigned char *d = dst;
     const unsigned char *s = src;
-    while (n--) *d++ = *s++;
+    while (n--)
+        *d++ = *s++;
     return dst;
 }
 
@@ -21,20 +23,24 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 void *mem_alloc(SIZE_T bytes)
 {
     void *p = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, bytes);
-    if (!p) ExitProcess(EXIT_NOT_STARTED);
+    if (!p)
+        ExitProcess(EXIT_NOT_STARTED);
     return p;
 }
 
 SIZE_T str_len(const WCHAR *s)
 {
     SIZE_T n = 0;
-    while (s[n]) n++;
+    while (s[n])
+        n++;
     return n;
 }
 
 void str_copy(WCHAR *dst, const WCHAR *src)
 {
-    while ((*dst++ = *src++)) {}
+    while ((*dst++ = *src++))
+    {
+    }
 }
 
 WCHAR *str_concat(const WCHAR *a, const WCHAR *b, const WCHAR *c)
@@ -62,7 +68,8 @@ BOOL str_case_prefix(const WCHAR *s, const WCHAR *prefix)
 
 BOOL str_equal(const WCHAR *a, const WCHAR *b)
 {
-    for (; *a && *a == *b; a++) b++;
+    for (; *a && *a == *b; a++)
+        b++;
     return *a == *b;
 }
 
@@ -71,8 +78,10 @@ ULONGLONG str_number(const WCHAR *s, BOOL *ok)
     ULONGLONG n = 0;
 
     *ok = *s != 0;
-    for (; *s; s++) {
-        if (*s < '0' || *s > '9') *ok = FALSE;
+    for (; *s; s++)
+    {
+        if (*s < '0' || *s > '9')
+            *ok = FALSE;
         n = n * 10 + (ULONGLONG)(*s - '0');
     }
     return n;
@@ -83,7 +92,8 @@ WCHAR *str_from_number(ULONGLONG n, WCHAR out[24])
     WCHAR *p = out + 23;
 
     *p = 0;
-    do *--p = (WCHAR)('0' + n % 10);
+    do
+        *--p = (WCHAR)('0' + n % 10);
     while (n /= 10);
     return p;
 }
@@ -94,7 +104,8 @@ WCHAR *str_from_number(ULONGLONG n, WCHAR out[24])
  */
 const WCHAR *error_text(DWORD error)
 {
-    static const struct {
+    static const struct
+    {
         DWORD error;
         const WCHAR *text;
     } table[] = {
@@ -117,10 +128,10 @@ const WCHAR *error_text(DWORD error)
     WCHAR *text = NULL;
 
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (table[i].error == error) return table[i].text;
-    if (!FormatMessageW(FORMAT_MESSAGE_ALLOCATE_BUFFER | FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |
-                            FORMAT_MESSAGE_MAX_WIDTH_MASK,
-                        NULL, error, 0, (WCHAR *)(void *)&text, 0, NULL))
+        if (table[i].error == error)
+            return table[i].text;
+    if (!FormatMessageW(FORMAT_MESSAGE_ALLOCATE_BUFFER | FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL,
+                        error, 0, (WCHAR *)(void *)&text, 0, NULL))
         return L"The program did not start.";
     return text;
 }

@@ -6,7 +6,8 @@ static WCHAR *unix_path(const WCHAR *path)
     WCHAR *p = str_concat(L"\\\\?\\unix", path, L"");
 
     for (WCHAR *c = p; *c; c++)
-        if (*c == '/') *c = '\\';
+        if (*c == '/')
+            *c = '\\';
     return p;
 }
 
@@ -17,12 +18,15 @@ char *unix_read(const WCHAR *path, DWORD *size)
     DWORD used = 0, room = 4096, got = 0;
     char *data;
 
-    if (file == INVALID_HANDLE_VALUE) return NULL;
+    if (file == INVALID_HANDLE_VALUE)
+        return NULL;
     data = mem_alloc(room + 1);
     /* files of /proc have no size: read until there is no more */
-    while (ReadFile(file, data + used, room - used, &got, NULL) && got) {
+    while (ReadFile(file, data + used, room - used, &got, NULL) && got)
+    {
         used += got;
-        if (used < room) continue;
+        if (used < room)
+            continue;
         char *more = mem_alloc(room * 2 + 1);
         memcpy(more, data, used);
         HeapFree(GetProcessHeap(), 0, data);
@@ -54,9 +58,10 @@ static HANDLE *report_handle(void)
 /* report_open opens the file that report_line writes to. A NULL path means nobody listens. */
 BOOL report_open(const WCHAR *path)
 {
-    if (!path) return TRUE;
-    *report_handle() = CreateFileW(unix_path(path), FILE_APPEND_DATA | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                                   OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (!path)
+        return TRUE;
+    *report_handle() = CreateFileW(unix_path(path), FILE_APPEND_DATA | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
+                                   FILE_ATTRIBUTE_NORMAL, NULL);
     return *report_handle() != INVALID_HANDLE_VALUE;
 }
 
@@ -66,9 +71,11 @@ void report_line(const WCHAR *verb, DWORD number, const WCHAR *text)
     WCHAR digits[24];
     WCHAR *line;
 
-    if (*report_handle() == INVALID_HANDLE_VALUE) return;
+    if (*report_handle() == INVALID_HANDLE_VALUE)
+        return;
     line = str_concat(verb, L" ", str_from_number(number, digits));
-    if (*text) line = str_concat(line, L" ", text);
+    if (*text)
+        line = str_concat(line, L" ", text);
     write_utf8(*report_handle(), str_concat(line, L"\n", L""));
 }
 
@@ -102,14 +109,20 @@ static long linux_call(long number, long a, long b, long c, long d)
  */
 void drop_stack(void)
 {
-    enum { SYS_madvise = 28, MADV_DONTNEED = 4, KEEP = 0x4000 };
+    enum
+    {
+        SYS_madvise = 28,
+        MADV_DONTNEED = 4,
+        KEEP = 0x4000
+    };
     NT_TIB *tib;
     ULONG_PTR low, high;
 
     __asm__("movq %%gs:0x30,%0" : "=r"(tib));
     low = ((ULONG_PTR)tib->StackLimit + 0xfff) & ~(ULONG_PTR)0xfff;
     high = ((ULONG_PTR)__builtin_frame_address(0) - KEEP) & ~(ULONG_PTR)0xfff;
-    if (high > low) linux_call(SYS_madvise, (long)low, (long)(high - low), MADV_DONTNEED, 0);
+    if (high > low)
+        linux_call(SYS_madvise, (long)low, (long)(high - low), MADV_DONTNEED, 0);
 }
 
 /*
@@ -120,7 +133,11 @@ void drop_stack(void)
  */
 BOOL limit_memory(ULONGLONG bytes)
 {
-    enum { SYS_prlimit64 = 302, RLIMIT_DATA = 2 };
+    enum
+    {
+        SYS_prlimit64 = 302,
+        RLIMIT_DATA = 2
+    };
     const ULONGLONG overhead = 64ull << 20;
     ULONGLONG limit[2] = {bytes + overhead, bytes + overhead};
 
@@ -133,13 +150,22 @@ BOOL limit_memory(ULONGLONG bytes)
  */
 void detach_stdio(void)
 {
-    enum { SYS_open = 2, SYS_close = 3, SYS_dup2 = 33, O_RDWR = 2 };
+    enum
+    {
+        SYS_open = 2,
+        SYS_close = 3,
+        SYS_dup2 = 33,
+        O_RDWR = 2
+    };
     static const char null_device[] = "/dev/null";
     long fd = linux_call(SYS_open, (long)(ULONG_PTR)null_device, O_RDWR, 0, 0);
 
-    if (fd < 0) return;
-    for (long target = 0; target < 3; target++) linux_call(SYS_dup2, fd, target, 0, 0);
-    if (fd > 2) linux_call(SYS_close, fd, 0, 0, 0);
+    if (fd < 0)
+        return;
+    for (long target = 0; target < 3; target++)
+        linux_call(SYS_dup2, fd, target, 0, 0);
+    if (fd > 2)
+        linux_call(SYS_close, fd, 0, 0, 0);
 }
 
 /*
@@ -148,17 +174,24 @@ void detach_stdio(void)
  */
 void make_terminal_raw(void)
 {
-    enum { SYS_ioctl = 16, TCGETS = 0x5401, TCSETS = 0x5402 };
+    enum
+    {
+        SYS_ioctl = 16,
+        TCGETS = 0x5401,
+        TCSETS = 0x5402
+    };
     /* clang-format off */
     enum { BRKINT = 2, INPCK = 020, ISTRIP = 040, ICRNL = 0400, IXON = 02000, CSIZE = 060, CS8 = 060, PARENB = 0400, ICANON = 2, ECHO = 010, ECHONL = 0100,
            IEXTEN = 0100000, VTIME = 5, VMIN = 6 };
     /* clang-format on */
-    struct { /* the kernel's struct termios */
+    struct
+    { /* the kernel's struct termios */
         unsigned iflag, oflag, cflag, lflag;
         unsigned char line, cc[19];
     } term;
 
-    if (linux_call(SYS_ioctl, 0, TCGETS, (long)(ULONG_PTR)&term, 0)) return; /* not a terminal */
+    if (linux_call(SYS_ioctl, 0, TCGETS, (long)(ULONG_PTR)&term, 0))
+        return; /* not a terminal */
     term.lflag &= ~(unsigned)(ECHO | ECHONL | ICANON | IEXTEN);
     term.iflag &= ~(unsigned)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
     term.cflag = (term.cflag & ~(unsigned)(CSIZE | PARENB)) | CS8;
@@ -170,12 +203,18 @@ void make_terminal_raw(void)
 /* terminal_size reads the columns and rows, 0 if it has none yet, of the terminal that is the standard input; FALSE if that is none. */
 BOOL terminal_size(COORD *size)
 {
-    enum { SYS_ioctl = 16, TIOCGWINSZ = 0x5413 };
-    struct {
+    enum
+    {
+        SYS_ioctl = 16,
+        TIOCGWINSZ = 0x5413
+    };
+    struct
+    {
         unsigned short rows, columns, x, y;
     } window;
 
-    if (linux_call(SYS_ioctl, 0, TIOCGWINSZ, (long)(ULONG_PTR)&window, 0)) return FALSE;
+    if (linux_call(SYS_ioctl, 0, TIOCGWINSZ, (long)(ULONG_PTR)&window, 0))
+        return FALSE;
     size->X = (SHORT)window.columns;
     size->Y = (SHORT)window.rows;
     return TRUE;
