@@ -231,7 +231,8 @@ static const ACL *list_at(const BYTE *bytes, ULONG length, ULONG offset)
     const ACL *list = (const ACL *)(bytes + offset);
     ULONG at = sizeof(ACL);
 
-    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < sizeof(ACL) || list->AclSize > length - offset)
+    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < sizeof(ACL) || list->AclSize < sizeof(ACL) ||
+        list->AclSize > length - offset)
         return NULL;
     for (unsigned i = 0; i < list->AceCount; i++)
     {
