@@ -214,39 +214,51 @@ ACCESS_MASK acl_rights(const ACL *list, const SID *const *identities, unsigned c
     return allowed;
 }
 
+static BOOL is_sid(const SID *sid)
+{
+    return sid->Revision == SID_REVISION && sid->SubAuthorityCount <= SID_MAX_SUB_AUTHORITIES;
+}
+
 /* The SID at an offset, if it lies within the bytes whole. */
 static const SID *sid_at(const BYTE *bytes, ULONG length, ULONG offset)
 {
     const SID *sid = (const SID *)(bytes + offset);
 
-    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < 8 || sid->Revision != SID_REVISION ||
-        sid->SubAuthorityCount > SID_MAX_SUB_AUTHORITIES || length - offset < sid_length(sid))
+    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < 8 || !is_sid(sid) || length - offset < sid_length(sid))
         return NULL;
     return sid;
+}
+
+/* Whether a list has room for its entries, and they for what is read of them. */
+static BOOL is_whole(const ACL *list)
+{
+    ULONG at = sizeof(ACL);
+
+    if (list->AclSize < sizeof(ACL))
+        return FALSE;
+    for (unsigned i = 0; i < list->AceCount; i++)
+    {
+        const struct entry_of_list *entry = (const struct entry_of_list *)((const BYTE *)list + at);
+
+        if (list->AclSize < at + sizeof(ACE_HEADER) || entry->header.AceSize < sizeof(ACE_HEADER) || list->AclSize - at < entry->header.AceSize)
+            return FALSE;
+        if (is_plain(&entry->header) &&
+            (entry->header.AceSize < FIELD_OFFSET(struct entry_of_list, sid) + 8u || entry->sid.SubAuthorityCount > SID_MAX_SUB_AUTHORITIES ||
+             entry->header.AceSize < FIELD_OFFSET(struct entry_of_list, sid) + sid_length(&entry->sid)))
+            return FALSE;
+        at += entry->header.AceSize;
+    }
+    return TRUE;
 }
 
 /* The list at an offset, if it and its entries lie within the bytes whole. */
 static const ACL *list_at(const BYTE *bytes, ULONG length, ULONG offset)
 {
     const ACL *list = (const ACL *)(bytes + offset);
-    ULONG at = sizeof(ACL);
 
-    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < sizeof(ACL) || list->AclSize < sizeof(ACL) ||
-        list->AclSize > length - offset)
+    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < sizeof(ACL) || list->AclSize > length - offset)
         return NULL;
-    for (unsigned i = 0; i < list->AceCount; i++)
-    {
-        const struct entry_of_list *entry = (const struct entry_of_list *)((const BYTE *)list + at);
-
-        if (list->AclSize < at + sizeof(ACE_HEADER) || entry->header.AceSize < sizeof(ACE_HEADER) || list->AclSize - at < entry->header.AceSize)
-            return NULL;
-        if (is_plain(&entry->header) &&
-            (entry->header.AceSize < FIELD_OFFSET(struct entry_of_list, sid) + 8u || entry->sid.SubAuthorityCount > SID_MAX_SUB_AUTHORITIES ||
-             entry->header.AceSize < FIELD_OFFSET(struct entry_of_list, sid) + sid_length(&entry->sid)))
-            return NULL;
-        at += entry->header.AceSize;
-    }
-    return list;
+    return is_whole(list) ? list : NULL;
 }
 
 BOOL descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descriptor)
@@ -279,7 +291,10 @@ NTSTATUS descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descripto
     descriptor->has_list = present;
     if (!present)
         descriptor->list = NULL;
-    return descriptor->list && !RtlValidAcl((ACL *)descriptor->list) ? STATUS_INVALID_ACL : STATUS_SUCCESS;
+    if ((descriptor->owner && !is_sid(descriptor->owner)) || (descriptor->group && !is_sid(descriptor->group)))
+        return STATUS_INVALID_SID;
+    /* Wine 8.0's RtlValidAcl looks at the revision and at where entries begin, not at what is in them. */
+    return descriptor->list && (!RtlValidAcl((ACL *)descriptor->list) || !is_whole(descriptor->list)) ? STATUS_INVALID_ACL : STATUS_SUCCESS;
 }
 
 static DWORD put(BYTE *bytes, ULONG *at, const void *part, ULONG length)
