@@ -198,7 +198,7 @@ BOOL target_of_text(const char *text, struct target *target)
         target->name[0] -= 'a' - 'A';
     if (!target->relative && length == 2)
         target->name[length++] = '\\';
-    else if (length > 3 && target->name[length - 1] == '\\')
+    else if (length > (target->relative ? 1 : 3) && target->name[length - 1] == '\\')
         length--; /* the mark of a folder */
     target->name[length] = 0;
     return TRUE;
