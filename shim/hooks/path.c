@@ -317,10 +317,10 @@ static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL juncti
     way_to_devices(folder, text);
     if (junction)
         strcat(text, "./");
+    length = strlen(text);
     if (name[0] == '\\') /* rooted: on the link's drive, which is C: for every link Mullion makes */
         strcat(text, root);
-    length = strlen(text);
-    utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text + length, LINUX_PATH_MAX / 2);
+    utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text + strlen(text), LINUX_PATH_MAX / 2);
     if (text[length + 1] == ':' && text[length] >= 'A' && text[length] <= 'Z')
         text[length] += 'a' - 'A';
     slashes(text);
