@@ -340,6 +340,7 @@ static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL juncti
 NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text)
 {
     char *folder = heap_alloc(LINUX_PATH_MAX);
+    const WCHAR *given = name;
     NTSTATUS status = STATUS_SUCCESS;
     struct lx_stat st;
     SIZE_T length;
@@ -349,7 +350,7 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
         status = STATUS_OBJECT_NAME_INVALID;
     else if ((name[0] && name[1] == ':') || (name[0] == '\\' && name[1] != '\\'))
         status = absolute_text(folder, name, junction, text);
-    else if (name[0] == '\\' || junction)
+    else if (name[0] == '\\' || name != given || junction)
         status = STATUS_NOT_SUPPORTED; /* UNC names and volumes by number have no place on Linux */
     else
     {
