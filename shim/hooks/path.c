@@ -262,11 +262,23 @@ static void fix_case(const char *folder, char *text)
     heap_free(path);
 }
 
-/* Appends to text the way from the folder up to the prefix's dosdevices. Both paths are canonical. */
-static void way_to_devices(const char *folder, char *text)
+/* Appends to the text of a link; FALSE: that would be longer than a link can be. */
+static BOOL append(char *text, const char *more)
+{
+    SIZE_T length = strlen(text), added = strlen(more);
+
+    if (length + added >= LINUX_PATH_MAX)
+        return FALSE;
+    memcpy(text + length, more, added + 1);
+    return TRUE;
+}
+
+/* Appends to text the way from the folder up to the prefix's dosdevices. Both paths are canonical. FALSE: it is too long. */
+static BOOL way_to_devices(const char *folder, char *text)
 {
     char *target = heap_alloc(LINUX_PATH_MAX);
     SIZE_T common = 0;
+    BOOL fits = FALSE;
     int dir = lx_openat(LX_AT_FDCWD, devices, LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC);
 
     if (target && dir >= 0 && lx_fd_path(dir, target, LINUX_PATH_MAX) > 0)
@@ -279,16 +291,18 @@ static void way_to_devices(const char *folder, char *text)
             if (folder[at] != target[at] || !folder[at])
                 break;
         }
+        fits = TRUE;
         for (const char *p = folder + common; *p; p++)
             if (*p == '/' && p[1])
-                strcat(text, "../");
+                fits = fits && append(text, "../");
         if (target[common] == '/')
-            strcat(strcat(text, target + common + 1), "/");
+            fits = fits && append(text, target + common + 1) && append(text, "/");
+        fits = fits && append(text, "dosdevices/");
     }
-    strcat(text, "dosdevices/");
     if (dir >= 0)
         lx_close(dir);
     heap_free(target);
+    return fits;
 }
 
 static WCHAR *skip_nt_prefix(const WCHAR *name)
@@ -305,36 +319,45 @@ static void slashes(char *text)
             *text = '/';
 }
 
+/* Gives a target from its drive on ("C:\\x\\") the form that it has in a text: "c:/x", case as on disk. folder has room for a path. */
+static void drive_form(char *target, char *folder)
+{
+    SIZE_T length = strlen(devices);
+
+    if (target[1] == ':' && target[0] >= 'A' && target[0] <= 'Z')
+        target[0] += 'a' - 'A';
+    slashes(target);
+    while (strlen(target) > 3 && target[strlen(target) - 1] == '/')
+        target[strlen(target) - 1] = 0;
+    if (target[1] != ':' || target[2] != '/')
+        return;
+    memcpy(folder, devices, length);
+    folder[length] = '/';
+    memcpy(folder + length + 1, target, 2);
+    folder[length + 3] = 0;
+    fix_case(folder, target + 3);
+}
+
 static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL junction, char *text)
 {
     static const char root[] = {'c', ':', 0};
     char *path = heap_alloc(LINUX_PATH_MAX);
     SIZE_T length;
+    BOOL fits;
 
     if (!path)
         return STATUS_NO_MEMORY;
     text[0] = 0;
-    way_to_devices(folder, text);
-    if (junction)
-        strcat(text, "./");
+    fits = way_to_devices(folder, text) && append(text, junction ? "./" : "");
     length = strlen(text);
     if (name[0] == '\\') /* rooted: on the link's drive, which is C: for every link Mullion makes */
-        strcat(text, root);
-    utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text + strlen(text), LINUX_PATH_MAX / 2);
-    if (text[length + 1] == ':' && text[length] >= 'A' && text[length] <= 'Z')
-        text[length] += 'a' - 'A';
-    slashes(text);
-    while (strlen(text) > length + 3 && text[strlen(text) - 1] == '/')
-        text[strlen(text) - 1] = 0;
-    if (text[length + 1] == ':' && text[length + 2] == '/')
-    {
-        memcpy(path, devices, strlen(devices));
-        path[strlen(devices)] = '/';
-        memcpy(path + strlen(path), text + length, 2);
-        fix_case(path, text + length + 3);
-    }
+        fits = fits && append(text, root);
+    utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), path, LINUX_PATH_MAX);
+    fits = fits && append(text, path);
+    if (fits)
+        drive_form(text + length, path);
     heap_free(path);
-    return STATUS_SUCCESS;
+    return fits ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID;
 }
 
 NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text)
@@ -358,8 +381,9 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
         slashes(text);
         fix_case(folder, text);
     }
-    if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") && lx_fstatat(place->dir, text, &st, 0))
-        memcpy(text + length, "/", 2);
+    if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") && lx_fstatat(place->dir, text, &st, 0) &&
+        !append(text, "/"))
+        status = STATUS_OBJECT_NAME_INVALID;
     heap_free(folder);
     return status;
 }
@@ -372,11 +396,9 @@ void text_move(const char *text, const struct place *to, char *moved)
     moved[0] = 0;
     if (part && (folder = heap_alloc(LINUX_PATH_MAX)))
     {
-        if (lx_fd_path(to->dir, folder, LINUX_PATH_MAX / 4) > 0)
-        {
-            way_to_devices(folder, moved);
-            strcat(strcat(moved, part[-2] == '.' ? "./" : ""), part);
-        }
+        if (lx_fd_path(to->dir, folder, LINUX_PATH_MAX / 4) < 0 || !way_to_devices(folder, moved) || !append(moved, part[-2] == '.' ? "./" : "") ||
+            !append(moved, part))
+            moved[0] = 0;
         heap_free(folder);
     }
     if (!moved[0])

@@ -48,7 +48,7 @@ BOOL target_of_text(const char *text, struct target *target);
  */
 NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text);
 
-/* The text to use when the link moves from a place to another; text and moved may not overlap. */
+/* The text to use when the link moves from a place to another: its own, if the new one would be too long. text and moved may not overlap. */
 void text_move(const char *text, const struct place *to, char *moved);
 
 ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size);   /* zero-terminated; returns the length */
