@@ -83,8 +83,9 @@ BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length)
 NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
 {
     OBJECT_ATTRIBUTES insensitive = *attributes;
-    char *relative;
+    ULONG room = LINUX_PATH_MAX;
     NTSTATUS status;
+    char *relative;
     int fd, length;
 
     insensitive.Attributes = OBJ_CASE_INSENSITIVE;
@@ -94,16 +95,19 @@ NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
         return nt_to_unix(&insensitive, path, &size, FILE_OPEN_IF);
     if (!(relative = heap_alloc(LINUX_PATH_MAX)))
         return STATUS_NO_MEMORY;
-    size = size < LINUX_PATH_MAX ? size : LINUX_PATH_MAX;
-    status = nt_to_unix(&insensitive, relative, &size, FILE_OPEN_IF); /* "./name", relative to the folder */
-    if ((status == STATUS_SUCCESS || status == STATUS_NO_SUCH_FILE) && (fd = fd_of_handle(attributes->RootDirectory)) >= 0)
+    status = nt_to_unix(&insensitive, relative, &room, FILE_OPEN_IF); /* "./name", relative to the folder */
+    if (status == STATUS_SUCCESS || status == STATUS_NO_SUCH_FILE)
     {
-        length = lx_fd_path(fd, path, LINUX_PATH_MAX - 1);
-        lx_close(fd);
-        if (length < 0 || length + strlen(relative) >= LINUX_PATH_MAX)
+        fd = fd_of_handle(attributes->RootDirectory);
+        length = fd < 0 ? fd : lx_fd_path(fd, path, size - 1);
+        if (fd < 0)
+            status = STATUS_INVALID_HANDLE;
+        else if (length < 0 || length + strlen(relative) >= size)
             status = STATUS_OBJECT_NAME_INVALID;
         else
             memcpy(path + length, relative + 1, strlen(relative));
+        if (fd >= 0)
+            lx_close(fd);
     }
     heap_free(relative);
     return status;
