@@ -118,6 +118,8 @@ NTSTATUS path_of_name(HANDLE root, const WCHAR *name, ULONG bytes, char *path, U
     UNICODE_STRING string = {(USHORT)bytes, (USHORT)bytes, (WCHAR *)name};
     OBJECT_ATTRIBUTES attributes;
 
+    if (bytes > 0xfffe)
+        return STATUS_OBJECT_NAME_INVALID; /* longer than a counted string can be */
     set_attributes(&attributes, root, &string, OBJ_CASE_INSENSITIVE);
     return path_of(&attributes, path, size);
 }
