@@ -197,6 +197,19 @@ static WCHAR *with_extension(const WCHAR *path)
     return !has_extension && is_file(path) ? str_concat(path, L"", L"") : NULL;
 }
 
+/* file_at finds the file that a name means, from the current directory on, with or without its extension; NULL: there is none. */
+static WCHAR *file_at(const WCHAR *name)
+{
+    enum
+    {
+        LONGEST = 0x8000 /* characters of a path, with its end */
+    };
+    WCHAR *full = mem_alloc(LONGEST * sizeof(WCHAR));
+    DWORD length = GetFullPathNameW(name, LONGEST, full, NULL); /* of a longer one it writes nothing and says what room it would need */
+
+    return length && length < LONGEST ? with_extension(full) : NULL;
+}
+
 /*
  * find_program turns a program's name into the path of its file, relative to the current directory of this process. A name with a folder in it is
  * not searched for; another one is looked for in the working directory, the system folders and PATH. Slashes may lean either way, and the extension may
@@ -220,25 +233,19 @@ WCHAR *find_program(const WCHAR *name, DWORD *error)
         return NULL;
     if (has_folder)
     {
-        WCHAR *full = mem_alloc(0x8000 * sizeof(WCHAR));
-        if (!GetFullPathNameW(wanted, 0x8000, full, NULL))
-            return NULL;
-        if ((found = with_extension(full)))
+        if ((found = file_at(wanted)))
             return found;
         /* The image of a HostProcess container is not the drive: what an image has at its root is below the mount point. */
         path = get_variable(L"CONTAINER_SANDBOX_MOUNT_POINT", L"");
         if (!*path || wanted[0] != '\\' || wanted[1] == '\\')
             return NULL;
-        return GetFullPathNameW(str_concat(path, wanted, L""), 0x8000, full, NULL) ? with_extension(full) : NULL;
+        return file_at(str_concat(path, wanted, L""));
     }
     path = str_concat(L".;C:\\Windows\\System32;C:\\Windows;", path, L"");
     folder = mem_alloc((str_len(path) + 1) * sizeof(WCHAR));
     while ((path = next_element(path, folder)))
     {
-        WCHAR *full = mem_alloc(0x8000 * sizeof(WCHAR));
-        if (!*folder)
-            continue;
-        if (GetFullPathNameW(str_concat(folder, L"\\", wanted), 0x8000, full, NULL) && (found = with_extension(full)))
+        if (*folder && (found = file_at(str_concat(folder, L"\\", wanted))))
             return found;
     }
     return NULL;
