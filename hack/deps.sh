@@ -28,6 +28,8 @@ if [ "${1:-}" = machines ]; then
 fi
 # Tests ask servers with curl, as the guide does.
 [ "${1:-}" != test ] || needs+=("curl:curl")
+# Parts of the shims are compiled for Linux and tried there.
+[ "${1:-}" != test ] || needs+=("gcc:gcc" "/usr/include/stdio.h:libc6-dev")
 # The browser that the page of conformance results is looked at in; the test takes chromium or Chrome as well.
 if [ "${1:-}" = test ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
   needs+=("chromium-headless-shell:chromium-headless-shell")

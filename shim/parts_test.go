@@ -1,0 +1,98 @@
+package shim_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// parts are the parts of the DLLs and programs that only compute, and what each is compiled with beside its test, which
+// is the file of its name in testdata/unit. Names of the C library that run/text.c defines for itself are renamed: the
+// sanitizer has its own.
+var parts = map[string][]string{
+	"acl":   {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
+	"args":  {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
+	"path":  {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"table": {"hooks/table.c"},
+}
+
+// sanitizerOptions leaves leaks alone: looking for them needs ptrace, and the tests count the blocks themselves.
+const sanitizerOptions = "ASAN_OPTIONS=detect_leaks=0"
+
+// TestParts compiles each part for Linux, against the few types and calls of Windows that testdata/unit has, and runs
+// its test under the address sanitizer. Every line that a test prints is a check that failed.
+func TestParts(t *testing.T) {
+	gcc := sanitizingCompiler(t)
+	for part, with := range parts {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(t.TempDir(), part)
+			args := append(compilerFlags(), "-o", program, "testdata/unit/"+part+".c")
+			for _, stand := range []string{"check", "convert", "windows"} {
+				args = append(args, "testdata/unit/"+stand+".c")
+			}
+			if out, err := exec.CommandContext(t.Context(), gcc, append(args, with...)...).CombinedOutput(); err != nil {
+				t.Fatalf("compile: %v\n%s", err, out)
+			}
+			cmd := exec.CommandContext(t.Context(), program, t.TempDir())
+			cmd.Env = append(cmd.Environ(), sanitizerOptions)
+			out, err := cmd.CombinedOutput()
+			report(t, string(out))
+			if err != nil && !t.Failed() {
+				t.Errorf("run: %v", err)
+			}
+		})
+	}
+}
+
+// report fails the test for each line before what a sanitizer says, and for that as a whole.
+func report(t *testing.T, out string) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "=====") || strings.Contains(line, "runtime error:") {
+			t.Error(out[strings.Index(out, line):])
+			return
+		}
+		t.Error(strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// compilerFlags has characters of 16 bits, as on Windows. Windows' structures lie where programs put them, so alignment
+// is not checked.
+func compilerFlags() []string {
+	return []string{
+		"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-fshort-wchar",
+		"-fsanitize=address,undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover=undefined",
+		"-I", "testdata/unit", "-I", "hooks", "-I", "run",
+	}
+}
+
+// sanitizingCompiler finds a compiler for this machine that has the sanitizers, or skips.
+func sanitizingCompiler(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the system calls of hooks/linux.h are those of Linux on x86-64")
+	}
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("gcc is not installed (Debian: apt-get install gcc libc6-dev)")
+	}
+	empty := filepath.Join(t.TempDir(), "empty.c")
+	if err := os.WriteFile(empty, []byte("#include <stdio.h>\nint main(void) { return 0; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "empty")
+	args := []string{"-fsanitize=address,undefined", "-o", program, empty}
+	if out, err := exec.CommandContext(t.Context(), gcc, args...).CombinedOutput(); err != nil {
+		t.Skipf("gcc compiles no program with the sanitizers (Debian: apt-get install gcc libc6-dev): %v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Env = append(cmd.Environ(), sanitizerOptions)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("a program with gcc's sanitizers does not run on this kernel: %v\n%s", err, out)
+	}
+	return gcc
+}
