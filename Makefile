@@ -14,6 +14,10 @@ VERSION      ?= v0.1.0-dev+$(shell git rev-parse --short HEAD 2>/dev/null || ech
 DATA_DIR     ?= /var/lib/mullion
 UP_FLAGS     ?=
 
+# The version of Debian 12, where its name carries the number too.
+CLANG_FORMAT ?= $(or $(shell command -v clang-format-14),clang-format)
+C_FILES       = $(shell find shim -name '*.[ch]' | sort)
+
 export CGO_ENABLED := 0
 
 CNI_PKG      := github.com/containernetworking/plugins/plugins
@@ -31,7 +35,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick picture test-deps machines-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -44,6 +48,9 @@ test-deps: ## install what is missing for the tests too (a browser, curl)
 
 machines-deps: ## install what makes and runs virtual machines (qemu, debootstrap)
 	@hack/deps.sh machines
+
+lint-deps: ## install what lint needs beside Go (clang-format)
+	@hack/deps.sh lint
 
 build: mullion shims upstream ## build everything into bin/
 
@@ -120,11 +127,14 @@ bench: build sample kube-linter ## measure the figures, print a table
 kube-linter: ## build the checker that `make bench` compares with
 	@hack/step.sh "build kube-linter" $(GO) -C hack/kubelinter build -ldflags '-s -w' -o $(BIN)/kube-linter tool
 
-lint: ## golangci-lint with the repository's rules
+lint: ## golangci-lint with the repository's rules, clang-format with those of shim
+	@command -v $(CLANG_FORMAT) >/dev/null || { echo "clang-format 14 is not installed, which says whether the C of shim is formatted: make lint-deps" >&2; exit 1; }
+	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	@hack/step.sh "build golangci-lint" $(GO) -C hack/lint build -o $(BIN)/golangci-lint tool
 	$(BIN)/golangci-lint run ./...
 
 fmt: ## format the code
+	$(CLANG_FORMAT) -i $(C_FILES)
 	$(BIN)/golangci-lint fmt ./...
 
 update: mullion ## write the generated documents

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh [test|machines|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need, with
-# "machines" those that make and run virtual machines. On Debian and Ubuntu with apt-get; elsewhere name them and stop.
+# deps.sh [test|machines|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need, with
+# "machines" those that make and run virtual machines; with "lint" what lint needs beside Go, and nothing else. On Debian and Ubuntu with
+# apt-get; elsewhere name them and stop.
 # "list" prints the packages that a machine needs on which Mullion only runs.
 set -euo pipefail
 
@@ -26,6 +27,8 @@ if [ "${1:-}" = machines ]; then
   qemu=$(qemu-system-x86_64 --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p' || true)
   if [ "${qemu:-0}" -lt 8 ] && grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then release=bookworm-backports; fi
 fi
+# Debian 12 has clang-format 14, whose output is meant.
+[ "${1:-}" != lint ] || needs=("clang-format:clang-format")
 # Tests ask servers with curl, as the guide does.
 [ "${1:-}" != test ] || needs+=("curl:curl")
 # Parts of the shims are compiled for Linux and tried there.
