@@ -8,10 +8,10 @@
 
 enum
 {
-    NAME_SIZE = 1025,
+    NAME_SIZE = 1025, /* a name of 255 bytes, each of which may be written as \ddd */
     MESSAGE_SIZE = 65535,
     MOST_ADDRESSES = 64
-}; /* a name of 255 bytes, each of which may be written as \ddd */
+};
 
 /* clang-format off */
 enum { TYPE_A = 1, TYPE_NS = 2, TYPE_CNAME = 5, TYPE_SOA = 6, TYPE_PTR = 12, TYPE_MX = 15, TYPE_TXT = 16, TYPE_AAAA = 28, TYPE_SRV = 33, TYPE_ANY = 255 };

@@ -6,9 +6,9 @@
 enum
 {
     HEADER = 12,
-    TRIES = 2,
+    TRIES = 2, /* Windows: timeout=2, retry=1, doubled */
     FIRST_TIMEOUT_MS = 2000
-}; /* Windows: timeout=2, retry=1, doubled */
+};
 
 static unsigned word(const unsigned char *p)
 {
