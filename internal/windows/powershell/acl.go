@@ -1,7 +1,6 @@
 package powershell
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,30 +31,20 @@ const (
 )
 
 func getACL(c *call) error {
-	paths := c.paths()
-	if len(paths) == 0 {
-		paths = []string{c.f.in.dir}
-	}
-	for _, path := range paths {
-		if strings.ContainsAny(path, "*?") && c.values["path"] != nil {
-			return c.fail(errors.New("wild cards are not part of Mullion's PowerShell"))
+	of := func(t target) error {
+		if _, err := os.Stat(t.full); err != nil {
+			return err
 		}
-		full := c.f.in.path(path)
-		_, err := os.Stat(full)
-		var a acl
-		if err == nil {
-			a, err = readACL(full)
-		}
-		if err == nil {
-			err = c.out.put(a.object(full))
-		} else {
-			err = c.fail(because(path, err))
-		}
+		a, err := c.f.in.session.system().acl(t.full)
 		if err != nil {
 			return err
 		}
+		return c.show(a.object(t.full))
 	}
-	return nil
+	if len(c.values) == 0 && !c.piped {
+		return of(target{name: c.f.in.dir, full: c.f.in.dir})
+	}
+	return c.forEach(of)
 }
 
 func (a acl) object(path string) *object {

@@ -92,6 +92,7 @@ type (
 	sub struct {
 		body  block
 		array bool
+		paren bool // ( … ), of which an assignment gives what it sets
 	}
 	unary struct {
 		op string

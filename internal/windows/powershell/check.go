@@ -29,12 +29,16 @@ func (c *checker) refuse(format string, args ...any) {
 }
 
 func (c *checker) script(s *Script) {
+	outer := c.functions
+	c.functions = maps.Clone(outer) // those of a block are its own
+	defer func() { c.functions = outer }()
 	for _, st := range s.body { // functions may be called before they are seen
 		if f, ok := st.(*functionStmt); ok {
 			c.functions[f.name] = true
 		}
 	}
 	for _, p := range s.params {
+		c.locals(p.name)
 		if p.fallback != nil {
 			p.fallback.check(c)
 		}
@@ -42,8 +46,12 @@ func (c *checker) script(s *Script) {
 	s.body.check(c)
 }
 
-func (x *literal) check(*checker)  {}
-func (x *variable) check(*checker) {}
+func (x *literal) check(*checker) {}
+func (x *variable) check(c *checker) {
+	if !x.env {
+		c.reads(x.name)
+	}
+}
 func (x *blockX) check(c *checker) { c.script(x.script) }
 func (x *unary) check(c *checker)  { x.x.check(c) }
 func (x *cast) check(c *checker)   { x.x.check(c) }
@@ -63,6 +71,28 @@ func (x *list) check(c *checker) {
 func (x *binary) check(c *checker) {
 	x.a.check(c)
 	x.b.check(c)
+	var err error
+	switch pattern, whole := beginning(firstOf(x.b)); {
+	case !whole:
+	case x.op == "-like", x.op == "-notlike":
+		_, err = wildcard(pattern)
+	case x.op == "-match", x.op == "-notmatch", x.op == "-replace", x.op == "-split":
+		_, err = compile(pattern)
+	}
+	if err != nil {
+		c.refuse("%v", strings.TrimSuffix(err.Error(), "."))
+	}
+	if l, ok := x.b.(*list); ok && x.op == "-split" && len(l.items) > 2 {
+		c.refuse("-split with options is not part of Mullion's PowerShell")
+	}
+}
+
+// firstOf is an expression, or the first of a list of them.
+func firstOf(x expr) expr {
+	if l, ok := x.(*list); ok {
+		return l.items[0]
+	}
+	return x
 }
 
 func (x *index) check(c *checker) {
@@ -80,13 +110,36 @@ func (x *member) check(c *checker) {
 	}
 }
 
-func (s *assign) check(c *checker)    { s.x.check(c) }
+func (s *assign) check(c *checker) {
+	s.x.check(c)
+	if s.to.env {
+		return
+	}
+	c.sets(s.to.name)
+	l, ok := s.x.(*pipeline)
+	if _, preference := preferences()[s.to.name]; !ok || !preference || len(l.stages) != 1 || l.stages[0].x == nil {
+		return
+	}
+	if v, whole := beginning(l.stages[0].x); whole {
+		if err := checkPreference(s.to.name, v); err != nil {
+			c.refuse("%v", err)
+		}
+	}
+}
+
 func (s *whileStmt) check(c *checker) { s.cond.check(c); s.body.check(c) }
 func (s *foreachStmt) check(c *checker) {
+	c.locals(s.name)
 	s.in.check(c)
 	s.body.check(c)
 }
-func (s *functionStmt) check(c *checker) { c.functions[s.name] = true; c.script(s.script) }
+func (s *functionStmt) check(c *checker) {
+	c.functions[s.name] = true
+	if cmd, ok := lookup(s.name); (ok && lower(cmd.name) != s.name) || strings.Contains(aliases, " "+s.name+" ") {
+		c.refuse("a function of the name of an alias, %s, which would go before it", s.name)
+	}
+	c.script(s.script)
+}
 
 func (s *ifStmt) check(c *checker) {
 	for i := range s.conds {
@@ -114,7 +167,7 @@ func (s *pipeline) check(c *checker) {
 				c.refuse("an expression after |")
 			}
 		} else {
-			c.command(st)
+			c.command(st, i > 0)
 		}
 		if st.file != nil {
 			st.file.check(c)
@@ -125,30 +178,10 @@ func (s *pipeline) check(c *checker) {
 // cmdletName is the form of the names of cmdlets; what has it and is unknown is one that is not there.
 var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 
-func (c *checker) command(s *stage) {
-	s.name.check(c)
-	for _, a := range s.args {
-		if a.x != nil {
-			a.x.check(c)
-		}
-	}
-	word := lower(s.word)
-	if s.word == "" || c.functions[word] {
-		return
-	}
-	cmd, ok := lookup(word)
-	switch {
-	case ok:
-		if _, err := cmd.bind(s.args); err != nil {
-			c.refuse("%v", err)
-		}
-	case cmdletName.MatchString(word):
-		c.refuse("the cmdlet %s is not part of Mullion's PowerShell", s.word)
-	case strings.Contains(aliases, " "+word+" "):
-		c.refuse("%s, a name of a cmdlet, is not part of Mullion's PowerShell", s.word)
-	}
-}
-
-// aliases are PowerShell's names for cmdlets that are not here
-// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program of such a name needs .exe or &.
-const aliases = " sort group measure tee compare diff icm iwr irm wget curl invoke start saps spps kill set gv sv clv nv rv gm fl ft fw fc gsv sasv spsv gcm help man history h r gmo rmo gwmi gcim nal sal gal ogv epcsv ipcsv rvpa cvpa pushd popd clear cls chdir move mv mi ren rni rjb rcjb sls trcm tee nmo gdr ndr rdr lp mount "
+// aliases are PowerShell's names for cmdlets that are not here, and for functions of its own
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program of such a name needs .exe.
+const aliases = " asnp cfs clc clear clhy cli clp cls clv cnsn compare chdir curl cvpa dbp diff dnsn ebp epal epcsv epsn etsn exsn fc fhx " +
+	"fl ft fw gal gbp gcb gcm gcs gdr ghy gin gm gmo gp gpv group gsn gsnp gsv gtz gu gv gwmi h history help icm ihy ii invoke ipal " +
+	"ipcsv ipsn irm ise iwmi iwr kill lp man measure mi more mount move mp mv nal ndr nmo npssc nsn nv ogv oh oss pause popd prompt " +
+	"pumo pushd r rbp rcjb rcsn rdr ren rjb rmo rni rnp rp rsn rsnp rujb rv rvpa rwmi sal saps sasv sbp sc scb set shcm si sls " +
+	"sort sp spjb spps spsv start stz sujb sv swmi tee trcm wget "

@@ -15,14 +15,23 @@ type cmdlet struct {
 	// rest says that the last of them takes all that follow.
 	values, flags, positions []string
 	rest                     bool
-	about                    string
-	run                      func(c *call) error
+	// takes is the parameter that the pipeline gives, "" where it gives none. needs are the parameters without which there is nothing to
+	// do; a|b is either. In takes and needs path stands for literalpath too.
+	takes string
+	needs []string
+	// stream says that run is called for each object of the pipeline as it comes.
+	stream bool
+	// allowed are the values that a parameter may have, in lower case.
+	allowed map[string][]string
+	about   string
+	run     func(c *call) error
 }
 
 // call is one run of a cmdlet.
 type call struct {
+	cmdlet
 	f      *frame
-	name   string
+	action string // what becomes of errors
 	values map[string]value
 	flags  map[string]bool
 	input  []value
@@ -30,10 +39,8 @@ type call struct {
 	out    *sink
 }
 
-// common are the parameters of every cmdlet.
-func common() (values, flags []string) {
-	return []string{"erroraction"}, []string{"verbose"}
-}
+// common is the parameter of every cmdlet.
+const common = "erroraction"
 
 // Cmdlets are the names of the cmdlets, each with what it is about, for the support table.
 func Cmdlets() map[string]string {
@@ -45,7 +52,6 @@ func Cmdlets() map[string]string {
 }
 
 func lookup(name string) (cmdlet, bool) {
-	name = strings.TrimSuffix(name, ".exe.")
 	for _, c := range cmdlets() {
 		if lower(c.name) == name || slices.Contains(c.aliases, name) {
 			return c, true
@@ -56,20 +62,20 @@ func lookup(name string) (cmdlet, bool) {
 
 // parameter finds a parameter by its name or the beginning of one.
 func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
-	values, flags := common()
-	for _, set := range []struct{ values, flags []string }{{c.values, c.flags}, {values, flags}} {
-		var found []string
-		for _, p := range slices.Concat(set.values, set.flags) {
-			if p == name {
-				return p, slices.Contains(set.flags, p), nil
-			}
-			if strings.HasPrefix(p, name) {
-				found = append(found, p)
-			}
+	var found []string
+	for _, p := range append(slices.Concat(c.values, c.flags), common) {
+		if p == name {
+			return p, slices.Contains(c.flags, p), nil
 		}
-		if len(found) == 1 {
-			return found[0], slices.Contains(set.flags, found[0]), nil
+		if strings.HasPrefix(p, name) {
+			found = append(found, p)
 		}
+	}
+	if len(found) == 1 {
+		return found[0], slices.Contains(c.flags, found[0]), nil
+	}
+	if name == "ea" {
+		return common, false, nil
 	}
 	return "", false, fmt.Errorf("the parameter -%s of %s is not part of Mullion's PowerShell", name, c.name)
 }
@@ -123,62 +129,64 @@ func (c cmdlet) bind(args []argument) (bound, error) {
 	return b, nil
 }
 
-// call evaluates the parameters and runs the cmdlet.
-func (c cmdlet) call(f *frame, args []argument, input []value, piped bool, out *sink) error {
+// prepare evaluates the parameters of a call.
+func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call, error) {
 	b, err := c.bind(args)
-	if err != nil {
-		return &Refusal{Line: 1, What: err.Error()}
+	if err == nil {
+		err = c.verify(b, piped)
 	}
-	l := &call{f: f, name: c.name, values: map[string]value{}, flags: map[string]bool{}, input: input, piped: piped, out: out}
-	_, flags := common()
-	flags = append(flags, c.flags...)
+	if err != nil { // of a name that is known only now
+		return nil, thrown("%v.", err)
+	}
+	l := &call{
+		cmdlet: c,
+		f:      f,
+		action: lower(text(f.get("erroractionpreference"))),
+		values: map[string]value{},
+		flags:  map[string]bool{},
+		piped:  piped,
+		out:    out,
+	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		var got []value
 		for _, x := range b[name] {
 			v, err := x.value(f)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			got = append(got, plain(v))
 		}
-		if slices.Contains(flags, name) {
+		if slices.Contains(c.flags, name) {
 			l.flags[name] = truth(one(got))
-		} else {
-			l.values[name] = one(got)
+			continue
+		}
+		l.values[name] = one(got)
+		if err := c.permits(name, text(one(got))); err != nil {
+			return nil, thrown("%v.", err)
 		}
 	}
-	if action, ok := l.values["erroraction"]; ok {
-		l.f = f.child()
-		l.f.vars["erroractionpreference"] = action
+	if action, ok := l.values[common]; ok {
+		l.action = lower(text(action))
 	}
-	f.in.ok = true
-	return c.run(l)
+	return l, nil
+}
+
+// do runs the cmdlet once on what the pipeline gave.
+func (c *call) do(input []value) error {
+	c.input = input
+	return c.run(c)
 }
 
 // text is a parameter as a string.
 func (c *call) text(name string) string { return text(c.values[name]) }
 
-// paths are the items that a cmdlet is for: of a parameter, or from the pipeline.
-func (c *call) paths() []string {
-	var paths []string
-	for _, name := range []string{"path", "literalpath"} {
-		for v := range each(c.values[name]) {
-			paths = append(paths, text(v))
-		}
+// items are the objects that a cmdlet is given: by a parameter, or by the pipeline.
+func (c *call) items(name string) []value {
+	if v, ok := c.values[name]; ok {
+		return slices.Collect(each(v))
 	}
-	if len(paths) == 0 {
-		for _, v := range c.input {
-			paths = append(paths, text(v))
-		}
-	}
-	return paths
+	return c.input
 }
 
 // fail says what could not be done; the script goes on unless it is to stop at errors.
-func (c *call) fail(err error) error {
-	if lower(text(c.f.get("erroractionpreference"))) == "silentlycontinue" {
-		c.f.in.ok = false
-		return nil
-	}
-	return c.f.complain(c.name, err)
-}
+func (c *call) fail(err error) error { return c.f.complainAs(c.action, c.name, err) }

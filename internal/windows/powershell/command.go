@@ -29,9 +29,15 @@ func (p *parser) pipeline() (stmt, error) {
 
 func (p *parser) stage() (stage, error) {
 	s := stage{line: p.line()}
-	var err error
+	done, err := p.deeper()
+	if err != nil {
+		return s, err
+	}
+	defer done()
 	switch r := p.peek(); {
-	case r == '&' || r == '.' && (p.peekAt(1) == ' ' || p.peekAt(1) == '{'):
+	case r == '.' && strings.ContainsRune(" \t{\"'$(@", p.peekAt(1)):
+		return s, p.refuse("running a file or block in this scope with .")
+	case r == '&':
 		p.at++
 		p.blanks()
 		s.name, err = p.argumentValue()
@@ -41,9 +47,9 @@ func (p *parser) stage() (stage, error) {
 		}
 		return s, p.redirections(&s)
 	default:
-		s.word = p.commandName()
-		if s.word == "" {
-			return s, p.refuse("%s where a command begins", p.next())
+		s.word = p.bare()
+		if s.word == "" || p.peek() == '"' || p.peek() == '\'' {
+			return s, p.refuse("%s where a command begins, or in its name", p.next())
 		}
 		s.name, err = p.expandable(s.word)
 	}
@@ -53,20 +59,12 @@ func (p *parser) stage() (stage, error) {
 	return s, p.arguments(&s)
 }
 
-// commandName reads a name with what is escaped in it.
-func (p *parser) commandName() string { return p.bare() }
-
 // expandable makes a bare word with variables in it an expression.
 func (p *parser) expandable(word string) (expr, error) {
 	if !strings.ContainsAny(word, "$`") {
 		return &literal{word}, nil
 	}
-	inner := &parser{src: []rune(`"` + strings.ReplaceAll(word, `"`, `""`) + `"`)}
-	x, err := inner.double()
-	if err != nil {
-		return nil, p.refuse("%s", err)
-	}
-	return x, nil
+	return p.inner(word)
 }
 
 // arguments reads what follows a command's name.
@@ -83,8 +81,8 @@ func (p *parser) arguments(s *stage) error {
 				return err
 			}
 			continue
-		case r == '<':
-			return p.refuse("<")
+		case r == '<', p.has("--%"), r >= '3' && r <= '6' && p.peekAt(1) == '>':
+			return p.refuse("%s", p.next())
 		case r == '-' && unicode.IsLetter(p.peekAt(1)):
 			if err := p.parameter(s); err != nil {
 				return err
@@ -104,8 +102,12 @@ func (p *parser) parameter(s *stage) error {
 	begin := p.at
 	text := p.bare()
 	name, rest, with := strings.Cut(text[1:], ":")
+	if r := p.peek(); !with && (r == '"' || r == '\'') {
+		return p.refuse("a quotation mark in the parameter %s", text)
+	}
 	a := argument{param: lower(name), text: text}
 	if with {
+		a.text = strings.TrimSuffix(text, rest)
 		p.at = begin + len([]rune(text)) - len([]rune(rest))
 		x, err := p.argumentList()
 		if err != nil {
@@ -159,14 +161,7 @@ func (p *parser) argumentValue() (expr, error) {
 		}
 		p.at = begin // a word that begins with a variable: $env:root\bin
 	}
-	word, err := p.argumentWord()
-	if err != nil {
-		return nil, err
-	}
-	if n, err := parseInteger(word); err == nil {
-		return &literal{number{n, word}}, nil
-	}
-	return p.expandable(word)
+	return p.argumentWord()
 }
 
 // number is an integer that an argument was written as; a native program gets the text.
@@ -175,30 +170,47 @@ type number struct {
 	text string
 }
 
-// argumentWord reads a bare word; $( … ) in it may have blanks.
-func (p *parser) argumentWord() (string, error) {
+// argumentWord reads a bare word, with the variables in it; $( … ) in it may have blanks.
+func (p *parser) argumentWord() (expr, error) {
 	begin := p.at
+	t := &template{}
+	var b strings.Builder
+	plain := true
 	for r := p.peek(); r != 0 && !strings.ContainsRune(" \t\r\n;|)}>,", r); r = p.peek() {
 		switch {
-		case p.has("$("):
-			if _, err := p.variable(); err != nil {
-				return "", err
+		case p.interpolates():
+			t.add(&b)
+			x, err := p.variable()
+			if err != nil {
+				return nil, err
 			}
+			t.parts, plain = append(t.parts, x), false
 			continue
 		case r == '`':
-			if p.peekAt(1) == 0 {
-				return "", p.refuse("a backtick at the end")
+			if p.peekAt(1) == 0 || p.has("`u{") {
+				return nil, p.refuse("a backtick at the end, or a character by its number")
 			}
-			p.at++
+			b.WriteRune(p.escaped())
+			plain = false
+			continue
 		case r == '"' || r == '\'' || r == '(' || r == '{':
-			return "", p.refuse("%q inside a word", string(r))
+			return nil, p.refuse("%q inside a word", string(r))
 		}
+		b.WriteRune(r)
 		p.at++
 	}
-	if p.at == begin {
-		return "", p.refuse("%s where an argument begins", p.next())
+	word := string(p.src[begin:p.at])
+	if word == "" {
+		return nil, p.refuse("%s where an argument begins", p.next())
 	}
-	return string(p.src[begin:p.at]), nil
+	if !plain {
+		t.add(&b)
+		return t, nil
+	}
+	if n, err := parseInteger(word); err == nil {
+		return &literal{number{n, word}}, nil
+	}
+	return &literal{word}, nil
 }
 
 // redirects tells whether a redirection begins here.

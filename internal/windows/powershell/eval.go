@@ -2,9 +2,6 @@ package powershell
 
 import (
 	"cmp"
-	"path"
-	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -47,6 +44,11 @@ func (x *list) value(f *frame) (value, error) {
 }
 
 func (x *sub) value(f *frame) (value, error) {
+	if x.paren && len(x.body) == 1 {
+		if v, is, err := setting(x.body[0], f); is || err != nil {
+			return v, err
+		}
+	}
 	got, err := capture(x.body, f, !x.array && len(x.body) == 1)
 	if err != nil || x.array {
 		return got, err
@@ -91,7 +93,11 @@ func converted(to string, v value) (value, error) {
 	case "double":
 		return floating(v)
 	}
-	return integer(v)
+	n, err := integer(v)
+	if err == nil && to == "int" && int64(int32(n)) != n { //nolint:gosec // that is the question
+		err = thrown("Cannot convert value %q to type \"System.Int32\": it is too large or too small.", text(v))
+	}
+	return n, err
 }
 
 func (x *index) value(f *frame) (value, error) {
@@ -177,11 +183,26 @@ func (x *binary) value(f *frame) (value, error) {
 	if l, ok := a.([]value); ok {
 		return pick(x.op, l, b)
 	}
-	yes, err := compare(x.op, a, b)
-	if x.op == "-match" && yes {
-		f.in.matches = matches(text(a), text(b))
+	if x.op == "-match" || x.op == "-notmatch" {
+		return f.match(x.op, text(a), b)
 	}
-	return yes, err
+	return compare(x.op, a, b)
+}
+
+// match is -match and -notmatch of one text: what it finds is $Matches.
+func (f *frame) match(op, s string, b value) (value, error) {
+	p, err := compile(b)
+	if err != nil {
+		return nil, err
+	}
+	yes, err := p.matches(s)
+	if err != nil {
+		return nil, err
+	}
+	if yes {
+		f.in.matches = p.groups(s)
+	}
+	return yes == (op == "-match"), nil
 }
 
 // pick is what a comparison with a list gives: the items for which it holds.
@@ -197,22 +218,6 @@ func pick(op string, items []value, b value) (value, error) {
 		}
 	}
 	return out, nil
-}
-
-// matches is $Matches after -match: the whole by 0, and each group by its number or name.
-func matches(s, pattern string) *object {
-	o := newObject(custom)
-	re, err := regexp.Compile("(?i)" + pattern)
-	if err != nil {
-		return o
-	}
-	names := re.SubexpNames()
-	for i, at := 0, re.FindStringSubmatchIndex(s); i < len(names) && 2*i+1 < len(at); i++ {
-		if name := cmp.Or(names[i], strconv.Itoa(i)); at[2*i] >= 0 {
-			o.put(name, s[at[2*i]:at[2*i+1]])
-		}
-	}
-	return o
 }
 
 func bits(op string, a, b value) (value, error) {
@@ -257,39 +262,28 @@ func lists(op string, a, b value) (value, error) {
 		}
 		return found != strings.HasPrefix(op, "-not"), nil
 	}
-	pattern, with := b, value("")
-	if l, ok := b.([]value); ok && len(l) == 2 && op == "-replace" {
-		pattern, with = l[0], l[1]
-	}
-	re, err := regexp.Compile("(?i)" + text(pattern))
-	if err != nil {
-		return nil, thrown("The regular expression %q: %v", text(pattern), err)
-	}
 	if op == "-replace" {
-		return re.ReplaceAllString(text(a), text(with)), nil
+		return replace(a, b)
 	}
-	out := []value{}
-	for _, part := range re.Split(text(a), -1) {
-		out = append(out, part)
-	}
-	return out, nil
+	return splitBy(a, b)
 }
 
 // compare compares as the left side's kind says; letters' case counts only for -ceq and -cne.
 func compare(op string, a, b value) (bool, error) {
 	switch op {
 	case "-like", "-notlike":
-		ok, err := path.Match(strings.NewReplacer(`\`, `\\`, "/", "\x00").Replace(lower(text(b))), strings.ReplaceAll(lower(text(a)), "/", "\x00"))
+		re, err := wildcard(text(b))
 		if err != nil {
-			return false, thrown("The pattern %q is not valid.", text(b))
+			return false, err
 		}
-		return ok == (op == "-like"), nil
+		return re.MatchString(text(a)) == (op == "-like"), nil
 	case "-match", "-notmatch":
-		re, err := regexp.Compile("(?i)" + text(b))
+		p, err := compile(b)
 		if err != nil {
-			return false, thrown("The regular expression %q: %v", text(b), err)
+			return false, err
 		}
-		return re.MatchString(text(a)) == (op == "-match"), nil
+		yes, err := p.matches(text(a))
+		return yes == (op == "-match"), err
 	}
 	c, err := order(op, a, b)
 	if err != nil {
@@ -310,43 +304,64 @@ func compare(op string, a, b value) (bool, error) {
 	return c <= 0, nil
 }
 
+// order is below, at or above 0 as a is below, at or above b. Nothing equals only nothing, and is below all but negative numbers.
 func order(op string, a, b value) (int, error) {
 	equality := strings.HasSuffix(op, "eq") || strings.HasSuffix(op, "ne")
+	if a == nil || b == nil {
+		return orderNothing(a, b), nil
+	}
 	switch a := a.(type) {
 	case enum:
 		return a.order(equality, b)
 	case int64, float64:
-		x, err := floating(a)
-		if err != nil {
-			return 0, err
-		}
-		y, err := floating(b)
-		if err != nil {
-			if equality {
-				return 1, nil
-			}
-			return 0, err
-		}
-		switch {
-		case x < y:
-			return -1, nil
-		case x > y:
-			return 1, nil
-		}
-		return 0, nil
+		return orderNumbers(equality, a, b)
+	case moment:
+		return a.order(b)
 	case bool:
 		if truth(b) == a {
 			return 0, nil
 		}
 		return 1, nil
-	case nil:
-		if b == nil {
-			return 0, nil
-		}
-		return -1, nil
 	}
 	if strings.HasPrefix(op, "-c") {
 		return strings.Compare(text(a), text(b)), nil
 	}
 	return strings.Compare(lower(text(a)), lower(text(b))), nil
+}
+
+func orderNothing(a, b value) int {
+	sign := 1
+	v := a
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		sign, v = -1, b
+	}
+	if n, err := floating(v); err == nil && n < 0 {
+		return -sign
+	}
+	return sign
+}
+
+func orderNumbers(equality bool, a, b value) (int, error) {
+	if s, ok := b.(string); ok {
+		if n, err := integer(s); err == nil {
+			b = n
+		}
+	}
+	if x, ok := a.(int64); ok {
+		if y, ok := b.(int64); ok {
+			return cmp.Compare(x, y), nil
+		}
+	}
+	x, err := floating(a)
+	if err != nil {
+		return 0, err
+	}
+	y, err := floating(b)
+	if err != nil && equality {
+		return 1, nil
+	}
+	return cmp.Compare(x, y), err
 }

@@ -23,7 +23,14 @@ func levels() [][]string {
 	}
 }
 
-func (p *parser) expression() (expr, error) { return p.level(0) }
+func (p *parser) expression() (expr, error) {
+	done, err := p.deeper()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return p.level(0)
+}
 
 func (p *parser) level(n int) (expr, error) {
 	if n == len(levels()) {
@@ -135,6 +142,11 @@ func (p *parser) commas() (expr, error) {
 }
 
 func (p *parser) unary() (expr, error) {
+	done, err := p.deeper()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	p.blanks()
 	if op := p.operator([]string{"-not", "!", "-bnot", "-"}); op != "" {
 		x, err := p.unary()
@@ -194,11 +206,13 @@ func (p *parser) typeName() (string, error) {
 
 // primary reads a value and the members and indices after it.
 func (p *parser) primary() (expr, error) {
-	x, err := p.atom()
-	if err != nil {
-		return nil, err
-	}
-	return p.members(x)
+	return p.once(func() (expr, error) {
+		x, err := p.atom()
+		if err != nil {
+			return nil, err
+		}
+		return p.members(x)
+	})
 }
 
 func (p *parser) members(x expr) (expr, error) {
@@ -209,17 +223,22 @@ func (p *parser) members(x expr) (expr, error) {
 			p.at++
 			x, err = p.member(x)
 		case p.peek() == '[':
-			p.at++
-			var at expr
-			if at, err = p.expression(); err == nil {
-				err = p.expect("]")
-			}
-			x = &index{x, at}
+			x, err = p.index(x)
 		default:
 			return x, nil
 		}
 	}
 	return x, err
+}
+
+func (p *parser) index(of expr) (expr, error) {
+	defer p.lists()()
+	p.at++
+	at, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	return &index{of, at}, p.expect("]")
 }
 
 func (p *parser) member(of expr) (expr, error) {
@@ -292,9 +311,12 @@ func (p *parser) number() (expr, error) {
 		}
 	}
 	if n, err := parseInteger(text); err == nil {
-		return &literal{n * unit}, nil
+		if product, ok := integers("*", n, unit); ok {
+			return &literal{product}, nil
+		}
+		return nil, p.refuse("the number %s, which is too large", text)
 	}
-	if n, err := strconv.ParseFloat(text, 64); err == nil {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") && !strings.HasPrefix(lower(text), "0x") {
 		return &literal{n * float64(unit)}, nil
 	}
 	return nil, p.refuse("the number %s", text)

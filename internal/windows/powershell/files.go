@@ -20,42 +20,78 @@ func because(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-func getContent(c *call) error {
-	for _, path := range c.paths() {
-		data, err := os.ReadFile(c.f.in.path(path))
-		if err != nil {
-			if err := c.fail(because(path, err)); err != nil {
-				return err
-			}
-			continue
-		}
-		content := strings.TrimPrefix(string(data), "\uFEFF")
-		if c.flags["raw"] {
-			if err := c.out.put(content); err != nil {
-				return err
-			}
-			continue
-		}
-		for line := range strings.Lines(content) {
-			if err := c.out.put(strings.TrimRight(line, "\r\n")); err != nil {
-				return err
-			}
+// missed complains of patterns that match nothing, for cmdlets that must have a file.
+func (c *call) missed(patterns []string) error {
+	for _, p := range patterns {
+		if err := c.fail(fmt.Errorf("An object at the specified path %s does not exist.", p)); err != nil { //nolint:revive,staticcheck // PowerShell's own words
+			return err
 		}
 	}
 	return nil
+}
+
+// forEach does something to each item that the cmdlet is for; what cannot be done to one does not keep the others from it.
+func (c *call) forEach(do func(t target) error) error {
+	targets, _, err := c.targets()
+	if err != nil {
+		return err
+	}
+	for _, t := range targets {
+		err := do(t)
+		var left *leaving
+		if err != nil && !errors.As(err, &left) {
+			err = c.fail(because(t.name, err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show gives an object to the next command; that one's errors are not this one's.
+func (c *call) show(v value) error {
+	if err := c.out.put(v); err != nil {
+		var left *leaving
+		if errors.As(err, &left) {
+			return err
+		}
+		return thrown("%s : %v", c.name, err)
+	}
+	return nil
+}
+
+func getContent(c *call) error {
+	_, missed, err := c.targets()
+	if err != nil {
+		return err
+	}
+	if err := c.missed(missed); err != nil {
+		return err
+	}
+	return c.forEach(func(t target) error {
+		data, err := os.ReadFile(t.full)
+		if err != nil {
+			return err
+		}
+		content := strings.TrimPrefix(string(data), "\uFEFF")
+		if c.flags["raw"] {
+			return c.show(content)
+		}
+		for line := range strings.Lines(content) {
+			if err := c.show(strings.TrimRight(line, "\r\n")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func setContent(c *call) error { return c.write(os.O_TRUNC) }
 func addContent(c *call) error { return c.write(os.O_APPEND) }
 
 func (c *call) write(how int) error {
-	items := c.input
-	if v, ok := c.values["value"]; ok {
-		items = nil
-		for item := range each(v) {
-			items = append(items, item)
-		}
-	}
+	items := c.items("value")
 	var b strings.Builder
 	for _, item := range items {
 		b.WriteString(text(item))
@@ -63,38 +99,50 @@ func (c *call) write(how int) error {
 			b.WriteString(c.f.in.session.Newline)
 		}
 	}
-	var paths []string
-	for _, name := range []string{"path", "literalpath"} {
-		for v := range each(c.values[name]) {
-			paths = append(paths, text(v))
-		}
-	}
-	if len(paths) == 0 {
-		return c.fail(errors.New("a path is missing"))
-	}
-	for _, path := range paths {
-		if err := writeFile(c.f.in.path(path), b.String(), how); err != nil {
-			if err := c.fail(because(path, err)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func writeFile(path, content string, how int) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o644)
+	c.input = nil // it was the content
+	_, missed, err := c.targets()
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString(content)
-	return errors.Join(err, file.Close())
+	if err := c.missed(missed); err != nil {
+		return err
+	}
+	return c.forEach(func(t target) error { return writeFile(t.full, b.String(), how, c.flags["force"]) })
 }
+
+func writeFile(path, content string, how int, force bool) error {
+	restore, err := writable(path, force)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o644)
+	if err != nil {
+		return errors.Join(err, restore())
+	}
+	_, err = file.WriteString(content)
+	return errors.Join(err, file.Close(), restore())
+}
+
+// writable refuses a file that is only for reading, or with force makes it a file for writing until it is restored.
+func writable(path string, force bool) (restore func() error, err error) {
+	nothing := func() error { return nil }
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.IsDir() || info.Mode().Perm()&0o200 != 0:
+		return nothing, nil //nolint:nilerr // a new file, or one that says itself what is wrong
+	case !force:
+		return nil, errReadOnly
+	}
+	return func() error { return os.Chmod(path, info.Mode().Perm()) }, os.Chmod(path, info.Mode().Perm()|0o200)
+}
+
+// errReadOnly is why a file is left alone without -Force.
+var errReadOnly = errors.New("Access to the path is denied, it is read-only.") //nolint:revive,staticcheck // PowerShell's own words
 
 // item is a file as an object.
 func item(path string, info fs.FileInfo) *object {
 	o := newObject("file").set("Name", info.Name()).set("FullName", path).set("DirectoryName", filepath.Dir(path)).
-		set("Mode", mode(info)).set("LastWriteTime", info.ModTime().Format("1/2/2006   3:04 PM")).set("PSIsContainer", info.IsDir())
+		set("Mode", mode(info)).set("LastWriteTime", moment{info.ModTime()}).set("PSIsContainer", info.IsDir())
 	o.set("Length", nil)
 	if info.Mode().IsRegular() {
 		o.set("Length", info.Size())
@@ -128,149 +176,155 @@ func mode(info fs.FileInfo) string {
 }
 
 func getItem(c *call) error {
-	for _, path := range c.paths() {
-		full := c.f.in.path(path)
-		info, err := os.Lstat(full)
-		if err == nil {
-			err = c.out.put(item(full, info))
-		} else {
-			err = c.fail(because(path, err))
-		}
+	return c.forEach(func(t target) error {
+		info, err := os.Lstat(t.full)
 		if err != nil {
 			return err
 		}
-	}
-	return nil
+		return c.show(item(t.full, info))
+	})
 }
 
 func getChildItem(c *call) error {
-	paths := c.paths()
-	if len(paths) == 0 {
-		paths = []string{c.f.in.dir}
+	if len(c.values) == 0 && !c.piped {
+		return c.children(target{name: c.f.in.dir, full: c.f.in.dir})
 	}
-	for _, path := range paths {
-		if strings.ContainsAny(path, "*?") && c.values["path"] != nil {
-			return c.fail(errors.New("wild cards are not part of Mullion's PowerShell"))
-		}
-		if err := c.children(path); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.forEach(c.children)
 }
 
-func (c *call) children(path string) error {
-	full := c.f.in.path(path)
-	info, err := os.Stat(full)
+func (c *call) children(t target) error {
+	info, err := os.Stat(t.full)
 	if err != nil {
-		return c.fail(because(path, err))
+		return err
 	}
 	if !info.IsDir() {
-		return c.show(full, info)
+		return c.showItem(t.full, info)
 	}
-	entries, err := os.ReadDir(full)
+	if t.matched {
+		return thrown("%s : wild cards that match a folder, %s, are not part of Mullion's PowerShell.", c.name, t.name)
+	}
+	entries, err := os.ReadDir(t.full)
 	if err != nil {
-		return c.fail(because(path, err))
+		return err
 	}
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
 			continue // gone since
 		}
-		if err := c.show(filepath.Join(full, e.Name()), info); err != nil {
+		if err := c.showItem(filepath.Join(t.full, e.Name()), info); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *call) show(path string, info fs.FileInfo) error {
+func (c *call) showItem(path string, info fs.FileInfo) error {
 	if c.flags["name"] {
-		return c.out.put(info.Name())
+		return c.show(info.Name())
 	}
-	return c.out.put(item(path, info))
+	return c.show(item(path, info))
 }
 
 func testPath(c *call) error {
-	for _, path := range c.paths() {
-		name, variable := environmentItem(path)
-		_, there := c.f.in.env[name]
-		if !variable {
-			_, err := os.Stat(c.f.in.path(path))
-			there = err == nil
-		}
-		if err := c.out.put(there); err != nil {
+	_, missed, err := c.targets()
+	if err != nil {
+		return err
+	}
+	for range missed {
+		if err := c.show(false); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.forEach(func(t target) error {
+		name, variable := environmentItem(t.name)
+		_, there := c.f.in.env[name]
+		if !variable {
+			_, err := os.Stat(t.full)
+			there = err == nil
+		}
+		return c.show(there)
+	})
 }
 
 func newItem(c *call) error {
-	kind := lower(c.text("itemtype") + c.text("type"))
-	for _, path := range c.paths() {
-		full := c.f.in.path(path)
-		var err error
-		switch _, there := os.Stat(full); {
-		case kind != "" && kind != "file" && kind != "directory":
-			err = fmt.Errorf("an item of type %s is not part of Mullion's PowerShell", kind)
-		case there == nil && !c.flags["force"]:
-			err = fmt.Errorf("An item with the specified name %s already exists.", full) //nolint:revive,staticcheck // PowerShell's own words
-		case kind == "directory": // with -Force also one that is there
-			err = os.MkdirAll(full, 0o755)
+	value := c.values["value"]
+	if c.piped && c.takes == "value" {
+		value, c.input = one(c.input), nil
+	}
+	folder := lower(c.text("itemtype")+c.text("type")) == "directory"
+	return c.forEach(func(t target) error {
+		_, err := os.Stat(t.full)
+		there := err == nil
+		switch {
+		case there && !c.flags["force"]:
+			return fmt.Errorf("An item with the specified name %s already exists.", t.full) //nolint:revive,staticcheck // PowerShell's own words
+		case folder: // with -Force also one that is there
+			err = os.MkdirAll(t.full, 0o755)
 		default:
-			err = writeFile(full, c.text("value"), os.O_TRUNC)
-		}
-		if err != nil {
-			if err := c.fail(because(path, err)); err != nil {
-				return err
+			if err = nil; c.flags["force"] {
+				err = os.MkdirAll(filepath.Dir(t.full), 0o755)
 			}
-			continue
+			if err == nil {
+				err = writeFile(t.full, text(value), os.O_TRUNC, c.flags["force"])
+			}
 		}
-		info, err := os.Lstat(full)
 		if err != nil {
-			return c.fail(because(path, err))
-		}
-		if err := c.out.put(item(full, info)); err != nil {
 			return err
 		}
-	}
-	return nil
+		info, err := os.Lstat(t.full)
+		if err != nil {
+			return err
+		}
+		return c.show(item(t.full, info))
+	})
 }
 
 func removeItem(c *call) error {
-	for _, path := range c.paths() {
-		if name, ok := environmentItem(path); ok {
+	return c.forEach(func(t target) error {
+		if name, ok := environmentItem(t.name); ok {
 			delete(c.f.in.env, name)
-			continue
+			return nil
 		}
-		full := c.f.in.path(path)
-		_, err := os.Lstat(full)
-		switch {
-		case err != nil:
-		case c.flags["recurse"]:
-			err = os.RemoveAll(full)
-		default:
-			err = os.Remove(full)
+		if _, err := os.Lstat(t.full); err != nil {
+			return err
 		}
-		if err != nil {
-			if err := c.fail(because(path, err)); err != nil {
+		if !c.flags["force"] {
+			if err := anyReadOnly(t.full); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		if c.flags["recurse"] {
+			return os.RemoveAll(t.full)
+		}
+		return os.Remove(t.full)
+	})
 }
 
-func getLocation(c *call) error { return c.out.put(c.f.in.dir) }
+// anyReadOnly finds a file that is only for reading, in a folder or itself.
+func anyReadOnly(path string) error {
+	return filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		if info, err := e.Info(); err == nil && info.Mode().Perm()&0o200 == 0 {
+			return errReadOnly
+		}
+		return nil
+	})
+}
+
+// location is a folder as Get-Location and $PWD have it.
+func location(dir string) *object { return newObject("location").set("Path", dir) }
+
+func getLocation(c *call) error { return c.show(location(c.f.in.dir)) }
 
 func setLocation(c *call) error {
-	for _, path := range c.paths() {
-		full := c.f.in.path(path)
-		if info, err := os.Stat(full); err != nil || !info.IsDir() {
-			return c.fail(because(path, fs.ErrNotExist))
+	return c.forEach(func(t target) error {
+		if info, err := os.Stat(t.full); err != nil || !info.IsDir() {
+			return fs.ErrNotExist
 		}
-		c.f.in.dir = full
-	}
-	return nil
+		c.f.in.dir = t.full
+		return nil
+	})
 }

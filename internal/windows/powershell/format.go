@@ -61,6 +61,8 @@ func (f *formatter) row(o *object) error {
 			head = []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
 		case "acl":
 			head = []string{"", "    Directory: " + dir, "", fmt.Sprintf("%-24s %-28s %s", "Path", "Owner", "Access"), fmt.Sprintf("%-24s %-28s %s", "----", "-----", "------")}
+		case "location":
+			head = []string{"", "Path", "----"}
 		case "job":
 			head = []string{"", fmt.Sprintf("%-6s %-15s %s", "Id", "Name", "State"), fmt.Sprintf("%-6s %-15s %s", "--", "----", "-----")}
 		}
@@ -72,8 +74,11 @@ func (f *formatter) row(o *object) error {
 	}
 	p := func(name string) string { return text(o.props[name]) }
 	switch o.kind {
+	case "location":
+		return f.line(p("path"))
 	case "file":
-		return f.line(fmt.Sprintf("%-8s%24s%15s %s", p("mode"), p("lastwritetime"), p("length"), p("name")))
+		at, _ := o.props["lastwritetime"].(moment)
+		return f.line(fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.at.Format("1/2/2006   3:04 PM"), p("length"), p("name")))
 	case "process":
 		return f.line(fmt.Sprintf("%8s %s", p("id"), p("processname")))
 	case "acl":

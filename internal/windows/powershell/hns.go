@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"strings"
 )
@@ -11,20 +12,39 @@ import (
 // The cmdlets of Windows' module HostNetworkingService, which scripts that deploy kube-proxy and CNI plugins ask for networks
 // (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Microsoft's hns.psm1, which such scripts bring along
 // (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), has functions of these names that need .NET: importing it
-// gives these.
+// gives these. Such a file must be there, and define Get-HnsNetwork; what else is in it is not looked at.
 
-// hnsModules are the modules that Import-Module knows.
-func hnsModules() []string { return []string{"hostnetworkingservice", "hns", "hns.psm1"} }
+// hnsFile is the file in whose place its own functions come.
+const hnsFile = "hns.psm1"
 
+// knownModule refuses a module that is neither Windows' own nor a file hns.psm1.
+func knownModule(name string) error {
+	base := lower(path.Base(strings.ReplaceAll(name, `\`, "/")))
+	if lower(name) != "hostnetworkingservice" && base != hnsFile {
+		return fmt.Errorf("the module %s is not part of Mullion's PowerShell", name)
+	}
+	return nil
+}
+
+// importModule takes Windows' own module, which is there, and a file hns.psm1 that is there and has what is given in its place.
 func importModule(c *call) error {
-	for v := range each(c.values["name"]) {
-		name := lower(path.Base(strings.ReplaceAll(text(v), `\`, "/")))
-		known := false
-		for _, m := range hnsModules() {
-			known = known || m == name
+	for _, v := range c.items("name") {
+		name := text(v)
+		if err := knownModule(name); err != nil {
+			return thrown("Import-Module : %v.", err)
 		}
-		if !known {
-			return thrown("Import-Module : the module %s is not part of Mullion's PowerShell.", text(v))
+		if lower(name) == "hostnetworkingservice" {
+			continue
+		}
+		if err := c.knownPath(name); err != nil {
+			return err
+		}
+		source, err := os.ReadFile(c.f.in.path(name))
+		if err != nil {
+			return thrown("Import-Module : %v", because(name, err))
+		}
+		if !strings.Contains(lower(string(source)), "function get-hnsnetwork") {
+			return thrown("Import-Module : %s has no function Get-HnsNetwork, so it is not the module that is part of Mullion's PowerShell.", name)
 		}
 	}
 	return nil
@@ -32,11 +52,7 @@ func importModule(c *call) error {
 
 // hns calls HNS; the answer is an envelope with the objects, or why not.
 func (c *call) hns(method, path string) (value, error) {
-	do := c.f.in.session.HNS
-	if do == nil {
-		do = callHNS
-	}
-	answer, err := do(method, path, "")
+	answer, err := c.f.in.session.system().hns(method, path, "")
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -76,11 +92,7 @@ func getHNS(kind string) func(c *call) error {
 // removeHNS removes the objects of a kind that it is given.
 func removeHNS(kind string) func(c *call) error {
 	return func(c *call) error {
-		items := c.input
-		for v := range each(c.values["inputobject"]) {
-			items = append(items, v)
-		}
-		for _, item := range items {
+		for _, item := range c.items(objectName) {
 			id := text(item)
 			if o, ok := item.(*object); ok {
 				id = text(o.props["id"])
@@ -106,12 +118,26 @@ func hnsCmdlets() []cmdlet {
 	} {
 		all = append(
 			all,
-			cmdlet{name: "Get-" + k.noun, values: []string{"id"}, positions: []string{"id"}, about: "HNS' " + k.about, run: getHNS(k.kind)},
-			cmdlet{name: "Remove-" + k.noun, values: []string{"inputobject"}, positions: []string{"inputobject"}, about: "removes HNS' " + k.about, run: removeHNS(k.kind)},
+			cmdlet{
+				name: "Get-" + k.noun, values: []string{"id"}, positions: []string{"id"}, about: "HNS' " + k.about, run: getHNS(k.kind),
+			},
+			cmdlet{
+				name: "Remove-" + k.noun, values: []string{objectName}, positions: []string{objectName}, about: "removes HNS' " + k.about,
+				run: removeHNS(k.kind), takes: objectName, needs: []string{objectName},
+			},
 		)
 	}
 	return append(all, cmdlet{
-		name: "Import-Module", aliases: []string{"ipmo"}, values: []string{"name"}, flags: []string{"force", "disablenamechecking"}, positions: []string{"name"},
-		about: "HostNetworkingService, or a file hns.psm1 in its place", run: importModule,
+		name: "Import-Module", aliases: []string{"ipmo"}, values: []string{"name"}, flags: []string{"force", "disablenamechecking"},
+		positions: []string{"name"}, takes: "name", needs: []string{"name"}, run: importModule,
+		about: "HostNetworkingService, or a file hns.psm1 in its place",
 	})
+}
+
+// hnsAnswer is what HNSCall gave: an HRESULT below 0 is an error.
+func hnsAnswer(hr int32, answer string) (string, error) {
+	if hr < 0 {
+		return "", fmt.Errorf("HNS answers 0x%08x", uint32(hr)) //nolint:gosec // an HRESULT
+	}
+	return answer, nil
 }

@@ -1,7 +1,6 @@
 package powershell
 
 import (
-	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -26,8 +25,5 @@ func callHNS(method, path, body string) (string, error) {
 	if answer != nil {
 		defer windows.CoTaskMemFree(unsafe.Pointer(answer))
 	}
-	if int32(hr) < 0 { //nolint:gosec // an HRESULT
-		return "", fmt.Errorf("HNS answers 0x%08x", uint32(hr)) //nolint:gosec // an HRESULT
-	}
-	return windows.UTF16PtrToString(answer), nil
+	return hnsAnswer(int32(hr), windows.UTF16PtrToString(answer)) //nolint:gosec // an HRESULT
 }

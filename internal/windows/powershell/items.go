@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -23,61 +22,28 @@ func makeFolder(c *call) error {
 	return newItem(c)
 }
 
-// sources are the files that a path with wild cards in its last part names, or the path itself.
-func sources(path string) ([]string, error) {
-	if !strings.ContainsAny(path, "*?") {
-		return []string{path}, nil
-	}
-	dir, pattern := filepath.Split(path)
-	if strings.ContainsAny(dir, "*?") {
-		return nil, errors.New("wild cards in the name of a folder are not part of Mullion's PowerShell")
-	}
-	entries, err := os.ReadDir(filepath.Clean(dir))
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, e := range entries {
-		ok, err := compare("-like", e.Name(), pattern)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			found = append(found, filepath.Join(dir, e.Name()))
-		}
-	}
-	return found, nil
-}
-
 // copyItem copies files, and with -Recurse folders.
 func copyItem(c *call) error {
-	to := c.f.in.path(c.text("destination"))
-	if c.text("destination") == "" {
-		to = c.f.in.dir
+	destination := c.text("destination")
+	if err := c.knownPath(destination); err != nil {
+		return err
 	}
-	for _, path := range c.paths() {
-		from, err := []string{c.f.in.path(path)}, error(nil)
-		if c.values["literalpath"] == nil {
-			from, err = sources(c.f.in.path(path))
-		}
-		if err != nil {
-			if err := c.fail(because(path, err)); err != nil {
-				return err
-			}
-		}
-		for _, f := range from {
-			if err := copyTo(f, to, c.flags["recurse"]); err != nil {
-				if err := c.fail(because(f, err)); err != nil {
-					return err
-				}
-			}
-		}
+	if hasWildcard(destination) {
+		return thrown("%s : wild cards in -Destination are not part of Mullion's PowerShell.", c.name)
 	}
-	return nil
+	to := c.f.in.dir
+	if destination != "" {
+		to = c.f.in.path(destination)
+	}
+	if info, err := os.Stat(to); strings.HasSuffix(filepath.ToSlash(destination), "/") && (err != nil || !info.IsDir()) {
+		return c.fail(because(destination, fs.ErrNotExist))
+	}
+	return c.forEach(func(t target) error { return c.copyTo(t.full, to) })
 }
 
 // copyTo copies one file or folder to a path, or into it where it is a folder. Without -Recurse only a folder itself is made.
-func copyTo(from, to string, recurse bool) error {
+func (c *call) copyTo(from, to string) error {
+	recurse := c.flags["recurse"]
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
@@ -86,7 +52,7 @@ func copyTo(from, to string, recurse bool) error {
 		to = filepath.Join(to, filepath.Base(from))
 	}
 	if !info.IsDir() {
-		return copyFile(from, to, info.Mode().Perm())
+		return copyFile(from, to, info.Mode().Perm(), c.flags["force"])
 	}
 	if rel, err := filepath.Rel(from, to); recurse && err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return fmt.Errorf("a folder is not copied into itself, %s", to)
@@ -96,12 +62,12 @@ func copyTo(from, to string, recurse bool) error {
 	}
 	entries, err := os.ReadDir(from)
 	for _, e := range entries {
-		err = errors.Join(err, copyTo(filepath.Join(from, e.Name()), to, true))
+		err = errors.Join(err, c.copyTo(filepath.Join(from, e.Name()), to))
 	}
 	return err
 }
 
-func copyFile(from, to string, mode fs.FileMode) error {
+func copyFile(from, to string, mode fs.FileMode, force bool) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -112,24 +78,21 @@ func copyFile(from, to string, mode fs.FileMode) error {
 			return errors.New("an item is not copied to itself")
 		}
 	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode|0o200)
+	restore, err := writable(to, force)
 	if err != nil {
 		return err
 	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode|0o200)
+	if err != nil {
+		return errors.Join(fmt.Errorf("the destination %s: %v", to, errors.Unwrap(err)), restore())
+	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return errors.Join(err, out.Close(), restore())
 }
 
 // outFile writes what would be shown. UTF-8 is what it writes whatever it is asked for, of encodings that can be read as it.
 func outFile(c *call) error {
-	if e := lower(c.text("encoding")); e != "" && !slices.Contains([]string{"utf8", "utf8nobom", "ascii", "default", "oem"}, e) {
-		return c.fail(fmt.Errorf("the encoding %s is not part of Mullion's PowerShell", e))
-	}
-	items := c.input
-	for v := range each(c.values["inputobject"]) {
-		items = append(items, v)
-	}
-	content, err := formatted(items, c.f.in.session.Newline)
+	content, err := formatted(c.items(objectName), c.f.in.session.Newline)
 	if err != nil {
 		return err
 	}
@@ -138,10 +101,13 @@ func outFile(c *call) error {
 		how = os.O_APPEND
 	}
 	path := c.text("filepath")
-	if path == "" {
-		return c.fail(errors.New("a path is missing"))
+	if err := c.knownPath(path); err != nil {
+		return err
 	}
-	if err := writeFile(c.f.in.path(path), content, how); err != nil {
+	if path == "" || hasWildcard(path) {
+		return thrown("%s : a path without wild cards is missing.", c.name)
+	}
+	if err := writeFile(c.f.in.path(path), content, how, c.flags["force"]); err != nil {
 		return c.fail(because(path, err))
 	}
 	return nil

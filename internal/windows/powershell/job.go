@@ -31,7 +31,7 @@ func (j *job) object() *object {
 func startJob(c *call) error {
 	b, ok := c.values["scriptblock"].(*scriptBlock)
 	if !ok {
-		return c.fail(fmt.Errorf("a script block is missing"))
+		return thrown("Start-Job : a script block is missing.")
 	}
 	in := c.f.in
 	j := &job{id: 2*len(in.jobs) + 1, name: c.text("name"), done: make(chan struct{})}
@@ -95,35 +95,63 @@ func waitJob(c *call) error {
 }
 
 func getProcess(c *call) error {
-	found, err := processes()
+	found, err := c.f.in.session.system().processes()
 	if err != nil {
 		return c.fail(err)
 	}
-	wanted := map[string]bool{}
-	for _, name := range []string{"name", "id"} {
-		for v := range each(c.values[name]) {
-			wanted[lower(text(v))] = true
+	if c.values["name"] != nil && c.values["id"] != nil {
+		return thrown("Get-Process : -Name and -Id exclude each other.")
+	}
+	picked := found
+	for _, by := range []string{"name", "id"} {
+		if v, given := c.values[by]; given {
+			if picked, err = c.pickProcesses(found, v, by == "id"); err != nil {
+				return err
+			}
 		}
 	}
-	shown := 0
-	for _, p := range found {
-		name := strings.TrimSuffix(strings.TrimSuffix(p.name, ".exe"), ".EXE")
-		if len(wanted) > 0 && !wanted[lower(name)] && !wanted[fmt.Sprint(p.id)] {
-			continue
-		}
-		shown++
+	for _, p := range picked {
+		name := p.shortName()
 		if err := c.out.put(newObject("process").set("Id", p.id).set("ProcessName", name).set("Name", name)); err != nil {
 			return err
 		}
 	}
-	if shown == 0 && len(wanted) > 0 {
-		return c.fail(fmt.Errorf("Cannot find a process with the name or identifier %q.", text(one([]value{c.values["name"]})))) //nolint:revive,staticcheck // PowerShell's own words
-	}
 	return nil
+}
+
+// pickProcesses are those that each of the names, with wild cards, or numbers is for.
+func (c *call) pickProcesses(found []process, v value, byID bool) ([]process, error) {
+	var picked []process
+	for wanted := range each(v) {
+		re, err := wildcard(text(wanted))
+		if err != nil {
+			return nil, err
+		}
+		before := len(picked)
+		for _, p := range found {
+			if (byID && fmt.Sprint(p.id) == text(wanted)) || (!byID && re.MatchString(p.shortName())) {
+				picked = append(picked, p)
+			}
+		}
+		if len(picked) == before && (byID || !hasWildcard(text(wanted))) {
+			err := fmt.Errorf("Cannot find a process with the name or identifier %q.", text(wanted)) //nolint:revive,staticcheck // PowerShell's own words
+			if err := c.fail(err); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return picked, nil
 }
 
 // process is a running program.
 type process struct {
 	id   int64
 	name string
+}
+
+func (p process) shortName() string {
+	if n := len(p.name) - len(".exe"); n > 0 && strings.EqualFold(p.name[n:], ".exe") {
+		return p.name[:n]
+	}
+	return p.name
 }

@@ -101,6 +101,8 @@ func toJSON(b *strings.Builder, v value, depth int, indent, newline string) erro
 		return l.write(b, v)
 	case nil, bool, int64, float64, string:
 		return writeJSON(b, v)
+	case moment:
+		return thrown("ConvertTo-Json : a time is not part of Mullion's PowerShell.")
 	default:
 		return writeJSON(b, text(v))
 	}
@@ -165,10 +167,7 @@ func writeJSON(b *strings.Builder, v any) error {
 // convertFromJSON reads its input as one text, its lines joined.
 func convertFromJSON(c *call) error {
 	var lines []string
-	for v := range each(c.values["inputobject"]) {
-		lines = append(lines, text(v))
-	}
-	for _, v := range c.input {
+	for _, v := range c.items(objectName) {
 		lines = append(lines, text(v))
 	}
 	v, err := fromJSON(strings.Join(lines, "\n"))
@@ -205,7 +204,7 @@ func convertToJSON(c *call) error {
 	}
 	var b strings.Builder
 	if err := toJSON(&b, v, int(depth), "", newline); err != nil {
-		return c.fail(err)
+		return err
 	}
 	return c.out.put(b.String())
 }

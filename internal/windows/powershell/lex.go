@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -13,6 +14,47 @@ type parser struct {
 	at  int
 	// oneValue says that a comma ends an expression, as it does between parameters.
 	oneValue bool
+	// depth is how deep what is read lies in other things; blockEnd is where the last } of a block ends.
+	depth, blockEnd int
+	// lines are the line ends up to counted.
+	lines, counted int
+	// known are the values that have been read, by where they begin: what turns out to be no assignment is not read twice.
+	known map[int]reading
+}
+
+// reading is a value and where it ends.
+type reading struct {
+	x   expr
+	end int
+}
+
+// once reads a value, or remembers it.
+func (p *parser) once(read func() (expr, error)) (expr, error) {
+	begin := p.at
+	if r, ok := p.known[begin]; ok {
+		p.at = r.end
+		return r.x, nil
+	}
+	x, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if p.known == nil {
+		p.known = map[int]reading{}
+	}
+	p.known[begin] = reading{x, p.at}
+	return x, nil
+}
+
+// maxDepth is how deep a script's parts may lie in each other.
+const maxDepth = 200
+
+// deeper refuses what lies too deep; what it gives is called at the end of the part.
+func (p *parser) deeper() (func(), error) {
+	if p.depth++; p.depth > maxDepth {
+		return func() {}, p.refuse("more than %d parts in each other", maxDepth)
+	}
+	return func() { p.depth-- }, nil
 }
 
 // Refusal says that a script uses what is not in this part of PowerShell.
@@ -29,13 +71,16 @@ func (r *Refusal) Error() string {
 func lower(s string) string { return strings.ToLower(s) }
 
 func (p *parser) line() int {
-	n := 1
-	for _, r := range p.src[:min(p.at, len(p.src))] {
-		if r == '\n' {
-			n++
+	at := min(p.at, len(p.src))
+	if at < p.counted {
+		p.lines, p.counted = 0, 0
+	}
+	for ; p.counted < at; p.counted++ {
+		if p.src[p.counted] == '\n' {
+			p.lines++
 		}
 	}
-	return n
+	return p.lines + 1
 }
 
 func (p *parser) refuse(format string, args ...any) error {
@@ -155,9 +200,11 @@ func (p *parser) variable() (expr, error) {
 	p.at++
 	switch r := p.peek(); r {
 	case '(':
-		p.at++
-		body, err := p.statements(")")
-		return &sub{body: body}, err
+		return p.once(func() (expr, error) { // begins behind the $, where no other value does
+			p.at++
+			body, err := p.statements(")")
+			return &sub{body: body}, err
+		})
 	case '{':
 		end := p.at
 		for end < len(p.src) && p.src[end] != '}' {
@@ -173,9 +220,13 @@ func (p *parser) variable() (expr, error) {
 		}
 	}
 	name := p.word()
-	if p.peek() == ':' && isName(p.peekAt(1)) {
+	switch {
+	case p.peek() != ':' || name == "":
+	case isName(p.peekAt(1)):
 		p.at++
 		name += ":" + p.word()
+	case p.peekAt(1) != ':':
+		return nil, p.refuse("a : after $%s; ${%s} keeps them apart", name, name)
 	}
 	return p.named(name)
 }
@@ -189,6 +240,8 @@ func (p *parser) named(name string) (expr, error) {
 		return &variable{name: rest, env: true}, nil
 	case scoped:
 		return nil, p.refuse("variables of %s:", scope)
+	case lower(name) == "psitem":
+		name = "_"
 	}
 	return &variable{name: lower(name)}, nil
 }
@@ -214,28 +267,26 @@ func (p *parser) single() (expr, error) {
 // double reads a string in quotation marks.
 func (p *parser) double() (expr, error) {
 	p.at++
+	return p.template('"')
+}
+
+// template reads text with variables up to a quotation mark, or with 0 to its end, where quotation marks are text.
+func (p *parser) template(quote rune) (expr, error) {
 	t := &template{}
 	var b strings.Builder
-	flush := func() {
-		if b.Len() > 0 {
-			t.parts = append(t.parts, &literal{b.String()})
-			b.Reset()
-		}
-	}
 	for p.at < len(p.src) {
 		switch {
-		case p.take(`""`):
+		case quote != 0 && p.take(`""`):
 			b.WriteByte('"')
-		case p.take(`"`):
-			flush()
-			if len(t.parts) == 0 {
-				return &literal{""}, nil
-			}
-			return t, nil
+		case quote != 0 && p.take(`"`):
+			t.add(&b)
+			return t.whole(), nil
+		case p.has("`u{"):
+			return nil, p.refuse("a character by its number")
 		case p.peek() == '`':
 			b.WriteRune(p.escaped())
 		case p.interpolates():
-			flush()
+			t.add(&b)
 			x, err := p.variable()
 			if err != nil {
 				return nil, err
@@ -246,7 +297,37 @@ func (p *parser) double() (expr, error) {
 			p.at++
 		}
 	}
+	if quote == 0 {
+		t.add(&b)
+		return t.whole(), nil
+	}
 	return nil, p.refuse("a string without an end")
+}
+
+// add makes text that has been read a part.
+func (x *template) add(b *strings.Builder) {
+	if b.Len() > 0 {
+		x.parts = append(x.parts, &literal{b.String()})
+		b.Reset()
+	}
+}
+
+// whole is a template, or the empty string.
+func (x *template) whole() expr {
+	if len(x.parts) == 0 {
+		return &literal{""}
+	}
+	return x
+}
+
+// inner reads text as a template of its own.
+func (p *parser) inner(text string) (expr, error) {
+	inner := &parser{src: []rune(text), depth: p.depth}
+	x, err := inner.template(0)
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		return nil, p.refuse("%s", refused.What)
+	}
+	return x, err
 }
 
 // hereString reads the lines between @" and a line that begins with "@; in @' … '@ nothing is put in.
@@ -265,12 +346,7 @@ func (p *parser) hereString() (expr, error) {
 			if quote == '\'' {
 				return &literal{lines}, nil
 			}
-			inner := &parser{src: []rune(`"` + strings.ReplaceAll(lines, `"`, `""`) + `"`)}
-			x, err := inner.double()
-			if err != nil {
-				return nil, p.refuse("%s", err)
-			}
-			return x, nil
+			return p.inner(lines)
 		}
 	}
 	return nil, p.refuse("a here-string without an end")
@@ -279,7 +355,7 @@ func (p *parser) hereString() (expr, error) {
 // interpolates tells whether a variable begins here.
 func (p *parser) interpolates() bool {
 	r := p.peekAt(1)
-	return p.peek() == '$' && (isName(r) || r == '(' || r == '{' || r == '?')
+	return p.peek() == '$' && (isName(r) || strings.ContainsRune("({?$^", r))
 }
 
 // escaped reads a character after a back quote.
@@ -289,7 +365,7 @@ func (p *parser) escaped() rune {
 	if p.at < len(p.src) {
 		p.at++
 	}
-	if e, ok := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', '0': 0, 'a': 7, 'b': 8, 'f': 12, 'v': 11}[r]; ok {
+	if e, ok := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', '0': 0, 'a': 7, 'b': 8, 'f': 12, 'v': 11, 'e': 27}[r]; ok {
 		return e
 	}
 	return r

@@ -2,7 +2,7 @@ package powershell
 
 import (
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 )
 
 func (x *member) value(f *frame) (value, error) {
@@ -13,13 +13,13 @@ func (x *member) value(f *frame) (value, error) {
 	if !x.call {
 		return property(plain(of), x.name)
 	}
-	var args []string
+	var args []value
 	for _, a := range x.args {
 		v, err := a.value(f)
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, text(v))
+		args = append(args, plain(v))
 	}
 	return method(plain(of), x.name, args)
 }
@@ -27,6 +27,9 @@ func (x *member) value(f *frame) (value, error) {
 // property is one of an object's; those of objects that have what they were given are nothing where they were not.
 func (o *object) property(name string) (value, error) {
 	p, ok := o.props[name]
+	if !ok && (name == "count" || name == "length") {
+		return int64(1), nil
+	}
 	if !ok && o.kind != custom {
 		return nil, thrown("The property %q of a %s is not part of Mullion's PowerShell.", name, o.kind)
 	}
@@ -37,12 +40,15 @@ func (o *object) property(name string) (value, error) {
 func property(of value, name string) (value, error) {
 	switch v := of.(type) {
 	case nil:
+		if name == "count" || name == "length" {
+			return int64(0), nil
+		}
 		return nil, nil
 	case *object:
 		return v.property(name)
 	case string:
 		if name == "length" {
-			return int64(utf8.RuneCountInString(v)), nil
+			return int64(len(utf16.Encode([]rune(v)))), nil
 		}
 	case enum:
 		return v.property(name)
@@ -95,7 +101,7 @@ func methods() map[string]struct {
 		"startswith": {1, func(s string, a []string) value { return strings.HasPrefix(s, a[0]) }},
 		"endswith":   {1, func(s string, a []string) value { return strings.HasSuffix(s, a[0]) }},
 		"replace":    {2, func(s string, a []string) value { return strings.ReplaceAll(s, a[0], a[1]) }},
-		"indexof":    {1, func(s string, a []string) value { return int64(strings.Index(s, a[0])) }},
+		"indexof":    {1, func(s string, a []string) value { return indexOf(s, a[0]) }},
 		"split": {1, func(s string, a []string) value {
 			out := []value{}
 			for part := range strings.SplitSeq(s, a[0]) {
@@ -106,15 +112,38 @@ func methods() map[string]struct {
 	}
 }
 
-func method(of value, name string, args []string) (value, error) {
+func indexOf(s, part string) value {
+	i := strings.Index(s, part)
+	if i < 0 {
+		return int64(-1)
+	}
+	return int64(len(utf16.Encode([]rune(s[:i]))))
+}
+
+func method(of value, name string, args []value) (value, error) {
+	_, isText := of.(string)
 	switch of.(type) {
-	case string, int64, float64, bool, enum:
+	case string, int64, float64, bool, enum, moment:
 	default:
 		return nil, thrown("The method %q of this object is not part of Mullion's PowerShell.", name)
 	}
 	m, ok := methods()[name]
-	if !ok || m.args != len(args) {
-		return nil, thrown("The method %q with %d arguments is not part of Mullion's PowerShell.", name, len(args))
+	if !ok || m.args != len(args) || (!isText && name != "tostring") {
+		return nil, thrown("The method %q with %d arguments is not part of Mullion's PowerShell here.", name, len(args))
 	}
-	return m.do(text(of), args), nil
+	var texts []string
+	for _, a := range args {
+		s, ok := a.(string)
+		if !ok && name == "equals" {
+			return false, nil
+		}
+		if !ok && a != nil {
+			s = text(a)
+		}
+		if s == "" && (name == "replace" || name == "split") && len(texts) == 0 {
+			return nil, thrown("The method %q of an empty string is not part of Mullion's PowerShell.", name)
+		}
+		texts = append(texts, s)
+	}
+	return m.do(text(of), texts), nil
 }

@@ -2,6 +2,7 @@ package powershell
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func (o *object) text() string {
 		}
 		return "@{" + strings.Join(parts, "; ") + "}"
 	}
-	for _, name := range []string{"fullname", "name", "value"} {
+	for _, name := range []string{"fullname", "name", "value", "path"} {
 		if s, ok := o.props[name].(string); ok {
 			return s
 		}
@@ -116,7 +117,7 @@ type static struct {
 func statics() map[string]func(f *frame, args []string) (value, error) {
 	combine := func(f *frame, args []string) (value, error) {
 		separator := "/"
-		if f.in.session.Newline == "\r\n" { // Windows
+		if f.in.windows() {
 			separator = `\`
 		}
 		path := ""
@@ -162,9 +163,9 @@ func invokeExpression(c *call) error {
 		texts = []value{v}
 	}
 	for _, t := range texts {
-		script, err := c.f.in.read(text(t))
+		script, err := c.f.in.read(c.f, text(t))
 		if err != nil {
-			return err
+			return thrown("Invoke-Expression : %v. What came before it has been run.", err)
 		}
 		if err := script.body.run(c.f, c.out); err != nil {
 			return err
@@ -176,6 +177,9 @@ func invokeExpression(c *call) error {
 // selectObject takes the first objects, or properties of them.
 func selectObject(c *call) error {
 	items := c.input
+	if c.values["property"] != nil && c.values["expandproperty"] != nil {
+		return thrown("Select-Object : -Property together with -ExpandProperty is not part of Mullion's PowerShell.")
+	}
 	if v, ok := c.values["first"]; ok {
 		n, err := integer(v)
 		if err != nil {
@@ -186,6 +190,12 @@ func selectObject(c *call) error {
 	for _, item := range items {
 		picked := item
 		if name := c.text("expandproperty"); name != "" {
+			if o, ok := item.(*object); ok && !o.has(lower(name)) {
+				if err := c.fail(fmt.Errorf("Property %q cannot be found.", name)); err != nil { //nolint:revive,staticcheck // PowerShell's own words
+					return err
+				}
+				continue
+			}
 			v, err := property(item, lower(name))
 			if err != nil {
 				return err
@@ -194,6 +204,9 @@ func selectObject(c *call) error {
 		} else if names, ok := c.values["property"]; ok {
 			o := newObject(custom)
 			for name := range each(names) {
+				if err := c.permits("property", text(name)); err != nil {
+					return thrown("%v.", err)
+				}
 				v, err := property(item, lower(text(name)))
 				if err != nil {
 					return err

@@ -42,61 +42,79 @@ func (p *parser) params() ([]param, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	var params []param
-	to := ""
+	params := []param{}
 	for {
 		p.space()
-		switch {
-		case p.take(")"):
+		if p.take(")") {
 			return params, nil
-		case p.take(","):
-			continue
-		case p.peek() == '[':
-			name, err := p.typeName()
-			if err != nil {
+		}
+		if len(params) > 0 {
+			if err := p.expect(","); err != nil {
 				return nil, err
 			}
-			if !knownCast(name) {
-				return nil, p.refuse("a parameter of type [%s]", name)
-			}
-			to = lower(name)
-			continue
-		case p.peek() != '$':
-			return nil, p.refuse("a parameter that begins with %s", p.next())
+			p.space()
 		}
-		x, err := p.variable()
+		one, err := p.oneParam()
 		if err != nil {
 			return nil, err
 		}
-		v, ok := x.(*variable)
-		if !ok || v.env {
-			return nil, p.refuse("a parameter that is no variable")
-		}
-		one := param{name: v.name, to: to}
-		to = ""
-		p.space()
-		if p.take("=") {
-			p.oneValue = true
-			one.fallback, err = p.expression()
-			p.oneValue = false
-			if err != nil {
-				return nil, err
-			}
-		}
 		params = append(params, one)
 	}
+}
+
+func (p *parser) oneParam() (param, error) {
+	one := param{}
+	if p.peek() == '[' {
+		name, err := p.typeName()
+		if err != nil {
+			return one, err
+		}
+		if !knownCast(name) {
+			return one, p.refuse("a parameter of type [%s]", name)
+		}
+		one.to = lower(name)
+		p.space()
+	}
+	if p.peek() != '$' {
+		return one, p.refuse("a parameter that begins with %s", p.next())
+	}
+	x, err := p.variable()
+	if err != nil {
+		return one, err
+	}
+	v, ok := x.(*variable)
+	if !ok || v.env {
+		return one, p.refuse("a parameter that is no variable")
+	}
+	one.name = v.name
+	p.space()
+	if p.take("=") {
+		p.space()
+		p.oneValue = true
+		one.fallback, err = p.expression()
+		p.oneValue = false
+	}
+	return one, err
 }
 
 // statements reads up to end, and over it.
 func (p *parser) statements(end string) (block, error) {
 	b := block{}
 	defer p.lists()()
+	done, err := p.deeper()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	for {
 		p.space()
 		for p.take(";") {
 			p.space()
 		}
 		if end != "" && p.take(end) {
+			if end == "}" {
+				p.blockEnd = p.at
+			}
 			return b, nil
 		}
 		if p.at >= len(p.src) {
@@ -128,10 +146,9 @@ func (p *parser) statementEnd(end string) error {
 	return p.refuse("%s where a statement ends", p.next())
 }
 
-// afterBlock tells whether a statement has just ended with a }, after which another may begin on the same line.
+// afterBlock tells whether a statement has just ended with the } of a block, after which another may begin on the same line.
 func (p *parser) afterBlock() bool {
-	before := strings.TrimRight(string(p.src[:p.at]), " \t")
-	return strings.HasSuffix(before, "}")
+	return p.blockEnd > 0 && strings.TrimRight(string(p.src[min(p.blockEnd, p.at):p.at]), " \t") == ""
 }
 
 func (p *parser) braces() (block, error) {
@@ -142,6 +159,11 @@ func (p *parser) braces() (block, error) {
 }
 
 func (p *parser) statement() (stmt, error) {
+	done, err := p.deeper()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue"); word {
 	case "if":
 		return p.ifStatement()
@@ -168,10 +190,18 @@ func (p *parser) statement() (stmt, error) {
 		l.x = s
 		return l, err
 	}
-	if word := p.keyword("do", "for", "switch", "try", "trap", "class", "enum", "filter", "data", "begin", "process", "end", "until", "using", "workflow", "dynamicparam"); word != "" {
+	if word := p.keyword(notHere()...); word != "" {
 		return nil, p.refuse("%s …", word)
 	}
 	return p.assignment()
+}
+
+// notHere are the statements of PowerShell that are not in this part.
+func notHere() []string {
+	return []string{
+		"do", "for", "switch", "try", "trap", "class", "enum", "filter", "data", "begin", "process", "end", "until", "using", "workflow",
+		"dynamicparam",
+	}
 }
 
 // assignment reads $name = …, or a pipeline.
@@ -252,7 +282,7 @@ func (p *parser) parens() (expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sub{body: block{s}}, p.expect(")")
+	return &sub{body: block{s}, paren: true}, p.expect(")")
 }
 
 func (p *parser) ifStatement() (stmt, error) {
@@ -315,7 +345,10 @@ func (p *parser) foreach() (stmt, error) {
 func (p *parser) function() (stmt, error) {
 	p.blanks()
 	name := p.bare()
-	var params []param
+	if name == "" {
+		return nil, p.refuse("a function without a name")
+	}
+	params := []param{}
 	p.space()
 	if p.peek() == '(' {
 		var err error

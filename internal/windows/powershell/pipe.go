@@ -2,30 +2,106 @@ package powershell
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 )
 
+// run gives what each command gives to the next: at once to one that streams, to others when it is done.
 func (s *pipeline) run(f *frame, out *sink) error {
-	var input []value
-	for i, st := range s.stages {
-		if i == len(s.stages)-1 {
-			return st.run(f, input, i > 0, out)
-		}
-		var got []value
-		if err := st.run(f, input, i > 0, &sink{put: func(v value) error { got = append(got, v); return nil }}); err != nil {
-			return err
-		}
-		input = got
+	failed := false
+	head, finish, err := s.feed(f, 1, out, &failed)
+	if err != nil {
+		return err
 	}
+	if err := s.stages[0].step(f, nil, false, head, &failed); err != nil {
+		return err
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	f.in.ok = !failed
 	return nil
 }
 
+// feed gives the sink of a stage, and what is to be done when all is in it.
+func (s *pipeline) feed(f *frame, n int, out *sink, failed *bool) (*sink, func() error, error) {
+	if n == len(s.stages) {
+		return out, func() error { return nil }, nil
+	}
+	next, finish, err := s.feed(f, n+1, out, failed)
+	if err != nil {
+		return nil, nil, err
+	}
+	st := s.stages[n]
+	c, err := st.streaming(f, next)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c != nil {
+		return &sink{put: func(v value) error {
+			f.in.ok = true
+			err := c.do([]value{v})
+			*failed = *failed || !f.in.ok
+			return err
+		}}, finish, nil
+	}
+	var got []value
+	return collect(&got), func() error {
+		if err := st.step(f, got, true, next, failed); err != nil {
+			return err
+		}
+		return finish()
+	}, nil
+}
+
+// collect is a sink that keeps what it is given.
+func collect(got *[]value) *sink {
+	return &sink{put: func(v value) error {
+		*got = append(*got, v)
+		return nil
+	}}
+}
+
+// streaming is the call of a stage that takes objects one by one, or nil.
+func (s stage) streaming(f *frame, out *sink) (*call, error) {
+	if s.word == "" || s.file != nil || s.errors != "" {
+		return nil, nil
+	}
+	if _, shadowed := f.function(lower(s.word)); shadowed {
+		return nil, nil
+	}
+	cmd, ok := lookup(lower(s.word))
+	if !ok || !cmd.stream {
+		return nil, nil
+	}
+	return cmd.prepare(f, s.args, true, out)
+}
+
+// step runs a stage and notes whether it failed.
+func (s stage) step(f *frame, input []value, piped bool, out *sink, failed *bool) error {
+	if s.x == nil {
+		f.in.ok = true
+	}
+	err := s.run(f, input, piped, out)
+	if s.x != nil { // which may have asked for $?
+		f.in.ok = true
+	}
+	*failed = *failed || !f.in.ok
+	return err
+}
+
 func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
+	if s.errors == "null" {
+		before := f.in.errs
+		f.in.errs = io.Discard
+		defer func() { f.in.errs = before }()
+	}
 	if s.file == nil {
 		return s.do(f, input, piped, out)
 	}
@@ -34,11 +110,14 @@ func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
 		return err
 	}
 	var got []value
-	if err := s.do(f, input, piped, &sink{put: func(v value) error { got = append(got, v); return nil }}); err != nil {
+	if err := s.do(f, input, piped, collect(&got)); err != nil {
 		return err
 	}
 	if path == nil { // > $null
 		return nil
+	}
+	if err := badPath(text(path)); err != nil {
+		return thrown("%v.", err)
 	}
 	content, err := formatted(got, f.in.session.Newline)
 	if err != nil {
@@ -48,7 +127,7 @@ func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
 	if s.append {
 		how = os.O_APPEND
 	}
-	if err := writeFile(f.in.path(text(path)), content, how); err != nil {
+	if err := writeFile(f.in.path(text(path)), content, how, false); err != nil {
 		return f.complain("out-file", because(text(path), err))
 	}
 	return nil
@@ -57,7 +136,6 @@ func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
 // do runs an expression, a cmdlet, a function, a script block, a script file or a program.
 func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	if s.x != nil {
-		f.in.ok = true
 		v, err := s.x.value(f)
 		if err != nil {
 			return err
@@ -79,20 +157,45 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	if err != nil {
 		return err
 	}
-	if b, ok := name.(*scriptBlock); ok {
-		return f.in.callScript(f, b.script, s.args, out)
-	}
+	b, isBlock := name.(*scriptBlock)
 	word := text(name)
-	if fn, ok := f.in.functions[lower(word)]; ok {
+	fn, isFunction := f.function(lower(word))
+	cmd, isCmdlet := lookup(lower(word))
+	isFile := strings.HasSuffix(lower(word), ".ps1")
+	if s.errors == "merge" && (isBlock || isFunction || isCmdlet || isFile) {
+		return thrown("2>&1 after %s, which is no program, is not part of Mullion's PowerShell.", word)
+	}
+	switch {
+	case isBlock:
+		return f.in.callScript(f, b.script, s.args, out)
+	case isFunction:
 		return f.in.callScript(f, fn, s.args, out)
-	}
-	if cmd, ok := lookup(lower(word)); ok {
-		return cmd.call(f, s.args, input, piped, out)
-	}
-	if strings.HasSuffix(lower(word), ".ps1") {
+	case isCmdlet:
+		c, err := cmd.prepare(f, s.args, piped, out)
+		if err != nil {
+			return err
+		}
+		if cmd.stream && piped { // with a redirection
+			return c.each(input)
+		}
+		return c.do(input)
+	case isFile:
 		return s.file1(f, word, out)
 	}
+	if err := unknown(word); err != nil {
+		return thrown("%v.", err)
+	}
 	return s.program(f, word, input, piped, out)
+}
+
+// each runs a cmdlet once for each object.
+func (c *call) each(input []value) error {
+	for _, v := range input {
+		if err := c.do([]value{v}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // file1 runs a script file as a command: its exit ends the file only.
@@ -101,10 +204,11 @@ func (s stage) file1(f *frame, word string, out *sink) error {
 	if err != nil {
 		return err
 	}
-	f.in.ok = true
 	err = f.in.runFile(f, word, args, out)
-	var left *leaving
-	if errors.As(err, &left) && left.word == "exit" {
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		return thrown("%v. What came before it has been run.", refused)
+	}
+	if left, ok := errors.AsType[*leaving](err); ok && left.word == "exit" {
 		f.in.lastExit, f.in.ok = int64(left.code), left.code == 0
 		return nil
 	}
@@ -122,7 +226,7 @@ func (s stage) words(f *frame) ([]string, error) {
 				if err != nil {
 					return nil, err
 				}
-				word = word[:strings.Index(word, ":")+1] + text(v)
+				word += text(v)
 			}
 			words = append(words, word)
 			continue
@@ -131,13 +235,11 @@ func (s stage) words(f *frame) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l, ok := v.([]value); ok {
-			for _, item := range l {
-				words = append(words, text(item))
+		for item := range each(v) {
+			if word := text(item); word != "" { // an empty word is left out, as PowerShell before 7.3 does
+				words = append(words, word)
 			}
-			continue
 		}
-		words = append(words, text(v))
 	}
 	return words, nil
 }
@@ -154,8 +256,10 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 		in.ok = false
 		return f.complain(word, fmt.Errorf("The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program.", word)) //nolint:revive,staticcheck // PowerShell's own words
 	}
-	cmd := exec.CommandContext(in.ctx, path, words...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = in.dir, in.environ(), in.session.Stdin, in.session.Stderr
+	ctx, cancel := context.WithCancel(in.ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, words...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = in.dir, in.environ(), in.session.Stdin, in.errs
 	if piped {
 		given, err := formatted(input, in.session.Newline)
 		if err != nil {
@@ -163,11 +267,11 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 		}
 		cmd.Stdin = strings.NewReader(given)
 	}
-	if s.errors == "null" {
+	if in.errs == io.Discard {
 		cmd.Stderr = nil
 	}
-	var got bytes.Buffer
-	cmd.Stdout = &got
+	lines := &lineWriter{put: out.put, stop: cancel}
+	cmd.Stdout = lines
 	if out.direct {
 		in.format.end()
 		cmd.Stdout = in.session.Stdout
@@ -176,17 +280,49 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 		cmd.Stderr = cmd.Stdout
 	}
 	err = cmd.Run()
-	in.lastExit, in.ok = int64(cmd.ProcessState.ExitCode()), err == nil
+	if lines.err == nil {
+		lines.end()
+	}
+	if lines.err != nil {
+		return lines.err
+	}
+	code := cmd.ProcessState.ExitCode()
+	in.lastExit, in.ok = int64(int32(code)), err == nil //nolint:gosec // Windows' codes have 32 bits, and a sign in PowerShell
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return f.complain(word, err)
 	}
-	for line := range strings.Lines(got.String()) {
-		if err := out.put(strings.TrimRight(line, "\r\n")); err != nil {
-			return err
-		}
-	}
 	return nil
+}
+
+// lineWriter gives each line that a program writes to the pipeline. What does not want it ends the program.
+type lineWriter struct {
+	rest []byte
+	put  func(value) error
+	stop func()
+	err  error
+}
+
+// Write takes a part of the output.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.rest = append(w.rest, p...)
+	for w.err == nil {
+		line, rest, whole := bytes.Cut(w.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		w.rest = rest
+		w.err = w.put(strings.TrimRight(string(line), "\r"))
+	}
+	w.stop()
+	return 0, w.err
+}
+
+// end gives the last line, if it has no end.
+func (w *lineWriter) end() {
+	if len(w.rest) > 0 {
+		w.err = w.put(strings.TrimRight(string(w.rest), "\r"))
+	}
 }
 
 // find finds a program: by its path, or in the folders of PATH, as PowerShell does never in the current folder.
@@ -204,7 +340,7 @@ func (in *interpreter) find(word string) (string, error) {
 
 func (in *interpreter) executable(path string) (string, error) {
 	names := []string{path}
-	if in.session.Newline == "\r\n" { // Windows
+	if in.windows() {
 		extensions := in.env["PATHEXT"]
 		if extensions == "" {
 			extensions = ".COM;.EXE;.BAT;.CMD"

@@ -40,121 +40,6 @@ func run(t *testing.T, dir string, env []string, args ...string) outcome {
 	return outcome{out.String(), errs.String(), code}
 }
 
-// TestScripts has what upstream's tests and the kubelet run, and the parts of the language one by one.
-func TestScripts(t *testing.T) {
-	for _, tt := range []struct {
-		name, script, want string
-		code               int
-	}{
-		{"echo", `echo hello`, "hello\n", 0},
-		{"write_host", `Write-Host 'Hello'; sleep -Seconds 0`, "Hello\n", 0},
-		{"critest_loop", `while($true) { echo 'x'; sleep 0.001; break }`, "x\n", 0},
-		{"environment", `$env:COMPUTERNAME`, "HOST-1\n", 0},
-		{"node_name_same", `& {if ('host-1' -ine "$(echo HOST-1)") { exit -1 }}`, "", 0},
-		{"node_name_other", `& {if ('host-2' -ine "$(echo HOST-1)") { exit -1 }}`, "", -1},
-		{"content", `Set-content -Path file -V test; ls file -Name; $c = Get-Content file; $c -eq 'test'`, "file\nTrue\n", 0},
-		{"throw", `if (-not(Test-Path $env:HOME\no\such)) { throw "Cannot find it" }`, "", 1},
-		{"redirection", `echo "a" > f.txt; echo b >> f.txt; cat f.txt`, "a\nb\n", 0},
-		{"range", `foreach($i in 1..3){$i*2}`, "2\n4\n6\n", 0},
-		{"long_range_is_lazy", `foreach($i in 1..2147483647){ if ($i -ge 3) { break }; $i }`, "1\n2\n", 0},
-		{"ranges", `$r = 1..4; $r.Count; $r[1]; @(1..3).Count; (5..3) -join ','; "$(1..2)"`, "4\n2\n3\n5,4,3\n1 2\n", 0},
-		{"overflow", `$x = 9223372036854775807; $x + 1`, "9.22337203685478E+18\n", 0},
-		{"strings", `"a$(1+1)b $x" + 'it''s'; "q""q"`, "a2b it's\nq\"q\n", 0},
-		{"precedence", `1 + 2 * 3; (1 + 2) * 3; 7 -band 3 -eq 3; -not $false -and $true`, "7\n9\n1\nTrue\n", 0},
-		{"operators", `'abc' -like 'a*'; 'abc' -match 'B.'; 'a,b' -split ',' -join '-'; 'x' -in 'x','y'; 5 / 2; 6 % 4`, "True\nTrue\na-b\nTrue\n2.5\n2\n", 0},
-		{"function", `function f($a, $b = 3) { return "$a-$b" } f 1; f -b 4 2; (f x).ToUpper()`, "1-3\n2-4\nX-3\n", 0},
-		{"pipeline", `1..4 | Where-Object { $_ % 2 -eq 0 } | ForEach-Object { "n$_" }`, "n2\nn4\n", 0},
-		{"function_in_parentheses", `function f($x) { "<$x>" } $y = f('a b'); if (-not $?) { exit 1 }; echo "0$y"`, "0<a b>\n", 0},
-		{"typed_parameters", `function f([int]$n, [string]$s, [switch]$on, [bool]$b) { $n + 1; $s + 1; $on; $b } f '0x10' -on 5; f`, "17\n51\nTrue\nFalse\n1\n1\nFalse\nFalse\n", 0},
-		{"typed_parameter_wrong", `function f([int]$n) { $n } f x`, "", 1},
-		{"missing_parameter", `function f([string]$n = $(throw "-n is required.")) { $n } f y; f`, "y\n", 1},
-		{"numbers", `0x0001 -bor 0x0080; 0x0010 -band 0x30; 010 + 1; -0x10; '0x10' - 1`, "129\n16\n11\n-16\n15\n", 0},
-		{"enumerations", `$d = [Security.AccessControl.AccessControlType]::Deny; "$d"; $d -ne [System.Security.AccessControl.AccessControlType]::Allow; $d.value__; $d -eq 'deny'; $d -eq 'allow'`, "Deny\nTrue\n1\nTrue\nFalse\n", 0},
-		{"enumeration_of_flags", `$r = [Security.AccessControl.FileSystemRights]::Modify; $r -band 0x20000; $r.value__; $r.ToString().ToLower()`, "131072\n197055\nmodify\n", 0},
-		{"elseif", `$a = 2; if ($a -eq 1) { 'one' } elseif ($a -eq 2) { 'two' } else { 'more' }`, "two\n", 0},
-		{"arrays", `$a = @('x'); $a += 'y'; $a.Count; $a[-1]; ($a).Length`, "2\ny\n2\n", 0},
-		{"native", `sh -c "echo out; exit 3"; $LASTEXITCODE`, "out\n3\n", 0},
-		{"native_last_fails", `sh -c "exit 3"`, "", 1},
-		{"exit_code", `exit 7`, "", 7},
-		{"piped_to_native", `'b', 'a' | /usr/bin/sort`, "a\nb\n", 0},
-		{"stop_at_error", `$ErrorActionPreference = 'Stop'; Get-Item no-such; echo on`, "", 1},
-		{"go_on_after_error", `Get-Item no-such; echo on`, "on\n", 0},
-		{"last_fails", `Get-Item no-such`, "", 1},
-		{"quiet", `Get-Item no-such -ErrorAction SilentlyContinue; echo on`, "on\n", 0},
-		{"comment", "# one\necho a <# two #> b # three", "a\nb\n", 0},
-		{"items", `New-Item -ItemType Directory d | Out-Null; Test-Path d; rm -Recurse d; Test-Path d`, "True\nFalse\n", 0},
-		{"no_such_program", `no-such.exe x`, "", 1},
-		{"json", `$j = '{"b": {"list": [{"x": 1}], "n": null}, "A": 1.5}' | ConvertFrom-Json; $j.B.list[0].x = 'eth0', 'eth1'; $j.a += 1; $j.none; $j | ConvertTo-Json -Depth 9 -Compress`, `{"b":{"list":[{"x":["eth0","eth1"]}],"n":null},"A":2.5}` + "\n", 0},
-		{"json_shape", `'{"a":[],"b":[1,"<"]}' | ConvertFrom-Json | ConvertTo-Json`, "{\n  \"a\": [],\n  \"b\": [\n    1,\n    \"<\"\n  ]\n}\n", 0},
-		{"json_depth", `'{"a":{"b":{"c":{"d":1}}}}' | ConvertFrom-Json | ConvertTo-Json -Compress`, `{"a":{"b":{"c":"@{d=1}"}}}` + "\n", 0},
-		{"json_list", `('[{"name":"a"},{"name":"b"}]' | ConvertFrom-Json).name -join ','`, "a,b\n", 0},
-		{"json_wrong", `'{"a":' | ConvertFrom-Json`, "", 1},
-		{"json_no_property", `$j = '{}' | ConvertFrom-Json; $j.a = 1`, "", 1},
-		{"where_property", `'[{"name":"a"},{"name":"b"}]' | ConvertFrom-Json | ? Name -EQ 'B'.ToLower() | Select-Object -ExpandProperty name`, "b\n", 0},
-		{"select", `('[{"ifIndex":7,"x":1},{"ifIndex":8}]' | ConvertFrom-Json | select -First 1 -Property ifIndex)[0].ifIndex`, "7\n", 0},
-		{"matches", `'Kubernetes v1.36.3' -match 'v([0-9])\.([0-9]+)'; ($Matches.1 -as [int]) + 1; $Matches[2]; $Matches.0; 'x' -as [int]`, "True\n2\n36\nv1.36\n", 0},
-		{"here_string", "$n = 'cbr0'; $s = @\"\n{\"name\": \"$n\"}\n\"@\n$s\n@'\n$n 'x'\n'@", "{\"name\": \"cbr0\"}\n$n 'x'\n", 0},
-		{"combine", `[io.Path]::Combine('c:/', 'sourcevip', 'x.json'); [System.IO.Path]::Combine('a', '/b')`, "c:/sourcevip/x.json\n/b\n", 0},
-		{"copy", `mkdir -force a/b | Out-Null; mkdir -Force a | Out-Null; 'x' | Out-File a/one.exe; 'y' | Out-File a/two.conf; mkdir to | Out-Null; Copy-Item -Path 'a/*.exe' -Destination to -Force; cp -r a to/; ls to -Name; cat to/a/two.conf`, "a\none.exe\ny\n", 0},
-		{"copy_into_itself", `mkdir a | Out-Null; cp -Recurse a a`, "", 1},
-		{"env_drive", `$env:CNI_COMMAND = 'ADD'; Test-Path env:CNI_COMMAND; Remove-Item env:CNI_COMMAND; if (test-path env:CNI_COMMAND){ 'there' } else { 'gone' }`, "True\ngone\n", 0},
-		{"invoke", `$exe = "sh -c 'echo proxy --v=4; exit 3'"; Invoke-Expression $exe; "$LASTEXITCODE $(iex '1+1')"`, "proxy --v=4\n3 2\n", 0},
-		{"invoke_refused", `iex 'Get-Disk'`, "", 1},
-		{"module_unknown", `ipmo -Force .\other.psm1`, "", 1},
-		{"continued_lines", "$a = @(`\n \"--one=$env:COMPUTERNAME\", `\n '--two' `\n)\n$a += '--three'\n\"$a\"", "--one=HOST-1 --two --three\n", 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := run(t, t.TempDir(), []string{"COMPUTERNAME=HOST-1", "HOME=/home"}, "-Command", tt.script)
-			if got.out != tt.want || got.code != tt.code || (tt.code == 0 && tt.name != "go_on_after_error") && got.errs != "" {
-				t.Errorf("%s: got %+v, want %q and %d", tt.script, got, tt.want, tt.code)
-			}
-		})
-	}
-}
-
-// TestRefusals: what is not there refuses the whole script before any of it runs.
-func TestRefusals(t *testing.T) {
-	for _, tt := range []struct{ name, script, word string }{
-		{"cmdlet", `Get-WmiObject -Class x`, "Get-WmiObject"},
-		{"alias", `icm 'x'`, "icm"},
-		{"parameter", `Get-ChildItem -Recurse`, "-recurse"},
-		{"in_a_block", `if ($false) { foreach ($x in 1) { Get-Disk x } }`, "Get-Disk"},
-		{"in_a_string", `"$(Get-Date)"`, "Get-Date"},
-		{"enumeration", `[Security.AccessControl.AccessControlType]::Maybe`, "::Maybe"},
-		{"enumeration_method", `[Security.AccessControl.AccessControlType]::Parse('x')`, "::Parse"},
-		{"enumeration_type", `[Security.AccessControl.FileSystemRights]'Read'`, "the type"},
-		{"acl_parameter", `Get-Acl -Audit x`, "-audit"},
-		{"dotnet", `[Environment]::Exit(0)`, "[Environment]::Exit"},
-		{"type", `[xml]$x = 'y'`, "[xml]"},
-		{"method", `'x'.Normalize()`, "normalize"},
-		{"try", `try { echo x } catch { }`, "try"},
-		{"switch", `switch (1) { 1 { 2 } }`, "switch"},
-		{"hash_table", `$x = @{ a = 1 }`, "hash table"},
-		{"here_string", "$x = @'x\n'@", "here-string"},
-		{"here_string_unclosed", "$x = @\"\nx\n \"@", "here-string without"},
-		{"static", `[io.path]::GetTempPath()`, "GetTempPath"},
-		{"as", `'1' -as [xml]`, "[xml]"},
-		{"format", `'{0}' -f 1`, "-f"},
-		{"and", `echo a && echo b`, "&"},
-		{"unclosed", `if ($true) { echo x`, "missing"},
-		{"unclosed_string", `echo "x`, "without an end"},
-		{"too_many", `Start-Sleep 1 2`, "too many"},
-		{"scope", `$global:x = 1`, "global"},
-		{"background", `ping x &`, "&"},
-		{"backtick_at_the_end", "echo `", "backtick"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := run(t, t.TempDir(), nil, "-NoProfile", "-c", "echo before; Set-Content file x; "+tt.script)
-			if got.code != 1 || got.out != "" || !strings.Contains(got.errs, tt.word) || !strings.Contains(got.errs, "Nothing was run") {
-				t.Errorf("%+v, want a refusal that names %q", got, tt.word)
-			}
-			if _, err := os.Stat("file"); err == nil {
-				t.Error("a part of it was run")
-			}
-		})
-	}
-}
-
 func TestArguments(t *testing.T) {
 	dir := t.TempDir()
 	script := "param([string]$Name = 'none', $Rest)\n\"$Name $Rest\"\nexit 5\n"
@@ -234,7 +119,7 @@ func TestHNS(t *testing.T) {
 		}
 		return `{"Success":true,"Output":[{"Name":"nat","Type":"NAT"},{"Name":"cbr0","Type":"L2Bridge","Subnets":[{"AddressPrefix":"10.244.1.0/24"}]}]}`, nil
 	}
-	script := `ipmo -Force .\hns.psm1
+	script := `ipmo -Force HostNetworkingService
 while (-Not (Get-HnsNetwork | ? Name -EQ 'CBR0')) { Start-Sleep 1 }
 $n = (Get-HnsNetwork | ? Name -EQ "cbr0")
 "$($n.Type) $($n.Subnets[0].AddressPrefix)"
@@ -242,7 +127,7 @@ $lists = Get-HnsPolicyList
 if ($lists) { $lists | Remove-HnsPolicyList }
 `
 	var out, errs bytes.Buffer
-	s := Session{Args: []string{"/c", script}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n", HNS: do}
+	s := Session{Args: []string{"/c", script}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n", windows: &system{hns: do}}
 	s.Run(t.Context())
 	if out.String() != "L2Bridge 10.244.1.0/24\n" || asked != "GET /networks/\nGET /networks/\nGET /policylists/\nDELETE /policylists/a\nDELETE /policylists/b\n" {
 		t.Errorf("printed %q, asked:\n%s", out.String(), asked)
@@ -252,14 +137,79 @@ if ($lists) { $lists | Remove-HnsPolicyList }
 	}
 }
 
-// FuzzParse holds that no text makes the parser or the checker panic or hang.
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"echo 'a' | sort > x; $y = 1,2", "if(1){2}else{3}", "\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "echo `", "@\"\n$(\n\"@", "$a.b[0] = 1", "1 -as [int]", "[io.path]::combine("} {
-		f.Add(seed)
+// TestExamples holds that the scripts of the examples, and what Kubernetes, critest and this repository's tests run, are not refused.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob("../../../examples/windows-network/*/start.ps1")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("find the examples: %v, %v", files, err)
 	}
-	f.Fuzz(func(_ *testing.T, text string) {
-		if s, err := Parse(text); err == nil {
-			_ = check(s, nil)
+	texts := upstreamCommands()
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		texts = append(texts, string(data))
+	}
+	for _, text := range texts {
+		s, err := Parse(text)
+		if err == nil {
+			err = check(s, nil)
+		}
+		if err != nil {
+			t.Errorf("%v is refused in:\n%s", err, text)
+		}
+	}
+}
+
+// upstreamCommands are what upstream runs in this PowerShell, as far as it is not refused: pkg/volume/util/subpath, test/e2e/windows,
+// test/e2e/storage and pkg/volume of https://github.com/kubernetes/kubernetes/tree/v1.36.3, pkg/validate of
+// https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/validate/consts.go, and the commands of test/winrun.
+func upstreamCommands() []string {
+	return []string{
+		`$ErrorActionPreference = 'Stop'; (Get-Item -Force -LiteralPath $env:linkpath).LinkType`,
+		`Test-Path $Env:remotepath`,
+		`Write-Host 'Hello'; sleep -Seconds 600`,
+		`foreach ($n in 1..8) { Start-Job -ScriptBlock { $r = 1; foreach($m in 1..9){$r=$m*2};$r } } ; get-job | wait-job`,
+		`& {if ('win-1' -ine "$(hostname)") { exit -1 }}`,
+		`Set-content -Path /testfile.txt -V test`,
+		`ls /testfile.txt`,
+		`cmd.exe /ver`,
+		`c:\Windows\System32/cmd.exe /c ver`,
+		`C:\hpc\bin\uname.exe -o`, // $env:CONTAINER_SANDBOX_MOUNT_POINT is put in before
+		`.\uname.exe -o`,
+		`Get-ChildItem -Path $env:CONTAINER_SANDBOX_MOUNT_POINT\bin\uname.exe`,
+		`./etc/configmap/validationscript.ps1`,
+		`if (-not(Test-Path $env:MOUNT\etc\x)) { throw "Cannot find it" } $c = Get-Content $env:MOUNT\etc\foo.txt`,
+		`if ($env:NODE_NAME_TEST -ine "$(hostname)") { throw "($env:NODE_NAME_TEST) does not equal hostname" }`,
+		`Start-Sleep 3600`,
+		`echo 'This is a test file.' > C:\share\file`,
+		`echo "ls /opt/0" > opt\script.ps1; .\opt\script.ps1`,
+		`rm C:\probe\file`,
+		`echo test-after | Out-File -FilePath C:\probe\file`,
+		`get-process | findstr sleep; exit 0`,
+		`ping -t localhost`,
+		`while($true) { echo 'x'; sleep 1; }`,
+		`ipconfig /all`,
+		`$env:computername`,
+		`C:\hpc/kube-proxy/start.ps1`,
+		`(Get-Process powershell).Name | Where-Object { $_ } | ForEach-Object { $_.ToUpper() }`,
+		`cmd.exe /c "echo from cmd"; $env:OS`,
+		`Start-Job { sleep 0 } | Out-Null; (Get-Job | Wait-Job).State`,
+		`(Get-Acl C:\).Access | Where-Object { $_.PropagationFlags -eq 'InheritOnly' } | ForEach-Object { $_.FileSystemRights }`,
+	}
+}
+
+// TestNesting holds that parts in each other, to any depth, are read once each: read twice each, 60 of them would never end.
+func TestNesting(t *testing.T) {
+	for _, part := range []string{
+		"$(", "$a[", "$a.b(", "echo a$(", "(", "@(", "-not (", `"$(`, "{", "echo $a[$(", "$a.b($(", "& {", "[int](", "if (", "!", "[int]",
+		"function f {", "$a = ", "while (", "echo -a:$(", "1 | echo $(", "$a.b = $(", "@\"\n$(", "$x = if (1) {", "foreach ($a in $(",
+	} {
+		for _, depth := range []int{20, 60, 5000} {
+			if _, err := Parse(strings.Repeat(part, depth)); err == nil {
+				t.Errorf("%q, %d times and never closed, is read", part, depth)
+			}
+		}
+	}
 }

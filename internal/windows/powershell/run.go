@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,52 +12,52 @@ import (
 
 // interpreter is the state of a session.
 type interpreter struct {
-	ctx       context.Context //nolint:containedctx // a session is one call of Run, and every statement of it ends with that
-	session   *Session
-	env       map[string]string // by upper-case name
-	dir       string
-	functions map[string]*Script
-	top       *frame
-	format    *formatter
-	screen    *sink
-	ok        bool // $?
-	lastExit  int64
-	matches   *object // $Matches, nil before the first
-	jobs      []*job
+	ctx      context.Context //nolint:containedctx // a session is one call of Run, and every statement of it ends with that
+	session  *Session
+	env      map[string]string // by upper-case name
+	dir      string
+	top      *frame
+	format   *formatter
+	screen   *sink
+	errs     io.Writer // where errors go: the session's, or nowhere
+	ok       bool      // $?
+	lastExit value     // $LASTEXITCODE, nil before the first program
+	matches  *object   // $Matches, nil before the first
+	jobs     []*job
+	depth    int // of calls
 }
 
-// frame is a scope of variables.
+// frame is a scope of variables and functions.
 type frame struct {
-	in     *interpreter
-	vars   map[string]value
-	parent *frame
+	in        *interpreter
+	vars      map[string]value
+	functions map[string]*Script
+	parent    *frame
 }
 
-func (f *frame) child() *frame { return &frame{in: f.in, vars: map[string]value{}, parent: f} }
+func (f *frame) child() *frame {
+	return &frame{in: f.in, vars: map[string]value{}, functions: map[string]*Script{}, parent: f}
+}
 
-func (f *frame) get(name string) value {
+// function finds a function of this scope or of one around it.
+func (f *frame) function(name string) (*Script, bool) {
 	for s := f; s != nil; s = s.parent {
-		if v, ok := s.vars[name]; ok {
-			return v
+		if fn, ok := s.functions[name]; ok {
+			return fn, true
 		}
 	}
-	switch name {
-	case "?":
-		return f.in.ok
-	case "lastexitcode":
-		return f.in.lastExit
-	case "true":
-		return true
-	case "false":
-		return false
-	case "pwd":
-		return f.in.dir
-	case "matches":
-		if f.in.matches != nil {
-			return f.in.matches
+	return nil, false
+}
+
+// functionNames are the functions that can be called.
+func (f *frame) functionNames() map[string]bool {
+	names := map[string]bool{}
+	for s := f; s != nil; s = s.parent {
+		for name := range s.functions {
+			names[name] = true
 		}
 	}
-	return nil
+	return names
 }
 
 // leaving ends what runs: return, throw, exit, break or continue.
@@ -75,7 +76,7 @@ func (l *leaving) Error() string {
 }
 
 func newInterpreter(ctx context.Context, s *Session) *interpreter {
-	in := &interpreter{ctx: ctx, session: s, env: map[string]string{}, functions: map[string]*Script{}, ok: true}
+	in := &interpreter{ctx: ctx, session: s, env: map[string]string{}, errs: s.Stderr, ok: true}
 	for _, e := range s.Environ {
 		if name, v, ok := strings.Cut(e, "="); ok && name != "" {
 			in.env[strings.ToUpper(name)] = v
@@ -87,14 +88,6 @@ func newInterpreter(ctx context.Context, s *Session) *interpreter {
 	in.format = &formatter{w: s.Stdout, newline: s.Newline}
 	in.screen = &sink{put: in.format.put, direct: true}
 	return in
-}
-
-func (in *interpreter) functionNames() map[string]bool {
-	names := map[string]bool{}
-	for name := range in.functions {
-		names[name] = true
-	}
-	return names
 }
 
 // path is a path as the session means it: relative ones are relative to its own folder.
@@ -113,23 +106,41 @@ func (in *interpreter) path(p string) string {
 
 // complain says what a command could not do: the script goes on unless $ErrorActionPreference is Stop.
 func (f *frame) complain(command string, err error) error {
+	return f.complainAs(lower(text(f.get("erroractionpreference"))), command, err)
+}
+
+func (f *frame) complainAs(action, command string, err error) error {
 	f.in.ok = false
-	if lower(text(f.get("erroractionpreference"))) == "stop" {
+	switch action {
+	case "stop":
 		return &leaving{word: "throw", what: command + " : " + err.Error()}
+	case "silentlycontinue", "ignore":
+		return nil
 	}
-	_, werr := fmt.Fprintf(f.in.session.Stderr, "%s : %v%s", command, err, f.in.session.Newline)
+	_, werr := fmt.Fprintf(f.in.errs, "%s : %v%s", command, err, f.in.session.Newline)
 	return werr
 }
 
+// deepest is how deep calls may be nested.
+const deepest = 1000
+
 // callScript runs a function, a script block or a script file in a scope of its own.
 func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sink) error {
+	if in.depth >= deepest {
+		return thrown("The script failed due to call depth overflow.")
+	}
+	in.depth++
+	defer func() { in.depth-- }()
 	scope := f.child()
 	if err := scope.bind(f, s, args); err != nil {
 		return err
 	}
 	err := s.body.run(scope, out)
 	if left, ok := errors.AsType[*leaving](err); ok && left.word == "return" {
-		return nil
+		err = nil
+	}
+	if err == nil {
+		in.ok = true // what failed in it is not the call's failure
 	}
 	return err
 }
@@ -148,14 +159,9 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 			rest = append(rest, plain(v))
 			continue
 		}
-		var p param
-		for _, candidate := range s.params {
-			if strings.HasPrefix(candidate.name, a.param) {
-				p = candidate
-			}
-		}
-		if p.name == "" {
-			return &leaving{word: "throw", what: fmt.Sprintf("A parameter cannot be found that matches parameter name '%s'.", a.param)}
+		p, err := s.param(a.param)
+		if err != nil {
+			return err
 		}
 		if a.x == nil && p.to != "switch" && i+1 < len(args) && args[i+1].param == "" {
 			i++
@@ -174,6 +180,23 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 		}
 	}
 	return f.fill(s.params, given, rest)
+}
+
+// param finds a parameter by its name or the beginning of one.
+func (s *Script) param(name string) (param, error) {
+	var found []param
+	for _, p := range s.params {
+		if p.name == name {
+			return p, nil
+		}
+		if strings.HasPrefix(p.name, name) {
+			found = append(found, p)
+		}
+	}
+	if len(found) != 1 {
+		return param{}, thrown("A parameter cannot be found, or not only one, that matches parameter name '%s'.", name)
+	}
+	return found[0], nil
 }
 
 // fill gives the parameters without a value one: the arguments without a name first, then what a parameter falls back to.
@@ -205,6 +228,9 @@ func (f *frame) give(p param, v value) error {
 	v = plain(v)
 	if p.to != "" {
 		var err error
+		if s, ok := v.(string); ok && (p.to == "bool" || p.to == "switch") {
+			return thrown("Cannot convert value %q to type System.Boolean.", s)
+		}
 		if v, err = converted(p.to, v); err != nil {
 			return err
 		}
@@ -223,10 +249,30 @@ func capture(b block, f *frame, ranges bool) ([]value, error) {
 	return got, err
 }
 
+// setting runs a statement that is an assignment and gives what it sets.
+func setting(s stmt, f *frame) (v value, is bool, err error) {
+	switch a := s.(type) {
+	case *assign:
+		err = a.run(f, nil)
+		return f.variable(a.to), true, err
+	case *assignTo:
+		if err := a.run(f, nil); err != nil {
+			return nil, true, err
+		}
+		v, err = a.to.value(f)
+		return plain(v), true, err
+	}
+	return nil, false, nil
+}
+
 // assigned is the value of an assignment: an expression's own, or what statements give.
 func (s *assign) assigned(f *frame) (value, error) {
+	if v, is, err := setting(s.x, f); is || err != nil {
+		return v, err
+	}
 	if l, ok := s.x.(*pipeline); ok && len(l.stages) == 1 && l.stages[0].x != nil && l.stages[0].file == nil {
 		v, err := l.stages[0].x.value(f)
+		f.in.ok = true
 		return plain(v), err
 	}
 	got, err := capture(block{s.x}, f, false)
@@ -243,15 +289,7 @@ func (s *assign) run(f *frame, _ *sink) error {
 			return err
 		}
 	}
-	if !s.to.env {
-		f.vars[s.to.name] = v
-		return nil
-	}
-	f.in.env[strings.ToUpper(s.to.name)] = text(v)
-	if v == nil {
-		delete(f.in.env, strings.ToUpper(s.to.name))
-	}
-	return nil
+	return f.assign(s.to, v)
 }
 
 func (s *ifStmt) run(f *frame, out *sink) error {
@@ -311,7 +349,7 @@ func (s *foreachStmt) run(f *frame, out *sink) error {
 }
 
 func (s *functionStmt) run(f *frame, _ *sink) error {
-	f.in.functions[s.name] = s.script
+	f.functions[s.name] = s.script
 	return nil
 }
 

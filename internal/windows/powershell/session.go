@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -23,20 +24,40 @@ type Session struct {
 	Stderr  io.Writer
 	// Self is the program's own file, which jobs are run by.
 	Self string
-	// HNS calls the Host Networking Service, version 1, and gives its answer; Windows' own where it is nil.
-	HNS func(method, path, body string) (string, error)
 	// Newline ends lines: "\r\n" on Windows.
 	Newline string
+	// windows is what Windows tells, nil for what it tells itself.
+	windows *system
+}
+
+// system is what only Windows can tell: the Host Networking Service, version 1, access lists and processes.
+type system struct {
+	hns       func(method, path, body string) (string, error)
+	acl       func(path string) (acl, error)
+	processes func() ([]process, error)
+}
+
+func (s *Session) system() system {
+	if s.windows != nil {
+		return *s.windows
+	}
+	return system{hns: callHNS, acl: readACL, processes: processes}
 }
 
 // ExitRefused is what a script ends with that is not run, and one whose last command failed: PowerShell's own exit code for that
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_powershell_exe).
 const ExitRefused = 1
 
-// usage is what Windows PowerShell's own arguments may be; those without effect here are taken and forgotten, each with the number
-// of words after it.
-func ignored() map[string]int {
-	return map[string]int{"noprofile": 0, "nop": 0, "noninteractive": 0, "nologo": 0, "sta": 0, "mta": 0, "executionpolicy": 1, "ex": 1, "ep": 1, "windowstyle": 1, "outputformat": 1, "inputformat": 1}
+// ignored are the arguments of Windows PowerShell that change nothing here, each with the values that it may have: there are no profiles,
+// no prompt, no logo, no window and no apartments of COM, scripts are not signed, and input and output are text. Others are refused.
+func ignored() map[string][]string {
+	policies := []string{"bypass", "unrestricted", "remotesigned"}
+	return map[string][]string{
+		"noprofile": nil, "nop": nil, "noninteractive": nil, "noni": nil, "nologo": nil, "sta": nil, "mta": nil,
+		"executionpolicy": policies, "ex": policies, "ep": policies, "exec": policies,
+		"windowstyle": {"normal", "minimized", "maximized", "hidden"}, "w": {"normal", "minimized", "maximized", "hidden"},
+		"outputformat": {"text"}, "inputformat": {"text"},
+	}
 }
 
 // work is what the arguments ask for.
@@ -70,11 +91,17 @@ func (s *Session) work() (work, error) {
 			text, err := decode(args[0])
 			return work{text: text}, err
 		default:
-			n, skip := ignored()[name]
+			allowed, skip := ignored()[name]
 			if !skip {
 				return work{}, fmt.Errorf("the argument %s is not part of Mullion's PowerShell", arg)
 			}
-			args = args[min(n, len(args)):]
+			if allowed == nil {
+				continue
+			}
+			if len(args) == 0 || !slices.Contains(allowed, lower(args[0])) {
+				return work{}, fmt.Errorf("the argument %s with %q is not part of Mullion's PowerShell", arg, strings.Join(args[:min(1, len(args))], ""))
+			}
+			args = args[1:]
 		}
 	}
 	return work{}, errors.New("an interactive shell is not part of Mullion's PowerShell; give it a command: powershell -Command …")
@@ -122,7 +149,7 @@ func (s *Session) Run(ctx context.Context) int {
 		err = in.runFile(in.top, w.file, w.args, in.screen)
 	} else {
 		var script *Script
-		if script, err = in.read(w.text); err == nil {
+		if script, err = in.read(in.top, w.text); err == nil {
 			err = script.body.run(in.top, in.screen)
 		}
 	}
@@ -159,21 +186,21 @@ func (s *Session) refuse(err error) int {
 }
 
 // read parses and checks a script.
-func (in *interpreter) read(text string) (*Script, error) {
+func (in *interpreter) read(f *frame, text string) (*Script, error) {
 	script, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return script, check(script, in.functionNames())
+	return script, check(script, f.functionNames())
 }
 
 // runFile runs a script file with arguments.
 func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) error {
 	text, err := os.ReadFile(in.path(file))
 	if err != nil {
-		return fmt.Errorf("the script %q: %w", file, errors.Unwrap(err))
+		return thrown("The script file: %v", because(file, err))
 	}
-	script, err := in.read(strings.TrimPrefix(string(text), "\uFEFF"))
+	script, err := in.read(f, strings.TrimPrefix(string(text), "\uFEFF"))
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return &Refusal{Line: refused.Line, What: fmt.Sprintf("%s in %s", refused.What, filepath.Base(file))}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,6 +15,9 @@ func plain(v value) value {
 	case number:
 		return v.n
 	case []value:
+		if !slices.ContainsFunc(v, func(item value) bool { _, is := item.(number); return is }) {
+			return v // a list stays the same list
+		}
 		out := make([]value, len(v))
 		for i, item := range v {
 			out[i] = plain(item)
@@ -81,6 +85,8 @@ func text(v value) string {
 		return v.text
 	case enum:
 		return v.text()
+	case moment:
+		return v.text()
 	case *object:
 		return v.text()
 	case *scriptBlock:
@@ -120,16 +126,23 @@ func thrown(format string, args ...any) error {
 	return &leaving{word: "throw", what: fmt.Sprintf(format, args...)}
 }
 
-// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. A zero before it means nothing.
+// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. A zero before it means nothing; a hexadecimal one that
+// fills 32 or 64 bits is negative.
 func parseInteger(s string) (int64, error) {
 	digits := strings.TrimPrefix(s, "-")
-	if hex, ok := strings.CutPrefix(lower(digits), "0x"); ok {
-		if digits != s {
-			hex = "-" + hex
-		}
-		return strconv.ParseInt(hex, 16, 64)
+	hex, ok := strings.CutPrefix(lower(digits), "0x")
+	if !ok {
+		return strconv.ParseInt(s, 10, 64)
 	}
-	return strconv.ParseInt(s, 10, 64)
+	u, err := strconv.ParseUint(hex, 16, 64)
+	n := int64(u) //nolint:gosec // so it is meant
+	if len(hex) <= 8 {
+		n = int64(int32(u)) //nolint:gosec // so it is meant
+	}
+	if digits != s {
+		n = -n
+	}
+	return n, err
 }
 
 func integer(v value) (int64, error) {
@@ -146,7 +159,11 @@ func integer(v value) (int64, error) {
 	case int64:
 		return v, nil
 	case float64:
-		return int64(math.RoundToEven(v)), nil
+		r := math.RoundToEven(v)
+		if math.IsNaN(r) || r < math.MinInt64 || r >= math.MaxInt64 {
+			return 0, thrown("Cannot convert value %q to type \"System.Int64\".", text(v))
+		}
+		return int64(r), nil
 	case string:
 		n, err := parseInteger(strings.TrimSpace(v))
 		if err != nil {

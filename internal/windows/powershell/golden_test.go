@@ -1,0 +1,164 @@
+package powershell
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts in testdata print")
+
+// scripts are the scripts of a folder of testdata, by their names.
+func scripts(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.ps1"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find the scripts: %v, %v", files, err)
+	}
+	found := map[string]string{}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[strings.TrimSuffix(filepath.Base(f), ".ps1")] = string(data)
+	}
+	return found
+}
+
+// stageWindows is what Windows would tell: two networks, a list of load balancers, an access list and three processes.
+func stageWindows() *system {
+	hns := func(method, path, _ string) (string, error) {
+		switch {
+		case method == "DELETE" && strings.HasSuffix(path, "/b"):
+			return `{"Success":false,"Error":"Element not found."}`, nil
+		case method == "DELETE":
+			return `{"Success":true}`, nil
+		case path == "/networks/7":
+			return `{"Success":true,"Output":{"Name":"cbr0","ID":"7"}}`, nil
+		case path == "/networks/":
+			return `{"Success":true,"Output":[{"Name":"nat","Type":"NAT"},` +
+				`{"Name":"cbr0","Type":"L2Bridge","Subnets":[{"AddressPrefix":"10.244.1.0/24"}]}]}`, nil
+		case path == "/endpoints/":
+			return `{"Success":true,"Output":[{"Name":"Calico_ep","IPAddress":"10.244.1.2"}]}`, nil
+		case path == "/policylists/":
+			return `{"Success":true,"Output":[{"ID":"a"},{"ID":"b"}]}`, nil
+		}
+		return "", errors.New("HNS does not answer")
+	}
+	list := func(string) (acl, error) {
+		return acl{
+			owner: `BUILTIN\Administrators`, group: `NT AUTHORITY\SYSTEM`, sddl: "O:BA",
+			rules: []rule{
+				{who: `BUILTIN\Administrators`, rights: 0x1f01ff},
+				{who: `NT AUTHORITY\SYSTEM`, rights: 0x1f01ff},
+				{who: `BUILTIN\Users`, rights: 0x1200a9, flags: aceObjectInherit | aceInherited},
+			},
+		}, nil
+	}
+	running := func() ([]process, error) {
+		return []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}, nil
+	}
+	return &system{hns: hns, acl: list, processes: running}
+}
+
+// play runs a script and gives what it prints, its exit code and its errors, as they stand in a golden file.
+func play(t *testing.T, script string) (string, outcome) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	s := Session{
+		Args:    []string{"-NoProfile", "-Command", script},
+		Environ: []string{"PATH=/usr/bin:/bin", "COMPUTERNAME=HOST-1", "HOME=/home/me"},
+		Stdin:   strings.NewReader(""), Stdout: &out, Stderr: &errs, Self: self, Newline: "\n", windows: stageWindows(),
+	}
+	got := outcome{code: s.Run(t.Context())}
+	changing := strings.NewReplacer(dir, "DIR", fmt.Sprint(os.Getpid()), "PID")
+	at := regexp.MustCompile(`\d+/\d+/\d{4} +\d+:\d\d [AP]M`)
+	got.out = at.ReplaceAllString(changing.Replace(out.String()), "TIME")
+	got.errs = changing.Replace(errs.String())
+	return fmt.Sprintf("%s-- exit %d --\n%s", got.out, got.code, got.errs), got
+}
+
+// compareGolden holds that a script gives what lies beside it.
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-%s +what it gives:\n%s", file, diff)
+	}
+}
+
+// golden is the file beside a script.
+func golden(t *testing.T, folder, name string) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("testdata", folder, name+".out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestScripts runs what is in this part of PowerShell.
+func TestScripts(t *testing.T) {
+	for name, script := range scripts(t, "run") {
+		t.Run(name, func(t *testing.T) {
+			file := golden(t, "run", name)
+			got, _ := play(t, script)
+			compareGolden(t, file, got)
+		})
+	}
+}
+
+// TestRefusals holds that what is not in this part refuses the whole script before any of it runs.
+func TestRefusals(t *testing.T) {
+	for name, script := range scripts(t, "refused") {
+		t.Run(name, func(t *testing.T) {
+			file := golden(t, "refused", name)
+			text, got := play(t, "Set-Content ran yes; echo ran; "+script)
+			compareGolden(t, file, text)
+			if got.code != ExitRefused || got.out != "" || !strings.Contains(got.errs, "Nothing was run") {
+				t.Errorf("no refusal: %+v", got)
+			}
+			if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+				t.Errorf("a part of it was run: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestEnds holds that what is known only while a script runs ends it, with 1 and with words of ours, after what came before.
+func TestEnds(t *testing.T) {
+	for name, script := range scripts(t, "ended") {
+		t.Run(name, func(t *testing.T) {
+			file := golden(t, "ended", name)
+			text, got := play(t, "echo before; "+script+"\necho after")
+			compareGolden(t, file, text)
+			if got.code != 1 || strings.Contains(got.out, "after") || got.errs == "" || strings.Contains(got.errs, "Nothing was run") {
+				t.Errorf("it did not end there: %+v", got)
+			}
+		})
+	}
+}

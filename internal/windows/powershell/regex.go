@@ -1,0 +1,343 @@
+package powershell
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// pattern is a regular expression. PowerShell's are .NET's and ours are RE2's: what the two read differently is refused, so that what is
+// carried out gives what .NET gives (https://learn.microsoft.com/en-us/dotnet/standard/base-types/regular-expression-language-quick-reference).
+type pattern struct {
+	re      *regexp.Regexp
+	source  string
+	numbers []string // of each group in RE2's order: its name, or .NET's number
+	byName  map[string]int
+}
+
+func compile(v value) (*pattern, error) {
+	if _, ok := v.(*scriptBlock); ok {
+		return nil, thrown("A script block as a pattern is not part of Mullion's PowerShell.")
+	}
+	source := text(v)
+	if why := dialect(source); why != "" {
+		return nil, thrown("The regular expression %q: %s is not part of Mullion's PowerShell.", source, why)
+	}
+	re, err := regexp.Compile("(?i)" + source)
+	if err != nil {
+		return nil, thrown("The regular expression %q: %v", source, err)
+	}
+	p := &pattern{re: re, source: source, byName: map[string]int{}}
+	plain := 0 // .NET numbers groups without a name first
+	for i, name := range re.SubexpNames() {
+		if name == "" {
+			name = strconv.Itoa(plain)
+			plain++
+		}
+		p.numbers = append(p.numbers, name)
+		p.byName[name] = i
+	}
+	return p, nil
+}
+
+// dialect names what RE2 and .NET read differently.
+func dialect(source string) string {
+	class := false
+	runes := []rune(source)
+	at := func(i int) rune {
+		if i < len(runes) {
+			return runes[i]
+		}
+		return 0
+	}
+	for i := 0; i < len(runes); i++ {
+		switch r := runes[i]; {
+		case r == '\\':
+			i++
+			if next := at(i); unicode.IsDigit(next) || strings.ContainsRune("CQE", next) ||
+				(next == 'x') == (at(i+1) == '{') && strings.ContainsRune("pPx", next) {
+				return "\\" + string(next)
+			}
+		case class && r == '[' && (at(i+1) == ':' || i > 0 && runes[i-1] == '-'):
+			return "[ in a class"
+		case class:
+			class = r != ']'
+		case r == '[':
+			class = true
+			if at(i+1) == '^' {
+				i++
+			}
+			if at(i+1) == ']' {
+				i++
+			}
+		case r == '(' && at(i+1) == '?':
+			for j := i + 2; unicode.IsLetter(at(j)) || at(j) == '-'; j++ {
+				if at(j) == 'P' || at(j) == 'U' {
+					return "(?" + string(at(j))
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// fits refuses a text for which the pattern would mean something else.
+func (p *pattern) fits(s string) error {
+	ascii := func(s string) bool {
+		return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+	}
+	tree, err := syntax.Parse(p.source, syntax.Perl)
+	if err != nil {
+		return thrown("The regular expression %q: %v", p.source, err)
+	}
+	switch {
+	case strings.HasSuffix(s, "\n") && uses(tree, func(t *syntax.Regexp) bool {
+		return t.Op == syntax.OpEndText && t.Flags&syntax.WasDollar != 0
+	}):
+		return thrown("The regular expression %q: a $ before a line end is not part of Mullion's PowerShell.", p.source)
+	case !ascii(s+p.source) && strings.ContainsFunc(escapes(p.source), func(r rune) bool { return strings.ContainsRune("dDwWsSbB", r) }):
+		return thrown("The regular expression %q: classes of characters beyond ASCII are not part of Mullion's PowerShell.", p.source)
+	}
+	return nil
+}
+
+// escapes are the characters after a backslash.
+func escapes(source string) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(source); i++ {
+		if source[i] == '\\' {
+			i++
+			b.WriteByte(source[i])
+		}
+	}
+	return b.String()
+}
+
+// uses tells whether a part of an expression is of a kind.
+func uses(t *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
+	if is(t) {
+		return true
+	}
+	for _, sub := range t.Sub {
+		if uses(sub, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// empties tells whether an expression can match between two characters.
+func empties(t *syntax.Regexp) bool {
+	some := func(all bool) bool {
+		for _, sub := range t.Sub {
+			if empties(sub) != all {
+				return !all
+			}
+		}
+		return all
+	}
+	switch t.Op {
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
+		return false
+	case syntax.OpAlternate:
+		return some(false)
+	case syntax.OpConcat, syntax.OpCapture, syntax.OpPlus:
+		return some(true)
+	case syntax.OpRepeat:
+		return t.Min == 0 || some(true)
+	}
+	return true
+}
+
+// all are the matches of a text, of a pattern for which RE2 and .NET find the same ones.
+func (p *pattern) all(s string) ([][]int, error) {
+	if err := p.fits(s); err != nil {
+		return nil, err
+	}
+	found := p.re.FindAllStringSubmatchIndex(s, -1)
+	tree, err := syntax.Parse(p.source, syntax.Perl)
+	if err != nil || !empties(tree) {
+		return found, err
+	}
+	for _, m := range found {
+		if m[0] != m[1] {
+			return nil, thrown("The regular expression %q, which matches both something and nothing, is not part of Mullion's PowerShell here.", p.source)
+		}
+	}
+	return found, nil
+}
+
+func (p *pattern) matches(s string) (bool, error) {
+	if err := p.fits(s); err != nil {
+		return false, err
+	}
+	return p.re.MatchString(s), nil
+}
+
+// groups is $Matches after -match: the whole by 0, and each group by its number or name.
+func (p *pattern) groups(s string) *object {
+	o := newObject(custom)
+	at := p.re.FindStringSubmatchIndex(s)
+	for i, name := range p.numbers {
+		if 2*i+1 < len(at) && at[2*i] >= 0 {
+			o.put(name, s[at[2*i]:at[2*i+1]])
+		}
+	}
+	return o
+}
+
+// replaced is a text with each match replaced.
+func (p *pattern) replaced(s, with string) (string, error) {
+	found, err := p.all(s)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	end := 0
+	for _, m := range found {
+		b.WriteString(s[end:m[0]])
+		if err := p.expand(&b, with, s, m); err != nil {
+			return "", err
+		}
+		end = m[1]
+	}
+	return b.String() + s[end:], nil
+}
+
+// expand writes what stands for a match: $1, ${1}, ${name}, $& and $$ are .NET's; a group that there is not is text.
+func (p *pattern) expand(b *strings.Builder, with, s string, m []int) error {
+	for with != "" {
+		before, rest, found := strings.Cut(with, "$")
+		b.WriteString(before)
+		if !found {
+			return nil
+		}
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		name, after := rest[:digits], rest[digits:]
+		if braced, tail, ok := strings.Cut(rest, "}"); ok && strings.HasPrefix(rest, "{") {
+			name, after = braced[1:], tail
+		}
+		switch {
+		case strings.HasPrefix(rest, "$"):
+			b.WriteByte('$')
+			with = rest[1:]
+		case strings.HasPrefix(rest, "&"):
+			b.WriteString(s[m[0]:m[1]])
+			with = rest[1:]
+		case rest != "" && strings.ContainsRune("`'+_", rune(rest[0])):
+			return thrown("$%c in what -replace puts in is not part of Mullion's PowerShell.", rest[0])
+		case digits > 1 && p.byName[name] == 0:
+			return thrown("$%s in what -replace puts in is not part of Mullion's PowerShell.", name)
+		default:
+			i, ok := p.byName[name]
+			if !ok || name == "" {
+				b.WriteByte('$')
+				with = rest
+				continue
+			}
+			if m[2*i] >= 0 {
+				b.WriteString(s[m[2*i]:m[2*i+1]])
+			}
+			with = after
+		}
+	}
+	return nil
+}
+
+// split is a text's parts between matches, at most limit of them where it is above 0; what groups match stands between them.
+func (p *pattern) split(s string, limit int64) ([]value, error) {
+	found, err := p.all(s)
+	if err != nil {
+		return nil, err
+	}
+	out := []value{}
+	end := 0
+	for n, m := range found {
+		if limit > 0 && int64(n) >= limit-1 {
+			break
+		}
+		out = append(out, s[end:m[0]])
+		for i := 2; i < len(m); i += 2 {
+			if m[i] >= 0 {
+				out = append(out, s[m[i]:m[i+1]])
+			}
+		}
+		end = m[1]
+	}
+	return append(out, s[end:]), nil
+}
+
+// replace is -replace: of a list, each item.
+func replace(a, b value) (value, error) {
+	operands := []value{b}
+	if l, ok := b.([]value); ok {
+		operands = l
+	}
+	if len(operands) == 0 || len(operands) > 2 {
+		return nil, thrown("The -replace operator allows one or two elements to follow it, not %d.", len(operands))
+	}
+	with := ""
+	if len(operands) == 2 {
+		if _, ok := operands[1].(*scriptBlock); ok {
+			return nil, thrown("A script block as what -replace puts in is not part of Mullion's PowerShell.")
+		}
+		with = text(operands[1])
+	}
+	p, err := compile(operands[0])
+	if err != nil {
+		return nil, err
+	}
+	items, several := a.([]value)
+	if !several {
+		return p.replaced(text(a), with)
+	}
+	out := []value{}
+	for _, item := range items {
+		s, err := p.replaced(text(item), with)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// splitBy is -split: of a list, each item, all parts in one list.
+func splitBy(a, b value) (value, error) {
+	operands := []value{b}
+	if l, ok := b.([]value); ok {
+		operands = l
+	}
+	if len(operands) == 0 || len(operands) > 2 {
+		return nil, thrown("-split with options is not part of Mullion's PowerShell.")
+	}
+	limit := int64(0)
+	if len(operands) == 2 {
+		var err error
+		if limit, err = integer(operands[1]); err != nil {
+			return nil, err
+		}
+		if limit < 0 {
+			return nil, thrown("-split with a limit below 0 is not part of Mullion's PowerShell.")
+		}
+	}
+	p, err := compile(operands[0])
+	if err != nil {
+		return nil, err
+	}
+	items, several := a.([]value)
+	if !several {
+		items = []value{a}
+	}
+	out := []value{}
+	for _, item := range items {
+		parts, err := p.split(text(item), limit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, parts...)
+	}
+	return out, nil
+}

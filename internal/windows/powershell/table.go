@@ -1,0 +1,196 @@
+package powershell
+
+import "slices"
+
+// The names of parameters that several cmdlets have.
+const (
+	pathName    = "path"
+	literalName = "literalpath"
+	objectName  = "inputobject"
+	messageName = "message"
+)
+
+// cmdlets are all there are.
+func cmdlets() []cmdlet {
+	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets())
+}
+
+// ofPath gives a cmdlet of paths its parameters.
+func ofPath(c cmdlet) cmdlet {
+	c.values = append([]string{pathName, literalName}, c.values...)
+	c.positions = append([]string{pathName}, c.positions...)
+	if c.takes == "" {
+		c.takes = pathName
+	}
+	return c
+}
+
+// ofMessage gives a cmdlet that prints a message its parameters.
+func ofMessage(c cmdlet) cmdlet {
+	c.values = []string{messageName}
+	c.positions = c.values
+	c.takes = messageName
+	c.needs = c.values
+	c.stream = true
+	return c
+}
+
+func outputCmdlets() []cmdlet {
+	return []cmdlet{
+		{
+			name: "Write-Output", aliases: []string{"echo", "write"}, about: "gives its arguments", run: writeOutput,
+			values: []string{objectName}, positions: []string{objectName}, rest: true,
+			takes: objectName, needs: []string{objectName}, stream: true,
+		},
+		{
+			name: "Write-Host", about: "prints its arguments; no colours", run: writeHost,
+			values: []string{"object"}, flags: []string{"nonewline"}, positions: []string{"object"}, rest: true,
+			takes: "object", stream: true,
+		},
+		ofMessage(cmdlet{name: "Write-Error", about: "prints an error", run: writeError}),
+		ofMessage(cmdlet{name: "Write-Debug", about: "prints what $DebugPreference lets it", run: writes("debug", "DEBUG")}),
+		ofMessage(cmdlet{
+			name: "Write-Verbose", flags: []string{"verbose"}, about: "prints what $VerbosePreference or -Verbose lets it",
+			run: writes("verbose", "VERBOSE"),
+		}),
+		ofMessage(cmdlet{
+			name: "Write-Warning", about: "prints a warning, unless $WarningPreference keeps it",
+			run: writes("warning", "WARNING"),
+		}),
+		{
+			name: "Out-Null", about: "takes everything", run: func(*call) error { return nil },
+			values: []string{objectName}, takes: objectName, stream: true,
+		},
+		{
+			name: "Out-String", about: "one string of what would be shown", run: outString,
+			values: []string{objectName}, takes: objectName, needs: []string{objectName},
+		},
+		{
+			name: "Out-File", about: "writes what would be shown to a file, UTF-8", run: outFile,
+			values: []string{"filepath", objectName, "encoding"}, flags: []string{"append", "force"},
+			positions: []string{"filepath", "encoding"}, takes: objectName, needs: []string{"filepath", objectName},
+			allowed: map[string][]string{"encoding": {"utf8", "utf8nobom", "ascii", "default", "oem"}},
+		},
+	}
+}
+
+func pipelineCmdlets() []cmdlet {
+	return []cmdlet{
+		{
+			name: "Where-Object", aliases: []string{"where", "?"}, run: whereObject,
+			about:  "picks with a script block, or by a property: Name -eq value",
+			values: append(comparisons(), "filterscript"), positions: []string{"filterscript"},
+			takes: objectName, needs: []string{"filterscript"}, stream: true,
+		},
+		{
+			name: "ForEach-Object", aliases: []string{"%", "foreach"}, about: "a script block for each", run: forEachObject,
+			values: []string{"process"}, positions: []string{"process"},
+			takes: objectName, needs: []string{"process"}, stream: true,
+		},
+		{
+			name: "Select-Object", aliases: []string{"select"}, about: "the first objects, or properties of them", run: selectObject,
+			values: []string{"property", "first", "expandproperty"}, positions: []string{"property"}, takes: objectName,
+		},
+		{
+			name: "ConvertFrom-Json", about: "objects of a text; dates stay text", run: convertFromJSON,
+			values: []string{objectName}, positions: []string{objectName}, takes: objectName, needs: []string{objectName},
+		},
+		{
+			name: "ConvertTo-Json", about: "a text of objects", run: convertToJSON,
+			values: []string{objectName, "depth"}, flags: []string{"compress"}, positions: []string{objectName},
+			takes: objectName, needs: []string{objectName},
+		},
+	}
+}
+
+func fileCmdlets() []cmdlet {
+	write := []string{"force", "nonewline"}
+	return []cmdlet{
+		ofPath(cmdlet{
+			name: "Get-Content", aliases: []string{"cat", "gc", "type"}, about: "the lines of files", run: getContent,
+			flags: []string{"raw"}, needs: []string{pathName},
+		}),
+		ofPath(cmdlet{
+			name: "Set-Content", about: "writes a file, UTF-8", run: setContent, values: []string{"value"}, flags: write,
+			positions: []string{"value"}, takes: "value", needs: []string{pathName, "value"},
+		}),
+		ofPath(cmdlet{
+			name: "Add-Content", aliases: []string{"ac"}, about: "adds to a file, UTF-8", run: addContent, values: []string{"value"},
+			flags: write, positions: []string{"value"}, takes: "value", needs: []string{pathName, "value"},
+		}),
+		ofPath(cmdlet{
+			name: "Copy-Item", aliases: []string{"cp", "copy", "cpi"}, about: "copies files and folders", run: copyItem,
+			values: []string{"destination"}, flags: []string{"force", "recurse"}, positions: []string{"destination"},
+			needs: []string{pathName},
+		}),
+	}
+}
+
+func itemCmdlets() []cmdlet {
+	return []cmdlet{
+		ofPath(cmdlet{
+			name: "Get-ChildItem", aliases: []string{"ls", "dir", "gci"}, run: getChildItem, flags: []string{"force", "name"},
+			about: "what is in a folder, or files; wild cards that match files; no -Recurse",
+		}),
+		ofPath(cmdlet{
+			name: "Get-Item", aliases: []string{"gi"}, about: "a file, a folder or a link, with LinkType and Target", run: getItem,
+			flags: []string{"force"}, needs: []string{pathName},
+		}),
+		ofPath(cmdlet{
+			name: "Get-Acl", run: getACL, about: "the owner, group and access rules of a file or folder, without wild cards",
+		}),
+		ofPath(cmdlet{name: "Test-Path", about: "whether a path is there", run: testPath, needs: []string{pathName}}),
+		{
+			name: "New-Item", aliases: []string{"ni"}, about: "a new file or folder; no links", run: newItem,
+			values: []string{pathName, "itemtype", "type", "value"}, flags: []string{"force"}, positions: []string{pathName},
+			takes: "value", needs: []string{pathName}, allowed: map[string][]string{
+				"itemtype": {"file", "directory"}, "type": {"file", "directory"},
+			},
+		},
+		{
+			name: "mkdir", aliases: []string{"md"}, about: "a new folder", run: makeFolder,
+			values: []string{pathName}, flags: []string{"force"}, positions: []string{pathName},
+			takes: pathName, needs: []string{pathName},
+		},
+		ofPath(cmdlet{
+			name: "Remove-Item", aliases: []string{"rm", "del", "ri", "erase", "rd", "rmdir"}, run: removeItem,
+			about: "removes files and folders", flags: []string{"force", "recurse"}, needs: []string{pathName},
+		}),
+		{name: "Get-Location", aliases: []string{"pwd", "gl"}, about: "the current folder", run: getLocation},
+		ofPath(cmdlet{
+			name: "Set-Location", aliases: []string{"cd", "sl"}, about: "changes the current folder", run: setLocation,
+			needs: []string{pathName},
+		}),
+	}
+}
+
+func otherCmdlets() []cmdlet {
+	return []cmdlet{
+		{
+			name: "Start-Sleep", aliases: []string{"sleep"}, about: "waits", run: startSleep,
+			values: []string{"seconds", "milliseconds"}, positions: []string{"seconds"}, needs: []string{"seconds|milliseconds"},
+		},
+		{
+			name: "Invoke-Expression", aliases: []string{"iex"}, about: "runs a text as a script, which is refused like one",
+			run: invokeExpression, values: []string{"command"}, positions: []string{"command"},
+			takes: "command", needs: []string{"command"},
+		},
+		{
+			name: "Get-Process", aliases: []string{"ps", "gps"}, about: "processes, with Id and ProcessName only", run: getProcess,
+			values: []string{"name", "id"}, positions: []string{"name"},
+		},
+		{
+			name: "Start-Job", aliases: []string{"sajb"}, run: startJob, values: []string{"scriptblock", "name"},
+			positions: []string{"scriptblock"}, needs: []string{"scriptblock"},
+			about: "a script block in a process of its own; what it prints is dropped, and it has failed where its exit code is not 0",
+		},
+		{
+			name: "Get-Job", aliases: []string{"gjb"}, about: "the session's jobs", run: getJob, values: []string{"id"},
+			positions: []string{"id"},
+		},
+		{
+			name: "Wait-Job", aliases: []string{"wjb"}, about: "waits for jobs", run: waitJob, values: []string{"id"},
+			positions: []string{"id"}, takes: "id", needs: []string{"id"},
+		},
+	}
+}

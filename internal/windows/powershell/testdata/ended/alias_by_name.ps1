@@ -1,0 +1,1 @@
+$c = 'curl'; & $c http://x

@@ -1,0 +1,1 @@
+function f([bool]$b) { $b } f 'no'

@@ -1,0 +1,1 @@
+$e = 'Unicode'; 'x' | Out-File f -Encoding $e

@@ -1,0 +1,1 @@
+$d = [Security.AccessControl.AccessControlType]::Deny; $d.name

@@ -1,0 +1,1 @@
+$a = 'Inquire'; Get-Item none -ErrorAction $a

@@ -1,0 +1,1 @@
+Set-Content x.ps1 'Get-Disk'; ./x.ps1

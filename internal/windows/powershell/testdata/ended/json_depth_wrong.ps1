@@ -1,0 +1,1 @@
+1 | ConvertTo-Json -Depth 101

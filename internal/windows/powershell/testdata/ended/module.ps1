@@ -1,0 +1,1 @@
+$m = 'Dism'; Import-Module $m

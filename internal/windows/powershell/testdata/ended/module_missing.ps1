@@ -1,0 +1,1 @@
+ipmo ./hns.psm1

@@ -1,0 +1,1 @@
+Set-Content hns.psm1 'function x {}'; ipmo ./hns.psm1

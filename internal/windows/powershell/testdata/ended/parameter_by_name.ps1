@@ -1,0 +1,1 @@
+$c = 'Get-ChildItem'; & $c -Recurse

@@ -1,0 +1,1 @@
+function f($aa, $ab) { $aa } f -a 1

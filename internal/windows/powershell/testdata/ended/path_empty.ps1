@@ -1,0 +1,1 @@
+$e = ''; Remove-Item "$e" -Recurse

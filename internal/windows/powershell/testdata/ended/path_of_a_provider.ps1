@@ -1,0 +1,1 @@
+$p = 'Microsoft.PowerShell.Core\FileSystem::/x'; Get-Item $p

@@ -1,0 +1,1 @@
+$p = 'env:X'; Get-Content $p

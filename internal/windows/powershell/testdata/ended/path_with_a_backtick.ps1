@@ -1,0 +1,1 @@
+$p = 'a`[b'; Get-Item $p

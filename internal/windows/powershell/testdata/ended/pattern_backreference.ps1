@@ -1,0 +1,1 @@
+$p = '(a)\1'; 'aa' -replace $p

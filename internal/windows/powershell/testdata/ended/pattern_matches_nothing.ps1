@@ -1,0 +1,1 @@
+'baac' -replace 'a*', 'x'

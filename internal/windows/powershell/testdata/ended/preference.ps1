@@ -1,0 +1,1 @@
+$a = 'Ignore'; $ErrorActionPreference = $a

@@ -1,0 +1,1 @@
+Get-Process -Name x -Id 4

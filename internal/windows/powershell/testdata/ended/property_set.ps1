@@ -1,0 +1,1 @@
+$o = '{}' | ConvertFrom-Json; $o.a = 1

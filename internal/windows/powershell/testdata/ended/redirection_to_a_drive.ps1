@@ -1,0 +1,1 @@
+$p = 'HKLM:/x'; echo x > $p

@@ -1,0 +1,1 @@
+$o = 'a', 'b', 'c'; 'a' -replace $o

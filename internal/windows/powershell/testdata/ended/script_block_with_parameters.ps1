@@ -1,0 +1,1 @@
+$b = { param($x) $x }; 1 | ForEach-Object $b

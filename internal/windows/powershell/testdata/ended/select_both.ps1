@@ -1,0 +1,1 @@
+$o = '{}' | ConvertFrom-Json; $o | Select-Object -Property a -ExpandProperty b

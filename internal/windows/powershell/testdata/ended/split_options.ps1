@@ -1,0 +1,1 @@
+$o = ',', 0, 'SimpleMatch'; 'a,b' -split $o

@@ -1,0 +1,1 @@
+$ErrorActionPreference = 'Stop'; Get-Item none

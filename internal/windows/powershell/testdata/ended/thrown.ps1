@@ -1,0 +1,1 @@
+throw 'it is over'

@@ -1,0 +1,1 @@
+(Get-Item .).LastWriteTime -gt '1/1/2020'

@@ -1,0 +1,1 @@
+$t = 'Junction'; New-Item x -ItemType $t

@@ -1,0 +1,1 @@
+'a' | Where-Object Length -EQ 1 -NE 2

@@ -1,0 +1,1 @@
+mkdir d | Out-Null; $p = "d*"; Get-ChildItem $p

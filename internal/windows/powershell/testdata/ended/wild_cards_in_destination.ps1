@@ -1,0 +1,1 @@
+$p = '*'; Set-Content f x; Copy-Item f $p

@@ -1,0 +1,1 @@
+Get-Acl -Audit x

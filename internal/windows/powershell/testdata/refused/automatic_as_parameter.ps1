@@ -1,0 +1,1 @@
+function f($args) { 1 }

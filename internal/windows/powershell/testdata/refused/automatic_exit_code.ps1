@@ -1,0 +1,1 @@
+$LASTEXITCODE = 0

@@ -1,0 +1,1 @@
+foreach ($host in 1) { 2 }

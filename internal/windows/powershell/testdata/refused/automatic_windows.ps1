@@ -1,0 +1,1 @@
+if ($IsWindows) { 1 }

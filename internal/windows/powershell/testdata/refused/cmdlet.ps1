@@ -1,0 +1,1 @@
+Get-WmiObject -Class x

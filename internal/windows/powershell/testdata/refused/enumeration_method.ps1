@@ -1,0 +1,1 @@
+[Security.AccessControl.AccessControlType]::Parse('x')

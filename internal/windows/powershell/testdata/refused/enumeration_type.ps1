@@ -1,0 +1,1 @@
+[Security.AccessControl.FileSystemRights]'Read'

@@ -1,0 +1,1 @@
+foreach ($a of 2) { 3 }

@@ -1,0 +1,1 @@
+function f { function Get-Disk { 1 } } f; Get-Disk

@@ -1,0 +1,1 @@
+if ($false) { foreach ($x in 1) { Get-Disk x } }

@@ -1,0 +1,1 @@
+sort.exe < f

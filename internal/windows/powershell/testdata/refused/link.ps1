@@ -1,0 +1,1 @@
+New-Item -ItemType SymbolicLink -Path a -Value b

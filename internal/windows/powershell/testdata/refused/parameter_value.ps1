@@ -1,0 +1,1 @@
+function f($env:a) { 1 }

@@ -1,0 +1,1 @@
+Get-Content "variable:$x"

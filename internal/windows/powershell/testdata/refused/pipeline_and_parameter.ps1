@@ -1,0 +1,1 @@
+'x' | Set-Content f y

@@ -1,0 +1,1 @@
+function f($ErrorActionPreference) { 1 }

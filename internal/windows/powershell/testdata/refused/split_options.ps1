@@ -1,0 +1,1 @@
+'a' -split ',', 0, 'SimpleMatch'

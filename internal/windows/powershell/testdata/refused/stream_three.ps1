@@ -1,0 +1,1 @@
+Write-Warning x 3>&1

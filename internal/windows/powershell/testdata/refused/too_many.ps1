@@ -1,0 +1,1 @@
+Start-Sleep 1 2

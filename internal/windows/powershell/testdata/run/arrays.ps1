@@ -1,0 +1,1 @@
+$a = @('x'); $a += 'y'; $a.Count; $a[-1]; ($a).Length

@@ -1,0 +1,1 @@
+[io.Path]::Combine('c:/', 'sourcevip', 'x.json'); [System.IO.Path]::Combine('a', '/b')

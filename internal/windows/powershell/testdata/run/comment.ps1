@@ -1,0 +1,2 @@
+# one
+echo a <# two #> b # three

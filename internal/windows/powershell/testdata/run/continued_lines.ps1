@@ -1,0 +1,6 @@
+$a = @(`
+ "--one=$env:COMPUTERNAME", `
+ '--two' `
+)
+$a += '--three'
+"$a"

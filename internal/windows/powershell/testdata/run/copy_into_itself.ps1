@@ -1,0 +1,1 @@
+mkdir a | Out-Null; cp -Recurse a a

@@ -1,0 +1,1 @@
+while($true) { echo 'x'; sleep 0.001; break }

@@ -1,0 +1,4 @@
+sh -c 'exit 3'; "$LASTEXITCODE $?"
+function f { sh -c 'exit 4' }
+f; "$LASTEXITCODE $?"
+exit $LASTEXITCODE

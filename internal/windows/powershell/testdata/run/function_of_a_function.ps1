@@ -1,0 +1,3 @@
+function f { function g { 'g' } }
+f
+g

@@ -1,0 +1,3 @@
+Set-Content f x; Get-Acl f
+$a = Get-Acl -LiteralPath f; $a.Owner; $a.Access[2].FileSystemRights; $a.AreAccessRulesProtected
+Get-Acl none

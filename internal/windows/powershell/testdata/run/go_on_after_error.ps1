@@ -1,0 +1,1 @@
+Get-Item no-such; echo on

@@ -1,0 +1,1 @@
+New-Item -ItemType Directory d | Out-Null; Test-Path d; rm -Recurse d; Test-Path d

@@ -1,0 +1,1 @@
+'{"a":{"b":{"c":{"d":1}}}}' | ConvertFrom-Json | ConvertTo-Json -Compress

@@ -1,0 +1,1 @@
+'{"a":[],"b":[1,"<"]}' | ConvertFrom-Json | ConvertTo-Json

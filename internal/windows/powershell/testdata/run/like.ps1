@@ -1,0 +1,7 @@
+'a.b' -like 'A.?'
+'abc' -like '[a-c]bc'
+'a*c' -like 'a`*c'
+'abc' -like 'a`*c'
+'a/b\c' -like 'a*c'
+'abc' -notlike 'b*'
+'^' -like '[^]'

@@ -1,0 +1,1 @@
+$o = '{"name":"a","n":{"x":1}}' | ConvertFrom-Json; $o; "$o"; $o.n

@@ -1,0 +1,1 @@
+mkdir d | Out-Null; cd d; (Get-Location).Path; pwd; Set-Location none; Set-Location ..; "$PWD"

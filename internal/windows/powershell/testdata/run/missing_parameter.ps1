@@ -1,0 +1,1 @@
+function f([string]$n = $(throw "-n is required.")) { $n } f y; f

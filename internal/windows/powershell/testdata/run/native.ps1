@@ -1,0 +1,1 @@
+sh -c "echo out; exit 3"; $LASTEXITCODE

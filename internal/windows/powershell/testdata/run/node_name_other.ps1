@@ -1,0 +1,1 @@
+& {if ('host-2' -ine "$(echo HOST-1)") { exit -1 }}

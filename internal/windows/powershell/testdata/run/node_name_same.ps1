@@ -1,0 +1,1 @@
+& {if ('host-1' -ine "$(echo HOST-1)") { exit -1 }}

@@ -1,0 +1,1 @@
+$s = 1, 'two' | Out-String; $s.Length; Out-String -InputObject x

@@ -1,0 +1,1 @@
+'b', 'a' | /usr/bin/sort

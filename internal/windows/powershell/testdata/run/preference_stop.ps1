@@ -1,0 +1,3 @@
+$WarningPreference = 'Stop'
+Write-Warning last
+echo 'not here'

@@ -1,0 +1,1 @@
+echo "a" > f.txt; echo b >> f.txt; cat f.txt

@@ -1,0 +1,1 @@
+if (-not(Test-Path $env:HOME\no\such)) { throw "Cannot find it" }

@@ -1,0 +1,1 @@
+function f([int]$n) { $n } f x

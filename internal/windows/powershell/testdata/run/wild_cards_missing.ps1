@@ -1,0 +1,1 @@
+Get-Content none*; Set-Content none* x; ls -Name; echo on

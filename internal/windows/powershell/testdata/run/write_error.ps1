@@ -1,0 +1,1 @@
+Write-Error 'it broke'; 'also this' | Write-Error; echo on

@@ -1,0 +1,151 @@
+package powershell
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// automatic are the variables of PowerShell's own that there are. A script reads them and, but for $null, never sets them.
+func automatic() []string {
+	return []string{"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "psitem", "pwd", "true"}
+}
+
+// missing are the variables of PowerShell's own that there are not: to take one for an empty variable of the script's would be wrong.
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables,
+// https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables)
+func missing() []string {
+	return []string{
+		"$", "^", "consolefilename", "enabledexperimentalfeatures", "error", "event", "eventargs", "eventsubscriber",
+		"executioncontext", "foreach", "host", "input", "iscoreclr", "islinux", "ismacos", "iswindows", "myinvocation",
+		"nestedpromptlevel", "profile", "psboundparameters", "pscmdlet", "pscommandpath", "psculture", "psdebugcontext",
+		"psedition", "pshome", "psscriptroot", "pssenderinfo", "psuiculture", "psversiontable", "sender", "shellid",
+		"sourceargs", "sourceeventargs", "stacktrace", "switch", "this",
+		"confirmpreference", "errorview", "formatenumerationlimit", "informationpreference", "logcommandhealthevent",
+		"logcommandlifecycleevent", "logenginehealthevent", "logenginelifecycleevent", "logproviderhealthevent",
+		"logproviderlifecycleevent", "maximumaliascount", "maximumdrivecount", "maximumerrorcount",
+		"maximumfunctioncount", "maximumhistorycount", "maximumvariablecount", "ofs", "outputencoding",
+		"psdefaultparametervalues", "psemailserver", "psmoduleautoloadingpreference",
+		"psnativecommandargumentpassing", "psnativecommanduseerroractionpreference", "pssessionapplicationname",
+		"pssessionconfigurationname", "pssessionoption", "psstyle", "transcript", "verbosehelperrors",
+		"whatifpreference",
+	}
+}
+
+// preferences are the variables that say what becomes of messages, with what they are at first.
+func preferences() map[string]string {
+	return map[string]string{
+		"debugpreference":       "SilentlyContinue",
+		"erroractionpreference": "Continue",
+		"progresspreference":    "Continue", // nothing here shows progress
+		"verbosepreference":     "SilentlyContinue",
+		"warningpreference":     "Continue",
+	}
+}
+
+// checkPreference refuses what a preference cannot be here: to ask, and what PowerShell does not know.
+func checkPreference(name, v string) error {
+	known := []string{"continue", "silentlycontinue", "stop"}
+	if name == "erroraction" {
+		name, known = "-ErrorAction", append(known, "ignore")
+	} else {
+		name = "$" + name
+	}
+	if !slices.Contains(known, lower(v)) {
+		return fmt.Errorf("%s %s is not part of Mullion's PowerShell", name, v)
+	}
+	return nil
+}
+
+func (f *frame) get(name string) value {
+	for s := f; s != nil; s = s.parent {
+		if v, ok := s.vars[name]; ok {
+			return v
+		}
+	}
+	switch name {
+	case "?":
+		return f.in.ok
+	case "lastexitcode":
+		return f.in.lastExit
+	case "true":
+		return true
+	case "false":
+		return false
+	case "pwd":
+		return location(f.in.dir)
+	case "pid":
+		return int64(os.Getpid())
+	case "home":
+		return f.in.home()
+	case "matches":
+		if f.in.matches != nil {
+			return f.in.matches
+		}
+	}
+	if v, ok := preferences()[name]; ok {
+		return v
+	}
+	return nil
+}
+
+// home is the user's folder.
+func (in *interpreter) home() value {
+	names := []string{"HOME"}
+	if in.windows() {
+		names = []string{"USERPROFILE"}
+	}
+	for _, name := range names {
+		if v, ok := in.env[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+func (in *interpreter) windows() bool { return in.session.Newline == "\r\n" }
+
+// assign sets a variable of this scope, or one of the environment. $null takes what it is given and stays nothing.
+func (f *frame) assign(to variable, v value) error {
+	if to.env {
+		name := strings.ToUpper(to.name)
+		f.in.env[name] = text(v)
+		if text(v) == "" {
+			delete(f.in.env, name)
+		}
+		return nil
+	}
+	if _, ok := preferences()[to.name]; ok {
+		if err := checkPreference(to.name, text(v)); err != nil {
+			return thrown("%v.", err)
+		}
+	}
+	if to.name != "null" {
+		f.vars[to.name] = v
+	}
+	return nil
+}
+
+// reads checks a variable that is read.
+func (c *checker) reads(name string) {
+	if slices.Contains(missing(), name) {
+		c.refuse("the automatic variable $%s is not part of Mullion's PowerShell", name)
+	}
+}
+
+// sets checks a variable that is set: by an assignment, as a parameter or by foreach.
+func (c *checker) sets(name string) {
+	c.reads(name)
+	if name != "null" && slices.Contains(automatic(), name) {
+		c.refuse("setting the automatic variable $%s is not part of Mullion's PowerShell", name)
+	}
+}
+
+// locals checks variables that only an assignment may set: a preference as a parameter would not be looked at.
+func (c *checker) locals(name string) {
+	c.sets(name)
+	if _, ok := preferences()[name]; ok || name == "null" {
+		c.refuse("$%s as a parameter or in foreach is not part of Mullion's PowerShell", name)
+	}
+}

@@ -1,0 +1,150 @@
+package powershell
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// verify refuses a call of a cmdlet that it could not carry out, as far as that is known before the parameters are evaluated.
+func (c cmdlet) verify(b bound, piped bool) error {
+	given := func(name string) bool {
+		_, ok := b[name]
+		_, literal := b["literalpath"]
+		return ok || name == "path" && literal
+	}
+	switch {
+	case piped && c.takes == "":
+		return fmt.Errorf("a pipeline into %s is not part of Mullion's PowerShell", c.name)
+	case piped && given(c.takes):
+		return fmt.Errorf("-%s of %s together with a pipeline is not part of Mullion's PowerShell", c.takes, c.name)
+	case b["path"] != nil && b["literalpath"] != nil:
+		return fmt.Errorf("-Path and -LiteralPath of %s exclude each other", c.name)
+	}
+	for _, need := range c.needs {
+		names := strings.Split(need, "|")
+		if !slices.ContainsFunc(names, given) && !(piped && need == c.takes) {
+			return fmt.Errorf("%s needs -%s", c.name, strings.Join(names, " or -"))
+		}
+	}
+	for _, name := range []string{"path", "literalpath", "destination", "filepath"} {
+		for _, x := range b[name] {
+			if err := c.verifyPath(x, name); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range b {
+		for _, x := range b[name] {
+			if s, whole := beginning(x); whole {
+				if err := c.permits(name, s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// verifyPath refuses a path of which is known that it is none of files, or has wild cards that are not carried out.
+func (c cmdlet) verifyPath(x expr, name string) error {
+	if l, ok := x.(*list); ok {
+		for _, item := range l.items {
+			if err := c.verifyPath(item, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	s, whole := beginning(x)
+	err := badPath(s)
+	if err == nil {
+		err = c.environment(s)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !whole || name == "literalpath" || name == "path" && slices.Contains(wildCards(), c.name):
+		return nil
+	case hasWildcard(s):
+		return fmt.Errorf("wild cards in -%s of %s are not part of Mullion's PowerShell", name, c.name)
+	}
+	return nil
+}
+
+// permits refuses a value that a parameter cannot have.
+func (c cmdlet) permits(name, v string) error {
+	if name == common {
+		return checkPreference(common, v)
+	}
+	if allowed, ok := c.allowed[name]; ok && !slices.Contains(allowed, lower(v)) {
+		return fmt.Errorf("-%s %s of %s is not part of Mullion's PowerShell", name, v, c.name)
+	}
+	if name == "name" && c.name == "Import-Module" {
+		return knownModule(v)
+	}
+	if name == "property" && c.name == "Select-Object" && hasWildcard(v) {
+		return errors.New("wild cards in -property of Select-Object are not part of Mullion's PowerShell")
+	}
+	return nil
+}
+
+// beginning is what is known of a string before the script runs: its text up to the first variable, and whether that is all.
+func beginning(x expr) (s string, whole bool) {
+	switch x := x.(type) {
+	case *literal:
+		return text(x.v), true
+	case *template:
+		if l, ok := x.parts[0].(*literal); ok {
+			return text(l.v), len(x.parts) == 1
+		}
+	}
+	return "", false
+}
+
+// command checks a command: that it is there, and its parameters.
+func (c *checker) command(s *stage, piped bool) {
+	s.name.check(c)
+	for _, a := range s.args {
+		if a.x != nil {
+			a.x.check(c)
+		}
+	}
+	word := s.word
+	if name, whole := beginning(s.name); whole {
+		word = name
+	}
+	low := lower(word)
+	cmd, ok := lookup(low)
+	if s.errors == "merge" && (c.functions[low] || ok) {
+		c.refuse("2>&1 after %s is not part of Mullion's PowerShell", word)
+	}
+	if low == "" || c.functions[low] {
+		return
+	}
+	if !ok {
+		if err := unknown(word); err != nil {
+			c.refuse("%v", err)
+		}
+		return
+	}
+	b, err := cmd.bind(s.args)
+	if err == nil {
+		err = cmd.verify(b, piped)
+	}
+	if err != nil {
+		c.refuse("%v", err)
+	}
+}
+
+// unknown refuses a command that PowerShell has and that is not here. What is left are programs.
+func unknown(word string) error {
+	switch {
+	case cmdletName.MatchString(word):
+		return fmt.Errorf("the cmdlet %s is not part of Mullion's PowerShell", word)
+	case strings.Contains(aliases, " "+lower(word)+" "):
+		return fmt.Errorf("%s, a name of a cmdlet, is not part of Mullion's PowerShell", word)
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package powershell
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// wildcard is a pattern of PowerShell: *, ?, [a-z], and ` before one that stands for itself
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_wildcards).
+func wildcard(pattern string) (*regexp.Regexp, error) {
+	var b strings.Builder
+	b.WriteString(`(?is)\A`)
+	runes := []rune(pattern)
+	for i := 0; i < len(runes); i++ {
+		switch r := runes[i]; {
+		case r == '*':
+			b.WriteString(".*")
+		case r == '?':
+			b.WriteByte('.')
+		case r == '`' && i+1 < len(runes):
+			i++
+			b.WriteString(regexp.QuoteMeta(string(runes[i])))
+		case r == '[':
+			end := slices.Index(runes[i:], ']')
+			if end < 2 || slices.Contains(runes[i:i+end], '`') {
+				return nil, thrown("The wild cards %q are not valid, or not part of Mullion's PowerShell.", pattern)
+			}
+			inner := strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "~", `\~`).Replace(string(runes[i+1 : i+end]))
+			b.WriteString("[" + inner + "]")
+			i += end
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	re, err := regexp.Compile(b.String() + `\z`)
+	if err != nil {
+		return nil, thrown("The wild cards %q are not valid.", pattern)
+	}
+	return re, nil
+}
+
+func hasWildcard(path string) bool { return strings.ContainsAny(path, "*?[") }
+
+// drive is the beginning of a path that is neither of files nor of the environment.
+var drive = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]+:|[A-Za-z.\\]*::|~($|[/\\]))`)
+
+// badPath says what a path has that is not here: a drive that is no disk's, a provider's name, the user's folder as ~.
+func badPath(path string) error {
+	if _, environment := environmentItem(path); environment {
+		return nil
+	}
+	if name := drive.FindString(path); name != "" {
+		return errors.New("a path that begins with " + name + " is not part of Mullion's PowerShell")
+	}
+	return nil
+}
+
+// target is an item that a cmdlet is for: as it was given or found, and where it is.
+type target struct {
+	name, full string
+	matched    bool // wild cards
+}
+
+// targets are the items that a cmdlet is for, of its parameters or from the pipeline. Wild cards of -Path are those that they match;
+// missed are the patterns that match nothing.
+func (c *call) targets() (found []target, missed []string, err error) {
+	for _, p := range []string{"path", "literalpath"} {
+		v, given := c.values[p]
+		if !given {
+			continue
+		}
+		items := slices.Collect(each(v))
+		if len(items) == 0 {
+			return nil, nil, thrown("%s : Cannot bind argument to parameter '%s' because it is null.", c.name, p)
+		}
+		for _, item := range items {
+			if err := c.add(item, p == "path", &found, &missed); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for _, v := range c.input {
+		_, whole := v.(*object) // a file is itself, whatever is in its name
+		if err := c.add(v, !whole, &found, &missed); err != nil {
+			return nil, nil, err
+		}
+	}
+	return found, missed, nil
+}
+
+func (c *call) add(item value, wild bool, found *[]target, missed *[]string) error {
+	path := text(item)
+	if path == "" {
+		return thrown("%s : Cannot bind argument to parameter 'Path' because it is an empty string.", c.name)
+	}
+	if err := c.knownPath(path); err != nil {
+		return err
+	}
+	if wild && strings.Contains(path, "`") {
+		return thrown("%s : a ` in a path is not part of Mullion's PowerShell; -LiteralPath takes it as it is.", c.name)
+	}
+	if _, environment := environmentItem(path); !wild || environment || !hasWildcard(path) {
+		*found = append(*found, target{name: path, full: c.f.in.path(path)})
+		return nil
+	}
+	if !slices.Contains(wildCards(), c.name) {
+		return thrown("%s : wild cards in %s are not part of Mullion's PowerShell.", c.name, path)
+	}
+	matched, err := expand(c.f.in.path(path))
+	if err != nil {
+		return err
+	}
+	for _, full := range matched {
+		*found = append(*found, target{full, full, true})
+	}
+	if len(matched) == 0 {
+		*missed = append(*missed, path)
+	}
+	return nil
+}
+
+// wildCards are the cmdlets that carry out wild cards in -Path.
+func wildCards() []string {
+	return []string{
+		"Add-Content", "Copy-Item", "Get-ChildItem", "Get-Content", "Get-Item", "Remove-Item", "Set-Content", "Test-Path",
+	}
+}
+
+// knownPath refuses a path that is not one of files, and one of the environment where the cmdlet has none.
+func (c *call) knownPath(path string) error {
+	err := badPath(path)
+	if err == nil {
+		err = c.cmdlet.environment(path)
+	}
+	if err != nil {
+		return thrown("%s : %v.", c.name, err)
+	}
+	return nil
+}
+
+// environment refuses a path of the drive env: where the cmdlet knows only files.
+func (c cmdlet) environment(path string) error {
+	_, ok := environmentItem(path)
+	if !ok || c.name == "Test-Path" || c.name == "Remove-Item" && !hasWildcard(path) {
+		return nil
+	}
+	return errors.New("the drive env: is not part of Mullion's PowerShell for " + c.name)
+}
+
+// expand gives the paths that match a whole path with wild cards in any of its parts.
+func expand(path string) ([]string, error) {
+	volume := filepath.VolumeName(path)
+	root := volume + string(filepath.Separator)
+	found := []string{root}
+	for part := range strings.SplitSeq(strings.Trim(path[len(volume):], string(filepath.Separator)), string(filepath.Separator)) {
+		var deeper []string
+		for _, dir := range found {
+			names, err := matching(dir, part)
+			if err != nil {
+				return nil, err
+			}
+			deeper = append(deeper, names...)
+		}
+		found = deeper
+	}
+	return found, nil
+}
+
+// matching gives what is in a folder and matches a part of a path.
+func matching(dir, part string) ([]string, error) {
+	if !hasWildcard(part) {
+		path := filepath.Join(dir, part)
+		if _, err := os.Lstat(path); err != nil {
+			return nil, nil //nolint:nilerr // what cannot be seen does not match
+		}
+		return []string{path}, nil
+	}
+	re, err := wildcard(part)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil //nolint:nilerr // so it is with what is in it
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(lower(a.Name()), lower(b.Name())) })
+	var found []string
+	for _, e := range entries {
+		if re.MatchString(e.Name()) {
+			found = append(found, filepath.Join(dir, e.Name()))
+		}
+	}
+	return found, nil
+}
