@@ -1,0 +1,259 @@
+package powershell
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// FuzzParse holds that the parser ends and does not panic, that the checker does not, and that what the parser accepts has one meaning:
+// printed again from its parts, it is read as the same parts.
+func FuzzParse(f *testing.F) {
+	for _, folder := range []string{"run", "refused", "ended"} {
+		for _, script := range scripts(&testing.T{}, folder) {
+			f.Add(script)
+		}
+	}
+	for _, seed := range []string{
+		"\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "@\"\n$(\n\"@", "$a.b[0] = 1", "[io.path]::combine(",
+		"param([int]$a = 1, $b)\n$a", "a -b:$c", "a`\nb", "1,2,3 -join $x.y[0]", "\ufeffecho \x00", "$a=$b=1;($c=2)", "a > b >> c",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(text)
+		if err != nil {
+			return
+		}
+		_ = check(s, nil)
+		printed := printScript(s)
+		again, err := Parse(printed)
+		if err != nil {
+			t.Fatalf("%q is read, and printed as %q: %v", text, printed, err)
+		}
+		if diff := cmp.Diff(s, again, sameParts()...); diff != "" {
+			t.Fatalf("%q is read otherwise when it is printed as %q:\n%s", text, printed, diff)
+		}
+	})
+}
+
+// sameParts compares scripts without their text and places.
+func sameParts() []cmp.Option {
+	return []cmp.Option{
+		cmp.AllowUnexported(
+			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{}, index{}, blockX{},
+			pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{}, leave{}, stage{}, redirect{},
+			argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
+		),
+		cmpopts.IgnoreFields(Script{}, "text"),
+		cmpopts.IgnoreFields(stage{}, "line"),
+		cmpopts.EquateEmpty(),
+	}
+}
+
+func printScript(s *Script) string {
+	var params []string
+	for _, p := range s.params {
+		one := "${" + p.name + "}"
+		if p.to != "" {
+			one = "[" + p.to + "]" + one
+		}
+		if p.fallback != nil {
+			one += " = " + printExpr(p.fallback)
+		}
+		params = append(params, one)
+	}
+	if params == nil {
+		return printBlock(s.body)
+	}
+	return "param(" + strings.Join(params, ", ") + ")\n" + printBlock(s.body)
+}
+
+func printBlock(b block) string {
+	var lines []string
+	for _, s := range b {
+		lines = append(lines, printStmt(s))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func printStmt(s stmt) string {
+	switch s := s.(type) {
+	case *pipeline:
+		var stages []string
+		for _, st := range s.stages {
+			stages = append(stages, printStage(st))
+		}
+		return strings.Join(stages, " | ")
+	case *assign:
+		return printExpr(&s.to) + " " + s.op + " " + printStmt(s.x)
+	case *assignTo:
+		return printExpr(s.to) + " " + s.op + " " + printStmt(s.x)
+	case *ifStmt:
+		var b strings.Builder
+		for i := range s.conds {
+			if i > 0 {
+				b.WriteString("else")
+			}
+			fmt.Fprintf(&b, "if %s {\n%s\n} ", printExpr(s.conds[i]), printBlock(s.blocks[i]))
+		}
+		if s.other != nil {
+			fmt.Fprintf(&b, "else {\n%s\n}", printBlock(s.other))
+		}
+		return b.String()
+	case *whileStmt:
+		return fmt.Sprintf("while %s {\n%s\n}", printExpr(s.cond), printBlock(s.body))
+	case *foreachStmt:
+		in := printBlock(s.in.(*sub).body)
+		return fmt.Sprintf("foreach (${%s} in %s) {\n%s\n}", s.name, in, printBlock(s.body))
+	case *functionStmt:
+		return fmt.Sprintf("function %s {%s\n}", s.name, printScript(s.script))
+	case *leave:
+		if s.x == nil {
+			return s.word
+		}
+		return s.word + " " + printStmt(s.x)
+	}
+	return fmt.Sprintf("<%T>", s)
+}
+
+func printStage(s stage) string {
+	var parts []string
+	switch {
+	case s.x != nil:
+		parts = append(parts, printExpr(s.x))
+	case s.word != "":
+		parts = append(parts, s.word)
+	default:
+		parts = append(parts, "& "+printExpr(s.name))
+	}
+	for _, a := range s.args {
+		switch {
+		case a.param == "" && a.text == "":
+			parts = append(parts, printExpr(a.x))
+		case a.x != nil:
+			parts = append(parts, a.text+printExpr(a.x))
+		default:
+			parts = append(parts, a.text)
+		}
+	}
+	if s.file != nil {
+		parts = append(parts, map[bool]string{false: "> ", true: ">> "}[s.append]+printExpr(s.file))
+	}
+	if word := map[string]string{"null": "2>$null", "merge": "2>&1"}[s.errors]; word != "" {
+		parts = append(parts, word)
+	}
+	return strings.Join(parts, " ")
+}
+
+func printExpr(x expr) string {
+	switch x := x.(type) {
+	case *literal:
+		return printLiteral(x.v)
+	case *variable:
+		if x.env {
+			return "${env:" + x.name + "}"
+		}
+		return "${" + x.name + "}"
+	case *template:
+		return printTemplate(x)
+	case *list:
+		return printExprs(x.items)
+	case *sub:
+		begin := "$("
+		switch {
+		case x.array:
+			begin = "@("
+		case x.paren:
+			begin = "("
+		}
+		return begin + printBlock(x.body) + ")"
+	case *unary:
+		return x.op + " " + printExpr(x.x)
+	case *binary:
+		return printExpr(x.a) + " " + x.op + " " + printExpr(x.b)
+	case *cast:
+		if x.try {
+			return printExpr(x.x) + " -as [" + x.to + "]"
+		}
+		return "[" + x.to + "]" + printExpr(x.x)
+	case *member:
+		if x.call {
+			return printExpr(x.of) + "." + x.name + "(" + printExprs(x.args) + ")"
+		}
+		return printExpr(x.of) + "." + x.name
+	case *index:
+		return printExpr(x.of) + "[" + printExpr(x.at) + "]"
+	case *blockX:
+		return "{" + printScript(x.script) + "\n}"
+	case *static:
+		of, name, _ := strings.Cut(x.name, "::")
+		return "[" + of + "]::" + name + "(" + printExprs(x.args) + ")"
+	}
+	return fmt.Sprintf("<%T>", x)
+}
+
+func printExprs(items []expr) string {
+	var parts []string
+	for _, item := range items {
+		parts = append(parts, printExpr(item))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func printLiteral(v value) string {
+	switch v := v.(type) {
+	case int64:
+		if v == math.MinInt64 {
+			return "0x8000000000000000"
+		}
+		if v < 0 { // only hexadecimal ones are negative
+			return fmt.Sprintf("0x%X", uint64(v))
+		}
+		return strconv.FormatInt(v, 10)
+	case float64:
+		s := strconv.FormatFloat(v, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s
+	case number:
+		return v.text
+	case enum:
+		return "[" + v.of.name + "]::" + v.of.values[indexOfValue(v)].name
+	}
+	return "'" + strings.ReplaceAll(text(v), "'", "''") + "'"
+}
+
+func indexOfValue(v enum) int {
+	for i, name := range v.of.values {
+		if name.n == v.n {
+			return i
+		}
+	}
+	return 0
+}
+
+func printTemplate(x *template) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, part := range x.parts {
+		l, ok := part.(*literal)
+		if !ok {
+			b.WriteString(printExpr(part))
+			continue
+		}
+		for _, r := range text(l.v) {
+			if strings.ContainsRune("\"`$", r) {
+				b.WriteByte('`')
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + `"`
+}
