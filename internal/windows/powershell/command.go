@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -164,11 +165,14 @@ func (p *parser) argumentValue() (expr, error) {
 	return p.argumentWord()
 }
 
-// number is an integer that an argument was written as; a native program gets the text.
+// number is a number that an argument was written as; a native program gets the text.
 type number struct {
-	n    int64
+	v    value
 	text string
 }
+
+// numberWithType is a number with the letter that makes it a long or a decimal.
+var numberWithType = regexp.MustCompile(`(?i)^[+-]?(0x[0-9a-f]+l|[0-9]+(\.[0-9]+)?[ld])([kmgtp]b)?$`)
 
 // argumentWord reads a bare word, with the variables in it; $( … ) in it may have blanks.
 func (p *parser) argumentWord() (expr, error) {
@@ -207,8 +211,11 @@ func (p *parser) argumentWord() (expr, error) {
 		t.add(&b)
 		return t, nil
 	}
-	if n, err := parseInteger(word); err == nil {
-		return &literal{number{n, word}}, nil
+	if numberWithType.MatchString(word) {
+		return nil, p.refuse("the number %s with its type; in quotation marks it is text", word)
+	}
+	if v, ok := parseNumber(word); ok {
+		return &literal{number{v, word}}, nil
 	}
 	return &literal{word}, nil
 }

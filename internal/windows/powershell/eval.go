@@ -132,10 +132,7 @@ func itemOf(of value, n int64) (value, error) {
 	case []value:
 		items = v
 	case span:
-		if i := v.from + n; n >= 0 && i <= v.to {
-			return i, nil
-		}
-		return nil, nil
+		return v.item(n), nil
 	default:
 		return nil, thrown("Cannot index into %s.", text(of))
 	}
@@ -146,6 +143,21 @@ func itemOf(of value, n int64) (value, error) {
 		return nil, nil
 	}
 	return items[n], nil
+}
+
+// item is the number at a place of a range, which may go down.
+func (s span) item(n int64) value {
+	last := max(s.to-s.from, s.from-s.to)
+	if n < 0 {
+		n += last + 1
+	}
+	switch {
+	case n < 0 || n > last:
+		return nil
+	case s.to < s.from:
+		return s.from - n
+	}
+	return s.from + n
 }
 
 func (x *binary) value(f *frame) (value, error) {

@@ -2,7 +2,6 @@ package powershell
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -304,20 +303,8 @@ func (p *parser) number() (expr, error) {
 		p.at++
 	}
 	text := string(p.src[begin:p.at])
-	unit := int64(1)
-	for suffix, factor := range map[string]int64{"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30} {
-		if t, ok := strings.CutSuffix(lower(text), suffix); ok {
-			text, unit = t, factor
-		}
-	}
-	if n, err := parseInteger(text); err == nil {
-		if product, ok := integers("*", n, unit); ok {
-			return &literal{product}, nil
-		}
-		return nil, p.refuse("the number %s, which is too large", text)
-	}
-	if n, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") && !strings.HasPrefix(lower(text), "0x") {
-		return &literal{n * float64(unit)}, nil
+	if v, ok := parseNumber(text); ok {
+		return &literal{v}, nil
 	}
 	return nil, p.refuse("the number %s", text)
 }

@@ -1,11 +1,14 @@
 package powershell
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -73,6 +76,9 @@ func getContent(c *call) error {
 		data, err := os.ReadFile(t.full)
 		if err != nil {
 			return err
+		}
+		if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+			return thrown("%s : %s is UTF-16, which is not part of Mullion's PowerShell.", c.name, t.name)
 		}
 		content := strings.TrimPrefix(string(data), "\uFEFF")
 		if c.flags["raw"] {
@@ -207,6 +213,12 @@ func (c *call) children(t target) error {
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { // folders first
+		if a.IsDir() != b.IsDir() {
+			return map[bool]int{true: -1, false: 1}[a.IsDir()]
+		}
+		return cmp.Compare(lower(a.Name()), lower(b.Name()))
+	})
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
@@ -283,6 +295,9 @@ func newItem(c *call) error {
 func removeItem(c *call) error {
 	return c.forEach(func(t target) error {
 		if name, ok := environmentItem(t.name); ok {
+			if _, there := c.f.in.env[name]; !there {
+				return fs.ErrNotExist
+			}
 			delete(c.f.in.env, name)
 			return nil
 		}

@@ -47,26 +47,39 @@ func (f *formatter) end() {
 	}
 }
 
+// head are the lines before the rows of a table.
+func head(kind, dir string) []string {
+	file := "%-8s%24s%15s %s"
+	list := "%-24s %-28s %s"
+	job := "%-6s %-15s %s"
+	switch kind {
+	case "file":
+		return []string{
+			"", "    Directory: " + dir, "",
+			fmt.Sprintf(file, "Mode", "LastWriteTime", "Length", "Name"), fmt.Sprintf(file, "----", "-------------", "------", "----"),
+		}
+	case "process":
+		return []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
+	case "acl":
+		return []string{
+			"", "    Directory: " + dir, "",
+			fmt.Sprintf(list, "Path", "Owner", "Access"), fmt.Sprintf(list, "----", "-----", "------"),
+		}
+	case "location":
+		return []string{"", "Path", "----"}
+	case "job":
+		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}
+	}
+	return nil
+}
+
 // row shows an object.
 func (f *formatter) row(o *object) error {
 	dir := text(o.props["directoryname"])
 	if f.kind != o.kind || f.dir != dir {
 		f.end()
 		f.kind, f.dir = o.kind, dir
-		var head []string
-		switch o.kind {
-		case "file":
-			head = []string{"", "    Directory: " + dir, "", fmt.Sprintf("%-8s%24s%15s %s", "Mode", "LastWriteTime", "Length", "Name"), fmt.Sprintf("%-8s%24s%15s %s", "----", "-------------", "------", "----")}
-		case "process":
-			head = []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
-		case "acl":
-			head = []string{"", "    Directory: " + dir, "", fmt.Sprintf("%-24s %-28s %s", "Path", "Owner", "Access"), fmt.Sprintf("%-24s %-28s %s", "----", "-----", "------")}
-		case "location":
-			head = []string{"", "Path", "----"}
-		case "job":
-			head = []string{"", fmt.Sprintf("%-6s %-15s %s", "Id", "Name", "State"), fmt.Sprintf("%-6s %-15s %s", "--", "----", "-----")}
-		}
-		for _, l := range head {
+		for _, l := range head(o.kind, dir) {
 			if err := f.line(l); err != nil {
 				return err
 			}

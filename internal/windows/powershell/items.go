@@ -100,6 +100,9 @@ func outFile(c *call) error {
 	if c.flags["append"] {
 		how = os.O_APPEND
 	}
+	if e := lower(c.text("encoding")); (e == "ascii" || e == "oem") && !isASCII(content) {
+		return thrown("%s : -Encoding %s of text beyond ASCII is not part of Mullion's PowerShell.", c.name, e)
+	}
 	path := c.text("filepath")
 	if err := c.knownPath(path); err != nil {
 		return err

@@ -36,11 +36,12 @@ func (o *object) property(name string) (value, error) {
 	return p, nil
 }
 
-// property is an object's property; of a list it is that of each item.
+// property is an object's property; of a list it is that of each item. What is no list counts as one, and nothing as none.
 func property(of value, name string) (value, error) {
+	counts := name == "length" || name == "count"
 	switch v := of.(type) {
 	case nil:
-		if name == "count" || name == "length" {
+		if counts {
 			return int64(0), nil
 		}
 		return nil, nil
@@ -53,16 +54,16 @@ func property(of value, name string) (value, error) {
 	case enum:
 		return v.property(name)
 	case span:
-		if name == "length" || name == "count" {
+		if counts {
 			return max(v.to-v.from, v.from-v.to) + 1, nil
 		}
 	case []value:
-		if name == "length" || name == "count" {
+		if counts {
 			return int64(len(v)), nil
 		}
 		return itemsProperty(v, name)
 	}
-	if name == "count" || name == "length" {
+	if counts {
 		return int64(1), nil
 	}
 	return nil, thrown("The property %q is not part of Mullion's PowerShell.", name)

@@ -188,32 +188,9 @@ func selectObject(c *call) error {
 		items = items[:min(max(int(n), 0), len(items))]
 	}
 	for _, item := range items {
-		picked := item
-		if name := c.text("expandproperty"); name != "" {
-			if o, ok := item.(*object); ok && !o.has(lower(name)) {
-				if err := c.fail(fmt.Errorf("Property %q cannot be found.", name)); err != nil { //nolint:revive,staticcheck // PowerShell's own words
-					return err
-				}
-				continue
-			}
-			v, err := property(item, lower(name))
-			if err != nil {
-				return err
-			}
-			picked = v
-		} else if names, ok := c.values["property"]; ok {
-			o := newObject(custom)
-			for name := range each(names) {
-				if err := c.permits("property", text(name)); err != nil {
-					return thrown("%v.", err)
-				}
-				v, err := property(item, lower(text(name)))
-				if err != nil {
-					return err
-				}
-				o.put(text(name), v)
-			}
-			picked = o
+		picked, err := c.picked(item)
+		if err != nil {
+			return err
 		}
 		for v := range each(picked) {
 			if err := c.out.put(v); err != nil {
@@ -224,6 +201,32 @@ func selectObject(c *call) error {
 	return nil
 }
 
+// picked is what Select-Object gives of one object: it, one of its properties, or an object with some of them.
+func (c *call) picked(item value) (value, error) {
+	if name := c.text("expandproperty"); name != "" {
+		if o, ok := item.(*object); ok && !o.has(lower(name)) {
+			return nil, c.fail(fmt.Errorf("Property %q cannot be found.", name)) //nolint:revive,staticcheck // PowerShell's own words
+		}
+		return property(item, lower(name))
+	}
+	names, ok := c.values["property"]
+	if !ok {
+		return item, nil
+	}
+	o := newObject(custom)
+	for name := range each(names) {
+		if err := c.permits("property", text(name)); err != nil {
+			return nil, thrown("%v.", err)
+		}
+		v, err := property(item, lower(text(name)))
+		if err != nil {
+			return nil, err
+		}
+		o.put(text(name), v)
+	}
+	return o, nil
+}
+
 // comparisons are the operators that Where-Object takes as parameters.
 func comparisons() []string {
 	return []string{"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin", "contains", "notcontains"}
@@ -231,6 +234,9 @@ func comparisons() []string {
 
 // compared picks objects by a property: Where-Object Name -eq value.
 func compared(c *call) error {
+	if c.text("filterscript") == "" {
+		return thrown("Where-Object : a script block or the name of a property is missing.")
+	}
 	op, want := "", value(nil)
 	for _, o := range comparisons() {
 		if v, ok := c.values[o]; ok {

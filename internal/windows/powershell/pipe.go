@@ -136,28 +136,13 @@ func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
 // do runs an expression, a cmdlet, a function, a script block, a script file or a program.
 func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	if s.x != nil {
-		v, err := s.x.value(f)
-		if err != nil {
-			return err
-		}
-		if r, ok := v.(span); ok && out.ranges {
-			return out.put(r)
-		}
-		for item := range each(plain(v)) {
-			if err := f.in.ctx.Err(); err != nil {
-				return err
-			}
-			if err := out.put(item); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.give(f, out)
 	}
 	name, err := s.name.value(f)
 	if err != nil {
 		return err
 	}
-	b, isBlock := name.(*scriptBlock)
+	block, isBlock := name.(*scriptBlock)
 	word := text(name)
 	fn, isFunction := f.function(lower(word))
 	cmd, isCmdlet := lookup(lower(word))
@@ -167,18 +152,11 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	}
 	switch {
 	case isBlock:
-		return f.in.callScript(f, b.script, s.args, out)
+		return f.in.callScript(f, block.script, s.args, out)
 	case isFunction:
 		return f.in.callScript(f, fn, s.args, out)
 	case isCmdlet:
-		c, err := cmd.prepare(f, s.args, piped, out)
-		if err != nil {
-			return err
-		}
-		if cmd.stream && piped { // with a redirection
-			return c.each(input)
-		}
-		return c.do(input)
+		return s.cmdlet(f, cmd, input, piped, out)
 	case isFile:
 		return s.file1(f, word, out)
 	}
@@ -186,6 +164,37 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 		return thrown("%v.", err)
 	}
 	return s.program(f, word, input, piped, out)
+}
+
+// give gives what an expression is, a list item by item.
+func (s stage) give(f *frame, out *sink) error {
+	v, err := s.x.value(f)
+	if err != nil {
+		return err
+	}
+	if r, ok := v.(span); ok && out.ranges {
+		return out.put(r)
+	}
+	for item := range each(plain(v)) {
+		if err := f.in.ctx.Err(); err != nil {
+			return err
+		}
+		if err := out.put(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s stage) cmdlet(f *frame, cmd cmdlet, input []value, piped bool, out *sink) error {
+	c, err := cmd.prepare(f, s.args, piped, out)
+	if err != nil {
+		return err
+	}
+	if cmd.stream && piped { // with a redirection
+		return c.each(input)
+	}
+	return c.do(input)
 }
 
 // each runs a cmdlet once for each object.

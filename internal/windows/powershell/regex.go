@@ -45,49 +45,54 @@ func compile(v value) (*pattern, error) {
 // dialect names what RE2 and .NET read differently.
 func dialect(source string) string {
 	class := false
-	runes := []rune(source)
-	at := func(i int) rune {
-		if i < len(runes) {
-			return runes[i]
-		}
-		return 0
-	}
-	for i := 0; i < len(runes); i++ {
+	runes := append([]rune(source), 0, 0, 0) // with what may be looked at behind the end
+	for i := 0; i < len(runes)-3; i++ {
 		switch r := runes[i]; {
 		case r == '\\':
-			i++
-			if next := at(i); unicode.IsDigit(next) || strings.ContainsRune("CQE", next) ||
-				(next == 'x') == (at(i+1) == '{') && strings.ContainsRune("pPx", next) {
-				return "\\" + string(next)
+			if oddEscape(runes[i+1], runes[i+2]) {
+				return string(runes[i : i+2])
 			}
-		case class && r == '[' && (at(i+1) == ':' || i > 0 && runes[i-1] == '-'):
+			i++
+		case class && r == '[' && (runes[i+1] == ':' || runes[i-1] == '-'):
 			return "[ in a class"
 		case class:
 			class = r != ']'
 		case r == '[':
 			class = true
-			if at(i+1) == '^' {
+			if runes[i+1] == '^' {
 				i++
 			}
-			if at(i+1) == ']' {
+			if runes[i+1] == ']' { // the first is itself
 				i++
 			}
-		case r == '(' && at(i+1) == '?':
-			for j := i + 2; unicode.IsLetter(at(j)) || at(j) == '-'; j++ {
-				if at(j) == 'P' || at(j) == 'U' {
-					return "(?" + string(at(j))
-				}
+		case r == '(' && runes[i+1] == '?':
+			flags, _, _ := strings.Cut(string(runes[i+2:]), ")")
+			flags = flags[:len(flags)-len(strings.TrimLeftFunc(flags, isFlag))]
+			if strings.ContainsAny(flags, "PU") {
+				return "(?" + flags
 			}
 		}
 	}
 	return ""
 }
 
+func isFlag(r rune) bool { return unicode.IsLetter(r) || r == '-' }
+
+// oddEscape tells whether what follows a backslash is read differently: octal numbers and references to groups, \x{…}, \pL.
+func oddEscape(r, next rune) bool {
+	switch r {
+	case 'C', 'Q', 'E':
+		return true
+	case 'x':
+		return next == '{'
+	case 'p', 'P':
+		return next != '{'
+	}
+	return unicode.IsDigit(r)
+}
+
 // fits refuses a text for which the pattern would mean something else.
 func (p *pattern) fits(s string) error {
-	ascii := func(s string) bool {
-		return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
-	}
 	tree, err := syntax.Parse(p.source, syntax.Perl)
 	if err != nil {
 		return thrown("The regular expression %q: %v", p.source, err)
@@ -97,10 +102,14 @@ func (p *pattern) fits(s string) error {
 		return t.Op == syntax.OpEndText && t.Flags&syntax.WasDollar != 0
 	}):
 		return thrown("The regular expression %q: a $ before a line end is not part of Mullion's PowerShell.", p.source)
-	case !ascii(s+p.source) && strings.ContainsFunc(escapes(p.source), func(r rune) bool { return strings.ContainsRune("dDwWsSbB", r) }):
+	case !isASCII(s+p.source) && strings.ContainsFunc(escapes(p.source), func(r rune) bool { return strings.ContainsRune("dDwWsSbB", r) }):
 		return thrown("The regular expression %q: classes of characters beyond ASCII are not part of Mullion's PowerShell.", p.source)
 	}
 	return nil
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // escapes are the characters after a backslash.

@@ -113,6 +113,9 @@ func (s *Session) command(args []string) (work, error) {
 		text, err := io.ReadAll(s.Stdin)
 		return work{text: string(text)}, err
 	}
+	if len(args) == 0 {
+		return work{}, errors.New("-Command needs a command")
+	}
 	return work{text: strings.Join(args, " ")}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 func plain(v value) value {
 	switch v := v.(type) {
 	case number:
-		return v.n
+		return v.v
 	case []value:
 		if !slices.ContainsFunc(v, func(item value) bool { _, is := item.(number); return is }) {
 			return v // a list stays the same list
@@ -143,6 +144,31 @@ func parseInteger(s string) (int64, error) {
 		n = -n
 	}
 	return n, err
+}
+
+// writtenNumber is how numbers are written: without a type, and with a unit.
+var writtenNumber = regexp.MustCompile(
+	`(?i)^([+-]?(?:0x[0-9a-f]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))([kmgtp]b)?$`,
+)
+
+// parseNumber reads a number as a script has it. What is larger than 64 bits is none.
+func parseNumber(s string) (value, bool) {
+	m := writtenNumber.FindStringSubmatch(s)
+	if m == nil {
+		return nil, false
+	}
+	unit := int64(1)
+	if m[2] != "" {
+		unit <<= 10 * (1 + strings.IndexByte("kmgtp", lower(m[2])[0]))
+	}
+	hex := strings.ContainsAny(m[1], "xX")
+	if hex || !strings.ContainsAny(m[1], ".eE") {
+		n, err := parseInteger(strings.TrimPrefix(m[1], "+"))
+		product, ok := integers("*", n, unit)
+		return product, ok && err == nil
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	return n * float64(unit), err == nil
 }
 
 func integer(v value) (int64, error) {

@@ -3,45 +3,51 @@ package powershell
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
 // verify refuses a call of a cmdlet that it could not carry out, as far as that is known before the parameters are evaluated.
 func (c cmdlet) verify(b bound, piped bool) error {
-	given := func(name string) bool {
-		_, ok := b[name]
-		_, literal := b["literalpath"]
-		return ok || name == "path" && literal
+	if err := c.verifyGiven(b, piped); err != nil {
+		return err
 	}
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		for _, x := range b[name] {
+			if slices.Contains([]string{pathName, literalName, "destination", "filepath"}, name) {
+				if err := c.verifyPath(x, name); err != nil {
+					return err
+				}
+			}
+			if s, whole := beginning(x); whole {
+				if name == "process" || name == "scriptblock" {
+					return fmt.Errorf("-%s of %s that is no script block is not part of Mullion's PowerShell", name, c.name)
+				}
+				if err := c.permits(name, s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// verifyGiven refuses parameters that are missing, or too many.
+func (c cmdlet) verifyGiven(b bound, piped bool) error {
+	given := func(name string) bool { return b[name] != nil || (name == pathName && b[literalName] != nil) }
 	switch {
 	case piped && c.takes == "":
 		return fmt.Errorf("a pipeline into %s is not part of Mullion's PowerShell", c.name)
 	case piped && given(c.takes):
 		return fmt.Errorf("-%s of %s together with a pipeline is not part of Mullion's PowerShell", c.takes, c.name)
-	case b["path"] != nil && b["literalpath"] != nil:
+	case b[pathName] != nil && b[literalName] != nil:
 		return fmt.Errorf("-Path and -LiteralPath of %s exclude each other", c.name)
 	}
 	for _, need := range c.needs {
 		names := strings.Split(need, "|")
-		if !slices.ContainsFunc(names, given) && !(piped && need == c.takes) {
+		if !slices.ContainsFunc(names, given) && (!piped || need != c.takes) {
 			return fmt.Errorf("%s needs -%s", c.name, strings.Join(names, " or -"))
-		}
-	}
-	for _, name := range []string{"path", "literalpath", "destination", "filepath"} {
-		for _, x := range b[name] {
-			if err := c.verifyPath(x, name); err != nil {
-				return err
-			}
-		}
-	}
-	for name := range b {
-		for _, x := range b[name] {
-			if s, whole := beginning(x); whole {
-				if err := c.permits(name, s); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil

@@ -1,0 +1,1 @@
+$t = "ä"; $t | Out-File f -Encoding ascii

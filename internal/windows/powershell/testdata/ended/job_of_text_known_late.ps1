@@ -1,0 +1,1 @@
+$b = 'x'; Start-Job $b
