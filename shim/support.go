@@ -119,13 +119,23 @@ func programRows() []support.Row {
 	return []support.Row{
 		{
 			Name: "Windows PowerShell, PowerShell", Level: support.Partly, Ref: "https://learn.microsoft.com/powershell/",
-			Note: "powershell.exe and pwsh.exe are Mullion's own and run a small part of the language: variables, strings, lists, operators, if, while, foreach, functions, " +
-				"pipelines, native programs, and of the cmdlets Add-Content, ConvertFrom-Json, ConvertTo-Json, Copy-Item, ForEach-Object, Get-Acl, Get-ChildItem, Get-Content, Get-HnsEndpoint, " +
-				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-Job, Get-Location, Get-Process, Import-Module (of HostNetworkingService and hns.psm1), Invoke-Expression, mkdir, New-Item, " +
-				"Out-File, Out-Null, Out-String, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Select-Object, Set-Content, Set-Location, Start-Job, Start-Sleep, " +
-				"Test-Path, Wait-Job, Where-Object, Write-Debug, Write-Error, Write-Host, Write-Output, Write-Verbose, Write-Warning: what the scripts of kube-proxy's DaemonSets use. A script " +
-				"with anything else (another cmdlet or parameter, .NET but for the names of access rights and [io.path]::Combine, try, switch, hash tables, Get-NetRoute) is refused before any of it " +
-				"runs, with 1. No interactive shell",
+			Note: "powershell.exe and pwsh.exe are Mullion's own and run a small part of the language: variables, " +
+				"strings, lists, operators, if, while, foreach, functions, pipelines, native programs, and of the " +
+				"cmdlets Add-Content, ConvertFrom-Json, ConvertTo-Json, Copy-Item, ForEach-Object, Get-Acl, " +
+				"Get-ChildItem, Get-Content, Get-HnsEndpoint, Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-Job, " +
+				"Get-Location, Get-Process, Import-Module (of HostNetworkingService and hns.psm1), " +
+				"Invoke-Expression, mkdir, New-Item, Out-File, Out-Null, Out-String, Remove-HnsEndpoint, " +
+				"Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Select-Object, Set-Content, Set-Location, " +
+				"Start-Job, Start-Sleep, Test-Path, Wait-Job, Where-Object, Write-Debug, Write-Error, Write-Host, " +
+				"Write-Output, Write-Verbose, Write-Warning: what the scripts of kube-proxy's DaemonSets use. A " +
+				"script with anything else that PowerShell has (another cmdlet, alias, parameter or operator; a " +
+				"variable of PowerShell's own but for $?, $_, $args, $HOME, $LASTEXITCODE, $Matches, $PID, $PWD and " +
+				"the preferences of errors and messages; wild cards in paths but for those of the cmdlets for files; " +
+				"'. file'; .NET but for the names of access rights and [io.path]::Combine; try, switch, hash tables, " +
+				"Get-NetRoute) is refused before any of it runs, with 1. What is seen only while it runs (such a " +
+				"name, path or value in a variable, a property that an object does not have) ends it with 1. A " +
+				"module hns.psm1 must be there and is not run: the cmdlets here come in its place. Integers have 64 " +
+				"bits, hidden files are always shown. No interactive shell",
 		},
 		{
 			Name: "nslookup", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/nslookup",
