@@ -30,6 +30,28 @@ const (
 	aceInherited        = 0x10
 )
 
+// aceDenied is the type of an entry that denies.
+const aceDenied = 1
+
+// isRule tells whether an entry of a type is a FileSystemAccessRule: those with conditions are none.
+func isRule(kind uint8) bool { return kind <= aceDenied }
+
+// entry makes a rule of an entry of a list.
+func entry(kind, flags uint8, rights uint32, who string) rule {
+	return rule{who: who, rights: rights, deny: kind == aceDenied, flags: flags}
+}
+
+// accountName is how an account is shown; one that has no name is shown as its SID, after prefix.
+func accountName(domain, name, prefix, sid string) string {
+	switch {
+	case name == "":
+		return prefix + sid
+	case domain == "":
+		return name
+	}
+	return domain + `\` + name
+}
+
 func getACL(c *call) error {
 	of := func(t target) error {
 		if _, err := os.Stat(t.full); err != nil {

@@ -45,3 +45,31 @@ func TestACLOfNothing(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestAccountName(t *testing.T) {
+	for _, tt := range []struct{ domain, name, prefix, want string }{
+		{"BUILTIN", "Users", "", `BUILTIN\Users`},
+		{"", "Everyone", "", "Everyone"},
+		{"", "", "O:", "O:S-1-5-93-2-1"},
+		{"X", "", "", "S-1-5-93-2-1"},
+	} {
+		if got := accountName(tt.domain, tt.name, tt.prefix, "S-1-5-93-2-1"); got != tt.want {
+			t.Errorf("%+v: got %q", tt, got)
+		}
+	}
+}
+
+// TestEntries has the types of entries: allowed, denied, audited, and one with a condition.
+func TestEntries(t *testing.T) {
+	for kind, want := range map[uint8]bool{0: true, 1: true, 2: false, 9: false} {
+		if isRule(kind) != want {
+			t.Errorf("an entry of type %d: a rule: %v", kind, !want)
+		}
+	}
+	if r := entry(1, aceInherited, 0x2, "me"); !r.deny || r.flags != aceInherited || r.rights != 2 || r.who != "me" {
+		t.Errorf("an entry that denies: %+v", r)
+	}
+	if r := entry(0, 0, 0, ""); r.deny {
+		t.Errorf("an entry that allows: %+v", r)
+	}
+}

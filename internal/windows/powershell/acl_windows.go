@@ -31,32 +31,26 @@ func readACL(path string) (acl, error) {
 		return a, err
 	}
 	for i := range uint32(list.AceCount) {
-		var entry *windows.ACCESS_ALLOWED_ACE
-		if err := windows.GetAce(list, i, &entry); err != nil {
+		var ace *windows.ACCESS_ALLOWED_ACE
+		if err := windows.GetAce(list, i, &ace); err != nil {
 			return acl{}, err
 		}
-		if entry.Header.AceType > windows.ACCESS_DENIED_ACE_TYPE {
-			continue // entries with conditions are no FileSystemAccessRule
+		if isRule(ace.Header.AceType) { // what else there is has its SID elsewhere
+			who := account((*windows.SID)(unsafe.Pointer(&ace.SidStart)), "")
+			a.rules = append(a.rules, entry(ace.Header.AceType, ace.Header.AceFlags, uint32(ace.Mask), who))
 		}
-		a.rules = append(a.rules, rule{
-			who:    account((*windows.SID)(unsafe.Pointer(&entry.SidStart)), ""),
-			rights: uint32(entry.Mask), deny: entry.Header.AceType == windows.ACCESS_DENIED_ACE_TYPE, flags: entry.Header.AceFlags,
-		})
 	}
 	return a, nil
 }
 
-// account is the name of who a SID is for; one that has none is shown itself, after prefix.
+// account is the name of who a SID is for.
 func account(sid *windows.SID, prefix string) string {
 	if sid == nil {
 		return ""
 	}
 	name, domain, _, err := sid.LookupAccount("")
-	switch {
-	case err != nil:
-		return prefix + sid.String()
-	case domain == "":
-		return name
+	if err != nil {
+		name = ""
 	}
-	return domain + `\` + name
+	return accountName(domain, name, prefix, sid.String())
 }

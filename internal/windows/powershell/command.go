@@ -203,14 +203,18 @@ func (p *parser) argumentWord() (expr, error) {
 		b.WriteRune(r)
 		p.at++
 	}
-	word := string(p.src[begin:p.at])
-	if word == "" {
+	if p.at == begin {
 		return nil, p.refuse("%s where an argument begins", p.next())
 	}
 	if !plain {
 		t.add(&b)
 		return t, nil
 	}
+	return p.plainWord(string(p.src[begin:p.at]))
+}
+
+// plainWord is a word without variables: a number or text.
+func (p *parser) plainWord(word string) (expr, error) {
 	if numberWithType.MatchString(word) {
 		return nil, p.refuse("the number %s with its type; in quotation marks it is text", word)
 	}

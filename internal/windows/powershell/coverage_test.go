@@ -30,7 +30,8 @@ func TestEachPartHasAScript(t *testing.T) {
 			}
 		}
 		for _, p := range slices.Concat(c.values, c.flags) {
-			if !strings.Contains(text, " -"+p) && !slices.Contains(c.positions, p) && p != literalName && p != objectName && p != "force" {
+			known := []string{literalName, objectName, "force"}
+			if !strings.Contains(text, " -"+p) && !slices.Contains(append(known, c.positions...), p) {
 				t.Errorf("no script in testdata/run uses -%s of %s", p, c.name)
 			}
 		}
@@ -47,8 +48,8 @@ func TestEachPartHasAScript(t *testing.T) {
 	}
 }
 
-// TestEachRefusalHasAScript finds every message with which a script is refused or ended in the package's source, and holds that a script in
-// testdata gives it.
+// TestEachRefusalHasAScript finds every message with which a script is refused or ended in the package's source, and
+// holds that a script in testdata gives it.
 func TestEachRefusalHasAScript(t *testing.T) {
 	var given strings.Builder
 	for _, folder := range []string{"refused", "ended", "run"} {

@@ -316,7 +316,8 @@ func compare(op string, a, b value) (bool, error) {
 	return c <= 0, nil
 }
 
-// order is below, at or above 0 as a is below, at or above b. Nothing equals only nothing, and is below all but negative numbers.
+// order is below, at or above 0 as a is below, at or above b. Nothing equals only nothing, and is below all but
+// negative numbers.
 func order(op string, a, b value) (int, error) {
 	equality := strings.HasSuffix(op, "eq") || strings.HasSuffix(op, "ne")
 	if a == nil || b == nil {

@@ -168,7 +168,8 @@ func (p *parser) unary() (expr, error) {
 	return p.primary()
 }
 
-// static reads the name of a value of an enumeration, or a call of one of statics: of .NET's types there is nothing else.
+// static reads the name of a value of an enumeration, or a call of one of statics: of .NET's types there is nothing
+// else.
 func (p *parser) static(of string) (expr, error) {
 	name := p.word()
 	method := strings.TrimPrefix(lower(of), "system.") + "::" + lower(name)

@@ -12,10 +12,13 @@ import (
 	"strings"
 )
 
+// itsWords is an error in PowerShell's own words, which begin and end as sentences.
+func itsWords(format string, args ...any) error { return fmt.Errorf(format, args...) }
+
 // because is an error of a path without the path, which the message has already.
 func because(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("Cannot find path '%s' because it does not exist.", path) //nolint:revive,staticcheck // PowerShell's own words
+		return itsWords("Cannot find path '%s' because it does not exist.", path)
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
@@ -26,14 +29,15 @@ func because(path string, err error) error {
 // missed complains of patterns that match nothing, for cmdlets that must have a file.
 func (c *call) missed(patterns []string) error {
 	for _, p := range patterns {
-		if err := c.fail(fmt.Errorf("An object at the specified path %s does not exist.", p)); err != nil { //nolint:revive,staticcheck // PowerShell's own words
+		if err := c.fail(itsWords("An object at the specified path %s does not exist.", p)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forEach does something to each item that the cmdlet is for; what cannot be done to one does not keep the others from it.
+// forEach does something to each item that the cmdlet is for; what cannot be done to one does not keep the others from
+// it.
 func (c *call) forEach(do func(t target) error) error {
 	targets, _, err := c.targets()
 	if err != nil {
@@ -143,7 +147,7 @@ func writable(path string, force bool) (restore func() error, err error) {
 }
 
 // errReadOnly is why a file is left alone without -Force.
-var errReadOnly = errors.New("Access to the path is denied, it is read-only.") //nolint:revive,staticcheck // PowerShell's own words
+var errReadOnly = itsWords("Access to the path is denied, it is read-only.")
 
 // item is a file as an object.
 func item(path string, info fs.FileInfo) *object {
@@ -270,7 +274,7 @@ func newItem(c *call) error {
 		there := err == nil
 		switch {
 		case there && !c.flags["force"]:
-			return fmt.Errorf("An item with the specified name %s already exists.", t.full) //nolint:revive,staticcheck // PowerShell's own words
+			return itsWords("An item with the specified name %s already exists.", t.full)
 		case folder: // with -Force also one that is there
 			err = os.MkdirAll(t.full, 0o755)
 		default:

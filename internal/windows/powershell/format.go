@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// formatter shows objects as PowerShell's screen does: strings as lines, files, processes and jobs as rows of a table whose
-// head comes before the first.
+// formatter shows objects as PowerShell's screen does: strings as lines, files, processes and jobs as rows of a table
+// whose head comes before the first.
 type formatter struct {
 	w       io.Writer
 	newline string
@@ -56,7 +56,8 @@ func head(kind, dir string) []string {
 	case "file":
 		return []string{
 			"", "    Directory: " + dir, "",
-			fmt.Sprintf(file, "Mode", "LastWriteTime", "Length", "Name"), fmt.Sprintf(file, "----", "-------------", "------", "----"),
+			fmt.Sprintf(file, "Mode", "LastWriteTime", "Length", "Name"),
+			fmt.Sprintf(file, "----", "-------------", "------", "----"),
 		}
 	case "process":
 		return []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}

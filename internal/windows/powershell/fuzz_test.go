@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// FuzzParse holds that the parser ends and does not panic, that the checker does not, and that what the parser accepts has one meaning:
-// printed again from its parts, it is read as the same parts.
+// FuzzParse holds that the parser ends and does not panic, that the checker does not, and that what the parser accepts
+// has one meaning: printed again from its parts, it is read as the same parts.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"run", "refused", "ended"} {
 		for _, script := range scripts(&testing.T{}, folder) {
@@ -20,8 +20,9 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, seed := range []string{
-		"\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "@\"\n$(\n\"@", "$a.b[0] = 1", "[io.path]::combine(",
-		"param([int]$a = 1, $b)\n$a", "a -b:$c", "a`\nb", "1,2,3 -join $x.y[0]", "\ufeffecho \x00", "$a=$b=1;($c=2)", "a > b >> c",
+		"\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "@\"\n$(\n\"@", "$a.b[0] = 1", "a > b >> c",
+		"param([int]$a = 1, $b)\n$a", "a -b:$c", "a`\nb", "1,2,3 -join $x.y[0]", "\ufeffecho \x00", "$a=$b=1;($c=2)",
+		"[io.path]::combine(",
 	} {
 		f.Add(seed)
 	}
@@ -46,9 +47,9 @@ func FuzzParse(f *testing.F) {
 func sameParts() []cmp.Option {
 	return []cmp.Option{
 		cmp.AllowUnexported(
-			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{}, index{}, blockX{},
-			pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{}, leave{}, stage{}, redirect{},
-			argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
+			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{},
+			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{}, leave{},
+			stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmpopts.IgnoreFields(Script{}, "text"),
 		cmpopts.IgnoreFields(stage{}, "line"),

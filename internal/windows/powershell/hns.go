@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// The cmdlets of Windows' module HostNetworkingService, which scripts that deploy kube-proxy and CNI plugins ask for networks
-// (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Microsoft's hns.psm1, which such scripts bring along
-// (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), has functions of these names that need .NET: importing it
-// gives these. Such a file must be there, and define Get-HnsNetwork; what else is in it is not looked at.
+// The cmdlets of Windows' module HostNetworkingService, which scripts that deploy kube-proxy and CNI plugins ask for
+// networks (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Microsoft's hns.psm1, which
+// such scripts bring along (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), has functions of
+// these names that need .NET: importing it gives these. Such a file must be there, and define Get-HnsNetwork; what else
+// is in it is not looked at.
 
 // hnsFile is the file in whose place its own functions come.
 const hnsFile = "hns.psm1"
@@ -26,7 +27,8 @@ func knownModule(name string) error {
 	return nil
 }
 
-// importModule takes Windows' own module, which is there, and a file hns.psm1 that is there and has what is given in its place.
+// importModule takes Windows' own module, which is there, and a file hns.psm1 that is there and has what is given in
+// its place.
 func importModule(c *call) error {
 	for _, v := range c.items("name") {
 		name := text(v)
@@ -44,7 +46,7 @@ func importModule(c *call) error {
 			return thrown("Import-Module : %v", because(name, err))
 		}
 		if !strings.Contains(lower(string(source)), "function get-hnsnetwork") {
-			return thrown("Import-Module : %s has no function Get-HnsNetwork, so it is not the module that is part of Mullion's PowerShell.", name)
+			return thrown("Import-Module : %s has no function Get-HnsNetwork, so it is another hns.psm1 than Microsoft's.", name)
 		}
 	}
 	return nil
@@ -119,17 +121,19 @@ func hnsCmdlets() []cmdlet {
 		all = append(
 			all,
 			cmdlet{
-				name: "Get-" + k.noun, values: []string{"id"}, positions: []string{"id"}, about: "HNS' " + k.about, run: getHNS(k.kind),
+				name: "Get-" + k.noun, about: "HNS' " + k.about, run: getHNS(k.kind),
+				values: []string{"id"}, positions: []string{"id"},
 			},
 			cmdlet{
-				name: "Remove-" + k.noun, values: []string{objectName}, positions: []string{objectName}, about: "removes HNS' " + k.about,
-				run: removeHNS(k.kind), takes: objectName, needs: []string{objectName},
+				name: "Remove-" + k.noun, about: "removes HNS' " + k.about, run: removeHNS(k.kind),
+				values: []string{objectName}, positions: []string{objectName}, takes: objectName, needs: []string{objectName},
 			},
 		)
 	}
 	return append(all, cmdlet{
-		name: "Import-Module", aliases: []string{"ipmo"}, values: []string{"name"}, flags: []string{"force", "disablenamechecking"},
-		positions: []string{"name"}, takes: "name", needs: []string{"name"}, run: importModule,
+		name: "Import-Module", aliases: []string{"ipmo"}, values: []string{"name"},
+		flags: []string{"force", "disablenamechecking"}, positions: []string{"name"},
+		takes: "name", needs: []string{"name"}, run: importModule,
 		about: "HostNetworkingService, or a file hns.psm1 in its place",
 	})
 }

@@ -41,7 +41,8 @@ func copyItem(c *call) error {
 	return c.forEach(func(t target) error { return c.copyTo(t.full, to) })
 }
 
-// copyTo copies one file or folder to a path, or into it where it is a folder. Without -Recurse only a folder itself is made.
+// copyTo copies one file or folder to a path, or into it where it is a folder. Without -Recurse only a folder itself is
+// made.
 func (c *call) copyTo(from, to string) error {
 	recurse := c.flags["recurse"]
 	info, err := os.Stat(from)
@@ -90,7 +91,8 @@ func copyFile(from, to string, mode fs.FileMode, force bool) error {
 	return errors.Join(err, out.Close(), restore())
 }
 
-// outFile writes what would be shown. UTF-8 is what it writes whatever it is asked for, of encodings that can be read as it.
+// outFile writes what would be shown. UTF-8 is what it writes whatever it is asked for, of encodings that can be read
+// as it.
 func outFile(c *call) error {
 	content, err := formatted(c.items(objectName), c.f.in.session.Newline)
 	if err != nil {

@@ -134,7 +134,7 @@ func (c *call) pickProcesses(found []process, v value, byID bool) ([]process, er
 			}
 		}
 		if len(picked) == before && (byID || !hasWildcard(text(wanted))) {
-			err := fmt.Errorf("Cannot find a process with the name or identifier %q.", text(wanted)) //nolint:revive,staticcheck // PowerShell's own words
+			err := itsWords("Cannot find a process with the name or identifier %q.", text(wanted))
 			if err := c.fail(err); err != nil {
 				return nil, err
 			}

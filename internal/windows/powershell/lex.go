@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// parser reads a script. PowerShell has no tokens of its own: what a character means hangs on whether a command's arguments or an
-// expression is read, so the parser reads characters.
+// parser reads a script. PowerShell has no tokens of its own: what a character means hangs on whether a command's
+// arguments or an expression is read, so the parser reads characters.
 type parser struct {
 	src []rune
 	at  int

@@ -36,7 +36,8 @@ func (o *object) property(name string) (value, error) {
 	return p, nil
 }
 
-// property is an object's property; of a list it is that of each item. What is no list counts as one, and nothing as none.
+// property is an object's property; of a list it is that of each item. What is no list counts as one, and nothing as
+// none.
 func property(of value, name string) (value, error) {
 	counts := name == "length" || name == "count"
 	switch v := of.(type) {

@@ -2,11 +2,11 @@ package powershell
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
-// custom is the kind of objects that have what properties they were given, as those of JSON; one that they have not is nothing.
+// custom is the kind of objects that have what properties they were given, as those of JSON; one that they have not is
+// nothing.
 const custom = "custom"
 
 // put sets a property, a new one behind the others.
@@ -205,7 +205,7 @@ func selectObject(c *call) error {
 func (c *call) picked(item value) (value, error) {
 	if name := c.text("expandproperty"); name != "" {
 		if o, ok := item.(*object); ok && !o.has(lower(name)) {
-			return nil, c.fail(fmt.Errorf("Property %q cannot be found.", name)) //nolint:revive,staticcheck // PowerShell's own words
+			return nil, c.fail(itsWords("Property %q cannot be found.", name))
 		}
 		return property(item, lower(name))
 	}

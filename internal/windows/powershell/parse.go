@@ -146,7 +146,8 @@ func (p *parser) statementEnd(end string) error {
 	return p.refuse("%s where a statement ends", p.next())
 }
 
-// afterBlock tells whether a statement has just ended with the } of a block, after which another may begin on the same line.
+// afterBlock tells whether a statement has just ended with the } of a block, after which another may begin on the same
+// line.
 func (p *parser) afterBlock() bool {
 	return p.blockEnd > 0 && strings.TrimRight(string(p.src[min(p.blockEnd, p.at):p.at]), " \t") == ""
 }
@@ -199,8 +200,8 @@ func (p *parser) statement() (stmt, error) {
 // notHere are the statements of PowerShell that are not in this part.
 func notHere() []string {
 	return []string{
-		"do", "for", "switch", "try", "trap", "class", "enum", "filter", "data", "begin", "process", "end", "until", "using", "workflow",
-		"dynamicparam",
+		"do", "for", "switch", "try", "trap", "class", "enum", "filter", "data", "begin", "process", "end", "until",
+		"using", "workflow", "dynamicparam",
 	}
 }
 

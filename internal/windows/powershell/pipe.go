@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -263,7 +262,8 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 	path, err := in.find(word)
 	if err != nil {
 		in.ok = false
-		return f.complain(word, fmt.Errorf("The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program.", word)) //nolint:revive,staticcheck // PowerShell's own words
+		const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program."
+		return f.complain(word, itsWords(message, word))
 	}
 	ctx, cancel := context.WithCancel(in.ctx)
 	defer cancel()
@@ -296,7 +296,8 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 		return lines.err
 	}
 	code := cmd.ProcessState.ExitCode()
-	in.lastExit, in.ok = int64(int32(code)), err == nil //nolint:gosec // Windows' codes have 32 bits, and a sign in PowerShell
+	in.lastExit = int64(int32(code)) //nolint:gosec // Windows' codes have 32 bits, and a sign in PowerShell
+	in.ok = err == nil
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return f.complain(word, err)

@@ -127,7 +127,10 @@ $lists = Get-HnsPolicyList
 if ($lists) { $lists | Remove-HnsPolicyList }
 `
 	var out, errs bytes.Buffer
-	s := Session{Args: []string{"/c", script}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n", windows: &system{hns: do}}
+	s := Session{
+		Args: []string{"/c", script}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n",
+		windows: &system{hns: do},
+	}
 	s.Run(t.Context())
 	if out.String() != "L2Bridge 10.244.1.0/24\n" || asked != "GET /networks/\nGET /networks/\nGET /policylists/\nDELETE /policylists/a\nDELETE /policylists/b\n" {
 		t.Errorf("printed %q, asked:\n%s", out.String(), asked)
@@ -137,7 +140,8 @@ if ($lists) { $lists | Remove-HnsPolicyList }
 	}
 }
 
-// TestExamples holds that the scripts of the examples, and what Kubernetes, critest and this repository's tests run, are not refused.
+// TestExamples holds that the scripts of the examples, and what Kubernetes, critest and this repository's tests run,
+// are not refused.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../../examples/windows-network/*/start.ps1")
 	if err != nil || len(files) < 2 {
@@ -162,9 +166,10 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// upstreamCommands are what upstream runs in this PowerShell, as far as it is not refused: pkg/volume/util/subpath, test/e2e/windows,
-// test/e2e/storage and pkg/volume of https://github.com/kubernetes/kubernetes/tree/v1.36.3, pkg/validate of
-// https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/validate/consts.go, and the commands of test/winrun.
+// upstreamCommands are what upstream runs in this PowerShell, as far as it is not refused: pkg/volume/util/subpath,
+// test/e2e/windows, test/e2e/storage and pkg/volume of https://github.com/kubernetes/kubernetes/tree/v1.36.3,
+// pkg/validate of https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/validate/consts.go, and the commands of
+// test/winrun.
 func upstreamCommands() []string {
 	return []string{
 		`$ErrorActionPreference = 'Stop'; (Get-Item -Force -LiteralPath $env:linkpath).LinkType`,
@@ -196,15 +201,17 @@ func upstreamCommands() []string {
 		`(Get-Process powershell).Name | Where-Object { $_ } | ForEach-Object { $_.ToUpper() }`,
 		`cmd.exe /c "echo from cmd"; $env:OS`,
 		`Start-Job { sleep 0 } | Out-Null; (Get-Job | Wait-Job).State`,
-		`(Get-Acl C:\).Access | Where-Object { $_.PropagationFlags -eq 'InheritOnly' } | ForEach-Object { $_.FileSystemRights }`,
+		`(Get-Acl C:\).Access | Where-Object { $_.PropagationFlags -eq 'InheritOnly' } | ForEach-Object { $_.IsInherited }`,
 	}
 }
 
-// TestNesting holds that parts in each other, to any depth, are read once each: read twice each, 60 of them would never end.
+// TestNesting holds that parts in each other, to any depth, are read once each: read twice each, 60 of them would never
+// end.
 func TestNesting(t *testing.T) {
 	for _, part := range []string{
-		"$(", "$a[", "$a.b(", "echo a$(", "(", "@(", "-not (", `"$(`, "{", "echo $a[$(", "$a.b($(", "& {", "[int](", "if (", "!", "[int]",
-		"function f {", "$a = ", "while (", "echo -a:$(", "1 | echo $(", "$a.b = $(", "@\"\n$(", "$x = if (1) {", "foreach ($a in $(",
+		"$(", "$a[", "$a.b(", "echo a$(", "(", "@(", "-not (", `"$(`, "{", "echo $a[$(", "$a.b($(", "& {", "[int](",
+		"if (", "!", "[int]", "function f {", "$a = ", "while (", "echo -a:$(", "1 | echo $(", "$a.b = $(", "@\"\n$(",
+		"$x = if (1) {", "foreach ($a in $(",
 	} {
 		for _, depth := range []int{20, 60, 5000} {
 			if _, err := Parse(strings.Repeat(part, depth)); err == nil {

@@ -8,8 +8,9 @@ import (
 	"unicode"
 )
 
-// pattern is a regular expression. PowerShell's are .NET's and ours are RE2's: what the two read differently is refused, so that what is
-// carried out gives what .NET gives (https://learn.microsoft.com/en-us/dotnet/standard/base-types/regular-expression-language-quick-reference).
+// pattern is a regular expression. PowerShell's are .NET's and ours are RE2's: what the two read differently is
+// refused, so that what is carried out gives what .NET gives
+// (https://learn.microsoft.com/en-us/dotnet/standard/base-types/regular-expression-language-quick-reference).
 type pattern struct {
 	re      *regexp.Regexp
 	source  string
@@ -38,6 +39,12 @@ func compile(v value) (*pattern, error) {
 		}
 		p.numbers = append(p.numbers, name)
 		p.byName[name] = i
+	}
+	for i, name := range re.SubexpNames() {
+		if name != "" {
+			p.byName[strconv.Itoa(plain)] = i
+			plain++
+		}
 	}
 	return p, nil
 }
@@ -78,7 +85,8 @@ func dialect(source string) string {
 
 func isFlag(r rune) bool { return unicode.IsLetter(r) || r == '-' }
 
-// oddEscape tells whether what follows a backslash is read differently: octal numbers and references to groups, \x{…}, \pL.
+// oddEscape tells whether what follows a backslash is read differently: octal numbers and references to groups, \x{…},
+// \pL.
 func oddEscape(r, next rune) bool {
 	switch r {
 	case 'C', 'Q', 'E':
@@ -102,8 +110,8 @@ func (p *pattern) fits(s string) error {
 		return t.Op == syntax.OpEndText && t.Flags&syntax.WasDollar != 0
 	}):
 		return thrown("The regular expression %q: a $ before a line end is not part of Mullion's PowerShell.", p.source)
-	case !isASCII(s+p.source) && strings.ContainsFunc(escapes(p.source), func(r rune) bool { return strings.ContainsRune("dDwWsSbB", r) }):
-		return thrown("The regular expression %q: classes of characters beyond ASCII are not part of Mullion's PowerShell.", p.source)
+	case !isASCII(s+p.source) && strings.ContainsAny(escapes(p.source), "dDwWsSbB"):
+		return thrown("The regular expression %q: classes beyond ASCII are not part of Mullion's PowerShell.", p.source)
 	}
 	return nil
 }
@@ -172,7 +180,8 @@ func (p *pattern) all(s string) ([][]int, error) {
 	}
 	for _, m := range found {
 		if m[0] != m[1] {
-			return nil, thrown("The regular expression %q, which matches both something and nothing, is not part of Mullion's PowerShell here.", p.source)
+			return nil, thrown("The regular expression %q matches something and nothing, which is not part of Mullion's PowerShell.",
+				p.source)
 		}
 	}
 	return found, nil
@@ -255,7 +264,8 @@ func (p *pattern) expand(b *strings.Builder, with, s string, m []int) error {
 	return nil
 }
 
-// split is a text's parts between matches, at most limit of them where it is above 0; what groups match stands between them.
+// split is a text's parts between matches, at most limit of them where it is above 0; what groups match stands between
+// them.
 func (p *pattern) split(s string, limit int64) ([]value, error) {
 	found, err := p.all(s)
 	if err != nil {

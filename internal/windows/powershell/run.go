@@ -199,7 +199,8 @@ func (s *Script) param(name string) (param, error) {
 	return found[0], nil
 }
 
-// fill gives the parameters without a value one: the arguments without a name first, then what a parameter falls back to.
+// fill gives the parameters without a value one: the arguments without a name first, then what a parameter falls back
+// to.
 func (f *frame) fill(params []param, given map[string]bool, rest []value) error {
 	for _, p := range params {
 		var v value

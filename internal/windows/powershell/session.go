@@ -44,12 +44,13 @@ func (s *Session) system() system {
 	return system{hns: callHNS, acl: readACL, processes: processes}
 }
 
-// ExitRefused is what a script ends with that is not run, and one whose last command failed: PowerShell's own exit code for that
-// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_powershell_exe).
+// ExitRefused is what a script ends with that is not run, and one whose last command failed: PowerShell's own exit code
+// for that (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_powershell_exe).
 const ExitRefused = 1
 
-// ignored are the arguments of Windows PowerShell that change nothing here, each with the values that it may have: there are no profiles,
-// no prompt, no logo, no window and no apartments of COM, scripts are not signed, and input and output are text. Others are refused.
+// ignored are the arguments of Windows PowerShell that change nothing here, each with the values that it may have:
+// there are no profiles, no prompt, no logo, no window and no apartments of COM, scripts are not signed, and input and
+// output are text. Others are refused.
 func ignored() map[string][]string {
 	policies := []string{"bypass", "unrestricted", "remotesigned"}
 	return map[string][]string{
@@ -99,7 +100,8 @@ func (s *Session) work() (work, error) {
 				continue
 			}
 			if len(args) == 0 || !slices.Contains(allowed, lower(args[0])) {
-				return work{}, fmt.Errorf("the argument %s with %q is not part of Mullion's PowerShell", arg, strings.Join(args[:min(1, len(args))], ""))
+				given := strings.Join(args[:min(1, len(args))], "")
+				return work{}, fmt.Errorf("the argument %s with %q is not part of Mullion's PowerShell", arg, given)
 			}
 			args = args[1:]
 		}

@@ -88,7 +88,8 @@ func pipelineCmdlets() []cmdlet {
 			takes: objectName, needs: []string{"process"}, stream: true,
 		},
 		{
-			name: "Select-Object", aliases: []string{"select"}, about: "the first objects, or properties of them", run: selectObject,
+			name: "Select-Object", aliases: []string{"select"}, run: selectObject,
+			about:  "the first objects, or properties of them",
 			values: []string{"property", "first", "expandproperty"}, positions: []string{"property"}, takes: objectName,
 		},
 		{
@@ -115,8 +116,9 @@ func fileCmdlets() []cmdlet {
 			positions: []string{"value"}, takes: "value", needs: []string{pathName, "value"},
 		}),
 		ofPath(cmdlet{
-			name: "Add-Content", aliases: []string{"ac"}, about: "adds to a file, UTF-8", run: addContent, values: []string{"value"},
-			flags: write, positions: []string{"value"}, takes: "value", needs: []string{pathName, "value"},
+			name: "Add-Content", aliases: []string{"ac"}, about: "adds to a file, UTF-8", run: addContent,
+			values: []string{"value"}, flags: write, positions: []string{"value"}, takes: "value",
+			needs: []string{pathName, "value"},
 		}),
 		ofPath(cmdlet{
 			name: "Copy-Item", aliases: []string{"cp", "copy", "cpi"}, about: "copies files and folders", run: copyItem,
@@ -133,7 +135,8 @@ func itemCmdlets() []cmdlet {
 			about: "what is in a folder, or files; wild cards that match files; no -Recurse",
 		}),
 		ofPath(cmdlet{
-			name: "Get-Item", aliases: []string{"gi"}, about: "a file, a folder or a link, with LinkType and Target", run: getItem,
+			name: "Get-Item", aliases: []string{"gi"}, run: getItem,
+			about: "a file, a folder or a link, with LinkType and Target",
 			flags: []string{"force"}, needs: []string{pathName},
 		}),
 		ofPath(cmdlet{
@@ -176,13 +179,14 @@ func otherCmdlets() []cmdlet {
 			takes: "command", needs: []string{"command"},
 		},
 		{
-			name: "Get-Process", aliases: []string{"ps", "gps"}, about: "processes, with Id and ProcessName only", run: getProcess,
+			name: "Get-Process", aliases: []string{"ps", "gps"}, run: getProcess,
+			about:  "processes, with Id and ProcessName only",
 			values: []string{"name", "id"}, positions: []string{"name"},
 		},
 		{
 			name: "Start-Job", aliases: []string{"sajb"}, run: startJob, values: []string{"scriptblock", "name"},
 			positions: []string{"scriptblock"}, needs: []string{"scriptblock"},
-			about: "a script block in a process of its own; what it prints is dropped, and it has failed where its exit code is not 0",
+			about: "a script block in a process of its own, which fails where its code is not 0; what it prints is lost",
 		},
 		{
 			name: "Get-Job", aliases: []string{"gjb"}, about: "the session's jobs", run: getJob, values: []string{"id"},

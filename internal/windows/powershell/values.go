@@ -127,8 +127,8 @@ func thrown(format string, args ...any) error {
 	return &leaving{word: "throw", what: fmt.Sprintf(format, args...)}
 }
 
-// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. A zero before it means nothing; a hexadecimal one that
-// fills 32 or 64 bits is negative.
+// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. A zero before it means nothing; a
+// hexadecimal one that fills 32 or 64 bits is negative.
 func parseInteger(s string) (int64, error) {
 	digits := strings.TrimPrefix(s, "-")
 	hex, ok := strings.CutPrefix(lower(digits), "0x")

@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// automatic are the variables of PowerShell's own that there are. A script reads them and, but for $null, never sets them.
+// automatic are the variables of PowerShell's own that there are. A script reads them and, but for $null, never sets
+// them.
 func automatic() []string {
 	return []string{"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "psitem", "pwd", "true"}
 }
 
-// missing are the variables of PowerShell's own that there are not: to take one for an empty variable of the script's would be wrong.
+// missing are the variables of PowerShell's own that there are not: to take one for an empty variable of the script's
+// would be wrong.
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables,
 // https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables)
 func missing() []string {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// verify refuses a call of a cmdlet that it could not carry out, as far as that is known before the parameters are evaluated.
+// verify refuses a call of a cmdlet that it could not carry out, as far as that is known before the parameters are
+// evaluated.
 func (c cmdlet) verify(b bound, piped bool) error {
 	if err := c.verifyGiven(b, piped); err != nil {
 		return err
@@ -96,7 +97,8 @@ func (c cmdlet) permits(name, v string) error {
 	return nil
 }
 
-// beginning is what is known of a string before the script runs: its text up to the first variable, and whether that is all.
+// beginning is what is known of a string before the script runs: its text up to the first variable, and whether that is
+// all.
 func beginning(x expr) (s string, whole bool) {
 	switch x := x.(type) {
 	case *literal:

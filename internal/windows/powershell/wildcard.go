@@ -31,8 +31,8 @@ func wildcard(pattern string) (*regexp.Regexp, error) {
 			if end < 2 || slices.Contains(runes[i:i+end], '`') {
 				return nil, thrown("The wild cards %q are not valid, or not part of Mullion's PowerShell.", pattern)
 			}
-			inner := strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "~", `\~`).Replace(string(runes[i+1 : i+end]))
-			b.WriteString("[" + inner + "]")
+			escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "~", `\~`)
+			b.WriteString("[" + escape.Replace(string(runes[i+1:i+end])) + "]")
 			i += end
 		default:
 			b.WriteString(regexp.QuoteMeta(string(r)))
@@ -67,8 +67,8 @@ type target struct {
 	matched    bool // wild cards
 }
 
-// targets are the items that a cmdlet is for, of its parameters or from the pipeline. Wild cards of -Path are those that they match;
-// missed are the patterns that match nothing.
+// targets are the items that a cmdlet is for, of its parameters or from the pipeline. Wild cards of -Path are those
+// that they match; missed are the patterns that match nothing.
 func (c *call) targets() (found []target, missed []string, err error) {
 	for _, p := range []string{"path", "literalpath"} {
 		v, given := c.values[p]
@@ -156,9 +156,9 @@ func (c cmdlet) environment(path string) error {
 // expand gives the paths that match a whole path with wild cards in any of its parts.
 func expand(path string) ([]string, error) {
 	volume := filepath.VolumeName(path)
-	root := volume + string(filepath.Separator)
-	found := []string{root}
-	for part := range strings.SplitSeq(strings.Trim(path[len(volume):], string(filepath.Separator)), string(filepath.Separator)) {
+	separator := string(filepath.Separator)
+	found := []string{volume + separator}
+	for part := range strings.SplitSeq(strings.Trim(path[len(volume):], separator), separator) {
 		var deeper []string
 		for _, dir := range found {
 			names, err := matching(dir, part)

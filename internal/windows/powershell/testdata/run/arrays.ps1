@@ -1,1 +1,5 @@
-$a = @('x'); $a += 'y'; $a.Count; $a[-1]; ($a).Length
+$a = @('x')
+$a += 'y'
+$a.Count
+$a[-1]
+($a).Length

@@ -1,1 +1,6 @@
-$d = [Security.AccessControl.AccessControlType]::Deny; "$d"; $d -ne [System.Security.AccessControl.AccessControlType]::Allow; $d.value__; $d -eq 'deny'; $d -eq 'allow'
+$d = [Security.AccessControl.AccessControlType]::Deny
+"$d"
+$d -ne [System.Security.AccessControl.AccessControlType]::Allow
+$d.value__
+$d -eq 'deny'
+$d -eq 'allow'

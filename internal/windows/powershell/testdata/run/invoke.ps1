@@ -1,1 +1,3 @@
-$exe = "sh -c 'echo proxy --v=4; exit 3'"; Invoke-Expression $exe; "$LASTEXITCODE $(iex '1+1')"
+$exe = "sh -c 'echo proxy --v=4; exit 3'"
+Invoke-Expression $exe
+"$LASTEXITCODE $(iex '1+1')"

@@ -1,1 +1,4 @@
-New-Item -ItemType Directory d | Out-Null; Test-Path d; rm -Recurse d; Test-Path d
+New-Item -ItemType Directory d | Out-Null
+Test-Path d
+rm -Recurse d
+Test-Path d

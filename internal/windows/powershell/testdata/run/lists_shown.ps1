@@ -1,1 +1,4 @@
-$o = '{"name":"a","n":{"x":1}}' | ConvertFrom-Json; $o; "$o"; $o.n
+$o = '{"name":"a","n":{"x":1}}' | ConvertFrom-Json
+$o
+"$o"
+$o.n

@@ -1,1 +1,7 @@
-mkdir d | Out-Null; cd d; (Get-Location).Path; pwd; Set-Location none; Set-Location ..; "$PWD"
+mkdir d | Out-Null
+cd d
+(Get-Location).Path
+pwd
+Set-Location none
+Set-Location ..
+"$PWD"

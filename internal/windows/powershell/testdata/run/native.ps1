@@ -1,1 +1,2 @@
-sh -c "echo out; exit 3"; $LASTEXITCODE
+sh -c "echo out; exit 3"
+$LASTEXITCODE

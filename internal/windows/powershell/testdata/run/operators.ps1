@@ -1,1 +1,6 @@
-'abc' -like 'a*'; 'abc' -match 'B.'; 'a,b' -split ',' -join '-'; 'x' -in 'x','y'; 5 / 2; 6 % 4
+'abc' -like 'a*'
+'abc' -match 'B.'
+'a,b' -split ',' -join '-'
+'x' -in 'x','y'
+5 / 2
+6 % 4

@@ -1,1 +1,3 @@
-$s = 1, 'two' | Out-String; $s.Length; Out-String -InputObject x
+$s = 1, 'two' | Out-String
+$s.Length
+Out-String -InputObject x

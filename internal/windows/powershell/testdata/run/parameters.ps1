@@ -1,1 +1,3 @@
-(New-Item f -Type File).Name; Start-Sleep -Milliseconds 1; 'f' | Test-Path
+(New-Item f -Type File).Name
+Start-Sleep -Milliseconds 1
+'f' | Test-Path

@@ -1,1 +1,3 @@
-echo "a" > f.txt; echo b >> f.txt; cat f.txt
+echo "a" > f.txt
+echo b >> f.txt
+cat f.txt

@@ -1,1 +1,7 @@
-mkdir d | Out-Null; Set-Content d/f x; Remove-Item d; Test-Path d; Remove-Item d -Recurse; Test-Path d; Remove-Item none
+mkdir d | Out-Null
+Set-Content d/f x
+Remove-Item d
+Test-Path d
+Remove-Item d -Recurse
+Test-Path d
+Remove-Item none

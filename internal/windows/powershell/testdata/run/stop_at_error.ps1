@@ -1,1 +1,3 @@
-$ErrorActionPreference = 'Stop'; Get-Item no-such; echo on
+$ErrorActionPreference = 'Stop'
+Get-Item no-such
+echo on

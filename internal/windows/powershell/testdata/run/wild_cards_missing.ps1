@@ -1,1 +1,4 @@
-Get-Content none*; Set-Content none* x; ls -Name; echo on
+Get-Content none*
+Set-Content none* x
+ls -Name
+echo on

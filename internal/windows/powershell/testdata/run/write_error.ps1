@@ -1,1 +1,3 @@
-Write-Error 'it broke'; 'also this' | Write-Error; echo on
+Write-Error 'it broke'
+'also this' | Write-Error
+echo on

@@ -1,1 +1,3 @@
-Write-Output 1 two (3, 4); 'x' | Write-Output; echo 'after'
+Write-Output 1 two (3, 4)
+'x' | Write-Output
+echo 'after'

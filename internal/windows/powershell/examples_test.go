@@ -1,0 +1,117 @@
+package powershell
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// example is one of the scripts of examples/windows-network, in a folder that stands for its container.
+type example struct {
+	dir, script string
+	environ     []string
+	out, errs   bytes.Buffer
+}
+
+func newExample(t *testing.T, name string, files map[string]string) *example {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../../examples/windows-network", name, "start.ps1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &example{dir: t.TempDir(), script: string(data)}
+	for file, content := range files {
+		path := filepath.Join(e.dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.environ = []string{"PATH=/usr/bin:/bin", "CONTAINER_SANDBOX_MOUNT_POINT=" + e.dir}
+	t.Chdir(e.dir)
+	return e
+}
+
+func (e *example) run(ctx context.Context) int {
+	s := Session{
+		Args: []string{"/c", e.script}, Environ: e.environ, Stdin: strings.NewReader(""), Stdout: &e.out, Stderr: &e.errs,
+		Newline: "\n", windows: stageWindows(),
+	}
+	return s.Run(ctx)
+}
+
+// TestKubeProxyExample starts kube-proxy by the example's script: with the kubeconfig completed, and DSR as its version has it.
+func TestKubeProxyExample(t *testing.T) {
+	e := newExample(t, "kube-proxy", map[string]string{
+		"mounts/kube-proxy/kubeconfig.conf": "tokenFile: /var/run/secrets/token\n",
+		"kube-proxy/kube-proxy.exe": "#!/bin/sh\n" +
+			"[ \"$1\" = --version ] && echo Kubernetes v1.36.3 || printf 'started %s\\n' \"$*\"\n",
+	})
+	e.environ = append(e.environ, "KUBE_NETWORK=cbr0", "NODE_NAME=win-1")
+	if code := e.run(t.Context()); code != 0 || e.errs.String() != "" {
+		t.Errorf("it ends with %d: %s", code, e.errs.String())
+	}
+	want := `started --v=2 --proxy-mode=kernelspace --hostname-override=win-1 --network-name=cbr0 ` +
+		`--kubeconfig=C:\var\lib\kube-proxy\kubeconfig.conf --enable-dsr=true` + "\n"
+	if !strings.HasSuffix(e.out.String(), want) {
+		t.Errorf("printed %q, want at its end %q", e.out.String(), want)
+	}
+	config, err := os.ReadFile(filepath.Join(e.dir, `C:\var\lib\kube-proxy\kubeconfig.conf`))
+	if err != nil || string(config) != "tokenFile: "+e.dir+"/var/run/secrets/token\n\n" {
+		t.Errorf("the kubeconfig is %q, %v", config, err)
+	}
+}
+
+// TestCNIExample installs the CNI plugin by the example's script, which then waits until it is ended.
+func TestCNIExample(t *testing.T) {
+	e := newExample(t, "cni", map[string]string{
+		"network/cni/win-bridge.exe": "plugin",
+		"network/cni/host-local.exe": "ipam",
+		"network/network.exe": "#!/bin/sh\n" +
+			`echo '{"network":"cbr0","subnet":"10.244.1.0/24","rangeStart":"10.244.1.3"}'` + "\n",
+		"mounts/cni/cni.conflist": `{"name":"","plugins":[{"type":"win-bridge",` +
+			`"ipam":{"type":"host-local","ranges":[[{"subnet":"","rangeStart":""}]]},` +
+			`"policies":[{"name":"x","value":{"Type":"OutBoundNAT","Settings":{"Exceptions":[]}}}]}]}`,
+	})
+	e.environ = append(
+		e.environ,
+		"CNI_BIN_PATH="+e.dir+"/bin", "CNI_CONFIG_PATH="+e.dir+"/net.d",
+		"POD_SUBNET=10.244.0.0/16", "SERVICE_SUBNET=10.96.0.0/12", "NODE_SUBNET=172.18.0.0/16",
+	)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan int)
+	go func() { ended <- e.run(ctx) }()
+	path := filepath.Join(e.dir, "net.d", "10-bridge.conflist")
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	config := []byte{}
+	for !bytes.HasSuffix(config, []byte("}\n")) && ctx.Err() == nil {
+		<-tick.C
+		config, _ = os.ReadFile(path) //nolint:errcheck // it is not there yet
+	}
+	cancel()
+	if code := <-ended; code != 1 {
+		t.Errorf("it ends with %d before it is ended: %s", code, e.errs.String())
+	}
+	for _, want := range []string{
+		`"name": "cbr0"`, `"subnet": "10.244.1.0/24"`, `"rangeStart": "10.244.1.3"`, `"10.244.0.0/16",`, `"172.18.0.0/16"`,
+	} {
+		if !strings.Contains(string(config), want) {
+			t.Errorf("%s is not in the configuration:\n%s", want, config)
+		}
+	}
+	plugin, err := os.ReadFile(filepath.Join(e.dir, "bin", "win-bridge.exe"))
+	if err != nil || string(plugin) != "plugin" {
+		t.Errorf("the plugin is %q, %v", plugin, err)
+	}
+	if !strings.Contains(e.out.String(), "Pods of this node are on cbr0, 10.244.1.0/24\n") {
+		t.Errorf("printed %q", e.out.String())
+	}
+}
