@@ -171,6 +171,10 @@ func (s *pipeline) check(c *checker) {
 		}
 		if st.file != nil {
 			st.file.check(c)
+			path, _ := beginning(st.file)
+			if err := redirection(path); err != nil {
+				c.refuse("%v", err)
+			}
 		}
 	}
 }

@@ -21,7 +21,8 @@
 // What is carried out differs from PowerShell in these: integers have 64 bits where PowerShell takes 32 or floating
 // numbers; strings are compared by their characters' numbers, not as a culture sorts them; files that are hidden are
 // shown without -Force too; dates in JSON stay text; a cmdlet that does not take objects one by one gives nothing
-// before it has all; columns of tables are as wide as they are here. A module hns.psm1 is not run: the cmdlets for HNS
+// before it has all; columns of tables are as wide as they are here, and
+// objects of JSON are shown as lists. A module hns.psm1 is not run: the cmdlets for HNS
 // that are here come in its place.
 //
 // The package knows nothing of Wine: on Linux it works on Linux' files, which is how it is tested. What only Windows

@@ -46,7 +46,8 @@ func (e *example) run(ctx context.Context) int {
 	return s.Run(ctx)
 }
 
-// TestKubeProxyExample starts kube-proxy by the example's script: with the kubeconfig completed, and DSR as its version has it.
+// TestKubeProxyExample starts kube-proxy by the example's script: with the kubeconfig completed, and DSR as its version
+// has it.
 func TestKubeProxyExample(t *testing.T) {
 	e := newExample(t, "kube-proxy", map[string]string{
 		"mounts/kube-proxy/kubeconfig.conf": "tokenFile: /var/run/secrets/token\n",

@@ -86,6 +86,9 @@ func jsonObject(d *json.Decoder, depth int) (value, error) {
 func toJSON(b *strings.Builder, v value, depth int, indent, newline string) error {
 	switch v := plain(v).(type) {
 	case *object:
+		if v.kind != custom {
+			return thrown("ConvertTo-Json : an object of kind %s is not part of Mullion's PowerShell.", v.kind)
+		}
 		l := jsonLayout{brackets: "{}", depth: depth, indent: indent, newline: newline}
 		for _, name := range v.names {
 			l.parts = append(l.parts, jsonPart{name, v.props[lower(name)]})
@@ -101,6 +104,8 @@ func toJSON(b *strings.Builder, v value, depth int, indent, newline string) erro
 		return l.write(b, v)
 	case nil, bool, int64, float64, string:
 		return writeJSON(b, v)
+	case enum:
+		return writeJSON(b, v.n)
 	case moment:
 		return thrown("ConvertTo-Json : a time is not part of Mullion's PowerShell.")
 	default:

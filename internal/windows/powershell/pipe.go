@@ -115,7 +115,7 @@ func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
 	if path == nil { // > $null
 		return nil
 	}
-	if err := badPath(text(path)); err != nil {
+	if err := redirection(text(path)); err != nil {
 		return thrown("%v.", err)
 	}
 	content, err := formatted(got, f.in.session.Newline)

@@ -111,6 +111,14 @@ func beginning(x expr) (s string, whole bool) {
 	return "", false
 }
 
+// redirection refuses a path that output cannot be written to.
+func redirection(path string) error {
+	if _, environment := environmentItem(path); environment {
+		return errors.New("a redirection to the drive env: is not part of Mullion's PowerShell")
+	}
+	return badPath(path)
+}
+
 // command checks a command: that it is there, and its parameters.
 func (c *checker) command(s *stage, piped bool) {
 	s.name.check(c)

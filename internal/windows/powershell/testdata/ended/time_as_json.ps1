@@ -1,1 +1,2 @@
-Get-Item . | ConvertTo-Json
+'{}' | ConvertFrom-Json | Out-Null
+$t = Get-Item . | ForEach-Object { $_.LastWriteTime }; $t | ConvertTo-Json

@@ -1,0 +1,1 @@
+Get-Process -Id 4 | ConvertTo-Json

@@ -1,0 +1,1 @@
+[Security.AccessControl.AccessControlType]::Deny | ConvertTo-Json
