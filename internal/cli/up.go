@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -244,13 +245,13 @@ func (a *app) progress() func(cluster.Progress) {
 		}
 		for _, u := range p.Units {
 			switch u.State {
-			case "ready", "failed":
+			case component.Ready, component.Failed:
 				if !done[u.Name] {
 					done[u.Name] = true
-					mark := map[string]string{"ready": "ok  ", "failed": "FAIL"}[u.State]
+					mark := map[component.State]string{component.Ready: "ok  ", component.Failed: "FAIL"}[u.State]
 					fmt.Fprintf(a.env.Out, "%s %-44s %7.1fs\n", mark, u.Name, u.Seconds)
 				}
-			case "starting":
+			case component.Starting:
 				busy = append(busy, u.Name)
 			}
 		}

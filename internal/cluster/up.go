@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
@@ -194,7 +195,7 @@ func isClosed(c <-chan struct{}) bool {
 
 func notReady(s supervisor.Status) string {
 	for _, u := range s.Units {
-		if u.State == "starting" {
+		if u.State == component.Starting {
 			return u.Name
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -95,15 +96,23 @@ type Finding struct {
 	Do   string `json:"do"`
 }
 
+// The states of a part besides those of its unit.
+const (
+	// NotAnswering is the state of a part that runs and does not work.
+	NotAnswering component.State = "not answering"
+	// Differs is the state of an HNS that works, on a node whose network is not yet as HNS wants it.
+	Differs component.State = "differs"
+)
+
 // Part is how one component is.
 type Part struct {
 	Name string `json:"name"`
-	// State is the unit's, or "not answering" for one that runs and does not work; "" for one that this node does not have.
-	State    string `json:"state"`
-	OK       bool   `json:"ok"`
-	Why      string `json:"why,omitempty"`
-	PID      int    `json:"pid,omitempty"`
-	Restarts int    `json:"restarts,omitempty"`
+	// State is the unit's, NotAnswering or Differs; "" for a part that this node does not have.
+	State    component.State `json:"state"`
+	OK       bool            `json:"ok"`
+	Why      string          `json:"why,omitempty"`
+	PID      int             `json:"pid,omitempty"`
+	Restarts int             `json:"restarts,omitempty"`
 	// Seconds is how long it took to come up.
 	Seconds float64 `json:"seconds,omitempty"`
 }

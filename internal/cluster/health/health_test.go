@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -27,7 +28,7 @@ func well() health.Observed {
 	}
 	add := func(pid int, names ...string) {
 		for _, n := range names {
-			u := supervisor.UnitStatus{Name: n, State: "ready", Seconds: 1}
+			u := supervisor.UnitStatus{Name: n, State: component.Ready, Seconds: 1}
 			if pid != 0 {
 				pid++
 				u.PID, u.Probed = pid, true
@@ -42,6 +43,15 @@ func well() health.Observed {
 	add(0, "node/win-1", "network/linux-1", "host/linux-1")
 	add(300, "containerd/linux-1", "kubelet/linux-1", "kube-proxy/linux-1")
 	add(0, "node/linux-1")
+	for name, after := range map[string][]string{
+		"kube-apiserver":   {"etcd"},
+		"coredns":          {"kube-apiserver"},
+		"agent/win-1":      {"host/win-1"},
+		"kubelet/win-1":    {"agent/win-1"},
+		"kube-proxy/win-1": {"kubelet/win-1"},
+	} {
+		unit(&o, name).After = after
+	}
 	o.Nodes = []corev1.Node{
 		node("linux-1", corev1.NodeSystemInfo{OperatingSystem: "linux", OSImage: "Debian GNU/Linux 12 (bookworm)", KernelVersion: "6.12.1", KubeletVersion: "v1.36.3"}, "10.213.0.11"),
 		node("win-1", corev1.NodeSystemInfo{OperatingSystem: "windows", OSImage: "Windows Server 2022 Datacenter", KernelVersion: "10.0.20348.2762", KubeletVersion: "v1.36.3"}, "10.213.0.12"),
@@ -120,18 +130,18 @@ func TestPictures(t *testing.T) {
 			o.Supervisor.Phase, o.APIError = supervisor.PhaseStarting, "list nodes: connection refused"
 			o.Nodes, o.Pods = nil, nil
 			for _, n := range []string{"kubelet/win-1", "kube-proxy/win-1", "node/win-1"} {
-				unit(o, n).State = "waiting"
+				unit(o, n).State = component.Waiting
 			}
-			unit(o, "coredns").State = "starting"
+			unit(o, "coredns").State = component.Starting
 		}},
 		{"failed", health.Unhealthy, func(o *health.Observed) {
 			o.Supervisor.Phase, o.Supervisor.Error, o.APIError = supervisor.PhaseFailed, "start containerd: it ended", "list nodes: connection refused"
 			u := unit(o, "containerd")
-			u.State, u.PID, u.Error = "failed", 0, "process \"containerd\": it ended by itself: exit status 1; its last lines:\n  reading\n  containerd: no space left on device"
+			u.State, u.PID, u.Error = component.Failed, 0, "process \"containerd\": it ended by itself: exit status 1; its last lines:\n  reading\n  containerd: no space left on device"
 		}},
 		{"etcd-dead", health.Unhealthy, func(o *health.Observed) {
 			u := unit(o, "etcd")
-			u.State, u.PID, u.Restarts, u.Error = "restarting", 0, 3, "process \"etcd\" (mullion component etcd): it ended by itself: signal: killed"
+			u.State, u.PID, u.Restarts, u.Error = supervisor.Restarting, 0, 3, "process \"etcd\" (mullion component etcd): it ended by itself: signal: killed"
 			unit(o, "kube-apiserver").Problem = "probe https://10.213.0.1:6443/readyz: 500: etcd failed"
 			unit(o, "coredns").Problem = "not ready"
 			o.APIError, o.Nodes, o.Pods = "list nodes: context deadline exceeded", nil, nil

@@ -5,13 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
-)
-
-// States of a part besides those of its unit.
-const (
-	stateReady        = "ready"
-	stateNotAnswering = "not answering"
 )
 
 // Room that a file system has to have, in bytes and as a part of its size: below both, etcd and containerd run into a full disk soon.
@@ -24,12 +19,14 @@ const (
 type judge struct {
 	Observed
 	picture Picture
-	parts   map[string]Part // by unit, those of nodes too
+	// parts are by unit, those of nodes too, and after is what each of them waits for.
+	parts map[string]Part
+	after map[string][]string
 }
 
 // Judge says how the cluster is that was seen so.
 func Judge(o Observed) Picture {
-	j := &judge{Observed: o, parts: map[string]Part{}}
+	j := &judge{Observed: o, parts: map[string]Part{}, after: map[string][]string{}}
 	j.picture = Picture{Name: o.Spec.Name, Findings: []Finding{}, Parts: []Part{}, Nodes: []Node{}, Unknown: o.APIError}
 	j.supervisor()
 	j.units()
@@ -82,7 +79,7 @@ func (j *judge) units() {
 	}
 	for _, u := range j.Supervisor.Units {
 		p := part(u)
-		j.parts[u.Name] = p
+		j.parts[u.Name], j.after[u.Name] = p, u.After
 		if !strings.Contains(u.Name, "/") {
 			j.picture.Parts = append(j.picture.Parts, p)
 		}
@@ -99,50 +96,42 @@ func (j *judge) units() {
 		if j.Spec.Networking.DisableDefaultCNI && strings.Contains(p.Why, "cni plugin not initialized") {
 			remedy = "the cluster has no CNI plugin of Mullion's (networking.disableDefaultCNI): deploy one, for example that of examples/windows-network"
 		}
-		j.find(Problem, u.Name, p.State+": "+p.Why, remedy)
+		j.find(Problem, u.Name, string(p.State)+": "+p.Why, remedy)
 	}
 }
 
 func part(u supervisor.UnitStatus) Part {
-	p := Part{Name: u.Name, State: u.State, OK: u.State == stateReady && u.Problem == "", PID: u.PID, Restarts: u.Restarts, Seconds: u.Seconds}
+	p := Part{
+		Name:     u.Name,
+		State:    u.State,
+		OK:       u.State == component.Ready && u.Problem == "",
+		PID:      u.PID,
+		Restarts: u.Restarts,
+		Seconds:  u.Seconds,
+	}
 	switch {
 	case u.Error != "":
 		p.Why = lastLine(u.Error)
 	case u.Problem != "":
-		p.State, p.Why = stateNotAnswering, firstLine(u.Problem)
+		p.State, p.Why = NotAnswering, firstLine(u.Problem)
 	}
 	return p
 }
 
-// causes are the parts without which a part cannot work, and so need not be looked at first. NODE stands for the node.
-func causes() map[string][]string {
-	return map[string][]string{
-		"kube-apiserver":          {"etcd"},
-		"kube-controller-manager": {"kube-apiserver"},
-		"kube-scheduler":          {"kube-apiserver"},
-		"coredns":                 {"kube-apiserver"},
-		"host/NODE":               {"prefix/NODE"},
-		"agent/NODE":              {"host/NODE", "containerd"},
-		"containerd/NODE":         {"host/NODE"},
-		"kubelet/NODE":            {"host/NODE", "agent/NODE", "containerd/NODE"},
-		"kube-proxy/NODE":         {"host/NODE", "agent/NODE"},
-
-		"serving-certificate/NODE": {"host/NODE", "kubelet/NODE"},
-	}
-}
-
-// follows says that a part does not work since another does not.
+// follows reports whether a part need not be looked at first, since one that it waits for does not work. Its unit names
+// that one in After, or there are units in between. Where the supervisor does not tell After, no part follows from another.
 func (j *judge) follows(unit string) bool {
-	name, node, _ := strings.Cut(unit, "/")
-	key := name
-	if node != "" {
-		key += "/NODE"
-	}
-	for _, cause := range causes()[key] {
-		cause = strings.Replace(cause, "NODE", node, 1)
-		if p, ok := j.parts[cause]; ok && (!p.OK || j.follows(cause)) {
+	seen := map[string]bool{unit: true}
+	for ahead := j.after[unit]; len(ahead) > 0; ahead = ahead[1:] {
+		cause := ahead[0]
+		if seen[cause] {
+			continue
+		}
+		seen[cause] = true
+		if p, ok := j.parts[cause]; ok && !p.OK {
 			return true
 		}
+		ahead = slices.Concat(ahead, j.after[cause])
 	}
 	return false
 }
@@ -154,9 +143,9 @@ func remedyOfPart(unit string, p Part) string {
 		return fmt.Sprintf("look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew, with state and images kept", node)
 	case name == "serving-certificate":
 		return "an administrator of the cluster types that; the certificate is good for a year as a rule, and asked for again before (docs/several-machines.md)"
-	case p.State == stateNotAnswering:
+	case p.State == NotAnswering:
 		return fmt.Sprintf("see `mullion logs %s --tail 50`; if it stays so, end its process %d: it is started again at once, and pods go on", unit, p.PID)
-	case p.State == "restarting":
+	case p.State == supervisor.Restarting:
 		return fmt.Sprintf("it is started again by itself, after ever longer pauses of up to 15 s; see `mullion logs %s --tail 50` for why it ended", unit)
 	}
 	return fmt.Sprintf("see `mullion logs %s --tail 50`, then `mullion up`", unit)

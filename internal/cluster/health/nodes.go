@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -97,12 +98,12 @@ func (j *judge) node(n Node, known *corev1.Node) {
 func (j *judge) column(node, name string, units []string) (Part, bool) {
 	if name == "hns" {
 		h, ok := j.HNS[node]
-		p := Part{Name: "hns/" + node, State: stateReady, OK: h.Error == "", Why: firstLine(h.Error)}
+		p := Part{Name: "hns/" + node, State: component.Ready, OK: h.Error == "", Why: firstLine(h.Error)}
 		switch {
 		case h.Error != "":
-			p.State = stateNotAnswering
+			p.State = NotAnswering
 		case len(h.Differences) > 0:
-			p.State = "differs"
+			p.State = Differs
 		}
 		return p, ok
 	}

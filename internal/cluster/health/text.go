@@ -3,8 +3,11 @@ package health
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // Text prints the picture for a person.
@@ -52,12 +55,17 @@ func (p Picture) textParts(b *strings.Builder) {
 // mark is the state as the picture shows it: what does not work stands out.
 func (p Part) mark() string {
 	switch {
-	case p.OK && p.State == stateReady:
+	case p.OK && p.State == component.Ready:
 		return "ok"
-	case p.OK, p.State == "starting", p.State == "waiting", p.State == "stopping", p.State == "stopped":
-		return p.State
+	case p.OK, slices.Contains(underWay(), p.State):
+		return string(p.State)
 	}
-	return strings.ToUpper(p.State)
+	return strings.ToUpper(string(p.State))
+}
+
+// underWay are the states of parts that do not work, and need not yet or no longer.
+func underWay() []component.State {
+	return []component.State{component.Starting, component.Waiting, component.Stopping, component.Stopped}
 }
 
 func (p Picture) textNodes(b *strings.Builder) {

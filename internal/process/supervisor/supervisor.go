@@ -30,6 +30,10 @@ const (
 	PhaseStopping = "stopping"
 )
 
+// Restarting is the state of a unit that was ready and whose process has ended: the process is started again. A unit's
+// other states are those of package component.
+const Restarting component.State = "restarting"
+
 // Status is what the supervisor answers about itself and its units.
 type Status struct {
 	PID   int          `json:"pid"`
@@ -40,9 +44,11 @@ type Status struct {
 
 // UnitStatus is one unit's state as component.Manager last reported it.
 type UnitStatus struct {
-	Name  string `json:"name"`
-	State string `json:"state"`
-	Error string `json:"error,omitempty"`
+	Name  string          `json:"name"`
+	State component.State `json:"state"`
+	Error string          `json:"error,omitempty"`
+	// After names the units that must be ready before this one starts. An older supervisor does not tell them.
+	After []string `json:"after,omitempty"`
 	// Seconds is how long the unit took to reach its state from the start of the one before.
 	Seconds float64 `json:"seconds"`
 	// PID and Restarts are of units that are a process: 0 while it is down, and how often it was started again.
@@ -119,7 +125,7 @@ func Run(ctx context.Context, cfg Config) error {
 	s := &server{cfg: cfg, stop: stop, stopping: runCtx.Done(), index: map[string]int{}, status: Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}}}
 	for i, u := range cfg.Units {
 		s.index[u.Name()] = i
-		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: "waiting"})
+		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: component.Waiting, After: u.After})
 	}
 	units := make([]component.Unit, len(cfg.Units))
 	for i, u := range cfg.Units {
@@ -173,10 +179,10 @@ func (s *server) onEvent(e component.Event) {
 		return
 	}
 	u := &s.status.Units[i]
-	if u.State == string(component.Failed) && e.Err == nil {
+	if u.State == component.Failed && e.Err == nil {
 		return // that it was cleaned up after must not hide why it failed
 	}
-	u.State, u.Seconds, u.Error = string(e.State), e.Elapsed.Seconds(), ""
+	u.State, u.Seconds, u.Error = e.State, e.Elapsed.Seconds(), ""
 	if e.Err != nil {
 		u.Error = e.Err.Error()
 		s.cfg.Log.Error("unit", "name", e.Unit, "state", e.State, "error", e.Err)
@@ -207,10 +213,10 @@ func (s *server) now() Status {
 		}
 		state, told := p.State(), &status.Units[i]
 		told.PID, told.Restarts = state.PID, state.Restarts
-		if told.State != string(component.Ready) || state.Phase == proc.Running {
+		if told.State != component.Ready || state.Phase == proc.Running {
 			continue
 		}
-		told.State = "restarting"
+		told.State = Restarting
 		if state.Err != nil {
 			told.Error = state.Err.Error()
 		}
@@ -226,7 +232,7 @@ func (s *server) probed(ctx context.Context) Status {
 	answers := make([]chan error, len(s.cfg.Units))
 	for i, u := range s.cfg.Units {
 		p, ok := u.Component.(component.Prober)
-		if !ok || status.Units[i].State != string(component.Ready) {
+		if !ok || status.Units[i].State != component.Ready {
 			continue
 		}
 		answer := make(chan error, 1) // one that comes too late is left in it

@@ -2,6 +2,7 @@ package supervisor_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -71,7 +72,7 @@ func TestReadyThenStopped(t *testing.T) {
 	p := &part{name: "one", stopped: make(chan struct{})}
 	client, ended := run(t, p)
 	s := await(t, client, supervisor.PhaseReady)
-	if len(s.Units) != 1 || s.Units[0].Name != "one" || s.Units[0].State != string(component.Ready) {
+	if len(s.Units) != 1 || s.Units[0].Name != "one" || s.Units[0].State != component.Ready {
 		t.Errorf("units = %+v", s.Units)
 	}
 	if err := client.Stop(t.Context()); err != nil {
@@ -156,6 +157,50 @@ func TestHealthAsksEachUnit(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStatusTellsAfter holds that the answers say what each unit waits for, and that an older supervisor's answer, which
+// does not say it, is read.
+func TestStatusTellsAfter(t *testing.T) {
+	client, ended := runUnits(t, []component.Unit{
+		{Component: &part{name: "etcd", stopped: make(chan struct{})}},
+		{Component: &part{name: "kube-apiserver", stopped: make(chan struct{})}, After: []string{"etcd"}},
+	})
+	await(t, client, supervisor.PhaseReady)
+	type question func(context.Context) (supervisor.Status, error)
+	for name, ask := range map[string]question{"status": client.Status, "health": client.Health} {
+		s, err := ask(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]string{}
+		for _, u := range s.Units {
+			got[u.Name] = u.After
+		}
+		if diff := cmp.Diff(map[string][]string{"etcd": nil, "kube-apiserver": {"etcd"}}, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+
+	const older = `{"pid":7,"phase":"ready","units":[{"name":"etcd","state":"restarting","seconds":1.5}]}`
+	want := supervisor.Status{
+		PID:   7,
+		Phase: supervisor.PhaseReady,
+		Units: []supervisor.UnitStatus{{Name: "etcd", State: supervisor.Restarting, Seconds: 1.5}},
+	}
+	var got supervisor.Status
+	if err := json.Unmarshal([]byte(older), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("an older answer: -want +got:\n%s", diff)
 	}
 }
 
