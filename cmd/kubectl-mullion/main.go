@@ -17,12 +17,10 @@ import (
 	"mullion.dev/mullion/internal/check/command"
 )
 
-// The exit codes, as internal/cli has them.
+// The exit codes of a check that did not run, as internal/cli has them. A check that ran has those of package command.
 const (
-	exitInternal   = 1
-	exitUsage      = 2
-	exitFindings   = 8
-	exitUnreadable = 9
+	exitInternal = 1
+	exitUsage    = 2
 )
 
 func main() {
@@ -57,12 +55,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	case err != nil:
 		fmt.Fprintf(errOut, "kubectl mullion: check manifests: %v\n", err)
 		return exitInternal
-	case result.Unreadable:
-		fmt.Fprintln(errOut, "kubectl mullion: some of the input, or of the images that it names, was not read; the places are listed above")
-		return exitUnreadable
-	case result.Findings:
-		fmt.Fprintf(errOut, "kubectl mullion: there are findings of severity %s or worse\n", result.FailOn)
-		return exitFindings
+	case result.Code() != 0:
+		fmt.Fprintf(errOut, "kubectl mullion: %s\n", result.Message())
 	}
-	return 0
+	return result.Code()
 }

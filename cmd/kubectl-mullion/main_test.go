@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/check/command"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -14,9 +16,9 @@ func TestExitCodes(t *testing.T) {
 		out, err string
 	}{
 		{"check", strings.Replace(pod, "%", "", 1), 0, "0 errors", ""},
-		{"check -", strings.Replace(pod, "%", ", hostPID: true", 1), exitFindings, "[host-pid]", "severity error or worse"},
-		{"check -o github", strings.Replace(pod, "%", ", hostPID: true", 1), exitFindings, "::error file=", ""},
-		{"check", "a: [", exitUnreadable, "not read", "not read"},
+		{"check -", strings.Replace(pod, "%", ", hostPID: true", 1), command.CodeFindings, "[host-pid]", "severity error or worse"},
+		{"check -o github", strings.Replace(pod, "%", ", hostPID: true", 1), command.CodeFindings, "::error file=", ""},
+		{"check", "a: [", command.CodeUnreadable, "not read", "not read"},
 		{"check -o nothing", "", exitUsage, "", `output "nothing"`},
 		{"check --explain host-pid", "", 0, "Refused from Kubernetes 1.24 on", ""},
 		{"check --explain nothing", "", exitUsage, "", `no rule "nothing"`},

@@ -36,10 +36,16 @@ func endCheck(got command.Outcome, err error) error {
 		return usage(err, "see `mullion check --help`")
 	case err != nil:
 		return err
-	case got.Unreadable:
-		return &Error{Code: ExitUnreadable, Err: errors.New("check manifests: some of the input, or of the images that it names, was not read"), Remedy: "what could be read was checked; the places are listed above"}
-	case got.Findings:
-		return &Error{Code: ExitFindings, Err: fmt.Errorf("check manifests: there are findings of severity %s or worse", got.FailOn), Remedy: "`mullion check --explain RULE` says more of a rule"}
+	case got.Code() == ExitOK:
+		return nil
 	}
-	return nil
+	remedy := "`mullion check --explain RULE` says more of a rule"
+	if got.Unreadable {
+		remedy = "what could be read was checked"
+	}
+	return &Error{
+		Code:   got.Code(),
+		Err:    fmt.Errorf("check manifests: %s", got.Message()),
+		Remedy: remedy,
+	}
 }

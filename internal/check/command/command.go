@@ -61,6 +61,34 @@ type Outcome struct {
 	Unreadable bool // some input was not checked
 }
 
+// The exit codes of a check that ran. Zero says that nothing was found and all was read.
+const (
+	CodeFindings   = 8
+	CodeUnreadable = 9
+)
+
+// Code is the exit code of the program.
+func (o Outcome) Code() int {
+	switch {
+	case o.Unreadable:
+		return CodeUnreadable
+	case o.Findings:
+		return CodeFindings
+	}
+	return 0
+}
+
+// Message says why the exit code is not zero. It is empty where it is zero.
+func (o Outcome) Message() string {
+	switch o.Code() {
+	case CodeUnreadable:
+		return "some of the input, or of the images that it names, was not read; the places are listed above"
+	case CodeFindings:
+		return fmt.Sprintf("there are findings of severity %s or worse", o.FailOn)
+	}
+	return ""
+}
+
 // UsageError is an option that is not right.
 type UsageError struct{ Err error }
 

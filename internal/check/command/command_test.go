@@ -36,6 +36,27 @@ func run(t *testing.T, o command.Options, stdin string) (command.Outcome, string
 	return got, out.String(), err
 }
 
+func TestOutcome(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		outcome command.Outcome
+		code    int
+		message string
+	}{
+		{"nothing-found", command.Outcome{FailOn: "error"}, 0, ""},
+		{"findings", command.Outcome{Findings: true, FailOn: "warning"}, 8, "severity warning or worse"},
+		{"unreadable", command.Outcome{Unreadable: true}, 9, "was not read"},
+		{"unreadable-and-findings", command.Outcome{Findings: true, Unreadable: true}, 9, "was not read"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, message := tc.outcome.Code(), tc.outcome.Message()
+			if code != tc.code || !strings.Contains(message, tc.message) || (message == "") != (code == 0) {
+				t.Errorf("code %d, message %q; want %d, %q", code, message, tc.code, tc.message)
+			}
+		})
+	}
+}
+
 func TestConfig(t *testing.T) {
 	for _, tc := range []struct {
 		config   string
