@@ -60,10 +60,11 @@ func stopSteps() []step {
 		{"stopped the supervisor and its parts", func(ctx context.Context, p Paths) error {
 			ctx, cancel := context.WithTimeout(ctx, stopPatience)
 			defer cancel()
-			if err := stopSupervisor(ctx, p); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			err := stopSupervisor(ctx, p)
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) && locked(p) {
 				return err
 			}
-			return nil // what did not stop in time is ended by the next step
+			return nil // what did not stop in time, or whose supervisor went away meanwhile, is ended by the next step
 		}},
 		{"ended processes that were left", func(ctx context.Context, p Paths) error {
 			_, err := proc.KillLeftovers(ctx, p.Data, nil)

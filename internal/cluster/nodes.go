@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -50,35 +51,56 @@ func (n *nodeReady) Start(ctx context.Context) error {
 		return err
 	}
 	started := n.since.Add(-time.Second) // conditions have whole seconds
-	begin, why := time.Now(), "it has not registered"
+	begin, why := time.Now(), "the API has told nothing of it"
+	var unanswered error // why the API's last answer says nothing of the node
 	for {
 		node, err := client.CoreV1().Nodes().Get(ctx, n.node, metav1.GetOptions{})
-		if err == nil {
+		switch {
+		case err == nil:
 			var ready bool
-			if ready, why = isReady(node, started); ready || n.noCNI && lacksCNI(why) {
+			if ready, why = isReady(node, started); ready || (n.noCNI && lacksCNI(why)) {
 				return nil
 			}
+			unanswered = nil
+		case apierrors.IsNotFound(err):
+			why, unanswered = "it has not registered", nil
+		case ctx.Err() == nil: // else the error is only that the time is over
+			unanswered = err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for node %q to be Ready: %s: %w", n.node, why, ctx.Err())
+			return n.late(ctx.Err(), why, unanswered)
 		case <-time.After(proc.Pace(200*time.Millisecond, time.Since(begin))):
 		}
 	}
 }
 
+// late is the error of a node that was not Ready in time. It says why not, and why the last question to the API failed.
+func (n *nodeReady) late(end error, why string, unanswered error) error {
+	if unanswered == nil {
+		return fmt.Errorf("wait for node %q to be Ready: %s: %w", n.node, why, end)
+	}
+	return fmt.Errorf("wait for node %q to be Ready: %s; the last question to the API failed: %w: %w",
+		n.node, why, unanswered, end)
+}
+
 // Stop does nothing: the kubelet is a component of its own.
 func (n *nodeReady) Stop(context.Context) error { return nil }
 
+// isReady reports whether the node's Ready condition is true and was set after since, and else why not.
 func isReady(node *corev1.Node, since time.Time) (bool, string) {
 	for _, c := range node.Status.Conditions {
 		if c.Type != corev1.NodeReady {
 			continue
 		}
-		if c.Status == corev1.ConditionTrue && c.LastHeartbeatTime.After(since) {
-			return true, ""
+		switch {
+		case c.Status != corev1.ConditionTrue:
+			return false, c.Message
+		case !c.LastHeartbeatTime.After(since):
+			return false, fmt.Sprintf("its kubelet has told nothing since it was started; the node was Ready at %s, before that",
+				c.LastHeartbeatTime.UTC().Format(time.RFC3339))
 		}
-		return false, c.Message
+		return true, ""
 	}
 	return false, "it has no Ready condition yet"
 }

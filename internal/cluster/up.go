@@ -214,9 +214,8 @@ func locked(p Paths) bool {
 
 // stopSupervisor asks the supervisor to stop its parts and waits until it is gone.
 func stopSupervisor(ctx context.Context, p Paths) error {
-	client := supervisor.NewClient(p.Socket())
-	if err := client.Stop(ctx); err != nil {
-		return nil // nobody there to stop
+	if there, err := askToStop(ctx, p.Socket()); err != nil || !there {
+		return err
 	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -228,4 +227,22 @@ func stopSupervisor(ctx context.Context, p Paths) error {
 		}
 	}
 	return nil
+}
+
+// askToStop asks the supervisor that answers on a socket to stop. It reports whether there is one, which it is not where
+// nobody listens. Any other error says nothing of that.
+func askToStop(ctx context.Context, socket string) (there bool, err error) {
+	err = supervisor.NewClient(socket).Stop(ctx)
+	switch {
+	case err == nil:
+		return true, nil
+	case isNobody(err):
+		return false, nil
+	}
+	return true, fmt.Errorf("ask the supervisor at %q to stop: %w", socket, err)
+}
+
+// isNobody reports whether an error of a dial of a Unix socket means that nobody listens there.
+func isNobody(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -274,6 +274,9 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/pause/{unit...}", s.pause)
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
+		if err := http.NewResponseController(w).Flush(); err != nil { // the stop may be over before this handler is
+			s.cfg.Log.Warn("answer a stop request", "error", err)
+		}
 		s.stop()
 	})
 	return mux

@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// answer is what a client of the API gets for one question: an object, or an error in place of any answer.
+type answer struct {
+	code   int
+	object any
+	err    error
+}
+
+// answers are given one after the other. They call last when none is left.
+type answers struct {
+	left []answer
+	last context.CancelFunc
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if len(a.left) == 0 {
+		a.last()
+		return nil, req.Context().Err()
+	}
+	next := a.left[0]
+	a.left = a.left[1:]
+	if next.err != nil {
+		return nil, next.err
+	}
+	body, err := json.Marshal(next.object)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: next.code,
+		Header:     http.Header{"Content-Type": {"application/json"}},
+		Body:       io.NopCloser(bytes.NewReader(body)),
+		Request:    req,
+	}, nil
+}
+
+// refusal is an API server's answer that is an error.
+func refusal(code int, reason metav1.StatusReason, message string) answer {
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure,
+		Code:     int32(code),
+		Reason:   reason,
+		Message:  message,
+	}
+	return answer{code: code, object: status}
+}
+
+// told is an API server's answer that is a node with a Ready condition.
+func told(status corev1.ConditionStatus, at time.Time, message string) answer {
+	node := corev1.Node{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{Name: "win-1"},
+	}
+	node.Status.Conditions = []corev1.NodeCondition{{
+		Type:              corev1.NodeReady,
+		Status:            status,
+		LastHeartbeatTime: metav1.NewTime(at),
+		Message:           message,
+	}}
+	return answer{code: http.StatusOK, object: node}
+}
+
+// awaitNode waits for a node of which the API says these things, until it has no more to say.
+func awaitNode(t *testing.T, since time.Time, all ...answer) error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := &nodeReady{node: "win-1", since: since, client: func() (kubernetes.Interface, error) {
+		return kubernetes.NewForConfig(&rest.Config{
+			Host:          "http://api.example",
+			ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+			Transport:     &answers{left: all, last: cancel},
+		})
+	}}
+	return n.Start(ctx)
+}
+
+func TestNodeReady(t *testing.T) {
+	const posting = "kubelet is posting ready status"
+	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	before, after := since.Add(-time.Hour), since.Add(time.Second)
+	missing := refusal(http.StatusNotFound, metav1.StatusReasonNotFound, `nodes "win-1" not found`)
+	forbidden := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `nodes "win-1" is forbidden`)
+	for _, tt := range []struct {
+		name string
+		says []answer
+		// want is what the error has to say, nothing for a node that is Ready, and never what it must not say.
+		want, never string
+	}{
+		{"ready", []answer{told(corev1.ConditionTrue, after, posting)}, "", ""},
+		{"ready-after-errors", []answer{forbidden, missing, told(corev1.ConditionTrue, after, posting)}, "", ""},
+		{"no-answer", nil, "the API has told nothing of it", "question"},
+		{"not-registered", []answer{missing}, "it has not registered", "question"},
+		{"registered-after-a-refusal", []answer{forbidden, missing}, "it has not registered", "forbidden"},
+		{"forbidden", []answer{forbidden}, `nodes "win-1" is forbidden`, "registered"},
+		{"refused", []answer{{err: syscall.ECONNREFUSED}}, "connection refused", "registered"},
+		{"forbidden-later", []answer{told(corev1.ConditionFalse, after, "no CNI"), forbidden}, "no CNI; the last question", "registered"},
+		{"not-ready", []answer{forbidden, told(corev1.ConditionFalse, after, "no CNI")}, "no CNI", "forbidden"},
+		{"stale", []answer{told(corev1.ConditionTrue, before, posting)}, "was Ready at 2026-03-01T11:00:00Z", posting},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := awaitNode(t, since, tt.says...)
+			if tt.want == "" {
+				if err != nil {
+					t.Errorf("Start = %v", err)
+				}
+				return
+			}
+			if err == nil || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("Start = %v, want %q and the end of the context", err, tt.want)
+			}
+			if tt.never != "" && strings.Contains(err.Error(), tt.never) {
+				t.Errorf("Start = %v, which must not say %q", err, tt.never)
+			}
+		})
+	}
+	if err := awaitNode(t, since, answer{err: syscall.ECONNREFUSED}); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("Start = %v, which does not wrap the API's error", err)
+	}
+}
