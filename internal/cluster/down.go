@@ -92,7 +92,8 @@ func unmountBelow(dir string) error {
 			return err
 		}
 		for _, p := range points {
-			if err := unix.Unmount(p, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+			err := unix.Unmount(p, unix.MNT_DETACH)
+			if hidden := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT); err != nil && !hidden {
 				return fmt.Errorf("unmount %q: %w", p, err)
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // What runs in a cluster's cgroups ends, the cgroups go, and others' stay.
@@ -56,5 +58,39 @@ func TestKillCgroups(t *testing.T) {
 	}
 	if err := KillCgroups(t.Context(), parent); err != nil {
 		t.Errorf("with nothing there: %v", err)
+	}
+}
+
+// TestUnmountBelow holds that what is mounted in a folder goes, deepest first, under names with blanks too, and what is mounted
+// at the folder itself or beside it stays.
+func TestUnmountBelow(t *testing.T) {
+	top := filepath.Join(t.TempDir(), "top of all")
+	beside := top + "2"
+	outer := filepath.Join(top, "outer")
+	inner := filepath.Join(outer, "inner\twith\\all")
+	mount := func(dir string) {
+		t.Helper()
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }) // the test may have done so
+	}
+	mount(top)
+	mount(beside)
+	mount(outer)
+	mount(inner)
+	points, err := mountsBelow(top)
+	if diff := cmp.Diff([]string{inner, outer}, points); diff != "" || err != nil {
+		t.Errorf("%v; -want +got:\n%s", err, diff)
+	}
+	mount(outer) // over what is there, which hides inner
+	if err := unmountBelow(top); err != nil {
+		t.Fatal(err)
+	}
+	if points, err := mountsBelow(filepath.Dir(top)); len(points) != 2 || err != nil {
+		t.Errorf("left are %q, %v", points, err)
 	}
 }
