@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
@@ -215,8 +216,7 @@ func (c *containerd) Start(ctx context.Context) error {
 }
 
 func dialUnix(ctx context.Context, path string) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", path)
+	conn, err := unixsocket.Dialer(path)(ctx, "", "")
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/process/component"
@@ -123,7 +124,7 @@ func (c Config) containerdUnit() component.Component {
 	p.after = c.ensurePause
 	p.health = func(ctx context.Context) error {
 		return kubenode.RuntimeHealth(ctx, func(ctx context.Context) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", c.Socket())
+			return unixsocket.Dialer(c.Socket())(ctx, "", "")
 		})
 	}
 	return p

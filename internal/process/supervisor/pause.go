@@ -3,10 +3,8 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strings"
 )
 
 // pause makes a unit's process stand still for as long as the request is there: until the client ends it, or is gone, however it went, or the units
@@ -46,25 +44,13 @@ func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 // Pause makes a unit's process stand still until resume is called, this process is gone, or the cluster is stopped. The end of ctx does not let it go on.
 func (c *Client) Pause(ctx context.Context, unit string) (resume func(), err error) {
 	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	req, err := http.NewRequestWithContext(held, http.MethodPost, "http://supervisor/v1/pause/"+(&url.URL{Path: unit}).EscapedPath(), nil)
+	resp, err := c.socket.Open(held, http.MethodPost, "/v1/pause/"+(&url.URL{Path: unit}).EscapedPath())
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	patient := &http.Client{Transport: c.http.Transport} // a pause takes as long as it takes
-	resp, err := patient.Do(req)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	end := func() {
+	return func() {
 		cancel()
 		_ = resp.Body.Close() // nothing is read from it
-	}
-	if resp.StatusCode != http.StatusOK {
-		defer end()
-		why, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // the status is there in any case
-		return nil, fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(why)))
-	}
-	return end, nil
+	}, nil
 }

@@ -2,28 +2,21 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/unixsocket"
 )
 
 // answerTimeout bounds a call: comparing thousands of load balancers with the kernel takes seconds.
 const answerTimeout = 60 * time.Second
 
 // Client asks the agent of one host.
-type Client struct{ http *http.Client }
+type Client struct{ socket *unixsocket.Client }
 
 // NewClient is a client of the agent that answers on the socket.
-func NewClient(socket string) *Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}
-	return &Client{&http.Client{Timeout: answerTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
-}
+func NewClient(socket string) *Client { return &Client{unixsocket.NewClient(socket, answerTimeout)} }
 
 // Diagnose says what HNS means to have in the kernel, and what differs.
 func (c *Client) Diagnose(ctx context.Context) (Diagnosis, error) {
@@ -38,21 +31,8 @@ func (c *Client) RestartHNS(ctx context.Context) error {
 }
 
 func (c *Client) do(ctx context.Context, method, path string, v any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://agent"+path, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
+	if err := c.socket.Call(ctx, method, path, v); err != nil {
 		return fmt.Errorf("ask the node's agent: %w", err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode >= http.StatusBadRequest {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		return fmt.Errorf("the node's agent answers %s: %s", resp.Status, strings.TrimSpace(string(text)))
-	}
-	if v == nil {
-		return nil
-	}
-	return json.NewDecoder(resp.Body).Decode(v)
+	return nil
 }

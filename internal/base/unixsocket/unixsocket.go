@@ -1,0 +1,77 @@
+// Package unixsocket owns the client's side of Unix sockets: a dial that goes to one socket whatever address it is asked
+// for, and HTTP over it. It does not know what is said there.
+package unixsocket
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// mostText is how much of an answer that is an error is told, in bytes.
+const mostText = 4096
+
+// Dialer returns what dials the socket at path. The network and the address that it is given do not matter.
+func Dialer(path string) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
+	}
+}
+
+// Client sends HTTP requests to the server on one Unix socket. Each request has a connection of its own.
+type Client struct {
+	transport *http.Transport
+	timeout   time.Duration
+}
+
+// NewClient returns a client of the server that answers on the socket at path. The timeout bounds each Call.
+func NewClient(path string, timeout time.Duration) *Client {
+	return &Client{
+		transport: &http.Transport{DialContext: Dialer(path), DisableKeepAlives: true},
+		timeout:   timeout,
+	}
+}
+
+// Call sends a request without a body and decodes the JSON of the answer into v, unless v is nil. An answer that is an
+// error is returned as one, with its text.
+func (c *Client) Call(ctx context.Context, method, path string, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	resp, err := c.Open(ctx, method, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // what was wanted of it has been read
+	if v == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(v); err != nil {
+		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// Open sends a request without a body and returns the answer as soon as it begins. The timeout does not bound it. The
+// caller closes the body.
+func (c *Client) Open(ctx context.Context, method, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://socket"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, mostText)) // the status is there in any case
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, strings.TrimSpace(string(text)))
+	}
+	return resp, nil
+}
