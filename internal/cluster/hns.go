@@ -2,20 +2,17 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"strconv"
-	"syscall"
 	"time"
 
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -43,7 +40,7 @@ func Agent(paths Paths, node string) (*admin.Client, error) {
 
 // down marks errors that mean that nobody is there.
 func down(err error) error {
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	if isNobody(err) {
 		return fmt.Errorf("%w: %w", winhost.ErrDown, err)
 	}
 	return err
@@ -59,19 +56,14 @@ func ProxyEndpoint(ctx context.Context, paths Paths, node, page string) ([]byte,
 	if page == "/healthz" {
 		port = kubenode.ProxyHealthPort
 	}
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: proc.DialIn(h.Netns), DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", strconv.Itoa(port))+page, nil)
+	body, err := probe.Target{
+		URL:       "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + page,
+		Dial:      proc.DialIn(h.Netns),
+		Timeout:   10 * time.Second,
+		MostBytes: 8 << 20,
+	}.Get(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ask kube-proxy of node %q: %w", node, down(err))
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, down(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("kube-proxy of node %q answers %s: %.200s", node, resp.Status, body)
-	}
-	return body, err
+	return body, nil
 }

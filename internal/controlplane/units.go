@@ -2,21 +2,19 @@ package controlplane
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -30,7 +28,7 @@ func Units(c Config) ([]component.Unit, error) {
 			Name:    name,
 			Path:    c.Program,
 			Args:    append(append(append([]string{}, c.ProgramArgs...), name), c.Flags(name)...),
-			Env:     environment(name),
+			Env:     environment(),
 			Marker:  c.Marker,
 			Dir:     c.Dir,
 			LogPath: filepath.Join(c.LogDir, name+".log"),
@@ -75,68 +73,24 @@ func (c Config) bootstrap() bootstrap.Config {
 	}
 }
 
-// environment is what a program gets besides the marker.
-func environment(name string) []string {
-	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
-	if gogc := collectAt(name); gogc != "" {
-		env = append(env, "GOGC="+gogc)
-	}
-	return env
+// environment is what a program gets besides the marker. The control plane idles most of the time, and its memory counts more
+// than its processor time: the Go runtime collects garbage when the heap has grown by half.
+func environment() []string {
+	return []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "GOGC=50"}
 }
-
-// collectAt is the growth of the heap in percent at which the Go runtime collects garbage. The control plane idles most of the time,
-// and its memory counts more here than its processor time.
-func collectAt(string) string { return "50" }
 
 // probeEtcd asks etcd over its socket whether it serves.
 func (c Config) probeEtcd(ctx context.Context) error {
-	transport := &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", c.etcdHTTPSocket())
-		},
-	}
-	return probe(ctx, transport, "http://etcd/readyz")
+	return probe.Target{URL: "http://etcd/readyz", Dial: unixsocket.Dialer(c.etcdHTTPSocket())}.Check(ctx)
 }
 
 // probeTLS asks one of the other programs, and insists on a certificate of the cluster's authority.
 func (c Config) probeTLS(ctx context.Context, address, path string) error {
-	ca, err := os.ReadFile(filepath.Join(c.PKIDir(), pki.CA+".crt"))
-	if err != nil {
-		return fmt.Errorf("probe %s: %w", address, err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(ca) {
-		return fmt.Errorf("probe %s: no certificate in the authority's file", address)
-	}
-	transport := &http.Transport{
-		DisableKeepAlives: true,
-		DialContext:       proc.DialIn(c.Netns),
-		TLSClientConfig:   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-	}
-	return probe(ctx, transport, "https://"+address+path)
-}
-
-// probe returns nil if a GET of url is answered with 200, else what was answered.
-func probe(ctx context.Context, transport http.RoundTripper, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return fmt.Errorf("probe %s: %w", url, err)
-	}
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		return fmt.Errorf("probe %s: %w", url, err)
-	}
-	defer resp.Body.Close()
-	const enough = 2048
-	body, err := io.ReadAll(io.LimitReader(resp.Body, enough))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", resp.Status, body)
-	}
-	if err != nil {
-		return fmt.Errorf("probe %s: %w", url, err)
-	}
-	return nil
+	return probe.Target{
+		URL:    "https://" + address + path,
+		Dial:   proc.DialIn(c.Netns),
+		CAFile: filepath.Join(c.PKIDir(), pki.CA+".crt"),
+	}.Check(ctx)
 }
 
 // certificates is the unit that makes keys, certificates, kubeconfig files and folders.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"path/filepath"
 	"strconv"
@@ -21,6 +19,7 @@ import (
 	"mullion.dev/mullion/internal/base/resolvconf"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/confined"
+	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -63,33 +62,17 @@ func (c Config) confined() confined.Program {
 // probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has: its plugins are ready a moment
 // before it listens.
 func (c Config) probe(ctx context.Context) error {
-	if err := c.probeReady(ctx); err != nil {
+	ready := probe.Target{
+		URL:  "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(readyPort)) + "/ready",
+		Dial: proc.DialIn(c.Netns),
+	}
+	if err := ready.Check(ctx); err != nil {
 		return err
 	}
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return proc.DialIn(c.Netns)(ctx, network, netip.AddrPortFrom(c.Address, Port).String())
 	}}
 	_, err := resolver.LookupHost(ctx, "kubernetes.default.svc."+c.Domain+".")
-	return err
-}
-
-func (c Config) probeReady(ctx context.Context) error {
-	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(readyPort)) + "/ready"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Transport: &http.Transport{DialContext: proc.DialIn(c.Netns), DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	const enough = 2048
-	body, err := io.ReadAll(io.LimitReader(resp.Body, enough))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
-	}
 	return err
 }
 

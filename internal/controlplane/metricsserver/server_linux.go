@@ -2,12 +2,8 @@ package metricsserver
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/confined"
+	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -113,31 +110,10 @@ func (c Config) writeFiles() error {
 
 // probe asks whether the server is ready but for figures, which it has only after its first round of kubelets.
 func (c Config) probe(ctx context.Context) error {
-	ca, err := os.ReadFile(c.confined().File(caFile))
-	if err != nil {
-		return fmt.Errorf("probe metrics-server: %w", err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(ca) {
-		return errors.New("probe metrics-server: no certificate in the authority's file")
-	}
-	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, DialContext: proc.DialIn(c.Netns),
-		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: pki.MetricsServerHost, MinVersion: tls.VersionTLS12},
-	}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url("/readyz?exclude=metric-storage-ready"), nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	const enough = 2048
-	body, err := io.ReadAll(io.LimitReader(resp.Body, enough))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("probe metrics-server: %s: %s", resp.Status, body)
-	}
-	return err
+	return probe.Target{
+		URL:        c.url("/readyz?exclude=metric-storage-ready"),
+		Dial:       proc.DialIn(c.Netns),
+		CAFile:     c.confined().File(caFile),
+		ServerName: pki.MetricsServerHost,
+	}.Check(ctx)
 }

@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -44,30 +43,11 @@ func BootstrapKubeconfig(path, server string, ca []byte) ([]byte, error) {
 // HealthProbe returns what asks a health endpoint on the loopback of the network namespace pinned at netns and returns its answer. An answer
 // other than 200 is an error.
 func HealthProbe(netns string, port int) func(context.Context) ([]byte, error) {
-	client := &http.Client{
-		Transport: &http.Transport{DialContext: proc.DialIn(netns), DisableKeepAlives: true},
-		Timeout:   5 * time.Second,
-	}
-	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/healthz"
-	return func(ctx context.Context) ([]byte, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return nil, err
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		if err != nil {
-			return nil, err
-		}
-		if resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
-		}
-		return body, nil
-	}
+	return probe.Target{
+		URL:     "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/healthz",
+		Dial:    proc.DialIn(netns),
+		Timeout: 5 * time.Second,
+	}.Get
 }
 
 // ProxySynced tells whether kube-proxy, whose health endpoint gave that answer, has carried out the services once. It calls itself healthy
