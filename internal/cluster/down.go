@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/process/proc"
@@ -101,42 +101,20 @@ func unmountBelow(dir string) error {
 	return nil
 }
 
-// mountsBelow lists mount points in dir, deepest first; see proc_pid_mountinfo(5) for the fields and the octal escapes.
+// mountsBelow lists mount points in dir, deepest first.
 func mountsBelow(dir string) ([]string, error) {
-	f, err := os.Open("/proc/self/mountinfo")
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+		return !strings.HasPrefix(m.Mountpoint, dir+"/"), false
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list mounts below %q: %w", dir, err)
 	}
-	defer f.Close()
-	var points []string
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 5 {
-			continue
-		}
-		point := unescape(fields[4])
-		if strings.HasPrefix(point, dir+"/") {
-			points = append(points, point)
-		}
+	points := make([]string, len(mounts))
+	for i, m := range mounts {
+		points[i] = m.Mountpoint
 	}
 	slices.SortFunc(points, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return points, lines.Err()
-}
-
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+	return points, nil
 }
 
 // scope is the name of systemd's unit of the cluster's processes.

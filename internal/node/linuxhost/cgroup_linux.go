@@ -1,7 +1,6 @@
 package linuxhost
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,25 +34,16 @@ func hierarchies() ([]hierarchy, error) {
 }
 
 // hierarchiesOf reads the text of /proc/self/mountinfo.
-func hierarchiesOf(mountinfo io.Reader) ([]hierarchy, error) {
-	var all []hierarchy
-	lines := bufio.NewScanner(mountinfo)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() { // proc_pid_mountinfo(5)
-		before, after, ok := strings.Cut(lines.Text(), " - ")
-		fields, fsFields := strings.Fields(before), strings.Fields(after)
-		if !ok || len(fields) < 5 || len(fsFields) == 0 || !strings.HasPrefix(fields[4], "/sys/fs/cgroup") {
-			continue
-		}
-		switch fsFields[0] {
-		case "cgroup":
-			all = append(all, hierarchy{dir: fields[4]})
-		case "cgroup2":
-			all = append(all, hierarchy{dir: fields[4], v2: true})
-		}
+func hierarchiesOf(text io.Reader) ([]hierarchy, error) {
+	mounts, err := mountinfo.GetMountsFromReader(text, mountinfo.FSTypeFilter("cgroup", "cgroup2"))
+	if err != nil {
+		return nil, fmt.Errorf("list cgroup hierarchies: %w", err)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, err
+	var all []hierarchy
+	for _, m := range mounts {
+		if strings.HasPrefix(m.Mountpoint, "/sys/fs/cgroup") {
+			all = append(all, hierarchy{dir: m.Mountpoint, v2: m.FSType == "cgroup2"})
+		}
 	}
 	if slices.ContainsFunc(all, func(h hierarchy) bool { return !h.v2 }) {
 		all = slices.DeleteFunc(all, func(h hierarchy) bool { return h.v2 })

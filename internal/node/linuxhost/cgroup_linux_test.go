@@ -21,6 +21,7 @@ func TestHierarchies(t *testing.T) {
 		{"v1", tmpfs + memory + joined, []hierarchy{{"/sys/fs/cgroup/memory", false}, {"/sys/fs/cgroup/cpu,cpuacct", false}}},
 		{"hybrid", tmpfs + memory + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n", []hierarchy{{"/sys/fs/cgroup/memory", false}}},
 		{"of_a_container", memory + "90 31 0:32 / /var/lib/x/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", []hierarchy{{"/sys/fs/cgroup/memory", false}}},
+		{"beside_an_overlay", "40 23 0:40 / /x rw - overlay overlay rw,lowerdir=" + strings.Repeat("/layer:", 5000) + "\n" + memory, []hierarchy{{"/sys/fs/cgroup/memory", false}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := hierarchiesOf(strings.NewReader(tt.mountinfo))

@@ -1,7 +1,6 @@
 package winnode
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/wine"
@@ -121,21 +121,10 @@ func escapeOption(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace(path)
 }
 
-// isMounted tells whether something is mounted at path; proc_pid_mountinfo(5).
+// isMounted reports whether something is mounted at path.
 func isMounted(path string) (bool, error) {
-	f, err := os.Open("/proc/self/mountinfo")
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20) // an overlay's options can be long
-	for lines.Scan() {
-		if fields := strings.Fields(lines.Text()); len(fields) > 4 && fields[4] == strings.ReplaceAll(path, " ", `\040`) {
-			return true, nil
-		}
-	}
-	return false, lines.Err()
+	mounts, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(path))
+	return len(mounts) > 0, err
 }
 
 // writeRegistry gives the host its own identity and a new boot.
