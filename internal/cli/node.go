@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/filecopy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -185,28 +185,23 @@ func (a *app) copyPath(arg string) (string, error) {
 	return unix, nil
 }
 
+// copyFile copies a file to another, or onto it, with errors for a person.
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
+	if _, err := os.Stat(from); err != nil {
 		return &Error{Code: ExitNotFound, Err: err}
 	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
+	_, err := filecopy.Onto(from, to, 0o666)
+	switch {
+	case errors.Is(err, filecopy.ErrFolder):
 		return usage(fmt.Errorf("%s is a folder", from), "copy files one by one")
+	case errors.Is(err, os.ErrNotExist):
+		return &Error{
+			Code:   ExitNotFound,
+			Err:    fmt.Errorf("copy %s: the folder of %s is not there", from, to),
+			Remedy: `make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`,
+		}
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
-	if errors.Is(err, os.ErrNotExist) {
-		return &Error{Code: ExitNotFound, Err: fmt.Errorf("copy %s: the folder of %s is not there", from, to), Remedy: `make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return err
 }
 
 func (a *app) completeNodes(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/base/filecopy"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
@@ -198,16 +199,14 @@ func (b *Builder) layRegistry(ctx context.Context, dir, name, system string) err
 	return errors.Join(r.Write(root, name), root.Close())
 }
 
+// copyFile copies a file, as a program if it is one.
 func copyFile(from, to string) error {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(from); err == nil && info.Mode()&0o111 != 0 {
 		mode = 0o755
 	}
-	return os.WriteFile(to, data, mode)
+	_, err := filecopy.Onto(from, to, mode)
+	return err
 }
 
 // StandIns are the images that are not wholly upstream's, by name, with what in them is not.

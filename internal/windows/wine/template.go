@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/filecopy"
 )
 
 // boot runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine of two cores, and minutes on an
@@ -252,31 +254,15 @@ func copyTree(dir, base string) error {
 	})
 }
 
-// copyFile copies the content of from to a new file (what is at to is replaced, never written into: it may be a hard link) with
-// the time of the original, which Wine compares for wine.inf. Where the file system can, the copy shares its blocks.
+// copyFile copies the content of from to a new file, in a folder that it makes, with the time of the original, which Wine compares
+// for wine.inf.
 func copyFile(from, to string, mode fs.FileMode) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	info, err := filecopy.New(from, to, mode)
 	if err != nil {
 		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Chmod(mode), out.Close()); err != nil {
-		return fmt.Errorf("copy %q: %w", from, err)
 	}
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
