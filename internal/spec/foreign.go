@@ -78,7 +78,7 @@ func (v *validator) nodeAddresses(all []string, network netip.Prefix, machine ne
 		switch {
 		case err != nil || !reachable(a) || !network.Contains(a):
 			v.fail([]any{"join", "nodeAddresses"}, "%q is not an address on this machine's network %s", text, network)
-		case a == machine || a == network.Addr() || a == last(network):
+		case a == machine || a == network.Addr() || a == Last(network):
 			v.fail([]any{"join", "nodeAddresses"}, "%s cannot be a node's: it is this machine's, or the network's own", a)
 		case slices.Contains(all[:i], text):
 			v.fail([]any{"join", "nodeAddresses"}, "two nodes have the address %s", a)

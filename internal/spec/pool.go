@@ -23,6 +23,16 @@ func Nth(a netip.Addr, n int) netip.Addr {
 	return a
 }
 
+// Last is the last address of a network.
+func Last(p netip.Prefix) netip.Addr {
+	b := p.Masked().Addr().AsSlice()
+	for i := p.Bits(); i < 8*len(b); i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	addr, _ := netip.AddrFromSlice(b)
+	return addr
+}
+
 // LoadBalancers is the pool of load balancers' addresses, of a validated cluster.
 func (n Networking) LoadBalancers() netip.Prefix { return n.prefix(n.LoadBalancerPool) }
 
@@ -62,21 +72,13 @@ func (v *validator) pool(n Networking, nodes int) {
 		{"nodes", Nth(underlay.Addr(), FirstNode), Nth(underlay.Addr(), FirstNode+nodes-1)},
 		{"pods in mode transparent", Nth(underlay.Addr(), SharedFirst), Nth(underlay.Addr(), SharedLast)},
 		{"the machine", Nth(underlay.Addr(), Machine), Nth(underlay.Addr(), Machine+1)},
-		{"other machines", n.PartAddress(1), last(underlay)},
+		{"other machines", n.PartAddress(1), Last(underlay)},
 	} {
 		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" || n.AdvertiseAddress == "" && use.what == "other machines" {
 			continue
 		}
-		if use.first.Compare(last(pool)) <= 0 && pool.Addr().Compare(use.last) <= 0 {
+		if use.first.Compare(Last(pool)) <= 0 && pool.Addr().Compare(use.last) <= 0 {
 			fail("%s has addresses of %s: %s to %s", pool, use.what, use.first, use.last)
 		}
 	}
-}
-
-func last(p netip.Prefix) netip.Addr {
-	b := p.Masked().Addr().As4()
-	for i := p.Bits(); i < 32; i++ {
-		b[i/8] |= 1 << (7 - i%8)
-	}
-	return netip.AddrFrom4(b)
 }

@@ -93,7 +93,7 @@ func New(cfg Config) (*Underlay, error) {
 		cfg.Fabric = cfg.Subnet.Addr().Next()
 	}
 	if !cfg.Machine.IsValid() {
-		cfg.Machine = lastAddr(cfg.Subnet).Prev()
+		cfg.Machine = spec.Last(cfg.Subnet).Prev()
 	}
 	if cfg.MachineNetns == "" {
 		cfg.MachineNetns = netns.Self
@@ -122,14 +122,6 @@ func (cfg Config) check() error {
 		return fmt.Errorf("underlay: %w", err)
 	}
 	return nil
-}
-
-func lastAddr(p netip.Prefix) netip.Addr {
-	b := p.Addr().As4()
-	for i := p.Bits(); i < 32; i++ {
-		b[i/8] |= 1 << (7 - i%8)
-	}
-	return netip.AddrFrom4(b)
 }
 
 // Config is the configuration with its defaults filled in.
