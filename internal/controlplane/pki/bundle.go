@@ -93,12 +93,6 @@ func (b *Bundle) Cert(name string) string { return filepath.Join(b.dir, name+".c
 // Key returns the path of the named pair's key.
 func (b *Bundle) Key(name string) string { return filepath.Join(b.dir, name+".key") }
 
-// ServiceAccountKey returns the path of the key that signs service-account tokens.
-func (b *Bundle) ServiceAccountKey() string { return filepath.Join(b.dir, "sa.key") }
-
-// ServiceAccountPub returns the path of the key that verifies them.
-func (b *Bundle) ServiceAccountPub() string { return filepath.Join(b.dir, "sa.pub") }
-
 // CAPEM returns the cluster authority's certificate.
 func (b *Bundle) CAPEM() []byte { return b.ca }
 

@@ -203,22 +203,6 @@ func (s *Store) forget(ctx context.Context, id string) error {
 // isID tells whether a reference is the record of an image ID.
 func isID(name string) bool { return strings.HasPrefix(name, "sha256:") }
 
-// Untag removes one reference. The image goes with its last one.
-func (s *Store) Untag(ctx context.Context, ref string) error {
-	name, err := Normalize(ref)
-	if err != nil {
-		return err
-	}
-	info, err := s.Get(ctx, name)
-	if err != nil {
-		return err
-	}
-	if len(info.RepoTags) == 1 && info.RepoTags[0] == name {
-		return s.Remove(ctx, info.ID)
-	}
-	return s.deleteRefs(s.context(ctx), []string{name})
-}
-
 func (s *Store) deleteRefs(ctx context.Context, refs []string) error {
 	for i, ref := range refs {
 		var opts []images.DeleteOpt

@@ -3,7 +3,6 @@ package imagebuild
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,11 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
@@ -160,22 +156,4 @@ func (a *archive) blob(h v1.Hash, b blob) {
 	if err := r.Close(); a.err == nil {
 		a.err = err
 	}
-}
-
-// Push sends the image to the registries that its references name. Loopback registries are reached by plain HTTP.
-// Credentials come from keys; nil: none.
-func (i *Image) Push(ctx context.Context, keys authn.Keychain) error {
-	if keys == nil {
-		keys = authn.NewMultiKeychain()
-	}
-	for _, ref := range i.Refs {
-		parsed, err := name.ParseReference(ref)
-		if err != nil {
-			return fmt.Errorf("parse image reference %q: %w", ref, err)
-		}
-		if err := remote.WriteIndex(parsed, i.Index, remote.WithContext(ctx), remote.WithAuthFromKeychain(keys)); err != nil {
-			return fmt.Errorf("push image %q: %w", ref, err)
-		}
-	}
-	return nil
 }
