@@ -103,8 +103,7 @@ func (in *Input) add(f *Fact) {
 }
 
 // kept are the fields of an object's spec that rules across objects ask for. RuntimeClass, StorageClass and
-// KubeletConfiguration have no spec:
-// theirs are of the object itself.
+// KubeletConfiguration have no spec: theirs are of the object itself.
 func kept(group, kind string) (fields []string, ok bool) {
 	switch group + "/" + kind {
 	case "/Service":

@@ -26,7 +26,7 @@ import (
 func supportTables() map[string]func() []support.Row {
 	return map[string]func() []support.Row{
 		"cri":          cri.SupportRows,
-		"hns":          hns.Support,
+		"hns":          hns.SupportRows,
 		"images":       image.SupportRows,
 		"kubernetes":   cluster.SupportRows,
 		"linux-node":   linuxnode.SupportRows,

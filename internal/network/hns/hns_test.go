@@ -276,7 +276,7 @@ func TestStateOfVersion1(t *testing.T) {
 }
 
 func TestSupport(t *testing.T) {
-	if err := support.Check(hns.Support()); err != nil {
+	if err := support.Check(hns.SupportRows()); err != nil {
 		t.Error(err)
 	}
 }

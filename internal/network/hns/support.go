@@ -2,8 +2,8 @@ package hns
 
 import "mullion.dev/mullion/internal/base/support"
 
-// Support is what of the Host Networking Service is there, one row a call, network type, policy or behaviour.
-func Support() []support.Row {
+// SupportRows is what of the Host Networking Service is there, one row a call, network type, policy or behaviour.
+func SupportRows() []support.Row {
 	var all []support.Row
 	for _, rows := range [][]support.Row{supportCalls(), supportNetworks(), supportPolicies(), supportBalancers()} {
 		for _, r := range rows {

@@ -5,6 +5,7 @@ package netplan
 import (
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // Plan is the wanted network of one Windows host. Every list is ordered by ID once Normalize has run.
@@ -257,19 +258,9 @@ func with[T any](have, set []T, removed []string, id func(T) string) []T {
 // Normalize puts every list in its order, so that two plans that mean the same are equal. Routes, addresses and backends
 // keep theirs.
 func (p *Plan) Normalize() {
-	slices.SortFunc(p.Bridges, func(a, b Bridge) int { return compare(a.ID, b.ID) })
-	slices.SortFunc(p.Peers, func(a, b Peer) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(p.Bridges, func(a, b Bridge) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(p.Peers, func(a, b Peer) int { return strings.Compare(a.ID, b.ID) })
 	slices.Sort(p.Namespaces)
-	slices.SortFunc(p.Ports, func(a, b Port) int { return compare(a.ID, b.ID) })
-	slices.SortFunc(p.LoadBalancers, func(a, b LoadBalancer) int { return compare(a.ID, b.ID) })
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	slices.SortFunc(p.Ports, func(a, b Port) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(p.LoadBalancers, func(a, b LoadBalancer) int { return strings.Compare(a.ID, b.ID) })
 }

@@ -9,7 +9,7 @@ import (
 // Order returns the names of units in an order in which each comes after those it waits for; units that are free to
 // start at once keep the order they were given in. It is an error if a name is empty or used twice, if a unit waits for
 // one that is not there, or if units wait for each other in a circle. Manager starts in parallel what this order
-// permits; a dry run prints it.
+// permits.
 func Order(units []Unit) ([]string, error) {
 	byName := make(map[string]Unit, len(units))
 	var errs []error
