@@ -127,7 +127,7 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	case user == "" && passwordStdin:
 		return nil, usage(errors.New("--password-stdin needs --user"), remedy)
 	case user == "":
-		return nil, nil //nolint:nilnil // Nobody logs on.
+		return nil, nil // Nobody logs on.
 	case !passwordStdin:
 		return nil, usage(errors.New("--user needs --password-stdin"), remedy)
 	}

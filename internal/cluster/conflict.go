@@ -34,7 +34,7 @@ func choosePort(address string, port int) (int, error) {
 		}
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // a TCP listener has a TCP address
+	return l.Addr().(*net.TCPAddr).Port, nil // a TCP listener has a TCP address
 }
 
 // freeOfOthers refuses an underlay subnet that the machine already uses: another cluster's, or a network of the machine's own.

@@ -198,12 +198,12 @@ func sourceAddress(server string) (netip.Addr, error) {
 	if err != nil {
 		return netip.Addr{}, err
 	}
-	conn, err := net.Dial("udp4", host) //nolint:noctx // sends nothing: it asks the kernel for the route
+	conn, err := net.Dial("udp4", host) // sends nothing: it asks the kernel for the route
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("find this machine's address towards %s: %w", host, err)
 	}
 	defer conn.Close()
-	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil //nolint:forcetypeassert // of a UDP connection
+	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil // of a UDP connection
 }
 
 // hostPort is the host:port of an API server's URL.

@@ -38,7 +38,7 @@ func (p Plan) tunnel() underlay.Tunnel {
 	}
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s:%d", n.AdvertiseAddress, n.APIServerPort)
-	return underlay.Tunnel{Local: p.Spec.Address(), Port: uint16(n.APIServerPort), VNI: sum.Sum32()%(1<<24-1) + 1} //nolint:gosec // a validated port
+	return underlay.Tunnel{Local: p.Spec.Address(), Port: uint16(n.APIServerPort), VNI: sum.Sum32()%(1<<24-1) + 1} // a validated port
 }
 
 // nodeNetworks are the subnets that nodes have addresses in.

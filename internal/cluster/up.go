@@ -140,7 +140,7 @@ func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) 
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String()) //nolint:noctx // it outlives this command
+	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String()) // it outlives this command
 	cmd.Env = append(o.Environ, proc.MarkerVariable+"="+o.Paths.Data)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = "/"

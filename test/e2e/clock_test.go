@@ -108,7 +108,7 @@ func beside(t *testing.T, server fixture, address string, pair tls.Certificate, 
 			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
 			Transport: &http.Transport{
 				DialContext:     proc.DialIn(server.netns),
-				TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, //nolint:gosec // the test's own server
+				TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, // the test's own server
 			},
 			ModifyResponse: func(r *http.Response) error {
 				r.Header.Set("Date", time.Now().Add(later).UTC().Format(http.TimeFormat))

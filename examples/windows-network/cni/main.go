@@ -42,7 +42,7 @@ func main() {
 	defer cancel()
 	if err := run(ctx, *name, os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // nothing is left open
+		os.Exit(1) // nothing is left open
 	}
 }
 

@@ -248,7 +248,7 @@ func (o Options) checkOptions() (check.Options, error) {
 // images is what looks images up, nil if nothing does.
 func (o Options) images(ctx context.Context) (check.Images, error) {
 	if o.Offline && len(o.ImageLayouts) == 0 {
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil // documented
 	}
 	return images.New(ctx, images.Options{Layouts: o.ImageLayouts, Offline: o.Offline})
 }

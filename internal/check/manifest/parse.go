@@ -178,7 +178,7 @@ func (b *builder) document(c Chunk) (*Node, error) {
 		return nil, err
 	}
 	if len(doc.Content) == 0 {
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil // documented
 	}
 	n, _, err := b.node(doc.Content[0], 0)
 	return n, err

@@ -174,7 +174,7 @@ func tryNetwork(ctx context.Context, nft string) map[string]error {
 		for what, link := range map[string]netlink.Link{
 			"a bridge":             &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "try0"}},
 			"a pair of veth links": &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "try1"}, PeerName: "try2"},
-			"a VXLAN link":         &netlink.Vxlan{LinkAttrs: netlink.LinkAttrs{Name: "try3"}, VxlanId: 1, Port: 4789}, //nolint:mnd // any will do
+			"a VXLAN link":         &netlink.Vxlan{LinkAttrs: netlink.LinkAttrs{Name: "try3"}, VxlanId: 1, Port: 4789}, // any will do
 		} {
 			tried[what] = netlink.LinkAdd(link)
 		}

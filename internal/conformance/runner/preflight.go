@@ -106,5 +106,5 @@ func freeSpace(dir string) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("measure free space of %q: %w", dir, err)
 	}
-	return st.Bavail * uint64(st.Bsize), nil //nolint:gosec // a block size is positive
+	return st.Bavail * uint64(st.Bsize), nil // a block size is positive
 }

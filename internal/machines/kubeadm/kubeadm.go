@@ -149,7 +149,7 @@ func checkVersion(client kubernetes.Interface) error {
 		return fmt.Errorf("read the API server's version %q: %w", info.GitVersion, err)
 	}
 	kubelet := utilversion.MustParseGeneric(version.Kubernetes)
-	behind := int(server.Minor()) - int(kubelet.Minor()) //nolint:gosec // small numbers
+	behind := int(server.Minor()) - int(kubelet.Minor()) // small numbers
 	if server.Major() != kubelet.Major() || behind < 0 || behind > oldestKubelet {
 		return fmt.Errorf("compare versions: %w: the API server is %s, the kubelet %s; it may be of the same minor version or up to %d older",
 			ErrVersion, info.GitVersion, version.Kubernetes, oldestKubelet)

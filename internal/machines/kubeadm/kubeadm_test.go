@@ -27,7 +27,7 @@ func cluster(serverVersion, clusterConfiguration, kubelet string) *fake.Clientse
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system"}, Data: map[string]string{key: text}}
 	}
 	c := fake.NewClientset(object("kubeadm-config", "ClusterConfiguration", clusterConfiguration), object("kubelet-config", "kubelet", kubelet))
-	c.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: serverVersion} //nolint:forcetypeassert // a fake's
+	c.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: serverVersion} // a fake's
 	return c
 }
 

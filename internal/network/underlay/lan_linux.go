@@ -222,7 +222,7 @@ const answerTimeout = 9 * time.Second
 
 // Answers says whether somebody on the machine's network at link has the address, as the kernel finds out when something is sent there.
 func Answers(ctx context.Context, link string, address netip.Addr) bool {
-	conn, err := net.Dial("udp4", netip.AddrPortFrom(address, discardPort).String()) //nolint:noctx // asks nobody
+	conn, err := net.Dial("udp4", netip.AddrPortFrom(address, discardPort).String()) // asks nobody
 	if err != nil {
 		return false
 	}

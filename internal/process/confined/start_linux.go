@@ -29,7 +29,7 @@ func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	cmd.Args[0] = p.Name
 	cmd.ExtraFiles = []*os.File{program}
 	cmd.Path = p.link()
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(p.UserID), Gid: uint32(p.UserID)} //nolint:gosec // a user's number
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(p.UserID), Gid: uint32(p.UserID)} // a user's number
 	cmd.SysProcAttr.AmbientCaps = p.Capabilities
 	return cmd.Start()
 }

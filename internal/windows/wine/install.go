@@ -134,7 +134,7 @@ func isELF(path string) (bool, error) {
 
 // askVersion runs wine64 --version, which answers "wine-8.0 (Debian 8.0~repack-4)".
 func askVersion(loader string) (string, error) {
-	cmd := exec.Command(loader, "--version") //nolint:noctx // answers at once: the loader only prints
+	cmd := exec.Command(loader, "--version") // answers at once: the loader only prints
 	cmd.Env = []string{"WINEDEBUG=-all", "PATH=/usr/bin:/bin"}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

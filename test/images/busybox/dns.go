@@ -302,7 +302,7 @@ func exchange(ctx context.Context, server netip.AddrPort, q query, wait time.Dur
 	if err != nil {
 		return msg, fmt.Errorf("name %q: %w", q.name, err)
 	}
-	id := uint16(rand.Uint32()) //nolint:gosec // a number that tells answers apart
+	id := uint16(rand.Uint32()) // a number that tells answers apart
 	ask := dnsmessage.Message{
 		Header:    dnsmessage.Header{ID: id, RecursionDesired: true},
 		Questions: []dnsmessage.Question{{Name: name, Type: q.kind, Class: dnsmessage.ClassINET}},
@@ -314,7 +314,7 @@ func exchange(ctx context.Context, server netip.AddrPort, q query, wait time.Dur
 	network := "udp"
 	if q.tcp {
 		network = "tcp"
-		packed = append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...) //nolint:gosec // a question is short
+		packed = append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...) // a question is short
 	}
 	d := net.Dialer{Timeout: wait}
 	conn, err := d.DialContext(ctx, network, server.String())

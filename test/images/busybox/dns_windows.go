@@ -15,7 +15,7 @@ func systemResolver() (resolver, error) {
 	size := uint32(15000) // what GetAdaptersAddresses' page recommends to begin with
 	for {
 		buf := make([]byte, size)
-		first := (*windows.IpAdapterAddresses)(unsafe.Pointer(&buf[0])) //nolint:gosec // the call fills the buffer with this structure
+		first := (*windows.IpAdapterAddresses)(unsafe.Pointer(&buf[0])) // the call fills the buffer with this structure
 		err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, windows.GAA_FLAG_SKIP_ANYCAST|windows.GAA_FLAG_SKIP_MULTICAST, 0, first, &size)
 		if err == windows.ERROR_BUFFER_OVERFLOW { //nolint:errorlint // the call returns the number itself
 			continue

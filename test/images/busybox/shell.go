@@ -129,7 +129,7 @@ func execApplet(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		if known != nil && (folder == args[0] || strings.EqualFold(folder, "/bin") || folder == "/usr/bin" || strings.EqualFold(folder, "c:/bin")) {
 			code := known(ctx, &call{args: args, dir: hc.Dir, env: environ(hc.Env), stdin: hc.Stdin, stdout: hc.Stdout, stderr: hc.Stderr})
 			if code != 0 {
-				return interp.ExitStatus(code) //nolint:gosec // exit codes of applets are small
+				return interp.ExitStatus(code) // exit codes of applets are small
 			}
 			return ctx.Err()
 		}

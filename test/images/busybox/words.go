@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/md5"  //nolint:gosec // md5sum is what it is
-	"crypto/sha1" //nolint:gosec // sha1sum is what it is
+	"crypto/md5"  // md5sum is what it is
+	"crypto/sha1" // sha1sum is what it is
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"

@@ -81,7 +81,7 @@ func freePort() (int, error) {
 		return 0, err
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // a TCP listener has a TCP address
+	return l.Addr().(*net.TCPAddr).Port, nil // a TCP listener has a TCP address
 }
 
 // Console is the file with what the guest's kernel and systemd print.
@@ -91,7 +91,7 @@ func (g *Guest) Console() string { return filepath.Join(g.options.Work, "console
 func (g *Guest) Port() int { return g.port }
 
 func (g *Guest) start() error {
-	g.cmd = exec.Command("qemu-system-x86_64", g.arguments()...) //nolint:noctx // Stop ends it
+	g.cmd = exec.Command("qemu-system-x86_64", g.arguments()...) // Stop ends it
 	// Where qemu has the snapshot; it is unlinked at once.
 	g.cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + g.options.Work}
 	log, err := os.Create(filepath.Join(g.options.Work, "qemu.log"))
