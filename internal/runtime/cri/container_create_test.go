@@ -1,0 +1,184 @@
+package cri_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/critest"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+func TestCreateContainer(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	id := n.Create(t, pod, "app", func(c *containerConfig) {
+		c.Envs = []*runtimeapi.KeyValue{{Key: "COLOR", Value: []byte("blue")}}
+		c.Mounts = []*runtimeapi.Mount{
+			{HostPath: `C:\data`, ContainerPath: `C:\Data`, Readonly: true},
+			{HostPath: `C:\etc-hosts`, ContainerPath: `c:\Windows\System32\drivers\etc\hosts`},
+		}
+		c.Windows.Resources = &runtimeapi.WindowsContainerResources{CpuMaximum: 5000, MemoryLimitInBytes: 1 << 20}
+	})
+	got, _ := n.Engine.Container(id)
+	work := filepath.Join(n.Config.StateDir, "work")
+	data, hosts := hostPath(t, n, `C:\data`), hostPath(t, n, `C:\etc-hosts`)
+	want := engine.Container{
+		ID: id, ChainID: "chain-a",
+		Labels: map[string]string{"mullion.dev/node": critest.NodeName, "mullion.dev/sandbox": pod},
+		Args: []string{
+			"/sbin/init", "/bin/wine64", `C:\run.exe`, "--report", "/run/mullion/report", "--env-file", "/run/mullion/env",
+			"--cwd", `C:\app`, "--memory-limit", "1048576", "--dns-search", "default.svc.cluster.local,cluster.local", "--",
+			`C:\app\app.exe`, "serve",
+		},
+		Env: []string{"WINEPREFIX=/"}, Dir: "/Files", UID: 1000, Hostname: "web", NetNS: n.Network.NetNS(pod),
+		Mounts: []engine.Mount{
+			{Source: data, Target: `C:\Data`, ReadOnly: true},
+			{Source: hosts, Target: `c:\Windows\System32\drivers\etc\hosts`},
+		},
+		SystemFiles: []engine.BindMount{
+			{Source: filepath.Join(work, pod, "resolv.conf"), Target: "/etc/resolv.conf"},
+			{Source: hosts, Target: "/etc/hosts"},
+		},
+		WorkDir: filepath.Join(work, id, "run"), Resources: engine.Resources{CPUMaximum: 5000, MemoryLimit: 1 << 20},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the engine's container (-want +got):\n%s", diff)
+	}
+	env, err := os.ReadFile(filepath.Join(got.WorkDir, "env"))
+	if err != nil || string(env) != "From_Image=yes\x00COLOR=blue\x00" {
+		t.Errorf("environment: %q, %v", env, err)
+	}
+	if st := n.Status(t, id); st.GetState() != created || st.GetImage().GetImage() != critest.AppImage ||
+		st.GetLogPath() != `C:\var\log\pods\web\app\0.log` || st.GetStartedAt() != 0 || st.GetFinishedAt() != 0 {
+		t.Errorf("status: %v", st)
+	}
+}
+
+func TestCreateContainerRefuses(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	before := n.Left()
+	for _, tc := range []struct {
+		name   string
+		change func(*containerConfig)
+		code   codes.Code
+		words  string
+	}{
+		{"no-metadata", func(c *containerConfig) { c.Metadata = nil }, codes.InvalidArgument, "no metadata"},
+		{"no-image", func(c *containerConfig) { c.Image = nil }, codes.InvalidArgument, "no image"},
+		{
+			"image-not-there", func(c *containerConfig) { c.Image.Image = critest.RemoteImage },
+			codes.NotFound, "find image",
+		},
+		{
+			"image-of-another-build", func(c *containerConfig) { c.Image.Image = critest.OtherImage },
+			codes.FailedPrecondition, "operating system does not match",
+		},
+		{
+			"no-program", func(c *containerConfig) { c.Image.Image = critest.EmptyImage },
+			codes.InvalidArgument, "no command specified",
+		},
+		{
+			"host-process", func(c *containerConfig) {
+				c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{HostProcess: true}
+			},
+			codes.InvalidArgument, "must have the HostProcess field set",
+		},
+		{
+			"image-volume", func(c *containerConfig) {
+				c.Mounts = []*runtimeapi.Mount{{Image: &runtimeapi.ImageSpec{Image: "x"}}}
+			},
+			codes.Unimplemented, "image volumes",
+		},
+		{
+			"propagation", func(c *containerConfig) {
+				shared := runtimeapi.MountPropagation_PROPAGATION_BIDIRECTIONAL
+				c.Mounts = []*runtimeapi.Mount{{HostPath: `C:\d`, Propagation: shared}}
+			},
+			codes.InvalidArgument, "mount propagation",
+		},
+		{
+			"pipe", func(c *containerConfig) {
+				c.Mounts = []*runtimeapi.Mount{{HostPath: `\\.\pipe\docker_engine`, ContainerPath: `\\.\pipe\docker_engine`}}
+			},
+			codes.Unimplemented, "named pipe",
+		},
+		{
+			"mount-source", func(c *containerConfig) {
+				c.Mounts = []*runtimeapi.Mount{{HostPath: `D:\d`, ContainerPath: `C:\d`}}
+			},
+			codes.Unknown, `source of mount "D:\\d"`,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config := critest.ContainerConfig("refused")
+			tc.change(config)
+			err := createContainer(t, n, pod, config)
+			expect(t, err, tc.code, "create container", tc.words)
+			if diff := cmp.Diff(before, n.Left()); diff != "" {
+				t.Errorf("left behind (-before +after):\n%s", diff)
+			}
+		})
+	}
+	err := createContainer(t, n, "0123", critest.ContainerConfig("c"))
+	expect(t, err, codes.NotFound, "sandbox")
+}
+
+func TestCreateContainerIsUndone(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		prepare func(t *testing.T, n *critest.Node)
+		calls   []string
+		words   string
+	}{
+		{
+			"working-folder", func(t *testing.T, n *critest.Node) {
+				// What would be the folder of the container's own files cannot be made below a file.
+				work := filepath.Join(n.Config.StateDir, "work")
+				if err := errors.Join(os.RemoveAll(work), os.WriteFile(work, nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = os.Remove(work) })
+			}, nil, "make working folder",
+		},
+		{
+			"engine", func(_ *testing.T, n *critest.Node) { n.Calls.Fail("Engine.Create", errors.New("no space left")) },
+			[]string{"Engine.Create"}, "no space left",
+		},
+		{
+			"checkpoint", func(t *testing.T, n *critest.Node) {
+				n.Calls.After("Engine.Create", func(id string) error {
+					t.Cleanup(n.BreakDisk(t, "containers", id))
+					return nil
+				})
+			},
+			[]string{"Engine.Create", "Engine.Remove"}, "write checkpoint",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := critest.NewNode(t)
+			pod := n.RunPod(t, "web")
+			tc.prepare(t, n)
+			err := createContainer(t, n, pod, critest.ContainerConfig("c"))
+			expect(t, err, codes.Unknown, `create container "c"`, tc.words)
+			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.List", "Network", "Images")); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if got := listContainers(t, n, nil); len(got) > 0 {
+				t.Errorf("containers: %q", got)
+			}
+			if got := n.Engine.Containers(); len(got) > 0 {
+				t.Errorf("containers of the engine: %q", got)
+			}
+			if entries, _ := os.ReadDir(filepath.Join(n.Config.StateDir, "work")); len(entries) > 1 { // the pod's own
+				t.Errorf("working folders: %v", entries)
+			}
+		})
+	}
+}

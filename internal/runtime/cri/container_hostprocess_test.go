@@ -1,0 +1,47 @@
+package cri_test
+
+import (
+	"os"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/cri/critest"
+)
+
+// TestHostProcessContainer has a pod in the Windows host.
+func TestHostProcessContainer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the files of a HostProcess container belong to root")
+	}
+	n := critest.NewNode(t, func(c *cri.Config) {
+		c.HostProcess = &cri.HostProcess{Name: critest.NodeName, NetNS: c.StateDir, BindFilter: true}
+	})
+	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.HostProcessPod("agent")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
+		PodSandboxId: resp.GetPodSandboxId(), Config: critest.ContainerConfig("plain"),
+	})
+	expect(t, err, codes.InvalidArgument, "must have the HostProcess field set")
+	id := n.Run(t, resp.GetPodSandboxId(), "agent", func(c *containerConfig) {
+		c.Image.Image = critest.OtherImage // any build will do
+		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{
+			HostProcess: true, RunAsUsername: `NT AUTHORITY\SYSTEM`,
+		}
+	})
+	c, _ := n.Engine.Container(id)
+	if c.HostProcess == nil || c.HostProcess.MountPoint != `C:\hpc\` || c.NetNS != n.Config.StateDir || c.Hostname != "" {
+		t.Errorf("the engine's container: %+v", c)
+	}
+	if err := stopContainer(t, n, id, 60); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, n, resp.GetPodSandboxId())
+	if made := n.Calls.Made("Engine", "Images"); len(made) > 0 {
+		t.Errorf("calls of the network for a pod in the host: %q", made)
+	}
+}

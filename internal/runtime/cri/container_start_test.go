@@ -1,0 +1,97 @@
+package cri_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/critest"
+)
+
+func TestStartContainer(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	id := n.Create(t, pod, "app")
+	n.Calls.Reset()
+	if err := startContainer(t, n, id); err != nil {
+		t.Fatal(err)
+	}
+	st := n.Status(t, id)
+	if st.GetState() != running || st.GetStartedAt() < st.GetCreatedAt() {
+		t.Errorf("status: %v", st)
+	}
+	if diff := cmp.Diff([]string{`C:\app\app.exe`, "serve"}, n.Engine.Process(id).Args); diff != "" {
+		t.Errorf("program (-want +got):\n%s", diff)
+	}
+	expect(t, startContainer(t, n, id), codes.FailedPrecondition, "CONTAINER_RUNNING")
+	expect(t, startContainer(t, n, "0123"), codes.NotFound)
+	if diff := cmp.Diff([]string{"Engine.Start"}, n.Calls.Made("Engine.Wait")); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestStartContainerIsUndone(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		config  func(*containerConfig)
+		prepare func(t *testing.T, n *critest.Node, id string)
+		words   string
+	}{
+		{
+			"user", func(c *containerConfig) {
+				c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: "nobody"}
+			},
+			func(*testing.T, *critest.Node, string) {}, "The user name or password is incorrect. (0x52e)",
+		},
+		{
+			"keeper", nil, func(t *testing.T, n *critest.Node, _ string) {
+				n.StopKeeper()
+				t.Cleanup(func() { n.StartKeeper(t) })
+			}, "start keeper: no command line",
+		},
+		{
+			"log", nil, func(t *testing.T, n *critest.Node, _ string) {
+				folder := hostPath(t, n, `C:\var\log\pods\web\app`)
+				if err := os.WriteFile(folder, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}, "make folder of log",
+		},
+		{
+			"engine", nil, func(_ *testing.T, n *critest.Node, _ string) {
+				n.Calls.Fail("Engine.Start", errors.New("runc is gone"))
+			}, "runc is gone",
+		},
+		{
+			"windows", nil, func(_ *testing.T, n *critest.Node, _ string) {
+				n.Engine.OnStart = func(_ string, p *critest.Process) error {
+					return p.Refuse(2, "The system cannot find the file specified.")
+				}
+			}, "hcs::System::CreateProcess: The system cannot find the file specified. (0x2)",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := critest.NewNode(t)
+			pod := n.RunPod(t, "web")
+			config := []func(*containerConfig){}
+			if tc.config != nil {
+				config = append(config, tc.config)
+			}
+			id := n.Create(t, pod, "app", config...)
+			tc.prepare(t, n, id)
+			expect(t, startContainer(t, n, id), codes.Unknown, `start container "`+id+`"`, tc.words)
+			if _, running := n.Engine.Container(id); running {
+				t.Error("it runs")
+			}
+			expectStartError(t, n.Status(t, id), tc.words)
+			if fifos := listDir(t, n.Config.RunDir, "fifo"); len(fifos) > 0 {
+				t.Errorf("FIFOs: %q", fifos)
+			}
+			expect(t, startContainer(t, n, id), codes.FailedPrecondition, "CONTAINER_EXITED")
+		})
+	}
+}

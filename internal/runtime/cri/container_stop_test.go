@@ -1,0 +1,103 @@
+package cri_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/critest"
+)
+
+func TestStopContainer(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		grace    int64
+		stubborn bool
+		prepare  func(n *critest.Node)
+		calls    []string
+		code     int32
+	}{
+		{"asked", 60, false, nil, []string{"Engine.Exec"}, -1073741510}, // 0xc000013a
+		{"at-once", 0, false, nil, []string{"Engine.Signal killed all"}, 137},
+		{"stubborn", 1, true, nil, []string{"Engine.Exec", "Engine.Signal killed all"}, 137},
+		{
+			"not-delivered", 60, false, func(n *critest.Node) { n.Calls.Fail("Engine.Exec", errors.New("no more processes")) },
+			[]string{"Engine.Exec", "Engine.Signal terminated"}, 143,
+		},
+		{
+			"without-run", 60, false, func(n *critest.Node) { n.Config.Launch.Run = "" },
+			[]string{"Engine.Signal terminated"}, 143,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := critest.NewNode(t)
+			if tc.prepare != nil {
+				tc.prepare(n)
+				n.Stop(t)
+				n.Start(t)
+			}
+			pod := n.RunPod(t, "web")
+			id := n.Run(t, pod, "app")
+			n.Engine.Process(id).Stubborn = tc.stubborn
+			n.Calls.Forget()
+			for range 2 {
+				if err := stopContainer(t, n, id, tc.grace); err != nil {
+					t.Errorf("StopContainer: %v", err)
+				}
+			}
+			if st := n.Status(t, id); st.GetState() != exited || st.GetExitCode() != tc.code || st.GetReason() != "Error" {
+				t.Errorf("status: %v", st)
+			}
+			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.Wait")); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStopContainerThatDoesNotRun(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	id := n.Create(t, pod, "app")
+	n.Calls.Reset()
+	for _, id := range []string{id, "0123"} {
+		if err := stopContainer(t, n, id, 1); err != nil {
+			t.Errorf("StopContainer: %v", err)
+		}
+	}
+	if made := n.Calls.Made(); len(made) > 0 {
+		t.Errorf("calls: %q", made)
+	}
+	if st := n.Status(t, id); st.GetState() != created {
+		t.Errorf("state %v, want created", st.GetState())
+	}
+}
+
+func TestRemoveContainer(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	before := n.Left()
+	ended := n.Run(t, pod, "ended")
+	if err := n.Engine.Process(ended).Exit(0); err != nil {
+		t.Fatal(err)
+	}
+	n.WaitExit(t, ended)
+	for _, id := range []string{n.Create(t, pod, "created"), n.Run(t, pod, "running"), ended} {
+		n.Calls.Fail("Engine.Remove", errors.New("no containerd"))
+		expect(t, removeContainer(t, n, id), codes.Unknown, "remove container", "no containerd")
+		n.Calls.Reset()
+		for range 2 {
+			if err := removeContainer(t, n, id); err != nil {
+				t.Errorf("RemoveContainer: %v", err)
+			}
+		}
+		_, err := n.ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
+		expect(t, err, codes.NotFound)
+	}
+	if diff := cmp.Diff(before, n.Left()); diff != "" {
+		t.Errorf("left behind (-before +after):\n%s", diff)
+	}
+}
