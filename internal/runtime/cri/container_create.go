@@ -159,7 +159,7 @@ func (s *Server) workTarget(c store.Container) string {
 
 // removeFiles removes a container's own files.
 func (s *Server) removeFiles(c store.Container) error {
-	return errors.Join(os.RemoveAll(s.runDir(c)), os.RemoveAll(s.containerDir(c.ID)))
+	return errors.Join(os.RemoveAll(s.runDir(c)), os.RemoveAll(s.containerDir(c.ID)), s.removeFIFOs(c))
 }
 
 // nodeLogPath is the container's log as the kubelet names it; "" if it is to have none.

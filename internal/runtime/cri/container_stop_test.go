@@ -101,3 +101,38 @@ func TestRemoveContainer(t *testing.T) {
 		t.Errorf("left behind (-before +after):\n%s", diff)
 	}
 }
+
+// TestStartContainerThatCannotBeRecorded: what no checkpoint says of must not run.
+func TestStartContainerThatCannotBeRecorded(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	id := n.Create(t, pod, "app")
+	repair := n.BreakDisk(t, "containers", id)
+	expect(t, startContainer(t, n, id), codes.Unknown, "write checkpoint")
+	if got := n.Engine.Containers(); len(got) > 0 {
+		t.Errorf("containers of the engine: %q", got)
+	}
+	repair()
+	if err := removeContainer(t, n, id); err != nil {
+		t.Errorf("RemoveContainer: %v", err)
+	}
+}
+
+// TestRemoveContainerKilledInItsStart: a server that was killed between opening the streams and the start leaves FIFOs of
+// a container that was never started.
+func TestRemoveContainerKilledInItsStart(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	id := n.Create(t, pod, "app")
+	n.KillIn(t, "Engine.Start", false, func() { _ = startContainer(t, n, id) })
+	n.Calls.Reset()
+	if st := n.Status(t, id); st.GetState() != created {
+		t.Errorf("status: %v", st)
+	}
+	if err := removeContainer(t, n, id); err != nil {
+		t.Errorf("RemoveContainer: %v", err)
+	}
+	if fifos := listDir(t, n.Config.RunDir, "fifo"); len(fifos) > 0 {
+		t.Errorf("FIFOs: %q", fifos)
+	}
+}

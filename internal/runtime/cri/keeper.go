@@ -100,10 +100,22 @@ func (s *Server) closeStreams(ctx context.Context, c store.Container) {
 	if err := s.keeper.Forget(ctx, c.ID); err != nil {
 		s.log.Debug("streams not closed", "container", c.ID, "error", err)
 	}
+	if err := s.removeFIFOs(c); err != nil {
+		s.log.Debug("streams not removed", "container", c.ID, "error", err)
+	}
+}
+
+// removeFIFOs removes the FIFOs of a container's streams; those that are not there are no error.
+func (s *Server) removeFIFOs(c store.Container) error {
 	streams := s.streamsOf(c)
+	var errs []error
 	for _, fifo := range []string{streams.Stdin, streams.Stdout, streams.Stderr} {
-		if fifo != "" {
-			_ = os.Remove(fifo)
+		if fifo == "" {
+			continue
+		}
+		if err := os.Remove(fifo); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
 		}
 	}
+	return errors.Join(errs...)
 }
