@@ -77,7 +77,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 	case err != nil:
 		return 0, err
 	case r.failed:
-		return 0, fmt.Errorf("exec in container %q: hcs::System::CreateProcess: %s (0x%x)", c.ID, r.message, r.code)
+		return 0, fmt.Errorf("exec in container %q: %w", c.ID, r.refusal())
 	case r.exited:
 		return r.code, nil
 	}

@@ -83,8 +83,13 @@ func (s *Server) explain(id string, e *end) {
 	if err != nil {
 		s.log.Warn("report of program not read", "container", id, "error", err)
 	}
-	// A container that was killed has no exit code of its own; one that a program forges is only its own.
-	if r.exited && e.code != sigkilled {
+	// A killed container has no exit code of its own. A program can forge the report, but only its own.
+	switch {
+	case e.code == sigkilled:
+	case r.failed:
+		e.code, e.reason, e.message = exitStartError, reasonStartError, r.refusal().Error()
+		return
+	case r.exited:
 		e.code = r.code
 	}
 	switch {
@@ -97,10 +102,11 @@ func (s *Server) explain(id string, e *end) {
 	}
 }
 
-// recordEnd writes the end of a container to its checkpoint and tells who listens. The first end stays.
+// recordEnd writes the end of a container to its checkpoint and tells who listens. The first end stays, and is told once.
 func (s *Server) recordEnd(ctx context.Context, id string, e end) {
+	first := true
 	c, err := s.containers.Update(id, func(c store.Container) (store.Container, error) {
-		if !c.FinishedAt.IsZero() {
+		if first = c.FinishedAt.IsZero(); !first {
 			return c, nil
 		}
 		if c.StartedAt.IsZero() {
@@ -111,6 +117,9 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) {
 	})
 	if err != nil {
 		s.log.Error("end of container not recorded", "container", id, "error", err)
+		return
+	}
+	if !first {
 		return
 	}
 	s.closeStreams(ctx, c)

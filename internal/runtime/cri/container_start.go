@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
+	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
@@ -46,11 +46,16 @@ func (s *Server) StartContainer(ctx context.Context, req *runtimeapi.StartContai
 		return nil, fmt.Errorf("start container %q: sandbox %q is not running: %w", c.ID, c.SandboxID, errdefs.ErrFailedPrecondition)
 	}
 	if err := s.startContainer(ctx, c); err != nil {
-		s.recordEnd(context.WithoutCancel(ctx), c.ID, end{at: time.Now(), code: exitStartError, reason: reasonStartError, message: err.Error()})
+		s.recordStartError(context.WithoutCancel(ctx), c.ID, err)
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}
 	s.emit(c.ID, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
 	return &runtimeapi.StartContainerResponse{}, nil
+}
+
+// recordStartError records that a container did not start.
+func (s *Server) recordStartError(ctx context.Context, id string, err error) {
+	s.recordEnd(ctx, id, end{at: time.Now(), code: exitStartError, reason: reasonStartError, message: err.Error()})
 }
 
 func (s *Server) startContainer(ctx context.Context, c store.Container) error {
@@ -78,7 +83,12 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) error {
 		return errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
 	}
 	ended := s.watch(c.ID) //nolint:contextcheck // The watch outlives the call.
-	return s.awaitVerdict(ctx, c, ended)
+	if err := s.awaitVerdict(ctx, c, ended); err != nil {
+		// What is said not to have started must not run. Its end by the signal is not the one to be recorded.
+		s.recordStartError(ctx, c.ID, err)
+		return errors.Join(err, s.cfg.Engine.Signal(ctx, c.ID, unix.SIGKILL, true))
+	}
+	return nil
 }
 
 // verdictTimeout is how long a program may take to start before it is believed to run: a loaded machine is slow, and a
@@ -95,23 +105,29 @@ func (s *Server) awaitVerdict(ctx context.Context, c store.Container, ended <-ch
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	file := filepath.Join(s.runDir(c), reportName)
 	for {
-		r, err := readReport(file)
-		switch {
-		case err != nil:
+		if spoken, err := s.verdict(c); spoken {
 			return err
-		case r.failed:
-			return fmt.Errorf("hcs::System::CreateProcess: %s (0x%x)", strings.TrimSpace(r.message), r.code)
-		case r.started || r.exited:
-			return nil
 		}
 		select {
 		case <-ended:
-			return nil
+			_, err := s.verdict(c) // The last words may have come since.
+			return err
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
 	}
+}
+
+// verdict reads what mullion-run.exe has said of a container's program. Without a word yet spoken is false.
+func (s *Server) verdict(c store.Container) (spoken bool, err error) {
+	r, err := readReport(filepath.Join(s.runDir(c), reportName))
+	switch {
+	case err != nil:
+		return true, err
+	case r.failed:
+		return true, r.refusal()
+	}
+	return r.started || r.exited, nil
 }

@@ -3,6 +3,7 @@ package cri_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,4 +95,44 @@ func TestStartContainerIsUndone(t *testing.T) {
 			expect(t, startContainer(t, n, id), codes.FailedPrecondition, "CONTAINER_EXITED")
 		})
 	}
+}
+
+// TestStartContainerThatIsRefusedAndStays: the report lies where the container's user can write, so a program can have
+// its own start refused.
+func TestStartContainerThatIsRefusedAndStays(t *testing.T) {
+	for name, report := range map[string]func(n *critest.Node, id string, p *critest.Process) error{
+		"refused": func(_ *critest.Node, _ string, p *critest.Process) error {
+			return p.ReportRefused(5, "Access is denied.")
+		},
+		"not-a-file": func(n *critest.Node, id string, _ *critest.Process) error {
+			c, _ := n.Engine.Container(id)
+			return os.Mkdir(filepath.Join(c.WorkDir, "report"), 0o700)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := critest.NewNode(t)
+			n.Engine.OnStart = func(id string, p *critest.Process) error { return report(n, id, p) }
+			id := n.Create(t, n.RunPod(t, "web"), "app")
+			expect(t, startContainer(t, n, id), codes.Unknown, "start container")
+			if _, runs := n.Engine.Container(id); runs {
+				t.Error("it is said not to have started, and runs")
+			}
+			expectStartError(t, n.Status(t, id), "")
+		})
+	}
+}
+
+// TestStartContainerRefusedWithoutServer: the server is killed in the start, and Windows refuses the program.
+func TestStartContainerRefusedWithoutServer(t *testing.T) {
+	n := critest.NewNode(t)
+	n.Engine.OnStart = func(string, *critest.Process) error { return nil }
+	id := n.Create(t, n.RunPod(t, "web"), "app")
+	n.KillIn(t, "Engine.Start", true, func() { _ = startContainer(t, n, id) })
+	if st := n.Status(t, id); st.GetState() != running {
+		t.Errorf("status: %v", st)
+	}
+	if err := n.Engine.Process(id).Refuse(193, "%1 is not a valid Win32 application."); err != nil {
+		t.Fatal(err)
+	}
+	expectStartError(t, n.WaitExit(t, id), "hcs::System::CreateProcess: %1 is not a valid Win32 application. (0xc1)")
 }

@@ -132,6 +132,11 @@ type report struct {
 	message                 string
 }
 
+// refusal is the error of a program that did not start, in Windows' words.
+func (r report) refusal() error {
+	return fmt.Errorf("hcs::System::CreateProcess: %s (0x%x)", strings.TrimSpace(r.message), r.code)
+}
+
 // maxReport is more than mullion-run.exe writes.
 const maxReport = 64 * 1024
 
