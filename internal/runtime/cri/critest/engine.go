@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -206,6 +207,9 @@ func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec
 	})
 	if err != nil {
 		return 0, fmt.Errorf("wait for program in container %q: %w", c.ID, err)
+	}
+	if said, err := os.ReadFile(report); err == nil && len(said) > 0 {
+		return code, nil // It was refused.
 	}
 	return code, writeReport(report, fmt.Sprintf("exited %d\n", code))
 }

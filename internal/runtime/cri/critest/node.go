@@ -25,6 +25,10 @@ import (
 // Handler is the runtime handler that a Node has besides the default one.
 const Handler = "runhcs-wcow-process"
 
+// maxMessage is the largest message that a kubelet takes
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/cri-client/pkg/utils.go).
+const maxMessage = 16 << 20
+
 // NodeName is the name of a Node.
 const NodeName = "win-1"
 
@@ -53,7 +57,6 @@ type Node struct {
 type serving struct {
 	cancel context.CancelFunc
 	conn   *grpc.ClientConn
-	stream net.Listener
 	served chan error
 }
 
@@ -150,12 +153,7 @@ func (n *Node) Start(t *testing.T) {
 func (n *Node) TryStart(t *testing.T) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	config := n.Config
-	config.Log = slog.New(n.Log)
-	var err error
-	if config.Stream, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+	config := n.WithStream(t)
 	server, err := cri.New(ctx, config)
 	if err != nil {
 		cancel()
@@ -166,17 +164,30 @@ func (n *Node) TryStart(t *testing.T) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{cancel: cancel, conn: conn, stream: config.Stream, served: make(chan error, 1)}
+	s := &serving{cancel: cancel, conn: conn, served: make(chan error, 1)}
 	go func() { s.served <- server.Serve(ctx, l) }()
 	n.serving = append(n.serving, s)
 	n.Server = server
 	n.RuntimeServiceClient = runtimeapi.NewRuntimeServiceClient(conn)
 	n.ImageService = runtimeapi.NewImageServiceClient(conn)
 	return nil
+}
+
+// WithStream is the configuration of a server, with a listener for streams, which a server closes that serves.
+func (n *Node) WithStream(t *testing.T) cri.Config {
+	t.Helper()
+	config := n.Config
+	config.Log = slog.New(n.Log)
+	var err error
+	if config.Stream, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	return config
 }
 
 // KillIn kills the server, so to speak, in the first call of that name which do leads to, and starts another one. The
