@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,15 +71,22 @@ func TestExecSync(t *testing.T) {
 		{name: "ends", id: id, cmd: []string{"exit", "0"}, stdout: "ends with 0"},
 		{name: "32-bits", id: id, cmd: []string{"exit", "3221225477"}, stdout: "ends with 3221225477", exit: -1073741819},
 		{name: "in-time", id: id, cmd: []string{"exit", "9"}, timeout: 60, stdout: "ends with 9", exit: 9},
-		{name: "not-in-time", id: id, cmd: []string{"hang"}, timeout: 1, code: codes.DeadlineExceeded, words: "timeout of 1 s exceeded"},
+		{
+			name: "not-in-time", id: id, cmd: []string{"hang"}, timeout: 1,
+			code: codes.DeadlineExceeded, words: "timeout of 1 s exceeded",
+		},
 		{name: "refused", id: id, cmd: []string{"fail"}, code: codes.Unknown, words: "cannot find the file specified. (0x2)"},
 		{name: "no-command", id: id, code: codes.InvalidArgument, words: "no command"},
 		{name: "empty-command", id: id, cmd: []string{""}, code: codes.InvalidArgument, words: "no command"},
-		{name: "not-started", id: notStarted, cmd: []string{"exit", "0"}, code: codes.FailedPrecondition, words: "CONTAINER_CREATED"},
+		{
+			name: "not-started", id: notStarted, cmd: []string{"exit", "0"},
+			code: codes.FailedPrecondition, words: "CONTAINER_CREATED",
+		},
 		{name: "not-there", id: "0123", cmd: []string{"exit", "0"}, code: codes.NotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: tc.id, Cmd: tc.cmd, Timeout: tc.timeout})
+			req := &runtimeapi.ExecSyncRequest{ContainerId: tc.id, Cmd: tc.cmd, Timeout: tc.timeout}
+			resp, err := n.ExecSync(t.Context(), req)
 			expect(t, err, tc.code, tc.words)
 			if string(resp.GetStdout()) != tc.stdout || resp.GetExitCode() != tc.exit {
 				t.Errorf("output %q, exit code %d, want %q, %d", resp.GetStdout(), resp.GetExitCode(), tc.stdout, tc.exit)
@@ -88,6 +96,26 @@ func TestExecSync(t *testing.T) {
 	c, _ := n.Engine.Container(id)
 	if diff := cmp.Diff([]string{"env", "report"}, listDir(t, c.WorkDir)); diff != "" {
 		t.Errorf("working folder (-want +got):\n%s", diff)
+	}
+}
+
+// TestExecSyncOutputIsCutOff: the kubelet takes no message of more than 16 MiB.
+func TestExecSyncOutputIsCutOff(t *testing.T) {
+	n := critest.NewNode(t)
+	n.Engine.OnExec = program
+	id := n.Run(t, n.RunPod(t, "web"), "app")
+	for _, size := range []int{1 << 20, 9 << 20, 17 << 20} {
+		cmd := []string{"write", strconv.Itoa(size)} // to each of both streams
+		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: cmd})
+		if err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+			continue
+		}
+		const most = 16<<20 - 1<<10
+		stdout, stderr := len(resp.GetStdout()), len(resp.GetStderr())
+		if wantOut, wantErr := min(size, most), min(size, most-min(size, most)); stdout != wantOut || stderr != wantErr {
+			t.Errorf("%d bytes: %d and %d bytes of output, want %d and %d", size, stdout, stderr, wantOut, wantErr)
+		}
 	}
 }
 
@@ -118,7 +146,8 @@ func TestExec(t *testing.T) {
 	}
 	first := address("cat")
 	var out bytes.Buffer
-	if err := remote(t, first, remotecommand.StreamOptions{Stdin: strings.NewReader("echo"), Stdout: &out}); err != nil || out.String() != "echo" {
+	err := remote(t, first, remotecommand.StreamOptions{Stdin: strings.NewReader("echo"), Stdout: &out})
+	if err != nil || out.String() != "echo" {
 		t.Errorf("cat: %q, %v", out.String(), err)
 	}
 	if err := remote(t, first, remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: io.Discard}); err == nil {
@@ -127,7 +156,8 @@ func TestExec(t *testing.T) {
 	for _, tc := range []struct{ cmd, words string }{
 		{"exit 9", "exit code 9"}, {"fail", "cannot find the file specified. (0x2)"},
 	} {
-		err := remote(t, address(strings.Fields(tc.cmd)...), remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: io.Discard})
+		streams := remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: io.Discard}
+		err := remote(t, address(strings.Fields(tc.cmd)...), streams)
 		if err == nil || !strings.Contains(err.Error(), tc.words) {
 			t.Errorf("%s: %v, want %q", tc.cmd, err, tc.words)
 		}
@@ -136,7 +166,7 @@ func TestExec(t *testing.T) {
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Fatal(err)
 	}
-	err := remote(t, late, remotecommand.StreamOptions{Stdin: strings.NewReader("echo"), Stdout: io.Discard})
+	err = remote(t, late, remotecommand.StreamOptions{Stdin: strings.NewReader("echo"), Stdout: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "CONTAINER_EXITED") {
 		t.Errorf("exec in a container that has ended since: %v", err)
 	}
@@ -226,8 +256,10 @@ func TestAttach(t *testing.T) {
 	}
 	n.WaitExit(t, id)
 	// What has no line's end is part of a line.
-	if log := n.ContainerLog(t, id); !strings.Contains(log, "stdout P answer\n") || !strings.Contains(log, "stderr P complaint\n") {
-		t.Errorf("log: %q", log)
+	for _, want := range []string{"stdout P answer\n", "stderr P complaint\n"} {
+		if log := n.ContainerLog(t, id); !strings.Contains(log, want) {
+			t.Errorf("log %q lacks %q", log, want)
+		}
 	}
 }
 
@@ -247,7 +279,7 @@ func TestAttachTerminal(t *testing.T) {
 	n := critest.NewNode(t)
 	id := n.Run(t, n.RunPod(t, "web"), "app", func(c *containerConfig) { c.Stdin, c.Tty = true, true })
 	if c, _ := n.Engine.Container(id); !c.Terminal || n.Engine.Process(id).Stderr != nil {
-		t.Errorf("terminal %v, error output %v; want a terminal, which has one output", c.Terminal, n.Engine.Process(id).Stderr)
+		t.Errorf("terminal %v; want one, and that it has one output", c.Terminal)
 	}
 	resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Tty: true})
 	if err != nil {

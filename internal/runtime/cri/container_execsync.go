@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -12,9 +13,10 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// maxExecOutput is how much of each stream ExecSync returns; the rest is cut off
-// (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto, ExecSyncResponse).
-const maxExecOutput = 16 << 20
+// maxExecOutput is how much of both streams together ExecSync returns; the rest is cut off
+// (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto, ExecSyncResponse). It leaves room
+// for what else is in the message, which must not be larger than maxMessage.
+const maxExecOutput = maxMessage - 1<<10
 
 // ExecSync runs a program in a container and returns its output and exit code. A program that is not done in time is
 // killed, and the error's code is DeadlineExceeded, which the kubelet takes for a probe's timeout
@@ -29,7 +31,8 @@ func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) 
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(t)*time.Second)
 		defer cancel()
 	}
-	var stdout, stderr limitedBuffer
+	room := outputRoom{left: maxExecOutput}
+	stdout, stderr := limitedBuffer{room: &room}, limitedBuffer{room: &room}
 	code, err := s.exec(ctx, c, req.GetCmd(), execStreams{out: &stdout, err: &stderr})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, status.Errorf(codes.DeadlineExceeded, "exec in container %q: timeout of %d s exceeded: %v", c.ID, req.GetTimeout(), err)
@@ -40,10 +43,28 @@ func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) 
 	return &runtimeapi.ExecSyncResponse{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), ExitCode: int32(code)}, nil
 }
 
-// limitedBuffer keeps the first maxExecOutput bytes and throws the rest away.
-type limitedBuffer struct{ kept bytes.Buffer }
+// outputRoom is how many bytes of output are kept yet.
+type outputRoom struct {
+	mu   sync.Mutex
+	left int
+}
+
+// take takes at most n bytes of the room.
+func (r *outputRoom) take(n int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n = min(n, r.left)
+	r.left -= n
+	return n
+}
+
+// limitedBuffer keeps what there is room for and throws the rest away.
+type limitedBuffer struct {
+	room *outputRoom
+	kept bytes.Buffer
+}
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	b.kept.Write(p[:min(len(p), maxExecOutput-b.kept.Len())])
+	b.kept.Write(p[:b.room.take(len(p))])
 	return len(p), nil
 }

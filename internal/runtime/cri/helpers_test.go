@@ -50,6 +50,14 @@ func expectStartError(t *testing.T, st *runtimeapi.ContainerStatus, words string
 	}
 }
 
+// expectUnknown checks the status of a container whose end nobody saw.
+func expectUnknown(t *testing.T, st *runtimeapi.ContainerStatus, message string) {
+	t.Helper()
+	if st.GetState() != exited || st.GetReason() != "Unknown" || st.GetExitCode() != 255 || st.GetMessage() != message {
+		t.Errorf("status: %v, want the message %q", st, message)
+	}
+}
+
 func createContainer(t *testing.T, n *critest.Node, pod string, config *containerConfig) error {
 	t.Helper()
 	_, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{PodSandboxId: pod, Config: config})
