@@ -53,6 +53,8 @@ func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler strin
 }
 
 func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
+	// The pod is listed from now on. Whoever stops or removes it waits until it is made, or undone.
+	defer s.locks.lock(sb.ID)()
 	var undo cleanup.Stack
 	defer func() {
 		if err := undo.Clean(); err != nil {

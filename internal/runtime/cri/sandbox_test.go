@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -314,5 +315,42 @@ func TestListPodSandbox(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, n.Server.Sandboxes()); diff != "" {
 		t.Errorf("ids (-want +got):\n%s", diff)
+	}
+}
+
+// TestStopPodSandboxWaitsForItsRun: a pod is listed while it is being connected, so that it can be stopped then.
+func TestStopPodSandboxWaitsForItsRun(t *testing.T) {
+	n := critest.NewNode(t)
+	connecting, goOn := make(chan string, 1), make(chan struct{})
+	n.Calls.Before("Network.Setup", func(id string) error {
+		connecting <- id
+		<-goOn
+		return nil
+	})
+	ran, removed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.PodConfig("web")})
+		ran <- err
+	}()
+	id := <-connecting
+	go func() {
+		_, err := n.RemovePodSandbox(t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: id})
+		removed <- err
+	}()
+	select {
+	case err := <-removed:
+		t.Errorf("a pod that is being connected was removed: %v", err)
+		close(goOn)
+	case <-time.After(50 * time.Millisecond):
+		close(goOn)
+		if err := <-removed; err != nil {
+			t.Errorf("RemovePodSandbox: %v", err)
+		}
+	}
+	if err := <-ran; err != nil {
+		t.Errorf("RunPodSandbox: %v", err)
+	}
+	if left := n.Left(); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }
