@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -65,7 +66,13 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
 	}
-	undo.Add(func() error { return s.sandboxes.Delete(sb.ID) })
+	connected := false
+	undo.Add(func() error {
+		if connected {
+			return nil // Half made, it is listed as not ready: the kubelet removes it, or the next server does.
+		}
+		return errors.Join(os.RemoveAll(s.containerDir(sb.ID)), s.sandboxes.Delete(sb.ID))
+	})
 	if dir := sb.Config.GetLogDirectory(); dir != "" {
 		path, err := s.cfg.HostPath(dir)
 		if err != nil {
@@ -78,13 +85,17 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err := s.writeResolvConf(sb); err != nil {
 		return err
 	}
-	undo.Add(func() error { return os.RemoveAll(s.containerDir(sb.ID)) })
 	network, err := s.connect(ctx, sb)
 	if err != nil {
 		return fmt.Errorf("connect to network: %w", err)
 	}
-	undo.Add(func() error { return s.disconnect(context.WithoutCancel(ctx), sb) })
+	connected = true
 	sb.NetNS, sb.IPs, sb.Ready = network.NetNS, network.IPs, true
+	undo.Add(func() error {
+		err := s.disconnect(context.WithoutCancel(ctx), sb)
+		connected = err != nil
+		return err
+	})
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
 	}

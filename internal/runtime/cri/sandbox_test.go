@@ -354,3 +354,39 @@ func TestStopPodSandboxWaitsForItsRun(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 }
+
+// TestRunPodSandboxThatCannotBeUndone: what is connected must not be forgotten before it is disconnected.
+func TestRunPodSandboxThatCannotBeUndone(t *testing.T) {
+	for name, restart := range map[string]bool{"the-kubelet-removes-it": false, "the-next-server-removes-it": true} {
+		t.Run(name, func(t *testing.T) {
+			n := critest.NewNode(t)
+			var repair func()
+			n.Calls.After("Network.Setup", func(id string) error {
+				repair = n.BreakDisk(t, "sandboxes", id)
+				return nil
+			})
+			n.Calls.Fail("Network.Teardown", errors.New("no such plugin"))
+			_, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.PodConfig("web")})
+			expect(t, err, codes.Unknown, "write checkpoint")
+			repair()
+			if !n.Log.Has("pod not undone") {
+				t.Error("nobody is told")
+			}
+			n.Calls.Reset()
+			if got := podStates(t, n); got != "web=NOTREADY" {
+				t.Errorf("pods: %q", got)
+			}
+			if restart {
+				n.Stop(t)
+				n.Start(t)
+			} else {
+				for _, id := range n.Server.Sandboxes() {
+					remove(t, n, id)
+				}
+			}
+			if left := n.Left(); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}

@@ -126,11 +126,16 @@ func (n *Node) ContainerLog(t *testing.T, id string) string {
 	return text.String()
 }
 
-// BreakDisk makes the next writes of a checkpoint fail, as a full disk does, until repair is called. kind is
-// "sandboxes" or "containers".
+// BreakDisk makes the next writes of a checkpoint fail, as a full disk does, until repair is called. Then the checkpoint
+// is what it was, unless it was deleted meanwhile. kind is "sandboxes" or "containers".
 func (n *Node) BreakDisk(t *testing.T, kind, id string) (repair func()) {
 	t.Helper()
 	path := filepath.Join(n.Config.StateDir, kind, id+".json")
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	there := err == nil
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +143,14 @@ func (n *Node) BreakDisk(t *testing.T, kind, id string) (repair func()) {
 		t.Fatal(err)
 	}
 	return func() {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		err := os.Remove(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		if err == nil && there {
+			err = os.WriteFile(path, old, 0o600)
+		}
+		if err != nil {
 			t.Errorf("repair disk: %v", err)
 		}
 	}
