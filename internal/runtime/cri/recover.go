@@ -32,7 +32,7 @@ func (s *Server) recover(ctx context.Context) error {
 	}
 	for _, sb := range s.sandboxes.List(nil) {
 		if err := s.recoverSandbox(ctx, sb); err != nil {
-			return err
+			s.leaveHalfMade(sb, err)
 		}
 	}
 	if err := s.removeOrphans(ctx); err != nil {
@@ -92,6 +92,18 @@ func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 	}
 	s.log.Info("network namespace of pod is gone, stopping it", "sandbox", sb.ID, "netns", sb.NetNS)
 	return s.stopSandbox(ctx, sb)
+}
+
+// leaveHalfMade lists a pod that cannot be taken down now as not ready. The kubelet removes it, or the next server does.
+func (s *Server) leaveHalfMade(sb store.Sandbox, why error) {
+	s.log.Error("pod not taken down", "sandbox", sb.ID, "error", why)
+	_, err := s.sandboxes.Update(sb.ID, func(sb store.Sandbox) (store.Sandbox, error) {
+		sb.Ready = false
+		return sb, nil
+	})
+	if err != nil {
+		s.log.Error("pod not listed as half made", "sandbox", sb.ID, "error", err)
+	}
 }
 
 // removeOrphans removes containers and files that no checkpoint knows.

@@ -3,9 +3,12 @@ package cri_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -229,4 +232,50 @@ func TestPurge(t *testing.T) {
 	}
 	n.StartKeeper(t) // Purge has ended it.
 	n.Start(t)
+}
+
+// TestServerStartsBesideAPodThatCannotBeTakenDown: the other pods have to be served.
+func TestServerStartsBesideAPodThatCannotBeTakenDown(t *testing.T) {
+	for name, lose := range map[string]func(t *testing.T, n *critest.Node){
+		"half-made": func(t *testing.T, n *critest.Node) {
+			n.Calls.Fail("Network.Teardown", errors.New("no such plugin"))
+			n.KillIn(t, "Network.Setup", true, func() {
+				_, _ = n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.PodConfig("lost")})
+			})
+		},
+		"without-namespace": func(t *testing.T, n *critest.Node) {
+			id := n.RunPod(t, "lost")
+			n.Stop(t)
+			if err := os.Remove(n.Network.NetNS(id)); err != nil {
+				t.Fatal(err)
+			}
+			n.Calls.Fail("Network.Teardown", errors.New("no such plugin"))
+			n.Start(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := critest.NewNode(t)
+			app := n.Run(t, n.RunPod(t, "web"), "app")
+			lose(t, n)
+			if !n.Log.Has("pod not taken down") {
+				t.Error("nobody is told")
+			}
+			if st := n.Status(t, app); st.GetState() != running {
+				t.Errorf("the other pod's container: %v", st)
+			}
+			states := strings.Fields(podStates(t, n))
+			slices.Sort(states)
+			if diff := cmp.Diff([]string{"lost=NOTREADY", "web=READY"}, states); diff != "" {
+				t.Errorf("pods (-want +got):\n%s", diff)
+			}
+			n.Calls.Reset()
+			for _, id := range n.Server.Sandboxes() {
+				stop(t, n, id)
+				remove(t, n, id)
+			}
+			if left := n.Left(); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
 }
