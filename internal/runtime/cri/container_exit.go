@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -19,8 +20,8 @@ type end struct {
 	reason, message string
 }
 
-// watch records the end of a running container when it comes. The channel is closed when it is recorded. Watching a
-// container twice watches it once.
+// watch records the end of a running container when it comes. The channel is closed when it is recorded, or could not be
+// at the first attempt: others follow. Watching a container twice watches it once.
 func (s *Server) watch(id string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,20 +36,32 @@ func (s *Server) watch(id string) <-chan struct{} {
 		if ctx.Err() != nil {
 			return // The server ends; the next one looks again.
 		}
-		s.containerEnded(ctx, id, exit, err)
-		s.mu.Lock()
-		delete(s.ended, id)
-		s.mu.Unlock()
+		e := s.containerEnded(ctx, id, exit, err)
+		recorded := s.recordEnd(ctx, id, e)
 		close(ended)
+		for !recorded {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(recordRetry):
+				recorded = s.recordEnd(ctx, id, e)
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.ended, id)
 	})
 	return ended
 }
 
+// recordRetry is the time after which the end of a container is recorded again where the disk was full.
+const recordRetry = 500 * time.Millisecond
+
 // drainTimeout is how long the keeper may take to write what a container has left in its streams.
 const drainTimeout = 5 * time.Second
 
-// containerEnded records the end of a container. waitErr says that nobody saw it.
-func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit, waitErr error) {
+// containerEnded completes the log of a container that has ended, and returns how it has. waitErr says that nobody saw it.
+func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit, waitErr error) end {
 	// The log is complete before the kubelet hears of the end: it may delete or read it at once.
 	drainCtx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
@@ -67,7 +80,7 @@ func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit
 	default:
 		s.explain(id, &e)
 	}
-	s.recordEnd(ctx, id, e)
+	return e
 }
 
 // sigkilled is how Linux says that a process was killed: 128 and the signal's number.
@@ -103,7 +116,8 @@ func (s *Server) explain(id string, e *end) {
 }
 
 // recordEnd writes the end of a container to its checkpoint and tells who listens. The first end stays, and is told once.
-func (s *Server) recordEnd(ctx context.Context, id string, e end) {
+// It returns false if the end is not on disk. That of a container which is gone need not be.
+func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 	first := true
 	c, err := s.containers.Update(id, func(c store.Container) (store.Container, error) {
 		if first = c.FinishedAt.IsZero(); !first {
@@ -117,12 +131,13 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) {
 	})
 	if err != nil {
 		s.log.Error("end of container not recorded", "container", id, "error", err)
-		return
+		return errors.Is(err, store.ErrNotFound)
 	}
 	if !first {
-		return
+		return true
 	}
 	s.closeStreams(ctx, c)
 	s.samples.forget(id)
 	s.emit(id, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+	return true
 }

@@ -178,3 +178,21 @@ func TestEventsEndWithTheServer(t *testing.T) {
 		n.Start(t)
 	}
 }
+
+// TestContainerExitOnAFullDisk: the kubelet must hear of the end once there is room again, without having to ask for it.
+func TestContainerExitOnAFullDisk(t *testing.T) {
+	n := critest.NewNode(t)
+	id := n.Run(t, n.RunPod(t, "web"), "app")
+	repair := n.BreakDisk(t, "containers", id)
+	if err := n.Engine.Process(id).Exit(3); err != nil {
+		t.Fatal(err)
+	}
+	critest.Eventually(t, "the end is not recorded", func() bool { return n.Log.Has("end of container not recorded") })
+	if err := stopContainer(t, n, id, 0); err != nil {
+		t.Errorf("StopContainer: %v", err)
+	}
+	repair()
+	if st := n.WaitExit(t, id); st.GetExitCode() != 3 || st.GetReason() != "Error" {
+		t.Errorf("status: %v", st)
+	}
+}
