@@ -118,8 +118,8 @@ func TestStartContainerThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestRemoveContainerKilledInItsStart: a server that was killed between opening the streams and the start leaves FIFOs of
-// a container that was never started.
+// TestRemoveContainerKilledInItsStart: a server that was killed between opening the streams and the start leaves FIFOs
+// of a container that was never started.
 func TestRemoveContainerKilledInItsStart(t *testing.T) {
 	n := critest.NewNode(t)
 	pod := n.RunPod(t, "web")

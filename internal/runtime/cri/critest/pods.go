@@ -126,8 +126,8 @@ func (n *Node) ContainerLog(t *testing.T, id string) string {
 	return text.String()
 }
 
-// BreakDisk makes the next writes of a checkpoint fail, as a full disk does, until repair is called. Then the checkpoint
-// is what it was, unless it was deleted meanwhile. kind is "sandboxes" or "containers".
+// BreakDisk makes the next writes of a checkpoint fail, as a full disk does, until repair is called. Then the file is
+// what it was, unless it was deleted meanwhile. kind is "sandboxes" or "containers".
 func (n *Node) BreakDisk(t *testing.T, kind, id string) (repair func()) {
 	t.Helper()
 	path := filepath.Join(n.Config.StateDir, kind, id+".json")
