@@ -123,7 +123,8 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 		if first = c.FinishedAt.IsZero(); !first {
 			return c, nil
 		}
-		if c.StartedAt.IsZero() {
+		// A start that no server saw is recorded when the next one finds it, which may be after the end.
+		if c.StartedAt.IsZero() || c.StartedAt.After(e.at) {
 			c.StartedAt = e.at
 		}
 		c.FinishedAt, c.ExitCode, c.Reason, c.Message = e.at, e.code, e.reason, e.message

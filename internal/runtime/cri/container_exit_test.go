@@ -179,7 +179,7 @@ func TestEventsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// TestContainerExitOnAFullDisk: the kubelet must hear of the end once there is room again, without stopping the container.
+// TestContainerExitOnAFullDisk: the kubelet must hear of the end once there is room again, without a StopContainer.
 func TestContainerExitOnAFullDisk(t *testing.T) {
 	n := critest.NewNode(t)
 	id := n.Run(t, n.RunPod(t, "web"), "app")

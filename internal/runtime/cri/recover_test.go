@@ -279,3 +279,18 @@ func TestServerStartsBesideAPodThatCannotBeTakenDown(t *testing.T) {
 		})
 	}
 }
+
+// TestContainerThatEndsWhileItsServerIsKilled: it has run before it ended.
+func TestContainerThatEndsWhileItsServerIsKilled(t *testing.T) {
+	n := critest.NewNode(t)
+	n.Engine.OnStart = func(_ string, p *critest.Process) error { return errors.Join(p.Started(), p.Exit(3)) }
+	id := n.Create(t, n.RunPod(t, "web"), "app")
+	n.KillIn(t, "Engine.Start", true, func() { _ = startContainer(t, n, id) })
+	st := n.WaitExit(t, id)
+	if st.GetExitCode() != 3 || st.GetReason() != "Error" {
+		t.Errorf("status: %v", st)
+	}
+	if st.GetStartedAt() > st.GetFinishedAt() || st.GetCreatedAt() > st.GetStartedAt() {
+		t.Errorf("created %d, started %d, finished %d", st.GetCreatedAt(), st.GetStartedAt(), st.GetFinishedAt())
+	}
+}
