@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 )
 
 // The cmdlets of Windows' module HostNetworkingService, which scripts that deploy kube-proxy and CNI plugins ask for
-// networks (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Microsoft's hns.psm1, which
-// such scripts bring along (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), has functions of
-// these names that need .NET: importing it gives these. Such a file must be there, and define Get-HnsNetwork; what else
-// is in it is not looked at.
+// networks (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Such scripts bring Microsoft's
+// hns.psm1 along (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), which asks HNS by .NET:
+// importing it gives these. The file must be there and be Microsoft's; what is in it is not run.
 
 // hnsFile is the file in whose place its own functions come.
 const hnsFile = "hns.psm1"
+
+// hnsFunction is by what Microsoft's file is known: each version has one of these two.
+var hnsFunction = regexp.MustCompile(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
 
 // knownModule refuses a module that is neither Windows' own nor a file hns.psm1.
 func knownModule(name string) error {
@@ -45,8 +48,8 @@ func importModule(c *call) error {
 		if err != nil {
 			return thrown("Import-Module : %v", because(name, err))
 		}
-		if !strings.Contains(lower(string(source)), "function get-hnsnetwork") {
-			return thrown("Import-Module : %s has no function Get-HnsNetwork, so it is another hns.psm1 than Microsoft's.", name)
+		if !hnsFunction.Match(source) {
+			return thrown("Import-Module : %s is not Microsoft's: it has no function Invoke-HnsRequest or Get-HnsNetwork.", name)
 		}
 	}
 	return nil

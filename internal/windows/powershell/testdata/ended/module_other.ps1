@@ -1,1 +1,1 @@
-Set-Content hns.psm1 'function x {}'; ipmo ./hns.psm1
+Set-Content hns.psm1 '# Invoke-HNSRequest'; ipmo ./hns.psm1
