@@ -15,7 +15,7 @@ import (
 // has one meaning: printed again from its parts, it is read as the same parts.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"run", "refused", "ended"} {
-		for _, script := range scripts(&testing.T{}, folder) {
+		for _, script := range scripts(f, folder) {
 			f.Add(script)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata print")
 
 // scripts are the scripts of a folder of testdata, by their names.
-func scripts(t *testing.T, folder string) map[string]string {
+func scripts(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.ps1"))
 	if err != nil || len(files) == 0 {
