@@ -25,14 +25,13 @@ func (s *Server) UpdateContainerResources(ctx context.Context, req *runtimeapi.U
 	if c, err = s.containers.Get(c.ID); err != nil {
 		return nil, fmt.Errorf("update container: %w", err)
 	}
-	merged := &runtimeapi.WindowsContainerResources{
-		CpuShares: orElse(change.GetCpuShares(), c.Config.GetWindows().GetResources().GetCpuShares()),
-		CpuCount:  orElse(change.GetCpuCount(), c.Config.GetWindows().GetResources().GetCpuCount()),
-		CpuMaximum: orElse(change.GetCpuMaximum(),
-			c.Config.GetWindows().GetResources().GetCpuMaximum()),
-		MemoryLimitInBytes: orElse(change.GetMemoryLimitInBytes(), c.Config.GetWindows().GetResources().GetMemoryLimitInBytes()),
-		RootfsSizeInBytes:  c.Config.GetWindows().GetResources().GetRootfsSizeInBytes(),
+	// A merge of messages leaves what is zero in the second as it was, and adds to its lists.
+	merged := &runtimeapi.WindowsContainerResources{}
+	proto.Merge(merged, c.Config.GetWindows().GetResources())
+	if len(change.GetAffinityCpus()) > 0 {
+		merged.AffinityCpus = nil
 	}
+	proto.Merge(merged, change)
 	switch c.State() {
 	case runtimeapi.ContainerState_CONTAINER_EXITED:
 		return nil, fmt.Errorf("update container %q: it has ended: %w", c.ID, errdefs.ErrFailedPrecondition)
@@ -49,13 +48,6 @@ func (s *Server) UpdateContainerResources(ctx context.Context, req *runtimeapi.U
 		return nil, fmt.Errorf("update container: %w", err)
 	}
 	return &runtimeapi.UpdateContainerResourcesResponse{}, nil
-}
-
-func orElse(n, fallback int64) int64 {
-	if n != 0 {
-		return n
-	}
-	return fallback
 }
 
 // withResources returns a copy of config with other limits.

@@ -19,6 +19,7 @@ func TestUpdateContainerResources(t *testing.T) {
 	id := n.Run(t, pod, "app", func(c *containerConfig) {
 		c.Windows.Resources = &runtimeapi.WindowsContainerResources{
 			CpuMaximum: 5000, MemoryLimitInBytes: 1 << 20, RootfsSizeInBytes: 7,
+			AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 3}},
 		}
 	})
 	update := func(r *runtimeapi.WindowsContainerResources) error {
@@ -43,7 +44,10 @@ func TestUpdateContainerResources(t *testing.T) {
 	if diff := cmp.Diff(engine.Resources{CPUMaximum: 2500, MemoryLimit: 1 << 20}, resources()); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
-	want := &runtimeapi.WindowsContainerResources{CpuMaximum: 2500, MemoryLimitInBytes: 1 << 20, RootfsSizeInBytes: 7}
+	want := &runtimeapi.WindowsContainerResources{
+		CpuMaximum: 2500, MemoryLimitInBytes: 1 << 20, RootfsSizeInBytes: 7,
+		AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 3}},
+	}
 	if diff := cmp.Diff(want, n.Status(t, id).GetResources().GetWindows(), protocmp.Transform()); diff != "" {
 		t.Errorf("limits in the status (-want +got):\n%s", diff)
 	}
