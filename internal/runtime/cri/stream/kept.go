@@ -44,7 +44,7 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 		if out.path == "" {
 			continue
 		}
-		f, err := fifo.OpenFifo(ctx, out.path, syscall.O_RDONLY|syscall.O_CREAT|syscall.O_NONBLOCK, 0o600)
+		f, err := openOutput(out.path)
 		if err != nil {
 			s.close()
 			return nil, fmt.Errorf("open %s of container %q: %w", out.name, streams.ID, err)

@@ -175,6 +175,34 @@ func TestInputIsCompleteBeforeItsEnd(t *testing.T) {
 	}
 }
 
+// TestOutputOfAShortLifeIsKept: a program may write and end before the keeper's goroutines have come to run.
+func TestOutputOfAShortLifeIsKept(t *testing.T) {
+	c := serveKeeper(t)
+	dir := t.TempDir()
+	for i := range 50 {
+		id := fmt.Sprintf("c%d", i)
+		s := Streams{ID: id, Stdout: filepath.Join(dir, id+"-out"), LogPath: filepath.Join(dir, id+".log")}
+		if err := c.Open(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		// As a shim does, which has both ends open so that it does not wait for the other side.
+		out := openEnd(t, s.Stdout, os.O_RDWR|syscall.O_NONBLOCK)
+		if _, err := out.WriteString("all\n"); err != nil {
+			t.Fatal(err)
+		}
+		_ = out.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		err := c.Drain(ctx, id)
+		cancel()
+		if err != nil {
+			t.Fatalf("container %d: %v", i, err)
+		}
+		if log, err := os.ReadFile(s.LogPath); err != nil || !strings.HasSuffix(string(log), " stdout F all\n") {
+			t.Fatalf("log of container %d: %q, %v", i, log, err)
+		}
+	}
+}
+
 // TestDyingKeeperIsReplaced has a socket that takes connections but never answers, locked as by a keeper: that of a
 // process which has been killed and is not gone yet.
 func TestDyingKeeperIsReplaced(t *testing.T) {
