@@ -139,6 +139,7 @@ func TestCreateContainerIsUndone(t *testing.T) {
 	}{
 		{
 			"working-folder", func(t *testing.T, n *critest.Node) {
+				t.Helper()
 				// What would be the folder of the container's own files cannot be made below a file.
 				work := filepath.Join(n.Config.StateDir, "work")
 				if err := errors.Join(os.RemoveAll(work), os.WriteFile(work, nil, 0o600)); err != nil {
@@ -148,11 +149,15 @@ func TestCreateContainerIsUndone(t *testing.T) {
 			}, nil, "make working folder",
 		},
 		{
-			"engine", func(_ *testing.T, n *critest.Node) { n.Calls.Fail("Engine.Create", errors.New("no space left")) },
+			"engine", func(t *testing.T, n *critest.Node) {
+				t.Helper()
+				n.Calls.Fail("Engine.Create", errors.New("no space left"))
+			},
 			[]string{"Engine.Create"}, "no space left",
 		},
 		{
 			"checkpoint", func(t *testing.T, n *critest.Node) {
+				t.Helper()
 				n.Calls.After("Engine.Create", func(id string) error {
 					t.Cleanup(n.BreakDisk(t, "containers", id))
 					return nil

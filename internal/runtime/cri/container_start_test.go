@@ -46,16 +46,18 @@ func TestStartContainerIsUndone(t *testing.T) {
 			"user", func(c *containerConfig) {
 				c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: "nobody"}
 			},
-			func(*testing.T, *critest.Node, string) {}, "The user name or password is incorrect. (0x52e)",
+			func(t *testing.T, _ *critest.Node, _ string) { t.Helper() }, "The user name or password is incorrect. (0x52e)",
 		},
 		{
 			"keeper", nil, func(t *testing.T, n *critest.Node, _ string) {
+				t.Helper()
 				n.StopKeeper()
 				t.Cleanup(func() { n.StartKeeper(t) })
 			}, "start keeper: no command line",
 		},
 		{
 			"log", nil, func(t *testing.T, n *critest.Node, _ string) {
+				t.Helper()
 				folder := hostPath(t, n, `C:\var\log\pods\web\app`)
 				if err := os.WriteFile(folder, nil, 0o600); err != nil {
 					t.Fatal(err)
@@ -63,12 +65,14 @@ func TestStartContainerIsUndone(t *testing.T) {
 			}, "make folder of log",
 		},
 		{
-			"engine", nil, func(_ *testing.T, n *critest.Node, _ string) {
+			"engine", nil, func(t *testing.T, n *critest.Node, _ string) {
+				t.Helper()
 				n.Calls.Fail("Engine.Start", errors.New("runc is gone"))
 			}, "runc is gone",
 		},
 		{
-			"windows", nil, func(_ *testing.T, n *critest.Node, _ string) {
+			"windows", nil, func(t *testing.T, n *critest.Node, _ string) {
+				t.Helper()
 				n.Engine.OnStart = func(_ string, p *critest.Process) error {
 					return p.Refuse(2, "The system cannot find the file specified.")
 				}

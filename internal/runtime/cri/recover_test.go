@@ -20,16 +20,19 @@ import (
 // TestServerKilledInACall: the next server finds what was begun, or cleans it up.
 func TestServerKilledInACall(t *testing.T) {
 	run := func(t *testing.T, n *critest.Node, _, _ string) {
+		t.Helper()
 		_, _ = n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.PodConfig("new")})
 	}
 	create := func(t *testing.T, n *critest.Node, pod, _ string) {
+		t.Helper()
 		_ = createContainer(t, n, pod, critest.ContainerConfig("new"))
 	}
-	start := func(t *testing.T, n *critest.Node, _, c string) { _ = startContainer(t, n, c) }
+	start := func(t *testing.T, n *critest.Node, _, c string) { t.Helper(); _ = startContainer(t, n, c) }
 	stopPod := func(t *testing.T, n *critest.Node, pod, _ string) {
+		t.Helper()
 		_, _ = n.StopPodSandbox(t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: pod})
 	}
-	removeIt := func(t *testing.T, n *critest.Node, _, c string) { _ = removeContainer(t, n, c) }
+	removeIt := func(t *testing.T, n *critest.Node, _, c string) { t.Helper(); _ = removeContainer(t, n, c) }
 	for _, tc := range []struct {
 		name string
 		do   func(t *testing.T, n *critest.Node, pod, container string)
@@ -238,12 +241,14 @@ func TestPurge(t *testing.T) {
 func TestServerStartsBesideAPodThatCannotBeTakenDown(t *testing.T) {
 	for name, lose := range map[string]func(t *testing.T, n *critest.Node){
 		"half-made": func(t *testing.T, n *critest.Node) {
+			t.Helper()
 			n.Calls.Fail("Network.Teardown", errors.New("no such plugin"))
 			n.KillIn(t, "Network.Setup", true, func() {
 				_, _ = n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.PodConfig("lost")})
 			})
 		},
 		"without-namespace": func(t *testing.T, n *critest.Node) {
+			t.Helper()
 			id := n.RunPod(t, "lost")
 			n.Stop(t)
 			if err := os.Remove(n.Network.NetNS(id)); err != nil {

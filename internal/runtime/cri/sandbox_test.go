@@ -124,6 +124,7 @@ func TestRunPodSandboxIsUndone(t *testing.T) {
 	}{
 		{
 			"log-folder-is-a-file", func(t *testing.T, n *critest.Node) {
+				t.Helper()
 				logs, err := n.HostPath(`C:\var\log\pods\web`)
 				if err != nil {
 					t.Fatal(err)
@@ -134,11 +135,12 @@ func TestRunPodSandboxIsUndone(t *testing.T) {
 			}, nil, "make log folder",
 		},
 		{
-			"network", func(_ *testing.T, n *critest.Node) { n.Calls.Fail("Network.Setup", boom) },
+			"network", func(t *testing.T, n *critest.Node) { t.Helper(); n.Calls.Fail("Network.Setup", boom) },
 			[]string{"Network.Setup"}, "connect to network: no addresses left",
 		},
 		{
 			"checkpoint", func(t *testing.T, n *critest.Node) {
+				t.Helper()
 				n.Calls.After("Network.Setup", func(id string) error {
 					n.BreakDisk(t, "sandboxes", id)
 					return nil

@@ -18,7 +18,8 @@ type Calls struct {
 	before, after map[string]func(id string) error
 }
 
-func newCalls() *Calls {
+// NewCalls returns a record without calls.
+func NewCalls() *Calls {
 	return &Calls{before: map[string]func(string) error{}, after: map[string]func(string) error{}}
 }
 

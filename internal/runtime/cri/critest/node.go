@@ -77,7 +77,7 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := newCalls()
+	calls := NewCalls()
 	n := &Node{
 		Calls: calls, Engine: NewEngine(calls, dir), Images: NewImages(calls),
 		Network: NewNetwork(calls, filepath.Join(dir, "netns")), Log: &Log{}, dir: dir, over: make(chan struct{}),

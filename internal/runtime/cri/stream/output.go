@@ -14,9 +14,9 @@ type output struct {
 	begun bool // there was a writer
 }
 
-// openOutput opens the FIFO at path, made if it is not there, without waiting for a writer. What is written from then on
-// is kept, also that of a writer who is gone before the first Read: the content of a FIFO lives as long as one end is
-// open.
+// openOutput opens the FIFO at path, made if it is not there, without waiting for a writer. What is written from then
+// on is kept, also that of a writer who is gone before the first Read: the content of a FIFO lives as long as one end
+// is open.
 func openOutput(path string) (*output, error) {
 	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, unix.EEXIST) {
 		return nil, fmt.Errorf("make FIFO %q: %w", path, err)

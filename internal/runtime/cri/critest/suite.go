@@ -1,0 +1,171 @@
+package critest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/containerd/errdefs"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// Subject is an engine under test.
+type Subject struct {
+	Engine cri.Engine
+	// Container is what a container is made of whose program runs until it is killed. ID and Labels are the suite's.
+	Container engine.Container
+}
+
+const suiteLabel = "mullion.dev/suite"
+
+// EngineSuite checks what the CRI server relies on in every engine, the real one and the fake. Each subject that open
+// makes may be on the same containerd.
+func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
+	t.Helper()
+	for name, check := range map[string]func(t *testing.T, s Subject, id string){
+		"created": suiteCreated,
+		"running": suiteRunning,
+		"ended":   suiteEnded,
+		"removed": suiteRemoved,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, id := open(t), "suite-"+name
+			s.Container.ID, s.Container.Labels = id, map[string]string{suiteLabel: name}
+			t.Cleanup(func() {
+				if err := s.Engine.Remove(context.WithoutCancel(t.Context()), id); err != nil {
+					t.Errorf("Remove: %v", err)
+				}
+			})
+			if err := s.Engine.Create(t.Context(), s.Container); err != nil {
+				t.Fatalf("Create: %v", err)
+			}
+			check(t, s, id)
+		})
+	}
+}
+
+// suiteCreated has a container that was not started.
+func suiteCreated(t *testing.T, s Subject, id string) {
+	t.Helper()
+	if err := s.Engine.Create(t.Context(), s.Container); !errdefs.IsAlreadyExists(err) {
+		t.Errorf("a second Create: %v, want AlreadyExists", err)
+	}
+	expectState(t, s, "created", engine.Created)
+	if infos, err := s.Engine.List(t.Context(), suiteLabel, "another"); err != nil || len(infos) > 0 {
+		t.Errorf("List of another label: %v, %v", infos, err)
+	}
+	if _, err := s.Engine.Wait(t.Context(), id); !errdefs.IsNotFound(err) {
+		t.Errorf("Wait: %v, want NotFound", err)
+	}
+	// A server that stops or updates a container need not know whether it runs yet.
+	if err := s.Engine.Signal(t.Context(), id, unix.SIGKILL, true); err != nil {
+		t.Errorf("Signal: %v", err)
+	}
+	if err := s.Engine.Update(t.Context(), id, engine.Resources{CPUMaximum: 5000}); err != nil {
+		t.Errorf("Update: %v", err)
+	}
+	if err := s.Engine.CloseStdin(t.Context(), id); err != nil {
+		t.Errorf("CloseStdin: %v", err)
+	}
+	if _, err := s.Engine.Usage(t.Context(), id); err == nil {
+		t.Error("Usage of a container that does not run is no error")
+	}
+	if _, _, err := s.Engine.DiskUsage(t.Context(), id); err != nil {
+		t.Errorf("DiskUsage: %v", err)
+	}
+	program := engine.ExecSpec{ID: "x", Args: []string{"x"}, FIFODir: t.TempDir()}
+	if _, err := s.Engine.Exec(t.Context(), id, program); err == nil {
+		t.Error("Exec in a container that does not run is no error")
+	}
+}
+
+// suiteRunning has a container that runs.
+func suiteRunning(t *testing.T, s Subject, id string) {
+	t.Helper()
+	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	expectState(t, s, "running", engine.Running)
+	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err == nil {
+		t.Error("a second Start is no error")
+	}
+	expectState(t, s, "running", engine.Running)
+	if _, err := s.Engine.Usage(t.Context(), id); err != nil {
+		t.Errorf("Usage: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Engine.Wait(ctx, id); err == nil || errdefs.IsNotFound(err) {
+		t.Errorf("Wait that is given up: %v", err)
+	}
+	expectState(t, s, "running", engine.Running)
+}
+
+// suiteEnded has a container that is killed.
+func suiteEnded(t *testing.T, s Subject, id string) {
+	t.Helper()
+	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	waited := make(chan error, 1)
+	go func() {
+		exit, err := s.Engine.Wait(t.Context(), id)
+		if err == nil && exit.Code != exitKilled {
+			err = errors.New("its exit code is not that of a process that was killed")
+		}
+		waited <- err
+	}()
+	for range 2 {
+		if err := s.Engine.Signal(t.Context(), id, unix.SIGKILL, true); err != nil {
+			t.Errorf("Signal: %v", err)
+		}
+	}
+	if err := <-waited; err != nil {
+		t.Errorf("Wait: %v", err)
+	}
+	expectState(t, s, "ended", engine.Exited)
+	// The end can be asked for as long as the container is there: a server that was away asks late.
+	if exit, err := s.Engine.Wait(t.Context(), id); err != nil || exit.Code != exitKilled || exit.At.IsZero() {
+		t.Errorf("Wait for the end of a container that has ended: %v, %v", exit, err)
+	}
+}
+
+// suiteRemoved has a container that is removed while it runs.
+func suiteRemoved(t *testing.T, s Subject, id string) {
+	t.Helper()
+	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	for range 2 {
+		if err := s.Engine.Remove(t.Context(), id); err != nil {
+			t.Errorf("Remove: %v", err)
+		}
+	}
+	if infos, err := s.Engine.List(t.Context(), suiteLabel, "removed"); err != nil || len(infos) > 0 {
+		t.Errorf("List: %v, %v", infos, err)
+	}
+	if _, err := s.Engine.Wait(t.Context(), id); !errdefs.IsNotFound(err) {
+		t.Errorf("Wait: %v, want NotFound", err)
+	}
+	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err == nil {
+		t.Error("Start of a container that is gone is no error")
+	}
+	if _, _, err := s.Engine.DiskUsage(t.Context(), id); !errdefs.IsNotFound(err) {
+		t.Errorf("DiskUsage: %v, want NotFound", err)
+	}
+	if err := s.Engine.Create(t.Context(), s.Container); err != nil {
+		t.Errorf("Create after Remove: %v", err)
+	}
+}
+
+// expectState checks the one container that List shows for a label.
+func expectState(t *testing.T, s Subject, label string, want engine.State) {
+	t.Helper()
+	infos, err := s.Engine.List(t.Context(), suiteLabel, label)
+	if err != nil || len(infos) != 1 || infos[0].State != want || infos[0].ID != s.Container.ID {
+		t.Errorf("List: %v, %v, want one container in state %q", infos, err, want)
+	}
+}

@@ -1,0 +1,39 @@
+//go:build wine
+
+package cri
+
+import (
+	"os"
+	"testing"
+
+	"mullion.dev/mullion/internal/runtime/cri/critest"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// TestEngine runs the suite that the fake of the CRI server's tests passes on the real engine.
+func TestEngine(t *testing.T) {
+	n := makeNode(t)
+	config, closer := n.config(t.Context(), t)
+	if err := config.Stream.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		closer()
+		n.purge(t)
+	})
+	img, err := config.Images.GetAny(t.Context(), testImage, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	critest.EngineSuite(t, func(t *testing.T) critest.Subject {
+		t.Helper()
+		dir, err := os.MkdirTemp(n.dir, "work-") //nolint:usetesting // in a folder that runc can walk to
+		if err != nil {
+			t.Fatal(err)
+		}
+		return critest.Subject{Engine: n.engine, Container: engine.Container{
+			ChainID: img.ChainID, Args: append(n.system.LoaderArgv(), `C:\app\winprog.exe`, "sleep"),
+			Env: n.system.ContainerEnv(), Dir: "/Files", WorkDir: dir,
+		}}
+	})
+}
