@@ -41,9 +41,8 @@ func (s *Server) StartContainer(ctx context.Context, req *runtimeapi.StartContai
 	if c.State() != runtimeapi.ContainerState_CONTAINER_CREATED {
 		return nil, fmt.Errorf("start container %q: it is in state %v: %w", c.ID, c.State(), errdefs.ErrFailedPrecondition)
 	}
-	sb, err := s.sandboxes.Get(c.SandboxID)
-	if err != nil || sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
-		return nil, fmt.Errorf("start container %q: sandbox %q is not running: %w", c.ID, c.SandboxID, errdefs.ErrFailedPrecondition)
+	if err := s.checkPodRuns(c); err != nil {
+		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}
 	if err := s.startContainer(ctx, c); err != nil {
 		s.recordStartError(context.WithoutCancel(ctx), c.ID, err)
@@ -51,6 +50,15 @@ func (s *Server) StartContainer(ctx context.Context, req *runtimeapi.StartContai
 	}
 	s.emit(c.ID, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
 	return &runtimeapi.StartContainerResponse{}, nil
+}
+
+// checkPodRuns returns an error if a container's pod is stopped or gone.
+func (s *Server) checkPodRuns(c store.Container) error {
+	sb, err := s.sandboxes.Get(c.SandboxID)
+	if err != nil || sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
+		return fmt.Errorf("sandbox %q is not running: %w", c.SandboxID, errdefs.ErrFailedPrecondition)
+	}
+	return nil
 }
 
 // recordStartError records that a container did not start.
@@ -82,8 +90,12 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) error {
 	}); err != nil {
 		return errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
 	}
-	ended := s.watch(c.ID) //nolint:contextcheck // The watch outlives the call.
-	if err := s.awaitVerdict(ctx, c, ended); err != nil {
+	ended := s.watch(c.ID)   //nolint:contextcheck // The watch outlives the call.
+	err := s.checkPodRuns(c) // It may have been stopped meanwhile, without this container.
+	if err == nil {
+		err = s.awaitVerdict(ctx, c, ended)
+	}
+	if err != nil {
 		// What is said not to have started must not run. Its end by the signal is not the one to be recorded.
 		s.recordStartError(ctx, c.ID, err)
 		return errors.Join(err, s.cfg.Engine.Signal(ctx, c.ID, unix.SIGKILL, true))

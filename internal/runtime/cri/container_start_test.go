@@ -140,3 +140,28 @@ func TestStartContainerRefusedWithoutServer(t *testing.T) {
 	}
 	expectStartError(t, n.WaitExit(t, id), "hcs::System::CreateProcess: %1 is not a valid Win32 application. (0xc1)")
 }
+
+// TestStartContainerWhileThePodIsStopped: nothing runs in a pod that is stopped, whichever comes first.
+func TestStartContainerWhileThePodIsStopped(t *testing.T) {
+	for _, call := range []string{"Engine.Start", "Network.Teardown"} {
+		t.Run(call, func(t *testing.T) {
+			n := critest.NewNode(t)
+			pod := n.RunPod(t, "web")
+			id := n.Create(t, pod, "app")
+			if call == "Engine.Start" {
+				n.Calls.Before(call, func(string) error { stop(t, n, pod); return nil })
+				expect(t, startContainer(t, n, id), codes.FailedPrecondition, "is not running")
+				expectStartError(t, n.Status(t, id), "is not running")
+			} else {
+				n.Calls.Before(call, func(string) error { return startContainer(t, n, id) })
+				stop(t, n, pod)
+			}
+			if _, runs := n.Engine.Container(id); runs {
+				t.Error("it runs")
+			}
+			if st := n.Status(t, id); st.GetState() != exited {
+				t.Errorf("status: %v", st)
+			}
+		})
+	}
+}

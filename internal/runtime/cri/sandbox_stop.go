@@ -30,11 +30,7 @@ func (s *Server) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSand
 
 func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	defer s.locks.lock(sb.ID)()
-	var errs []error
-	for _, c := range s.containersOf(sb.ID) {
-		errs = append(errs, s.stopContainer(ctx, c, 0))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := s.stopContainersOf(ctx, sb.ID); err != nil {
 		return err
 	}
 	current, err := s.sandboxes.Get(sb.ID)
@@ -48,10 +44,21 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 		sb.StoppedAt, sb.NetNS = time.Now(), ""
 		return sb, nil
 	})
-	if err == nil {
-		s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+	if err != nil {
+		return err
 	}
-	return err
+	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+	// A container that was being started runs now, or its StartContainer sees that the pod is stopped.
+	return s.stopContainersOf(ctx, sb.ID)
+}
+
+// stopContainersOf kills the containers of a pod that run.
+func (s *Server) stopContainersOf(ctx context.Context, sandbox string) error {
+	var errs []error
+	for _, c := range s.containersOf(sandbox) {
+		errs = append(errs, s.stopContainer(ctx, c, 0))
+	}
+	return errors.Join(errs...)
 }
 
 // disconnect takes a pod off its network. That of a HostProcess pod is the host's and stays.
