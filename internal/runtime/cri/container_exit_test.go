@@ -120,45 +120,49 @@ func TestContainerEvents(t *testing.T) {
 			return false
 		}
 	})
+	// take checks that the next events are those, of which a stop has the exit code.
+	take := func(want ...string) {
+		t.Helper()
+		var got []string
+		for len(got) < len(want) {
+			e := next()
+			if names[e.GetContainerId()] == "" {
+				continue // of a pod before
+			}
+			kind := strings.TrimSuffix(strings.TrimPrefix(e.GetContainerEventType().String(), "CONTAINER_"), "_EVENT")
+			text := names[e.GetContainerId()] + " " + kind
+			for _, c := range e.GetContainersStatuses() {
+				if kind == "STOPPED" && c.GetId() == e.GetContainerId() {
+					text += fmt.Sprintf(" %d", c.GetExitCode())
+				}
+			}
+			got = append(got, text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	}
 	pod := n.RunPod(t, "web")
 	app, refused := n.Create(t, pod, "app"), n.Create(t, pod, "refused")
 	names[pod], names[app], names[refused] = "pod", "app", "refused"
+	take("pod CREATED", "pod STARTED", "app CREATED", "refused CREATED")
 	if err := startContainer(t, n, app); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Engine.Process(app).Exit(3); err != nil {
 		t.Fatal(err)
 	}
-	n.WaitExit(t, app)
+	take("app STARTED", "app STOPPED 3")
 	n.Engine.OnStart = func(_ string, p *critest.Process) error { return p.Refuse(2, "not found") }
 	expect(t, startContainer(t, n, refused), codes.Unknown)
+	take("refused STOPPED 128")
 	stop(t, n, pod)
+	take("pod STOPPED")
 	if err := removeContainer(t, n, refused); err != nil {
 		t.Fatal(err)
 	}
 	remove(t, n, pod)
-	want := []string{
-		"pod CREATED", "pod STARTED", "app CREATED", "refused CREATED", "app STARTED", "app STOPPED 3", "refused STOPPED 128",
-		"pod STOPPED", "refused DELETED", "app DELETED", "pod DELETED",
-	}
-	var got []string
-	for len(got) < len(want) {
-		e := next()
-		if names[e.GetContainerId()] == "" {
-			continue // of a pod before
-		}
-		kind := strings.TrimSuffix(strings.TrimPrefix(e.GetContainerEventType().String(), "CONTAINER_"), "_EVENT")
-		text := names[e.GetContainerId()] + " " + kind
-		for _, c := range e.GetContainersStatuses() {
-			if kind == "STOPPED" && c.GetId() == e.GetContainerId() {
-				text += fmt.Sprintf(" %d", c.GetExitCode())
-			}
-		}
-		got = append(got, text)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	take("refused DELETED", "app DELETED", "pod DELETED")
 }
 
 // TestEventsEndWithTheServer: an evented kubelet has to notice that it hears nothing any more.
