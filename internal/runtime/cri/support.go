@@ -55,7 +55,7 @@ func runtimeRows() []support.Row {
 		{Name: "ContainerStatus"},
 		{Name: "UpdateContainerResources", Level: support.Partly, Note: "processor limits at once; the commit limit of programs that run stays, only the container's cgroup follows"},
 		{Name: "ReopenContainerLog"},
-		{Name: "ExecSync", Note: "output is cut off at 16 MiB a stream"},
+		{Name: "ExecSync", Note: "output is cut off at 16 MiB, both streams together"},
 		{Name: "Exec"},
 		{Name: "Attach"},
 		{Name: "PortForward"},
