@@ -34,7 +34,8 @@ func TestParts(t *testing.T) {
 			for _, stand := range []string{"check", "convert", "windows"} {
 				args = append(args, "testdata/unit/"+stand+".c")
 			}
-			if out, err := exec.CommandContext(t.Context(), gcc, append(args, with...)...).CombinedOutput(); err != nil {
+			if out, err := exec.CommandContext(t.Context(), gcc,
+				append(args, with...)...).CombinedOutput(); err != nil {
 				t.Fatalf("compile: %v\n%s", err, out)
 			}
 			cmd := exec.CommandContext(t.Context(), program, t.TempDir())

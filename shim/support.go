@@ -32,21 +32,31 @@ func fileRows() []support.Row {
 	const fileInfo = drivers + "ddi/ntddk/ns-ntddk-_file_disposition_information_ex"
 	return []support.Row{
 		{
-			Name: "CreateSymbolicLinkW, junctions, reparse points", Level: support.Partly, Ref: win32 + "fileio/symbolic-links",
-			Note: "symbolic links and junctions on the drive; no other reparse tags, no links to UNC paths or volumes",
+			Name:  "CreateSymbolicLinkW, junctions, reparse points",
+			Level: support.Partly,
+			Ref:   win32 + "fileio/symbolic-links",
+			Note:  "symbolic links and junctions on the drive; no other reparse tags, no links to UNC paths or volumes",
 		},
 		{Name: "FileDispositionInformationEx, FileRenameInformationEx", Level: support.Supported, Ref: fileInfo},
 		{Name: "renaming a file to another letter case", Level: support.Supported, Ref: win32 + "fileio/naming-a-file"},
-		{Name: "listings with links and their tags", Level: support.Supported, Ref: drivers + "ddi/ntifs/nf-ntifs-ntquerydirectoryfile"},
 		{
-			Name: "security descriptors of files", Level: support.Partly, Ref: win32 + "fileio/file-security-and-access-rights",
+			Name:  "listings with links and their tags",
+			Level: support.Supported,
+			Ref:   drivers + "ddi/ntifs/nf-ntifs-ntquerydirectoryfile",
+		},
+		{
+			Name:  "security descriptors of files",
+			Level: support.Partly,
+			Ref:   win32 + "fileio/file-security-and-access-rights",
 			Note: "owner, group and list are kept, lists are inherited from the folder above as it is now, and C:\\ has those of Windows Server's containers; other folders of Windows " +
 				"(C:\\Windows, C:\\Users) have nothing of their own, lists in an image's layers are not read, audit lists are not kept. Who may do what is for Linux' modes to say, " +
 				"which a list sets in a container; on a host lists forbid its programs nothing",
 		},
 		{
-			Name: "alternate data streams", Level: support.Not, Ref: win32 + "fileio/file-streams",
-			Note: "Wine has none: name:stream is a file of that whole name",
+			Name:  "alternate data streams",
+			Level: support.Not,
+			Ref:   win32 + "fileio/file-streams",
+			Note:  "Wine has none: name:stream is a file of that whole name",
 		},
 	}
 }
@@ -54,41 +64,59 @@ func fileRows() []support.Row {
 func networkRows() []support.Row {
 	return []support.Row{
 		{
-			Name: "AF_UNIX", Level: support.Partly, Ref: "https://devblogs.microsoft.com/commandline/af_unix-comes-to-windows/",
-			Note: "streams, also to Linux programs; a child does not inherit a socket, and the process at the other end is not told",
+			Name:  "AF_UNIX",
+			Level: support.Partly,
+			Ref:   "https://devblogs.microsoft.com/commandline/af_unix-comes-to-windows/",
+			Note:  "streams, also to Linux programs; a child does not inherit a socket, and the process at the other end is not told",
 		},
 		{
-			Name: "GetAddrInfoW, getaddrinfo, gethostbyname", Level: support.Partly, Ref: "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows",
-			Note: "as on Windows a name with a dot is taken as it is and one without gets the one DNS suffix, with the profile modern as in Linux pods; the hosts file goes first; nothing is cached",
+			Name:  "GetAddrInfoW, getaddrinfo, gethostbyname",
+			Level: support.Partly,
+			Ref:   "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows",
+			Note:  "as on Windows a name with a dot is taken as it is and one without gets the one DNS suffix, with the profile modern as in Linux pods; the hosts file goes first; nothing is cached",
 		},
 		{
-			Name: "DnsQuery_A, DnsQuery_W, DnsQuery_UTF8", Level: support.Partly, Ref: win32 + "api/windns/nf-windns-dnsquery_w",
-			Note: "a name without a dot gets the DNS suffix, as on Windows; the hosts file is not read; a name that has no records of the type asked for gives DNS_ERROR_BAD_PACKET",
+			Name:  "DnsQuery_A, DnsQuery_W, DnsQuery_UTF8",
+			Level: support.Partly,
+			Ref:   win32 + "api/windns/nf-windns-dnsquery_w",
+			Note:  "a name without a dot gets the DNS suffix, as on Windows; the hosts file is not read; a name that has no records of the type asked for gives DNS_ERROR_BAD_PACKET",
 		},
 		{
-			Name: "GetAdaptersAddresses, GetNetworkParams: DNS servers and suffix", Level: support.Supported, Ref: win32 + "api/iphlpapi/nf-iphlpapi-getadaptersaddresses",
+			Name:  "GetAdaptersAddresses, GetNetworkParams: DNS servers and suffix",
+			Level: support.Supported,
+			Ref:   win32 + "api/iphlpapi/nf-iphlpapi-getadaptersaddresses",
 		},
 		{
-			Name: "GetAdaptersAddresses: prefixes", Level: support.Partly, Ref: win32 + "api/iphlpapi/nf-iphlpapi-getadaptersaddresses",
-			Note: "with Wine 10.0 FirstPrefix is empty on a machine with IPv6, whose Wine fails where it is asked for; addresses have their prefix lengths",
+			Name:  "GetAdaptersAddresses: prefixes",
+			Level: support.Partly,
+			Ref:   win32 + "api/iphlpapi/nf-iphlpapi-getadaptersaddresses",
+			Note:  "with Wine 10.0 FirstPrefix is empty on a machine with IPv6, whose Wine fails where it is asked for; addresses have their prefix lengths",
 		},
 		{Name: "SIO_UDP_NETRESET", Level: support.Supported, Ref: win32 + "winsock/winsock-ioctls"},
 		{
-			Name: "Icmp6CreateFile, Icmp6SendEcho2", Level: support.Partly, Ref: win32 + "api/icmpapi/nf-icmpapi-icmp6sendecho2",
-			Note: "Icmp6ParseReplies is not exported; the buffer of the reply tells how it went",
+			Name:  "Icmp6CreateFile, Icmp6SendEcho2",
+			Level: support.Partly,
+			Ref:   win32 + "api/icmpapi/nf-icmpapi-icmp6sendecho2",
+			Note:  "Icmp6ParseReplies is not exported; the buffer of the reply tells how it went",
 		},
 		{Name: "named pipe listeners (go-winio)", Level: support.Supported, Ref: win32 + "ipc/named-pipes"},
 		{
-			Name: "SetCurrentThreadCompartmentId", Level: support.Not, Ref: win32 + "api/iphlpapi/nf-iphlpapi-setcurrentthreadcompartmentid",
-			Note: "Wine's iphlpapi.dll does not export it, so a program that looks for it ends or goes on without",
+			Name:  "SetCurrentThreadCompartmentId",
+			Level: support.Not,
+			Ref:   win32 + "api/iphlpapi/nf-iphlpapi-setcurrentthreadcompartmentid",
+			Note:  "Wine's iphlpapi.dll does not export it, so a program that looks for it ends or goes on without",
 		},
 		{
-			Name: "CreateIpForwardEntry2", Level: support.Not, Ref: win32 + "api/netioapi/nf-netioapi-createipforwardentry2",
-			Note: "Wine's iphlpapi.dll does not export it; a program cannot change routes",
+			Name:  "CreateIpForwardEntry2",
+			Level: support.Not,
+			Ref:   win32 + "api/netioapi/nf-netioapi-createipforwardentry2",
+			Note:  "Wine's iphlpapi.dll does not export it; a program cannot change routes",
 		},
 		{
-			Name: "Host Compute Service (vmcompute.dll)", Level: support.Not, Ref: "https://learn.microsoft.com/virtualization/api/hcs/overview",
-			Note: "every function but HNSCall answers E_NOTIMPL: Windows programs make no containers here",
+			Name:  "Host Compute Service (vmcompute.dll)",
+			Level: support.Not,
+			Ref:   "https://learn.microsoft.com/virtualization/api/hcs/overview",
+			Note:  "every function but HNSCall answers E_NOTIMPL: Windows programs make no containers here",
 		},
 	}
 }
@@ -97,20 +125,28 @@ func processRows() []support.Row {
 	return []support.Row{
 		{Name: "ProcessPrng (bcryptprimitives.dll)", Level: support.Supported, Ref: win32 + "seccng/processprng"},
 		{
-			Name: "performance counters (pdh.dll)", Level: support.Partly, Ref: win32 + "perfctrs/using-the-pdh-functions-to-consume-counter-data",
-			Note: "Processor, Memory, Process(_Total), Network Adapter and System, English names, with the machine's own figures; any other object answers PDH_CSTATUS_NO_OBJECT",
+			Name:  "performance counters (pdh.dll)",
+			Level: support.Partly,
+			Ref:   win32 + "perfctrs/using-the-pdh-functions-to-consume-counter-data",
+			Note:  "Processor, Memory, Process(_Total), Network Adapter and System, English names, with the machine's own figures; any other object answers PDH_CSTATUS_NO_OBJECT",
 		},
 		{
-			Name: "job objects: commit limit", Level: support.Partly, Ref: win32 + "procthread/job-objects",
-			Note: "a container's limit holds for each of its programs, which then cannot allocate; limits that a program sets on a job of its own are kept and not enforced",
+			Name:  "job objects: commit limit",
+			Level: support.Partly,
+			Ref:   win32 + "procthread/job-objects",
+			Note:  "a container's limit holds for each of its programs, which then cannot allocate; limits that a program sets on a job of its own are kept and not enforced",
 		},
 		{
-			Name: "job objects: CPU rate control", Level: support.Not, Ref: win32 + "api/winnt/ns-winnt-jobobject_cpu_rate_control_information",
-			Note: "refused; a container's processor limit is the Linux kernel's",
+			Name:  "job objects: CPU rate control",
+			Level: support.Not,
+			Ref:   win32 + "api/winnt/ns-winnt-jobobject_cpu_rate_control_information",
+			Note:  "refused; a container's processor limit is the Linux kernel's",
 		},
 		{
-			Name: "programs that a program starts", Level: support.Partly, Ref: win32 + "api/processthreadsapi/nf-processthreadsapi-createprocessw",
-			Note: "have all of this too, if they are 64-bit programs",
+			Name:  "programs that a program starts",
+			Level: support.Partly,
+			Ref:   win32 + "api/processthreadsapi/nf-processthreadsapi-createprocessw",
+			Note:  "have all of this too, if they are 64-bit programs",
 		},
 	}
 }
@@ -118,7 +154,9 @@ func processRows() []support.Row {
 func programRows() []support.Row {
 	return []support.Row{
 		{
-			Name: "Windows PowerShell, PowerShell", Level: support.Partly, Ref: "https://learn.microsoft.com/powershell/",
+			Name:  "Windows PowerShell, PowerShell",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/powershell/",
 			Note: "powershell.exe and pwsh.exe are Mullion's own and run a small part of the language: variables, " +
 				"strings, lists, operators, if, while, foreach, functions, pipelines, native programs, and of the " +
 				"cmdlets Add-Content, ConvertFrom-Json, ConvertTo-Json, Copy-Item, ForEach-Object, Get-Acl, " +
@@ -138,42 +176,96 @@ func programRows() []support.Row {
 				"bits, hidden files are always shown. No interactive shell",
 		},
 		{
-			Name: "nslookup", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/nslookup",
-			Note: "Mullion's: names, addresses, a server, types A, AAAA, ANY, CNAME, MX, NS, PTR, SOA, SRV and TXT, [no]search, and a prompt; other options are refused",
+			Name:  "nslookup",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/windows-server/administration/windows-commands/nslookup",
+			Note:  "Mullion's: names, addresses, a server, types A, AAAA, ANY, CNAME, MX, NS, PTR, SOA, SRV and TXT, [no]search, and a prompt; other options are refused",
 		},
 		{
-			Name: "ipconfig", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/ipconfig",
-			Note: "Mullion's: with /all, or nothing, and /flushdns; there are no leases and no classes",
+			Name:  "ipconfig",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/windows-server/administration/windows-commands/ipconfig",
+			Note:  "Mullion's: with /all, or nothing, and /flushdns; there are no leases and no classes",
 		},
 		{
-			Name: "ping", Level: support.Partly, Ref: "https://learn.microsoft.com/windows-server/administration/windows-commands/ping",
-			Note: "Mullion's: with -t, -n, -l, -f, -i, -w, -4 and -6; a name of both families is pinged over IPv4, where Windows prefers IPv6; other options are refused",
+			Name:  "ping",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/windows-server/administration/windows-commands/ping",
+			Note:  "Mullion's: with -t, -n, -l, -f, -i, -w, -4 and -6; a name of both families is pinged over IPv4, where Windows prefers IPv6; other options are refused",
 		},
 		{
-			Name: "findstr, where, timeout", Level: support.Supported, Ref: commands + "windows-commands",
-			Note: "Mullion's: their options of Windows; timeout wants a console, as Windows' does; findstr's /a and /off have no effect",
+			Name:  "findstr, where, timeout",
+			Level: support.Supported,
+			Ref:   commands + "windows-commands",
+			Note:  "Mullion's: their options of Windows; timeout wants a console, as Windows' does; findstr's /a and /off have no effect",
 		},
 		{
-			Name: "fc, setx, systeminfo, tasklist", Level: support.Partly, Ref: commands + "windows-commands",
+			Name:  "fc, setx, systeminfo, tasklist",
+			Level: support.Partly,
+			Ref:   commands + "windows-commands",
 			Note: "Mullion's: fc without /u; setx without /s and /f; systeminfo without BIOS, disks, hotfixes, time zone; tasklist with /fi (imagename, pid, session, " +
 				"sessionname, memusage), /fo and /nh. Other options are refused. A newer Wine's real ones are kept",
 		},
 		{
-			Name: "net", Level: support.Partly, Ref: commands + "net-localgroup",
+			Name:  "net",
+			Level: support.Partly,
+			Ref:   commands + "net-localgroup",
 			Note: "Mullion's: localgroup, with groups that HostProcess containers can run as; accounts cannot be made, so only those of a new Windows can be members. " +
 				"start, stop and use are Wine's; the rest is refused. netapi32 does not show the groups",
 		},
 		{
-			Name: "icacls, netsh, certutil, dism, shutdown, wevtutil and others", Level: support.Not, Ref: "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
-			Note: "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",
+			Name:  "icacls, netsh, certutil, dism, shutdown, wevtutil and others",
+			Level: support.Not,
+			Ref:   "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
+			Note:  "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",
 		},
-		{Name: ".NET Framework", Level: support.Not, Ref: "https://learn.microsoft.com/dotnet/framework/", Note: "not there, and Microsoft's does not install; programs that need it do not start"},
-		{Name: "IIS, ServiceMonitor.exe", Level: support.Not, Ref: "https://learn.microsoft.com/iis/", Note: "http.sys and the services that IIS needs are not there"},
-		{Name: "Windows services in a container", Level: support.Partly, Ref: win32 + "services/services", Note: "Wine's service control manager, without the services of Windows"},
-		{Name: "event log", Level: support.Not, Ref: win32 + "eventlog/event-logging", Note: "writing succeeds and keeps nothing"},
-		{Name: "WMI", Level: support.Partly, Ref: win32 + "wmisdk/wmi-start-page", Note: "Wine's: a few classes, read only"},
-		{Name: "32-bit programs", Level: support.Not, Ref: win32 + "winprog64/running-32-bit-applications", Note: "do not start: only the 64-bit half of Wine is installed"},
-		{Name: "drivers, Windows' own kernel interfaces", Level: support.Not, Ref: drivers, Note: "there is no Windows kernel"},
-		{Name: "Windows features (dism, Add-WindowsFeature)", Level: support.Not, Ref: packages, Note: "there are none to add"},
+		{
+			Name:  ".NET Framework",
+			Level: support.Not,
+			Ref:   "https://learn.microsoft.com/dotnet/framework/",
+			Note:  "not there, and Microsoft's does not install; programs that need it do not start",
+		},
+		{
+			Name:  "IIS, ServiceMonitor.exe",
+			Level: support.Not,
+			Ref:   "https://learn.microsoft.com/iis/",
+			Note:  "http.sys and the services that IIS needs are not there",
+		},
+		{
+			Name:  "Windows services in a container",
+			Level: support.Partly,
+			Ref:   win32 + "services/services",
+			Note:  "Wine's service control manager, without the services of Windows",
+		},
+		{
+			Name:  "event log",
+			Level: support.Not,
+			Ref:   win32 + "eventlog/event-logging",
+			Note:  "writing succeeds and keeps nothing",
+		},
+		{
+			Name:  "WMI",
+			Level: support.Partly,
+			Ref:   win32 + "wmisdk/wmi-start-page",
+			Note:  "Wine's: a few classes, read only",
+		},
+		{
+			Name:  "32-bit programs",
+			Level: support.Not,
+			Ref:   win32 + "winprog64/running-32-bit-applications",
+			Note:  "do not start: only the 64-bit half of Wine is installed",
+		},
+		{
+			Name:  "drivers, Windows' own kernel interfaces",
+			Level: support.Not,
+			Ref:   drivers,
+			Note:  "there is no Windows kernel",
+		},
+		{
+			Name:  "Windows features (dism, Add-WindowsFeature)",
+			Level: support.Not,
+			Ref:   packages,
+			Note:  "there are none to add",
+		},
 	}
 }

@@ -1,5 +1,5 @@
-// Command kubectl-mullion is the plugin `kubectl mullion check`: the manifest checker alone, without Mullion's clusters.
-// Its exit codes are those of mullion.
+// Command kubectl-mullion is the plugin `kubectl mullion check`: the manifest checker alone, without Mullion's
+// clusters. Its exit codes are those of mullion.
 package main
 
 import (
@@ -36,12 +36,22 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		result command.Outcome
 		ran    bool
 	)
-	root := &cobra.Command{Use: "kubectl-mullion", Short: "Check manifests for Windows nodes", SilenceUsage: true, SilenceErrors: true}
+	root := &cobra.Command{
+		Use:           "kubectl-mullion",
+		Short:         "Check manifests for Windows nodes",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mullion"}
-	program := command.Program{In: in, Out: out, Version: version.Mullion(), End: func(got command.Outcome, err error) error {
-		ran, result = true, got
-		return err
-	}}
+	program := command.Program{
+		In:      in,
+		Out:     out,
+		Version: version.Mullion(),
+		End: func(got command.Outcome, err error) error {
+			ran, result = true, got
+			return err
+		},
+	}
 	root.AddCommand(command.New(program)) //nolint:contextcheck // cobra hands the context to each command
 	root.SetArgs(args)
 	root.SetOut(out)

@@ -17,7 +17,13 @@ func main() {
 		executable = os.Args[0]
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = agent.Run(ctx, agent.Env{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Executable: executable})
+	err = agent.Run(ctx, agent.Env{
+		Args:       os.Args[1:],
+		In:         os.Stdin,
+		Out:        os.Stdout,
+		Err:        os.Stderr,
+		Executable: executable,
+	})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mullion-node:", err)

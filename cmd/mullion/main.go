@@ -19,8 +19,14 @@ func main() {
 		executable = os.Args[0]
 	}
 	env := cli.Env{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Args: os.Args[1:], Environ: os.Environ(),
-		Executable: executable, Euid: os.Geteuid(), Terminal: term.IsTerminal(int(os.Stdout.Fd())),
+		In:         os.Stdin,
+		Out:        os.Stdout,
+		Err:        os.Stderr,
+		Args:       os.Args[1:],
+		Environ:    os.Environ(),
+		Executable: executable,
+		Euid:       os.Geteuid(),
+		Terminal:   term.IsTerminal(int(os.Stdout.Fd())),
 	}
 	code := cli.ExitCode(cli.Run(ctx, env))
 	stop()

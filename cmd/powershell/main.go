@@ -1,5 +1,5 @@
-// Command powershell is powershell.exe and pwsh.exe of Windows hosts and containers: a small, checked part of PowerShell (package
-// powershell says which). It is built for Windows.
+// Command powershell is powershell.exe and pwsh.exe of Windows hosts and containers: a small, checked part of
+// PowerShell (package powershell says which). It is built for Windows.
 package main
 
 import (
@@ -20,7 +20,13 @@ func main() {
 		self = os.Args[0]
 	}
 	s := powershell.Session{
-		Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Self: self, Newline: newline,
+		Args:    os.Args[1:],
+		Environ: os.Environ(),
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Self:    self,
+		Newline: newline,
 	}
 	os.Exit(s.Run(context.Background()))
 }

@@ -1,5 +1,5 @@
-// Command wintools is the small programs of Windows that Wine has only empty, or not at all: findstr, where, tasklist and others (package wintools
-// says which). Its name says which of them it is. It is built for Windows.
+// Command wintools is the small programs of Windows that Wine has only empty, or not at all: findstr, where, tasklist
+// and others (package wintools says which). Its name says which of them it is. It is built for Windows.
 package main
 
 import (
@@ -13,6 +13,12 @@ func main() {
 	if self, err := os.Executable(); err == nil {
 		name = self
 	}
-	env := wintools.Env{Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, System: wintools.ThisSystem()}
+	env := wintools.Env{
+		Getenv: os.Getenv,
+		Stdin:  os.Stdin,
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		System: wintools.ThisSystem(),
+	}
 	os.Exit(env.Run(name, os.Args[1:]))
 }

@@ -26,7 +26,8 @@ const memoryLimit = 16 << 20
 func main() {
 	var o options
 	flag.StringVar(&o.listen, "listen", ":80", "address to listen on")
-	flag.StringVar(&o.greeting, "greeting", `C:\config\greeting.txt`, "file with the greeting, read anew for each request")
+	flag.StringVar(&o.greeting, "greeting", `C:\config\greeting.txt`,
+		"file with the greeting, read anew for each request")
 	flag.DurationVar(&o.grace, "grace", 10*time.Second, "time for open requests to end at shutdown")
 	flag.Parse()
 	debug.SetMemoryLimit(memoryLimit)

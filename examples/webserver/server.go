@@ -73,7 +73,9 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>Windows container web server</title>\n<h1>%s</h1>\n<table>\n", html.EscapeString(s.greet()))
+	_, _ = fmt.Fprintf(
+		w, "<!doctype html><meta charset=utf-8><title>Windows container web server</title>\n<h1>%s</h1>\n<table>\n",
+		html.EscapeString(s.greet()))
 	for _, row := range rows {
 		_, _ = fmt.Fprintf(w, "<tr><th align=left>%s<td>%s\n", html.EscapeString(row[0]), html.EscapeString(row[1]))
 	}

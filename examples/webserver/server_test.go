@@ -26,7 +26,8 @@ func get(t *testing.T, s *server, path, from, accept string) (int, string) {
 func TestPage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "greeting.txt")
 	s := newServer(system{version: "10.0.20348.2762", host: "win-1", user: `win-1\<x>`}, file)
-	if _, body := get(t, s, "/", "10.1.1.1:5", "*/*"); !strings.Contains(body, "Windows Container Web Server") || !strings.Contains(body, "Windows: 10.0.20348.2762") {
+	if _, body := get(t, s, "/", "10.1.1.1:5", "*/*"); !strings.Contains(body, "Windows Container Web Server") ||
+		!strings.Contains(body, "Windows: 10.0.20348.2762") {
 		t.Errorf("without a greeting: %q", body)
 	}
 	for _, text := range []string{"hello", "changed"} {
@@ -38,7 +39,8 @@ func TestPage(t *testing.T) {
 		}
 	}
 	_, body := get(t, s, "/", "10.1.1.2:7", "text/html")
-	for _, want := range []string{"<h1>changed</h1>", "Caller 10.1.1.1<td>3 requests", "Caller 10.1.1.2<td>1 requests", `win-1\&lt;x&gt;`} {
+	for _, want := range []string{"<h1>changed</h1>", "Caller 10.1.1.1<td>3 requests", "Caller 10.1.1.2<td>1 requests",
+		`win-1\&lt;x&gt;`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("page lacks %q: %s", want, body)
 		}
@@ -69,7 +71,11 @@ func TestShutdown(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, slog.New(slog.DiscardHandler), options{listen: address, greeting: "none", grace: 5 * time.Second})
+		done <- run(ctx, slog.New(slog.DiscardHandler), options{
+			listen:   address,
+			greeting: "none",
+			grace:    5 * time.Second,
+		})
 	}()
 	deadline := time.Now().Add(10 * time.Second)
 	for {

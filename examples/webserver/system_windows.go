@@ -12,7 +12,8 @@ import (
 func describe() system {
 	v := windows.RtlGetVersion()
 	s := system{version: fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)}
-	if key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`, registry.QUERY_VALUE); err == nil {
+	if key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`,
+		registry.QUERY_VALUE); err == nil {
 		defer key.Close()
 		if ubr, _, err := key.GetIntegerValue("UBR"); err == nil {
 			s.version += fmt.Sprintf(".%d", ubr)

@@ -24,7 +24,8 @@ type cost struct {
 	rss       float64 // MiB, at its largest
 }
 
-// spend runs a program on two processors and drops what it prints. Exit codes that say "there are findings" are no errors.
+// spend runs a program on two processors and drops what it prints. Exit codes that say "there are findings" are no
+// errors.
 func spend(ctx context.Context, program string, args ...string) (cost, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(cmd.Environ(), "GOMAXPROCS=2")
@@ -59,8 +60,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watch looks at a process' largest RSS so far until it ends, and then gives it in MiB. (What wait4 tells begins with that of the
-// process that started it.)
+// watch looks at a process' largest RSS so far until it ends, and then gives it in MiB. (What wait4 tells begins with
+// that of the process that started it.)
 func watch(pid int) (peak func() float64) {
 	stop, done := make(chan struct{}), make(chan float64)
 	go func() {
@@ -104,8 +105,16 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 		}
 	}
 	checker := filepath.Join(b.bin, "kubectl-mullion")
-	speed := figure{what: "mullion check, all rules, manifests a second of 10,000 on 2 processors", asked: "≥ 5000/s", unit: "/s"}
-	perCPU := figure{what: "the same by processor time, of two processors (which other load does not slow down)", asked: "≥ 5000/s", unit: "/s"}
+	speed := figure{
+		what:  "mullion check, all rules, manifests a second of 10,000 on 2 processors",
+		asked: "≥ 5000/s",
+		unit:  "/s",
+	}
+	perCPU := figure{
+		what:  "the same by processor time, of two processors (which other load does not slow down)",
+		asked: "≥ 5000/s",
+		unit:  "/s",
+	}
 	linter := figure{what: "kube-linter on the same manifests, a file each, by processor time of two", unit: "/s"}
 	ratio := figure{what: "mullion check on these files is so many times as fast as kube-linter", unit: "×"}
 	out := []figure{}
@@ -118,7 +127,8 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 			}
 			f.values = append(f.values, c.rss)
 			if n == 10_000 {
-				speed.values, perCPU.values = append(speed.values, float64(n)/c.wall), append(perCPU.values, float64(n)/c.cpu*2)
+				speed.values, perCPU.values = append(speed.values, float64(n)/c.wall),
+					append(perCPU.values, float64(n)/c.cpu*2)
 			}
 		}
 		out = append(out, f)
@@ -136,7 +146,8 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 		if err != nil {
 			return out, err
 		}
-		linter.values, ratio.values = append(linter.values, 10_000/theirs.cpu*2), append(ratio.values, theirs.cpu/ours.cpu)
+		linter.values, ratio.values = append(linter.values, 10_000/theirs.cpu*2),
+			append(ratio.values, theirs.cpu/ours.cpu)
 	}
 	first, err := b.firstFinding(ctx, checker)
 	return append(out, speed, perCPU, linter, ratio, first), err
@@ -150,7 +161,8 @@ func writeCorpus(file string, n int) error {
 	return errors.Join(corpus.Write(f, corpusSeed, n), f.Close())
 }
 
-// splitCorpus writes each manifest to a file of its own: kube-linter drops a whole file for one object that it does not take.
+// splitCorpus writes each manifest to a file of its own: kube-linter drops a whole file for one object that it does not
+// take.
 func splitCorpus(from, folder string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -172,9 +184,14 @@ func splitCorpus(from, folder string) error {
 	return nil
 }
 
-// firstFinding measures from the start of the program to the first byte it prints of a finding, while standard input stays open.
+// firstFinding measures from the start of the program to the first byte it prints of a finding, while standard input
+// stays open.
 func (b *bench) firstFinding(ctx context.Context, checker string) (figure, error) {
-	f := figure{what: "mullion check, from its start to the first finding on standard input", asked: "≤ 50 ms", unit: "ms"}
+	f := figure{
+		what:  "mullion check, from its start to the first finding on standard input",
+		asked: "≤ 50 ms",
+		unit:  "ms",
+	}
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeSelector: {kubernetes.io/os: windows}, hostPID: true}\n---\n"
 	for range 3 * b.runs {
 		cmd := exec.CommandContext(ctx, checker, "check", "--offline", "-")

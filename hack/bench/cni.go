@@ -30,8 +30,8 @@ func (b *bench) client() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(cfg)
 }
 
-// cni measures win-bridge.exe's ADD on a Windows host, and what it is made of: the plugin alone (VERSION), which is the start of
-// a Windows program, and host-local.exe, which ADD starts.
+// cni measures win-bridge.exe's ADD on a Windows host, and what it is made of: the plugin alone (VERSION), which is the
+// start of a Windows program, and host-local.exe, which ADD starts.
 func (b *bench) cni(ctx context.Context) ([]figure, error) {
 	host, err := cluster.LoadHost(b.paths(), "win-1")
 	if err != nil {
@@ -42,14 +42,16 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	defer client.Close()
-	conf, err := pluginConf(filepath.Join(wine.Drive(cluster.HostPrefix(b.paths(), "win-1")), "Program Files/containerd/cni/conf/10-"+podnet.NetworkName("l2bridge")+".conflist"))
+	conf, err := pluginConf(filepath.Join(wine.Drive(cluster.HostPrefix(b.paths(), "win-1")),
+		"Program Files/containerd/cni/conf/10-"+podnet.NetworkName("l2bridge")+".conflist"))
 	if err != nil {
 		return nil, err
 	}
 	run := func(program, command, id string) (float64, error) {
 		started := time.Now()
 		_, err := host.Output(ctx, conf, []string{
-			"CNI_COMMAND=" + command, "CNI_CONTAINERID=bench", "CNI_NETNS=" + id, "CNI_IFNAME=eth0", "CNI_PATH=" + podnet.BinDir,
+			"CNI_COMMAND=" + command, "CNI_CONTAINERID=bench", "CNI_NETNS=" + id, "CNI_IFNAME=eth0",
+			"CNI_PATH=" + podnet.BinDir,
 		}, podnet.BinDir+`\`+program+".exe")
 		return time.Since(started).Seconds() * 1000, err
 	}
@@ -58,7 +60,11 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 	ipam := figure{what: "of which: host-local.exe (CNI VERSION)", unit: "ms"}
 	for i := range b.runs*2 + 1 {
 		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i+1)
-		if _, err := client.Call(ctx, hns.Request{Function: "HcnCreateNamespace", New: id, Text: []string{`{"Type":"Host","SchemaVersion":{"Major":2}}`}}); err != nil {
+		if _, err := client.Call(ctx, hns.Request{
+			Function: "HcnCreateNamespace",
+			New:      id,
+			Text:     []string{`{"Type":"Host","SchemaVersion":{"Major":2}}`},
+		}); err != nil {
 			return nil, err
 		}
 		ms, err := run("win-bridge", "ADD", id)
@@ -77,7 +83,8 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 			return nil, err
 		}
 		if i > 0 { // the first fills caches
-			add.values, version.values, ipam.values = append(add.values, ms), append(version.values, start), append(ipam.values, local)
+			add.values, version.values, ipam.values = append(add.values, ms), append(version.values, start),
+				append(ipam.values, local)
 		}
 	}
 	return []figure{add, version, ipam}, nil

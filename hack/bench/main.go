@@ -1,5 +1,5 @@
-// Command bench measures the figures that Mullion promises, on this machine, and prints a table: what, the median and the
-// spread of several runs. It brings up a cluster of its own, with a Linux and two Windows nodes, and takes it down.
+// Command bench measures the figures that Mullion promises, on this machine, and prints a table: what, the median and
+// the spread of several runs. It brings up a cluster of its own, with a Linux and two Windows nodes, and takes it down.
 package main
 
 import (
@@ -41,7 +41,14 @@ func main() {
 		var data string
 		if data, err = os.MkdirTemp("", "mullion-bench-"); err == nil {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			b := bench{bin: bin, data: filepath.Join(data, "data"), runs: *runs, only: strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }), out: os.Stdout, log: os.Stderr}
+			b := bench{
+				bin:  bin,
+				data: filepath.Join(data, "data"),
+				runs: *runs,
+				only: strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }),
+				out:  os.Stdout,
+				log:  os.Stderr,
+			}
 			err = b.run(ctx)
 			stop()
 			os.RemoveAll(data)
@@ -117,7 +124,8 @@ func (b *bench) run(ctx context.Context) error {
 	return nil
 }
 
-// measure is some figures. Those that come before others in a run leave something behind for them, which prepare makes alone.
+// measure is some figures. Those that come before others in a run leave something behind for them, which prepare makes
+// alone.
 type measure struct {
 	name    string
 	measure func(*bench, context.Context) ([]figure, error)
@@ -239,7 +247,8 @@ func (b *bench) pods(ctx context.Context) ([]figure, error) {
 	return []figure{one, ten}, nil
 }
 
-// readyAfter creates pods, waits until all are Ready, deletes them, and returns the seconds from creation to the last Ready.
+// readyAfter creates pods, waits until all are Ready, deletes them, and returns the seconds from creation to the last
+// Ready.
 func (b *bench) readyAfter(ctx context.Context, spec string, names []string) (float64, error) {
 	var pods strings.Builder
 	for _, n := range names {
@@ -249,7 +258,8 @@ func (b *bench) readyAfter(ctx context.Context, spec string, names []string) (fl
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return 0, err
 	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench", "--timeout=120s"); err != nil {
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench",
+		"--timeout=120s"); err != nil {
 		return 0, err
 	}
 	took := time.Since(started).Seconds()
@@ -293,7 +303,8 @@ func (b *bench) memory(ctx context.Context) ([]figure, error) {
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return nil, err
 	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench", "--timeout=120s"); err != nil {
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench",
+		"--timeout=120s"); err != nil {
 		return nil, err
 	}
 	_, with, err := b.resident()
@@ -316,7 +327,8 @@ func (b *bench) status() (status, error) {
 	var s status
 	out, err := exec.Command(filepath.Join(b.bin, "mullion"), "--data-dir", b.data, "status", "-o", "json").Output()
 	var ended *exec.ExitError
-	if err != nil && !errors.As(err, &ended) { // a cluster under load may be unwell for a moment, and says so by its exit code
+	// a cluster under load may be unwell for a moment, and says so by its exit code
+	if err != nil && !errors.As(err, &ended) {
 		return s, fmt.Errorf("mullion status: %w", err)
 	}
 	return s, json.Unmarshal(out, &s)
@@ -341,7 +353,8 @@ func (b *bench) resident() (rss, pss float64, err error) {
 		if err != nil {
 			continue
 		}
-		if !bytes.Contains(environ, []byte("MULLION_CLUSTER="+b.data)) && !strings.Contains(string(cgroup), s.CgroupParent+"/") {
+		if !bytes.Contains(environ, []byte("MULLION_CLUSTER="+b.data)) &&
+			!strings.Contains(string(cgroup), s.CgroupParent+"/") {
 			continue
 		}
 		r, p := rollup(dir)

@@ -14,11 +14,12 @@ import (
 // benchmarks are a run's results: benchmark and unit to the value.
 type benchmarks map[[2]string]float64
 
-// network measures the host's data plane by its own benchmarks, in namespaces of their own. Each run goes through all of
-// them, so that what is compared is measured under the same load.
+// network measures the host's data plane by its own benchmarks, in namespaces of their own. Each run goes through all
+// of them, so that what is compared is measured under the same load.
 func (b *bench) network(ctx context.Context) ([]figure, error) {
 	program := filepath.Join(filepath.Dir(b.data), "dataplane.test")
-	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-tags", "kernel", "-c", "-o", program, "mullion.dev/mullion/internal/network/dataplane")
+	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-tags", "kernel", "-c", "-o", program,
+		"mullion.dev/mullion/internal/network/dataplane")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the data plane's benchmarks: %w\n%s", err, out)
 	}
@@ -27,10 +28,18 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 	change := figure{what: "one change among 5,000 load balancers with 20,000 backends", asked: "≤ 20 ms", unit: "ms"}
 	look := figure{what: "looking for differences at 5,000 load balancers", unit: "ms"}
 	services := []string{"10", "1000", "5000"}
-	through, costs, latency := make([]figure, len(services)), make([]figure, len(services)), make([]figure, len(services))
+	through, costs, latency := make([]figure, len(services)), make([]figure, len(services)),
+		make([]figure, len(services))
 	for i, n := range services {
-		through[i] = figure{what: "TCP throughput through one ClusterIP of " + n + ", of pod to pod's", asked: "≥ 0.9", unit: "×"}
-		costs[i] = figure{what: "processor time of a byte through one ClusterIP of " + n + ", of pod to pod's", unit: "×"}
+		through[i] = figure{
+			what:  "TCP throughput through one ClusterIP of " + n + ", of pod to pod's",
+			asked: "≥ 0.9",
+			unit:  "×",
+		}
+		costs[i] = figure{
+			what: "processor time of a byte through one ClusterIP of " + n + ", of pod to pod's",
+			unit: "×",
+		}
 		latency[i] = figure{what: "added to a new connection by one ClusterIP of " + n, asked: "≤ 50 µs", unit: "µs"}
 	}
 	for range b.runs {

@@ -18,7 +18,8 @@ import (
 // throughput is how long each connection is filled.
 const throughput = 2 * time.Second
 
-// packets measures TCP between pods' network namespaces, without Windows programs at the ends: what the network carries.
+// packets measures TCP between pods' network namespaces, without Windows programs at the ends: what the network
+// carries.
 func (b *bench) packets(ctx context.Context) ([]figure, error) {
 	same := figure{what: "TCP between two pods of a node", unit: "Gbit/s"}
 	across := figure{what: "TCP between pods of two nodes", unit: "Gbit/s"}
@@ -29,7 +30,8 @@ func (b *bench) packets(ctx context.Context) ([]figure, error) {
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return nil, err
 	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/packets-0", "pod/packets-1", "pod/packets-2", "--timeout=180s"); err != nil {
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/packets-0", "pod/packets-1",
+		"pod/packets-2", "--timeout=180s"); err != nil {
 		return nil, err
 	}
 	one, err := b.podPlaces(ctx, "win-1")

@@ -28,7 +28,8 @@ const linuxPodSpec = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"lab
 "terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"mullion.local/bench-linux:v1","imagePullPolicy":"Never",
 "readinessProbe":{"httpGet":{"path":"/healthz","port":80},"periodSeconds":1}}]}}`
 
-// resolves waits until the cluster's DNS answers by way of its Service on the Linux node, for the name that every cluster has.
+// resolves waits until the cluster's DNS answers by way of its Service on the Linux node, for the name that every
+// cluster has.
 func (b *bench) resolves(ctx context.Context) error {
 	dial := proc.DialIn(filepath.Join(b.paths().Run(), "netns", "linux-1"))
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -42,8 +43,9 @@ func (b *bench) resolves(ctx context.Context) error {
 	})
 }
 
-// against measures the start of a Windows pod against that of a Linux pod with the same program, in turn, so that both see the same load.
-// Kubelets look at their containers once a second and ask for their readiness as often, so one pod's time says little.
+// against measures the start of a Windows pod against that of a Linux pod with the same program, in turn, so that both
+// see the same load. Kubelets look at their containers once a second and ask for their readiness as often, so one pod's
+// time says little.
 func (b *bench) against(ctx context.Context) ([]figure, error) {
 	ratio := figure{what: "a Windows pod created to Ready, of a Linux pod's median", asked: "≤ 1.5", unit: "×"}
 	windows := figure{what: "a Windows pod created to Ready", unit: "s"}
@@ -54,7 +56,8 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the Linux web server: %w\n%s", err, out)
 	}
-	if err := b.mullion(ctx, "", "image", "build", "--os", "linux", program, "-t", "mullion.local/bench-linux:v1"); err != nil {
+	if err := b.mullion(ctx, "", "image", "build", "--os", "linux", program, "-t",
+		"mullion.local/bench-linux:v1"); err != nil {
 		return nil, err
 	}
 	for i := range b.runs*inTurn + 1 {
@@ -79,8 +82,16 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 
 // hundred measures many pods on one node: from their creation to the last one Ready, and what each takes of memory.
 func (b *bench) hundred(ctx context.Context) ([]figure, error) {
-	all := figure{what: fmt.Sprintf("%d Windows pods on one node, created to all Ready", many), asked: "≤ 150 s", unit: "s"}
-	each := figure{what: fmt.Sprintf("each of %d idle Windows pods on one node, PSS", many), asked: "≤ 40 MB", unit: "MB"}
+	all := figure{
+		what:  fmt.Sprintf("%d Windows pods on one node, created to all Ready", many),
+		asked: "≤ 150 s",
+		unit:  "s",
+	}
+	each := figure{
+		what:  fmt.Sprintf("each of %d idle Windows pods on one node, PSS", many),
+		asked: "≤ 40 MB",
+		unit:  "MB",
+	}
 	_, before, err := b.resident()
 	if err != nil {
 		return nil, err
@@ -93,7 +104,8 @@ func (b *bench) hundred(ctx context.Context) ([]figure, error) {
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return nil, err
 	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench", "--timeout="+toCome.String()); err != nil {
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod", "-l", "app=bench",
+		"--timeout="+toCome.String()); err != nil {
 		return nil, err
 	}
 	all.values = append(all.values, time.Since(started).Seconds())
@@ -113,16 +125,21 @@ networking: {underlaySubnet: 10.215.0.0/24, podSubnet: 10.246.0.0/16, serviceSub
 nodes: [{windowsVersion: ltsc2022, count: %d}]
 `
 
-// twenty takes the cluster down and measures one of many nodes: how long it takes to come up, its memory, and how often in a time it is found
-// unwell.
+// twenty takes the cluster down and measures one of many nodes: how long it takes to come up, its memory, and how often
+// in a time it is found unwell.
 func (b *bench) twenty(ctx context.Context) ([]figure, error) {
 	up := figure{what: fmt.Sprintf("cold up of %d Windows nodes, all Ready", crowd), unit: "s"}
 	memory := figure{what: fmt.Sprintf("%d Windows nodes, PSS of all processes", crowd), asked: "≤ 24 GiB", unit: "GiB"}
-	unwell := figure{what: fmt.Sprintf("of %d looks in %s, those that found it unwell", int(stays/looks), stays), asked: "0", unit: "looks"}
+	unwell := figure{
+		what:  fmt.Sprintf("of %d looks in %s, those that found it unwell", int(stays/looks), stays),
+		asked: "0",
+		unit:  "looks",
+	}
 	if err := b.mullion(ctx, "", "down", "--kubeconfig", "none"); err != nil {
 		return nil, err
 	}
-	took, err := b.timed(ctx, fmt.Sprintf(crowdSpec, crowd), "up", "-f", "-", "--kubeconfig", "none", "--wait", toCome.String(), "--retain")
+	took, err := b.timed(ctx, fmt.Sprintf(crowdSpec, crowd), "up", "-f", "-", "--kubeconfig", "none", "--wait",
+		toCome.String(), "--retain")
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +170,8 @@ func (b *bench) twenty(ctx context.Context) ([]figure, error) {
 
 // findings are the problems that `mullion status` finds.
 func (b *bench) findings(ctx context.Context) ([]string, error) {
-	out, err := exec.CommandContext(ctx, filepath.Join(b.bin, "mullion"), "--data-dir", b.data, "status", "-o", "json").Output()
+	out, err := exec.CommandContext(ctx, filepath.Join(b.bin, "mullion"), "--data-dir", b.data, "status", "-o",
+		"json").Output()
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		return nil, err

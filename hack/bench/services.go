@@ -29,18 +29,19 @@ const (
 	backends = 4  // of each Service; each address is another pod's
 	writers  = 16 // at once, to the API
 
-	// betweenSyncs is how long kube-proxy rests after a synchronisation, by default (--iptables-min-sync-period; it is kernelspace
-	// mode's too). What changes meanwhile waits, so changes are measured after it.
+	// betweenSyncs is how long kube-proxy rests after a synchronisation, by default (--iptables-min-sync-period; it is
+	// kernelspace mode's too). What changes meanwhile waits, so changes are measured after it.
 	betweenSyncs = time.Second
 
 	steeredPort = 31999
 
-	// asksEvery is how exact a change's time is: each question costs a program under Wine some milliseconds of a processor.
+	// asksEvery is how exact a change's time is: each question costs a program under Wine some milliseconds of a
+	// processor.
 	asksEvery = 25 * time.Millisecond
 )
 
-// proxySpec has one node alone: each kube-proxy of a cluster carries out every change, on processors of its own elsewhere, here
-// on the same.
+// proxySpec has one node alone: each kube-proxy of a cluster carries out every change, on processors of its own
+// elsewhere, here on the same.
 const proxySpec = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-bench-proxy
@@ -51,10 +52,14 @@ nodes: [{windowsVersion: ltsc2022}]
 // steeredPods are the pods that the endpoint changes between.
 func steeredPods() []string { return []string{"steered-1", "steered-2"} }
 
-// proxy takes the cluster down and measures kube-proxy.exe with many Services in one of its own: its first sync after a start,
-// and how soon one change of an endpoint reaches packets. The API's own time is in the latter.
+// proxy takes the cluster down and measures kube-proxy.exe with many Services in one of its own: its first sync after a
+// start, and how soon one change of an endpoint reaches packets. The API's own time is in the latter.
 func (b *bench) proxy(ctx context.Context) ([]figure, error) {
-	first := figure{what: fmt.Sprintf("first sync of kube-proxy.exe, %d Services × %d endpoints", services, backends), asked: "≤ 60 s", unit: "s"}
+	first := figure{
+		what:  fmt.Sprintf("first sync of kube-proxy.exe, %d Services × %d endpoints", services, backends),
+		asked: "≤ 60 s",
+		unit:  "s",
+	}
 	if err := b.mullion(ctx, "", "down", "--kubeconfig", "none"); err != nil {
 		return nil, err
 	}
@@ -85,7 +90,8 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 		}
 		first.values = append(first.values, s)
 	}
-	crowded, err := b.changes(ctx, client, fmt.Sprintf("among %d Services with %d endpoints", services, services*backends))
+	crowded, err := b.changes(ctx, client,
+		fmt.Sprintf("among %d Services with %d endpoints", services, services*backends))
 	return append(append([]figure{first}, alone...), crowded...), err
 }
 
@@ -98,12 +104,16 @@ func (b *bench) steered(ctx context.Context, client kubernetes.Interface) error 
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return err
 	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/"+steeredPods()[0], "pod/"+steeredPods()[1], "--timeout=120s"); err != nil {
+	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/"+steeredPods()[0],
+		"pod/"+steeredPods()[1], "--timeout=120s"); err != nil {
 		return err
 	}
 	_, err := client.CoreV1().Services("default").Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "steered"},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: steeredPort}}},
+		Spec: corev1.ServiceSpec{
+			Type:  corev1.ServiceTypeNodePort,
+			Ports: []corev1.ServicePort{{Port: 80, NodePort: steeredPort}},
+		},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return err
@@ -115,17 +125,24 @@ func (b *bench) steered(ctx context.Context, client kubernetes.Interface) error 
 func slice(service string, addresses []string) *discoveryv1.EndpointSlice {
 	name, port, tcp, ready := "", int32(80), corev1.ProtocolTCP, true
 	s := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: service + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: service}},
-		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &tcp}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   service + "-1",
+			Labels: map[string]string{discoveryv1.LabelServiceName: service},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &tcp}},
 	}
 	for _, a := range addresses {
-		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+			Addresses:  []string{a},
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+		})
 	}
 	return s
 }
 
-// changes sends the Service to one pod and the other in turn, and measures from the API's answer to the first answer of the
-// new pod; beside it, how long kube-proxy.exe says that it took, and what processor time it took.
+// changes sends the Service to one pod and the other in turn, and measures from the API's answer to the first answer of
+// the new pod; beside it, how long kube-proxy.exe says that it took, and what processor time it took.
 func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among string) ([]figure, error) {
 	all := figure{what: "one endpoint changed until packets follow, " + among, asked: "≤ 1 s", unit: "s"}
 	sync := figure{what: "of which: kube-proxy.exe's synchronisation, by its own count", unit: "s"}
@@ -195,7 +212,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// processorTime is what a process took of the processors, in seconds; fields 14 and 15 of proc_pid_stat(5), 100 a second.
+// processorTime is what a process took of the processors, in seconds; fields 14 and 15 of proc_pid_stat(5), 100 a
+// second.
 func processorTime(pid int) float64 {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command machine boots one of the guests that releases are tried on (test/machines), with the programs of bin/ in /opt/mullion, and
-// says how to log in. It ends with Ctrl-C, and the guest with it. With "table" it prints the page of what was tried on them.
+// Command machine boots one of the guests that releases are tried on (test/machines), with the programs of bin/ in
+// /opt/mullion, and says how to log in. It ends with Ctrl-C, and the guest with it. With "table" it prints the page of
+// what was tried on them.
 package main
 
 import (
@@ -74,12 +75,19 @@ func run(ctx context.Context, name string) error {
 		return err
 	}
 	fmt.Printf("boot %s (Linux %s), console in %s\n", m.Name, disk.Version, filepath.Join(work, "console.log"))
-	g, err := guest.Boot(ctx, guest.Options{Machine: m, Disk: disk, Payload: payload, Work: work, Accelerator: os.Getenv("MULLION_MACHINES_ACCEL")})
+	g, err := guest.Boot(ctx, guest.Options{
+		Machine:     m,
+		Disk:        disk,
+		Payload:     payload,
+		Work:        work,
+		Accelerator: os.Getenv("MULLION_MACHINES_ACCEL"),
+	})
 	defer g.Stop()
 	if err != nil {
 		return err
 	}
-	fmt.Printf("ssh -p %d -i %s -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null root@127.0.0.1\n", g.Port(), disk.KeyFile)
+	fmt.Printf("ssh -p %d -i %s -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null root@127.0.0.1\n", g.Port(),
+		disk.KeyFile)
 	<-ctx.Done()
 	return nil
 }

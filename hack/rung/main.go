@@ -1,6 +1,6 @@
-// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines), in order, also after one that failed. It prints a line
-// for each package, what a failed test printed, what was skipped and why; and at the very end, for each failed test,
-// its reasons alone. A rung that ran no test, or skipped all of them, fails.
+// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines), in order, also after one
+// that failed. It prints a line for each package, what a failed test printed, what was skipped and why; and at the very
+// end, for each failed test, its reasons alone. A rung that ran no test, or skipped all of them, fails.
 package main
 
 import (
@@ -36,7 +36,12 @@ type result struct {
 }
 
 func newResult(rung string) *result {
-	return &result{rung: rung, output: map[string]*strings.Builder{}, builds: map[string]string{}, failedIn: map[string]bool{}}
+	return &result{
+		rung:     rung,
+		output:   map[string]*strings.Builder{},
+		builds:   map[string]string{},
+		failedIn: map[string]bool{},
+	}
 }
 
 func main() {
@@ -75,7 +80,8 @@ func runAll(ctx context.Context, rungs []string, w io.Writer) bool {
 
 // tags are the build tags of the rungs.
 func tags() map[string]string {
-	return map[string]string{"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e", "conformance": "conformance", "machines": "machines"}
+	return map[string]string{"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e",
+		"conformance": "conformance", "machines": "machines"}
 }
 
 // limit is the time that a package of the rung may take. All machines, emulated, take hours.
@@ -148,7 +154,9 @@ func tagged(tag string) ([]string, error) {
 			if strings.HasPrefix(line, "package ") {
 				break
 			}
-			if strings.HasPrefix(line, "//go:build") && slices.Contains(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" &|()\n", r) }), tag) {
+			if strings.HasPrefix(line, "//go:build") &&
+				slices.Contains(strings.FieldsFunc(line,
+					func(r rune) bool { return strings.ContainsRune(" &|()\n", r) }), tag) {
 				packages = append(packages, "./"+filepath.Dir(path))
 			}
 		}
@@ -187,12 +195,17 @@ func (r *result) ended(e event, key string, w io.Writer) {
 	text := r.output[key].String()
 	if e.Test == "" {
 		if e.Action != "skip" { // a package without tests
-			fmt.Fprintf(w, "%-4s %-60s %7.1fs\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Package, e.Elapsed)
+			fmt.Fprintf(w, "%-4s %-60s %7.1fs\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Package,
+				e.Elapsed)
 		}
 		if e.Action == "fail" {
 			fmt.Fprint(w, text)
 			if !r.failedIn[e.Package] {
-				r.failures = append(r.failures, failure{rung: r.rung, pkg: e.Package, reasons: lastWords(r.builds[e.FailedBuild] + text)})
+				r.failures = append(r.failures, failure{
+					rung:    r.rung,
+					pkg:     e.Package,
+					reasons: lastWords(r.builds[e.FailedBuild] + text),
+				})
 			}
 		}
 		return
@@ -206,7 +219,12 @@ func (r *result) ended(e event, key string, w io.Writer) {
 	case "fail":
 		r.failed++
 		r.failedIn[e.Package] = true
-		r.failures = append(r.failures, failure{rung: r.rung, pkg: e.Package, test: e.Test, reasons: reasons(e.Package, text)})
+		r.failures = append(r.failures, failure{
+			rung:    r.rung,
+			pkg:     e.Package,
+			test:    e.Test,
+			reasons: reasons(e.Package, text),
+		})
 		fmt.Fprint(w, text)
 	}
 }
@@ -227,5 +245,6 @@ func (r *result) summary(w io.Writer, took time.Duration) {
 	for _, s := range r.skips {
 		fmt.Fprintf(w, "skipped %s\n", s)
 	}
-	fmt.Fprintf(w, "== rung %s took %.0fs\n%s: %d passed, %d failed, %d skipped\n", r.rung, took.Seconds(), r.rung, r.passed, r.failed, r.skipped)
+	fmt.Fprintf(w, "== rung %s took %.0fs\n%s: %d passed, %d failed, %d skipped\n", r.rung, took.Seconds(), r.rung,
+		r.passed, r.failed, r.skipped)
 }

@@ -38,7 +38,8 @@ func withReasons(failures []failure) []failure {
 
 const (
 	module = "mullion.dev/mullion/"
-	// A longer message is cut in the middle: the first lines say what was done, the last ones, of a script above all, why it failed.
+	// A longer message is cut in the middle: the first lines say what was done, the last ones, of a script above all,
+	// why it failed.
 	headLines, tailLines = 4, 10
 	// maxWidth is the most bytes of a line.
 	maxWidth = 400
@@ -47,8 +48,8 @@ const (
 // record begins a message of a test: four spaces, file and line. The lines that follow it are indented by eight.
 var record = regexp.MustCompile(`^    (\S+\.go):(\d+): (.*)`)
 
-// reasons finds in a failed test's output what made it fail: the messages of Error and Fatal, not those of Log, or else a
-// panic, or else the last lines.
+// reasons finds in a failed test's output what made it fail: the messages of Error and Fatal, not those of Log, or else
+// a panic, or else the last lines.
 func reasons(pkg, output string) []string {
 	dir := strings.TrimPrefix(pkg, module)
 	var found []string
@@ -82,8 +83,8 @@ func reasons(pkg, output string) []string {
 	return found
 }
 
-// isNote tells whether a message is one of Log: the line that made it says so, or the message, by beginning with "==", if a
-// helper made it. go test itself does not tell.
+// isNote tells whether a message is one of Log: the line that made it says so, or the message, by beginning with "==",
+// if a helper made it. go test itself does not tell.
 func isNote(file, number, text string) bool {
 	if strings.HasPrefix(text, "==") {
 		return true

@@ -74,7 +74,8 @@ func TestBuildTags(t *testing.T) {
 			if !ok {
 				continue
 			}
-			for _, tag := range strings.FieldsFunc(expr, func(r rune) bool { return strings.ContainsRune(" &|()!\n", r) }) {
+			for _, tag := range strings.FieldsFunc(expr,
+				func(r rune) bool { return strings.ContainsRune(" &|()!\n", r) }) {
 				if !slices.Contains(allowedTags, tag) {
 					t.Errorf("%s: build tag %q is none of %v", file, tag, allowedTags)
 				}
@@ -95,7 +96,8 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/kubectl-mullion", "k8s.io/", "the plugin is the checker alone"},
 	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
 	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
-	{"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns", "cri reaches the network through its Network interface"},
+	{"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns",
+		"cri reaches the network through its Network interface"},
 	{"internal/runtime/cri", "mullion.dev/mullion/internal/node/winhost", "cri reaches the host through interfaces"},
 }
 

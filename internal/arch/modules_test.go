@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// sharing are the modules below upstream whose Linux programs are built with the compiled packages of mullion. A package is
-// compiled once for all of them only as long as it and all that it imports have the same versions everywhere.
+// sharing are the modules below upstream whose Linux programs are built with the compiled packages of mullion. A
+// package is compiled once for all of them only as long as it and all that it imports have the same versions
+// everywhere.
 var sharing = []string{"conformance", "coredns", "metrics-server"}
 
 // versions are the versions that a go.mod selects, by the path of the module.
@@ -53,8 +54,9 @@ func TestSharedModulesHaveOneVersion(t *testing.T) {
 				}
 				shared++
 				if main[path] != there[path] {
-					t.Errorf("%[1]s is %[2]s in go.mod and %[3]s in upstream/%[4]s/go.mod, so what imports it is compiled twice: give both the newer version, with"+
-						" `go get %[1]s@VERSION` or `go -C upstream/%[4]s get %[1]s@VERSION`, and then `go mod tidy` there", path, main[path], there[path], name)
+					t.Errorf(
+						"%[1]s is %[2]s in go.mod and %[3]s in upstream/%[4]s/go.mod, so what imports it is compiled twice: give both the newer version, with"+
+							" `go get %[1]s@VERSION` or `go -C upstream/%[4]s get %[1]s@VERSION`, and then `go mod tidy` there", path, main[path], there[path], name)
 				}
 			}
 			if shared < 20 {

@@ -99,7 +99,8 @@ func (r *Rule) CEL(pod string) (expr string, ok bool) {
 	}
 	var lists []string
 	for _, list := range containerLists() {
-		lists = append(lists, fmt.Sprintf("(has(%[1]s.spec.%[2]s) && %[1]s.spec.%[2]s.exists(c, %[3]s))", pod, list, expr))
+		lists = append(lists, fmt.Sprintf("(has(%[1]s.spec.%[2]s) && %[1]s.spec.%[2]s.exists(c, %[3]s))", pod, list,
+			expr))
 	}
 	return strings.Join(lists, " || "), true
 }

@@ -14,9 +14,16 @@ func TestCEL(t *testing.T) {
 		m    check.Match
 		want string
 	}{
-		{check.Match{Path: "spec.securityContext.fsGroup", Op: check.Present}, `(has(o.spec) && (has(o.spec.securityContext) && has(o.spec.securityContext.fsGroup)))`},
-		{check.Match{Path: "spec.nodeSelector[kubernetes.io/os]", Op: check.Absent}, `(!(has(o.spec)) || (!(has(o.spec.nodeSelector)) || !("kubernetes.io/os" in o.spec.nodeSelector)))`},
-		{in("spec.volumes[*].emptyDir.medium", "Memory"), `(has(o.spec) && (has(o.spec.volumes) && o.spec.volumes.exists(i0, (has(i0.emptyDir) && (has(i0.emptyDir.medium) && string(i0.emptyDir.medium) in ["Memory"])))))`},
+		{check.Match{
+			Path: "spec.securityContext.fsGroup",
+			Op:   check.Present,
+		}, `(has(o.spec) && (has(o.spec.securityContext) && has(o.spec.securityContext.fsGroup)))`},
+		{check.Match{
+			Path: "spec.nodeSelector[kubernetes.io/os]",
+			Op:   check.Absent,
+		}, `(!(has(o.spec)) || (!(has(o.spec.nodeSelector)) || !("kubernetes.io/os" in o.spec.nodeSelector)))`},
+		{in("spec.volumes[*].emptyDir.medium", "Memory"),
+			`(has(o.spec) && (has(o.spec.volumes) && o.spec.volumes.exists(i0, (has(i0.emptyDir) && (has(i0.emptyDir.medium) && string(i0.emptyDir.medium) in ["Memory"])))))`},
 		{check.Match{Path: "a[*].b", Op: check.Absent}, `(has(o.a) && o.a.exists(i0, !(has(i0.b))))`},
 	} {
 		got, err := tc.m.CEL("o")
@@ -29,7 +36,11 @@ func TestCEL(t *testing.T) {
 			t.Errorf("path %q: %s", path, got)
 		}
 	}
-	r := check.Rule{Target: check.OnContainer, When: []check.Match{in("name", "x")}, Match: []check.Match{in("tty", "true")}}
+	r := check.Rule{
+		Target: check.OnContainer,
+		When:   []check.Match{in("name", "x")},
+		Match:  []check.Match{in("tty", "true")},
+	}
 	want := `(has(p.spec.initContainers) && p.spec.initContainers.exists(c, (has(c.name) && string(c.name) in ["x"]) && ((has(c.tty) && string(c.tty) in ["true"])))) || `
 	if got, ok := r.CEL("p"); !ok || len(got) < len(want) || got[:len(want)] != want {
 		t.Errorf("rule: %s, %v", got, ok)

@@ -52,8 +52,8 @@ func (f *Fact) Values(path string) []Value { return values(f.Spec, f.At, path) }
 
 // Input is what is known of all objects at the end.
 type Input struct {
-	// Pods are the pods and templates that name other objects (a RuntimeClass, claims), also those for Linux; Objects are
-	// what is no pod, by kind.
+	// Pods are the pods and templates that name other objects (a RuntimeClass, claims), also those for Linux; Objects
+	// are what is no pod, by kind.
 	Pods    []*Fact
 	Objects map[string][]*Fact
 	Options Options
@@ -108,7 +108,8 @@ func kept(group, kind string) (fields []string, ok bool) {
 	switch group + "/" + kind {
 	case "/Service":
 		return []string{
-			"selector", "clusterIP", "sessionAffinity", "sessionAffinityConfig", "externalTrafficPolicy", "internalTrafficPolicy",
+			"selector", "clusterIP", "sessionAffinity", "sessionAffinityConfig", "externalTrafficPolicy",
+			"internalTrafficPolicy",
 			"ipFamilies", "ipFamilyPolicy",
 		}, true
 	case "node.k8s.io/RuntimeClass":
@@ -314,8 +315,9 @@ func (m *memory) settle(h held, last bool) (findings []Finding, done bool) {
 // tooMuch says that rules across objects did not see everything.
 func tooMuch() manifest.Fault {
 	return manifest.Fault{
-		Pos:     manifest.Pos{Line: 1, Column: 1},
-		Message: fmt.Sprintf("the input has more objects than fit in %d MiB, so the rules about objects that belong together did not see all of them", maxFacts>>20),
-		Remedy:  strings.TrimSpace("check it in parts"),
+		Pos: manifest.Pos{Line: 1, Column: 1},
+		Message: fmt.Sprintf(
+			"the input has more objects than fit in %d MiB, so the rules about objects that belong together did not see all of them", maxFacts>>20),
+		Remedy: strings.TrimSpace("check it in parts"),
 	}
 }

@@ -10,7 +10,8 @@ const (
 	RemoveField EditOp = "remove" // the field whose key is at Pos goes, with its value
 	SetValue    EditOp = "set"    // the scalar at Pos becomes Value
 	RenameKey   EditOp = "rename" // the key at Pos becomes Key
-	InsertField EditOp = "insert" // the map at Pos (its first key in block style, its brace in flow style) gets Key: Value at its end
+	// the map at Pos (its first key in block style, its brace in flow style) gets Key: Value at its end
+	InsertField EditOp = "insert"
 )
 
 // Edit is a change to the text of one document, by the position of a node. It is applied by internal/check/fix.

@@ -13,11 +13,14 @@ import (
 // findings of a document in the order of its lines, and edits only in pods for Windows.
 func FuzzRun(f *testing.F) {
 	f.Add(corpus(2))
-	f.Add("apiVersion: v1\nkind: Pod\nspec: {runtimeClassName: a, containers: [{image: 'nginx', resources: {limits: {cpu: 1e9999, memory: 1Ei}}}]}\n" +
-		"---\napiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: a}\nscheduling: {nodeSelector: {kubernetes.io/os: windows}}\n")
-	f.Add("apiVersion: v1\nkind: List\nitems:\n- &p {apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}, spec: &s {hostPID: true, volumes: [{hostPath: {path: /proc}}]}}\n" +
-		"- *p\n- {apiVersion: v1, kind: Service, spec: {selector: {a: b}, sessionAffinity: ClientIP}}\n- {<<: *p, kind: PodTemplate, template: {spec: *s}}\n")
-	f.Add(`{"apiVersion":"batch/v1","kind":"CronJob","spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"A"},{"name":"a"}]}]}}}}}}`)
+	f.Add(
+		"apiVersion: v1\nkind: Pod\nspec: {runtimeClassName: a, containers: [{image: 'nginx', resources: {limits: {cpu: 1e9999, memory: 1Ei}}}]}\n" +
+			"---\napiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: a}\nscheduling: {nodeSelector: {kubernetes.io/os: windows}}\n")
+	f.Add(
+		"apiVersion: v1\nkind: List\nitems:\n- &p {apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}, spec: &s {hostPID: true, volumes: [{hostPath: {path: /proc}}]}}\n" +
+			"- *p\n- {apiVersion: v1, kind: Service, spec: {selector: {a: b}, sessionAffinity: ClientIP}}\n- {<<: *p, kind: PodTemplate, template: {spec: *s}}\n")
+	f.Add(
+		`{"apiVersion":"batch/v1","kind":"CronJob","spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"A"},{"name":"a"}]}]}}}}}}`)
 	f.Fuzz(func(t *testing.T, in string) {
 		c, err := check.New(rules.All(), check.Options{Kubernetes: 23, Windows: winver.All(), Chosen: true})
 		if err != nil {

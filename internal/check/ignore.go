@@ -7,8 +7,8 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
-// IgnoreAnnotation takes rules off the object on which, or on whose pod template, it stands. Its value is "rule: reason", several
-// of them with semicolons between.
+// IgnoreAnnotation takes rules off the object on which, or on whose pod template, it stands. Its value is "rule:
+// reason", several of them with semicolons between.
 const IgnoreAnnotation = "check.mullion.dev/ignore"
 
 // Ignored are the rules that an object's annotations take off it, with the reason of each. A nil *Ignored has none.
@@ -22,7 +22,8 @@ func (i *Ignored) Reason(rule string) string {
 	return i.reasons[rule]
 }
 
-// ignored reads the annotations of an object and of its pod template. What is not right counts as not there, and is a fault.
+// ignored reads the annotations of an object and of its pod template. What is not right counts as not there, and is a
+// fault.
 func ignored(n *manifest.Node, p *Pod) (*Ignored, []manifest.Fault) {
 	holders := []*manifest.Node{n}
 	if p != nil && p.Node != n {
@@ -44,7 +45,9 @@ func ignored(n *manifest.Node, p *Pod) (*Ignored, []manifest.Fault) {
 			case id == "" && reason == "":
 			case id == "" || reason == "":
 				faults = append(faults, manifest.Fault{
-					Pos: f.Pos, Message: fmt.Sprintf("annotation %s: %q has no reason, so nothing is ignored", IgnoreAnnotation, strings.TrimSpace(entry)),
+					Pos: f.Pos,
+					Message: fmt.Sprintf("annotation %s: %q has no reason, so nothing is ignored", IgnoreAnnotation,
+						strings.TrimSpace(entry)),
 					Remedy: `write "rule: reason", several with semicolons between`,
 				})
 			default:

@@ -51,7 +51,8 @@ func (p Platform) String() string {
 
 // Images look up for which platforms images are. They are asked from several goroutines.
 type Images interface {
-	// Platforms gives none where nothing is known of an image. The error is a *LookupError, which becomes a fault, or ends the run.
+	// Platforms gives none where nothing is known of an image. The error is a *LookupError, which becomes a fault, or
+	// ends the run.
 	Platforms(ctx context.Context, image string) ([]Platform, error)
 }
 
@@ -86,7 +87,9 @@ func (c *Checker) lookUp(ctx context.Context, r *Result, p *Pod) error {
 			}
 			if ok {
 				r.unasked = append(r.unasked, unasked{lookup.About, manifest.Fault{
-					Pos: v.At.Pos, Message: lookup.Error() + "; it is judged by its name", Remedy: lookup.Remedy,
+					Pos:     v.At.Pos,
+					Message: lookup.Error() + "; it is judged by its name",
+					Remedy:  lookup.Remedy,
 				}})
 			}
 		}
@@ -140,22 +143,27 @@ const maxNamed = 6
 // windowsRepositories are those whose images are all for Windows.
 // https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images
 func windowsRepositories() []string {
-	return []string{"mcr.microsoft.com/windows", "mcr.microsoft.com/dotnet/framework", "mcr.microsoft.com/mssql/server/windows"}
+	return []string{"mcr.microsoft.com/windows", "mcr.microsoft.com/dotnet/framework",
+		"mcr.microsoft.com/mssql/server/windows"}
 }
 
 // linuxRepositories are official images of Docker Hub that name no Windows platform in their Architectures:
 // https://github.com/docker-library/official-images/tree/master/library
 func linuxRepositories() []string {
 	return []string{
-		"alpine", "busybox", "centos", "debian", "elasticsearch", "fedora", "haproxy", "httpd", "kibana", "logstash", "mariadb",
-		"memcached", "mysql", "nginx", "node", "php", "postgres", "rabbitmq", "redis", "ruby", "ubuntu", "wordpress", "zookeeper",
+		"alpine", "busybox", "centos", "debian", "elasticsearch", "fedora", "haproxy", "httpd", "kibana", "logstash",
+		"mariadb",
+		"memcached", "mysql", "nginx", "node", "php", "postgres", "rabbitmq", "redis", "ruby", "ubuntu", "wordpress",
+		"zookeeper",
 	}
 }
 
 var (
-	windowsTag = regexp.MustCompile(`(^|[-_.])(windows|windowsservercore|nanoserver|servercore|ltsc20(16|19|22|25))([-_.]|$)|nanoserver|servercore`)
-	linuxTag   = regexp.MustCompile(`(^|[-_.])(linux|alpine[0-9.]*|debian|ubuntu|bookworm|bullseye|buster|trixie|jammy|focal|noble|musl|distroless|ubi[0-9]*)([-_.]|$)`)
-	tagPart    = regexp.MustCompile(`10\.0\.(\d{5})(?:\.\d+)?|[a-z0-9]+`)
+	windowsTag = regexp.MustCompile(
+		`(^|[-_.])(windows|windowsservercore|nanoserver|servercore|ltsc20(16|19|22|25))([-_.]|$)|nanoserver|servercore`)
+	linuxTag = regexp.MustCompile(
+		`(^|[-_.])(linux|alpine[0-9.]*|debian|ubuntu|bookworm|bullseye|buster|trixie|jammy|focal|noble|musl|distroless|ubi[0-9]*)([-_.]|$)`)
+	tagPart = regexp.MustCompile(`10\.0\.(\d{5})(?:\.\d+)?|[a-z0-9]+`)
 )
 
 // ParseImage reads the name of an image.
@@ -177,7 +185,8 @@ func ParseImage(ref string) Image {
 	}
 	for _, r := range windowsRepositories() {
 		if i.Repository == r || strings.HasPrefix(i.Repository, r+"/") {
-			i.OS, i.Why, i.Base = Windows, "the repository says so", strings.HasPrefix(i.Repository, "mcr.microsoft.com/windows")
+			i.OS, i.Why, i.Base = Windows, "the repository says so",
+				strings.HasPrefix(i.Repository, "mcr.microsoft.com/windows")
 		}
 	}
 	switch {

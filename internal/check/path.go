@@ -104,7 +104,10 @@ func (c *compiled) walk(n *manifest.Node, steps []step, at Hit) []Hit {
 	if steps[0].each {
 		var hits []Hit
 		for i, item := range n.Elements() {
-			hits = append(hits, c.walk(item, steps[1:], Hit{Pos: item.Pos, Path: at.Path + "[" + strconv.Itoa(i) + "]"})...)
+			hits = append(hits, c.walk(item, steps[1:], Hit{
+				Pos:  item.Pos,
+				Path: at.Path + "[" + strconv.Itoa(i) + "]",
+			})...)
 		}
 		return hits
 	}

@@ -69,7 +69,10 @@ func (p *Pod) Containers() []Container {
 	var out []Container
 	for _, list := range containerLists() {
 		for i, n := range p.Spec().Get(list).Elements() {
-			out = append(out, Container{Node: n, At: Hit{Pos: n.Pos, Path: join(p.At.Path, "spec."+list+"["+strconv.Itoa(i)+"]")}})
+			out = append(out, Container{
+				Node: n,
+				At:   Hit{Pos: n.Pos, Path: join(p.At.Path, "spec."+list+"["+strconv.Itoa(i)+"]")},
+			})
 		}
 	}
 	return out
@@ -86,9 +89,12 @@ func (p *Pod) HostProcess(c Container) bool {
 // templates says where the pod is in each workload kind of Kubernetes' own API groups.
 var templates = map[string][]string{ //nolint:gochecknoglobals // never changes
 	"/Pod": {}, "/PodTemplate": {"template"}, "/ReplicationController": {"spec", "template"},
-	"apps/Deployment": {"spec", "template"}, "apps/StatefulSet": {"spec", "template"}, "apps/DaemonSet": {"spec", "template"},
-	"apps/ReplicaSet": {"spec", "template"}, "extensions/Deployment": {"spec", "template"}, "extensions/DaemonSet": {"spec", "template"},
-	"extensions/ReplicaSet": {"spec", "template"}, "batch/Job": {"spec", "template"}, "batch/CronJob": {"spec", "jobTemplate", "spec", "template"},
+	"apps/Deployment": {"spec", "template"}, "apps/StatefulSet": {"spec", "template"},
+	"apps/DaemonSet":  {"spec", "template"},
+	"apps/ReplicaSet": {"spec", "template"}, "extensions/Deployment": {"spec", "template"},
+	"extensions/DaemonSet":  {"spec", "template"},
+	"extensions/ReplicaSet": {"spec", "template"}, "batch/Job": {"spec", "template"},
+	"batch/CronJob": {"spec", "jobTemplate", "spec", "template"},
 }
 
 // podOf finds the pod in an object; nil if its kind has none.

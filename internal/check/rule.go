@@ -72,7 +72,8 @@ type Rule struct {
 	Category           string
 	Title, Why, Remedy string
 	Source             Source
-	// Since and Until bound the Kubernetes minor versions (of 1.x) with the problem: Since <= version < Until. 0: no bound.
+	// Since and Until bound the Kubernetes minor versions (of 1.x) with the problem: Since <= version < Until. 0: no
+	// bound.
 	Since, Until int
 	// Refused is the minor version from which the API server refuses what Match finds in a pod whose spec.os.name is
 	// windows; the finding is an Error then. 0: it takes it.
@@ -94,8 +95,8 @@ type Rule struct {
 	Unplaced bool
 	// Fields are the paths that Func or Cross looks at, for the documents and the test that they exist.
 	Fields []string
-	// Fix gives the edits that remove a finding, nil if there is none that is safe. It is asked of pods for Windows only:
-	// others may need the field on Linux. Optional.
+	// Fix gives the edits that remove a finding, nil if there is none that is safe. It is asked of pods for Windows
+	// only: others may need the field on Linux. Optional.
 	Fix func(p *Pod, h Hit) []Edit
 }
 
@@ -129,7 +130,8 @@ func Validate(rules []Rule) error {
 
 // fault says what a rule lacks, "" if nothing.
 func (r *Rule) fault() string {
-	if slices.Contains([]string{r.Category, r.Title, r.Why, r.Remedy, r.Source.Title}, "") || !strings.HasPrefix(r.Source.URL, "https://") {
+	if slices.Contains([]string{r.Category, r.Title, r.Why, r.Remedy, r.Source.Title}, "") ||
+		!strings.HasPrefix(r.Source.URL, "https://") {
 		return "category, title, why, remedy and source are needed"
 	}
 	switch {

@@ -165,7 +165,8 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 	return unread
 }
 
-// keep takes what a result says about objects that others are judged by, and decides on the pods whose RuntimeClass is known.
+// keep takes what a result says about objects that others are judged by, and decides on the pods whose RuntimeClass is
+// known.
 func (c *Checker) keep(r *Result) {
 	m := &c.memory
 	var kept map[*Fact]bool
@@ -287,7 +288,11 @@ func (c *Checker) document(ctx context.Context, file string, chunk manifest.Chun
 
 // object judges an object, or each object of a List. listed is the kind of a typed list's items.
 func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, listed string) {
-	obj := Object{Kind: n.Get("kind").Text(), Namespace: n.Get("metadata", "namespace").Text(), Name: n.Get("metadata", "name").Text()}
+	obj := Object{
+		Kind:      n.Get("kind").Text(),
+		Namespace: n.Get("metadata", "namespace").Text(),
+		Name:      n.Get("metadata", "name").Text(),
+	}
 	if obj.Name == "" {
 		obj.Name = n.Get("metadata", "generateName").Text()
 	}
@@ -371,7 +376,16 @@ func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 
 // finding makes a finding of a hit.
 func (c *ready) finding(obj Object, file string, h Hit) Finding {
-	f := Finding{Rule: c.Rule, Object: obj, File: file, Hit: h, Message: c.Title, Severity: c.Severity, Windows: c.windows, Suppressed: obj.Ignored.Reason(c.ID)}
+	f := Finding{
+		Rule:       c.Rule,
+		Object:     obj,
+		File:       file,
+		Hit:        h,
+		Message:    c.Title,
+		Severity:   c.Severity,
+		Windows:    c.windows,
+		Suppressed: obj.Ignored.Reason(c.ID),
+	}
 	if h.Note != "" {
 		f.Message += ": " + h.Note
 	}

@@ -50,11 +50,13 @@ func TestWorkloads(t *testing.T) {
 	} {
 		version, name, _ := strings.Cut(kind, " ")
 		got := run(t, check.Options{Kubernetes: 36}, "apiVersion: "+version+"\nkind: "+name+"\n"+in+"\n")
-		if len(got) != 1 || len(got[0].Findings) != 1 || got[0].Findings[0].Rule.ID != "container-privileged" || got[0].Findings[0].Line != 3 {
+		if len(got) != 1 || len(got[0].Findings) != 1 || got[0].Findings[0].Rule.ID != "container-privileged" ||
+			got[0].Findings[0].Line != 3 {
 			t.Errorf("%s: %+v", kind, got)
 		}
 	}
-	got := run(t, check.Options{Kubernetes: 36}, "apiVersion: example.com/v1\nkind: Deployment\nspec: {template: {"+spec+"}}\n")
+	got := run(t, check.Options{Kubernetes: 36},
+		"apiVersion: example.com/v1\nkind: Deployment\nspec: {template: {"+spec+"}}\n")
 	if got[0].Passed["Deployment"] != 1 || len(got[0].Findings) != 0 {
 		t.Errorf("a Deployment of another group: %+v", got)
 	}
@@ -67,7 +69,8 @@ func TestDecision(t *testing.T) {
 	win := "{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [windows]}]}"
 	notWin := "{matchExpressions: [{key: kubernetes.io/os, operator: NotIn, values: [windows]}]}"
 	for in, want := range map[string]check.OS{
-		"x: y": check.Either, "os: {name: linux}": check.Linux, "nodeSelector: {kubernetes.io/os: windows}": check.Windows,
+		"x: y": check.Either, "os: {name: linux}": check.Linux,
+		"nodeSelector: {kubernetes.io/os: windows}":                    check.Windows,
 		"os: {name: windows}, nodeSelector: {kubernetes.io/os: linux}": check.Windows,
 		affinity(win): check.Windows, affinity(win, win): check.Windows, affinity(notWin): check.Linux,
 		affinity(win, notWin): check.Either, affinity(win, "{}"): check.Either, affinity("{}", win): check.Either,
@@ -85,7 +88,8 @@ func TestDecision(t *testing.T) {
 func TestRefused(t *testing.T) {
 	in := "apiVersion: v1\nkind: Pod\nspec: {os: {name: windows}, nodeSelector: {kubernetes.io/os: windows}, " + container + "}\n"
 	for minor, want := range map[int]check.Severity{23: check.Warning, 24: check.Error, 36: check.Error} {
-		if got := run(t, check.Options{Kubernetes: minor}, in); len(got[0].Findings) != 1 || got[0].Findings[0].Severity != want {
+		if got := run(t, check.Options{Kubernetes: minor}, in); len(got[0].Findings) != 1 ||
+			got[0].Findings[0].Severity != want {
 			t.Errorf("1.%d: %+v, want one %s", minor, got[0].Findings, want)
 		}
 	}

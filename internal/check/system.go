@@ -136,8 +136,8 @@ func osTaints() []string {
 	return []string{"os", "node.kubernetes.io/os", "kubernetes.io/os", "beta.kubernetes.io/os"}
 }
 
-// WindowsTaints are the keys of the taints that nodes really have: that of Kubernetes' guide, and that of the services of Google.
-// https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations
+// WindowsTaints are the keys of the taints that nodes really have: that of Kubernetes' guide, and that of the services
+// of Google. https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations
 func WindowsTaints() []string { return osTaints()[:2] }
 
 // tolerated is the system whose taint a toleration names.

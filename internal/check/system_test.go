@@ -22,11 +22,15 @@ func TestEvidenceOrder(t *testing.T) {
 		name, spec, class, image string
 		want                     check.OS
 	}{
-		{"os.name before the selector", "os: {name: windows}, nodeSelector: {kubernetes.io/os: linux}", "linux", "nginx", check.Windows},
-		{"the selector before affinity", "nodeSelector: {kubernetes.io/os: windows}, " + affinity("linux"), "linux", "nginx", check.Windows},
-		{"the beta label", "nodeSelector: {beta.kubernetes.io/os: linux}, " + affinity("windows"), "windows", "x:nanoserver", check.Linux},
+		{"os.name before the selector", "os: {name: windows}, nodeSelector: {kubernetes.io/os: linux}", "linux",
+			"nginx", check.Windows},
+		{"the selector before affinity", "nodeSelector: {kubernetes.io/os: windows}, " + affinity("linux"), "linux",
+			"nginx", check.Windows},
+		{"the beta label", "nodeSelector: {beta.kubernetes.io/os: linux}, " + affinity("windows"), "windows",
+			"x:nanoserver", check.Linux},
 		{"affinity before the class", affinity("windows"), "linux", "nginx", check.Windows},
-		{"the class before tolerations", "tolerations: [{key: os, value: windows}]", "linux", "x:nanoserver", check.Linux},
+		{"the class before tolerations", "tolerations: [{key: os, value: windows}]", "linux", "x:nanoserver",
+			check.Linux},
 		{"a class for Windows", "x: y", "windows", "nginx", check.Windows},
 		{"a class that says nothing", "x: y", "neither", "nginx", check.Either},
 		{"tolerations say what it is meant for", "tolerations: [{key: os, value: Windows}]", "", "x", check.Windows},
@@ -69,7 +73,8 @@ func TestWaiting(t *testing.T) {
 		"neither": "os-undecided at 1, 0 edits; host-pid at 5, 0 edits",
 	} {
 		var got []string
-		for _, r := range run(t, check.Options{Kubernetes: 36}, pod+"apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: c}\nscheduling: {nodeSelector: {kubernetes.io/os: "+class+"}}\n") {
+		for _, r := range run(t, check.Options{Kubernetes: 36},
+			pod+"apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: c}\nscheduling: {nodeSelector: {kubernetes.io/os: "+class+"}}\n") {
 			for _, f := range r.Findings {
 				got = append(got, fmt.Sprintf("%s at %d, %d edits", f.Rule.ID, f.Line, len(f.Edits)))
 			}
@@ -96,7 +101,8 @@ func TestAcrossStreams(t *testing.T) {
 		}
 		return nil
 	}
-	for _, s := range []struct{ file, text string }{{"one", fmt.Sprintf(service, "one")}, {"two", fmt.Sprintf(service, "two")}, {"three", pod}} {
+	for _, s := range []struct{ file, text string }{{"one", fmt.Sprintf(service, "one")},
+		{"two", fmt.Sprintf(service, "two")}, {"three", pod}} {
 		if err := c.Run(t.Context(), s.file, strings.NewReader(s.text), emit); err != nil {
 			t.Fatal(err)
 		}
@@ -111,11 +117,13 @@ func TestAcrossStreams(t *testing.T) {
 	}
 }
 
-// TestBoundedMemory holds that labels, which a hostile manifest fills, are dropped beyond a bound, and that this is said.
+// TestBoundedMemory holds that labels, which a hostile manifest fills, are dropped beyond a bound, and that this is
+// said.
 func TestBoundedMemory(t *testing.T) {
 	in := "apiVersion: v1\nkind: Pod\nmetadata: {labels: {a: b}}\nspec: {hostPID: true, runtimeClassName: " + strings.Repeat("c", 70<<10) + "}\n"
 	got := run(t, check.Options{Kubernetes: 36}, in)
-	if len(got) != 2 || len(got[0].Findings) != 2 || len(got[1].Faults) != 1 || !strings.Contains(got[1].Faults[0].Message, "64 MiB") {
+	if len(got) != 2 || len(got[0].Findings) != 2 || len(got[1].Faults) != 1 ||
+		!strings.Contains(got[1].Faults[0].Message, "64 MiB") {
 		t.Errorf("%+v, want the pod judged as undecided at once, and a fault at the end", got)
 	}
 }
@@ -123,7 +131,10 @@ func TestBoundedMemory(t *testing.T) {
 func TestRange(t *testing.T) {
 	for want, r := range map[string]check.Rule{
 		"": {}, "from Kubernetes 1.30 on, before Kubernetes 1.34": {Since: 30, Until: 34},
-		"from Windows 2004 on, before Windows ltsc2022": {SinceBuild: 19041, UntilBuild: 20348}, "before Windows build 5": {UntilBuild: 5},
+		"from Windows 2004 on, before Windows ltsc2022": {
+			SinceBuild: 19041,
+			UntilBuild: 20348,
+		}, "before Windows build 5": {UntilBuild: 5},
 	} {
 		if got := r.Range(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -134,7 +145,8 @@ func TestRange(t *testing.T) {
 		got := run(t, check.Options{Kubernetes: minor}, in)
 		if len(got[0].Findings) != want {
 			t.Errorf("1.%d: %d findings", minor, len(got[0].Findings))
-		} else if want == 1 && (!strings.Contains(got[0].Findings[0].Message, "before Kubernetes 1.24") || len(got[0].Findings[0].Windows) != len(winver.All())) {
+		} else if want == 1 && (!strings.Contains(got[0].Findings[0].Message, "before Kubernetes 1.24") ||
+			len(got[0].Findings[0].Windows) != len(winver.All())) {
 			t.Errorf("%+v", got[0].Findings[0])
 		}
 	}
@@ -146,17 +158,65 @@ func TestParseImage(t *testing.T) {
 		"docker.io/library/nginx": {Repository: "nginx", Tag: "latest", OS: check.Linux, Why: "the repository says so"},
 		"nginx@sha256:0":          {Repository: "nginx", Digest: true, OS: check.Linux, Why: "the repository says so"},
 		"registry:5000/nginx":     {Repository: "registry:5000/nginx", Tag: "latest"},
-		"mcr.microsoft.com/Windows/NanoServer:LTSC2022-amd64":        {Repository: "mcr.microsoft.com/windows/nanoserver", Tag: "ltsc2022-amd64", OS: check.Windows, Why: "the repository says so", Build: 20348, Base: true},
-		"mcr.microsoft.com/windows/servercore:10.0.17763.6414":       {Repository: "mcr.microsoft.com/windows/servercore", Tag: "10.0.17763.6414", OS: check.Windows, Why: "the repository says so", Build: 17763, Base: true},
-		"mcr.microsoft.com/dotnet/framework/aspnet:4.8":              {Repository: "mcr.microsoft.com/dotnet/framework/aspnet", Tag: "4.8", OS: check.Windows, Why: "the repository says so"},
-		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-1809":       {Repository: "mcr.microsoft.com/dotnet/runtime", Tag: "8.0-nanoserver-1809", OS: check.Windows, Why: "the tag says so", Build: 17763},
-		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-20h2-amd64": {Repository: "mcr.microsoft.com/dotnet/runtime", Tag: "8.0-nanoserver-20h2-amd64", OS: check.Windows, Why: "the tag says so", Build: 19042},
-		"mcr.microsoft.com/dotnet/aspnet:8.0-jammy":                  {Repository: "mcr.microsoft.com/dotnet/aspnet", Tag: "8.0-jammy", OS: check.Linux, Why: "the tag says so"},
-		"golang:1.26-windowsservercore-ltsc2025":                     {Repository: "golang", Tag: "1.26-windowsservercore-ltsc2025", OS: check.Windows, Why: "the tag says so", Build: 26100},
-		"golang:1.26":                                                {Repository: "golang", Tag: "1.26"},
-		"r.example.com/a:2019":                                       {Repository: "r.example.com/a", Tag: "2019"},
-		"r.example.com/windows-tool:1.2":                             {Repository: "r.example.com/windows-tool", Tag: "1.2"},
-		"{{ .Values.image }}":                                        {Repository: "{{ .values.image }}", Tag: "latest"},
+		"mcr.microsoft.com/Windows/NanoServer:LTSC2022-amd64": {
+			Repository: "mcr.microsoft.com/windows/nanoserver",
+			Tag:        "ltsc2022-amd64",
+			OS:         check.Windows,
+			Why:        "the repository says so",
+			Build:      20348,
+			Base:       true,
+		},
+		"mcr.microsoft.com/windows/servercore:10.0.17763.6414": {
+			Repository: "mcr.microsoft.com/windows/servercore",
+			Tag:        "10.0.17763.6414",
+			OS:         check.Windows,
+			Why:        "the repository says so",
+			Build:      17763,
+			Base:       true,
+		},
+		"mcr.microsoft.com/dotnet/framework/aspnet:4.8": {
+			Repository: "mcr.microsoft.com/dotnet/framework/aspnet",
+			Tag:        "4.8",
+			OS:         check.Windows,
+			Why:        "the repository says so",
+		},
+		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-1809": {
+			Repository: "mcr.microsoft.com/dotnet/runtime",
+			Tag:        "8.0-nanoserver-1809",
+			OS:         check.Windows,
+			Why:        "the tag says so",
+			Build:      17763,
+		},
+		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-20h2-amd64": {
+			Repository: "mcr.microsoft.com/dotnet/runtime",
+			Tag:        "8.0-nanoserver-20h2-amd64",
+			OS:         check.Windows,
+			Why:        "the tag says so",
+			Build:      19042,
+		},
+		"mcr.microsoft.com/dotnet/aspnet:8.0-jammy": {
+			Repository: "mcr.microsoft.com/dotnet/aspnet",
+			Tag:        "8.0-jammy",
+			OS:         check.Linux,
+			Why:        "the tag says so",
+		},
+		"golang:1.26-windowsservercore-ltsc2025": {
+			Repository: "golang",
+			Tag:        "1.26-windowsservercore-ltsc2025",
+			OS:         check.Windows,
+			Why:        "the tag says so",
+			Build:      26100,
+		},
+		"golang:1.26":          {Repository: "golang", Tag: "1.26"},
+		"r.example.com/a:2019": {Repository: "r.example.com/a", Tag: "2019"},
+		"r.example.com/windows-tool:1.2": {
+			Repository: "r.example.com/windows-tool",
+			Tag:        "1.2",
+		},
+		"{{ .Values.image }}": {
+			Repository: "{{ .values.image }}",
+			Tag:        "latest",
+		},
 	} {
 		if diff := cmp.Diff(want, check.ParseImage(ref)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", ref, diff)

@@ -13,13 +13,17 @@ import (
 
 func (a *app) check() *cobra.Command {
 	cmd := command.New(command.Program{
-		In: a.env.In, Out: a.env.Out, Version: version.Mullion(), End: endCheck,
+		In:      a.env.In,
+		Out:     a.env.Out,
+		Version: version.Mullion(),
+		End:     endCheck,
 		Kubectl: func() []string {
 			self, err := os.Executable()
 			if err != nil {
 				return nil
 			}
-			return []string{self, "kubectl", "--kubeconfig="} // the user's own configuration, by the kubectl that is linked in
+			// the user's own configuration, by the kubectl that is linked in
+			return []string{self, "kubectl", "--kubeconfig="}
 		},
 	})
 	for _, sub := range cmd.Commands() {

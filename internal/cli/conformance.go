@@ -23,7 +23,8 @@ func (a *app) conformance() *cobra.Command {
 		Use:   "conformance",
 		Short: "Run Kubernetes' own e2e tests on Windows nodes, of this cluster or any other",
 		Long: `Runs Kubernetes' own e2e tests, built unpatched from the pinned version, with the arguments of upstream's Windows jobs. Their images are
-made on this machine: no registry and no Internet is needed, but some programs in them are stand-ins, which the page of results names.
+made on this machine: no registry and no Internet is needed, but some programs in them are stand-ins, which
+the page of results names.
 
   make e2e                              builds the tests (two or three minutes the first time)
   mullion conformance run               the short suite, on the cluster that is up
@@ -31,7 +32,8 @@ made on this machine: no registry and no Internet is needed, but some programs i
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.conformanceRun(), a.conformanceCritest(), a.conformanceSuites(), a.conformanceList(), a.conformanceImages(), a.conformanceReport())
+	cmd.AddCommand(a.conformanceRun(), a.conformanceCritest(), a.conformanceSuites(), a.conformanceList(),
+		a.conformanceImages(), a.conformanceReport())
 	return cmd
 }
 
@@ -41,7 +43,8 @@ type selectionFlags struct{ focus, skip, program string }
 func (s *selectionFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.focus, "focus", "", "regular expression of the specs to run, instead of the suite's")
 	cmd.Flags().StringVar(&s.skip, "skip", "", "regular expression of specs to leave out, instead of the suite's")
-	cmd.Flags().StringVar(&s.program, "e2e-test", "", "an e2e.test program (default: the one that `make e2e` has built)")
+	cmd.Flags().StringVar(&s.program, "e2e-test", "",
+		"an e2e.test program (default: the one that `make e2e` has built)")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, s := range suite.All() {
@@ -80,7 +83,8 @@ func (a *app) e2eTest(flag string) (string, error) {
 // oneSuite allows no argument or one.
 func oneSuite(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usage(fmt.Errorf("`%s` takes one suite, got %d arguments", cmd.CommandPath(), len(args)), "`mullion conformance suites` lists them")
+		return usage(fmt.Errorf("`%s` takes one suite, got %d arguments", cmd.CommandPath(), len(args)),
+			"`mullion conformance suites` lists them")
 	}
 	return nil
 }
@@ -97,7 +101,8 @@ func (a *app) conformanceSuites() *cobra.Command {
 				if s.Name != "smoke" {
 					fmt.Fprintf(t, "  focus\t%s\n  skip\t%s\n", s.Focus, s.Skip)
 				}
-				fmt.Fprintf(t, "  runs\t%d at a time, each up to %d times\n  from\t%s\n\n", s.Processes, s.Attempts, s.Source)
+				fmt.Fprintf(t, "  runs\t%d at a time, each up to %d times\n  from\t%s\n\n", s.Processes, s.Attempts,
+					s.Source)
 				if err := t.Flush(); err != nil {
 					return err
 				}
@@ -151,7 +156,11 @@ func (a *app) conformanceReport() *cobra.Command {
 				return err
 			}
 			if len(runs) == 0 {
-				return &Error{Code: ExitNotFound, Err: fmt.Errorf("no run of suite %q in %q", name, results), Remedy: "`mullion conformance run` makes one; --results names another folder"}
+				return &Error{
+					Code:   ExitNotFound,
+					Err:    fmt.Errorf("no run of suite %q in %q", name, results),
+					Remedy: "`mullion conformance run` makes one; --results names another folder",
+				}
 			}
 			return a.writePage(runs[0], results, name, keep)
 		},

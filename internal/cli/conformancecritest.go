@@ -37,9 +37,11 @@ func (a *app) conformanceCritest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "critest",
 		Short: "Run cri-tools' tests of container runtimes on a Windows node, and write a page with the results",
-		Long: `Runs critest, built unpatched for Windows from the pinned cri-tools, on the host of a Windows node of the cluster that is up, against the node's
-container runtime. The node's kubelet stands still meanwhile, as it would remove what the tests make: after a minute the node is not Ready, after
-five more its pods move away, until the tests, or this command, have ended. The results are kept as those of a suite named critest. The exit code is 7 if a test failed.
+		Long: `Runs critest, built unpatched for Windows from the pinned cri-tools, on the host of a Windows node of the
+cluster that is up, against the node's container runtime. The node's kubelet stands still meanwhile, as it
+would remove what the tests make: after a minute the node is not Ready, after five more its pods move away,
+until the tests, or this command, have ended. The results are kept as those of a suite named critest. The
+exit code is 7 if a test failed.
 
   make critest                    builds it (a minute more than make build)`,
 		Args: noArgs,
@@ -85,12 +87,16 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 	return a.conformanceEnd(folder, runner.CritestSuite, c.Results, err)
 }
 
-// pauseKubelet makes a node's kubelet stand still, which otherwise removes pods and containers that the API does not know, and gives what lets it go
-// on. The end of this program, however it comes, does so too.
+// pauseKubelet makes a node's kubelet stand still, which otherwise removes pods and containers that the API does not
+// know, and gives what lets it go on. The end of this program, however it comes, does so too.
 func pauseKubelet(ctx context.Context, paths cluster.Paths, node string) (resume func(), err error) {
 	resume, err = supervisor.NewClient(paths.Socket()).Pause(ctx, "kubelet/"+node)
 	if err != nil {
-		return nil, &Error{Code: ExitNotReady, Err: fmt.Errorf("pause the kubelet of %q: %w", node, err), Remedy: "`mullion status` says how it is"}
+		return nil, &Error{
+			Code:   ExitNotReady,
+			Err:    fmt.Errorf("pause the kubelet of %q: %w", node, err),
+			Remedy: "`mullion status` says how it is",
+		}
 	}
 	return resume, nil
 }
@@ -121,7 +127,8 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	}
 	endpoint := fmt.Sprintf("tcp://127.0.0.1:%d", winnode.CRIPort)
 	argv := append([]string{
-		"--cwd", critestDir, "--", critestDir + `\critest.exe`, "-runtime-endpoint=" + endpoint, "-image-endpoint=" + endpoint, "-test-images-file=" + critestDir + `\images.yaml`,
+		"--cwd", critestDir, "--", critestDir + `\critest.exe`, "-runtime-endpoint=" + endpoint,
+		"-image-endpoint=" + endpoint, "-test-images-file=" + critestDir + `\images.yaml`,
 		"-ginkgo.json-report=" + critestDir + `\report.json`,
 	}, r.args...)
 	child := h.Command(context.WithoutCancel(ctx), wine.RunProgram, argv...)

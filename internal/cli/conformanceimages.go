@@ -26,9 +26,10 @@ func (a *app) conformanceImages() *cobra.Command {
 		Use:   "images",
 		Short: "Make the tests' images from what `make e2e` has built, and load them into the cluster that is up",
 		Long: `Makes the images that the tests ask for by name and loads them for all nodes that do not have the same ones. They are pinned, and known to lie here alone: a pod that wants
-them pulled anew (imagePullPolicy Always) gets them without a registry being asked, on Windows nodes. What in an image is not
-upstream's program is printed, is a label of the image, and stands on the page of results. Windows nodes get a folder C:\var\registry
-as well, as in upstream's clusters: it has the image that the registry of the image agnhost serves, which tests run in the node itself.`,
+them pulled anew (imagePullPolicy Always) gets them without a registry being asked, on Windows nodes. What in
+an image is not upstream's program is printed, is a label of the image, and stands on the page of results.
+Windows nodes get a folder C:\var\registry as well, as in upstream's clusters: it has the image that the
+registry of the image agnhost serves, which tests run in the node itself.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			paths, c, err := a.cluster()
@@ -43,8 +44,8 @@ as well, as in upstream's clusters: it has the image that the registry of the im
 	}
 }
 
-// loadConformanceImages loads the images into the stores of all nodes that do not have the same ones. With everyOne it also tells of
-// those that are there. Windows nodes get what the registry of the image agnhost serves.
+// loadConformanceImages loads the images into the stores of all nodes that do not have the same ones. With everyOne it
+// also tells of those that are there. Windows nodes get what the registry of the image agnhost serves.
 func (a *app) loadConformanceImages(ctx context.Context, paths cluster.Paths, c spec.Cluster, everyOne bool) error {
 	to, err := storesOf(c, nil)
 	if err != nil {
@@ -91,7 +92,8 @@ func (l imageLoader) registries(ctx context.Context, paths cluster.Paths, c spec
 			return fmt.Errorf("node %q: %w", n.Name, err)
 		}
 		if l.everyOne {
-			fmt.Fprintf(l.env.Out, `put %s into C:\var\registry of node %s, for the registry of agnhost`+"\n", images.ServedRef, n.Name)
+			fmt.Fprintf(l.env.Out, `put %s into C:\var\registry of node %s, for the registry of agnhost`+"\n",
+				images.ServedRef, n.Name)
 		}
 	}
 	return nil
@@ -124,7 +126,11 @@ type imageStore struct {
 
 func conformanceImageError(err error) error {
 	if _, ok := errors.AsType[*images.MissingError](err); ok {
-		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make e2e` builds the tests and the programs of their images, which takes two or three minutes the first time"}
+		return &Error{
+			Code:   ExitRequirement,
+			Err:    err,
+			Remedy: "`make e2e` builds the tests and the programs of their images, which takes two or three minutes the first time",
+		}
 	}
 	return err
 }
@@ -154,7 +160,8 @@ func (l imageLoader) linux(ctx context.Context, i *linuxnode.Images, img images.
 	})
 }
 
-// put makes one image for the store's system and hands it over, unless the store has the same under all its names already.
+// put makes one image for the store's system and hands it over, unless the store has the same under all its names
+// already.
 func (l imageLoader) put(ctx context.Context, img images.Image, store imageStore) error {
 	if _, ok := img.Content[store.system]; !ok {
 		return nil
@@ -187,7 +194,8 @@ func (l imageLoader) put(ctx context.Context, img images.Image, store imageStore
 	return nil
 }
 
-// hasAll tells whether all references of an image stand for it in a store: not for another one, as when a program in it has changed.
+// hasAll tells whether all references of an image stand for it in a store: not for another one, as when a program in it
+// has changed.
 func hasAll(store imageStore, made *imagebuild.Image) (bool, error) {
 	want, err := made.Digest()
 	if err != nil {

@@ -50,9 +50,21 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 	}{
 		{name: "nothing", program: "one", loads: 1, says: "loaded"},
 		{name: "the-same", program: "one", has: map[string]string{first: digest, second: digest}},
-		{name: "the-same-told", program: "one", has: map[string]string{first: digest, second: digest}, everyOne: true, says: "there is"},
+		{
+			name:     "the-same-told",
+			program:  "one",
+			has:      map[string]string{first: digest, second: digest},
+			everyOne: true,
+			says:     "there is",
+		},
 		{name: "one-name-lacks", program: "one", has: map[string]string{first: digest}, loads: 1, says: "loaded"},
-		{name: "program-changed", program: "two", has: map[string]string{first: digest, second: digest}, loads: 1, says: "loaded"},
+		{
+			name:    "program-changed",
+			program: "two",
+			has:     map[string]string{first: digest, second: digest},
+			loads:   1,
+			says:    "loaded",
+		},
 		{name: "broken", program: "one", digestErr: broken},
 	}
 	for _, tt := range tests {
@@ -94,7 +106,8 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := imageLoader{app: &app{}, builder: images.NewBuilder(built)}
-	if err := l.put(t.Context(), hello, imageStore{system: images.Linux}); err == nil || !strings.Contains(err.Error(), "hello") {
+	if err := l.put(t.Context(), hello, imageStore{system: images.Linux}); err == nil ||
+		!strings.Contains(err.Error(), "hello") {
 		t.Errorf("an image without its program: %v", err)
 	}
 }

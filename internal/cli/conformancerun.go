@@ -37,8 +37,8 @@ func (a *app) conformanceRun() *cobra.Command {
 		Long: `Runs a suite on the cluster that is up, or on any cluster with --kubeconfig. While it runs, Linux nodes have the taint of control-plane
 nodes, as in upstream's clusters, so that pods that ask for no system come to the Windows nodes.
 
-Each spec's result is kept as it ends. Ctrl-C lets the running specs tidy up and keeps the rest as a partial run, which --resume
-takes up; a second Ctrl-C ends at once. The exit code is 7 if a spec failed.`,
+Each spec's result is kept as it ends. Ctrl-C lets the running specs tidy up and keeps the rest as a partial
+run, which --resume takes up; a second Ctrl-C ends at once. The exit code is 7 if a spec failed.`,
 		Example: "  mullion conformance run windows\n  mullion conformance run parallel --nodes 6\n  mullion conformance run --focus 'Secrets.*Conformance' --skip LinuxOnly",
 		Args:    oneSuite,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,26 +53,38 @@ takes up; a second Ctrl-C ends at once. The exit code is 7 if a spec failed.`,
 				s.Attempts = f.attempts
 			}
 			if s.Processes < 1 || s.Attempts < 1 {
-				return usage(errors.New("--nodes and --flake-attempts want at least 1"), "see `mullion conformance run --help`")
+				return usage(errors.New("--nodes and --flake-attempts want at least 1"),
+					"see `mullion conformance run --help`")
 			}
 			return a.runConformance(cmd.Context(), s, f)
 		},
 	}
 	f.register(cmd)
 	resultsFlag(cmd, &f.results)
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "a cluster other than the one that is up; its nodes must be able to pull the images")
-	cmd.Flags().IntVar(&f.nodes, "nodes", 0, "how many specs run at a time, which Ginkgo calls nodes (default: as the suite says)")
-	cmd.Flags().IntVar(&f.attempts, "flake-attempts", 0, "how often a failing spec is tried (default: as the suite says)")
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "",
+		"a cluster other than the one that is up; its nodes must be able to pull the images")
+	cmd.Flags().IntVar(&f.nodes, "nodes", 0,
+		"how many specs run at a time, which Ginkgo calls nodes (default: as the suite says)")
+	cmd.Flags().IntVar(&f.attempts, "flake-attempts", 0,
+		"how often a failing spec is tried (default: as the suite says)")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the newest run of the suite, if it is partial")
-	cmd.Flags().BoolVar(&f.prepull, "prepull-images", false, "have the nodes pull the commonest images first, as upstream's jobs do")
+	cmd.Flags().BoolVar(&f.prepull, "prepull-images", false,
+		"have the nodes pull the commonest images first, as upstream's jobs do")
 	cmd.Flags().BoolVar(&f.keepLinux, "no-taint", false, "do not taint Linux nodes while the tests run")
 	return cmd
 }
 
 func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFlags) error {
 	config := runner.Config{
-		Suite: s, Results: f.results, Prepull: f.prepull, TaintLinux: !f.keepLinux, Mullion: version.Mullion(), Environ: a.env.Environ,
-		StandIns: images.StandIns(), Hurry: again, Progress: a.conformanceProgress(time.Now),
+		Suite:      s,
+		Results:    f.results,
+		Prepull:    f.prepull,
+		TaintLinux: !f.keepLinux,
+		Mullion:    version.Mullion(),
+		Environ:    a.env.Environ,
+		StandIns:   images.StandIns(),
+		Hurry:      again,
+		Progress:   a.conformanceProgress(time.Now),
 	}
 	var err error
 	if config.Program, err = a.e2eTest(f.program); err != nil {
@@ -117,7 +129,11 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 		if _, ok := errors.AsType[*runner.Error](err); ok {
 			return conformanceError(err)
 		}
-		return &Error{Code: ExitInternal, Err: fmt.Errorf("the run is partial: %w", err), Remedy: fmt.Sprintf("`mullion conformance run %s --resume` goes on with it", suiteName)}
+		return &Error{
+			Code:   ExitInternal,
+			Err:    fmt.Errorf("the run is partial: %w", err),
+			Remedy: fmt.Sprintf("`mullion conformance run %s --resume` goes on with it", suiteName),
+		}
 	}
 	done, err := result.Load(folder)
 	if err != nil {
@@ -156,14 +172,22 @@ func resumable(results, suiteName string) (string, error) {
 		return "", err
 	}
 	if len(runs) == 0 {
-		return "", &Error{Code: ExitNotFound, Err: fmt.Errorf("no run of suite %q in %q to go on with", suiteName, results), Remedy: "leave out --resume, or name its folder with --results"}
+		return "", &Error{
+			Code:   ExitNotFound,
+			Err:    fmt.Errorf("no run of suite %q in %q to go on with", suiteName, results),
+			Remedy: "leave out --resume, or name its folder with --results",
+		}
 	}
 	newest, err := result.Load(runs[0])
 	if err != nil {
 		return "", err
 	}
 	if newest.Run.End == result.Complete {
-		return "", &Error{Code: ExitUsage, Err: fmt.Errorf("run %s of suite %q is complete", newest.Run.ID, suiteName), Remedy: "leave out --resume to run the suite again"}
+		return "", &Error{
+			Code:   ExitUsage,
+			Err:    fmt.Errorf("run %s of suite %q is complete", newest.Run.ID, suiteName),
+			Remedy: "leave out --resume to run the suite again",
+		}
 	}
 	return runs[0], nil
 }
@@ -207,7 +231,8 @@ func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 		if p.Left > 0 {
 			left = fmt.Sprintf(", about %s left", p.Left.Round(time.Minute/2))
 		}
-		word := map[result.State]string{result.Passed: "ok", result.Failed: "FAIL", result.Flaky: "flaky", result.Skipped: "skip"}[p.Spec.State]
+		word := map[result.State]string{result.Passed: "ok", result.Failed: "FAIL", result.Flaky: "flaky",
+			result.Skipped: "skip"}[p.Spec.State]
 		at := fmt.Sprintf("%d/%d", p.Done, p.Total)
 		line(fmt.Sprintf("%-5s %9s %6.1fs  %s", word, at, p.Spec.Seconds, p.Spec.Name))
 		if p.Spec.State == result.Failed {

@@ -35,7 +35,8 @@ On a machine that joined another's cluster it is ` + "`mullion leave --force`" +
 			} else if !errors.Is(err, os.ErrNotExist) {
 				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there all the same\n", err)
 			}
-			if err := cluster.Down(cmd.Context(), paths, func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }); err != nil {
+			if err := cluster.Down(cmd.Context(), paths,
+				func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }); err != nil {
 				return err
 			}
 			person, err := a.personal(kubeconfigFlag)
@@ -45,7 +46,8 @@ On a machine that joined another's cluster it is ` + "`mullion leave --force`" +
 			return person.remove(cmd.Context(), paths, name)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfigFlag, "kubeconfig", "", "kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
+	cmd.Flags().StringVar(&kubeconfigFlag, "kubeconfig", "",
+		"kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
 	return cmd
 }
 

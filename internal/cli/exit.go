@@ -6,19 +6,22 @@ import (
 	"mullion.dev/mullion/internal/check/command"
 )
 
-// Exit codes of mullion; docs/guide.md lists them. `mullion kubectl` and `mullion node exec` pass on the code of the program they ran.
+// Exit codes of mullion; docs/guide.md lists them. `mullion kubectl` and `mullion node exec` pass on the code of the
+// program they ran.
 const (
 	ExitOK          = 0
-	ExitInternal    = 1                      // something went wrong that has no code of its own
-	ExitUsage       = 2                      // wrong flags, or a cluster.yaml that is not right
-	ExitRequirement = 3                      // the machine lacks something: root, Wine, a kernel feature
-	ExitConflict    = 4                      // a port, a subnet or a data folder is in use
-	ExitNotReady    = 5                      // the cluster is not ready, or not in time, or `mullion status` found a problem
-	ExitNotFound    = 6                      // no cluster is up, or no such node, image or component
-	ExitDifferent   = 7                      // a test found something that is not as documented
-	ExitFindings    = command.CodeFindings   // 8: `mullion check` found something at or over --fail-on
-	ExitUnreadable  = command.CodeUnreadable // 9: `mullion check` could not read some of its input
-	ExitRefused     = 10                     // a cluster does not accept the token, or is not the one that was to be joined
+	ExitInternal    = 1 // something went wrong that has no code of its own
+	ExitUsage       = 2 // wrong flags, or a cluster.yaml that is not right
+	ExitRequirement = 3 // the machine lacks something: root, Wine, a kernel feature
+	ExitConflict    = 4 // a port, a subnet or a data folder is in use
+	// the cluster is not ready, or not in time, or `mullion status` found a problem
+	ExitNotReady   = 5
+	ExitNotFound   = 6                      // no cluster is up, or no such node, image or component
+	ExitDifferent  = 7                      // a test found something that is not as documented
+	ExitFindings   = command.CodeFindings   // 8: `mullion check` found something at or over --fail-on
+	ExitUnreadable = command.CodeUnreadable // 9: `mullion check` could not read some of its input
+	// a cluster does not accept the token, or is not the one that was to be joined
+	ExitRefused = 10
 )
 
 // Error is an error that a person sees: what happened, what to do, and the exit code.

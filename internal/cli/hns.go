@@ -44,7 +44,8 @@ func hnsKinds() []struct {
 	return []struct {
 		name string
 		kind hcn.Kind
-	}{{"network", hcn.Network}, {"endpoint", hcn.Endpoint}, {"namespace", hcn.Namespace}, {"loadbalancer", hcn.LoadBalancer}, {"route", hcn.SdnRoute}}
+	}{{"network", hcn.Network}, {"endpoint", hcn.Endpoint}, {"namespace", hcn.Namespace},
+		{"loadbalancer", hcn.LoadBalancer}, {"route", hcn.SdnRoute}}
 }
 
 // withHNS runs do on a connection to a node's HNS.
@@ -77,7 +78,11 @@ func (a *app) windowsNode(node string) (cluster.Paths, error) {
 
 func (a *app) hnsError(node string, err error) error {
 	if errors.Is(err, winhost.ErrDown) {
-		return &Error{Code: ExitNotReady, Err: fmt.Errorf("node %s: %w", node, err), Remedy: "`mullion status` says how it is, `mullion up` brings it back"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    fmt.Errorf("node %s: %w", node, err),
+			Remedy: "`mullion status` says how it is, `mullion up` brings it back",
+		}
 	}
 	if errors.Is(err, cluster.ErrNotWindows) {
 		return usage(err, "a Linux node has no HNS; name a Windows node")
@@ -158,7 +163,11 @@ func (a *app) hnsShow() *cobra.Command {
 				}
 				found := o.find(args[1])
 				if len(found) == 0 {
-					return &Error{Code: ExitNotFound, Err: fmt.Errorf("HNS of node %s has no object %q", args[0], args[1]), Remedy: "`mullion hns ls " + args[0] + "` lists them"}
+					return &Error{
+						Code:   ExitNotFound,
+						Err:    fmt.Errorf("HNS of node %s has no object %q", args[0], args[1]),
+						Remedy: "`mullion hns ls " + args[0] + "` lists them",
+					}
 				}
 				enc := json.NewEncoder(a.env.Out)
 				enc.SetIndent("", "  ")
@@ -178,8 +187,8 @@ func (a *app) hnsRestart() *cobra.Command {
 		Use:   "restart NODE",
 		Short: "Restart a node's HNS, as Windows updates do",
 		Long: `Restarts the Host Networking Service of a node, as Restart-Service hns and Windows updates do: what it holds in memory is dropped, its
-state is read from the disk, and the network is put right by it. Pods keep their addresses; connections go on. It is a test for what
-depends on HNS: kube-proxy.exe, CNI plugins, and whatever of yours talks to it.`,
+state is read from the disk, and the network is put right by it. Pods keep their addresses; connections go on.
+It is a test for what depends on HNS: kube-proxy.exe, CNI plugins, and whatever of yours talks to it.`,
 		Args:              exactArgs("NODE"),
 		ValidArgsFunction: a.completeNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -201,7 +210,8 @@ depends on HNS: kube-proxy.exe, CNI plugins, and whatever of yours talks to it.`
 }
 
 // completeHNS completes a node, and then what more says.
-func (a *app) completeHNS(more func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeHNS(more func() []string) func(*cobra.Command, []string, string) ([]string,
+	cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return a.completeNodes(cmd, args, prefix)

@@ -14,21 +14,63 @@ import (
 func objects() hnsObjects {
 	o := hnsObjects{
 		Networks: []wire.Network{{
-			ID: "AAAA0000-1111", Name: "vxlan0", Type: wire.NetworkOverlay,
+			ID:   "AAAA0000-1111",
+			Name: "vxlan0",
+			Type: wire.NetworkOverlay,
 			Policies: []wire.Policy{
-				{Type: wire.PolicyRemoteSubnetRoute, Settings: json.RawMessage(`{"DestinationPrefix":"10.244.1.0/24","IsolationId":4096,"ProviderAddress":"10.213.0.12"}`)},
+				{
+					Type: wire.PolicyRemoteSubnetRoute,
+					Settings: json.RawMessage(
+						`{"DestinationPrefix":"10.244.1.0/24","IsolationId":4096,"ProviderAddress":"10.213.0.12"}`),
+				},
 				{Type: wire.PolicyDrMacAddress, Settings: json.RawMessage(`{"Address":"00-15-5D-00-00-01"}`)},
 			},
-			Ipams: []wire.Ipam{{Subnets: []wire.Subnet{{IpAddressPrefix: "10.244.0.0/24", Policies: []wire.Policy{{Type: wire.PolicyVSID, Settings: json.RawMessage(`{"IsolationId":4096}`)}}}}}},
+			Ipams: []wire.Ipam{{Subnets: []wire.Subnet{{
+				IpAddressPrefix: "10.244.0.0/24",
+				Policies: []wire.Policy{{
+					Type:     wire.PolicyVSID,
+					Settings: json.RawMessage(`{"IsolationId":4096}`),
+				}},
+			}}}},
 		}},
 		Endpoints: []wire.Endpoint{
-			{ID: "DDDD0000-1111", Flags: wire.EndpointRemote, HostComputeNetwork: "AAAA0000-1111", IpConfigurations: []wire.IpConfig{{IpAddress: "10.244.1.9"}}, Policies: []wire.Policy{{Type: wire.PolicyProviderAddress, Settings: json.RawMessage(`{"ProviderAddress":"10.213.0.12"}`)}}},
-			{ID: "BBBB0000-1111", Name: "0123456789abcdef0123456789abcdef_vxlan0", HostComputeNetwork: "AAAA0000-1111", HostComputeNamespace: "CCCC0000-1111", IpConfigurations: []wire.IpConfig{{IpAddress: "10.244.0.5"}}},
+			{
+				ID:                 "DDDD0000-1111",
+				Flags:              wire.EndpointRemote,
+				HostComputeNetwork: "AAAA0000-1111",
+				IpConfigurations:   []wire.IpConfig{{IpAddress: "10.244.1.9"}},
+				Policies: []wire.Policy{{
+					Type:     wire.PolicyProviderAddress,
+					Settings: json.RawMessage(`{"ProviderAddress":"10.213.0.12"}`),
+				}},
+			},
+			{
+				ID:                   "BBBB0000-1111",
+				Name:                 "0123456789abcdef0123456789abcdef_vxlan0",
+				HostComputeNetwork:   "AAAA0000-1111",
+				HostComputeNamespace: "CCCC0000-1111",
+				IpConfigurations:     []wire.IpConfig{{IpAddress: "10.244.0.5"}},
+			},
 		},
-		Namespaces: []wire.Namespace{{ID: "CCCC0000-1111", Type: wire.NamespaceHost, NamespaceId: 7, Resources: []wire.NamespaceResource{{Type: wire.ResourceEndpoint, Data: wire.ResourceData{ID: "BBBB0000-1111"}}}}},
+		Namespaces: []wire.Namespace{{
+			ID:          "CCCC0000-1111",
+			Type:        wire.NamespaceHost,
+			NamespaceId: 7,
+			Resources: []wire.NamespaceResource{{
+				Type: wire.ResourceEndpoint,
+				Data: wire.ResourceData{ID: "BBBB0000-1111"},
+			}},
+		}},
 		LoadBalancers: []wire.LoadBalancer{{
-			ID: "EEEE0000-1111", Flags: wire.LoadBalancerDSR, HostComputeEndpoints: []string{"BBBB0000-1111", "DDDD0000-1111"},
-			PortMappings: []wire.PortMapping{{Protocol: 17, InternalPort: 8081, ExternalPort: 30090, DistributionType: wire.DistributionSourceIP}},
+			ID:                   "EEEE0000-1111",
+			Flags:                wire.LoadBalancerDSR,
+			HostComputeEndpoints: []string{"BBBB0000-1111", "DDDD0000-1111"},
+			PortMappings: []wire.PortMapping{{
+				Protocol:         17,
+				InternalPort:     8081,
+				ExternalPort:     30090,
+				DistributionType: wire.DistributionSourceIP,
+			}},
 		}},
 	}
 	o.sort()
@@ -59,7 +101,8 @@ EEEE0000      every    30090/UDP  8081  10.244.0.5,10.244.1.9  DSR,affinity
 }
 
 func TestHNSFind(t *testing.T) {
-	for what, want := range map[string]int{"vxlan0": 1, "10.244.0.5": 1, "eeee": 1, "{BBBB0000-1111}": 1, "nothing": 0} {
+	for what, want := range map[string]int{"vxlan0": 1, "10.244.0.5": 1, "eeee": 1, "{BBBB0000-1111}": 1,
+		"nothing": 0} {
 		if got := len(objects().find(what)); got != want {
 			t.Errorf("find(%q) has %d objects, want %d", what, got, want)
 		}

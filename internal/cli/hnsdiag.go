@@ -46,9 +46,9 @@ func (a *app) hnsDiag() *cobra.Command {
 		Use:   "diag NODE",
 		Short: "Say whether a node's network is as HNS means it to be, and how kube-proxy.exe is",
 		Long: `Compares what HNS means to have in the kernel (switches, pods' interfaces, load balancers, routes to other nodes) with what is there, and
-asks kube-proxy.exe for its health and when it carried out Services last (/healthz and /metrics on the node's loopback). A difference
-is put right by the node's agent within seconds; one that stays is worth a report. The exit code is 7 if there is any, or kube-proxy
-is not healthy.`,
+asks kube-proxy.exe for its health and when it carried out Services last (/healthz and /metrics on the node's
+loopback). A difference is put right by the node's agent within seconds; one that stays is worth a report. The
+exit code is 7 if there is any, or kube-proxy is not healthy.`,
 		Args:              exactArgs("NODE"),
 		ValidArgsFunction: a.completeNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,8 +102,14 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 
 func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
 	return hnsDiagnosis{
-		Node: node, Networks: len(told.Plan.Bridges), Endpoints: len(told.Plan.Ports), Balancers: len(told.Plan.LoadBalancers),
-		Peers: len(told.Plan.Peers), Differences: told.Differences, Restarts: told.Restarts, Started: told.Started,
+		Node:        node,
+		Networks:    len(told.Plan.Bridges),
+		Endpoints:   len(told.Plan.Ports),
+		Balancers:   len(told.Plan.LoadBalancers),
+		Peers:       len(told.Plan.Peers),
+		Differences: told.Differences,
+		Restarts:    told.Restarts,
+		Started:     told.Started,
 	}
 }
 
@@ -150,7 +156,8 @@ func (p *proxyHealth) read(metrics []byte) {
 
 func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
 	fmt.Fprintf(w, "HNS of node %s: %s, %s on the node, %s, %s to other nodes\n", d.Node,
-		count(d.Networks, "network"), count(d.Endpoints, "pod's endpoint"), count(d.Balancers, "load balancer"), count(d.Peers, "route"))
+		count(d.Networks, "network"), count(d.Endpoints, "pod's endpoint"), count(d.Balancers, "load balancer"),
+		count(d.Peers, "route"))
 	fmt.Fprintf(w, "  up since %s, %s since then\n", d.Started.Format(time.RFC3339), count(d.Restarts, "restart"))
 	if len(d.Differences) == 0 {
 		fmt.Fprintln(w, "  the kernel is as HNS means it to be")
@@ -173,7 +180,8 @@ func (p *proxyHealth) print(w io.Writer, now time.Time) error {
 	case p.Syncs == 0:
 		_, err = fmt.Fprintf(w, "kube-proxy.exe: healthy %s\n", p.Problem)
 	default:
-		_, err = fmt.Fprintf(w, "kube-proxy.exe: healthy, carried out Services %d times, on average in %.3f s, last %s ago\n",
+		_, err = fmt.Fprintf(
+			w, "kube-proxy.exe: healthy, carried out Services %d times, on average in %.3f s, last %s ago\n",
 			p.Syncs, p.SyncSeconds/float64(p.Syncs), now.Sub(p.LastSync).Round(time.Second))
 	}
 	return err

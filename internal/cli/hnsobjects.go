@@ -48,10 +48,12 @@ func readHNS(ctx context.Context, c hcn.Caller) (hnsObjects, error) {
 func (o hnsObjects) sort() {
 	slices.SortFunc(o.Networks, func(a, b wire.Network) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(o.Endpoints, func(a, b wire.Endpoint) int {
-		return cmp.Or(cmp.Compare(a.Flags&wire.EndpointRemote, b.Flags&wire.EndpointRemote), cmp.Compare(addressesOf(a), addressesOf(b)))
+		return cmp.Or(cmp.Compare(a.Flags&wire.EndpointRemote, b.Flags&wire.EndpointRemote),
+			cmp.Compare(addressesOf(a), addressesOf(b)))
 	})
 	slices.SortFunc(o.LoadBalancers, func(a, b wire.LoadBalancer) int {
-		return cmp.Or(cmp.Compare(strings.Join(a.FrontendVIPs, ","), strings.Join(b.FrontendVIPs, ",")), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(strings.Join(a.FrontendVIPs, ","), strings.Join(b.FrontendVIPs, ",")),
+			cmp.Compare(a.ID, b.ID))
 	})
 }
 
@@ -133,7 +135,8 @@ func (o hnsObjects) print(w io.Writer, kinds []string) error {
 			fmt.Fprintln(t, "ROUTE\tDESTINATION\tNEXT HOP\tENDPOINTS")
 			for _, r := range o.Routes {
 				for _, s := range r.Setting {
-					fmt.Fprintf(t, "%s\t%s\t%s\t%d\n", shortID(r.ID), s.DestinationPrefix, s.NextHop, len(r.HostComputeEndpoints))
+					fmt.Fprintf(t, "%s\t%s\t%s\t%d\n", shortID(r.ID), s.DestinationPrefix, s.NextHop,
+						len(r.HostComputeEndpoints))
 				}
 			}
 		}
@@ -155,7 +158,8 @@ func (o hnsObjects) printNetworks(t io.Writer) {
 			}
 		}
 		policies = append(policies, policyWords(n.Policies)...)
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", shortID(n.ID), n.Name, n.Type, strings.Join(subnets, ","), strings.Join(policies, ", "))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", shortID(n.ID), n.Name, n.Type, strings.Join(subnets, ","),
+			strings.Join(policies, ", "))
 	}
 }
 
@@ -178,7 +182,8 @@ func policyWords(policies []wire.Policy) []string {
 		case wire.PolicyVSID, wire.PolicyVLAN:
 			words = append(words, fmt.Sprintf("%s %d", p.Type, s.ID))
 		default:
-			words = append(words, strings.TrimSpace(p.Type+" "+cmp.Or(s.ProviderAddress, s.Address, s.NetworkAdapterName, s.Name)))
+			words = append(words, strings.TrimSpace(p.Type+" "+cmp.Or(s.ProviderAddress, s.Address,
+				s.NetworkAdapterName, s.Name)))
 		}
 	}
 	return words
@@ -205,13 +210,15 @@ func (o hnsObjects) printEndpoints(t io.Writer) {
 			where = "remote"
 			for _, p := range e.Policies {
 				if p.Type == wire.PolicyProviderAddress {
-					where = strings.Replace(policyWords([]wire.Policy{p})[0], wire.PolicyProviderAddress, "remote, on", 1)
+					where = strings.Replace(policyWords([]wire.Policy{p})[0], wire.PolicyProviderAddress, "remote, on",
+						1)
 				}
 			}
 		case e.HostComputeNamespace != "":
 			where = "namespace " + shortID(e.HostComputeNamespace)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", shortID(e.ID), addressesOf(e), e.MacAddress, networks[e.HostComputeNetwork], where, shortName(e.Name))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", shortID(e.ID), addressesOf(e), e.MacAddress,
+			networks[e.HostComputeNetwork], where, shortName(e.Name))
 	}
 }
 
@@ -226,7 +233,8 @@ func (o hnsObjects) printNamespaces(t io.Writer) {
 				containers = append(containers, shortName(r.Data.ID))
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", shortID(n.ID), n.Type, n.NamespaceId, strings.Join(endpoints, ","), strings.Join(containers, ","))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", shortID(n.ID), n.Type, n.NamespaceId, strings.Join(endpoints, ","),
+			strings.Join(containers, ","))
 	}
 }
 
@@ -246,7 +254,8 @@ func (o hnsObjects) printLoadBalancers(t io.Writer) {
 			backends = append(backends, addresses[e])
 		}
 		for _, p := range l.PortMappings {
-			fmt.Fprintf(t, "%s\t%s\t%d/%s\t%d\t%s\t%s\n", shortID(l.ID), vips, p.ExternalPort, protocolName(p.Protocol), p.InternalPort,
+			fmt.Fprintf(t, "%s\t%s\t%d/%s\t%d\t%s\t%s\n", shortID(l.ID), vips, p.ExternalPort, protocolName(p.Protocol),
+				p.InternalPort,
 				strings.Join(backends, ","), strings.Join(balancerFlags(l, p), ","))
 		}
 	}

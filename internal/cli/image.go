@@ -24,7 +24,8 @@ func (a *app) image() *cobra.Command {
 		Use:   "image",
 		Short: "Build, load, pull, list and remove images",
 		Long: `Works on the cluster's images. All Windows nodes share one store, in which each sees what fits its Windows build; Windows
-base images (nanoserver, servercore) are recognised and neither fetched nor needed. Every Linux node has a store of its own.`,
+base images (nanoserver, servercore) are recognised and neither fetched nor needed. Every Linux node has a
+store of its own.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -50,7 +51,11 @@ func (a *app) withImages(node string, do func(*image.Store) error) error {
 	}
 	err = do(store)
 	if errdefs.IsUnavailable(err) {
-		err = &Error{Code: ExitNotReady, Err: err, Remedy: "the cluster's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`"}
+		err = &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: "the cluster's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`",
+		}
 	}
 	return errors.Join(notFound(err), closeStore())
 }
@@ -110,20 +115,22 @@ func (a *app) imagePull() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&nodes, "node", nil, "pull for these nodes only (default: all)")
 	cmd.Flags().StringVar(&user, "user", "", "name for the registry; needs --password-stdin")
-	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false, "read the password or token for --user from standard input")
+	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
+		"read the password or token for --user from standard input")
 	return cmd
 }
 
 // maxPassword is more than a registry's token has, in bytes.
 const maxPassword = 64 << 10
 
-// registryAuth is how to log on to a registry; nil without a user. The password is never an argument: every process of the
-// machine can see those.
+// registryAuth is how to log on to a registry; nil without a user. The password is never an argument: every process of
+// the machine can see those.
 func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error) {
 	const remedy = "for example: mullion image pull REFERENCE --user NAME --password-stdin < password-file"
 	switch {
 	case strings.Contains(user, ":"):
-		return nil, usage(errors.New("--user takes a name alone: a password among the arguments is seen by every process"), remedy)
+		return nil, usage(
+			errors.New("--user takes a name alone: a password among the arguments is seen by every process"), remedy)
 	case user == "" && passwordStdin:
 		return nil, usage(errors.New("--password-stdin needs --user"), remedy)
 	case user == "":
@@ -142,7 +149,8 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	return &image.Auth{Username: user, Password: password}, nil
 }
 
-// pull pulls for the nodes named, or for all that the image has something for: one of a single system is no error in a mixed cluster.
+// pull pulls for the nodes named, or for all that the image has something for: one of a single system is no error in a
+// mixed cluster.
 func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
 	if err := a.requireRoot("mullion image"); err != nil {
 		return err
@@ -157,7 +165,8 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 		}
 		var err error
 		if n.Linux() {
-			err = a.withLinuxImages([]string{n.Name}, func(node string, i *linuxnode.Images) error { return a.pullLinux(ctx, i, node, ref, auth) })
+			err = a.withLinuxImages([]string{n.Name},
+				func(node string, i *linuxnode.Images) error { return a.pullLinux(ctx, i, node, ref, auth) })
 		} else {
 			err = a.withImages(n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
 		}
@@ -194,14 +203,18 @@ func (a *app) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref stri
 func (a *app) pullFor(ctx context.Context, s *image.Store, node, ref string, auth *image.Auth) error {
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	info, err := s.PullRequest(ctx, image.Request{Ref: ref, Auth: auth, Progress: func(p image.Progress) {
-		mu.Lock()
-		defer mu.Unlock()
-		if key := p.Step + p.Digest; p.Digest != "" && !seen[key] {
-			seen[key] = true
-			fmt.Fprintf(a.env.Out, "%s: %s %s %s\n", node, p.Step, p.Digest, p.Note)
-		}
-	}})
+	info, err := s.PullRequest(ctx, image.Request{
+		Ref:  ref,
+		Auth: auth,
+		Progress: func(p image.Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			if key := p.Step + p.Digest; p.Digest != "" && !seen[key] {
+				seen[key] = true
+				fmt.Fprintf(a.env.Out, "%s: %s %s %s\n", node, p.Step, p.Digest, p.Note)
+			}
+		},
+	})
 	if err != nil {
 		return fmt.Errorf("pull %s for node %s (%s): %w", ref, node, s.OSVersion(), err)
 	}

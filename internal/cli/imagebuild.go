@@ -23,9 +23,10 @@ func (a *app) imageBuild() *cobra.Command {
 		Use:   "build FOLDER",
 		Short: "Make a Windows or Linux image from a folder of files, the same bytes each time",
 		Long: `Makes an OCI image for windows/amd64 from the files of a folder, with one manifest for each Windows version. An image.yaml
-in the folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, labels);
-flags override it. The image is loaded into the cluster that is up, or written to a file with --output. Every time in it is
-SOURCE_DATE_EPOCH (seconds, from the environment), or the start of 1970.
+in the folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user,
+exposedPorts, labels); flags override it. The image is loaded into the cluster that is up, or written to a
+file with --output. Every time in it is SOURCE_DATE_EPOCH (seconds, from the environment), or the start of
+1970.
 
 On a Mullion node Wine stands in for the Windows base layer. For real Windows the image still needs a real base.
 
@@ -44,10 +45,12 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 	}
 	f := cmd.Flags()
 	f.StringVarP(&file, "file", "f", "", "the description (default: image.yaml in the folder, if there is one)")
-	f.StringVarP(&output, "output", "o", "", "write an OCI archive to this file instead of loading the image into the cluster")
+	f.StringVarP(&output, "output", "o", "",
+		"write an OCI archive to this file instead of loading the image into the cluster")
 	f.StringArrayVarP(&over.Tags, "tag", "t", nil, "reference of the image, for example mullion.local/app:v1")
 	f.StringVar(&over.OS, "os", "", "windows or linux (default: windows)")
-	f.StringSliceVar(&over.OSVersions, "windows-version", nil, "Windows versions that the image is for (default: all of the catalogue)")
+	f.StringSliceVar(&over.OSVersions, "windows-version", nil,
+		"Windows versions that the image is for (default: all of the catalogue)")
 	f.StringArrayVar(&over.Entrypoint, "entrypoint", nil, "program and leading arguments, one a flag")
 	f.StringArrayVar(&over.Cmd, "cmd", nil, "default arguments, one a flag")
 	f.StringArrayVarP(&over.Env, "env", "e", nil, "NAME=value")

@@ -87,9 +87,18 @@ func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) 
 	err = a.withLinuxImages(from.linux, func(_ string, i *linuxnode.Images) error {
 		found, err := i.List(ctx)
 		for _, f := range found {
-			info := image.Info{ID: f.GetId(), RepoTags: f.GetRepoTags(), RepoDigests: f.GetRepoDigests(), Size: f.GetSize(), Pinned: f.GetPinned()}
+			info := image.Info{
+				ID:          f.GetId(),
+				RepoTags:    f.GetRepoTags(),
+				RepoDigests: f.GetRepoDigests(),
+				Size:        f.GetSize(),
+				Pinned:      f.GetPinned(),
+			}
 			info.Spec.OS = spec.Linux
-			same := func(other image.Info) bool { return other.ID == info.ID && slices.Equal(other.RepoTags, info.RepoTags) }
+			same := func(other image.Info) bool {
+				return other.ID == info.ID &&
+					slices.Equal(other.RepoTags, info.RepoTags)
+			}
 			if !slices.ContainsFunc(list, same) {
 				list = append(list, info)
 			}
@@ -106,7 +115,8 @@ func (a *app) imageRemove() *cobra.Command {
 		Short:   "Remove images, by reference or ID",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("`mullion image rm` takes at least one IMAGE, got none"), "`mullion image ls` lists them")
+				return usage(errors.New("`mullion image rm` takes at least one IMAGE, got none"),
+					"`mullion image ls` lists them")
 			}
 			return nil
 		},

@@ -58,7 +58,11 @@ func (a *app) withLinuxImages(nodes []string, do func(node string, i *linuxnode.
 			err = errors.Join(do(node, store), store.Close())
 		}
 		if errdefs.IsUnavailable(err) {
-			err = &Error{Code: ExitNotReady, Err: err, Remedy: "the node's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`"}
+			err = &Error{
+				Code:   ExitNotReady,
+				Err:    err,
+				Remedy: "the node's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`",
+			}
 		}
 		if err != nil {
 			return err
@@ -67,7 +71,8 @@ func (a *app) withLinuxImages(nodes []string, do func(node string, i *linuxnode.
 	return nil
 }
 
-// loadImages loads an archive into all stores of the cluster that something in it is for, only those of system unless that is "".
+// loadImages loads an archive into all stores of the cluster that something in it is for, only those of system unless
+// that is "".
 func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system string) error {
 	if err := a.requireRoot("mullion image"); err != nil {
 		return err
@@ -90,7 +95,11 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 		attempts = append(attempts, func() error { return a.loadLinux(ctx, to.linux, archive) })
 	}
 	if len(attempts) == 0 {
-		return &Error{Code: ExitNotFound, Err: fmt.Errorf("the cluster has no %s node to load the image for", system), Remedy: "write it to a file with --output"}
+		return &Error{
+			Code:   ExitNotFound,
+			Err:    fmt.Errorf("the cluster has no %s node to load the image for", system),
+			Remedy: "write it to a file with --output",
+		}
 	}
 	var errs []error
 	for _, attempt := range attempts {
@@ -139,7 +148,8 @@ func (a *app) openArchive(file string) (*os.File, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, usage(fmt.Errorf("load images: %w", err), "name an archive that is there (docker save, or an OCI layout), or - for standard input")
+			return nil, usage(fmt.Errorf("load images: %w", err),
+				"name an archive that is there (docker save, or an OCI layout), or - for standard input")
 		}
 		return f, nil
 	}

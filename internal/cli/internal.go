@@ -30,7 +30,12 @@ func (a *app) supervise() *cobra.Command {
 				return err
 			}
 			log := slog.New(slog.NewTextHandler(a.env.Err, nil))
-			return cluster.Supervise(cmd.Context(), cluster.SuperviseOptions{Paths: paths, Executable: a.env.Executable, Log: log, StartLimit: limit})
+			return cluster.Supervise(cmd.Context(), cluster.SuperviseOptions{
+				Paths:      paths,
+				Executable: a.env.Executable,
+				Log:        log,
+				StartLimit: limit,
+			})
 		},
 	}
 	cmd.Flags().DurationVar(&limit, "start-limit", 5*time.Minute, "how long each part may take to start")
@@ -46,7 +51,8 @@ func (a *app) component() *cobra.Command {
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("`mullion component` takes NAME, got none"), "the supervisor starts it; people do not")
+				return usage(errors.New("`mullion component` takes NAME, got none"),
+					"the supervisor starts it; people do not")
 			}
 			if slices.Contains(linuxprograms.Names(), args[0]) {
 				return linuxprograms.Run(cmd.Context(), args[0], args[1:])

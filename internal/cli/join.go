@@ -45,8 +45,9 @@ func (a *app) join() *cobra.Command {
 pass for the server, also not who knows the token.
 
 A cluster that kubeadm made (also kind's and minikube's) is joined the same way, with the token and hash of ` + "`kubeadm token create --print-join-command`" + `,
-or with --kubeconfig: an administrator's, which also gives the nodes their rights and is not kept, or one with a bootstrap token. To such a
-cluster a machine adds Windows nodes, each with an address of the machine's own network (--node-address).
+or with --kubeconfig: an administrator's, which also gives the nodes their rights and is not kept, or one with
+a bootstrap token. To such a cluster a machine adds Windows nodes, each with an address of the machine's own
+network (--node-address).
 
 Of a join that does not succeed nothing is left, here or there. Afterwards ` + "`mullion status`, `mullion logs`, `mullion node`, `mullion stop`" + ` work on
 this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
@@ -60,19 +61,28 @@ this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, an
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "where the cluster's API server answers, host:port")
 	flags.StringVar(&f.token, "token", "", "bootstrap token")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "join by this file instead of --token and --ca-cert-hash; --server then names the API server where nodes reach it elsewhere")
-	flags.StringSliceVar(&f.addresses, "node-address", nil, "in a cluster that Mullion did not make: a free address of this machine's network for each node")
-	flags.StringVar(&f.proxyMode, "kube-proxy-mode", "", "in a cluster that Mullion did not make: \"none\" leaves kube-proxy to a DaemonSet of the cluster's")
-	flags.BoolVar(&f.noCNI, "disable-default-cni", false, "in a cluster that Mullion did not make: leave the CNI plugin to a DaemonSet of the cluster's; the nodes are not Ready until then")
-	flags.StringSliceVar(&f.hashes, "ca-cert-hash", nil, "hash of the cluster's authority, sha256:…; may be repeated, then one has to fit")
-	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false, "join without --ca-cert-hash: whoever knows the token can pass for the cluster")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"join by this file instead of --token and --ca-cert-hash; --server then names the API server where nodes reach it elsewhere")
+	flags.StringSliceVar(&f.addresses, "node-address", nil,
+		"in a cluster that Mullion did not make: a free address of this machine's network for each node")
+	flags.StringVar(&f.proxyMode, "kube-proxy-mode", "",
+		"in a cluster that Mullion did not make: \"none\" leaves kube-proxy to a DaemonSet of the cluster's")
+	flags.BoolVar(&f.noCNI, "disable-default-cni", false,
+		"in a cluster that Mullion did not make: leave the CNI plugin to a DaemonSet of the cluster's; the nodes are not Ready until then")
+	flags.StringSliceVar(&f.hashes, "ca-cert-hash", nil,
+		"hash of the cluster's authority, sha256:…; may be repeated, then one has to fit")
+	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false,
+		"join without --ca-cert-hash: whoever knows the token can pass for the cluster")
 	flags.StringVar(&f.node.OS, "os", spec.Windows, "operating system of the nodes: windows or linux")
 	flags.StringVar(&f.node.WindowsVersion, "windows-version", "", "Windows version of the nodes (default ltsc2022)")
-	flags.StringVar(&f.node.Name, "name", "", "name of the node; with --count names are made from it (default m1-win-1, …, 1 being the machine's number)")
+	flags.StringVar(&f.node.Name, "name", "",
+		"name of the node; with --count names are made from it (default m1-win-1, …, 1 being the machine's number)")
 	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")
-	flags.StringVar(&f.advertise, "advertise-address", "", "IPv4 address of this machine by which the others reach it (default: the one it reaches the server from)")
+	flags.StringVar(&f.advertise, "advertise-address", "",
+		"IPv4 address of this machine by which the others reach it (default: the one it reaches the server from)")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
-	flags.DurationVar(&f.patience, "discovery-timeout", 30*time.Second, "how long to try on while the server cannot be reached or is not ready")
+	flags.DurationVar(&f.patience, "discovery-timeout", 30*time.Second,
+		"how long to try on while the server cannot be reached or is not ready")
 	flags.BoolVar(&f.retain, "retain", false, "keep what is there of a join that did not succeed, with its logs")
 	a.completeValues(cmd, "os", []string{spec.Windows, spec.Linux})
 	a.completeValues(cmd, "windows-version", versionNames())
@@ -81,7 +91,8 @@ this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, an
 
 // completeValues has a flag completed with these values.
 func (a *app) completeValues(cmd *cobra.Command, flag string, values []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
 }
@@ -107,7 +118,8 @@ func (f joinFlags) options() (o cluster.JoinOptions, err error) {
 	for _, text := range f.addresses {
 		a, err := netip.ParseAddr(text)
 		if err != nil || !a.Is4() {
-			return o, usage(fmt.Errorf("--node-address %q is not an IPv4 address", text), "name a free address of this machine's network for each node")
+			return o, usage(fmt.Errorf("--node-address %q is not an IPv4 address", text),
+				"name a free address of this machine's network for each node")
 		}
 		o.NodeAddresses = append(o.NodeAddresses, a)
 	}
@@ -119,23 +131,29 @@ func (f joinFlags) options() (o cluster.JoinOptions, err error) {
 	// The nodes are checked as those of a cluster.yaml are.
 	c := spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Nodes: []spec.Node{f.node}}
 	if err := c.Validate(); err != nil || f.node.Count < 1 {
-		return o, usage(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w", errors.Join(err, countError(f.node.Count))), "see `mullion join --help`")
+		return o, usage(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w",
+			errors.Join(err, countError(f.node.Count))), "see `mullion join --help`")
 	}
 	if f.proxyMode != "" && f.proxyMode != string(spec.KubeProxyNone) {
-		return o, usage(fmt.Errorf("--kube-proxy-mode %q is not %q", f.proxyMode, spec.KubeProxyNone), "leave it out for Mullion's own kube-proxy")
+		return o, usage(fmt.Errorf("--kube-proxy-mode %q is not %q", f.proxyMode, spec.KubeProxyNone),
+			"leave it out for Mullion's own kube-proxy")
 	}
-	o.Nodes, o.Retain, o.KubeProxyMode, o.DisableDefaultCNI = c.Nodes, f.retain, spec.KubeProxyMode(f.proxyMode), f.noCNI
+	o.Nodes, o.Retain, o.KubeProxyMode, o.DisableDefaultCNI = c.Nodes, f.retain, spec.KubeProxyMode(f.proxyMode),
+		f.noCNI
 	return o, nil
 }
 
 // byFile checks the flags of a join by kubeconfig.
 func (f joinFlags) byFile(o *cluster.JoinOptions) error {
 	if f.token != "" || len(f.hashes) > 0 || f.unpinned {
-		return usage(errors.New("--kubeconfig and --token, --ca-cert-hash, --unsafe-skip-ca-verification exclude each other"), "the file has what they say")
+		return usage(
+			errors.New("--kubeconfig and --token, --ca-cert-hash, --unsafe-skip-ca-verification exclude each other"),
+			"the file has what they say")
 	}
 	o.Kubeconfig, o.Server = f.kubeconfig, f.server
 	if host, port, err := net.SplitHostPort(f.server); f.server != "" && (err != nil || host == "" || port == "") {
-		return usage(fmt.Errorf("--server %q is not host:port", f.server), "name the API server as nodes reach it, or leave it out")
+		return usage(fmt.Errorf("--server %q is not host:port", f.server),
+			"name the API server as nodes reach it, or leave it out")
 	}
 	return nil
 }
@@ -152,7 +170,9 @@ func (f joinFlags) byToken(o *cluster.JoinOptions) error {
 		return usage(fmt.Errorf("--token: %w", err), help)
 	}
 	if len(f.hashes) == 0 && !f.unpinned {
-		return usage(errors.New("--ca-cert-hash is missing: without it somebody between the machines could pass for the cluster"), help)
+		return usage(
+			errors.New(
+				"--ca-cert-hash is missing: without it somebody between the machines could pass for the cluster"), help)
 	}
 	for _, text := range f.hashes {
 		hash, err := discovery.ParseHash(text)
@@ -194,12 +214,15 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	if err != nil {
 		return a.joinError(err, o)
 	}
-	fmt.Fprintf(a.env.Out, "\nThis machine is part of cluster %q after %.1fs, with %d node(s).\n", c.Name, time.Since(started).Seconds(), len(c.Nodes))
+	fmt.Fprintf(a.env.Out, "\nThis machine is part of cluster %q after %.1fs, with %d node(s).\n", c.Name,
+		time.Since(started).Seconds(), len(c.Nodes))
 	for _, node := range cluster.WaitingForRights(ctx, o.Paths, c) {
-		fmt.Fprintf(a.env.Out, "\nServices and the way to other nodes' pods wait until an administrator of the cluster says:\n\n  %s\n", kubeadm.GrantCommand(node))
+		fmt.Fprintf(
+			a.env.Out, "\nServices and the way to other nodes' pods wait until an administrator of the cluster says:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
 	for _, missing := range cluster.WaitingForServing(ctx, o.Paths, c) {
-		fmt.Fprintf(a.env.Out, "\nLogs, exec and metrics of the pods of %s wait until an administrator of the cluster says:\n\n  %s\n", missing.Node, missing.Command())
+		fmt.Fprintf(
+			a.env.Out, "\nLogs, exec and metrics of the pods of %s wait until an administrator of the cluster says:\n\n  %s\n", missing.Node, missing.Command())
 	}
 	return nil
 }
@@ -214,24 +237,39 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		remedy string
 	}{
 		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
-		{discovery.ErrExpired, ExitNotReady, "renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again"},
-		{discovery.ErrUnreachable, ExitNotReady, fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server)},
-		{discovery.ErrNotReady, ExitNotReady, "wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here"},
+		{discovery.ErrExpired, ExitNotReady,
+			"renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again"},
+		{discovery.ErrUnreachable, ExitNotReady,
+			fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server)},
+		{discovery.ErrNotReady, ExitNotReady,
+			"wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here"},
 		{discovery.ErrToken, ExitRefused, fresh},
-		{discovery.ErrSecret, ExitRefused, "check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh},
-		{discovery.ErrAuthority, ExitRefused, "somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself"},
+		{discovery.ErrSecret, ExitRefused,
+			"check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh},
+		{discovery.ErrAuthority, ExitRefused,
+			"somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself"},
 		{machines.ErrRefused, ExitRefused, fresh},
-		{cluster.ErrKubeconfig, ExitUsage, "name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes"},
-		{cluster.ErrNotAllowed, ExitRefused, "name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash"},
-		{cluster.ErrNodeAddresses, ExitUsage, "with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network"},
+		{cluster.ErrKubeconfig, ExitUsage,
+			"name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes"},
+		{cluster.ErrNotAllowed, ExitRefused,
+			"name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash"},
+		{cluster.ErrNodeAddresses, ExitUsage,
+			"with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network"},
 		{cluster.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
-		{cluster.ErrNoNetwork, ExitRequirement, "name the machine's address on the network of the cluster's nodes with --advertise-address"},
-		{cluster.ErrLinuxForeign, ExitUsage, "leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`"},
-		{kubeadm.ErrVersion, ExitConflict, "bring the cluster to a version that goes with " + version.Kubernetes + ", or use another version of Mullion"},
-		{kubeadm.ErrNetwork, ExitConflict, "nodes join where pods' own addresses are routed: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)"},
-		{machines.ErrForeign, ExitConflict, "if it is Mullion's, bring it up with `mullion server`; others can be joined if kubeadm made them (ConfigMap kubeadm-config)"},
-		{machines.ErrFull, ExitConflict, "take a machine's nodes out (`mullion leave` there, or `kubectl delete node`), or bring the server up with a larger networking.underlaySubnet"},
-		{machines.ErrNodeExists, ExitConflict, "choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server"},
+		{cluster.ErrNoNetwork, ExitRequirement,
+			"name the machine's address on the network of the cluster's nodes with --advertise-address"},
+		{cluster.ErrLinuxForeign, ExitUsage,
+			"leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`"},
+		{kubeadm.ErrVersion, ExitConflict,
+			"bring the cluster to a version that goes with " + version.Kubernetes + ", or use another version of Mullion"},
+		{kubeadm.ErrNetwork, ExitConflict,
+			"nodes join where pods' own addresses are routed: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)"},
+		{machines.ErrForeign, ExitConflict,
+			"if it is Mullion's, bring it up with `mullion server`; others can be joined if kubeadm made them (ConfigMap kubeadm-config)"},
+		{machines.ErrFull, ExitConflict,
+			"take a machine's nodes out (`mullion leave` there, or `kubectl delete node`), or bring the server up with a larger networking.underlaySubnet"},
+		{machines.ErrNodeExists, ExitConflict,
+			"choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server"},
 		{cluster.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` tries too"},
 	} {
 		if errors.Is(err, known.is) {
@@ -239,7 +277,11 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) && !o.Retain {
-		return &Error{Code: ExitNotReady, Err: err, Remedy: "nothing was left behind; join again with a larger --wait, or with --retain to look at the logs"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: "nothing was left behind; join again with a larger --wait, or with --retain to look at the logs",
+		}
 	}
 	return a.upError(err, o.Paths)
 }

@@ -74,7 +74,11 @@ func (p personal) merge(ctx context.Context, paths cluster.Paths, name string) (
 	}
 	file, err := kubeconfig.Merge(ctx, p.target, name, paths.Data, config)
 	if err != nil {
-		return "", &Error{Code: ExitConflict, Err: err, Remedy: "the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig"}
+		return "", &Error{
+			Code:   ExitConflict,
+			Err:    err,
+			Remedy: "the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig",
+		}
 	}
 	return fmt.Sprintf("The context %q in %s is the current one.", name, file), nil
 }

@@ -30,7 +30,8 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 			if err != nil {
 				return err
 			}
-			named := slices.ContainsFunc(args, func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
+			named := slices.ContainsFunc(args,
+				func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
 			if !named {
 				if c, err := cluster.LoadSpec(paths); err == nil && c.Join != nil {
 					return noControlPlane(c)
@@ -48,9 +49,17 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 // noCluster is the error for commands that need a cluster where there is none that this user can see.
 func noCluster(data string, err error) error {
 	if errors.Is(err, os.ErrPermission) {
-		return &Error{Code: ExitRequirement, Err: fmt.Errorf("read the cluster's state in %q: %w", data, err), Remedy: "run it with sudo, or use your own kubeconfig with kubectl"}
+		return &Error{
+			Code:   ExitRequirement,
+			Err:    fmt.Errorf("read the cluster's state in %q: %w", data, err),
+			Remedy: "run it with sudo, or use your own kubeconfig with kubectl",
+		}
 	}
-	return &Error{Code: ExitNotFound, Err: fmt.Errorf("no cluster in %q", data), Remedy: "bring one up with `mullion up`, or name its folder with --data-dir"}
+	return &Error{
+		Code:   ExitNotFound,
+		Err:    fmt.Errorf("no cluster in %q", data),
+		Remedy: "bring one up with `mullion up`, or name its folder with --data-dir",
+	}
 }
 
 func (a *app) runKubectl(ctx context.Context, args []string) error {
@@ -63,7 +72,8 @@ func (a *app) runKubectl(ctx context.Context, args []string) error {
 		}
 		panic(kubectlExit{}) //nolint:forbidigo // kubectl's code goes on after this call if it returns; it is recovered below
 	})
-	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(
+		300).WithDiscoveryQPS(50)
 	k := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
 		PluginHandler: kubectl.NewDefaultPluginHandler([]string{"kubectl"}),
 		Arguments:     append([]string{"kubectl"}, args...),

@@ -20,12 +20,15 @@ func (a *app) leave() *cobra.Command {
 		Use:   "leave",
 		Short: "Take this machine's nodes out of the cluster that it joined, and remove every trace of them",
 		Long: `Ends the pods on this machine's nodes, deletes the nodes from the cluster and removes everything that ` + "`mullion join`" + ` made here, also of one that
-was cut short. To have pods move elsewhere first, drain the nodes on the server: mullion kubectl drain NODE --ignore-daemonsets`,
+was cut short. To have pods move elsewhere first, drain the nodes on the server: mullion kubectl drain NODE
+--ignore-daemonsets`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runLeave(cmd.Context(), kubeconfig, force) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "go on if the cluster cannot be reached; its nodes have to be deleted there then")
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "an administrator's, where the cluster does not let nodes delete themselves")
+	cmd.Flags().BoolVar(&force, "force", false,
+		"go on if the cluster cannot be reached; its nodes have to be deleted there then")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
+		"an administrator's, where the cluster does not let nodes delete themselves")
 	return cmd
 }
 
@@ -56,11 +59,23 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	case force:
 		fmt.Fprintf(a.env.Err, "mullion: %v; going on (--force)\n", err)
 	case errors.Is(err, cluster.ErrNodesStay):
-		return &Error{Code: ExitRefused, Err: err, Remedy: "`mullion leave --kubeconfig FILE` with an administrator's; or `mullion leave --force`, and `kubectl delete node` there"}
+		return &Error{
+			Code:   ExitRefused,
+			Err:    err,
+			Remedy: "`mullion leave --kubeconfig FILE` with an administrator's; or `mullion leave --force`, and `kubectl delete node` there",
+		}
 	case errors.Is(err, os.ErrNotExist):
-		return &Error{Code: ExitNotReady, Err: err, Remedy: "after a reboot, `mullion up` first; or `mullion leave --force`, and `kubectl delete node` on the server"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: "after a reboot, `mullion up` first; or `mullion leave --force`, and `kubectl delete node` on the server",
+		}
 	default:
-		return &Error{Code: ExitNotReady, Err: err, Remedy: "try again when the server answers; or `mullion leave --force`, and `kubectl delete node` on the server"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: "try again when the server answers; or `mullion leave --force`, and `kubectl delete node` on the server",
+		}
 	}
 	return cluster.Down(ctx, paths, said)
 }
@@ -73,7 +88,11 @@ func (a *app) joined() (cluster.Paths, error) {
 	}
 	paths, c, err := a.cluster()
 	if err == nil && c.Join == nil {
-		err = &Error{Code: ExitConflict, Err: fmt.Errorf("cluster %q is this machine's own: it joined none", c.Name), Remedy: "`mullion down` removes the cluster"}
+		err = &Error{
+			Code:   ExitConflict,
+			Err:    fmt.Errorf("cluster %q is this machine's own: it joined none", c.Name),
+			Remedy: "`mullion down` removes the cluster",
+		}
 	}
 	return paths, err
 }

@@ -31,7 +31,11 @@ func (a *app) logs() *cobra.Command {
 				return noCluster(paths.Data, err)
 			}
 			if !slices.Contains(names, args[0]) {
-				return &Error{Code: ExitNotFound, Err: fmt.Errorf("no log of a component %q", args[0]), Remedy: "there are: " + strings.Join(names, ", ")}
+				return &Error{
+					Code:   ExitNotFound,
+					Err:    fmt.Errorf("no log of a component %q", args[0]),
+					Remedy: "there are: " + strings.Join(names, ", "),
+				}
 			}
 			return printLog(cmd.Context(), a.env.Out, filepath.Join(paths.Logs(), args[0]+".log"), tail, follow)
 		},

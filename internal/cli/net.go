@@ -56,25 +56,29 @@ func (a *app) netFlows() *cobra.Command {
 				return usage(fmt.Errorf("--profile %q", profile), "choose one of "+strings.Join(profileNames(), ", "))
 			}
 			if dual && mode != string(spec.ModeL2Bridge) {
-				return usage(fmt.Errorf("--dual-stack with --mode %s", mode), "choose --mode "+string(spec.ModeL2Bridge)+": no other mode has both families")
+				return usage(fmt.Errorf("--dual-stack with --mode %s", mode),
+					"choose --mode "+string(spec.ModeL2Bridge)+": no other mode has both families")
 			}
 			return nettest.List(a.env.Out, spec.Mode(mode), spec.Profile(profile), dual)
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", string(spec.ModeL2Bridge), "the network mode whose flows are listed")
-	cmd.Flags().StringVar(&profile, "profile", string(spec.ProfileFaithful), "the profile whose expectations are listed")
+	cmd.Flags().StringVar(&profile, "profile", string(spec.ProfileFaithful),
+		"the profile whose expectations are listed")
 	cmd.Flags().BoolVar(&dual, "dual-stack", false, "list those over IPv6 too, which a cluster of both families has")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or markdown for the table of all modes")
-	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "profile": profileNames(), "output": {"text", "markdown"}})
+	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "profile": profileNames(),
+		"output": {"text", "markdown"}})
 	return cmd
 }
 
 // completeFlags gives flags the values that they may have.
 func (a *app) completeFlags(cmd *cobra.Command, values map[string][]string) {
 	for name, all := range values {
-		err := cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return all, cobra.ShellCompDirectiveNoFileComp
-		})
+		err := cmd.RegisterFlagCompletionFunc(name,
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return all, cobra.ShellCompDirectiveNoFileComp
+			})
 		if err != nil {
 			cmd.PrintErrln(err)
 		}
@@ -92,9 +96,11 @@ func (a *app) netTest() *cobra.Command {
 		Use:   "test",
 		Short: "Carry out every flow that Windows documents, and those it documents not to work",
 		Long: `Starts pods with Kubernetes' agnhost on Windows nodes and a Linux one, and Services of every kind, in a namespace of their own, puts
-a place outside of the cluster on its underlay, and calls: from pod to pod, to Services by address and by name, to nodes and to the
-outside; from nodes; from outside to node ports, external IPs, load balancers and hostPorts; over TCP, UDP and ping; in a cluster of IPv4
-and IPv6 over both. A limitation that Windows documents (a node does not reach its own node ports) has to show as well: a call that is answered then is a difference.
+a place outside of the cluster on its underlay, and calls: from pod to pod, to Services by address and by
+name, to nodes and to the outside; from nodes; from outside to node ports, external IPs, load balancers and
+hostPorts; over TCP, UDP and ping; in a cluster of IPv4 and IPv6 over both. A limitation that Windows
+documents (a node does not reach its own node ports) has to show as well: a call that is answered then is a
+difference.
 
 What it made is removed at the end, also after Ctrl-C; the images ` + nettest.Image + ` and
 ` + nettest.LinuxImage + ` stay in the cluster's stores. The exit code is 0 if every flow went as documented, and 7 if not. A flow that needs what the cluster has not is skipped, and says why.`,
@@ -103,8 +109,10 @@ What it made is removed at the end, also after Ctrl-C; the images ` + nettest.Im
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.mode, "mode", "", "the network mode that is to be tested; an error if the cluster has another (networking.mode of cluster.yaml)")
-	flags.StringVar(&f.flows, "flows", "", "carry out only the flows whose names match this regular expression; `mullion net flows` lists them")
+	flags.StringVar(&f.mode, "mode", "",
+		"the network mode that is to be tested; an error if the cluster has another (networking.mode of cluster.yaml)")
+	flags.StringVar(&f.flows, "flows", "",
+		"carry out only the flows whose names match this regular expression; `mullion net flows` lists them")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "when to give up")
 	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})
@@ -143,7 +151,8 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 		return err
 	}
 	if f.mode != "" && f.mode != string(c.Networking.Mode) {
-		return usage(fmt.Errorf("cluster %q has network mode %s, not %s", c.Name, c.Networking.Mode, f.mode), "bring up a cluster whose cluster.yaml says so (networking.mode)")
+		return usage(fmt.Errorf("cluster %q has network mode %s, not %s", c.Name, c.Networking.Mode, f.mode),
+			"bring up a cluster whose cluster.yaml says so (networking.mode)")
 	}
 	if err := a.requireRoot("mullion net test"); err != nil {
 		return err
@@ -175,7 +184,8 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	return nil
 }
 
-// agnhostImages makes sure that the stores have the test pods' images; they are built of the agnhost programs beside this program.
+// agnhostImages makes sure that the stores have the test pods' images; they are built of the agnhost programs beside
+// this program.
 func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Cluster, step func(string)) error {
 	to, err := storesOf(c, nil)
 	if err != nil {
@@ -188,7 +198,8 @@ func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Clu
 	}
 	return a.withLinuxImages(to.linux[:min(len(to.linux), 1)], func(_ string, i *linuxnode.Images) error {
 		all, err := i.List(ctx)
-		if err != nil || slices.ContainsFunc(all, func(img *criapi.Image) bool { return slices.Contains(img.GetRepoTags(), nettest.LinuxImage) }) {
+		if err != nil || slices.ContainsFunc(all,
+			func(img *criapi.Image) bool { return slices.Contains(img.GetRepoTags(), nettest.LinuxImage) }) {
 			return err
 		}
 		step("building the image " + nettest.LinuxImage)
@@ -196,7 +207,11 @@ func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Clu
 		if _, err := os.Stat(program); err != nil {
 			return notBuilt(err)
 		}
-		archive, err := agnhostImage(ctx, program, imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{nettest.LinuxImage}, Entrypoint: []string{"/agnhost"}})
+		archive, err := agnhostImage(ctx, program, imagebuild.Spec{
+			OS:         imagebuild.Linux,
+			Tags:       []string{nettest.LinuxImage},
+			Entrypoint: []string{"/agnhost"},
+		})
 		if err != nil {
 			return err
 		}
@@ -220,7 +235,10 @@ func (a *app) agnhostForWindows(ctx context.Context, paths cluster.Paths, step f
 		if err := copyFile(paths.Program("windows/agnhost.exe"), filepath.Join(dir, "agnhost.exe")); err != nil {
 			return notBuilt(err)
 		}
-		archive, err := agnhostImage(ctx, dir, imagebuild.Spec{Tags: []string{nettest.Image}, Entrypoint: []string{`C:\agnhost.exe`}})
+		archive, err := agnhostImage(ctx, dir, imagebuild.Spec{
+			Tags:       []string{nettest.Image},
+			Entrypoint: []string{`C:\agnhost.exe`},
+		})
 		if err != nil {
 			return err
 		}
@@ -230,7 +248,11 @@ func (a *app) agnhostForWindows(ctx context.Context, paths cluster.Paths, step f
 }
 
 func notBuilt(err error) error {
-	return &Error{Code: ExitNotFound, Err: fmt.Errorf("build the test pods' image: %w", err), Remedy: "`make upstream` builds agnhost"}
+	return &Error{
+		Code:   ExitNotFound,
+		Err:    fmt.Errorf("build the test pods' image: %w", err),
+		Remedy: "`make upstream` builds agnhost",
+	}
 }
 
 // agnhostImage is an archive with an image of a folder, or of one program.
@@ -243,8 +265,8 @@ func agnhostImage(ctx context.Context, from string, description imagebuild.Spec)
 	return &archive, img.WriteArchive(&archive)
 }
 
-// netProgress tells how the test goes on standard error, so that the result alone is on standard output: on a terminal one
-// line that changes, otherwise a line a step and a line a difference.
+// netProgress tells how the test goes on standard error, so that the result alone is on standard output: on a terminal
+// one line that changes, otherwise a line a step and a line a difference.
 type netProgress struct {
 	a     *app
 	quiet bool

@@ -38,12 +38,16 @@ func (a *app) nodeExec() *cobra.Command {
 		Example: "  mullion node exec win-1 -- cmd /c ver\n  mullion node exec win-1 -- ipconfig /all\n  mullion node exec linux-1 -- nft list ruleset",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage(errors.New("`mullion node exec` takes a node and a program"), "for example: mullion node exec win-1 -- cmd /c ver")
+				return usage(errors.New("`mullion node exec` takes a node and a program"),
+					"for example: mullion node exec win-1 -- cmd /c ver")
 			}
 			return nil
 		},
 		ValidArgsFunction: a.completeNodes,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOnHost(cmd, args[0], args[1], args[2:]...) },
+		RunE: func(cmd *cobra.Command,
+			args []string) error {
+			return a.runOnHost(cmd, args[0], args[1], args[2:]...)
+		},
 	}
 }
 
@@ -109,7 +113,11 @@ func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string
 	case errors.As(err, &exit):
 		return &silentError{code: max(exit.ExitCode(), 1)}
 	case errors.Is(err, winhost.ErrDown), errors.Is(err, linuxhost.ErrDown):
-		return &Error{Code: ExitNotReady, Err: fmt.Errorf("node %s: %w", node, err), Remedy: "`mullion up` brings it back"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    fmt.Errorf("node %s: %w", node, err),
+			Remedy: "`mullion up` brings it back",
+		}
 	}
 	return err
 }
@@ -173,7 +181,9 @@ func (a *app) copyPath(arg string) (string, error) {
 		return "", err
 	} else if linux {
 		return "", usage(fmt.Errorf("%s: node %s is a Linux node", arg, node),
-			fmt.Sprintf("read with `mullion node exec %[1]s -- cat FILE`, write with `mullion node exec %[1]s -- tee FILE`", node))
+			fmt.Sprintf(
+				"read with `mullion node exec %[1]s -- cat FILE`, write with `mullion node exec %[1]s -- tee FILE`",
+				node))
 	}
 	if _, err := a.host(node); err != nil {
 		return "", err

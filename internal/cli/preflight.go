@@ -32,5 +32,9 @@ func lacking(fatal []preflight.Finding) error {
 	for _, f := range fatal {
 		errs = append(errs, fmt.Errorf("%s: %s\n  → %s", f.Check, f.Problem, f.Remedy))
 	}
-	return &Error{Code: ExitRequirement, Err: fmt.Errorf("this machine lacks what a cluster needs:\n%w", errors.Join(errs...)), Remedy: "mend these, then run it again"}
+	return &Error{
+		Code:   ExitRequirement,
+		Err:    fmt.Errorf("this machine lacks what a cluster needs:\n%w", errors.Join(errs...)),
+		Remedy: "mend these, then run it again",
+	}
 }

@@ -1,5 +1,5 @@
-// Package cli owns mullion's command line: flags, help, messages, exit codes. Each command parses, calls the package that
-// does the work, and prints. It holds no logic of clusters.
+// Package cli owns mullion's command line: flags, help, messages, exit codes. Each command parses, calls the package
+// that does the work, and prints. It holds no logic of clusters.
 package cli
 
 import (
@@ -49,7 +49,12 @@ func (a *app) explain(err error) error {
 	}
 	// What containerd or etcd met comes as text.
 	if full := syscall.ENOSPC; errors.Is(err, full) || strings.Contains(err.Error(), full.Error()) {
-		return &Error{Code: ExitRequirement, Err: err, Remedy: fmt.Sprintf("the disk that holds %s is full: free some space there, and try again; `mullion status` says how much is left", a.dataDir)}
+		return &Error{
+			Code: ExitRequirement,
+			Err:  err,
+			Remedy: fmt.Sprintf(
+				"the disk that holds %s is full: free some space there, and try again; `mullion status` says how much is left", a.dataDir),
+		}
 	}
 	return err
 }
@@ -67,7 +72,8 @@ func (a *app) root() *cobra.Command {
 		Use:   "mullion",
 		Short: "Windows nodes for Kubernetes, on a Linux machine without Windows",
 		Long: `Mullion brings up a real Kubernetes cluster with Windows nodes on a Linux machine without Windows: upstream's control
-plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion's implementation of what it expects of Windows.
+plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion's implementation of what it
+expects of Windows.
 
   mullion up                                  a cluster with a Linux node and two Windows Server 2022 nodes
   mullion up --windows-version ltsc2019,ltsc2025
@@ -87,8 +93,10 @@ plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion
 	if data == "" {
 		data = defaultDataDir
 	}
-	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", data, "folder of the cluster's state (environment: MULLION_DATA_DIR)")
-	// Kubernetes' libraries put a --version of their own on every command of a program; the name is taken so that they do not.
+	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", data,
+		"folder of the cluster's state (environment: MULLION_DATA_DIR)")
+	// Kubernetes' libraries put a --version of their own on every command of a program; the name is taken so that they
+	// do not.
 	root.PersistentFlags().Bool("version", false, "print Mullion's version")
 	if err := root.PersistentFlags().MarkHidden("version"); err != nil {
 		root.PrintErrln(err)
@@ -102,7 +110,13 @@ plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 	})
-	root.AddGroup(&cobra.Group{ID: "cluster", Title: "The cluster:"}, &cobra.Group{ID: "machines", Title: "Several machines:"}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
+	root.AddGroup(&cobra.Group{
+		ID:    "cluster",
+		Title: "The cluster:",
+	}, &cobra.Group{
+		ID:    "machines",
+		Title: "Several machines:",
+	}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
 	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs())
 	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
 	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
@@ -174,6 +188,7 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usage(fmt.Errorf("`%s` takes %s, got %d argument(s)", cmd.CommandPath(), strings.Join(names, " and "), len(args)), fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
+		return usage(fmt.Errorf("`%s` takes %s, got %d argument(s)", cmd.CommandPath(), strings.Join(names, " and "),
+			len(args)), fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 	}
 }

@@ -20,7 +20,11 @@ const sampleTime = 2 * time.Minute
 func (a *app) deploySample(ctx context.Context, paths cluster.Paths) error {
 	archive := paths.Program("webserver.tar")
 	if _, err := os.Stat(archive); err != nil {
-		return &Error{Code: ExitNotFound, Err: fmt.Errorf("find the sample's image: %w", err), Remedy: "`make sample` builds it"}
+		return &Error{
+			Code:   ExitNotFound,
+			Err:    fmt.Errorf("find the sample's image: %w", err),
+			Remedy: "`make sample` builds it",
+		}
 	}
 	if err := a.loadArchive(ctx, archive); err != nil {
 		return err

@@ -25,15 +25,17 @@ func (a *app) server() *cobra.Command {
 		Long: `Brings up a cluster without nodes (or with those of cluster.yaml) whose API server answers at an address of this machine, and
 prints the command by which other machines join it. It is ` + "`mullion up`" + ` otherwise: safe to repeat, and ` + "`mullion up`" + ` brings it back too.
 
-Between the machines, TCP and UDP port 6443 (networking.apiServerPort) have to be open: TCP is the API, UDP carries what nodes and pods send to
-those of other machines, which is neither encrypted nor authenticated. Use a network that you trust, or a VPN.`,
+Between the machines, TCP and UDP port 6443 (networking.apiServerPort) have to be open: TCP is the API, UDP
+carries what nodes and pods send to those of other machines, which is neither encrypted nor authenticated. Use
+a network that you trust, or a VPN.`,
 		Example: "  mullion server --advertise-address 192.0.2.10\n  mullion server -f cluster.yaml    # with networking.advertiseAddress",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
-	flags.StringVar(&f.advertise, "advertise-address", "", "IPv4 address of this machine by which the others reach it; the API server answers there and nowhere else")
+	flags.StringVar(&f.advertise, "advertise-address", "",
+		"IPv4 address of this machine by which the others reach it; the API server answers there and nowhere else")
 	a.upOptions(cmd, &f)
 	return cmd
 }
@@ -61,7 +63,8 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Out, "\nOn another machine, as root, within %s:\n\n  %s\n\nLater: mullion token create --print-join-command\n", bootstrap.DefaultTokenLife, line)
+	fmt.Fprintf(
+		a.env.Out, "\nOn another machine, as root, within %s:\n\n  %s\n\nLater: mullion token create --print-join-command\n", bootstrap.DefaultTokenLife, line)
 	return nil
 }
 
@@ -106,7 +109,8 @@ func joinCommand(paths cluster.Paths, c spec.Cluster, t bootstrap.Token) (string
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("mullion join --server %s:%d --token %s --ca-cert-hash %s", c.Networking.AdvertiseAddress, c.Networking.APIServerPort, t, hash), nil
+	return fmt.Sprintf("mullion join --server %s:%d --token %s --ca-cert-hash %s", c.Networking.AdvertiseAddress,
+		c.Networking.APIServerPort, t, hash), nil
 }
 
 func (a *app) token() *cobra.Command {

@@ -36,11 +36,13 @@ func (a *app) status() *cobra.Command {
 		Use:   "status",
 		Short: "Say how the cluster is: its parts, nodes and pods, what is wrong and what to do",
 		Long: `Looks at the cluster from all sides and prints a picture of it: each part of the control plane, DNS and the load balancer; each node with
-its system, its kubelet, kube-proxy, container runtime and HNS (asked at this moment, not remembered) and whether it reaches the API
-server; how the pods are. Below stands what is wrong and what to do about it, a cause without what follows from it.
+its system, its kubelet, kube-proxy, container runtime and HNS (asked at this moment, not remembered) and
+whether it reaches the API server; how the pods are. Below stands what is wrong and what to do about it, a
+cause without what follows from it.
 
-It works whatever is up. The exit code is 0 for a cluster that does what it should, 5 for one with a problem or that is not up, 6
-where there is none. Pods that fail by themselves ("What needs a look") do not make it 5: the cluster is not to blame.`,
+It works whatever is up. The exit code is 0 for a cluster that does what it should, 5 for one with a problem
+or that is not up, 6 where there is none. Pods that fail by themselves ("What needs a look") do not make it 5:
+the cluster is not to blame.`,
 		Example: "  mullion status\n  mullion status --watch\n  mullion status -o json | jq .health.findings\n  until mullion status >/dev/null; do sleep 1; done",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,12 +59,14 @@ where there is none. Pods that fail by themselves ("What needs a look") do not m
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "look again every two seconds, until Ctrl-C")
 	formats := []string{"text", "json", "yaml"}
-	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
 	cmd.PreRunE = func(c *cobra.Command, _ []string) error {
 		if !slices.Contains(formats, output) {
-			return usage(fmt.Errorf("--output %q is none of text, json, yaml", output), fmt.Sprintf("see `%s --help`", c.CommandPath()))
+			return usage(fmt.Errorf("--output %q is none of text, json, yaml", output),
+				fmt.Sprintf("see `%s --help`", c.CommandPath()))
 		}
 		return nil
 	}
@@ -72,7 +76,12 @@ where there is none. Pods that fail by themselves ("What needs a look") do not m
 // printStatus prints one picture; its error says whether the cluster is healthy.
 func (a *app) printStatus(w io.Writer, o health.Observed, paths cluster.Paths, output string) error {
 	p := health.Judge(o)
-	report := statusReport{Health: p, Cluster: o.Spec, CgroupParent: cluster.CgroupParent(paths), Supervisor: o.Supervisor}
+	report := statusReport{
+		Health:       p,
+		Cluster:      o.Spec,
+		CgroupParent: cluster.CgroupParent(paths),
+		Supervisor:   o.Supervisor,
+	}
 	var err error
 	switch output {
 	case "json":
@@ -103,13 +112,23 @@ func statusError(p health.Picture, o health.Observed, paths cluster.Paths) error
 		return nil
 	case health.Down:
 		return &Error{
-			Code: ExitNotReady, Err: fmt.Errorf("cluster %q is described in %q but nothing runs it: %s", p.Name, paths.Data, o.SupervisorError),
+			Code: ExitNotReady,
+			Err: fmt.Errorf("cluster %q is described in %q but nothing runs it: %s", p.Name, paths.Data,
+				o.SupervisorError),
 			Remedy: "`mullion up` brings it back, `mullion down` removes it",
 		}
 	case health.Unhealthy:
-		return &Error{Code: ExitNotReady, Err: fmt.Errorf("cluster %q is not healthy: %d problem(s)", p.Name, problems), Remedy: "the picture has each, with what to do about it"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    fmt.Errorf("cluster %q is not healthy: %d problem(s)", p.Name, problems),
+			Remedy: "the picture has each, with what to do about it",
+		}
 	default:
-		return &Error{Code: ExitNotReady, Err: fmt.Errorf("cluster %q is %s", p.Name, p.State), Remedy: "`mullion up` waits until it is ready"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    fmt.Errorf("cluster %q is %s", p.Name, p.State),
+			Remedy: "`mullion up` waits until it is ready",
+		}
 	}
 }
 

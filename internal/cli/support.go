@@ -45,7 +45,8 @@ func (a *app) support() *cobra.Command {
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(fmt.Errorf("`mullion support` takes one table at most, got %d", len(args)), "without a name it prints them all")
+				return usage(fmt.Errorf("`mullion support` takes one table at most, got %d", len(args)),
+					"without a name it prints them all")
 			}
 			return nil
 		},
@@ -85,7 +86,8 @@ func printVersions(w io.Writer, output string) error {
 	case "markdown":
 		fmt.Fprintln(w, "| name | aliases | build | product | source |\n|---|---|---|---|---|")
 		for _, b := range winver.All() {
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", b.Name, strings.Join(b.Aliases, ", "), b.Version, b.ProductName, b.Source)
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", b.Name, strings.Join(b.Aliases, ", "), b.Version,
+				b.ProductName, b.Source)
 		}
 		return nil
 	case "text":

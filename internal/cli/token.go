@@ -26,7 +26,8 @@ func (a *app) tokenCreate() *cobra.Command {
 		Example: "  mullion token create --print-join-command\n  mullion token create abcdef.0123456789abcdef --ttl 1h",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(fmt.Errorf("`%s` takes at most one token, got %d", cmd.CommandPath(), len(args)), "see `mullion token create --help`")
+				return usage(fmt.Errorf("`%s` takes at most one token, got %d", cmd.CommandPath(), len(args)),
+					"see `mullion token create --help`")
 			}
 			return nil
 		},
@@ -36,11 +37,13 @@ func (a *app) tokenCreate() *cobra.Command {
 	}
 	cmd.Flags().DurationVar(&ttl, "ttl", bootstrap.DefaultTokenLife, "how long it is good; 0 is for ever")
 	cmd.Flags().StringVar(&description, "description", "", "a note on what it is for")
-	cmd.Flags().BoolVar(&command, "print-join-command", false, "print the whole command by which a machine joins, instead of the token alone")
+	cmd.Flags().BoolVar(&command, "print-join-command", false,
+		"print the whole command by which a machine joins, instead of the token alone")
 	return cmd
 }
 
-func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration, description string, command bool) error {
+func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration, description string,
+	command bool) error {
 	if ttl < 0 {
 		return usage(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
 	}
@@ -71,7 +74,11 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 		t, err = bootstrap.NewToken(ctx, client, ttl, description)
 	}
 	if apierrors.IsAlreadyExists(err) {
-		return &Error{Code: ExitConflict, Err: fmt.Errorf("a token %q is there already", own.ID), Remedy: "delete it first (`mullion token delete " + own.ID + "`), or choose other first six characters"}
+		return &Error{
+			Code:   ExitConflict,
+			Err:    fmt.Errorf("a token %q is there already", own.ID),
+			Remedy: "delete it first (`mullion token delete " + own.ID + "`), or choose other first six characters",
+		}
 	}
 	if err != nil {
 		return err
@@ -145,7 +152,11 @@ func (a *app) tokenDelete() *cobra.Command {
 				return err
 			}
 			if !slices.ContainsFunc(tokens, func(t bootstrap.TokenInfo) bool { return t.ID == id }) {
-				return &Error{Code: ExitNotFound, Err: errors.New("the cluster has no such token"), Remedy: "`mullion token list` lists them"}
+				return &Error{
+					Code:   ExitNotFound,
+					Err:    errors.New("the cluster has no such token"),
+					Remedy: "`mullion token list` lists them",
+				}
 			}
 			paths, err := a.paths()
 			if err != nil {

@@ -46,9 +46,12 @@ node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash 
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
-	flags.StringSliceVar(&f.versions, "windows-version", nil, "beside a Linux node one Windows node for each version named, for example ltsc2022,ltsc2019")
-	flags.StringVar(&f.listen, "listen", "", "address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
-	flags.StringVar(&f.advertise, "advertise-address", "", "IPv4 address of this machine by which other machines may join, as with mullion server (default: none may)")
+	flags.StringSliceVar(&f.versions, "windows-version", nil,
+		"beside a Linux node one Windows node for each version named, for example ltsc2022,ltsc2019")
+	flags.StringVar(&f.listen, "listen", "",
+		"address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
+	flags.StringVar(&f.advertise, "advertise-address", "",
+		"IPv4 address of this machine by which other machines may join, as with mullion server (default: none may)")
 	flags.BoolVar(&f.sample, "sample", false, "deploy the sample web server too and say how to reach it")
 	a.upOptions(cmd, &f)
 	a.completeValues(cmd, "windows-version", versionNames())
@@ -58,10 +61,12 @@ node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash 
 // upOptions are the flags that up and server share.
 func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
-	flags.BoolVar(&f.retain, "retain", false, "keep a new cluster of which a part did not start, with its logs, instead of removing it")
+	flags.BoolVar(&f.retain, "retain", false,
+		"keep a new cluster of which a part did not start, with its logs, instead of removing it")
 }
 
 func (a *app) runUp(ctx context.Context, f upFlags) error {
@@ -87,7 +92,11 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's is on another machine
 	}
-	if err := a.preflight(ctx, cluster.PreflightOptions{Paths: paths, Nodes: len(want.Nodes), Networking: want.Networking}); err != nil {
+	if err := a.preflight(ctx, cluster.PreflightOptions{
+		Paths:      paths,
+		Nodes:      len(want.Nodes),
+		Networking: want.Networking,
+	}); err != nil {
 		return err
 	}
 	person, err := a.personal(f.kubeconfig)
@@ -100,7 +109,14 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	started := time.Now()
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	resolved, err := cluster.Up(waitCtx, cluster.UpOptions{Spec: want, Paths: paths, Executable: a.env.Executable, Environ: a.env.Environ, Progress: a.progress(), Retain: f.retain})
+	resolved, err := cluster.Up(waitCtx, cluster.UpOptions{
+		Spec:       want,
+		Paths:      paths,
+		Executable: a.env.Executable,
+		Environ:    a.env.Environ,
+		Progress:   a.progress(),
+		Retain:     f.retain,
+	})
 	if err != nil {
 		return a.upError(err, paths)
 	}
@@ -108,7 +124,8 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %d node(s). %s\n", resolved.Name, time.Since(started).Seconds(), len(resolved.Nodes), said)
+	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %d node(s). %s\n", resolved.Name,
+		time.Since(started).Seconds(), len(resolved.Nodes), said)
 	if f.sample {
 		return a.deploySample(waitCtx, paths)
 	}
@@ -122,7 +139,8 @@ func (a *app) sayNext(c spec.Cluster) {
 		return
 	}
 	if c.Networking.DisableDefaultCNI {
-		fmt.Fprintln(a.env.Out, "Its nodes become Ready when a CNI plugin is deployed in it (networking.disableDefaultCNI).")
+		fmt.Fprintln(
+			a.env.Out, "Its nodes become Ready when a CNI plugin is deployed in it (networking.disableDefaultCNI).")
 	}
 	if c.Join == nil {
 		fmt.Fprintln(a.env.Out, "Try: mullion kubectl get nodes -o wide")
@@ -132,7 +150,8 @@ func (a *app) sayNext(c spec.Cluster) {
 // wanted is the specification that the flags ask for; without any, the one of the data folder.
 func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
 	if f.file != "" && len(f.versions) > 0 {
-		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"), "name the versions in the file (nodes[].windowsVersion), or leave --file out")
+		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
+			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
 	if f.file == "" && len(f.versions) == 0 && f.advertise == "" {
 		if c, there, err := keptSpec(paths, f.server); there {
@@ -154,10 +173,14 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 	if !f.sample || !c.Networking.DisableDefaultCNI {
 		return nil
 	}
-	return usage(errors.New("--sample needs a network for pods, and networking.disableDefaultCNI leaves that to who uses the cluster"), "leave --sample out, deploy a CNI plugin, then apply the sample's manifest (examples/)")
+	return usage(
+		errors.New(
+			"--sample needs a network for pods, and networking.disableDefaultCNI leaves that to who uses the cluster"),
+		"leave --sample out, deploy a CNI plugin, then apply the sample's manifest (examples/)")
 }
 
-// keptSpec is the specification in the data folder, if there is one that this user may read; server: it has to take other machines.
+// keptSpec is the specification in the data folder, if there is one that this user may read; server: it has to take
+// other machines.
 func keptSpec(paths cluster.Paths, server bool) (c spec.Cluster, there bool, err error) {
 	c, err = cluster.LoadSpec(paths)
 	switch {
@@ -176,7 +199,8 @@ func (a *app) describedSpec(f upFlags) (spec.Cluster, error) {
 	}
 	for _, v := range f.versions {
 		if _, err := winver.Lookup(v); err != nil {
-			return spec.Cluster{}, usage(fmt.Errorf("--windows-version: %w", err), "see `mullion support windows-versions`")
+			return spec.Cluster{}, usage(fmt.Errorf("--windows-version: %w", err),
+				"see `mullion support windows-versions`")
 		}
 	}
 	return spec.Default(f.versions, f.server, f.advertise), nil
@@ -185,10 +209,13 @@ func (a *app) describedSpec(f upFlags) (spec.Cluster, error) {
 // complete checks a specification against the flags, and gives it the address of --listen.
 func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	if f.advertise != "" && c.Networking.AdvertiseAddress != f.advertise {
-		return c, usage(errors.New("--advertise-address and --file exclude each other"), "name the address in the file (networking.advertiseAddress)")
+		return c, usage(errors.New("--advertise-address and --file exclude each other"),
+			"name the address in the file (networking.advertiseAddress)")
 	}
 	if f.server && !c.SeveralMachines() {
-		return c, usage(errors.New("--advertise-address is missing: the address of this machine by which the others reach it"), "for example: mullion server --advertise-address 192.0.2.10")
+		return c, usage(
+			errors.New("--advertise-address is missing: the address of this machine by which the others reach it"),
+			"for example: mullion server --advertise-address 192.0.2.10")
 	}
 	if err := c.Validate(); err != nil {
 		return c, usage(err, "docs/guide.md and docs/several-machines.md say what these may be")
@@ -207,7 +234,8 @@ func (a *app) loadSpec(file string) (spec.Cluster, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err), "name a cluster.yaml that is there; docs/guide.md describes it")
+			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err),
+				"name a cluster.yaml that is there; docs/guide.md describes it")
 		}
 		defer f.Close()
 		in = f
@@ -225,17 +253,31 @@ func (a *app) upError(err error, paths cluster.Paths) error {
 	case errors.As(err, &conflict):
 		return &Error{Code: ExitConflict, Err: err, Remedy: conflict.Remedy}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: ExitNotReady, Err: err, Remedy: fmt.Sprintf("see `mullion status` and %s; it may still become ready, and `mullion up` waits again", paths.Logs())}
+		return &Error{
+			Code: ExitNotReady,
+			Err:  err,
+			Remedy: fmt.Sprintf("see `mullion status` and %s; it may still become ready, and `mullion up` waits again",
+				paths.Logs()),
+		}
 	case errors.Is(err, cluster.ErrFailed):
 		if _, statErr := os.Stat(paths.Logs()); statErr != nil {
-			return &Error{Code: ExitNotReady, Err: err, Remedy: "nothing was left behind; `mullion up --retain` keeps it, to look at the logs"}
+			return &Error{
+				Code:   ExitNotReady,
+				Err:    err,
+				Remedy: "nothing was left behind; `mullion up --retain` keeps it, to look at the logs",
+			}
 		}
-		return &Error{Code: ExitNotReady, Err: err, Remedy: fmt.Sprintf("see %s, then `mullion down` or `mullion up` again", paths.Logs())}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: fmt.Sprintf("see %s, then `mullion down` or `mullion up` again", paths.Logs()),
+		}
 	}
 	return err
 }
 
-// progress prints one line a unit as it becomes ready, or fails. On a terminal the units under way stand on the last line.
+// progress prints one line a unit as it becomes ready, or fails. On a terminal the units under way stand on the last
+// line.
 func (a *app) progress() func(cluster.Progress) {
 	done := map[string]bool{}
 	return func(p cluster.Progress) {

@@ -17,11 +17,13 @@ func (a *app) version() *cobra.Command {
 		Short: "Print the versions of Mullion and of what it carries",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := map[string]string{"mullion": version.Mullion(), "kubernetes": version.Kubernetes, "go": runtime.Version()}
+			v := map[string]string{"mullion": version.Mullion(), "kubernetes": version.Kubernetes,
+				"go": runtime.Version()}
 			if output == "json" {
 				return json.NewEncoder(a.env.Out).Encode(v)
 			}
-			_, err := fmt.Fprintf(a.env.Out, "mullion %s\nkubernetes %s\n%s %s/%s\n", v["mullion"], v["kubernetes"], v["go"], runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.env.Out, "mullion %s\nkubernetes %s\n%s %s/%s\n", v["mullion"], v["kubernetes"],
+				v["go"], runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
@@ -31,13 +33,15 @@ func (a *app) version() *cobra.Command {
 
 func outputFlag(cmd *cobra.Command, output *string) {
 	cmd.Flags().StringVarP(output, "output", "o", "text", "text or json")
-	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
 	pre := cmd.PreRunE
 	cmd.PreRunE = func(c *cobra.Command, args []string) error {
 		if *output != "text" && *output != "json" {
-			return usage(fmt.Errorf("--output %q is neither text nor json", *output), fmt.Sprintf("see `%s --help`", c.CommandPath()))
+			return usage(fmt.Errorf("--output %q is neither text nor json", *output),
+				fmt.Sprintf("see `%s --help`", c.CommandPath()))
 		}
 		if pre != nil {
 			return pre(c, args)

@@ -37,7 +37,8 @@ func choosePort(address string, port int) (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil // a TCP listener has a TCP address
 }
 
-// freeOfOthers refuses an underlay subnet that the machine already uses: another cluster's, or a network of the machine's own.
+// freeOfOthers refuses an underlay subnet that the machine already uses: another cluster's, or a network of the
+// machine's own.
 func freeOfOthers(c spec.Cluster, paths Paths) error {
 	if c.Foreign() { // its nodes are on a network of the machine's own
 		return nil
@@ -51,8 +52,9 @@ func freeOfOthers(c spec.Cluster, paths Paths) error {
 		p, err := netip.ParsePrefix(a.String())
 		if err == nil && p.Overlaps(underlay) {
 			return &ConflictError{
-				Err:    fmt.Errorf("use underlay subnet %s: this machine already has the address %s", underlay, p),
-				Remedy: fmt.Sprintf("another cluster may be up (`mullion --data-dir DIR down`); or set networking.underlaySubnet in cluster.yaml (data folder here: %s)", paths.Data),
+				Err: fmt.Errorf("use underlay subnet %s: this machine already has the address %s", underlay, p),
+				Remedy: fmt.Sprintf(
+					"another cluster may be up (`mullion --data-dir DIR down`); or set networking.underlaySubnet in cluster.yaml (data folder here: %s)", paths.Data),
 			}
 		}
 	}
@@ -68,7 +70,8 @@ type PreflightOptions struct {
 	Networking spec.Networking
 }
 
-// Preflight looks at what the machine must have before a cluster is brought up, and returns what hinders, the fatal findings first.
+// Preflight looks at what the machine must have before a cluster is brought up, and returns what hinders, the fatal
+// findings first.
 func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	var missing []error
 	if _, err := wine.Find(); err != nil {
@@ -80,7 +83,8 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		}
 	}
 	for _, program := range []string{
-		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
+		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "coredns",
+		"metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
 		"windows/kubelet.exe", "windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
 	} {
 		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
@@ -91,9 +95,20 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	if err != nil {
 		nft = ""
 	}
-	facts := preflight.Look(ctx, preflight.Options{DataFolder: o.Paths.Data, BinFolder: o.Paths.Bin, Programs: missing, Nft: nft, Link: linkName(o.Paths)})
+	facts := preflight.Look(ctx, preflight.Options{
+		DataFolder: o.Paths.Data,
+		BinFolder:  o.Paths.Bin,
+		Programs:   missing,
+		Nft:        nft,
+		Link:       linkName(o.Paths),
+	})
 	_, err = os.Stat(o.Paths.Spec())
-	want := preflight.Want{Nodes: o.Nodes, New: errors.Is(err, fs.ErrNotExist), Link: linkName(o.Paths), Subnets: map[string]netip.Prefix{}}
+	want := preflight.Want{
+		Nodes:   o.Nodes,
+		New:     errors.Is(err, fs.ErrNotExist),
+		Link:    linkName(o.Paths),
+		Subnets: map[string]netip.Prefix{},
+	}
 	if n := o.Networking; n.PodSubnet != "" {
 		want.Subnets["podSubnet"], want.Subnets["serviceSubnet"] = n.Pods(), n.Services()
 	}

@@ -23,8 +23,8 @@ import (
 // stopPatience is how long Down and Stop wait for an orderly stop before they end what is left.
 const stopPatience = 60 * time.Second
 
-// Down ends and removes everything of the data folder's cluster, whether or not its supervisor still lives. said is told
-// each step when it is done. It works from what is on the machine, not from what should be.
+// Down ends and removes everything of the data folder's cluster, whether or not its supervisor still lives. said is
+// told each step when it is done. It works from what is on the machine, not from what should be.
 func Down(ctx context.Context, paths Paths, said func(string)) error {
 	_, dataErr := os.Stat(paths.Data)
 	_, runErr := os.Stat(paths.Run())
@@ -120,8 +120,8 @@ func mountsBelow(dir string) ([]string, error) {
 // scope is the name of systemd's unit of the cluster's processes.
 func (p Paths) scope() string { return "mullion-" + tag(p.Data) + ".scope" }
 
-// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in: what systemd has delegated to the
-// cluster's scope, else one of our own.
+// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in: what systemd has
+// delegated to the cluster's scope, else one of our own.
 func CgroupParent(paths Paths) string {
 	if delegated, ok := systemd.Delegated(paths.scope()); ok {
 		return delegated
@@ -161,7 +161,8 @@ func KillCgroups(ctx context.Context, parent string) error {
 	return nil
 }
 
-// killCgroup sends SIGKILL to what is in a cgroup tree, removes the cgroups that are empty, and counts the processes it saw.
+// killCgroup sends SIGKILL to what is in a cgroup tree, removes the cgroups that are empty, and counts the processes it
+// saw.
 func killCgroup(root string) (int, error) {
 	var dirs []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

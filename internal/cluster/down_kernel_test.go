@@ -61,8 +61,8 @@ func TestKillCgroups(t *testing.T) {
 	}
 }
 
-// TestUnmountBelow holds that what is mounted in a folder goes, deepest first, under names with blanks too, and what is mounted
-// at the folder itself or beside it stays.
+// TestUnmountBelow holds that what is mounted in a folder goes, deepest first, under names with blanks too, and what is
+// mounted at the folder itself or beside it stays.
 func TestUnmountBelow(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "top of all")
 	beside := top + "2"

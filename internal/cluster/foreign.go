@@ -14,21 +14,26 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 )
 
-// What a machine does in a cluster that Mullion did not make is what it does in one of several machines, except: its nodes stand on its own
-// network (underlay.LAN), it has no part of an underlay, and what kubeadm does not let nodes do waits until they may.
+// What a machine does in a cluster that Mullion did not make is what it does in one of several machines, except: its
+// nodes stand on its own network (underlay.LAN), it has no part of an underlay, and what kubeadm does not let nodes do
+// waits until they may.
 
 // foreign makes a component wait for a node's rights where the cluster is not Mullion's.
 func (c *composer) foreign(part component.Component, node string) component.Component {
 	if !c.Spec.Foreign() {
 		return part
 	}
-	g := &granted{Component: part, log: c.Log, allowed: func(ctx context.Context) error {
-		client, err := c.nodeClient(node)
-		if err != nil {
-			return err
-		}
-		return kubeadm.Allowed(ctx, client, node)
-	}}
+	g := &granted{
+		Component: part,
+		log:       c.Log,
+		allowed: func(ctx context.Context) error {
+			client, err := c.nodeClient(node)
+			if err != nil {
+				return err
+			}
+			return kubeadm.Allowed(ctx, client, node)
+		},
+	}
 	if c.Spec.Join.Foreign.Granted {
 		g.patience = grantTimeout
 	}
@@ -94,7 +99,13 @@ func (c *composer) observer() func(context.Context, *corev1.Node) {
 	if !c.Spec.Foreign() {
 		return nil
 	}
-	f := &foreignNodes{own: c.names(), client: c.nodeClient, log: c.Log, waiting: map[string]netip.Addr{}, warned: map[string]bool{}}
+	f := &foreignNodes{
+		own:     c.names(),
+		client:  c.nodeClient,
+		log:     c.Log,
+		waiting: map[string]netip.Addr{},
+		warned:  map[string]bool{},
+	}
 	return f.seen
 }
 

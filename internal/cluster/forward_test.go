@@ -26,7 +26,12 @@ func TestForwarderCopiesBothWaysAndStops(t *testing.T) {
 		}
 	}()
 	var d net.Dialer
-	f := &forwarder{listen: "127.0.0.1:0", target: server.Addr().String(), dial: d.DialContext, log: slog.New(slog.DiscardHandler)}
+	f := &forwarder{
+		listen: "127.0.0.1:0",
+		target: server.Addr().String(),
+		dial:   d.DialContext,
+		log:    slog.New(slog.DiscardHandler),
+	}
 	if err := f.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

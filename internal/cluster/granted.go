@@ -12,7 +12,8 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// How long a component waits for rights before it goes on without, where they are on their way, and how often they are asked for.
+// How long a component waits for rights before it goes on without, where they are on their way, and how often they are
+// asked for.
 const (
 	grantTimeout   = time.Minute
 	grantPause     = 300 * time.Millisecond
@@ -20,8 +21,8 @@ const (
 	lateStartLimit = 3 * time.Minute
 )
 
-// granted is a component that needs rights which an administrator may still have to give. Start returns without them, and what it would have
-// started is started when they are there; until then Probe says what is missing.
+// granted is a component that needs rights which an administrator may still have to give. Start returns without them,
+// and what it would have started is started when they are there; until then Probe says what is missing.
 type granted struct {
 	component.Component
 	allowed  func(context.Context) error

@@ -34,8 +34,8 @@ func (h *hostNetwork) Start(ctx context.Context) error {
 	return h.underlay.AddHost(ctx, h.host, h.address)
 }
 
-// Probe implements component.Prober: does a packet come from the host to the API server, and an answer back? That nobody listens there is an
-// answer.
+// Probe implements component.Prober: does a packet come from the host to the API server, and an answer back? That
+// nobody listens there is an answer.
 func (h *hostNetwork) Probe(ctx context.Context) error {
 	conn, err := proc.DialIn(h.underlay.HostNetns(h.host))(ctx, "tcp", h.server)
 	if errors.Is(err, syscall.ECONNREFUSED) {
@@ -85,13 +85,23 @@ func (c *composer) hosts() error {
 			return err
 		}
 		c.units = append(c.units, c.foreignUnits(units, h.Name, config.ProxyUnit())...)
-		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI, since: time.Now()}, config.KubeletUnit(), "pod-routes")
+		c.add(&nodeReady{
+			node:   h.Name,
+			client: c.access.client,
+			noCNI:  c.Spec.Networking.DisableDefaultCNI,
+			since:  time.Now(),
+		}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }
 
 func (c *composer) wineOptions() wine.Options {
-	o := wine.Options{Dir: c.Paths.join("wine"), ShimDir: c.Paths.Program("windows/shim"), InitBinary: c.Paths.Program("mullion-init"), Log: c.Log}
+	o := wine.Options{
+		Dir:        c.Paths.join("wine"),
+		ShimDir:    c.Paths.Program("windows/shim"),
+		InitBinary: c.Paths.Program("mullion-init"),
+		Log:        c.Log,
+	}
 	seen := map[string]bool{}
 	for _, h := range c.Hosts {
 		if !seen[h.Build.Name] {
@@ -105,22 +115,53 @@ func (c *composer) wineOptions() wine.Options {
 func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config {
 	n := c.Spec.Networking
 	config := winnode.Config{
-		Name: h.Name, Build: h.Build, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name),
-		Netns: c.underlay.HostNetns(h.Name), NodeProgram: c.Paths.Program("mullion-node"), Programs: c.Paths.Program("windows"),
-		ProgramsDir: c.Paths.join("wine", "programs"), LogDir: c.Paths.Logs(), Marker: c.Paths.Data, System: system,
-		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
-		ContainerdSocket: c.Paths.ContainerdSocket(), ContainerdNamespace: engineNamespace,
-		CgroupParent: CgroupParent(c.Paths) + "/" + h.Name, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(),
-		ClusterDNS: c.Spec.DNS(), ClusterDomain: c.Spec.Domain(), SelfSigned: c.selfSigned(),
-		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
-		Network: agentconfig.Network{Mode: n.Mode, Profile: n.Profile, Shared: h.Shared, NoCNI: n.DisableDefaultCNI}, EnableDSR: n.EnableDSR,
-		NoProxy: n.KubeProxyMode == spec.KubeProxyNone,
+		Name:                h.Name,
+		Build:               h.Build,
+		Address:             h.Address,
+		Dir:                 c.Paths.Node(h.Name),
+		RunDir:              c.Paths.nodeRun(h.Name),
+		Netns:               c.underlay.HostNetns(h.Name),
+		NodeProgram:         c.Paths.Program("mullion-node"),
+		Programs:            c.Paths.Program("windows"),
+		ProgramsDir:         c.Paths.join("wine", "programs"),
+		LogDir:              c.Paths.Logs(),
+		Marker:              c.Paths.Data,
+		System:              system,
+		Server:              c.access.server,
+		CAFile:              c.access.caFile,
+		BootstrapKubeconfig: c.access.bootstrap,
+		ProxyKubeconfig:     c.access.proxy,
+		ContainerdSocket:    c.Paths.ContainerdSocket(),
+		ContainerdNamespace: engineNamespace,
+		CgroupParent:        CgroupParent(c.Paths) + "/" + h.Name,
+		PodSubnet:           n.Pods(),
+		ServiceSubnet:       n.Services(),
+		NodeSubnet:          n.Underlay(),
+		ClusterDNS:          c.Spec.DNS(),
+		ClusterDomain:       c.Spec.Domain(),
+		SelfSigned:          c.selfSigned(),
+		Taint:               h.Taint,
+		Labels:              h.Labels,
+		SystemReserved:      h.SystemReserved,
+		KubeReserved:        h.KubeReserved,
+		Network: agentconfig.Network{
+			Mode:    n.Mode,
+			Profile: n.Profile,
+			Shared:  h.Shared,
+			NoCNI:   n.DisableDefaultCNI,
+		},
+		EnableDSR: n.EnableDSR,
+		NoProxy:   n.KubeProxyMode == spec.KubeProxyNone,
 	}
 	if c.Spec.Foreign() {
 		config.NodeSubnet = netip.Prefix{} // others on that network than nodes do not know pods' addresses
 	}
 	if h.Address6.IsValid() {
-		config.Address6, config.IPv6 = h.Address6, agentconfig.Subnets{Pods: n.Pods6(), Services: n.Services6(), Nodes: n.Underlay6()}
+		config.Address6, config.IPv6 = h.Address6, agentconfig.Subnets{
+			Pods:     n.Pods6(),
+			Services: n.Services6(),
+			Nodes:    n.Underlay6(),
+		}
 	}
 	return config
 }
@@ -133,8 +174,8 @@ func HostPrefix(paths Paths, node string) string {
 // ErrNotWindows says that a node is not a Windows node.
 var ErrNotWindows = errors.New("not a Windows node")
 
-// LoadHost describes a Windows host of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where the cluster
-// has no such node.
+// LoadHost describes a Windows host of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where
+// the cluster has no such node.
 func LoadHost(paths Paths, node string) (winhost.Host, error) {
 	c, err := LoadSpec(paths)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // engineNamespace is the containerd namespace that holds a cluster's images and containers.
 const engineNamespace = "k8s.io"
 
-// Images opens the image store of the Windows nodes of the cluster that is up in a data folder: that of the whole machine, or with a
-// node's name that of the node, which sees what fits its Windows build. close must be called.
+// Images opens the image store of the Windows nodes of the cluster that is up in a data folder: that of the whole
+// machine, or with a node's name that of the node, which sees what fits its Windows build. close must be called.
 func Images(paths Paths, node string) (store *image.Store, closeStore func() error, err error) {
 	c, err := LoadSpec(paths)
 	if err != nil {

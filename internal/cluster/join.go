@@ -29,17 +29,18 @@ const leaveTimeout = 20 * time.Second
 type JoinOptions struct {
 	// Discovery says which cluster, unless Kubeconfig does.
 	Discovery discovery.Config
-	// Kubeconfig is a file that says it: an administrator's, or one with a bootstrap token. Server, with that, is the API server's host:port for
-	// nodes, where the file's is not the one that they reach it at.
+	// Kubeconfig is a file that says it: an administrator's, or one with a bootstrap token. Server, with that, is the
+	// API server's host:port for nodes, where the file's is not the one that they reach it at.
 	Kubeconfig, Server string
-	// Address is where other machines reach this one; the zero Addr: the one from which this machine reaches the server.
+	// Address is where other machines reach this one; the zero Addr: the one from which this machine reaches the
+	// server.
 	Address netip.Addr
-	// Nodes are what the machine adds. NodeAddresses are their addresses on the machine's network, one for each, in a cluster that Mullion did not
-	// make, and none in one that it made.
+	// Nodes are what the machine adds. NodeAddresses are their addresses on the machine's network, one for each, in a
+	// cluster that Mullion did not make, and none in one that it made.
 	Nodes         []spec.Node
 	NodeAddresses []netip.Addr
-	// KubeProxyMode and DisableDefaultCNI are as in spec.Networking, of nodes in a cluster that Mullion did not make, where DaemonSets may bring
-	// what they leave out. In one that it made they are the cluster's.
+	// KubeProxyMode and DisableDefaultCNI are as in spec.Networking, of nodes in a cluster that Mullion did not make,
+	// where DaemonSets may bring what they leave out. In one that it made they are the cluster's.
 	KubeProxyMode     spec.KubeProxyMode
 	DisableDefaultCNI bool
 
@@ -53,21 +54,26 @@ type JoinOptions struct {
 	Retain bool
 }
 
-// ErrNodeAddresses says that addresses for nodes were named where there must be none, or were not where there must be some.
+// ErrNodeAddresses says that addresses for nodes were named where there must be none, or were not where there must be
+// some.
 var ErrNodeAddresses = errors.New("the nodes' addresses are not as this cluster needs them")
 
 // ErrDeployed says that a machine is not to choose what its cluster says of all nodes.
-var ErrDeployed = errors.New("whether nodes have a kube-proxy and a CNI plugin from Mullion this cluster's cluster.yaml says for all of them")
+var ErrDeployed = errors.New(
+	"whether nodes have a kube-proxy and a CNI plugin from Mullion this cluster's cluster.yaml says for all of them")
 
-// ErrLeft says that a join that did not succeed could not be taken back in the cluster, and that it is remembered on the machine.
+// ErrLeft says that a join that did not succeed could not be taken back in the cluster, and that it is remembered on
+// the machine.
 var ErrLeft = errors.New("something of the join is left in the cluster")
 
-// Join adds nodes on this machine to a cluster on another and returns when they are Ready. Of a join that does not succeed nothing is left,
-// here or there, unless it is to be retained; what cannot be removed, as the server does not answer, the next Join or Leave removes.
+// Join adds nodes on this machine to a cluster on another and returns when they are Ready. Of a join that does not
+// succeed nothing is left, here or there, unless it is to be retained; what cannot be removed, as the server does not
+// answer, the next Join or Leave removes.
 func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
 	if have, err := LoadSpec(o.Paths); err == nil {
 		return have, &ConflictError{
-			Err:    fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", o.Paths.Data, have.Name),
+			Err: fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", o.Paths.Data,
+				have.Name),
 			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
 		}
 	}
@@ -85,7 +91,8 @@ func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
 	return c, errors.Join(err, j.undo(ctx))
 }
 
-// explained says of a certificate that is not valid what it is for; discovery does it itself, a join by a kubeconfig has none.
+// explained says of a certificate that is not valid what it is for; discovery does it itself, a join by a kubeconfig
+// has none.
 func explained(err error) error { return discovery.ExplainClock(err, time.Now(), time.Time{}) }
 
 // joining is a join under way.
@@ -138,7 +145,9 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 		return c, err
 	}
 	part, err := machines.Claim(ctx, j.client, machines.Wanted{
-		Parts: c.Networking.Parts(), Address: j.Address, Holder: j.holder,
+		Parts:   c.Networking.Parts(),
+		Address: j.Address,
+		Holder:  j.holder,
 		Trying: func(part int) error {
 			return j.Paths.saveClaim(claimRecord{Server: j.found.Server, Part: part, Holder: j.holder})
 		},
@@ -156,10 +165,17 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	if err := machines.FreeNames(ctx, j.client, plan.names()); err != nil {
 		return c, err
 	}
-	return up(ctx, UpOptions{Spec: c, Paths: j.Paths, Executable: j.Executable, Environ: j.Environ, Progress: j.Progress})
+	return up(ctx, UpOptions{
+		Spec:       c,
+		Paths:      j.Paths,
+		Executable: j.Executable,
+		Environ:    j.Environ,
+		Progress:   j.Progress,
+	})
 }
 
-// prepare makes the data folder and writes there what the machine's kubelets join with, and what is needed to take the join back.
+// prepare makes the data folder and writes there what the machine's kubelets join with, and what is needed to take the
+// join back.
 func (j *joining) prepare() error {
 	if err := j.Paths.Prepare(); err != nil {
 		return &ConflictError{Err: err, Remedy: "choose another --data-dir"}
@@ -168,7 +184,8 @@ func (j *joining) prepare() error {
 	return j.Paths.saveJoin(j.found, j.token)
 }
 
-// undo removes what the join made, here and in the cluster. What it cannot remove there, as nobody answers, is kept for the next try.
+// undo removes what the join made, here and in the cluster. What it cannot remove there, as nobody answers, is kept for
+// the next try.
 func (j *joining) undo(ctx context.Context) error {
 	stopErr := Stop(ctx, j.Paths, func(string) {})
 	rest, err := leftoverOf(j.Paths)

@@ -45,7 +45,10 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	}
 	for _, a := range j.NodeAddresses {
 		if underlay.Answers(ctx, c.Join.Foreign.Link, a) {
-			return c, &ConflictError{Err: fmt.Errorf("give a node the address %s: somebody on %q has it", a, c.Join.Foreign.Link), Remedy: "choose another --node-address"}
+			return c, &ConflictError{
+				Err:    fmt.Errorf("give a node the address %s: somebody on %q has it", a, c.Join.Foreign.Link),
+				Remedy: "choose another --node-address",
+			}
 		}
 	}
 	if err := j.prepare(); err != nil {
@@ -54,7 +57,13 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	granting, cancel := context.WithCancel(ctx)
 	granted := make(chan error, 1)
 	go func() { granted <- j.grant(granting, c) }()
-	c, err = up(ctx, UpOptions{Spec: c, Paths: j.Paths, Executable: j.Executable, Environ: j.Environ, Progress: j.Progress})
+	c, err = up(ctx, UpOptions{
+		Spec:       c,
+		Paths:      j.Paths,
+		Executable: j.Executable,
+		Environ:    j.Environ,
+		Progress:   j.Progress,
+	})
 	if err != nil {
 		cancel()
 		return c, errors.Join(err, ignoreCancelled(<-granted))
@@ -82,7 +91,13 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 	if err != nil {
 		return c, err
 	}
-	f := &spec.Foreign{Link: link.Name, MTU: link.MTU, Domain: known.Domain, ServerTLSBootstrap: known.ServerTLSBootstrap, Granted: j.admin}
+	f := &spec.Foreign{
+		Link:               link.Name,
+		MTU:                link.MTU,
+		Domain:             known.Domain,
+		ServerTLSBootstrap: known.ServerTLSBootstrap,
+		Granted:            j.admin,
+	}
 	if known.DNS.IsValid() {
 		f.DNS = known.DNS.String()
 	}
@@ -90,9 +105,16 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 		f.Addresses = append(f.Addresses, a.String())
 	}
 	c.Join = &spec.Join{Server: j.found.Server, Address: j.Address.String(), Foreign: f}
-	c.Networking = spec.Networking{UnderlaySubnet: network.String(), PodSubnet: known.Pods.String(), ServiceSubnet: known.Services.String(), KubeProxyMode: j.KubeProxyMode, DisableDefaultCNI: j.DisableDefaultCNI}
+	c.Networking = spec.Networking{
+		UnderlaySubnet:    network.String(),
+		PodSubnet:         known.Pods.String(),
+		ServiceSubnet:     known.Services.String(),
+		KubeProxyMode:     j.KubeProxyMode,
+		DisableDefaultCNI: j.DisableDefaultCNI,
+	}
 	if len(c.WithDefaults().Nodes) != len(f.Addresses) {
-		return c, fmt.Errorf("join cluster %q: %w: it takes --node-address once for each node, a free address of %s", c.Name, ErrNodeAddresses, network)
+		return c, fmt.Errorf("join cluster %q: %w: it takes --node-address once for each node, a free address of %s",
+			c.Name, ErrNodeAddresses, network)
 	}
 	if err := c.Validate(); err != nil {
 		return c, &ConflictError{Err: err, Remedy: "choose other --node-address, --name or --advertise-address"}
@@ -144,7 +166,8 @@ func networkOf(address netip.Addr) (net.Interface, netip.Prefix, error) {
 	return net.Interface{}, netip.Prefix{}, fmt.Errorf("%w: no interface has the address %s", ErrNoNetwork, address)
 }
 
-// freeInCluster checks that the cluster has no such nodes and, as far as it may be seen, that its network is one for ours.
+// freeInCluster checks that the cluster has no such nodes and, as far as it may be seen, that its network is one for
+// ours.
 func (j *joining) freeInCluster(ctx context.Context, c spec.Cluster) error {
 	names := Plan{Spec: c}.names()
 	if err := machines.FreeNames(ctx, j.client, names); err != nil {

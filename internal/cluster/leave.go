@@ -60,7 +60,8 @@ func (p Paths) saveJoin(found discovery.Cluster, token bootstrap.Token) error {
 	return p.saveClaim(claimRecord{Server: found.Server})
 }
 
-// Leftover says that the data folder has what a join left that was cut short before there was a cluster's specification.
+// Leftover says that the data folder has what a join left that was cut short before there was a cluster's
+// specification.
 func Leftover(paths Paths) bool {
 	_, specErr := os.Stat(paths.Spec())
 	_, claimErr := os.Stat(paths.joinClaim())
@@ -153,9 +154,9 @@ func (l *leftover) save(paths Paths) error {
 // ErrNodesStay says that the cluster does not let nodes delete themselves.
 var ErrNodesStay = errors.New("the cluster does not let the node delete itself")
 
-// Leave deletes the machine's nodes from the cluster that it joined, or was about to, and gives the machine's part of the underlay back. It
-// does so as admin, an administrator's client, or where that is nil with the nodes' own rights. The machine itself is as it was: Down is
-// next. What cannot be removed is in the error.
+// Leave deletes the machine's nodes from the cluster that it joined, or was about to, and gives the machine's part of
+// the underlay back. It does so as admin, an administrator's client, or where that is nil with the nodes' own rights.
+// The machine itself is as it was: Down is next. What cannot be removed is in the error.
 func Leave(ctx context.Context, paths Paths, admin kubernetes.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil {

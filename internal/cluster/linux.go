@@ -22,7 +22,12 @@ func (c *composer) linuxHosts() error {
 			return err
 		}
 		c.units = append(c.units, units...)
-		c.add(&nodeReady{node: h.Name, client: c.access.client, noCNI: c.Spec.Networking.DisableDefaultCNI, since: time.Now()}, config.KubeletUnit(), "pod-routes")
+		c.add(&nodeReady{
+			node:   h.Name,
+			client: c.access.client,
+			noCNI:  c.Spec.Networking.DisableDefaultCNI,
+			since:  time.Now(),
+		}, config.KubeletUnit(), "pod-routes")
 	}
 	return nil
 }
@@ -33,18 +38,40 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		mtu = underlay.TunnelMTU
 	}
 	return linuxnode.Config{
-		Name: h.Name, Address: h.Address, Dir: c.Paths.Node(h.Name), RunDir: c.Paths.nodeRun(h.Name), Netns: c.underlay.HostNetns(h.Name),
-		Bin: c.Paths.Bin, Program: c.Executable, LogDir: c.Paths.Logs(), Marker: c.Paths.Data, Cgroup: CgroupParent(c.Paths) + "/" + h.Name,
-		Server: c.access.server, CAFile: c.access.caFile, BootstrapKubeconfig: c.access.bootstrap, ProxyKubeconfig: c.access.proxy,
-		PodSubnet: n.Pods(), ServiceSubnet: n.Services(), NodeSubnet: n.Underlay(), Address6: h.Address6, PodSubnet6: n.Pods6(),
-		ClusterDNS: c.Spec.DNS(), ClusterDomain: c.Spec.Domain(),
-		Taint: h.Taint, Labels: h.Labels, SystemReserved: h.SystemReserved, KubeReserved: h.KubeReserved,
-		Overlay: n.Mode == spec.ModeOverlay, UplinkMTU: mtu, NoProxy: n.KubeProxyMode == spec.KubeProxyNone, NoCNI: n.DisableDefaultCNI,
+		Name:                h.Name,
+		Address:             h.Address,
+		Dir:                 c.Paths.Node(h.Name),
+		RunDir:              c.Paths.nodeRun(h.Name),
+		Netns:               c.underlay.HostNetns(h.Name),
+		Bin:                 c.Paths.Bin,
+		Program:             c.Executable,
+		LogDir:              c.Paths.Logs(),
+		Marker:              c.Paths.Data,
+		Cgroup:              CgroupParent(c.Paths) + "/" + h.Name,
+		Server:              c.access.server,
+		CAFile:              c.access.caFile,
+		BootstrapKubeconfig: c.access.bootstrap,
+		ProxyKubeconfig:     c.access.proxy,
+		PodSubnet:           n.Pods(),
+		ServiceSubnet:       n.Services(),
+		NodeSubnet:          n.Underlay(),
+		Address6:            h.Address6,
+		PodSubnet6:          n.Pods6(),
+		ClusterDNS:          c.Spec.DNS(),
+		ClusterDomain:       c.Spec.Domain(),
+		Taint:               h.Taint,
+		Labels:              h.Labels,
+		SystemReserved:      h.SystemReserved,
+		KubeReserved:        h.KubeReserved,
+		Overlay:             n.Mode == spec.ModeOverlay,
+		UplinkMTU:           mtu,
+		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
+		NoCNI:               n.DisableDefaultCNI,
 	}
 }
 
-// LoadLinuxHost describes the host of a Linux node of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where the
-// cluster has no such node; false where the node is a Windows node.
+// LoadLinuxHost describes the host of a Linux node of the cluster that is up: os.ErrNotExist where no cluster is,
+// NotFoundError where the cluster has no such node; false where the node is a Windows node.
 func LoadLinuxHost(paths Paths, node string) (linuxhost.Host, bool, error) {
 	c, err := LoadSpec(paths)
 	if err != nil {
@@ -63,7 +90,11 @@ func LoadLinuxHost(paths Paths, node string) (linuxhost.Host, bool, error) {
 		return linuxhost.Host{}, false, err
 	}
 	config := linuxnode.Config{
-		Name: node, Dir: paths.Node(node), RunDir: paths.nodeRun(node), Netns: u.HostNetns(node), Bin: paths.Bin,
+		Name:   node,
+		Dir:    paths.Node(node),
+		RunDir: paths.nodeRun(node),
+		Netns:  u.HostNetns(node),
+		Bin:    paths.Bin,
 		Cgroup: CgroupParent(paths) + "/" + node,
 	}
 	return config.Host(), true, nil

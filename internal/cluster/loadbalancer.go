@@ -11,8 +11,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// loadBalancer is the part that gives Services of type LoadBalancer addresses, and routes them over the underlay. A machine that joined has the
-// routes alone: its own way to the addresses, and that of others behind it.
+// loadBalancer is the part that gives Services of type LoadBalancer addresses, and routes them over the underlay. A
+// machine that joined has the routes alone: its own way to the addresses, and that of others behind it.
 func (c *composer) loadBalancer() *loadbalancer.Controller {
 	n := c.Spec.Networking
 	client := func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }
@@ -20,9 +20,12 @@ func (c *composer) loadBalancer() *loadbalancer.Controller {
 		client = c.access.client
 	}
 	return loadbalancer.New(loadbalancer.Config{
-		Client: client, RoutesOnly: c.Spec.Join != nil,
-		Cluster: c.Spec.Name, Pool: n.LoadBalancers(), Underlay: n.Underlay(),
-		Serves: func(os string) bool { return os == spec.Linux || n.Mode.Services() },
+		Client:     client,
+		RoutesOnly: c.Spec.Join != nil,
+		Cluster:    c.Spec.Name,
+		Pool:       n.LoadBalancers(),
+		Underlay:   n.Underlay(),
+		Serves:     func(os string) bool { return os == spec.Linux || n.Mode.Services() },
 		SetRoutes: func(ctx context.Context, routes []loadbalancer.Route) error {
 			var all []underlay.Route
 			for _, r := range routes {

@@ -59,14 +59,17 @@ func (p *peers) Stop(context.Context) error {
 	return nil
 }
 
-// joined takes the place of the control plane on a machine that joined: the API is reached as discovery found it, and after the kubelets
-// have their certificates with those.
+// joined takes the place of the control plane on a machine that joined: the API is reached as discovery found it, and
+// after the kubelets have their certificates with those.
 func (c *composer) joined() error {
 	n := c.names()
 	c.access = access{
-		server: c.Spec.Join.Server, caFile: c.Paths.joinCA(), bootstrap: c.Paths.joinKubeconfig(),
-		nodes: []string{"fabric"}, machine: []string{identityUnit(n[0])},
-		client: func() (kubernetes.Interface, error) { return c.nodeClient(n[0]) },
+		server:    c.Spec.Join.Server,
+		caFile:    c.Paths.joinCA(),
+		bootstrap: c.Paths.joinKubeconfig(),
+		nodes:     []string{"fabric"},
+		machine:   []string{identityUnit(n[0])},
+		client:    func() (kubernetes.Interface, error) { return c.nodeClient(n[0]) },
 	}
 	var nodes []string
 	for _, name := range n {
@@ -112,8 +115,8 @@ func (c *composer) nodeClient(name string) (kubernetes.Interface, error) {
 
 func identityUnit(node string) string { return "identity/" + node }
 
-// identity adds the unit that is ready when a kubelet has its certificate, where that is used beside the kubelet, and returns its name as
-// what has to wait for it.
+// identity adds the unit that is ready when a kubelet has its certificate, where that is used beside the kubelet, and
+// returns its name as what has to wait for it.
 func (c *composer) identity(node string, i kubenode.Identity, kubelet string) []string {
 	if c.access.proxy != "" {
 		return nil
@@ -144,7 +147,8 @@ func (i *identity) Stop(context.Context) error { return nil }
 
 const claimUnit = "claim"
 
-// claim is the component that ties the machine's part of the underlay to its nodes: with the last node the part is given back.
+// claim is the component that ties the machine's part of the underlay to its nodes: with the last node the part is
+// given back.
 type claim struct{ c *composer }
 
 // Name is the component's name.

@@ -18,9 +18,15 @@ func (c *composer) metrics() error {
 		return nil
 	}
 	server, err := metricsserver.New(metricsserver.Config{
-		Program: c.Paths.Program("metrics-server"), RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
-		Netns: c.underlay.FabricNetns(), Address: c.APIServer.Addr(),
-		PKIDir: c.control.PKIDir(), Cluster: c.Spec.Name, Server: c.control.Server(),
+		Program: c.Paths.Program("metrics-server"),
+		RunDir:  c.Paths.Run(),
+		LogDir:  c.Paths.Logs(),
+		Marker:  c.Paths.Data,
+		Netns:   c.underlay.FabricNetns(),
+		Address: c.APIServer.Addr(),
+		PKIDir:  c.control.PKIDir(),
+		Cluster: c.Spec.Name,
+		Server:  c.control.Server(),
 	}, c.registerMetrics)
 	if err != nil {
 		return err

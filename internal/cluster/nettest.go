@@ -25,8 +25,8 @@ import (
 // outsideName is no DNS label, so no node has it.
 const outsideName = "net.test"
 
-// NetTest runs the network tests on the cluster that is up. Step and Done of cfg are the caller's; the rest is filled in.
-// It puts a place outside of the cluster on the underlay, and removes it again.
+// NetTest runs the network tests on the cluster that is up. Step and Done of cfg are the caller's; the rest is filled
+// in. It puts a place outside of the cluster on the underlay, and removes it again.
 func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nettest.Report, err error) {
 	c, err := LoadSpec(paths)
 	if err != nil {
@@ -47,7 +47,8 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 		return report, err
 	}
 	undo.Add(unlock)
-	cfg.Mode, cfg.Profile, cfg.Domain, cfg.Image = c.Networking.Mode, c.Networking.Profile, spec.ClusterDomain, nettest.Image
+	cfg.Mode, cfg.Profile, cfg.Domain, cfg.Image = c.Networking.Mode, c.Networking.Profile, spec.ClusterDomain,
+		nettest.Image
 	cfg.LinuxImage, cfg.DNS = nettest.LinuxImage, p.APIServer.Addr()
 	if cfg.REST, err = clientcmd.BuildConfigFromFlags("", paths.AdminKubeconfig()); err != nil {
 		return report, err
@@ -69,7 +70,10 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 	}
 	cfg.Outside = nettest.Outside{Netns: u.HostNetns(place.Name), Address: place.Address, Address6: place.Address6}
 	undo.Add(func() error { return clusterdns.RemoveZone(paths.dnsZones(), nettest.Zone) })
-	if err := clusterdns.WriteZone(paths.dnsZones(), clusterdns.Zone{Name: nettest.Zone, Servers: []netip.Addr{place.Address}}); err != nil {
+	if err := clusterdns.WriteZone(paths.dnsZones(), clusterdns.Zone{
+		Name:    nettest.Zone,
+		Servers: []netip.Addr{place.Address},
+	}); err != nil {
 		return report, err
 	}
 	return nettest.Run(ctx, cfg)
@@ -92,12 +96,22 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 	var nodes []nettest.Node
 	for _, h := range p.Hosts {
 		nodes = append(nodes, nettest.Node{
-			Name: h.Name, OS: h.OS, Address: h.Address, Address6: h.Address6, Netns: pin(h.Name),
+			Name:       h.Name,
+			OS:         h.OS,
+			Address:    h.Address,
+			Address6:   h.Address6,
+			Netns:      pin(h.Name),
 			Server2022: h.Build.Supports(winver.SessionAffinity) || p.Spec.Networking.Profile == spec.ProfileModern,
 		})
 	}
 	for _, h := range p.LinuxHosts {
-		nodes = append(nodes, nettest.Node{Name: h.Name, OS: h.OS, Address: h.Address, Address6: h.Address6, Netns: pin(h.Name)})
+		nodes = append(nodes, nettest.Node{
+			Name:     h.Name,
+			OS:       h.OS,
+			Address:  h.Address,
+			Address6: h.Address6,
+			Netns:    pin(h.Name),
+		})
 	}
 	return nodes
 }
@@ -150,7 +164,10 @@ func lockNetTest(paths Paths) (unlock func() error, err error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(&ConflictError{Err: errors.New("another `mullion net test` runs on this cluster"), Remedy: "wait until it has ended"}, f.Close())
+		return nil, errors.Join(&ConflictError{
+			Err:    errors.New("another `mullion net test` runs on this cluster"),
+			Remedy: "wait until it has ended",
+		}, f.Close())
 	}
 	return f.Close, nil
 }

@@ -16,11 +16,13 @@ func linkName(p Paths) string { return "mullion" + tag(p.Data) }
 // newUnderlay is the cluster's underlay; it touches nothing yet.
 func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	config := underlay.Config{
-		RunDir: p.Paths.Run(),
-		Link:   linkName(p.Paths),
-		Subnet: p.Spec.Networking.Underlay(), Subnet6: p.Spec.Networking.Underlay6(),
-		Fabric: p.Fabric, Machine: p.Machine,
-		Tunnel: p.tunnel(),
+		RunDir:  p.Paths.Run(),
+		Link:    linkName(p.Paths),
+		Subnet:  p.Spec.Networking.Underlay(),
+		Subnet6: p.Spec.Networking.Underlay6(),
+		Fabric:  p.Fabric,
+		Machine: p.Machine,
+		Tunnel:  p.tunnel(),
 	}
 	if p.Spec.Foreign() {
 		f := p.Spec.Join.Foreign
@@ -29,8 +31,9 @@ func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	return underlay.New(config)
 }
 
-// tunnel is the underlay's way to the other machines. Its port has the number of the API server's, so that a firewall opens one number;
-// its VNI is made from where the API server is, which all machines of a cluster know and no two clusters share.
+// tunnel is the underlay's way to the other machines. Its port has the number of the API server's, so that a firewall
+// opens one number; its VNI is made from where the API server is, which all machines of a cluster know and no two
+// clusters share.
 func (p Plan) tunnel() underlay.Tunnel {
 	n := p.Spec.Networking
 	if !p.Spec.SeveralMachines() {
@@ -38,7 +41,11 @@ func (p Plan) tunnel() underlay.Tunnel {
 	}
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s:%d", n.AdvertiseAddress, n.APIServerPort)
-	return underlay.Tunnel{Local: p.Spec.Address(), Port: uint16(n.APIServerPort), VNI: sum.Sum32()%(1<<24-1) + 1} // a validated port
+	return underlay.Tunnel{
+		Local: p.Spec.Address(),
+		Port:  uint16(n.APIServerPort),
+		VNI:   sum.Sum32()%(1<<24-1) + 1,
+	} // a validated port
 }
 
 // nodeNetworks are the subnets that nodes have addresses in.

@@ -86,13 +86,17 @@ func awaitNode(t *testing.T, since time.Time, all ...answer) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	n := &nodeReady{node: "win-1", since: since, client: func() (kubernetes.Interface, error) {
-		return kubernetes.NewForConfig(&rest.Config{
-			Host:          "http://api.example",
-			ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-			Transport:     &answers{left: all, last: cancel},
-		})
-	}}
+	n := &nodeReady{
+		node:  "win-1",
+		since: since,
+		client: func() (kubernetes.Interface, error) {
+			return kubernetes.NewForConfig(&rest.Config{
+				Host:          "http://api.example",
+				ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+				Transport:     &answers{left: all, last: cancel},
+			})
+		},
+	}
 	return n.Start(ctx)
 }
 
@@ -115,7 +119,8 @@ func TestNodeReady(t *testing.T) {
 		{"registered-after-a-refusal", []answer{forbidden, missing}, "it has not registered", "forbidden"},
 		{"forbidden", []answer{forbidden}, `nodes "win-1" is forbidden`, "registered"},
 		{"refused", []answer{{err: syscall.ECONNREFUSED}}, "connection refused", "registered"},
-		{"forbidden-later", []answer{told(corev1.ConditionFalse, after, "no CNI"), forbidden}, "no CNI; the last question", "registered"},
+		{"forbidden-later", []answer{told(corev1.ConditionFalse, after, "no CNI"), forbidden},
+			"no CNI; the last question", "registered"},
 		{"not-ready", []answer{forbidden, told(corev1.ConditionFalse, after, "no CNI")}, "no CNI", "forbidden"},
 		{"stale", []answer{told(corev1.ConditionTrue, before, posting)}, "was Ready at 2026-03-01T11:00:00Z", posting},
 	} {

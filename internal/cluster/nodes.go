@@ -36,8 +36,8 @@ type nodeReady struct {
 	client func() (kubernetes.Interface, error)
 	// noCNI: a node that lacks nothing but a CNI plugin will do.
 	noCNI bool
-	// since is when the kubelet was not yet started. A node may be Ready before it is waited for here, and its kubelet then has nothing to
-	// say for five minutes.
+	// since is when the kubelet was not yet started. A node may be Ready before it is waited for here, and its kubelet
+	// then has nothing to say for five minutes.
 	since time.Time
 }
 
@@ -97,7 +97,8 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 		case c.Status != corev1.ConditionTrue:
 			return false, c.Message
 		case !c.LastHeartbeatTime.After(since):
-			return false, fmt.Sprintf("its kubelet has told nothing since it was started; the node was Ready at %s, before that",
+			return false, fmt.Sprintf(
+				"its kubelet has told nothing since it was started; the node was Ready at %s, before that",
 				c.LastHeartbeatTime.UTC().Format(time.RFC3339))
 		}
 		return true, ""
@@ -105,12 +106,14 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 	return false, "it has no Ready condition yet"
 }
 
-// lacksCNI says that a node's Ready condition has that complaint, and none besides but for the one that every node begins with: several are
-// a list in brackets (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/nodestatus/setters.go, ReadyCondition).
+// lacksCNI says that a node's Ready condition has that complaint, and none besides but for the one that every node
+// begins with: several are a list in brackets
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/nodestatus/setters.go, ReadyCondition).
 func lacksCNI(message string) bool {
 	message = strings.TrimSuffix(strings.TrimPrefix(message, "["), "]")
 	message = strings.TrimSuffix(message, ", CSINode is not yet initialized")
-	return strings.HasPrefix(message, "container runtime network not ready") && strings.HasSuffix(message, "cni plugin not initialized")
+	return strings.HasPrefix(message, "container runtime network not ready") &&
+		strings.HasSuffix(message, "cni plugin not initialized")
 }
 
 // podRange says which node ranges of pod addresses are behind. No range: none is any more.
@@ -118,7 +121,8 @@ type podRange struct {
 	node  string
 	via   netip.Addr     // the node's own address
 	cidrs []netip.Prefix // one of each family
-	// router is the hardware address of the node's router in an overlay, as its machine has told the others; "" where it has not.
+	// router is the hardware address of the node's router in an overlay, as its machine has told the others; "" where
+	// it has not.
 	router string
 }
 
@@ -159,7 +163,8 @@ func (r *podRoutes) Start(ctx context.Context) error {
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: handle, UpdateFunc: func(_, obj any) { handle(obj) },
+		AddFunc:    handle,
+		UpdateFunc: func(_, obj any) { handle(obj) },
 		DeleteFunc: func(obj any) {
 			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = last.Obj
@@ -188,8 +193,8 @@ func (r *podRoutes) Stop(context.Context) error {
 	return nil
 }
 
-// apply sets the routes to a node's pods, those of cidrs; without any, it removes them. A node that has not told its address yet is looked at
-// when it has.
+// apply sets the routes to a node's pods, those of cidrs; without any, it removes them. A node that has not told its
+// address yet is looked at when it has.
 func (r *podRoutes) apply(ctx context.Context, node *corev1.Node, cidrs []string) {
 	via := internalAddress(node)
 	if !via.IsValid() || len(node.Spec.PodCIDRs) == 0 {

@@ -20,9 +20,16 @@ import (
 // observeTimeout bounds each look at a part of the cluster. The supervisor has its own, for what it asks.
 const observeTimeout = 8 * time.Second
 
-// Observe looks at a cluster from all sides at once, within seconds and whatever of it is up: what cannot be seen is told as such.
+// Observe looks at a cluster from all sides at once, within seconds and whatever of it is up: what cannot be seen is
+// told as such.
 func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {
-	o := health.Observed{At: time.Now(), Spec: c, Data: paths.Data, HNS: map[string]health.HNS{}, Disks: disks(paths, c)}
+	o := health.Observed{
+		At:    time.Now(),
+		Spec:  c,
+		Data:  paths.Data,
+		HNS:   map[string]health.HNS{},
+		Disks: disks(paths, c),
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*observeTimeout)
 	defer cancel()
 	var looks sync.WaitGroup
@@ -55,7 +62,8 @@ func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {
 	return o
 }
 
-// observeAPI reads nodes and pods. Both are read from the API server's memory, which is soon enough, and does not wait for etcd.
+// observeAPI reads nodes and pods. Both are read from the API server's memory, which is soon enough, and does not wait
+// for etcd.
 func observeAPI(ctx context.Context, paths Paths, c spec.Cluster, o *health.Observed) error {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
@@ -78,7 +86,8 @@ func observeAPI(ctx context.Context, paths Paths, c spec.Cluster, o *health.Obse
 	return nil
 }
 
-// observeJoined reads the nodes of a machine that joined and their pods, each with the node's own rights: others' are not its to see.
+// observeJoined reads the nodes of a machine that joined and their pods, each with the node's own rights: others' are
+// not its to see.
 func observeJoined(ctx context.Context, paths Paths, s spec.Cluster, o *health.Observed) error {
 	c, err := joinedNodes(s, paths)
 	if err != nil {
@@ -129,7 +138,11 @@ func disks(paths Paths, c spec.Cluster) []health.Disk {
 			continue
 		}
 		seen[file.Dev] = true
-		all = append(all, health.Disk{Path: place, Free: fs.Bavail * uint64(fs.Bsize), Size: fs.Blocks * uint64(fs.Bsize)})
+		all = append(all, health.Disk{
+			Path: place,
+			Free: fs.Bavail * uint64(fs.Bsize),
+			Size: fs.Blocks * uint64(fs.Bsize),
+		})
 	}
 	return all
 }

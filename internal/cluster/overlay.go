@@ -47,15 +47,21 @@ func dialHNS(ctx context.Context, paths Paths, node, netns string) (*hnsserver.C
 	return hnsserver.NewClient(conn, string(token))
 }
 
-// podRoute tells the network which node a range of pod addresses is behind: routers on the underlay, or in an overlay the
-// other hosts. The modes without a network between nodes have nobody to tell.
+// podRoute tells the network which node a range of pod addresses is behind: routers on the underlay, or in an overlay
+// the other hosts. The modes without a network between nodes have nobody to tell.
 func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
 	if c.Spec.Foreign() {
 		return c.foreignRoute
 	}
 	switch c.Spec.Networking.Mode {
 	case spec.ModeOverlay:
-		o := &overlay{plan: c.Plan, netns: c.underlay.HostNetns, cidrs: map[string]netip.Prefix{}, told: map[string]string{}, elsewhere: map[string]overlayEnd{}}
+		o := &overlay{
+			plan:      c.Plan,
+			netns:     c.underlay.HostNetns,
+			cidrs:     map[string]netip.Prefix{},
+			told:      map[string]string{},
+			elsewhere: map[string]overlayEnd{},
+		}
 		if c.Spec.SeveralMachines() {
 			o.tell = c.tellRouter
 		}
@@ -76,9 +82,11 @@ func (c *composer) podRoute() func(ctx context.Context, to podRange) error {
 }
 
 // overlay does what flannel's vxlan backend does: each Windows host's HNS network gets a policy RemoteSubnetRoute for
-// the pods of every other host (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/vxlan/vxlan_network_windows.go), each
-// Linux host a VXLAN interface with a route, a neighbour and a forwarding entry for them. Of hosts on other machines it is known from their
-// Nodes, in an annotation, as flannel does it too; the underlay is one for all, so their addresses are reached as those here.
+// the pods of every other host
+// (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/vxlan/vxlan_network_windows.go), each Linux host a
+// VXLAN interface with a route, a neighbour and a forwarding entry for them. Of hosts on other machines it is known
+// from their Nodes, in an annotation, as flannel does it too; the underlay is one for all, so their addresses are
+// reached as those here.
 type overlay struct {
 	plan  Plan
 	netns func(host string) string
@@ -91,8 +99,8 @@ type overlay struct {
 	elsewhere map[string]overlayEnd   // of other machines' hosts
 }
 
-// set takes a node's range up and brings the policies of all hosts in line. A host whose network is not there yet is seen to
-// when its node changes again, which it does when it becomes Ready.
+// set takes a node's range up and brings the policies of all hosts in line. A host whose network is not there yet is
+// seen to when its node changes again, which it does when it becomes Ready.
 func (o *overlay) set(ctx context.Context, to podRange) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +131,11 @@ func (o *overlay) set(ctx context.Context, to podRange) error {
 	}
 	for _, h := range o.plan.LinuxHosts {
 		if cidr := o.cidrs[h.Name]; cidr.IsValid() {
-			ends.known = append(ends.known, overlayEnd{subnet: cidr, address: h.Address, router: linuxRouter(h.Address)})
+			ends.known = append(ends.known, overlayEnd{
+				subnet:  cidr,
+				address: h.Address,
+				router:  linuxRouter(h.Address),
+			})
 		}
 	}
 	for _, e := range o.elsewhere {
@@ -190,7 +202,8 @@ func (o *overlay) tellAll(ctx context.Context, hosts []*overlayHost) error {
 	return errors.Join(errs...)
 }
 
-// tellRouter writes a router into its Node: on a machine that joined with the node's own certificate, which may do that alone.
+// tellRouter writes a router into its Node: on a machine that joined with the node's own certificate, which may do that
+// alone.
 func (c *composer) tellRouter(ctx context.Context, node, router string) error {
 	client, err := c.access.client()
 	if c.Spec.Join != nil {
@@ -199,23 +212,26 @@ func (c *composer) tellRouter(ctx context.Context, node, router string) error {
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{routerAnnotation: router}}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"annotations": map[string]string{routerAnnotation: router}}})
 	if err != nil {
 		return err
 	}
-	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "mullion"})
+	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: "mullion"})
 	return err
 }
 
-// overlayEnd is what the others need to know of a host: its pods, its address on the underlay and its router's hardware address.
+// overlayEnd is what the others need to know of a host: its pods, its address on the underlay and its router's hardware
+// address.
 type overlayEnd struct {
 	subnet  netip.Prefix
 	address netip.Addr
 	router  net.HardwareAddr
 }
 
-// overlayEnds are those of all hosts that have a range of pod addresses. Of some it is not known what their router is, as their HNS does
-// not answer at the moment: the ways to their pods stay as they are.
+// overlayEnds are those of all hosts that have a range of pod addresses. Of some it is not known what their router is,
+// as their HNS does not answer at the moment: the ways to their pods stay as they are.
 type overlayEnds struct {
 	known   []overlayEnd
 	unknown []netip.Prefix
@@ -223,19 +239,22 @@ type overlayEnds struct {
 
 func (e overlayEnd) setting() wire.RemoteSubnetRouteSetting {
 	return wire.RemoteSubnetRouteSetting{
-		DestinationPrefix: e.subnet.String(), IsolationId: podnet.VSID, ProviderAddress: e.address.String(),
+		DestinationPrefix:           e.subnet.String(),
+		IsolationId:                 podnet.VSID,
+		ProviderAddress:             e.address.String(),
 		DistributedRouterMacAddress: strings.ToUpper(strings.ReplaceAll(e.router.String(), ":", "-")),
 	}
 }
 
-// linuxRouter is the hardware address of a Linux node's VXLAN interface, made of its address: locally administered, with the prefix that
-// the kubelet and CNI's bridge have used for such.
+// linuxRouter is the hardware address of a Linux node's VXLAN interface, made of its address: locally administered,
+// with the prefix that the kubelet and CNI's bridge have used for such.
 func linuxRouter(a netip.Addr) net.HardwareAddr {
 	b := a.As4()
 	return net.HardwareAddr{0x0a, 0x58, b[0], b[1], b[2], b[3]}
 }
 
-// syncLinux brings the Linux hosts' interfaces in line. One whose namespace is not there yet is seen to when its node changes.
+// syncLinux brings the Linux hosts' interfaces in line. One whose namespace is not there yet is seen to when its node
+// changes.
 func (o *overlay) syncLinux(ctx context.Context, ends overlayEnds) error {
 	var errs []error
 	for _, h := range o.plan.LinuxHosts {
@@ -248,12 +267,25 @@ func (o *overlay) syncLinux(ctx context.Context, ends overlayEnds) error {
 		var peers []netplan.Peer
 		for _, e := range ends.known {
 			if e.subnet != subnet {
-				peers = append(peers, netplan.Peer{ID: e.subnet.String(), Subnet: e.subnet, VTEP: e.address, MAC: e.router.String()})
+				peers = append(peers, netplan.Peer{
+					ID:     e.subnet.String(),
+					Subnet: e.subnet,
+					VTEP:   e.address,
+					MAC:    e.router.String(),
+				})
 			}
 		}
 		vtep := dataplane.VTEP{
-			Netns: pin, Link: podnet.NetworkName(spec.ModeOverlay), Uplink: underlay.HostLink, Subnet: subnet,
-			Overlay: netplan.VXLAN{VNI: podnet.VSID, Port: podnet.VXLANPort, VTEP: h.Address, MAC: linuxRouter(h.Address).String()},
+			Netns:  pin,
+			Link:   podnet.NetworkName(spec.ModeOverlay),
+			Uplink: underlay.HostLink,
+			Subnet: subnet,
+			Overlay: netplan.VXLAN{
+				VNI:  podnet.VSID,
+				Port: podnet.VXLANPort,
+				VTEP: h.Address,
+				MAC:  linuxRouter(h.Address).String(),
+			},
 		}
 		if err := vtep.Apply(ctx, peers, ends.unknown); err != nil {
 			errs = append(errs, fmt.Errorf("set the remote subnets of node %q: %w", h.Name, err))
@@ -296,7 +328,8 @@ func isRefused(err error) bool {
 // read finds the host's network, its routes and its distributed router's address.
 func (h *overlayHost) read(ctx context.Context) (bool, error) {
 	var err error
-	if h.network, err = hcn.Find(ctx, h.hns, hcn.Network, podnet.NetworkName(spec.ModeOverlay)); err != nil || h.network == "" {
+	if h.network, err = hcn.Find(ctx, h.hns, hcn.Network, podnet.NetworkName(spec.ModeOverlay)); err != nil ||
+		h.network == "" {
 		return false, err
 	}
 	var n wire.Network
@@ -363,7 +396,8 @@ func (h *overlayHost) sync(ctx context.Context, ends overlayEnds) error {
 		if len(change.policies) == 0 {
 			continue
 		}
-		if err := hcn.Modify(ctx, h.hns, hcn.Network, h.network, change.request, "Policy", wire.Policies{Policies: change.policies}); err != nil {
+		if err := hcn.Modify(ctx, h.hns, hcn.Network, h.network, change.request, "Policy",
+			wire.Policies{Policies: change.policies}); err != nil {
 			return err
 		}
 	}
@@ -375,20 +409,26 @@ func sameRoute(a, b wire.RemoteSubnetRouteSetting) bool {
 		strings.EqualFold(a.DistributedRouterMacAddress, b.DistributedRouterMacAddress)
 }
 
-// share cuts the hosts' parts of the underlay, in mode transparent: the second half of a /24, and of larger ones too, as no more
-// nodes than fit below are allowed. The last ones are load balancers', the machine's and the tests'.
+// share cuts the hosts' parts of the underlay, in mode transparent: the second half of a /24, and of larger ones too,
+// as no more nodes than fit below are allowed. The last ones are load balancers', the machine's and the tests'.
 func (p *Plan) share() error {
 	if p.Spec.Networking.Mode != spec.ModeTransparent || len(p.Hosts) == 0 {
 		return nil
 	}
 	subnet := p.Spec.Networking.Underlay()
 	if nodes := len(p.Hosts) + len(p.LinuxHosts); spec.FirstNode+nodes > spec.SharedFirst {
-		return fmt.Errorf("plan pods' addresses on the underlay %s: mode transparent has room for %d nodes, not %d", subnet, spec.SharedFirst-spec.FirstNode, nodes)
+		return fmt.Errorf("plan pods' addresses on the underlay %s: mode transparent has room for %d nodes, not %d",
+			subnet, spec.SharedFirst-spec.FirstNode, nodes)
 	}
 	size := (spec.SharedLast - spec.SharedFirst + 1) / len(p.Hosts)
 	for i := range p.Hosts {
 		first := nth(p.Spec.Networking.PartAddress(p.Spec.Part()), spec.SharedFirst+i*size)
-		p.Hosts[i].Shared = agentconfig.Shared{Subnet: subnet, Gateway: p.Machine, First: first, Last: nth(first, size-1)}
+		p.Hosts[i].Shared = agentconfig.Shared{
+			Subnet:  subnet,
+			Gateway: p.Machine,
+			First:   first,
+			Last:    nth(first, size-1),
+		}
 	}
 	return nil
 }

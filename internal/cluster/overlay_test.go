@@ -13,7 +13,8 @@ func TestOverlayEndOfLinuxNode(t *testing.T) {
 	at := netip.MustParseAddr("10.213.0.11")
 	end := overlayEnd{subnet: netip.MustParsePrefix("10.244.3.0/24"), address: at, router: linuxRouter(at)}
 	got := end.setting()
-	if got.DestinationPrefix != "10.244.3.0/24" || got.ProviderAddress != "10.213.0.11" || got.IsolationId != 4096 || got.DistributedRouterMacAddress != "0A-58-0A-D5-00-0B" {
+	if got.DestinationPrefix != "10.244.3.0/24" || got.ProviderAddress != "10.213.0.11" || got.IsolationId != 4096 ||
+		got.DistributedRouterMacAddress != "0A-58-0A-D5-00-0B" {
 		t.Errorf("RemoteSubnetRoute %+v", got)
 	}
 	if got := linuxRouter(at).String(); got != "0a:58:0a:d5:00:0b" {
@@ -30,12 +31,22 @@ func TestOverlayEndOfLinuxNode(t *testing.T) {
 func TestOverlayOfSeveralMachines(t *testing.T) {
 	told := map[string]string{}
 	o := &overlay{
-		plan:  Plan{Spec: spec.Cluster{Nodes: []spec.Node{{Name: "here"}}}, LinuxHosts: []LinuxHost{{Node: spec.Node{Name: "here"}, Address: netip.MustParseAddr("10.213.0.11")}}},
-		cidrs: map[string]netip.Prefix{}, told: map[string]string{}, elsewhere: map[string]overlayEnd{},
-		tell: func(_ context.Context, node, router string) error { told[node] = router; return nil },
+		plan: Plan{
+			Spec:       spec.Cluster{Nodes: []spec.Node{{Name: "here"}}},
+			LinuxHosts: []LinuxHost{{Node: spec.Node{Name: "here"}, Address: netip.MustParseAddr("10.213.0.11")}},
+		},
+		cidrs:     map[string]netip.Prefix{},
+		told:      map[string]string{},
+		elsewhere: map[string]overlayEnd{},
+		tell:      func(_ context.Context, node, router string) error { told[node] = router; return nil },
 	}
-	there := podRange{node: "there", via: netip.MustParseAddr("10.213.1.11"), cidrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.7/24")}}
-	for router, known := range map[string]bool{"": false, "00:15:5d:01:02:03": true, "01:15:5d:01:02:03": false, "x": false, "02:00:5e:10:00:00:00:01": false} {
+	there := podRange{
+		node:  "there",
+		via:   netip.MustParseAddr("10.213.1.11"),
+		cidrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.7/24")},
+	}
+	for router, known := range map[string]bool{"": false, "00:15:5d:01:02:03": true, "01:15:5d:01:02:03": false,
+		"x": false, "02:00:5e:10:00:00:00:01": false} {
 		there.router = router
 		o.take(there)
 		end := o.elsewhere["there"]
@@ -43,7 +54,11 @@ func TestOverlayOfSeveralMachines(t *testing.T) {
 			t.Errorf("router %q: %+v", router, end)
 		}
 	}
-	o.take(podRange{node: "here", via: netip.MustParseAddr("10.213.0.11"), cidrs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/24")}})
+	o.take(podRange{
+		node:  "here",
+		via:   netip.MustParseAddr("10.213.0.11"),
+		cidrs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/24")},
+	})
 	for range 2 {
 		if err := o.tellAll(t.Context(), nil); err != nil || told["here"] != "0a:58:0a:d5:00:0b" {
 			t.Errorf("told %v, %v", told, err)

@@ -42,8 +42,8 @@ func (p Paths) join(parts ...string) string {
 func (p Paths) dnsZones() string { return p.join("dns") }
 
 // Run is the folder of sockets, pinned network namespaces and the engine's mounts. It is not in the data folder since
-// runc with user namespaces needs every folder above a container's root to be traversable (0711), and since it should be
-// gone after a reboot; its name is derived from the data folder's.
+// runc with user namespaces needs every folder above a container's root to be traversable (0711), and since it should
+// be gone after a reboot; its name is derived from the data folder's.
 func (p Paths) Run() string { return filepath.Join(runRoot, tag(p.Data)) }
 
 // Socket is the supervisor's Unix socket.
@@ -76,8 +76,9 @@ func (p Paths) nodeRun(name string) string { return filepath.Join(p.Run(), "node
 // Program is one of the Linux programs that Mullion carries.
 func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
 
-// fileModes gives the files and folders that this process makes, and those that its children make, the modes they are made with: with the umask of
-// a hardened machine (027 or 077) the programs with users of their own cannot reach what they are to read.
+// fileModes gives the files and folders that this process makes, and those that its children make, the modes they are
+// made with: with the umask of a hardened machine (027 or 077) the programs with users of their own cannot reach what
+// they are to read.
 func fileModes() { unix.Umask(0o022) }
 
 // Prepare makes the data folder, or checks that the one there is of this layout. The caller's umask is changed for it.
@@ -93,7 +94,8 @@ func (p Paths) Prepare() error {
 	got, err := os.ReadFile(version)
 	switch {
 	case err == nil && strings.TrimSpace(string(got)) != layoutVersion:
-		return fmt.Errorf("use data folder %q: its layout is version %s, this program knows %s; run `mullion down` of the version that made it", p.Data, strings.TrimSpace(string(got)), layoutVersion)
+		return fmt.Errorf(
+			"use data folder %q: its layout is version %s, this program knows %s; run `mullion down` of the version that made it", p.Data, strings.TrimSpace(string(got)), layoutVersion)
 	case err == nil:
 	case errors.Is(err, os.ErrNotExist):
 		entries, err := os.ReadDir(p.Data)
@@ -101,7 +103,8 @@ func (p Paths) Prepare() error {
 			return err
 		}
 		if len(entries) > 0 {
-			return fmt.Errorf("use data folder %q: it holds files that Mullion did not make; choose an empty or new folder with --data-dir", p.Data)
+			return fmt.Errorf(
+				"use data folder %q: it holds files that Mullion did not make; choose an empty or new folder with --data-dir", p.Data)
 		}
 		if err := atomicfile.Write(version, []byte(layoutVersion+"\n"), 0o600); err != nil {
 			return err

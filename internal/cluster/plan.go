@@ -24,7 +24,8 @@ type Plan struct {
 	APIServer netip.AddrPort
 	// Fabric is the bridge's address on the underlay, Machine the machine's own.
 	Fabric, Machine netip.Addr
-	// Hosts are the Windows nodes, LinuxHosts the Linux ones; their addresses follow the order of the specification's nodes.
+	// Hosts are the Windows nodes, LinuxHosts the Linux ones; their addresses follow the order of the specification's
+	// nodes.
 	Hosts      []Host
 	LinuxHosts []LinuxHost
 }

@@ -40,7 +40,9 @@ func (j *joining) reach(ctx context.Context) error {
 	j.token = bootstrap.Token{ID: j.Discovery.Token.ID, Secret: j.Discovery.Token.Secret}
 	j.Said("found the cluster at " + j.found.Server)
 	j.client, err = kubernetes.NewForConfig(joinConfig(&rest.Config{
-		Host: j.found.Server, BearerToken: j.token.String(), TLSClientConfig: rest.TLSClientConfig{CAData: j.found.CA},
+		Host:            j.found.Server,
+		BearerToken:     j.token.String(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: j.found.CA},
 	}))
 	return err
 }
@@ -103,10 +105,13 @@ func (j *joining) clusterOf(config *rest.Config) (discovery.Cluster, error) {
 	case err != nil || server.Scheme != "https" || server.Hostname() == "":
 		return found, fmt.Errorf("%w: %q is not the URL of an API server", ErrKubeconfig, found.Server)
 	case len(found.CA) == 0:
-		return found, fmt.Errorf("%w: it names no certificate authority, by which nodes would know the API server", ErrKubeconfig)
+		return found, fmt.Errorf("%w: it names no certificate authority, by which nodes would know the API server",
+			ErrKubeconfig)
 	}
-	if ip, err := netip.ParseAddr(server.Hostname()); err == nil && ip.IsLoopback() || server.Hostname() == "localhost" {
-		return found, fmt.Errorf("%w: nodes do not reach the API server at %s; name it with --server as they do", ErrKubeconfig, net.JoinHostPort(server.Hostname(), server.Port()))
+	if ip, err := netip.ParseAddr(server.Hostname()); err == nil && ip.IsLoopback() ||
+		server.Hostname() == "localhost" {
+		return found, fmt.Errorf("%w: nodes do not reach the API server at %s; name it with --server as they do",
+			ErrKubeconfig, net.JoinHostPort(server.Hostname(), server.Port()))
 	}
 	return found, nil
 }

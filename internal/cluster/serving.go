@@ -28,8 +28,8 @@ const (
 // servingUnit names the component that watches over a node's serving certificate.
 func servingUnit(node string) string { return "serving-certificate/" + node }
 
-// servingCertificate is the component that says what a kubelet waits for that asks the cluster for its serving certificate, in a cluster where
-// nobody may approve such by himself.
+// servingCertificate is the component that says what a kubelet waits for that asks the cluster for its serving
+// certificate, in a cluster where nobody may approve such by himself.
 type servingCertificate struct {
 	node     string
 	identity kubenode.Identity
@@ -70,17 +70,23 @@ func (s *servingCertificate) Probe(ctx context.Context) error {
 // serving adds servingCertificate for nodes of a cluster that Mullion did not create.
 func (c *composer) serving(node string, i kubenode.Identity, kubelet string) {
 	if c.Spec.Foreign() && !c.selfSigned() {
-		c.add(&servingCertificate{node: node, identity: i, client: func() (kubernetes.Interface, error) { return c.nodeClient(node) }}, kubelet)
+		c.add(&servingCertificate{
+			node:     node,
+			identity: i,
+			client:   func() (kubernetes.Interface, error) { return c.nodeClient(node) },
+		}, kubelet)
 	}
 }
 
-// approveServing approves the serving certificate of a node that an administrator's join has just added, if it is for that node alone.
+// approveServing approves the serving certificate of a node that an administrator's join has just added, if it is for
+// that node alone.
 func (j *joining) approveServing(ctx context.Context, node string) error {
 	ctx, cancel := context.WithTimeout(ctx, servingTimeout)
 	defer cancel()
 	for {
 		err := j.approveOnce(ctx, node)
-		if err == nil || !errors.Is(err, errNoRequest) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+		if err == nil || !errors.Is(err, errNoRequest) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) &&
+			ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -109,14 +115,18 @@ func (j *joining) approveOnce(ctx context.Context, node string) error {
 		return fmt.Errorf("approve the serving certificate of node %q: %w", node, err)
 	}
 	request.Status.Conditions = append(request.Status.Conditions, certv1.CertificateSigningRequestCondition{
-		Type: certv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "MullionJoin",
+		Type:    certv1.CertificateApproved,
+		Status:  corev1.ConditionTrue,
+		Reason:  "MullionJoin",
 		Message: "The administrator who joined the node by mullion join approves that it asks for its own name and addresses.",
 	})
-	_, err = j.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, request.Name, request, metav1.UpdateOptions{})
+	_, err = j.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, request.Name, request,
+		metav1.UpdateOptions{})
 	return err
 }
 
-// WaitingForServing says which of the nodes of a machine that joined wait for serving certificates that an administrator has to approve.
+// WaitingForServing says which of the nodes of a machine that joined wait for serving certificates that an
+// administrator has to approve.
 func WaitingForServing(ctx context.Context, paths Paths, s spec.Cluster) []*kubeadm.ServingError {
 	if !s.Foreign() || !s.Join.Foreign.ServerTLSBootstrap {
 		return nil
@@ -129,7 +139,11 @@ func WaitingForServing(ctx context.Context, paths Paths, s spec.Cluster) []*kube
 	defer cancel()
 	var waiting []*kubeadm.ServingError
 	for _, h := range c.Hosts {
-		unit := &servingCertificate{node: h.Name, identity: c.hostConfig(h, nil).Identity(), client: func() (kubernetes.Interface, error) { return c.nodeClient(h.Name) }}
+		unit := &servingCertificate{
+			node:     h.Name,
+			identity: c.hostConfig(h, nil).Identity(),
+			client:   func() (kubernetes.Interface, error) { return c.nodeClient(h.Name) },
+		}
 		for {
 			err := unit.Probe(ctx)
 			if missing, ok := errors.AsType[*kubeadm.ServingError](err); ok {

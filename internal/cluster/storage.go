@@ -87,7 +87,8 @@ func (c *composer) volumesElsewhere(ctx context.Context, node, volume string, re
 	return folder + volume, machines.Volume(ctx, client, node, volume, task)
 }
 
-// farVolumes is the component that keeps the volumes of a machine that joined, as the control plane's machine wants them.
+// farVolumes is the component that keeps the volumes of a machine that joined, as the control plane's machine wants
+// them.
 type farVolumes struct {
 	c      *composer
 	cancel context.CancelFunc
@@ -106,13 +107,16 @@ func (v *farVolumes) Start(ctx context.Context) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	v.cancel = cancel
 	v.ended, err = machines.VolumeKeeper{
-		Part: v.c.Spec.Join.Part, Nodes: v.c.names(), Do: v.do,
+		Part:   v.c.Spec.Join.Part,
+		Nodes:  v.c.names(),
+		Do:     v.do,
 		Failed: func(err error) { v.c.Log.Error("keep volumes", "error", err) },
 	}.Keep(run, client)
 	return err
 }
 
-// do makes or removes the folder of one volume. Names are the provisioner's, and nothing else below the node's folder is touched.
+// do makes or removes the folder of one volume. Names are the provisioner's, and nothing else below the node's folder
+// is touched.
 func (v *farVolumes) do(node, volume string, task machines.Task) error {
 	place, ok := v.c.volumes(node)
 	if id, pvc := strings.CutPrefix(volume, "pvc-"); !ok || !pvc || uuid.Validate(id) != nil {
@@ -142,13 +146,21 @@ func (v *farVolumes) Stop(context.Context) error {
 func (c *composer) volumes(node string) (localstorage.Place, bool) {
 	for _, h := range c.Hosts {
 		if h.Name == node {
-			return localstorage.Place{Root: wine.Drive(HostPrefix(c.Paths, node)), Folder: winnode.VolumesFolder, Path: winnode.VolumesPath}, true
+			return localstorage.Place{
+				Root:   wine.Drive(HostPrefix(c.Paths, node)),
+				Folder: winnode.VolumesFolder,
+				Path:   winnode.VolumesPath,
+			}, true
 		}
 	}
 	for _, h := range c.LinuxHosts {
 		if h.Name == node {
 			root := c.linuxConfig(h).Host().Root
-			return localstorage.Place{Root: root, Folder: filepath.Clean(strings.TrimPrefix(linuxnode.Volumes, "/")), Path: linuxnode.Volumes}, true
+			return localstorage.Place{
+				Root:   root,
+				Folder: filepath.Clean(strings.TrimPrefix(linuxnode.Volumes, "/")),
+				Path:   linuxnode.Volumes,
+			}, true
 		}
 	}
 	return localstorage.Place{}, false

@@ -25,8 +25,8 @@ type SuperviseOptions struct {
 	StartLimit time.Duration
 }
 
-// keep tells which processes outlive a supervisor: containerd's shims, with the containers they hold, and the keepers of
-// their streams. Both are picked up again.
+// keep tells which processes outlive a supervisor: containerd's shims, with the containers they hold, and the keepers
+// of their streams. Both are picked up again.
 func keep(l proc.Leftover) bool {
 	for _, arg := range l.Args {
 		if strings.HasSuffix(arg, "containerd-shim-runc-v2") || arg == "keep-streams" {
@@ -57,7 +57,8 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := systemd.EnterScope(ctx, o.Paths.scope(), fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data)); err != nil {
+	if err := systemd.EnterScope(ctx, o.Paths.scope(),
+		fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data)); err != nil {
 		return err
 	}
 	plan, err := NewPlan(c, o.Paths)
@@ -75,5 +76,10 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
-	return supervisor.Run(ctx, supervisor.Config{Socket: o.Paths.Socket(), Units: units, Log: o.Log, StartLimit: o.StartLimit})
+	return supervisor.Run(ctx, supervisor.Config{
+		Socket:     o.Paths.Socket(),
+		Units:      units,
+		Log:        o.Log,
+		StartLimit: o.StartLimit,
+	})
 }

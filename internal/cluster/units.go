@@ -43,10 +43,11 @@ type composer struct {
 
 // access is how the machine's nodes, and what the machine does for them, reach the API.
 type access struct {
-	// server is the API server's URL for nodes, caFile its authority, bootstrap a kubeconfig with a bootstrap token, and proxy one for
-	// kube-proxy, "" for the kubelet's own.
+	// server is the API server's URL for nodes, caFile its authority, bootstrap a kubeconfig with a bootstrap token,
+	// and proxy one for kube-proxy, "" for the kubelet's own.
 	server, caFile, bootstrap, proxy string
-	// nodes are the units that must be ready before a kubelet asks for its certificate, machine those before client can be used.
+	// nodes are the units that must be ready before a kubelet asks for its certificate, machine those before client can
+	// be used.
 	nodes, machine []string
 	client         func() (kubernetes.Interface, error)
 }
@@ -95,13 +96,30 @@ func (c *composer) controlPlane() error {
 		return err
 	}
 	c.control = controlplane.Config{
-		Name: c.Spec.Name, Program: c.Executable, ProgramArgs: []string{"component"},
-		Dir: c.Paths.Data, RunDir: c.Paths.Run(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
-		Netns: c.underlay.FabricNetns(), Address: c.APIServer, ExtraSANs: sans,
-		AdminServer: "https://" + inside, PodSubnet: n.Pods(), ServiceSubnet: n.Services(), PodSubnet6: n.Pods6(), ServiceSubnet6: n.Services6(), After: []string{"fabric"},
-		NodeNetworks: nodeNetworks(n), Domain: spec.ClusterDomain, Log: c.Log,
+		Name:           c.Spec.Name,
+		Program:        c.Executable,
+		ProgramArgs:    []string{"component"},
+		Dir:            c.Paths.Data,
+		RunDir:         c.Paths.Run(),
+		LogDir:         c.Paths.Logs(),
+		Marker:         c.Paths.Data,
+		Netns:          c.underlay.FabricNetns(),
+		Address:        c.APIServer,
+		ExtraSANs:      sans,
+		AdminServer:    "https://" + inside,
+		PodSubnet:      n.Pods(),
+		ServiceSubnet:  n.Services(),
+		PodSubnet6:     n.Pods6(),
+		ServiceSubnet6: n.Services6(),
+		After:          []string{"fabric"},
+		NodeNetworks:   nodeNetworks(n),
+		Domain:         spec.ClusterDomain,
+		Log:            c.Log,
 		DNS: bootstrap.DNS{
-			ClusterIP: n.ClusterDNS(), Address: c.APIServer.Addr(), Port: clusterdns.Port, MetricsPort: clusterdns.MetricsPort,
+			ClusterIP:   n.ClusterDNS(),
+			Address:     c.APIServer.Addr(),
+			Port:        clusterdns.Port,
+			MetricsPort: clusterdns.MetricsPort,
 		},
 	}
 	for _, h := range c.Hosts {
@@ -114,7 +132,10 @@ func (c *composer) controlPlane() error {
 		}
 		c.control.Windows = winver.All() // any may join
 		c.control.Machines = bootstrap.Machines{
-			Address: c.Spec.Address(), Server: c.Spec.Networking.AdvertisedServer(), Parts: n.Parts(), Specification: text,
+			Address:       c.Spec.Address(),
+			Server:        c.Spec.Networking.AdvertisedServer(),
+			Parts:         n.Parts(),
+			Specification: text,
 		}
 	}
 	units, err := controlplane.Units(c.control)
@@ -122,13 +143,21 @@ func (c *composer) controlPlane() error {
 		return err
 	}
 	c.units = append(c.units, units...)
-	c.add(&forwarder{listen: outside, target: c.APIServer.String(), dial: proc.DialIn(c.underlay.FabricNetns()), log: c.Log}, "fabric")
+	c.add(&forwarder{
+		listen: outside,
+		target: c.APIServer.String(),
+		dial:   proc.DialIn(c.underlay.FabricNetns()),
+		log:    c.Log,
+	}, "fabric")
 	c.add(c.loadBalancer(), controlplane.Bootstrap, "api-forwarder")
 	c.access = access{
-		server: c.control.Server(), caFile: filepath.Join(c.control.PKIDir(), pki.CA+".crt"), bootstrap: c.control.BootstrapKubeconfig(),
-		proxy: c.control.Kubeconfig(pki.KubeProxy()), nodes: []string{controlplane.Bootstrap},
-		machine: []string{controlplane.APIServer, "api-forwarder"},
-		client:  func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+		server:    c.control.Server(),
+		caFile:    filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
+		bootstrap: c.control.BootstrapKubeconfig(),
+		proxy:     c.control.Kubeconfig(pki.KubeProxy()),
+		nodes:     []string{controlplane.Bootstrap},
+		machine:   []string{controlplane.APIServer, "api-forwarder"},
+		client:    func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 	}
 	return nil
 }
@@ -142,16 +171,28 @@ func (c *composer) routes() error {
 	}
 	c.add(routes, c.access.machine...)
 	if c.Spec.SeveralMachines() {
-		c.add(&peers{client: c.access.client, underlay: c.underlay, log: c.Log}, append([]string{"fabric"}, c.access.machine...)...)
+		c.add(&peers{
+			client:   c.access.client,
+			underlay: c.underlay,
+			log:      c.Log,
+		}, append([]string{"fabric"}, c.access.machine...)...)
 	}
 	return nil
 }
 
 func (c *composer) dns() error {
 	server, err := clusterdns.New(clusterdns.Config{
-		Program: c.Paths.Program("coredns"), RunDir: c.Paths.Run(), ZonesDir: c.Paths.dnsZones(), LogDir: c.Paths.Logs(), Marker: c.Paths.Data,
-		Netns: c.underlay.FabricNetns(), Address: c.APIServer.Addr(), Domain: spec.ClusterDomain,
-		PKIDir: c.control.PKIDir(), Cluster: c.Spec.Name, Server: c.control.Server(),
+		Program:  c.Paths.Program("coredns"),
+		RunDir:   c.Paths.Run(),
+		ZonesDir: c.Paths.dnsZones(),
+		LogDir:   c.Paths.Logs(),
+		Marker:   c.Paths.Data,
+		Netns:    c.underlay.FabricNetns(),
+		Address:  c.APIServer.Addr(),
+		Domain:   spec.ClusterDomain,
+		PKIDir:   c.control.PKIDir(),
+		Cluster:  c.Spec.Name,
+		Server:   c.control.Server(),
 	}, c.Log)
 	if err != nil {
 		return err
@@ -184,18 +225,25 @@ func reachedAs(address string, port int) (inside string, sans []string, err erro
 }
 
 func (c *composer) engine() error {
-	daemon := engine.DaemonConfig{Root: c.Paths.join("containerd", "root"), State: c.Paths.EngineState(), Socket: c.Paths.ContainerdSocket()}
+	daemon := engine.DaemonConfig{
+		Root:   c.Paths.join("containerd", "root"),
+		State:  c.Paths.EngineState(),
+		Socket: c.Paths.ContainerdSocket(),
+	}
 	config := c.Paths.join("containerd", "config.toml")
 	c.add(&containerd{
 		Process: proc.New(proc.Spec{
-			Name: "containerd", Path: c.Paths.Program("containerd"), Args: []string{"--config", config},
+			Name: "containerd",
+			Path: c.Paths.Program("containerd"),
+			Args: []string{"--config", config},
 			// containerd finds its shim in PATH
 			Env:     []string{"PATH=" + c.Paths.Bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 			Marker:  c.Paths.Data,
 			LogPath: filepath.Join(c.Paths.Logs(), "containerd.log"),
 			Ready:   func(ctx context.Context) error { return dialUnix(ctx, daemon.Socket) },
 		}),
-		daemon: daemon, config: config,
+		daemon: daemon,
+		config: config,
 	})
 	return nil
 }

@@ -40,9 +40,9 @@ type UpOptions struct {
 	Retain bool
 }
 
-// Up makes sure that a supervisor runs the cluster of the specification, and returns when all parts are ready. Where the
-// data folder holds another cluster it returns a ConflictError and changes nothing. Of a new cluster of which a part
-// does not start nothing is left, unless it is to be retained; one that was there before is never removed.
+// Up makes sure that a supervisor runs the cluster of the specification, and returns when all parts are ready. Where
+// the data folder holds another cluster it returns a ConflictError and changes nothing. Of a new cluster of which a
+// part does not start nothing is left, unless it is to be retained; one that was there before is never removed.
 func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	_, statErr := os.Stat(o.Paths.Spec())
 	if Leftover(o.Paths) {
@@ -56,7 +56,8 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	}
 	c, err := up(ctx, o)
 	isNew := errors.Is(statErr, os.ErrNotExist)
-	if err == nil || !isNew || o.Retain || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if err == nil || !isNew || o.Retain || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled) {
 		return c, err
 	}
 	return c, errors.Join(err, Down(context.WithoutCancel(ctx), o.Paths, func(string) {}))
@@ -127,8 +128,8 @@ func equal(a, b spec.Cluster) bool {
 // leastStartLimit is what every part may take to start, even if nobody waits that long.
 const leastStartLimit = 5 * time.Minute
 
-// startSupervisor starts the supervisor; what it returns is closed when the supervisor has ended. Each part may take as long to start as the
-// caller waits for all.
+// startSupervisor starts the supervisor; what it returns is closed when the supervisor has ended. Each part may take as
+// long to start as the caller waits for all.
 func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) {
 	limit := leastStartLimit
 	if deadline, ok := ctx.Deadline(); ok {
@@ -140,7 +141,8 @@ func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) 
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String()) // it outlives this command
+	// it outlives this command
+	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String())
 	cmd.Env = append(o.Environ, proc.MarkerVariable+"="+o.Paths.Data)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = "/"
@@ -156,8 +158,8 @@ func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) 
 	return ended, nil
 }
 
-// wait follows the supervisor until the cluster is ready or a part has failed. ended is closed when a supervisor that was just started has ended;
-// nil: one was there already.
+// wait follows the supervisor until the cluster is ready or a part has failed. ended is closed when a supervisor that
+// was just started has ended; nil: one was there already.
 func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-chan struct{}) error {
 	started := time.Now()
 	var last supervisor.Status
@@ -174,7 +176,8 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 				return errors.Join(fmt.Errorf("%w: %s", ErrFailed, status.Error), stopErr)
 			}
 		} else if ctx.Err() == nil && (ended == nil || isClosed(ended)) && !locked(o.Paths) {
-			return fmt.Errorf("%w: the supervisor ended: see %s", ErrFailed, filepath.Join(o.Paths.Logs(), "supervisor.log"))
+			return fmt.Errorf("%w: the supervisor ended: see %s", ErrFailed,
+				filepath.Join(o.Paths.Logs(), "supervisor.log"))
 		}
 		select {
 		case <-ctx.Done():
@@ -229,8 +232,8 @@ func stopSupervisor(ctx context.Context, p Paths) error {
 	return nil
 }
 
-// askToStop asks the supervisor that answers on a socket to stop. It reports whether there is one, which it is not where
-// nobody listens. Any other error says nothing of that.
+// askToStop asks the supervisor that answers on a socket to stop. It reports whether there is one, which it is not
+// where nobody listens. Any other error says nothing of that.
 func askToStop(ctx context.Context, socket string) (there bool, err error) {
 	err = supervisor.NewClient(socket).Stop(ctx)
 	switch {

@@ -15,8 +15,12 @@ import (
 
 func config() controlplane.Config {
 	return controlplane.Config{
-		Name: "mullion", Program: "/opt/mullion", ProgramArgs: []string{"component"},
-		Dir: "/var/lib/mullion", RunDir: "/run/mullion", LogDir: "/var/lib/mullion/logs",
+		Name:          "mullion",
+		Program:       "/opt/mullion",
+		ProgramArgs:   []string{"component"},
+		Dir:           "/var/lib/mullion",
+		RunDir:        "/run/mullion",
+		LogDir:        "/var/lib/mullion/logs",
 		Address:       netip.MustParseAddrPort("10.213.0.1:6443"),
 		ExtraSANs:     []string{"192.0.2.7", "builder.example"},
 		PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
@@ -26,7 +30,8 @@ func config() controlplane.Config {
 }
 
 func TestFlags(t *testing.T) {
-	for _, name := range []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, controlplane.Scheduler} {
+	for _, name := range []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager,
+		controlplane.Scheduler} {
 		t.Run(name, func(t *testing.T) {
 			golden.Assert(t, strings.Join(config().Flags(name), "\n")+"\n", name+".flags")
 		})
@@ -44,7 +49,8 @@ func TestDualStackFlags(t *testing.T) {
 		t.Error(err)
 	}
 	had := map[string]bool{}
-	for _, f := range slices.Concat(config().Flags(controlplane.APIServer), config().Flags(controlplane.ControllerManager)) {
+	for _, f := range slices.Concat(config().Flags(controlplane.APIServer),
+		config().Flags(controlplane.ControllerManager)) {
 		had[f] = true
 	}
 	var got []string
@@ -55,7 +61,8 @@ func TestDualStackFlags(t *testing.T) {
 	}
 	want := []string{
 		"--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112", "--cluster-cidr=10.244.0.0/16,fd00:10:244::/56",
-		"--node-cidr-mask-size-ipv4=24", "--node-cidr-mask-size-ipv6=64", "--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112",
+		"--node-cidr-mask-size-ipv4=24", "--node-cidr-mask-size-ipv6=64",
+		"--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flags of dual stack alone (-want +got):\n%s", diff)
@@ -80,7 +87,8 @@ func TestUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"certificates", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "bootstrap", "serving-approver",
+		"certificates", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "bootstrap",
+		"serving-approver",
 	}
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
@@ -94,7 +102,8 @@ func TestSANs(t *testing.T) {
 		t.Errorf("addresses (-want +got):\n%s", diff)
 	}
 	wantDNS := []string{
-		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost", "builder.example",
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+		"localhost", "builder.example",
 	}
 	if diff := cmp.Diff(wantDNS, got.DNS); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
@@ -109,7 +118,8 @@ func TestValidate(t *testing.T) {
 	}{
 		{"program", func(c *controlplane.Config) { c.Program = "" }, "Program is not set"},
 		{"address", func(c *controlplane.Config) { c.Address = netip.AddrPort{} }, "Address is not set"},
-		{"pods", func(c *controlplane.Config) { c.PodSubnet = netip.MustParsePrefix("10.244.0.0/25") }, "no room for a /24"},
+		{"pods", func(c *controlplane.Config) { c.PodSubnet = netip.MustParsePrefix("10.244.0.0/25") },
+			"no room for a /24"},
 		{"socket", func(c *controlplane.Config) { c.RunDir = "/" + strings.Repeat("x", 100) }, "107 are possible"},
 	}
 	for _, tt := range tests {

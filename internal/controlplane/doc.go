@@ -1,16 +1,18 @@
-// Package controlplane owns how a cluster's control plane is run: the flags of etcd, kube-apiserver, kube-controller-manager and
-// kube-scheduler, their order, how each is known to be ready, and the environment it gets. The programs themselves
-// are linked in by the package programs below this one, which the supervisor starts as child processes of the
-// same binary; nothing here imports them. The objects that a fresh API needs come from package bootstrap.
+// Package controlplane owns how a cluster's control plane is run: the flags of etcd, kube-apiserver,
+// kube-controller-manager and kube-scheduler, their order, how each is known to be ready, and the environment it gets.
+// The programs themselves are linked in by the package programs below this one, which the supervisor starts as child
+// processes of the same binary; nothing here imports them. The objects that a fresh API needs come from package
+// bootstrap.
 //
 //	certificates ─▶ etcd ─▶ kube-apiserver ─┬▶ kube-controller-manager
 //	                                        ├▶ kube-scheduler
 //	                                        └▶ bootstrap ─▶ serving-approver
 //
-// All run in the fabric's network namespace. The API server listens on its address of the underlay, the controller-manager and
-// the scheduler on that namespace's loopback, over TLS with certificates of the cluster's authority. etcd
-// listens on a Unix socket in a folder only root can enter: nothing but the API server has to reach it, so the file's
-// permissions are the whole authentication, there is no port to take or certificate to renew, and no TLS work per request.
+// All run in the fabric's network namespace. The API server listens on its address of the underlay, the
+// controller-manager and the scheduler on that namespace's loopback, over TLS with certificates of the cluster's
+// authority. etcd listens on a Unix socket in a folder only root can enter: nothing but the API server has to reach it,
+// so the file's permissions are the whole authentication, there is no port to take or certificate to renew, and no TLS
+// work per request.
 package controlplane
 
 import (
@@ -82,8 +84,8 @@ type Config struct {
 	Windows []winver.Build
 	// After are names of units that must be ready before etcd is started, for example the fabric's.
 	After []string
-	// NodeNetworks are those in which nodes have their addresses (the underlay); kubelets' serving certificates are only for
-	// addresses in them. Empty permits all.
+	// NodeNetworks are those in which nodes have their addresses (the underlay); kubelets' serving certificates are
+	// only for addresses in them. Empty permits all.
 	NodeNetworks []netip.Prefix
 	// Log gets what the approver of serving certificates refuses; nil drops it.
 	Log *slog.Logger
@@ -105,7 +107,8 @@ func (c Config) Validate() error {
 		errs = append(errs, errors.New("check control plane: Address is not set"))
 	}
 	if !c.PodSubnet.IsValid() || c.PodSubnet.Bits() > nodeMask {
-		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet, nodeMask))
+		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet,
+			nodeMask))
 	}
 	if !c.ServiceSubnet.IsValid() {
 		errs = append(errs, errors.New("check control plane: ServiceSubnet is not set"))
@@ -114,11 +117,14 @@ func (c Config) Validate() error {
 		errs = append(errs, errors.New("check control plane: only one of PodSubnet6 and ServiceSubnet6 is set"))
 	}
 	if c.PodSubnet6.Bits() > spec.NodeBits6 {
-		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet6, spec.NodeBits6))
+		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet6,
+			spec.NodeBits6))
 	}
 	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
 	if n := len(c.etcdSocket()); n > longest {
-		errs = append(errs, fmt.Errorf("check control plane: the path of etcd's socket %q has %d bytes, %d are possible", c.etcdSocket(), n, longest))
+		errs = append(
+			errs, fmt.Errorf("check control plane: the path of etcd's socket %q has %d bytes, %d are possible",
+				c.etcdSocket(), n, longest))
 	}
 	return errors.Join(errs...)
 }
@@ -131,7 +137,8 @@ func (c Config) Kubeconfig(user pki.User) string {
 	return filepath.Join(c.Dir, "kubeconfig", user.File+".kubeconfig")
 }
 
-// BootstrapKubeconfig is the file with a bootstrap token by which a new node asks for its certificate. Package bootstrap writes it.
+// BootstrapKubeconfig is the file with a bootstrap token by which a new node asks for its certificate. Package
+// bootstrap writes it.
 func (c Config) BootstrapKubeconfig() string {
 	return filepath.Join(c.Dir, "kubeconfig", "bootstrap.kubeconfig")
 }
@@ -143,7 +150,8 @@ func (c Config) Server() string { return "https://" + c.Address.String() }
 func (c Config) SANs() pki.SANs {
 	s := pki.SANs{
 		DNS: []string{
-			"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + c.domain(), "localhost",
+			"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + c.domain(),
+			"localhost",
 		},
 		IPs: []string{"127.0.0.1", c.Address.Addr().String(), c.ServiceSubnet.Masked().Addr().Next().String()},
 	}

@@ -73,8 +73,8 @@ func (c Config) bootstrap() bootstrap.Config {
 	}
 }
 
-// environment is what a program gets besides the marker. The control plane idles most of the time, and its memory counts more
-// than its processor time: the Go runtime collects garbage when the heap has grown by half.
+// environment is what a program gets besides the marker. The control plane idles most of the time, and its memory
+// counts more than its processor time: the Go runtime collects garbage when the heap has grown by half.
 func environment() []string {
 	return []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "GOGC=50"}
 }
@@ -101,7 +101,8 @@ func (*certificates) Name() string { return Certificates }
 // Start makes what is missing and renews what must be.
 func (u *certificates) Start(context.Context) error {
 	c := u.config
-	for _, dir := range []string{filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "kubeconfig"), c.etcdDir(), c.LogDir} {
+	for _, dir := range []string{filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "kubeconfig"), c.etcdDir(),
+		c.LogDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("make folder of the control plane: %w", err)
 		}
@@ -114,7 +115,8 @@ func (u *certificates) Start(context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, user := range []pki.User{pki.SuperAdmin(), pki.ControllerManager(), pki.Scheduler(), pki.ServingApprover(), pki.KubeProxy()} {
+	for _, user := range []pki.User{pki.SuperAdmin(), pki.ControllerManager(), pki.Scheduler(), pki.ServingApprover(),
+		pki.KubeProxy()} {
 		if err := bundle.WriteKubeconfig(c.Kubeconfig(user), user, c.Name, c.Server()); err != nil {
 			return err
 		}
@@ -126,7 +128,8 @@ func (u *certificates) Start(context.Context) error {
 	return bundle.WriteKubeconfig(c.Kubeconfig(pki.Admin()), pki.Admin(), c.Name, adminServer)
 }
 
-// Stop removes the folder of etcd's sockets, which a killed etcd leaves; keys and state stay until the data folder is removed.
+// Stop removes the folder of etcd's sockets, which a killed etcd leaves; keys and state stay until the data folder is
+// removed.
 func (u *certificates) Stop(context.Context) error {
 	if err := os.RemoveAll(u.config.etcdDir()); err != nil {
 		return fmt.Errorf("remove etcd's sockets: %w", err)

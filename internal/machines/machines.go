@@ -1,12 +1,12 @@
-// Package machines owns what the machines of one cluster know of each other, which is in the API: the cluster's networking, which part of
-// the underlay each machine has and where it is reached. It owns neither how a machine finds the API (package discovery) nor what
-// it does to its network with what it knows (package underlay).
+// Package machines owns what the machines of one cluster know of each other, which is in the API: the cluster's
+// networking, which part of the underlay each machine has and where it is reached. It owns neither how a machine finds
+// the API (package discovery) nor what it does to its network with what it knows (package underlay).
 //
 //	mullion-system/cluster      ConfigMap: the specification without nodes; bootstrap tokens and nodes may read it
 //	mullion-system/machine-N    ConfigMap: the claim of the machine that has part N, and its address
 //
-// The API server lets one creator of a name win, so claims need no lock. The nodes of a machine own its claim: when the last one is deleted,
-// upstream's garbage collector removes the claim.
+// The API server lets one creator of a name win, so claims need no lock. The nodes of a machine own its claim: when the
+// last one is deleted, upstream's garbage collector removes the claim.
 package machines
 
 import (
@@ -112,7 +112,8 @@ type Wanted struct {
 	Address netip.Addr
 	// Holder is a value of the machine's own, by which Release knows its claim.
 	Holder string
-	// Trying is told each part before it is claimed: a machine that remembers it can give the part back whatever happens to it.
+	// Trying is told each part before it is claimed: a machine that remembers it can give the part back whatever
+	// happens to it.
 	Trying func(part int) error
 }
 
@@ -122,7 +123,10 @@ func Claim(ctx context.Context, client kubernetes.Interface, w Wanted) (int, err
 		if err := w.Trying(part); err != nil {
 			return 0, fmt.Errorf("claim part %d of the underlay: %w", part, err)
 		}
-		claim := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ClaimName(part), Namespace: Namespace}, Data: ClaimData(w.Address, w.Holder)}
+		claim := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: ClaimName(part), Namespace: Namespace},
+			Data:       ClaimData(w.Address, w.Holder),
+		}
 		_, err := client.CoreV1().ConfigMaps(Namespace).Create(ctx, claim, metav1.CreateOptions{})
 		if err == nil {
 			return part, nil
@@ -138,7 +142,8 @@ func Claim(ctx context.Context, client kubernetes.Interface, w Wanted) (int, err
 func Release(ctx context.Context, client kubernetes.Interface, part int, holder string) error {
 	claim, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, ClaimName(part), metav1.GetOptions{})
 	if err == nil && claim.Data[holderKey] == holder {
-		err = client.CoreV1().ConfigMaps(Namespace).Delete(ctx, claim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}})
+		err = client.CoreV1().ConfigMaps(Namespace).Delete(ctx, claim.Name,
+			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("give back part %d of the underlay: %w", part, err)

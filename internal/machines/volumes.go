@@ -21,9 +21,9 @@ import (
 // VolumesNamespace holds what machines are to do with volumes.
 const VolumesNamespace = "mullion-volumes"
 
-// A volume on the disk of a machine that joined is made and removed by that machine alone. The control plane's machine writes what it wants where
-// nodes may only read, and who has a token nothing at all; the machine answers in its claim, which nodes may write: a node that lies can claim
-// that something was done, no more.
+// A volume on the disk of a machine that joined is made and removed by that machine alone. The control plane's machine
+// writes what it wants where nodes may only read, and who has a token nothing at all; the machine answers in its claim,
+// which nodes may write: a node that lies can claim that something was done, no more.
 //
 //	mullion-volumes/NODE        VOLUME: make | remove
 //	mullion-system/machine-N    done_NODE_VOLUME: make | remove | error: why
@@ -64,14 +64,16 @@ func Volume(ctx context.Context, client kubernetes.Interface, node, volume strin
 			said = claim.Data[donePrefix+volumeKey(node, volume)]
 		}
 		if why, failed := strings.CutPrefix(said, errorPrefix); failed {
-			return errors.Join(fmt.Errorf("%s volume %q on the machine of node %q: %s", task, volume, node, why), want(ctx, client, owner, volume, ""))
+			return errors.Join(fmt.Errorf("%s volume %q on the machine of node %q: %s", task, volume, node, why),
+				want(ctx, client, owner, volume, ""))
 		}
 		if said == string(task) {
 			return want(ctx, client, owner, volume, "")
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s volume %q: the machine of node %q does not answer; is it up?: %w", task, volume, node, errors.Join(ctx.Err(), err))
+			return fmt.Errorf("%s volume %q: the machine of node %q does not answer; is it up?: %w", task, volume, node,
+				errors.Join(ctx.Err(), err))
 		case <-time.After(volumePause):
 		}
 	}
@@ -98,34 +100,40 @@ func claimOf(ctx context.Context, client kubernetes.Interface, node string) (str
 }
 
 // want writes a wish down, or takes it back where there is no task. The ConfigMap goes with the node.
-func want(ctx context.Context, client kubernetes.Interface, node metav1.OwnerReference, volume string, task Task) error {
+func want(ctx context.Context, client kubernetes.Interface, node metav1.OwnerReference, volume string,
+	task Task) error {
 	objects := client.CoreV1().ConfigMaps(VolumesNamespace)
-	return retry.OnError(retry.DefaultBackoff, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
-		c, err := objects.Get(ctx, node.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err) && task == "":
-			return nil
-		case apierrors.IsNotFound(err):
-			_, err = objects.Create(ctx, &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: node.Name, Namespace: VolumesNamespace, OwnerReferences: []metav1.OwnerReference{node}},
-				Data:       map[string]string{volume: string(task)},
-			}, metav1.CreateOptions{})
+	return retry.OnError(retry.DefaultBackoff,
+		func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
+			c, err := objects.Get(ctx, node.Name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err) && task == "":
+				return nil
+			case apierrors.IsNotFound(err):
+				_, err = objects.Create(ctx, &corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{
+						Name:            node.Name,
+						Namespace:       VolumesNamespace,
+						OwnerReferences: []metav1.OwnerReference{node},
+					},
+					Data: map[string]string{volume: string(task)},
+				}, metav1.CreateOptions{})
+				return err
+			case err != nil:
+				return err
+			case c.Data[volume] == string(task):
+				return nil
+			}
+			if c.Data == nil {
+				c.Data = map[string]string{}
+			}
+			c.Data[volume] = string(task)
+			if task == "" {
+				delete(c.Data, volume)
+			}
+			_, err = objects.Update(ctx, c, metav1.UpdateOptions{})
 			return err
-		case err != nil:
-			return err
-		case c.Data[volume] == string(task):
-			return nil
-		}
-		if c.Data == nil {
-			c.Data = map[string]string{}
-		}
-		c.Data[volume] = string(task)
-		if task == "" {
-			delete(c.Data, volume)
-		}
-		_, err = objects.Update(ctx, c, metav1.UpdateOptions{})
-		return err
-	})
+		})
 }
 
 // VolumeKeeper is how a machine keeps its volumes.
@@ -138,8 +146,8 @@ type VolumeKeeper struct {
 	Failed func(error)
 }
 
-// Keep does what is wanted of the nodes' volumes, until run is over; it returns when it has begun. done is closed when the last call of
-// Do has ended.
+// Keep does what is wanted of the nodes' volumes, until run is over; it returns when it has begun. done is closed when
+// the last call of Do has ended.
 func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (done <-chan struct{}, err error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(VolumesNamespace))
 	informer, wake := factory.Core().V1().ConfigMaps().Informer(), make(chan struct{}, 1)
@@ -163,7 +171,10 @@ func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (do
 		}
 		return all
 	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }}); err != nil {
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    changed,
+		UpdateFunc: func(_, object any) { changed(object) },
+	}); err != nil {
 		return nil, err
 	}
 	factory.Start(run.Done())

@@ -15,11 +15,17 @@ import (
 	"mullion.dev/mullion/internal/machines"
 )
 
-// A volume is made and removed by the machine of its node, which is asked again for what failed, and nothing of it stays in the records.
+// A volume is made and removed by the machine of its node, which is asked again for what failed, and nothing of it
+// stays in the records.
 func TestVolumes(t *testing.T) {
 	claim := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: machines.ClaimName(2), Namespace: machines.Namespace, UID: "claim", OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "m2-win-1", UID: "node"}}},
-		Data:       map[string]string{"address": "192.0.2.2", "holder": "h"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            machines.ClaimName(2),
+			Namespace:       machines.Namespace,
+			UID:             "claim",
+			OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "m2-win-1", UID: "node"}},
+		},
+		Data: map[string]string{"address": "192.0.2.2", "holder": "h"},
 	}
 	other := claim.DeepCopy()
 	other.Name, other.OwnerReferences = machines.ClaimName(1), nil
@@ -30,21 +36,27 @@ func TestVolumes(t *testing.T) {
 	var mu sync.Mutex
 	var did []string
 	full := true
-	done, err := machines.VolumeKeeper{Part: 2, Nodes: []string{"m2-win-1"}, Failed: func(err error) { t.Error(err) }, Do: func(node, volume string, task machines.Task) error {
-		mu.Lock()
-		defer mu.Unlock()
-		did = append(did, node+" "+volume+" "+string(task))
-		if full {
-			full = false
-			return errors.New("no space left")
-		}
-		return nil
-	}}.Keep(ctx, client)
+	done, err := machines.VolumeKeeper{
+		Part:   2,
+		Nodes:  []string{"m2-win-1"},
+		Failed: func(err error) { t.Error(err) },
+		Do: func(node, volume string, task machines.Task) error {
+			mu.Lock()
+			defer mu.Unlock()
+			did = append(did, node+" "+volume+" "+string(task))
+			if full {
+				full = false
+				return errors.New("no space left")
+			}
+			return nil
+		},
+	}.Keep(ctx, client)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := machines.Volume(ctx, client, "m2-win-1", "pvc-1", machines.Make); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := machines.Volume(ctx, client, "m2-win-1", "pvc-1", machines.Make); err == nil ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("a machine that fails: %v", err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; { // what it said first may be there for a moment
@@ -63,7 +75,8 @@ func TestVolumes(t *testing.T) {
 		t.Errorf("a node that no machine has: %v", err)
 	}
 	wanted, err := client.CoreV1().ConfigMaps(machines.VolumesNamespace).Get(ctx, "m2-win-1", metav1.GetOptions{})
-	if err != nil || len(wanted.Data) != 0 || len(wanted.OwnerReferences) != 1 || wanted.OwnerReferences[0].UID != "node" {
+	if err != nil || len(wanted.Data) != 0 || len(wanted.OwnerReferences) != 1 ||
+		wanted.OwnerReferences[0].UID != "node" {
 		t.Errorf("what is wanted afterwards: %+v, %v", wanted, err)
 	}
 	for { // the machine forgets what is not wanted any more
@@ -92,8 +105,12 @@ func TestVolumes(t *testing.T) {
 // A machine that is off leaves the volume to be tried again, and says which it is.
 func TestVolumeOfMachineThatIsOff(t *testing.T) {
 	client := fake.NewClientset(&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: machines.ClaimName(1), Namespace: machines.Namespace, OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "m1-win-1"}}},
-		Data:       map[string]string{"address": "192.0.2.1"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            machines.ClaimName(1),
+			Namespace:       machines.Namespace,
+			OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "m1-win-1"}},
+		},
+		Data: map[string]string{"address": "192.0.2.1"},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

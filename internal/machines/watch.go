@@ -14,9 +14,11 @@ import (
 // resync is how often the machines are told again when nothing changes, which repairs what somebody else changed.
 const resync = time.Minute
 
-// Watch tells the machines of the cluster, in no order, now and whenever they change, until run is over. It returns when it has told them
-// once, for which it waits as long as start is not over. done is closed when the last call of told has ended.
-func Watch(start, run context.Context, client kubernetes.Interface, told func(context.Context, []Machine)) (done <-chan struct{}, err error) {
+// Watch tells the machines of the cluster, in no order, now and whenever they change, until run is over. It returns
+// when it has told them once, for which it waits as long as start is not over. done is closed when the last call of
+// told has ended.
+func Watch(start, run context.Context, client kubernetes.Interface,
+	told func(context.Context, []Machine)) (done <-chan struct{}, err error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(Namespace))
 	claims := factory.Core().V1().ConfigMaps().Informer()
 	wake := make(chan struct{}, 1)
@@ -27,7 +29,9 @@ func Watch(start, run context.Context, client kubernetes.Interface, told func(co
 		}
 	}
 	if _, err := claims.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { changed() }, UpdateFunc: func(_, _ any) { changed() }, DeleteFunc: func(any) { changed() },
+		AddFunc:    func(any) { changed() },
+		UpdateFunc: func(_, _ any) { changed() },
+		DeleteFunc: func(any) { changed() },
 	}); err != nil {
 		return nil, err
 	}
@@ -51,7 +55,8 @@ func Watch(start, run context.Context, client kubernetes.Interface, told func(co
 }
 
 // atEach calls do whenever it is woken, until run is done; then it shuts the factory down and closes what it returns.
-func atEach(run context.Context, wake <-chan struct{}, factory informers.SharedInformerFactory, do func()) <-chan struct{} {
+func atEach(run context.Context, wake <-chan struct{}, factory informers.SharedInformerFactory,
+	do func()) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

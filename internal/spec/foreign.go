@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Foreign is what a machine has of a cluster that Mullion did not make, none in cluster.yaml. Networking has that cluster's subnets then, and
-// as UnderlaySubnet the machine's own network, on which its nodes have their addresses.
+// Foreign is what a machine has of a cluster that Mullion did not make, none in cluster.yaml. Networking has that
+// cluster's subnets then, and as UnderlaySubnet the machine's own network, on which its nodes have their addresses.
 type Foreign struct {
 	// Link is the machine's interface to that network, MTU the network's in bytes.
 	Link string `json:"link"`
@@ -18,7 +18,8 @@ type Foreign struct {
 	Domain string `json:"domain"`
 	// ServerTLSBootstrap: kubelets ask the cluster for their serving certificates, as its other nodes' do.
 	ServerTLSBootstrap bool `json:"serverTLSBootstrap,omitempty"`
-	// Granted: an administrator joined the machine, and its nodes get the rights they need. Otherwise they may have to wait for them.
+	// Granted: an administrator joined the machine, and its nodes get the rights they need. Otherwise they may have to
+	// wait for them.
 	Granted bool `json:"granted,omitempty"`
 }
 
@@ -42,7 +43,8 @@ func (c Cluster) Domain() string {
 	return c.Join.Foreign.Domain
 }
 
-// foreignSubnets checks the subnets of a cluster that Mullion did not make: they are as they are, but must be there and apart.
+// foreignSubnets checks the subnets of a cluster that Mullion did not make: they are as they are, but must be there and
+// apart.
 func (v *validator) foreignSubnets(n Networking) {
 	var others []netip.Prefix
 	for _, s := range []struct{ field, value string }{
@@ -60,7 +62,8 @@ func (v *validator) foreign(c Cluster) {
 		v.fail([]any{"join", "address"}, "%q is not an address on network %s", c.Join.Address, network)
 	}
 	if len(f.Addresses) != len(c.Nodes) {
-		v.fail([]any{"join", "nodeAddresses"}, "%d addresses for %d nodes; each node needs one", len(f.Addresses), len(c.Nodes))
+		v.fail([]any{"join", "nodeAddresses"}, "%d addresses for %d nodes; each node needs one", len(f.Addresses),
+			len(c.Nodes))
 	}
 	if c.Networking.Mode != ModeL2Bridge {
 		v.fail([]any{"networking", "mode"}, "in a cluster that Mullion did not make nodes are of mode %s", ModeL2Bridge)
@@ -79,7 +82,8 @@ func (v *validator) nodeAddresses(all []string, network netip.Prefix, machine ne
 		case err != nil || !reachable(a) || !network.Contains(a):
 			v.fail([]any{"join", "nodeAddresses"}, "%q is not an address on this machine's network %s", text, network)
 		case a == machine || a == network.Addr() || a == Last(network):
-			v.fail([]any{"join", "nodeAddresses"}, "%s cannot be a node's: it is this machine's, or the network's own", a)
+			v.fail([]any{"join", "nodeAddresses"}, "%s cannot be a node's: it is this machine's, or the network's own",
+				a)
 		case slices.Contains(all[:i], text):
 			v.fail([]any{"join", "nodeAddresses"}, "two nodes have the address %s", a)
 		}

@@ -66,12 +66,15 @@ func (c Cluster) Validate() error {
 func friendly(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n")
-	text = regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).ReplaceAllStringFunc(text, func(m string) string {
-		part := regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).FindStringSubmatch(m)
-		return fmt.Sprintf("unknown field %q in %s", part[1], strings.ToLower(part[2]))
-	})
-	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into spec\\.(\\w+)").ReplaceAllString(text, "${1}is not a $2")
-	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into (\\[\\])?(spec\\.)?(\\w+)").ReplaceAllString(text, "${1}is not of type ${2}${4}")
+	text = regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).ReplaceAllStringFunc(text,
+		func(m string) string {
+			part := regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).FindStringSubmatch(m)
+			return fmt.Sprintf("unknown field %q in %s", part[1], strings.ToLower(part[2]))
+		})
+	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into spec\\.(\\w+)").ReplaceAllString(text,
+		"${1}is not a $2")
+	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into (\\[\\])?(spec\\.)?(\\w+)").ReplaceAllString(
+		text, "${1}is not of type ${2}${4}")
 	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
@@ -154,7 +157,8 @@ func (v *validator) networking(n Networking) {
 	oneOf(v, "mode", d.Mode, Modes())
 	oneOf(v, "profile", d.Profile, Profiles())
 	if n.EnableDSR && !d.Mode.Services() {
-		v.fail([]any{"networking", "enableDSR"}, "kube-proxy does not run on Windows nodes in mode %s; leave it out", d.Mode)
+		v.fail([]any{"networking", "enableDSR"}, "kube-proxy does not run on Windows nodes in mode %s; leave it out",
+			d.Mode)
 	}
 	v.deployed(n, d.Mode)
 	v.subnets(d)
@@ -163,10 +167,13 @@ func (v *validator) networking(n Networking) {
 // deployed checks what of the network is left to be deployed in the cluster.
 func (v *validator) deployed(n Networking, mode Mode) {
 	if n.KubeProxyMode != "" && n.KubeProxyMode != KubeProxyNone {
-		v.fail([]any{"networking", "kubeProxyMode"}, "%q is not %q; left out, kube-proxy is of mode kernelspace on Windows nodes and nftables on Linux nodes", n.KubeProxyMode, KubeProxyNone)
+		v.fail([]any{"networking", "kubeProxyMode"},
+			"%q is not %q; left out, kube-proxy is of mode kernelspace on Windows nodes and nftables on Linux nodes",
+			n.KubeProxyMode, KubeProxyNone)
 	}
 	if n.KubeProxyMode == KubeProxyNone && n.EnableDSR {
-		v.fail([]any{"networking", "enableDSR"}, "is for Mullion's own kube-proxy, which kubeProxyMode none leaves out; give --enable-dsr to yours")
+		v.fail([]any{"networking", "enableDSR"},
+			"is for Mullion's own kube-proxy, which kubeProxyMode none leaves out; give --enable-dsr to yours")
 	}
 	if n.DisableDefaultCNI && !mode.Services() {
 		v.fail([]any{"networking", "disableDefaultCNI"}, "mode %s has no CNI plugin to leave out", mode)

@@ -13,7 +13,9 @@ import (
 const head = "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\n"
 
 func TestLoad(t *testing.T) {
-	c, err := spec.Load(strings.NewReader(head + "nodes:\n- os: windows\n  windowsVersion: ltsc2019\n  count: 2\n- name: big\n  taint: true\n"))
+	c, err := spec.Load(
+		strings.NewReader(
+			head + "nodes:\n- os: windows\n  windowsVersion: ltsc2019\n  count: 2\n- name: big\n  taint: true\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +49,10 @@ func TestAddons(t *testing.T) {
 			t.Errorf("%s: %v", tt.in, err)
 			continue
 		}
-		if metrics, volume := *c.Addons.MetricsServer, *c.Addons.LocalStorage; metrics != tt.metrics || volume != tt.volume {
-			t.Errorf("%q: metricsServer %v, localStorage %v, want %v, %v", tt.in, metrics, volume, tt.metrics, tt.volume)
+		if metrics, volume := *c.Addons.MetricsServer, *c.Addons.LocalStorage; metrics != tt.metrics ||
+			volume != tt.volume {
+			t.Errorf("%q: metricsServer %v, localStorage %v, want %v, %v", tt.in, metrics, volume, tt.metrics,
+				tt.volume)
 		}
 	}
 }
@@ -70,11 +74,14 @@ func TestLoadBalancerPool(t *testing.T) {
 		}
 	}
 	for _, mode := range spec.Modes() {
-		if _, err := spec.Load(strings.NewReader(head + "networking: {mode: " + string(mode) + "}\nnodes: [{os: linux}, {os: windows}]\n")); err != nil {
+		if _, err := spec.Load(
+			strings.NewReader(
+				head + "networking: {mode: " + string(mode) + "}\nnodes: [{os: linux}, {os: windows}]\n")); err != nil {
 			t.Errorf("Linux and Windows nodes in mode %s: %v", mode, err)
 		}
 	}
-	if _, err := spec.Load(strings.NewReader(head + "networking: {mode: transparent}\nnodes: [{count: 100}]\n")); err != nil {
+	if _, err := spec.Load(
+		strings.NewReader(head + "networking: {mode: transparent}\nnodes: [{count: 100}]\n")); err != nil {
 		t.Errorf("the default pool: %v", err)
 	}
 	if _, err := spec.Load(strings.NewReader(head + "nodes: [{count: 200}]\n")); err != nil {
@@ -104,7 +111,9 @@ func TestDefault(t *testing.T) {
 }
 
 func TestMixedNodes(t *testing.T) {
-	c, err := spec.Load(strings.NewReader(head + "nodes:\n- count: 2\n- os: linux\n  count: 2\n  taint: true\n- os: linux\n  name: a-linux-node-with-a-long-name\n"))
+	c, err := spec.Load(
+		strings.NewReader(
+			head + "nodes:\n- count: 2\n- os: linux\n  count: 2\n  taint: true\n- os: linux\n  name: a-linux-node-with-a-long-name\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +121,8 @@ func TestMixedNodes(t *testing.T) {
 	for _, n := range c.Nodes {
 		got = append(got, n.OS+" "+n.Name+" "+n.WindowsVersion)
 	}
-	want := []string{"windows win-1 ltsc2022", "windows win-2 ltsc2022", "linux linux-1 ", "linux linux-2 ", "linux a-linux-node-with-a-long-name "}
+	want := []string{"windows win-1 ltsc2022", "windows win-2 ltsc2022", "linux linux-1 ", "linux linux-2 ",
+		"linux a-linux-node-with-a-long-name "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -124,48 +134,81 @@ func TestMixedNodes(t *testing.T) {
 func TestLoadNamesLineAndField(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"empty", "", "the file is empty"},
-		{"unknown_field", head + "nodes:\n- os: windows\n  windowsVersoin: x\n", `line 5: unknown field "windowsVersoin" in node`},
-		{"unknown_version", head + "nodes:\n- os: windows\n  windowsVersion: xp\n", "line 5: nodes[0].windowsVersion: "},
+		{"unknown_field", head + "nodes:\n- os: windows\n  windowsVersoin: x\n",
+			`line 5: unknown field "windowsVersoin" in node`},
+		{"unknown_version", head + "nodes:\n- os: windows\n  windowsVersion: xp\n",
+			"line 5: nodes[0].windowsVersion: "},
 		{"wrong_type", head + "nodes:\n- count: many\n", "line 4: `many` is not of type int"},
-		{"bad_subnet", head + "networking:\n  podSubnet: 10.0\nnodes: [{os: windows}]\n", `line 4: networking.podSubnet: "10.0" is not an IPv4 subnet`},
-		{"overlap", head + "networking:\n  podSubnet: 10.96.0.0/12\nnodes: [{os: windows}]\n", "networking.serviceSubnet: 10.96.0.0/16 overlaps 10.96.0.0/12"},
-		{"mode", head + "networking:\n  mode: bridge\nnodes: [{os: windows}]\n", `line 4: networking.mode: "bridge" is none of l2bridge, overlay, l2tunnel, nat, transparent`},
-		{"mode_spelling", head + "networking:\n  mode: L2Bridge\nnodes: [{os: windows}]\n", `networking.mode: "L2Bridge" is written "l2bridge"`},
-		{"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n", `line 4: networking.profile: "new" is none of faithful, modern`},
-		{"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n", "line 5: networking.enableDSR: kube-proxy does not run"},
-		{"proxy_mode", head + "networking:\n  kubeProxyMode: iptables\nnodes: [{}]\n", `line 4: networking.kubeProxyMode: "iptables" is not "none"; left out, kube-proxy is of mode kernelspace`},
-		{"dsr_of_none", head + "networking:\n  kubeProxyMode: none\n  enableDSR: true\nnodes: [{}]\n", "line 5: networking.enableDSR: is for Mullion's own kube-proxy"},
-		{"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n", "line 5: networking.disableDefaultCNI: mode nat has no CNI plugin"},
-		{"pool", head + "networking:\n  loadBalancerPool: 10.213.0.224\nnodes: [{}]\n", `line 4: networking.loadBalancerPool: "10.213.0.224" is not an IPv4 subnet`},
-		{"pool_of_nodes", head + "networking:\n  loadBalancerPool: 10.213.0.12/31\nnodes: [{count: 2}]\n", "10.213.0.12/31 has addresses of nodes: 10.213.0.11 to 10.213.0.12"},
-		{"pool_of_machine", head + "networking:\n  loadBalancerPool: 10.213.0.240/28\nnodes: [{}]\n", "has addresses of the machine: 10.213.0.254"},
-		{"pool_of_pods", head + "networking:\n  loadBalancerPool: 10.244.9.0/24\nnodes: [{}]\n", "10.244.9.0/24 overlaps 10.244.0.0/16"},
-		{"pool_shared", head + "networking:\n  mode: transparent\n  loadBalancerPool: 10.213.0.192/28\nnodes: [{}]\n", "pods in mode transparent: 10.213.0.128 to 10.213.0.223"},
+		{"bad_subnet", head + "networking:\n  podSubnet: 10.0\nnodes: [{os: windows}]\n",
+			`line 4: networking.podSubnet: "10.0" is not an IPv4 subnet`},
+		{"overlap", head + "networking:\n  podSubnet: 10.96.0.0/12\nnodes: [{os: windows}]\n",
+			"networking.serviceSubnet: 10.96.0.0/16 overlaps 10.96.0.0/12"},
+		{"mode", head + "networking:\n  mode: bridge\nnodes: [{os: windows}]\n",
+			`line 4: networking.mode: "bridge" is none of l2bridge, overlay, l2tunnel, nat, transparent`},
+		{"mode_spelling", head + "networking:\n  mode: L2Bridge\nnodes: [{os: windows}]\n",
+			`networking.mode: "L2Bridge" is written "l2bridge"`},
+		{"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n",
+			`line 4: networking.profile: "new" is none of faithful, modern`},
+		{"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n",
+			"line 5: networking.enableDSR: kube-proxy does not run"},
+		{"proxy_mode", head + "networking:\n  kubeProxyMode: iptables\nnodes: [{}]\n",
+			`line 4: networking.kubeProxyMode: "iptables" is not "none"; left out, kube-proxy is of mode kernelspace`},
+		{"dsr_of_none", head + "networking:\n  kubeProxyMode: none\n  enableDSR: true\nnodes: [{}]\n",
+			"line 5: networking.enableDSR: is for Mullion's own kube-proxy"},
+		{"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n",
+			"line 5: networking.disableDefaultCNI: mode nat has no CNI plugin"},
+		{"pool", head + "networking:\n  loadBalancerPool: 10.213.0.224\nnodes: [{}]\n",
+			`line 4: networking.loadBalancerPool: "10.213.0.224" is not an IPv4 subnet`},
+		{"pool_of_nodes", head + "networking:\n  loadBalancerPool: 10.213.0.12/31\nnodes: [{count: 2}]\n",
+			"10.213.0.12/31 has addresses of nodes: 10.213.0.11 to 10.213.0.12"},
+		{"pool_of_machine", head + "networking:\n  loadBalancerPool: 10.213.0.240/28\nnodes: [{}]\n",
+			"has addresses of the machine: 10.213.0.254"},
+		{"pool_of_pods", head + "networking:\n  loadBalancerPool: 10.244.9.0/24\nnodes: [{}]\n",
+			"10.244.9.0/24 overlaps 10.244.0.0/16"},
+		{"pool_shared", head + "networking:\n  mode: transparent\n  loadBalancerPool: 10.213.0.192/28\nnodes: [{}]\n",
+			"pods in mode transparent: 10.213.0.128 to 10.213.0.223"},
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
-		{"advertise", head + "networking:\n  advertiseAddress: 127.0.0.1\n", `line 4: networking.advertiseAddress: "127.0.0.1" is not an IPv4 address by which other machines reach`},
-		{"advertise_small", head + "networking:\n  advertiseAddress: 192.0.2.1\n  underlaySubnet: 10.213.0.0/24\n", "line 5: networking.underlaySubnet: 10.213.0.0/24 has room for one machine"},
-		{"advertise_pool", head + "networking:\n  advertiseAddress: 192.0.2.1\n  loadBalancerPool: 10.213.1.224/28\n", "has addresses of other machines: 10.213.1.0"},
+		{"advertise", head + "networking:\n  advertiseAddress: 127.0.0.1\n",
+			`line 4: networking.advertiseAddress: "127.0.0.1" is not an IPv4 address by which other machines reach`},
+		{"advertise_small", head + "networking:\n  advertiseAddress: 192.0.2.1\n  underlaySubnet: 10.213.0.0/24\n",
+			"line 5: networking.underlaySubnet: 10.213.0.0/24 has room for one machine"},
+		{"advertise_pool", head + "networking:\n  advertiseAddress: 192.0.2.1\n  loadBalancerPool: 10.213.1.224/28\n",
+			"has addresses of other machines: 10.213.1.0"},
 		{"join", head + "join: {part: 1}\nnodes: [{}]\n", `unknown field "join" in cluster`},
 		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
 		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},
 		{"long_name", head + "nodes:\n- name: a-windows-node-too-long\n", "15 characters"},
-		{"linux_with_version", head + "nodes:\n- os: linux\n  windowsVersion: ltsc2022\n", "line 5: nodes[0].windowsVersion: is for a Windows node"},
-		{"unknown_os", head + "nodes:\n- os: plan9\n", `line 4: nodes[0].os: "plan9" is not an operating system of a node: windows or linux`},
-		{"too_long_name", head + "nodes:\n- os: linux\n  name: " + strings.Repeat("n", 41) + "\n", "more than 40 characters"},
-		{"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n", `line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`},
-		{"reserved_unknown", head + "nodes:\n- systemReserved: {disk: 1Gi}\n", "nodes[0].systemReserved.disk: is none of cpu, memory, ephemeral-storage"},
+		{"linux_with_version", head + "nodes:\n- os: linux\n  windowsVersion: ltsc2022\n",
+			"line 5: nodes[0].windowsVersion: is for a Windows node"},
+		{"unknown_os", head + "nodes:\n- os: plan9\n",
+			`line 4: nodes[0].os: "plan9" is not an operating system of a node: windows or linux`},
+		{"too_long_name", head + "nodes:\n- os: linux\n  name: " + strings.Repeat("n", 41) + "\n",
+			"more than 40 characters"},
+		{"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n",
+			`line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`},
+		{"reserved_unknown", head + "nodes:\n- systemReserved: {disk: 1Gi}\n",
+			"nodes[0].systemReserved.disk: is none of cpu, memory, ephemeral-storage"},
 		{"addon", head + "addons: {dashboard: true}\nnodes: [{}]\n", `line 3: unknown field "dashboard" in addons`},
-		{"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n", `line 4: networking.podSubnet: "fd00::/56" is of IPv6 alone, which Windows does not support`},
-		{"six_first", head + "networking:\n  podSubnet: fd00::/56,10.244.0.0/16\nnodes: [{}]\n", "the subnet of IPv4 comes first"},
-		{"two_of_four", head + "networking:\n  podSubnet: 10.244.0.0/16,10.245.0.0/16\nnodes: [{}]\n", `"10.245.0.0/16" is not an IPv6 subnet`},
-		{"three", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56,fd01::/56\nnodes: [{}]\n", "is not an IPv6 subnet"},
-		{"six_length", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/64\nnodes: [{}]\n", "the prefix length must be between 48 and 56"},
-		{"six_services", head + "networking:\n  serviceSubnet: 10.96.0.0/16,fd00::/64\nnodes: [{}]\n", "the prefix length must be between 108 and 120"},
-		{"six_link_local", head + "networking:\n  podSubnet: 10.244.0.0/16,fe80::/56\nnodes: [{}]\n", "choose a subnet of addresses that can be routed"},
+		{"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n",
+			`line 4: networking.podSubnet: "fd00::/56" is of IPv6 alone, which Windows does not support`},
+		{"six_first", head + "networking:\n  podSubnet: fd00::/56,10.244.0.0/16\nnodes: [{}]\n",
+			"the subnet of IPv4 comes first"},
+		{"two_of_four", head + "networking:\n  podSubnet: 10.244.0.0/16,10.245.0.0/16\nnodes: [{}]\n",
+			`"10.245.0.0/16" is not an IPv6 subnet`},
+		{"three", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56,fd01::/56\nnodes: [{}]\n",
+			"is not an IPv6 subnet"},
+		{"six_length", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/64\nnodes: [{}]\n",
+			"the prefix length must be between 48 and 56"},
+		{"six_services", head + "networking:\n  serviceSubnet: 10.96.0.0/16,fd00::/64\nnodes: [{}]\n",
+			"the prefix length must be between 108 and 120"},
+		{"six_link_local", head + "networking:\n  podSubnet: 10.244.0.0/16,fe80::/56\nnodes: [{}]\n",
+			"choose a subnet of addresses that can be routed"},
 		{"six_overlap", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n", "networking.serviceSubnet: fd00::/112 overlaps fd00::/56"},
-		{"dual_overlay", head + "networking:\n  mode: overlay\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: dual stack in mode overlay: overlay (VXLAN) networks on Windows have no dual-stack support"},
+		{"dual_overlay", head + "networking:\n  mode: overlay\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n",
+			"line 5: networking.podSubnet: dual stack in mode overlay: overlay (VXLAN) networks on Windows have no dual-stack support"},
 		{"dual_machines", head + "networking:\n  advertiseAddress: 192.0.2.1\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: a dual-stack cluster is of one machine"},
-		{"dual_nat", head + "networking:\n  mode: nat\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n", "dual stack in mode nat: NAT networks on Windows are of IPv4"},
+		{"dual_nat", head + "networking:\n  mode: nat\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n",
+			"dual stack in mode nat: NAT networks on Windows are of IPv4"},
 		{"not_yaml", "a: [", "line 1"},
 	}
 	for _, tt := range tests {
@@ -184,7 +227,8 @@ func TestSeveralMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := c.Networking
-	if len(c.Nodes) != 0 || n.APIServerAddress != "192.0.2.1" || n.APIServerPort != 6443 || n.Parts() != 256 || n.AdvertisedServer() != "https://192.0.2.1:6443" {
+	if len(c.Nodes) != 0 || n.APIServerAddress != "192.0.2.1" || n.APIServerPort != 6443 || n.Parts() != 256 ||
+		n.AdvertisedServer() != "https://192.0.2.1:6443" {
 		t.Errorf("a server is %+v", c)
 	}
 	if got := n.LoadBalancers().String(); got != "10.213.0.224/28" {
@@ -203,11 +247,15 @@ func TestSeveralMachines(t *testing.T) {
 	if diff := cmp.Diff([]string{"m3-win-1", "m3-win-2", "m3-linux-1"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if at := n.PartAddress(joined.Part()).String(); at != "10.213.3.0" || joined.Address().String() != "192.0.2.4" || c.Part() != 3 {
+	if at := n.PartAddress(joined.Part()).String(); at != "10.213.3.0" || joined.Address().String() != "192.0.2.4" ||
+		c.Part() != 3 {
 		t.Errorf("the machine is at %s of the underlay, reached at %s", at, joined.Address())
 	}
 	for name, j := range map[string]spec.Join{
-		"the server's part": {Part: 0, Address: "192.0.2.4"}, "no such part": {Part: 256, Address: "192.0.2.4"}, "no address": {Part: 1},
+		"the server's part": {
+			Part:    0,
+			Address: "192.0.2.4",
+		}, "no such part": {Part: 256, Address: "192.0.2.4"}, "no address": {Part: 1},
 	} {
 		joined.Join = &j
 		if err := joined.Validate(); err == nil {
@@ -217,13 +265,16 @@ func TestSeveralMachines(t *testing.T) {
 }
 
 func TestDualStack(t *testing.T) {
-	c, err := spec.Load(strings.NewReader(head + "networking: {podSubnet: \"10.202.0.0/16, fd00:202::/56\", underlaySubnet: 10.201.4.0/22}\nnodes: [{}, {windowsVersion: ltsc2019}, {os: linux}]\n"))
+	c, err := spec.Load(
+		strings.NewReader(
+			head + "networking: {podSubnet: \"10.202.0.0/16, fd00:202::/56\", underlaySubnet: 10.201.4.0/22}\nnodes: [{}, {windowsVersion: ltsc2019}, {os: linux}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := c.Networking
 	got := strings.Join([]string{
-		spec.JoinSubnets(n.Pods(), n.Pods6()), spec.JoinSubnets(n.Services(), n.Services6()), spec.JoinSubnets(n.Underlay(), n.Underlay6()), n.LoadBalancers().String(),
+		spec.JoinSubnets(n.Pods(), n.Pods6()), spec.JoinSubnets(n.Services(), n.Services6()),
+		spec.JoinSubnets(n.Underlay(), n.Underlay6()), n.LoadBalancers().String(),
 	}, " ")
 	const want = "10.202.0.0/16,fd00:202::/56 10.96.0.0/16,fd00:10:96::/112 10.201.4.0/22,fd00:10:213::/64 10.201.4.224/28"
 	if got != want || !n.DualStack() {
@@ -243,11 +294,13 @@ func TestDualStack(t *testing.T) {
 	if err != nil || addr.String() != "fd00:10:213::12c" {
 		t.Errorf("the 300th node's address is %s, %v", addr, err)
 	}
-	if _, err := spec.Address6(n.Underlay(), netip.MustParsePrefix("fd00::/120"), spec.Nth(n.Underlay().Addr(), 300)); err == nil {
+	if _, err := spec.Address6(n.Underlay(), netip.MustParsePrefix("fd00::/120"),
+		spec.Nth(n.Underlay().Addr(), 300)); err == nil {
 		t.Error("an address beyond its subnet")
 	}
 	single := spec.Default(nil, false, "").Networking
-	if addr, err := spec.Address6(single.Underlay(), single.Underlay6(), single.Underlay().Addr()); err != nil || addr.IsValid() || single.DualStack() {
+	if addr, err := spec.Address6(single.Underlay(), single.Underlay6(), single.Underlay().Addr()); err != nil ||
+		addr.IsValid() || single.DualStack() {
 		t.Errorf("IPv6 in a cluster of IPv4: %s, %v", addr, err)
 	}
 }

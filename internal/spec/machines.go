@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Several machines share one underlay: each has a part of it, a /24, in which addresses are given as on a single machine. Part 0 is the
-// control plane's machine's.
+// Several machines share one underlay: each has a part of it, a /24, in which addresses are given as on a single
+// machine. Part 0 is the control plane's machine's.
 const (
 	partBits = 24
 	partSize = 1 << (32 - partBits)
@@ -71,20 +71,25 @@ func (v *validator) machines(c Cluster) {
 	case n.AdvertiseAddress == "" && c.Join == nil:
 		return
 	case err != nil || !reachable(at):
-		v.fail([]any{"networking", "advertiseAddress"}, "%q is not an IPv4 address by which other machines reach this one", n.AdvertiseAddress)
+		v.fail([]any{"networking", "advertiseAddress"},
+			"%q is not an IPv4 address by which other machines reach this one", n.AdvertiseAddress)
 	case n.DualStack():
-		v.fail([]any{"networking", "podSubnet"}, "a dual-stack cluster is of one machine; leave advertiseAddress out, or the IPv6 subnets")
+		v.fail([]any{"networking", "podSubnet"},
+			"a dual-stack cluster is of one machine; leave advertiseAddress out, or the IPv6 subnets")
 	case n.Parts() < 2:
-		v.fail([]any{"networking", "underlaySubnet"}, "%s has room for one machine; with advertiseAddress it takes a /23 or larger, of which each machine has a /24", n.UnderlaySubnet)
+		v.fail([]any{"networking", "underlaySubnet"},
+			"%s has room for one machine; with advertiseAddress it takes a /23 or larger, of which each machine has a /24", n.UnderlaySubnet)
 	}
 	if c.Join == nil || len(v.errs) > 0 {
 		return
 	}
 	if at, err := netip.ParseAddr(c.Join.Address); err != nil || !reachable(at) {
-		v.fail([]any{"join", "address"}, "%q is not an IPv4 address by which other machines reach this one", c.Join.Address)
+		v.fail([]any{"join", "address"}, "%q is not an IPv4 address by which other machines reach this one",
+			c.Join.Address)
 	}
 	if c.Join.Part < 1 || c.Join.Part >= n.Parts() {
-		v.fail([]any{"join", "part"}, "%d is not a part of the underlay %s, which has %d", c.Join.Part, n.UnderlaySubnet, n.Parts())
+		v.fail([]any{"join", "part"}, "%d is not a part of the underlay %s, which has %d", c.Join.Part,
+			n.UnderlaySubnet, n.Parts())
 	}
 }
 
@@ -92,7 +97,8 @@ func reachable(a netip.Addr) bool {
 	return a.Is4() && !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast()
 }
 
-// prefix is what the names begin with that nodes get: those of a machine that joined are told from the others' by its part.
+// prefix is what the names begin with that nodes get: those of a machine that joined are told from the others' by its
+// part.
 func (c Cluster) prefix(os string) string {
 	name := Linux
 	if os == Windows {

@@ -2,16 +2,16 @@ package spec
 
 import "net/netip"
 
-// Addresses of the underlay, counted from its subnet's first. Nodes stand at FirstNode and after; in mode transparent pods have
-// SharedFirst to SharedLast. Of several machines each has them in its part.
+// Addresses of the underlay, counted from its subnet's first. Nodes stand at FirstNode and after; in mode transparent
+// pods have SharedFirst to SharedLast. Of several machines each has them in its part.
 const (
 	Fabric      = 1 // the control plane's, and the bridge's
 	Machine     = 254
 	FirstNode   = 11
 	SharedFirst = 128
 	SharedLast  = 223
-	// poolFirst is where the default pool of load balancers' addresses begins, poolBits how large it is: .224 to .239 of a /24, above
-	// the 200 nodes that a cluster may have.
+	// poolFirst is where the default pool of load balancers' addresses begins, poolBits how large it is: .224 to .239
+	// of a /24, above the 200 nodes that a cluster may have.
 	poolFirst, poolBits = 224, 28
 )
 
@@ -74,7 +74,8 @@ func (v *validator) pool(n Networking, nodes int) {
 		{"the machine", Nth(underlay.Addr(), Machine), Nth(underlay.Addr(), Machine+1)},
 		{"other machines", n.PartAddress(1), Last(underlay)},
 	} {
-		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" || n.AdvertiseAddress == "" && use.what == "other machines" {
+		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" || n.AdvertiseAddress == "" &&
+			use.what == "other machines" {
 			continue
 		}
 		if use.first.Compare(Last(pool)) <= 0 && pool.Addr().Compare(use.last) <= 0 {

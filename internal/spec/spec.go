@@ -35,19 +35,20 @@ type Addons struct {
 	LocalStorage *bool `yaml:"localStorage,omitempty" json:"localStorage,omitempty"`
 }
 
-// Networking holds the cluster's subnets (CIDR: IPv4, or "IPv4,IPv6" in a dual-stack cluster), where the API server listens on the machine, and the kind of network
-// that Windows nodes have.
+// Networking holds the cluster's subnets (CIDR: IPv4, or "IPv4,IPv6" in a dual-stack cluster), where the API server
+// listens on the machine, and the kind of network that Windows nodes have.
 type Networking struct {
 	APIServerAddress string `yaml:"apiServerAddress" json:"apiServerAddress"`
-	// AdvertiseAddress is the IPv4 address of this machine by which other machines join the cluster; left out, it is of this machine alone.
+	// AdvertiseAddress is the IPv4 address of this machine by which other machines join the cluster; left out, it is of
+	// this machine alone.
 	AdvertiseAddress string `yaml:"advertiseAddress,omitempty" json:"advertiseAddress,omitempty"`
 	// APIServerPort is a TCP port of the machine; 0 lets the machine choose a free one once, which is then kept.
 	APIServerPort  int    `yaml:"apiServerPort" json:"apiServerPort"`
 	UnderlaySubnet string `yaml:"underlaySubnet" json:"underlaySubnet"`
 	PodSubnet      string `yaml:"podSubnet" json:"podSubnet"`
 	ServiceSubnet  string `yaml:"serviceSubnet" json:"serviceSubnet"`
-	// LoadBalancerPool is where Services of type LoadBalancer get their addresses from: a part of the underlay's subnet, or one of
-	// its own.
+	// LoadBalancerPool is where Services of type LoadBalancer get their addresses from: a part of the underlay's
+	// subnet, or one of its own.
 	LoadBalancerPool string `yaml:"loadBalancerPool" json:"loadBalancerPool"`
 	// Mode is how the nodes' HNS networks carry pods' packets.
 	Mode Mode `yaml:"mode" json:"mode"`
@@ -55,10 +56,12 @@ type Networking struct {
 	Profile Profile `yaml:"profile" json:"profile"`
 	// EnableDSR has kube-proxy ask for direct server return (its --enable-dsr).
 	EnableDSR bool `yaml:"enableDSR" json:"enableDSR"`
-	// KubeProxyMode says whether nodes have a kube-proxy from Mullion. The names of this and the next field are kind's, whose users want the same
-	// with them (https://kind.sigs.k8s.io/docs/user/configuration/#kube-proxy-mode): to deploy their own.
+	// KubeProxyMode says whether nodes have a kube-proxy from Mullion. The names of this and the next field are kind's,
+	// whose users want the same with them (https://kind.sigs.k8s.io/docs/user/configuration/#kube-proxy-mode): to
+	// deploy their own.
 	KubeProxyMode KubeProxyMode `yaml:"kubeProxyMode,omitempty" json:"kubeProxyMode,omitempty"`
-	// DisableDefaultCNI leaves the nodes without CNI plugins and configuration; they become Ready when somebody has installed some.
+	// DisableDefaultCNI leaves the nodes without CNI plugins and configuration; they become Ready when somebody has
+	// installed some.
 	DisableDefaultCNI bool `yaml:"disableDefaultCNI,omitempty" json:"disableDefaultCNI,omitempty"`
 }
 
@@ -123,7 +126,8 @@ type Node struct {
 	Name string `yaml:"name,omitempty" json:"name"`
 	// OS is Windows, also when it is left out, or Linux.
 	OS string `yaml:"os" json:"os"`
-	// WindowsVersion is a name or alias of the catalogue in internal/windows/winver, for example "ltsc2022"; a Linux node has none.
+	// WindowsVersion is a name or alias of the catalogue in internal/windows/winver, for example "ltsc2022"; a Linux
+	// node has none.
 	WindowsVersion string `yaml:"windowsVersion,omitempty" json:"windowsVersion,omitempty"`
 	// Count is how many nodes alike, 1 when left out.
 	Count int `yaml:"count,omitempty" json:"count,omitempty"`
@@ -131,14 +135,14 @@ type Node struct {
 	Taint bool `yaml:"taint,omitempty" json:"taint,omitempty"`
 	// Labels are put on the node at registration.
 	Labels map[string]string `yaml:"labels,omitempty" json:"labels,omitempty"`
-	// SystemReserved and KubeReserved are quantities of resources (cpu: 500m, memory: 1Gi) that the kubelet keeps from pods, by its options of
-	// these names.
+	// SystemReserved and KubeReserved are quantities of resources (cpu: 500m, memory: 1Gi) that the kubelet keeps from
+	// pods, by its options of these names.
 	SystemReserved map[string]string `yaml:"systemReserved,omitempty" json:"systemReserved,omitempty"`
 	KubeReserved   map[string]string `yaml:"kubeReserved,omitempty" json:"kubeReserved,omitempty"`
 }
 
-// Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each version asked for or two of
-// Windows Server 2022. A server has no nodes. With an address to advertise, other machines can join.
+// Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each version asked
+// for or two of Windows Server 2022. A server has no nodes. With an address to advertise, other machines can join.
 func Default(windowsVersions []string, server bool, advertise string) Cluster {
 	c := Cluster{APIVersion: APIVersion, Kind: Kind, Networking: Networking{AdvertiseAddress: advertise}}
 	if server {

@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// A subnet of cluster.yaml is one of IPv4 or, in a dual-stack cluster, one of IPv4 and one of IPv6 with a comma between, as
-// kubeadm's and kind's configurations and Kubernetes' own flags have them
+// A subnet of cluster.yaml is one of IPv4 or, in a dual-stack cluster, one of IPv4 and one of IPv6 with a comma
+// between, as kubeadm's and kind's configurations and Kubernetes' own flags have them
 // (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#configure-ipv4-ipv6-dual-stack).
 
 // NodeBits6 is how long the prefix of a node's IPv6 pods is, Kubernetes' own default (--node-cidr-mask-size-ipv6).
@@ -74,8 +74,8 @@ func (n Networking) Services6() netip.Prefix { return n.prefix6(n.ServiceSubnet)
 // DualStack says that the cluster has IPv6 beside IPv4.
 func (n Networking) DualStack() bool { return n.Pods6().IsValid() }
 
-// DualStack says whether the node's pods and Services have both families in a dual-stack cluster. A Windows version without them
-// has IPv4 alone, as upstream's kube-proxy.exe falls back to it
+// DualStack says whether the node's pods and Services have both families in a dual-stack cluster. A Windows version
+// without them has IPv4 alone, as upstream's kube-proxy.exe falls back to it
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/supported.go).
 func (n Node) DualStack() bool {
 	if n.Linux() {
@@ -108,14 +108,18 @@ func (v *validator) subnets(d Networking) {
 		four, six    bounds
 	}{
 		{"underlaySubnet", d.UnderlaySubnet, bounds{8, 24}, bounds{16, 112}},
-		{"podSubnet", d.PodSubnet, bounds{8, 22}, bounds{NodeBits6 - 16, NodeBits6 - 8}}, // at most 16 bits: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/nodeipam/ipam/cidrset/cidr_set.go
-		{"serviceSubnet", d.ServiceSubnet, bounds{8, 24}, bounds{108, 120}},              // at most 20 bits: https://kubernetes.io/docs/concepts/services-networking/dual-stack/
+		// at most 16 bits:
+		// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/nodeipam/ipam/cidrset/cidr_set.go
+		{"podSubnet", d.PodSubnet, bounds{8, 22}, bounds{NodeBits6 - 16, NodeBits6 - 8}},
+		// at most 20 bits: https://kubernetes.io/docs/concepts/services-networking/dual-stack/
+		{"serviceSubnet", d.ServiceSubnet, bounds{8, 24}, bounds{108, 120}},
 	} {
 		four, six := split(s.value)
 		p, err := netip.ParsePrefix(four)
 		switch {
 		case err == nil && p.Addr().Is6() && six == "":
-			v.fail([]any{"networking", s.field}, "%q is of IPv6 alone, which Windows does not support; write one of IPv4 and one of IPv6, as \"10.244.0.0/16,%s\"", s.value, pods6)
+			v.fail([]any{"networking", s.field},
+				"%q is of IPv6 alone, which Windows does not support; write one of IPv4 and one of IPv6, as \"10.244.0.0/16,%s\"", s.value, pods6)
 			continue
 		case err == nil && p.Addr().Is6():
 			v.fail([]any{"networking", s.field}, "%q: the subnet of IPv4 comes first", s.value)
@@ -168,10 +172,12 @@ func (v *validator) dualStackMode(m Mode) {
 		ModeNAT:         "NAT networks on Windows are of IPv4",
 		ModeTransparent: "Windows' dual-stack support is for l2bridge networks",
 	}[m]
-	v.fail([]any{"networking", "podSubnet"}, "dual stack in mode %s: %s; choose mode l2bridge, or subnets of IPv4 alone", m, why)
+	v.fail([]any{"networking", "podSubnet"},
+		"dual stack in mode %s: %s; choose mode l2bridge, or subnets of IPv4 alone", m, why)
 }
 
-// Address6 is a node's address on the underlay's IPv6 subnet, of the same number as its IPv4 one; not valid where a subnet is not.
+// Address6 is a node's address on the underlay's IPv6 subnet, of the same number as its IPv4 one; not valid where a
+// subnet is not.
 func Address6(subnet, subnet6 netip.Prefix, addr netip.Addr) (netip.Addr, error) {
 	if !subnet6.IsValid() || !subnet.Contains(addr) {
 		return netip.Addr{}, nil

@@ -101,7 +101,8 @@ func testRights(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		t.Fatal(err)
 	}
 	anonymous := p.clientFor(t, rest.AnonymousClientConfig(config))
-	if _, err := anonymous.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := anonymous.CoreV1().Pods("default").List(t.Context(),
+		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("anonymous lists pods: got %v, want forbidden", err)
 	}
 	eventually(t, "anonymous reads the signed cluster-info", func() error {
@@ -117,21 +118,29 @@ func testRights(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		return fmt.Errorf("no signature in %v", info.Data)
 	})
 	approver := p.client(t, p.config.Kubeconfig(pki.ServingApprover()))
-	if _, err := approver.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := approver.CoreV1().Secrets("kube-system").List(t.Context(),
+		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("the approver lists secrets: got %v, want forbidden", err)
 	}
 	bootstrap := p.client(t, p.config.BootstrapKubeconfig())
-	if _, err := bootstrap.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := bootstrap.CoreV1().Pods("default").List(t.Context(),
+		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a bootstrap token lists pods: got %v, want forbidden", err)
 	}
-	review := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "x"}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "cluster-admin"}}
-	if _, err := bootstrap.RbacV1().ClusterRoleBindings().Create(t.Context(), review, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+	review := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "x"},
+		RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: "cluster-admin"},
+	}
+	if _, err := bootstrap.RbacV1().ClusterRoleBindings().Create(t.Context(), review,
+		metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a bootstrap token binds roles: got %v, want forbidden", err)
 	}
 }
 
-// request asks a signer for a certificate of a node, for the usages that kubelets ask it for, and returns the request's name and the key.
-func request(t *testing.T, client kubernetes.Interface, node, signer string, sans x509.CertificateRequest) (name string, key *ecdsa.PrivateKey) {
+// request asks a signer for a certificate of a node, for the usages that kubelets ask it for, and returns the request's
+// name and the key.
+func request(t *testing.T, client kubernetes.Interface, node, signer string, sans x509.CertificateRequest) (name string,
+	key *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -149,7 +158,9 @@ func request(t *testing.T, client kubernetes.Interface, node, signer string, san
 	csr := &certv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certv1.CertificateSigningRequestSpec{
-			Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: signer, Usages: usages,
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: signer,
+			Usages:     usages,
 		},
 	}
 	made, err := client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), csr, metav1.CreateOptions{})
@@ -207,7 +218,8 @@ func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		t.Fatalf("register the node: %v", err)
 	}
 	other := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "win-2"}}
-	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), other, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), other,
+		metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("one node registers another: got %v, want forbidden (NodeRestriction)", err)
 	}
 	eventually(t, "a pod subnet", func() error {
@@ -225,7 +237,8 @@ func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	asked, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, own)
 	const addresses = `{"status":{"addresses":[{"type":"InternalIP","address":"10.213.0.11"},
 		{"type":"InternalIP","address":"10.213.0.1"},{"type":"Hostname","address":"win-1"}]}}`
-	if _, err := kubelet.CoreV1().Nodes().Patch(t.Context(), "win-1", types.MergePatchType, []byte(addresses), metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := kubelet.CoreV1().Nodes().Patch(t.Context(), "win-1", types.MergePatchType, []byte(addresses),
+		metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 	block, _ := pem.Decode(issued(t, admin, asked))

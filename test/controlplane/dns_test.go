@@ -27,8 +27,10 @@ import (
 // dnsConfig is the cluster's DNS as bootstrap publishes it.
 func dnsConfig() bootstrap.DNS {
 	return bootstrap.DNS{
-		ClusterIP: netip.MustParseAddr("10.96.0.10"), Address: netip.MustParseAddr("10.213.0.1"),
-		Port: clusterdns.Port, MetricsPort: clusterdns.MetricsPort,
+		ClusterIP:   netip.MustParseAddr("10.96.0.10"),
+		Address:     netip.MustParseAddr("10.213.0.1"),
+		Port:        clusterdns.Port,
+		MetricsPort: clusterdns.MetricsPort,
 	}
 }
 
@@ -46,8 +48,16 @@ func testDNS(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		t.Fatal(err)
 	}
 	server, err := clusterdns.New(clusterdns.Config{
-		Program: program, RunDir: p.config.RunDir, LogDir: p.config.LogDir, Marker: p.config.Marker, Netns: p.config.Netns,
-		Address: dnsConfig().Address, Domain: "cluster.local", PKIDir: p.config.PKIDir(), Cluster: "mullion", Server: p.config.Server(),
+		Program: program,
+		RunDir:  p.config.RunDir,
+		LogDir:  p.config.LogDir,
+		Marker:  p.config.Marker,
+		Netns:   p.config.Netns,
+		Address: dnsConfig().Address,
+		Domain:  "cluster.local",
+		PKIDir:  p.config.PKIDir(),
+		Cluster: "mullion",
+		Server:  p.config.Server(),
 	}, p.config.Log)
 	if err != nil {
 		t.Fatal(err)
@@ -93,26 +103,34 @@ func testDNS(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 
 // resolver asks the server in the plane's namespace and nobody else.
 func resolver(p *plane) *net.Resolver {
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		return proc.DialIn(p.config.Netns)(ctx, network, netip.AddrPortFrom(dnsConfig().Address, clusterdns.Port).String())
-	}}
+	return &net.Resolver{
+		PreferGo: true,
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			return proc.DialIn(p.config.Netns)(ctx, network,
+				netip.AddrPortFrom(dnsConfig().Address, clusterdns.Port).String())
+		},
+	}
 }
 
 // checkPublished checks the Service, its endpoint, and what CoreDNS may not read.
 func checkPublished(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	t.Helper()
 	service, err := admin.CoreV1().Services("kube-system").Get(t.Context(), "kube-dns", metav1.GetOptions{})
-	if err != nil || service.Spec.ClusterIP != "10.96.0.10" || len(service.Spec.Selector) != 0 || len(service.Spec.Ports) != 3 {
+	if err != nil || service.Spec.ClusterIP != "10.96.0.10" || len(service.Spec.Selector) != 0 ||
+		len(service.Spec.Ports) != 3 {
 		t.Errorf("service: got %+v, %v", service, err)
 	}
-	slices, err := admin.DiscoveryV1().EndpointSlices("kube-system").List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
-	if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Endpoints) != 1 || slices.Items[0].Endpoints[0].Addresses[0] != "10.213.0.1" {
+	slices, err := admin.DiscoveryV1().EndpointSlices("kube-system").List(t.Context(),
+		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
+	if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Endpoints) != 1 ||
+		slices.Items[0].Endpoints[0].Addresses[0] != "10.213.0.1" {
 		t.Errorf("endpoint slices: got %+v, %v", slices, err)
 	}
 	coredns := p.client(t, filepath.Join(p.config.RunDir, "coredns", "kubeconfig"))
-	if _, err := coredns.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := coredns.CoreV1().Secrets("kube-system").List(t.Context(),
+		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("CoreDNS lists secrets: got %v, want forbidden", err)
 	}
 	if _, err := coredns.CoreV1().Services("").List(t.Context(), metav1.ListOptions{}); err != nil {
@@ -120,7 +138,8 @@ func checkPublished(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}
 }
 
-// checkConfined checks that the process is called so, has these capabilities (hexadecimal), is no root and can become none.
+// checkConfined checks that the process is called so, has these capabilities (hexadecimal), is no root and can become
+// none.
 func checkConfined(t *testing.T, pid int, name string, id int, capabilities string) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -129,7 +148,8 @@ func checkConfined(t *testing.T, pid int, name string, id int, capabilities stri
 	}
 	user := fmt.Sprint(id)
 	for _, want := range []string{
-		"Name:\t" + name + "\n", "Uid:\t" + strings.Join([]string{user, user, user, user}, "\t") + "\n", "NoNewPrivs:\t1\n",
+		"Name:\t" + name + "\n", "Uid:\t" + strings.Join([]string{user, user, user, user}, "\t") + "\n",
+		"NoNewPrivs:\t1\n",
 		"CapEff:\t" + capabilities + "\n",
 	} {
 		if !strings.Contains(string(status), want) {

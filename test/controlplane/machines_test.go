@@ -57,7 +57,12 @@ func machinesConfig(tb testing.TB) bootstrap.Machines {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return bootstrap.Machines{Address: netip.MustParseAddr("192.0.2.1"), Server: "https://10.213.0.1:6443", Parts: parts, Specification: text}
+	return bootstrap.Machines{
+		Address:       netip.MustParseAddr("192.0.2.1"),
+		Server:        "https://10.213.0.1:6443",
+		Parts:         parts,
+		Specification: text,
+	}
 }
 
 // testMachines does what a machine does that joins, from another network namespace, against the real control plane.
@@ -77,8 +82,11 @@ func testMachines(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		t.Fatal(err)
 	}
 	config := discovery.Config{
-		Server: "10.213.0.1:6443", Token: discovery.Token{ID: made.ID, Secret: made.Secret}, Hashes: []string{hash},
-		Patience: 20 * time.Second, Dial: proc.DialIn(other),
+		Server:   "10.213.0.1:6443",
+		Token:    discovery.Token{ID: made.ID, Secret: made.Secret},
+		Hashes:   []string{hash},
+		Patience: 20 * time.Second,
+		Dial:     proc.DialIn(other),
 	}
 	found, err := discovery.Find(t.Context(), config)
 	if err != nil {
@@ -89,7 +97,11 @@ func testMachines(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, admin, config) })
 	joining, err := kubernetes.NewForConfig(&rest.Config{
-		Host: found.Server, BearerToken: made.String(), TLSClientConfig: rest.TLSClientConfig{CAData: found.CA}, Dial: proc.DialIn(other), QPS: -1,
+		Host:            found.Server,
+		BearerToken:     made.String(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: found.CA},
+		Dial:            proc.DialIn(other),
+		QPS:             -1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +112,10 @@ func testMachines(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 // testRefusals checks what a real signer and cleaner make of tokens that are not good, or no more.
 func testRefusals(t *testing.T, admin *kubernetes.Clientset, good discovery.Config) {
 	t.Helper()
-	short, err := bootstrap.CreateToken(t.Context(), admin, bootstrap.Token{ID: "short1", Secret: "0123456789abcdef"}, 2*time.Second, "expires")
+	short, err := bootstrap.CreateToken(t.Context(), admin, bootstrap.Token{
+		ID:     "short1",
+		Secret: "0123456789abcdef",
+	}, 2*time.Second, "expires")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +141,11 @@ func testRefusals(t *testing.T, admin *kubernetes.Clientset, good discovery.Conf
 		want   error
 	}{
 		"secret": {func(c *discovery.Config) { c.Token.Secret = "ffffffffffffffff" }, discovery.ErrSecret},
-		"hash":   {func(c *discovery.Config) { c.Hashes = []string{"sha256:" + fmt.Sprintf("%064d", 1)} }, discovery.ErrAuthority},
-		"clock":  {func(c *discovery.Config) { c.Now = func() time.Time { return time.Now().Add(-time.Hour) } }, discovery.ErrClock},
-		"port":   {func(c *discovery.Config) { c.Server = "10.213.0.1:6444" }, discovery.ErrUnreachable},
+		"hash": {func(c *discovery.Config) { c.Hashes = []string{"sha256:" + fmt.Sprintf("%064d", 1)} },
+			discovery.ErrAuthority},
+		"clock": {func(c *discovery.Config) { c.Now = func() time.Time { return time.Now().Add(-time.Hour) } },
+			discovery.ErrClock},
+		"port": {func(c *discovery.Config) { c.Server = "10.213.0.1:6444" }, discovery.ErrUnreachable},
 	} {
 		c := good
 		c.Patience = 0
@@ -139,8 +156,8 @@ func testRefusals(t *testing.T, admin *kubernetes.Clientset, good discovery.Conf
 	}
 }
 
-// testClaims has more machines claim parts at once than there are, and checks what a token and a node may do, and that the last node's end
-// gives the part back.
+// testClaims has more machines claim parts at once than there are, and checks what a token and a node may do, and that
+// the last node's end gives the part back.
 func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
 	t.Helper()
 	ctx, address := t.Context(), netip.MustParseAddr("192.0.2.2")
@@ -154,7 +171,12 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
 	var all sync.WaitGroup
 	for i := range parts + 1 {
 		all.Go(func() {
-			part, err := machines.Claim(ctx, joining, machines.Wanted{Parts: parts, Address: address, Holder: fmt.Sprint(i), Trying: func(int) error { return nil }})
+			part, err := machines.Claim(ctx, joining, machines.Wanted{
+				Parts:   parts,
+				Address: address,
+				Holder:  fmt.Sprint(i),
+				Trying:  func(int) error { return nil },
+			})
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -173,14 +195,16 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
 		t.Fatalf("claimed %v, %d found none; want 1, 2, 3 and 2", got, full)
 	}
 	for _, name := range []string{machines.Cluster, machines.ClaimName(0)} {
-		if err := joining.CoreV1().ConfigMaps(machines.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+		if err := joining.CoreV1().ConfigMaps(machines.Namespace).Delete(ctx, name,
+			metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("a token deletes %s: got %v, want forbidden", name, err)
 		}
 	}
 	if err := machines.Release(ctx, joining, 1, "somebody else"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := admin.CoreV1().ConfigMaps(machines.Namespace).Get(ctx, machines.ClaimName(1), metav1.GetOptions{}); err != nil {
+	if _, err := admin.CoreV1().ConfigMaps(machines.Namespace).Get(ctx, machines.ClaimName(1),
+		metav1.GetOptions{}); err != nil {
 		t.Errorf("a machine gave another's part back: %v", err)
 	}
 
@@ -189,7 +213,8 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
 		t.Fatal(err)
 	}
 	kubelet := p.kubelet(t, admin, name)
-	if _, err := kubelet.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+	if _, err := kubelet.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := machines.FreeNames(ctx, joining, []string{name}); !errors.Is(err, machines.ErrNodeExists) {
@@ -207,7 +232,12 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
 		t.Errorf("a node leaves: %v", err)
 	}
 	eventually(t, "the part is free again", func() error {
-		part, err := machines.Claim(ctx, joining, machines.Wanted{Parts: parts, Address: address, Holder: "next", Trying: func(int) error { return nil }})
+		part, err := machines.Claim(ctx, joining, machines.Wanted{
+			Parts:   parts,
+			Address: address,
+			Holder:  "next",
+			Trying:  func(int) error { return nil },
+		})
 		if err == nil && part != 2 {
 			t.Errorf("got part %d, want 2", part)
 		}

@@ -19,7 +19,8 @@ import (
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
-// testMetrics runs the real metrics-server beside the control plane, and asks the API server for what it answers: of no nodes, nothing.
+// testMetrics runs the real metrics-server beside the control plane, and asks the API server for what it answers: of no
+// nodes, nothing.
 func testMetrics(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	t.Helper()
 	program, err := filepath.Abs("../../bin/metrics-server")
@@ -35,8 +36,15 @@ func testMetrics(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}
 	api := bootstrap.MetricsAPI{Address: p.config.Address.Addr(), Port: metricsserver.Port, CA: ca}
 	server, err := metricsserver.New(metricsserver.Config{
-		Program: program, RunDir: p.config.RunDir, LogDir: p.config.LogDir, Marker: p.config.Marker, Netns: p.config.Netns,
-		Address: p.config.Address.Addr(), PKIDir: p.config.PKIDir(), Cluster: "mullion", Server: p.config.Server(),
+		Program: program,
+		RunDir:  p.config.RunDir,
+		LogDir:  p.config.LogDir,
+		Marker:  p.config.Marker,
+		Netns:   p.config.Netns,
+		Address: p.config.Address.Addr(),
+		PKIDir:  p.config.PKIDir(),
+		Cluster: "mullion",
+		Server:  p.config.Server(),
 	}, func(ctx context.Context) error { return api.Apply(ctx, admin) })
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +59,8 @@ func testMetrics(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}()
 	checkConfined(t, server.State().PID, metricsserver.Name, metricsserver.UserID, "0000000000000000")
 	eventually(t, "the metrics API", func() error {
-		answer, err := admin.Discovery().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").DoRaw(t.Context())
+		answer, err := admin.Discovery().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").DoRaw(
+			t.Context())
 		if err == nil && !strings.Contains(string(answer), `"kind":"NodeMetricsList"`) {
 			err = fmt.Errorf("got %s", answer)
 		}

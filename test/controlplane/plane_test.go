@@ -74,8 +74,13 @@ func newPlane(tb testing.TB) *plane {
 	p := &plane{
 		netns: name,
 		config: controlplane.Config{
-			Name: "mullion", Program: self, ProgramArgs: []string{"component"},
-			Dir: dir, RunDir: runDir, LogDir: filepath.Join(dir, "logs"), Marker: dir,
+			Name:          "mullion",
+			Program:       self,
+			ProgramArgs:   []string{"component"},
+			Dir:           dir,
+			RunDir:        runDir,
+			LogDir:        filepath.Join(dir, "logs"),
+			Marker:        dir,
 			Netns:         "/run/netns/" + name,
 			Address:       netip.MustParseAddrPort("10.213.0.1:6443"),
 			PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
@@ -212,11 +217,13 @@ func (p *plane) logCost(tb testing.TB) {
 			_, _ = fmt.Sscanf(line, "Pss: %d kB", &pss)
 			_, _ = fmt.Sscanf(line, "Anonymous: %d kB", &anonymous)
 		}
-		tb.Logf("%-24s cpu %5d ms, rss %4d MB, pss %4d MB, anonymous %4d MB", name, (user+system)*10, rss>>10, pss>>10, anonymous>>10)
+		tb.Logf("%-24s cpu %5d ms, rss %4d MB, pss %4d MB, anonymous %4d MB", name, (user+system)*10, rss>>10, pss>>10,
+			anonymous>>10)
 	}
 }
 
-// idle is how long BenchmarkControlPlane waits before it looks at the memory: longer than the time of generous garbage collection.
+// idle is how long BenchmarkControlPlane waits before it looks at the memory: longer than the time of generous garbage
+// collection.
 var idle = flag.Duration("idle", 30*time.Second, "how long a control plane idles before its memory is measured")
 
 // gogc replaces the setting the units have.

@@ -28,8 +28,9 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// testPolicies applies the checker's policies to the API server. First all of them warn, and every fixture of the rules is created in
-// a dry run: the warnings are the server's verdict. Then they are as they are printed: refusing, and changing pods.
+// testPolicies applies the checker's policies to the API server. First all of them warn, and every fixture of the rules
+// is created in a dry run: the warnings are the server's verdict. Then they are as they are printed: refusing, and
+// changing pods.
 func testPolicies(t *testing.T, admin *kubernetes.Clientset) {
 	t.Helper()
 	eventually(t, "the default service account", func() error {
@@ -71,12 +72,14 @@ func testPolicies(t *testing.T, admin *kubernetes.Clientset) {
 	})
 }
 
-// celRules are the rules with a form in CEL, freed of what keeps them from being asked here: versions, and what the pod is for.
+// celRules are the rules with a form in CEL, freed of what keeps them from being asked here: versions, and what the pod
+// is for.
 func celRules() []check.Rule {
 	var out []check.Rule
 	for _, r := range rules.All() {
 		if _, ok := r.CEL("object"); ok {
-			r.Since, r.Until, r.SinceBuild, r.UntilBuild, r.Refused, r.Systems, r.Unplaced, r.Fix = 0, 0, 0, 0, 0, nil, false, nil
+			r.Since, r.Until, r.SinceBuild, r.UntilBuild, r.Refused, r.Systems, r.Unplaced, r.Fix = 0, 0, 0, 0, 0, nil,
+				false, nil
 			out = append(out, r)
 		}
 	}
@@ -121,7 +124,8 @@ func create(t *testing.T, admin *kubernetes.Clientset, o map[string]any) (warned
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := admin.CoreV1().RESTClient().Post().WarningHandler(rest.NoWarnings{}).AbsPath(path(o)).Param("dryRun", "All").SetHeader("Content-Type", "application/json").Body(body).Do(t.Context())
+	res := admin.CoreV1().RESTClient().Post().WarningHandler(rest.NoWarnings{}).AbsPath(path(o)).Param("dryRun",
+		"All").SetHeader("Content-Type", "application/json").Body(body).Do(t.Context())
 	for _, w := range res.Warnings() {
 		if _, message, ok := strings.Cut(w.Text, "with binding '"); ok {
 			_, message, _ = strings.Cut(message, "': ")
@@ -166,7 +170,8 @@ func apply(t *testing.T, admin *kubernetes.Clientset, text []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := admin.CoreV1().RESTClient().Post().AbsPath(path(o)).SetHeader("Content-Type", "application/json").Body(body).Do(t.Context()).Error(); err != nil {
+		if err := admin.CoreV1().RESTClient().Post().AbsPath(path(o)).SetHeader("Content-Type",
+			"application/json").Body(body).Do(t.Context()).Error(); err != nil {
 			t.Fatalf("create %s: %v", path(o), err)
 		}
 	}
@@ -176,7 +181,8 @@ func remove(t *testing.T, admin *kubernetes.Clientset, all []map[string]any) {
 	t.Helper()
 	for _, o := range all {
 		name := o["metadata"].(map[string]any)["name"].(string)
-		if err := admin.CoreV1().RESTClient().Delete().AbsPath(path(o), name).Do(t.Context()).Error(); err != nil && !apierrors.IsNotFound(err) {
+		if err := admin.CoreV1().RESTClient().Delete().AbsPath(path(o), name).Do(t.Context()).Error(); err != nil &&
+			!apierrors.IsNotFound(err) {
 			t.Errorf("delete %s: %v", name, err)
 		}
 	}
@@ -185,8 +191,9 @@ func remove(t *testing.T, admin *kubernetes.Clientset, all []map[string]any) {
 // podSpec finds the pod's specification in an object; nil if it has none that policies look at.
 func podSpec(o map[string]any) map[string]any {
 	at := map[string][]string{
-		"Pod": {"spec"}, "Deployment": {"spec", "template", "spec"}, "StatefulSet": {"spec", "template", "spec"}, "DaemonSet": {"spec", "template", "spec"},
-		"Job": {"spec", "template", "spec"}, "CronJob": {"spec", "jobTemplate", "spec", "template", "spec"},
+		"Pod": {"spec"}, "Deployment": {"spec", "template", "spec"}, "StatefulSet": {"spec", "template", "spec"},
+		"DaemonSet": {"spec", "template", "spec"},
+		"Job":       {"spec", "template", "spec"}, "CronJob": {"spec", "jobTemplate", "spec", "template", "spec"},
 	}[o["kind"].(string)]
 	for _, key := range at {
 		next, ok := o[key].(map[string]any)
@@ -201,8 +208,8 @@ func podSpec(o map[string]any) map[string]any {
 	return o
 }
 
-// variants are a fixture's object placed on Windows in the two ways that policies know: os.name, of which the API server itself
-// refuses much, and the node selector. ok is false if it has no pod.
+// variants are a fixture's object placed on Windows in the two ways that policies know: os.name, of which the API
+// server itself refuses much, and the node selector. ok is false if it has no pod.
 func variants(text []byte) (out []map[string]any) {
 	for _, byName := range []bool{true, false} {
 		var o map[string]any
@@ -285,7 +292,8 @@ func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	// Fields that the API server drops before policies see them, because their feature gate (ContainerStopSignals) is off by default.
+	// Fields that the API server drops before policies see them, because their feature gate (ContainerStopSignals) is
+	// off by default.
 	dropped := map[string]string{"stop-signal": "stopSignal"}
 	found, none, refused := map[string]int{}, 0, 0
 	for _, file := range files {
@@ -309,7 +317,8 @@ func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule
 					continue
 				}
 				want := slices.DeleteFunc(verdict(t, c, v), func(id string) bool {
-					return dropped[id] != "" && !bytes.Contains(made, []byte(`"`+dropped[id]+`":`)) // not f:stopSignal of managedFields
+					// not f:stopSignal of managedFields
+					return dropped[id] != "" && !bytes.Contains(made, []byte(`"`+dropped[id]+`":`))
 				})
 				if !slices.Equal(want, warned) {
 					t.Errorf("%s: the rules find %q, the API server warns of %q", file, want, warned)
@@ -321,7 +330,8 @@ func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule
 			}
 		}
 	}
-	t.Logf("%d rules; %d verdicts with a finding and %d without; %d objects the API server refuses by itself", len(all), sum(found), none, refused)
+	t.Logf("%d rules; %d verdicts with a finding and %d without; %d objects the API server refuses by itself", len(all),
+		sum(found), none, refused)
 	for _, r := range all {
 		if found[r.ID] == 0 && dropped[r.ID] == "" {
 			t.Errorf("%s: no fixture with a finding reached its policy", r.ID)
@@ -357,7 +367,8 @@ func verdict(t *testing.T, c *check.Checker, o map[string]any) []string {
 	return slices.Compact(ids)
 }
 
-// testMutations: pods whose system is known get its selector, those for Windows the tolerations; others stay as they are. What cannot work is refused.
+// testMutations: pods whose system is known get its selector, those for Windows the tolerations; others stay as they
+// are. What cannot work is refused.
 func testMutations(t *testing.T, admin *kubernetes.Clientset) {
 	t.Helper()
 	const c = "containers: [{name: c, image: i}]"
@@ -371,7 +382,9 @@ func testMutations(t *testing.T, admin *kubernetes.Clientset) {
 			t.Fatal(err)
 		}
 		for _, tol := range pod.Spec.Tolerations {
-			if !strings.HasPrefix(tol.Key, "node.kubernetes.io/not-ready") && !strings.HasPrefix(tol.Key, "node.kubernetes.io/unreachable") { // which every pod gets
+			// which every pod gets
+			if !strings.HasPrefix(tol.Key, "node.kubernetes.io/not-ready") &&
+				!strings.HasPrefix(tol.Key, "node.kubernetes.io/unreachable") {
 				keys = append(keys, tol.Key+"="+tol.Value)
 			}
 		}
@@ -392,10 +405,13 @@ func testMutations(t *testing.T, admin *kubernetes.Clientset) {
 	}{
 		{c, nil, nil},
 		{"os: {name: linux}, " + c, map[string]string{"kubernetes.io/os": "linux"}, nil},
-		{"os: {name: windows}, nodeSelector: {disk: ssd}, " + c, map[string]string{"disk": "ssd", "kubernetes.io/os": "windows"}, both},
+		{"os: {name: windows}, nodeSelector: {disk: ssd}, " + c,
+			map[string]string{"disk": "ssd", "kubernetes.io/os": "windows"}, both},
 		{"nodeSelector: {kubernetes.io/os: windows}, " + c, map[string]string{"kubernetes.io/os": "windows"}, both},
-		{"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{key: os, operator: Exists}], " + c, map[string]string{"kubernetes.io/os": "windows"}, []string{"os=", both[1]}},
-		{"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{operator: Exists}], " + c, map[string]string{"kubernetes.io/os": "windows"}, []string{"="}},
+		{"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{key: os, operator: Exists}], " + c,
+			map[string]string{"kubernetes.io/os": "windows"}, []string{"os=", both[1]}},
+		{"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{operator: Exists}], " + c,
+			map[string]string{"kubernetes.io/os": "windows"}, []string{"="}},
 	} {
 		selector, keys := made(tc.spec)
 		if diff := cmp.Diff(tc.selector, selector) + cmp.Diff(tc.keys, keys); diff != "" {

@@ -55,7 +55,8 @@ func TestExitCodesHave32Bits(t *testing.T) {
 		code uint32
 		want int32
 	}{{7, 7}, {256, 256}, {0xc0000005, -1073741819}} {
-		id := n.run1(t, pod, config, []string{"exit", fmt.Sprint(tc.code)}, func(c *runtimeapi.ContainerConfig) { c.Metadata.Attempt = tc.code })
+		id := n.run1(t, pod, config, []string{"exit", fmt.Sprint(tc.code)},
+			func(c *runtimeapi.ContainerConfig) { c.Metadata.Attempt = tc.code })
 		if st := n.waitExit(t, id); st.ExitCode != tc.want || st.Reason != "Error" {
 			t.Errorf("exit %#x: code %d, reason %q, want %d, Error", tc.code, st.ExitCode, st.Reason, tc.want)
 		}
@@ -89,7 +90,8 @@ func TestUsersAndHostname(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "The user name or password is incorrect") {
 		t.Errorf("start as an unknown user: %v", err)
 	}
-	if st := n.status(t, id); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || st.Reason != "StartError" || st.ExitCode != 128 {
+	if st := n.status(t, id); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || st.Reason != "StartError" ||
+		st.ExitCode != 128 {
 		t.Errorf("status after a start that was refused: %v %q %d", st.State, st.Reason, st.ExitCode)
 	}
 }
@@ -99,7 +101,10 @@ func TestEnvironmentIsWindows(t *testing.T) {
 	pod, config := n.pod(t, "env")
 	id := n.run1(t, pod, config, []string{"env"}, func(c *runtimeapi.ContainerConfig) {
 		c.Envs = []*runtimeapi.KeyValue{
-			{Key: "COLOR", Value: []byte("blue")}, {Key: "LD_PRELOAD", Value: []byte("/evil.so")}, {Key: "Text", Value: []byte("a=b ü")},
+			{
+				Key:   "COLOR",
+				Value: []byte("blue"),
+			}, {Key: "LD_PRELOAD", Value: []byte("/evil.so")}, {Key: "Text", Value: []byte("a=b ü")},
 		}
 	})
 	n.waitExit(t, id)
@@ -124,8 +129,10 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "The system cannot find the file specified. (0x2)") {
 		t.Errorf("StartContainer: %v", err)
 	}
-	eventually(t, "container has ended", func() bool { return n.status(t, id).State == runtimeapi.ContainerState_CONTAINER_EXITED })
-	if st := n.status(t, id); st.Reason != "StartError" || st.ExitCode != 128 || !strings.Contains(st.Message, "cannot find the file") {
+	eventually(t, "container has ended",
+		func() bool { return n.status(t, id).State == runtimeapi.ContainerState_CONTAINER_EXITED })
+	if st := n.status(t, id); st.Reason != "StartError" || st.ExitCode != 128 ||
+		!strings.Contains(st.Message, "cannot find the file") {
 		t.Errorf("reason %q, code %d, message %q", st.Reason, st.ExitCode, st.Message)
 	}
 }
@@ -136,7 +143,10 @@ func TestStopAsksFirst(t *testing.T) {
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)
 	n.waitLog(t, id, "sleeping")
 	start := time.Now()
-	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 20}); err != nil {
+	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{
+		ContainerId: id,
+		Timeout:     20,
+	}); err != nil {
 		t.Fatalf("StopContainer: %v", err)
 	}
 	t.Logf("stopped in %v", time.Since(start))
@@ -146,7 +156,10 @@ func TestStopAsksFirst(t *testing.T) {
 	if !strings.Contains(n.log(t, id), "asked to end: terminated") {
 		t.Errorf("log: %s", n.log(t, id))
 	}
-	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 1}); err != nil {
+	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{
+		ContainerId: id,
+		Timeout:     1,
+	}); err != nil {
 		t.Errorf("a second StopContainer: %v", err)
 	}
 }
@@ -188,7 +201,8 @@ func TestMounts(t *testing.T) {
 	if err := os.Chmod(volume, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for file, text := range map[string]string{hosts: "10.0.0.7 seven\n", filepath.Join(volume, "a.txt"): "from the volume"} {
+	for file, text := range map[string]string{hosts: "10.0.0.7 seven\n",
+		filepath.Join(volume, "a.txt"): "from the volume"} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +242,8 @@ func TestMounts(t *testing.T) {
 		c.Mounts = []*runtimeapi.Mount{{HostPath: `c:\not\there`, ContainerPath: `C:\made`}}
 	})
 	n.waitExit(t, id)
-	if data, err := os.ReadFile(filepath.Join(n.hostDrive(), "not", "there", "d.txt")); err != nil || string(data) != "D" {
+	if data, err := os.ReadFile(filepath.Join(n.hostDrive(), "not", "there", "d.txt")); err != nil ||
+		string(data) != "D" {
 		t.Errorf("what the container wrote to a folder that was made: %q %v; log %q", data, err, n.log(t, id))
 	}
 }
@@ -238,7 +253,11 @@ func TestExecSync(t *testing.T) {
 	pod, config := n.pod(t, "exec")
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)
 	start := time.Now()
-	resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{"cmd", "/c", "ver"}, Timeout: 20})
+	resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+		ContainerId: id,
+		Cmd:         []string{"cmd", "/c", "ver"},
+		Timeout:     20,
+	})
 	if err != nil {
 		t.Fatalf("ExecSync: %v", err)
 	}
@@ -246,15 +265,27 @@ func TestExecSync(t *testing.T) {
 	if !strings.Contains(string(resp.Stdout), "10.0.20348") || resp.ExitCode != 0 {
 		t.Errorf("stdout %q, exit code %d", resp.Stdout, resp.ExitCode)
 	}
-	resp, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{"/app/winprog", "hello"}, Timeout: 20})
+	resp, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+		ContainerId: id,
+		Cmd:         []string{"/app/winprog", "hello"},
+		Timeout:     20,
+	})
 	if err != nil || string(resp.Stdout) != "hello from Windows\n" || string(resp.Stderr) != "and from stderr\n" {
 		t.Errorf("exec winprog hello: %v %v", resp, err)
 	}
-	resp, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{`c:\app\winprog`, "exit", "3221225477"}, Timeout: 20})
+	resp, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+		ContainerId: id,
+		Cmd:         []string{`c:\app\winprog`, "exit", "3221225477"},
+		Timeout:     20,
+	})
 	if err != nil || resp.ExitCode != -1073741819 {
 		t.Errorf("exec exit 0xc0000005: %v %v", resp, err)
 	}
-	_, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{`c:\app\winprog`, "tick"}, Timeout: 1})
+	_, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+		ContainerId: id,
+		Cmd:         []string{`c:\app\winprog`, "tick"},
+		Timeout:     1,
+	})
 	if status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("exec that takes too long: %v, want DeadlineExceeded", err)
 	}

@@ -32,8 +32,11 @@ func TestEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		return critest.Subject{Engine: n.engine, Container: engine.Container{
-			ChainID: img.ChainID, Args: append(n.system.LoaderArgv(), `C:\app\winprog.exe`, "sleep"),
-			Env: n.system.ContainerEnv(), Dir: "/Files", WorkDir: dir,
+			ChainID: img.ChainID,
+			Args:    append(n.system.LoaderArgv(), `C:\app\winprog.exe`, "sleep"),
+			Env:     n.system.ContainerEnv(),
+			Dir:     "/Files",
+			WorkDir: dir,
 		}}
 	})
 }

@@ -161,7 +161,11 @@ func exists(path string) bool {
 
 func (m *machine) startContainerd() error {
 	m.socket = filepath.Join(m.run, "containerd.sock")
-	cfg := engine.DaemonConfig{Root: filepath.Join(m.dir, "root"), State: filepath.Join(m.run, "state"), Socket: m.socket}
+	cfg := engine.DaemonConfig{
+		Root:   filepath.Join(m.dir, "root"),
+		State:  filepath.Join(m.run, "state"),
+		Socket: m.socket,
+	}
 	file := filepath.Join(m.run, "config.toml")
 	if err := cfg.Write(file); err != nil {
 		return err
@@ -227,7 +231,10 @@ func (m *machine) images() (*image.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := image.New(c, namespace, image.Config{OSVersion: m.build.Version.String(), SystemFiles: filepath.Join(m.system.Base(), "Files")})
+	store, err := image.New(c, namespace, image.Config{
+		OSVersion:   m.build.Version.String(),
+		SystemFiles: filepath.Join(m.system.Base(), "Files"),
+	})
 	return store, func() { _ = c.Close() }, err
 }
 
@@ -256,7 +263,10 @@ func windowsImage(exe, osVersion string) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil })
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser,
+		error) {
+		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,8 @@ func (n *node) startHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(n.layers, ":"), n.dir, n.dir)
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(n.layers, ":"),
+		n.dir, n.dir)
 	if err := unix.Mount("overlay", prefix, "overlay", 0, options); err != nil {
 		t.Fatalf("mount prefix: %v", err)
 	}
@@ -56,8 +57,15 @@ func (n *node) startHost(t *testing.T) {
 	}
 	run := filepath.Join(n.dir, "run")
 	h := winhost.Host{
-		Name: "hpc-host", Netns: pin, StateFile: filepath.Join(run, "host-state.json"), Keep: []string{n.dir}, Tmp: filepath.Join(run, "tmp"),
-		Shared: filepath.Join(run, "hpc"), Loader: n.system.LoaderArgv(), Env: n.system.HostEnv(prefix), Dir: n.hostDrive(),
+		Name:      "hpc-host",
+		Netns:     pin,
+		StateFile: filepath.Join(run, "host-state.json"),
+		Keep:      []string{n.dir},
+		Tmp:       filepath.Join(run, "tmp"),
+		Shared:    filepath.Join(run, "hpc"),
+		Loader:    n.system.LoaderArgv(),
+		Env:       n.system.HostEnv(prefix),
+		Dir:       n.hostDrive(),
 	}
 	file := filepath.Join(run, "host.json")
 	if err := h.Save(file); err != nil {
@@ -68,8 +76,15 @@ func (n *node) startHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := proc.New(proc.Spec{
-		Name: "host", Path: self, Args: []string{"host-init", file}, Netns: pin, Starter: h.StartInit, Ready: h.Ready,
-		LogPath: filepath.Join(run, "host.log"), ReadyTimeout: 30 * time.Second, Marker: n.dir,
+		Name:         "host",
+		Path:         self,
+		Args:         []string{"host-init", file},
+		Netns:        pin,
+		Starter:      h.StartInit,
+		Ready:        h.Ready,
+		LogPath:      filepath.Join(run, "host.log"),
+		ReadyTimeout: 30 * time.Second,
+		Marker:       n.dir,
 	})
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatalf("start host: %v", err)
@@ -134,7 +149,10 @@ func (n *node) hostPod(t *testing.T, name, user string) (string, *runtimeapi.Pod
 		Linux: &runtimeapi.LinuxPodSandboxConfig{SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{
 			NamespaceOptions: &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE},
 		}},
-		Windows: &runtimeapi.WindowsPodSandboxConfig{SecurityContext: &runtimeapi.WindowsSandboxSecurityContext{HostProcess: true, RunAsUsername: user}},
+		Windows: &runtimeapi.WindowsPodSandboxConfig{SecurityContext: &runtimeapi.WindowsSandboxSecurityContext{
+			HostProcess:   true,
+			RunAsUsername: user,
+		}},
 	}
 	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
 	if err != nil {
@@ -187,7 +205,8 @@ func TestHostProcessRunsInTheHost(t *testing.T) {
 		{[]string{"cmd", "/c", `echo own> C:\hpc\own.txt`}, ""},
 		{[]string{"cmd", "/c", `del C:\hpc\own.txt & if not exist C:\hpc\own.txt echo gone`}, "gone"},
 		{[]string{`C:\hpc\app\winprog.exe`, "read", `C:\from-container.txt`}, "written"},
-		{[]string{"/app/winprog", "read", `C:\from-container.txt`}, "written"}, // at the image's root, which is not the drive's
+		// at the image's root, which is not the drive's
+		{[]string{"/app/winprog", "read", `C:\from-container.txt`}, "written"},
 		{[]string{"cmd", "/c", `dir /b C:\hpc`}, "app"},
 	} {
 		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: tc.cmd, Timeout: 30})
@@ -207,7 +226,8 @@ func TestHostProcessRunsInTheHost(t *testing.T) {
 	}
 	_ = conn.Close()
 	stats, err := n.PodSandboxStats(t.Context(), &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod})
-	if err != nil || len(stats.Stats.Windows.Containers) != 1 || stats.Stats.Windows.Memory.WorkingSetBytes.Value < 1<<20 {
+	if err != nil || len(stats.Stats.Windows.Containers) != 1 ||
+		stats.Stats.Windows.Memory.WorkingSetBytes.Value < 1<<20 {
 		t.Errorf("stats: %v %v", stats, err)
 	}
 }
@@ -225,15 +245,23 @@ func TestHostProcessIsRefused(t *testing.T) {
 			c.Windows.SecurityContext.RunAsUsername = user
 		})
 		_, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id})
-		if err == nil || !strings.Contains(err.Error(), "failed to create user process token: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), "failed to create user process token: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("start as %q: %v, want %q", user, err, want)
 		}
 	}
 	mixed := &runtimeapi.ContainerConfig{
-		Metadata: &runtimeapi.ContainerMetadata{Name: "mixed"}, Image: &runtimeapi.ImageSpec{Image: testImage}, Windows: &runtimeapi.WindowsContainerConfig{},
+		Metadata: &runtimeapi.ContainerMetadata{Name: "mixed"},
+		Image:    &runtimeapi.ImageSpec{Image: testImage},
+		Windows:  &runtimeapi.WindowsContainerConfig{},
 	}
-	_, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{PodSandboxId: pod, Config: mixed, SandboxConfig: config})
-	if err == nil || !strings.Contains(err.Error(), "pod spec and all containers inside must have the HostProcess field set to be valid") {
+	_, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
+		PodSandboxId:  pod,
+		Config:        mixed,
+		SandboxConfig: config,
+	})
+	if err == nil || !strings.Contains(err.Error(),
+		"pod spec and all containers inside must have the HostProcess field set to be valid") {
 		t.Errorf("a container in a container in a HostProcess pod: %v", err)
 	}
 }
@@ -266,7 +294,11 @@ func TestHostProcessMounts(t *testing.T) {
 		{`echo b> C:\data\in\b.txt && echo done`, "done"},
 		{`move C:\data\in\b.txt C:\data\in\c.txt && dir /b C:\data\in`, "c.txt"},
 	} {
-		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{"cmd", "/c", tc.script}, Timeout: 30})
+		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+			ContainerId: id,
+			Cmd:         []string{"cmd", "/c", tc.script},
+			Timeout:     30,
+		})
 		if err != nil || !strings.Contains(string(resp.Stdout), tc.want) {
 			t.Errorf("%s: %v %v, want %q", tc.script, resp, err, tc.want)
 		}
@@ -279,8 +311,8 @@ func TestHostProcessMounts(t *testing.T) {
 	}
 }
 
-// TestHostProcessStops stops one of two containers, across a restart of the server; the other and the host's own programs
-// hear nothing of it.
+// TestHostProcessStops stops one of two containers, across a restart of the server; the other and the host's own
+// programs hear nothing of it.
 func TestHostProcessStops(t *testing.T) {
 	n := newHostNode(t)
 	pod, config := n.hostPod(t, "stop", system)
@@ -290,7 +322,10 @@ func TestHostProcessStops(t *testing.T) {
 	n.waitLog(t, bystander, "tick 1")
 	n.stop()
 	n.start(t)
-	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 20}); err != nil {
+	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{
+		ContainerId: id,
+		Timeout:     20,
+	}); err != nil {
 		t.Fatalf("StopContainer: %v", err)
 	}
 	if st := n.status(t, id); st.ExitCode != 0 || !strings.Contains(n.log(t, id), "asked to end: terminated") {

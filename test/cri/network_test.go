@@ -43,7 +43,10 @@ func (f *fakeNetwork) Setup(_ context.Context, pod cri.Pod) (cri.PodNetwork, err
 	defer f.mu.Unlock()
 	f.count++
 	f.up[pod.ID] = true
-	return cri.PodNetwork{NetNS: "/var/run/netns/" + f.name(pod), IPs: []string{fmt.Sprintf("10.9.0.%d", f.count), "fd00::9"}}, nil
+	return cri.PodNetwork{
+		NetNS: "/var/run/netns/" + f.name(pod),
+		IPs:   []string{fmt.Sprintf("10.9.0.%d", f.count), "fd00::9"},
+	}, nil
 }
 
 func (f *fakeNetwork) Teardown(_ context.Context, pod cri.Pod, _ cri.PodNetwork) error {
@@ -55,7 +58,10 @@ func (f *fakeNetwork) Teardown(_ context.Context, pod cri.Pod, _ cri.PodNetwork)
 }
 
 func (f *fakeNetwork) Stats(context.Context, cri.Pod) (cri.NetworkStats, error) {
-	return cri.NetworkStats{At: time.Now(), Interfaces: []cri.InterfaceStats{{Name: "eth0", RxBytes: 11, TxBytes: 22}}}, nil
+	return cri.NetworkStats{
+		At:         time.Now(),
+		Interfaces: []cri.InterfaceStats{{Name: "eth0", RxBytes: 11, TxBytes: 22}},
+	}, nil
 }
 
 func (f *fakeNetwork) SetPodCIDR(_ context.Context, cidr string) error {

@@ -108,8 +108,15 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 	}
 	logger := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	e, err := engine.Connect(ctx, engine.Options{
-		Socket: n.socket, Namespace: namespace, RunDir: filepath.Join(n.dir, "run"), StarterDir: filepath.Join(n.dir, "runc"), SystemLayers: n.layers, SystemMounts: mounts,
-		CgroupParent: cgroupParent, Host: n.engineHost(), Log: logger,
+		Socket:       n.socket,
+		Namespace:    namespace,
+		RunDir:       filepath.Join(n.dir, "run"),
+		StarterDir:   filepath.Join(n.dir, "runc"),
+		SystemLayers: n.layers,
+		SystemMounts: mounts,
+		CgroupParent: cgroupParent,
+		Host:         n.engineHost(),
+		Log:          logger,
 	})
 	if err != nil {
 		t.Fatalf("connect engine: %v", err)
@@ -128,13 +135,24 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 	}
 	n.engine = e
 	config := cri.Config{
-		Node: nodeName, StateDir: filepath.Join(n.dir, "cri"), RunDir: filepath.Join(n.dir, "run"), Stream: streamListener,
-		Keeper: []string{self, "keeper"}, Engine: e, Images: images, Network: n.network,
+		Node:     nodeName,
+		StateDir: filepath.Join(n.dir, "cri"),
+		RunDir:   filepath.Join(n.dir, "run"),
+		Stream:   streamListener,
+		Keeper:   []string{self, "keeper"},
+		Engine:   e,
+		Images:   images,
+		Network:  n.network,
 		HostPath: func(p string) (string, error) { return wine.UnixPath(n.hostDrive(), p) },
 		Launch: cri.Launch{
-			Init: "/sbin/mullion-init", Loader: n.system.LoaderArgv(), Run: `C:\windows\system32\mullion-run.exe`, Env: n.system.ContainerEnv(),
+			Init:   "/sbin/mullion-init",
+			Loader: n.system.LoaderArgv(),
+			Run:    `C:\windows\system32\mullion-run.exe`,
+			Env:    n.system.ContainerEnv(),
 		},
-		Handlers: []string{"runhcs-wcow-process"}, RuntimeVersion: "test", Log: logger,
+		Handlers:       []string{"runhcs-wcow-process"},
+		RuntimeVersion: "test",
+		Log:            logger,
 	}
 	if n.host != nil {
 		config.HostProcess = &cri.HostProcess{Name: n.host.Name, NetNS: n.host.Netns, BindFilter: true}
@@ -196,9 +214,14 @@ func (w testWriter) Write(p []byte) (int, error) {
 func (n *node) pod(t *testing.T, name string) (id string, config *runtimeapi.PodSandboxConfig) {
 	t.Helper()
 	config = &runtimeapi.PodSandboxConfig{
-		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"}, Hostname: name,
-		LogDirectory: `C:\var\log\pods\` + name, Labels: map[string]string{"app": name},
-		DnsConfig: &runtimeapi.DNSConfig{Servers: []string{"10.96.0.10"}, Searches: []string{"default.svc.cluster.local"}},
+		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"},
+		Hostname:     name,
+		LogDirectory: `C:\var\log\pods\` + name,
+		Labels:       map[string]string{"app": name},
+		DnsConfig: &runtimeapi.DNSConfig{
+			Servers:  []string{"10.96.0.10"},
+			Searches: []string{"default.svc.cluster.local"},
+		},
 	}
 	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
 	if err != nil {
@@ -208,23 +231,32 @@ func (n *node) pod(t *testing.T, name string) (id string, config *runtimeapi.Pod
 }
 
 // create makes a container of the test image; change may change its configuration.
-func (n *node) create(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string, change func(*runtimeapi.ContainerConfig)) string {
+func (n *node) create(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
+	change func(*runtimeapi.ContainerConfig)) string {
 	t.Helper()
 	config := &runtimeapi.ContainerConfig{
-		Metadata: &runtimeapi.ContainerMetadata{Name: "c"}, Image: &runtimeapi.ImageSpec{Image: testImage}, Args: args, LogPath: `c\0.log`,
-		Windows: &runtimeapi.WindowsContainerConfig{},
+		Metadata: &runtimeapi.ContainerMetadata{Name: "c"},
+		Image:    &runtimeapi.ImageSpec{Image: testImage},
+		Args:     args,
+		LogPath:  `c\0.log`,
+		Windows:  &runtimeapi.WindowsContainerConfig{},
 	}
 	if change != nil {
 		change(config)
 	}
-	resp, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{PodSandboxId: pod, Config: config, SandboxConfig: podConfig})
+	resp, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
+		PodSandboxId:  pod,
+		Config:        config,
+		SandboxConfig: podConfig,
+	})
 	if err != nil {
 		t.Fatalf("CreateContainer: %v", err)
 	}
 	return resp.ContainerId
 }
 
-func (n *node) run1(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string, change func(*runtimeapi.ContainerConfig)) string {
+func (n *node) run1(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
+	change func(*runtimeapi.ContainerConfig)) string {
 	t.Helper()
 	id := n.create(t, pod, podConfig, args, change)
 	if _, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {

@@ -57,18 +57,32 @@ func TestExecStreams(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "exec")
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)
-	resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{ContainerId: id, Cmd: []string{"/app/winprog", "cat"}, Stdin: true, Stdout: true, Stderr: true})
+	resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{
+		ContainerId: id,
+		Cmd:         []string{"/app/winprog", "cat"},
+		Stdin:       true,
+		Stdout:      true,
+		Stderr:      true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out syncBuffer
-	if err := remote(t, resp.Url, remotecommand.StreamOptions{Stdin: strings.NewReader("one\ntwo\n"), Stdout: &out, Stderr: io.Discard}); err != nil {
+	if err := remote(t, resp.Url, remotecommand.StreamOptions{
+		Stdin:  strings.NewReader("one\ntwo\n"),
+		Stdout: &out,
+		Stderr: io.Discard,
+	}); err != nil {
 		t.Errorf("exec: %v", err)
 	}
 	if got, want := out.String(), "got one\ngot two\nend of input\n"; got != want {
 		t.Errorf("output %q, want %q", got, want)
 	}
-	resp, err = n.Exec(t.Context(), &runtimeapi.ExecRequest{ContainerId: id, Cmd: []string{"/app/winprog", "exit", "9"}, Stdout: true})
+	resp, err = n.Exec(t.Context(), &runtimeapi.ExecRequest{
+		ContainerId: id,
+		Cmd:         []string{"/app/winprog", "exit", "9"},
+		Stdout:      true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +99,13 @@ func TestExecTerminal(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "tty")
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)
-	resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{ContainerId: id, Cmd: []string{"cmd"}, Stdin: true, Stdout: true, Tty: true})
+	resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{
+		ContainerId: id,
+		Cmd:         []string{"cmd"},
+		Stdin:       true,
+		Stdout:      true,
+		Tty:         true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +115,12 @@ func TestExecTerminal(t *testing.T) {
 	sizes <- remotecommand.TerminalSize{Width: 100, Height: 30}
 	done := make(chan error, 1)
 	go func() {
-		done <- remote(t, resp.Url, remotecommand.StreamOptions{Stdin: in, Stdout: &out, Tty: true, TerminalSizeQueue: sizes})
+		done <- remote(t, resp.Url, remotecommand.StreamOptions{
+			Stdin:             in,
+			Stdout:            &out,
+			Tty:               true,
+			TerminalSizeQueue: sizes,
+		})
 	}()
 	eventually(t, "prompt", func() bool { return strings.Contains(out.String(), ">") })
 	fmt.Fprint(typed, "ver\r")
@@ -125,13 +150,23 @@ func (q sizeQueue) Next() *remotecommand.TerminalSize {
 func TestAttachWithStdinOnce(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "attach")
-	id := n.run1(t, pod, config, []string{"cat"}, func(c *runtimeapi.ContainerConfig) { c.Stdin, c.StdinOnce = true, true })
-	resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: true})
+	id := n.run1(t, pod, config, []string{"cat"},
+		func(c *runtimeapi.ContainerConfig) { c.Stdin, c.StdinOnce = true, true })
+	resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{
+		ContainerId: id,
+		Stdin:       true,
+		Stdout:      true,
+		Stderr:      true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out syncBuffer
-	if err := remote(t, resp.Url, remotecommand.StreamOptions{Stdin: strings.NewReader("one\ntwo\n"), Stdout: &out, Stderr: io.Discard}); err != nil {
+	if err := remote(t, resp.Url, remotecommand.StreamOptions{
+		Stdin:  strings.NewReader("one\ntwo\n"),
+		Stdout: &out,
+		Stderr: io.Discard,
+	}); err != nil {
 		t.Errorf("attach: %v", err)
 	}
 	if got, want := out.String(), "got one\ngot two\nend of input\n"; got != want {
@@ -155,9 +190,10 @@ func TestNothingIsLostOverARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	const lines = 20000 // more than a FIFO holds
-	burst := n.run1(t, pod, config, []string{"burst", strconv.Itoa(lines), `C:\v\go`}, func(c *runtimeapi.ContainerConfig) {
-		c.Mounts = []*runtimeapi.Mount{{HostPath: `C:\v`, ContainerPath: `C:\v`}}
-	})
+	burst := n.run1(t, pod, config, []string{"burst", strconv.Itoa(lines), `C:\v\go`},
+		func(c *runtimeapi.ContainerConfig) {
+			c.Mounts = []*runtimeapi.Mount{{HostPath: `C:\v`, ContainerPath: `C:\v`}}
+		})
 	tick := n.run1(t, pod, config, []string{"tick"}, func(c *runtimeapi.ContainerConfig) { c.LogPath = `tick\0.log` })
 	n.waitLog(t, tick, "tick 3")
 	logPath := n.logFile(t, burst)
@@ -269,11 +305,13 @@ func TestStats(t *testing.T) {
 		}
 		return stats != nil && stats.Cpu.UsageNanoCores.Value > 0
 	})
-	if stats.Attributes.Id != id || stats.Memory.WorkingSetBytes.Value < 1<<20 || stats.Memory.CommitMemoryBytes.Value < 1<<20 ||
+	if stats.Attributes.Id != id || stats.Memory.WorkingSetBytes.Value < 1<<20 ||
+		stats.Memory.CommitMemoryBytes.Value < 1<<20 ||
 		stats.WritableLayer.UsedBytes == nil || stats.Memory.AvailableBytes.Value == 0 {
 		t.Errorf("stats: %v", stats)
 	}
-	t.Logf("idle pod: working set %.1f MB, commit %.1f MB", float64(stats.Memory.WorkingSetBytes.Value)/1e6, float64(stats.Memory.CommitMemoryBytes.Value)/1e6)
+	t.Logf("idle pod: working set %.1f MB, commit %.1f MB", float64(stats.Memory.WorkingSetBytes.Value)/1e6,
+		float64(stats.Memory.CommitMemoryBytes.Value)/1e6)
 }
 
 func TestMemoryLimitFailsAllocation(t *testing.T) {
@@ -286,7 +324,8 @@ func TestMemoryLimitFailsAllocation(t *testing.T) {
 	if strings.Contains(n.log(t, id), "allocated 600") || st.ExitCode == 0 || st.ExitCode == 137 {
 		t.Errorf("exit code %d, reason %q, log %q", st.ExitCode, st.Reason, n.log(t, id))
 	}
-	if log := n.log(t, id); !strings.Contains(log, "failed to commit pages") && !strings.Contains(log, "out of memory") {
+	if log := n.log(t, id); !strings.Contains(log, "failed to commit pages") &&
+		!strings.Contains(log, "out of memory") {
 		t.Errorf("the program was not told that there is no memory: %.300q", log)
 	}
 }

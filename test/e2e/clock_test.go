@@ -28,8 +28,8 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// clocks joins over a server in front of the real one whose clock is another, as its answers and its certificate say, which the
-// cluster's own authority has signed. The machine has to say which time is where, and leave nothing.
+// clocks joins over a server in front of the real one whose clock is another, as its answers and its certificate say,
+// which the cluster's own authority has signed. The machine has to say which time is where, and leave nothing.
 func clocks(t *testing.T, server, other fixture, with func(flag, value string) []string) {
 	t.Helper()
 	now := time.Now()
@@ -42,9 +42,14 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 		code        int
 		says        []string
 	}{
-		{"behind", 25 * hour, -hour, hour, cli.ExitRequirement, []string{"this machine's is 25h0m0s behind", "here it is " + stamp(now), "there " + stamp(now.Add(25*hour))}},
-		{"not-yet", 4 * time.Minute, 3 * time.Minute, hour, cli.ExitRequirement, []string{"clocks of this machine and of the server differ", "certificate is valid from"}},
-		{"ahead", -26 * hour, -27 * hour, -25 * hour, cli.ExitRequirement, []string{"clocks of this machine and of the server differ", "here it is " + stamp(now), "there " + stamp(now.Add(-26*hour))}},
+		{"behind", 25 * hour, -hour, hour, cli.ExitRequirement,
+			[]string{"this machine's is 25h0m0s behind", "here it is " + stamp(now),
+				"there " + stamp(now.Add(25*hour))}},
+		{"not-yet", 4 * time.Minute, 3 * time.Minute, hour, cli.ExitRequirement,
+			[]string{"clocks of this machine and of the server differ", "certificate is valid from"}},
+		{"ahead", -26 * hour, -27 * hour, -25 * hour, cli.ExitRequirement,
+			[]string{"clocks of this machine and of the server differ", "here it is " + stamp(now),
+				"there " + stamp(now.Add(-26*hour))}},
 		{"expired", 0, -2 * hour, -hour, cli.ExitNotReady, []string{"the API server's certificate has expired"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,7 +70,8 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 				if err := clientcmd.WriteToFile(*config, admin); err != nil {
 					t.Fatal(err)
 				}
-				other.refused(t, c.code, "clocks of this machine and of the server differ", "join", "--kubeconfig", admin)
+				other.refused(t, c.code, "clocks of this machine and of the server differ", "join", "--kubeconfig",
+					admin)
 			}
 		})
 	}
@@ -83,8 +89,12 @@ func signed(t *testing.T, data string, from, until time.Time) tls.Certificate {
 		t.Fatal(err)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(from.Unix()), NotBefore: from, NotAfter: until, IPAddresses: []net.IP{net.ParseIP("198.51.100.1")},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(from.Unix()),
+		NotBefore:    from,
+		NotAfter:     until,
+		IPAddresses:  []net.IP{net.ParseIP("198.51.100.1")},
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, authority.Leaf, &key.PublicKey, authority.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
@@ -102,13 +112,17 @@ func beside(t *testing.T, server fixture, address string, pair tls.Certificate, 
 	}
 	to := &url.URL{Scheme: "https", Host: "198.51.100.1:6443"}
 	front := &http.Server{
-		ReadHeaderTimeout: time.Minute, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		ReadHeaderTimeout: time.Minute,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		Handler: &httputil.ReverseProxy{
 			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
 			Transport: &http.Transport{
-				DialContext:     proc.DialIn(server.netns),
-				TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, // the test's own server
+				DialContext: proc.DialIn(server.netns),
+				TLSClientConfig: &tls.Config{
+					InsecureSkipVerify: true,
+					MinVersion:         tls.VersionTLS12,
+				}, // the test's own server
 			},
 			ModifyResponse: func(r *http.Response) error {
 				r.Header.Set("Date", time.Now().Add(later).UTC().Format(http.TimeFormat))
@@ -119,7 +133,8 @@ func beside(t *testing.T, server fixture, address string, pair tls.Certificate, 
 	done := make(chan error, 1)
 	go func() { done <- front.ServeTLS(l, "", "") }()
 	t.Cleanup(func() {
-		if err := errors.Join(front.Close(), <-done); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, os.ErrClosed) {
+		if err := errors.Join(front.Close(), <-done); !errors.Is(err, http.ErrServerClosed) &&
+			!errors.Is(err, os.ErrClosed) {
 			t.Error(err)
 		}
 	})

@@ -25,12 +25,12 @@ nodes:
 - windowsVersion: ltsc2022
 `
 
-// conformanceSuite is the suite that is run, each spec of which has to pass. As in upstream's jobs a failing one is tried a second time: these machines
-// are shared, and some specs have timeouts of seconds.
+// conformanceSuite is the suite that is run, each spec of which has to pass. As in upstream's jobs a failing one is
+// tried a second time: these machines are shared, and some specs have timeouts of seconds.
 const conformanceSuite = "smoke"
 
-// TestConformance brings up a cluster and runs suite smoke of Kubernetes' own e2e tests on it, as `mullion conformance run` does for a user.
-// Each spec is a subtest. The results of a run that did not pass are kept in conformance-results.
+// TestConformance brings up a cluster and runs suite smoke of Kubernetes' own e2e tests on it, as `mullion conformance
+// run` does for a user. Each spec is a subtest. The results of a run that did not pass are kept in conformance-results.
 func TestConformance(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -44,7 +44,13 @@ func TestConformance(t *testing.T) {
 		t.Fatalf("run `make build e2e` first: %v", err)
 	}
 	dir := t.TempDir()
-	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, nodeAddress: new(string)}
+	f := fixture{
+		bin:         bin,
+		data:        filepath.Join(dir, "data"),
+		kubeconfig:  filepath.Join(dir, "kubeconfig"),
+		home:        dir,
+		nodeAddress: new(string),
+	}
 	spec := filepath.Join(dir, "cluster.yaml")
 	if err := os.WriteFile(spec, []byte(conformanceYAML), 0o600); err != nil {
 		t.Fatal(err)
@@ -60,7 +66,8 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, runErr := f.mullion(t.Context(), t, "conformance", "run", conformanceSuite, "--flake-attempts", "2", "--results", results)
+	out, runErr := f.mullion(t.Context(), t, "conformance", "run", conformanceSuite, "--flake-attempts", "2",
+		"--results", results)
 	t.Logf("mullion conformance run:\n%s", out)
 	runs, err := result.History(results, conformanceSuite)
 	if err != nil || len(runs) == len(before) {

@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestDeployedNetwork brings up a Windows node without kube-proxy and CNI plugin, as examples/windows-network/cluster.yaml has it, and deploys
-// both by the manifests there (testdata/deployed).
+// TestDeployedNetwork brings up a Windows node without kube-proxy and CNI plugin, as
+// examples/windows-network/cluster.yaml has it, and deploys both by the manifests there (testdata/deployed).
 func TestDeployedNetwork(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -23,9 +23,16 @@ func TestDeployedNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, nodeAddress: new(string)}
+	f := fixture{
+		bin:         bin,
+		data:        filepath.Join(dir, "data"),
+		kubeconfig:  filepath.Join(dir, "kubeconfig"),
+		home:        dir,
+		nodeAddress: new(string),
+	}
 	// Clear of the other clusters of the tests; a name, so that the context is not that of a cluster of the user's.
-	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16", "10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-deployed\n")
+	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16",
+		"10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-deployed\n")
 	if given := os.Getenv("E2E_DATA_DIR"); given != "" { // a cluster that is up
 		f.data, f.kubeconfig = given, filepath.Join(given, "e2e-kubeconfig")
 		spec, err := os.ReadFile(filepath.Join(given, "cluster.json"))
@@ -42,18 +49,24 @@ func TestDeployedNetwork(t *testing.T) {
 		}
 	}
 	f.deployables(t)
-	out, err := f.mullion(t.Context(), t, "kubectl", "get", "endpointslice", "kubernetes", "-o", "jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
+	out, err := f.mullion(t.Context(), t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
+		"jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
 	host, port, ok := strings.Cut(out, ":")
 	if err != nil || !ok {
 		t.Fatalf("where the API server is: %v\n%s", err, out)
 	}
-	f.example(t, "cni.yaml", filepath.Join(dir, "cni.yaml"), subnets, strings.NewReplacer("APIHOST", host, "APIPORT", port))
+	f.example(t, "cni.yaml", filepath.Join(dir, "cni.yaml"), subnets,
+		strings.NewReplacer("APIHOST", host, "APIPORT", port))
 	f.example(t, "kube-proxy.yaml", filepath.Join(dir, "kube-proxy.yaml"), strings.NewReplacer("APISERVER", out))
 	if !t.Run("scripts", func(t *testing.T) {
 		testscript.Run(t, testscript.Params{
-			Dir: filepath.Join("testdata", "deployed"), RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands(),
+			Dir:                 filepath.Join("testdata", "deployed"),
+			RequireExplicitExec: true,
+			RequireUniqueNames:  true,
+			Cmds:                commands(),
 			Setup: func(e *testscript.Env) error {
-				e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "MANIFESTS="+dir, "PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+				e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "MANIFESTS="+dir,
+					"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 				return nil
 			},
 		})
@@ -84,7 +97,8 @@ func (f fixture) example(t *testing.T, name, to string, fill ...*strings.Replace
 func (f fixture) deployables(t *testing.T) {
 	t.Helper()
 	tool, proxy, cni := filepath.Join(f.home, "tool"), filepath.Join(f.home, "kube-proxy"), filepath.Join(f.home, "cni")
-	for file, source := range map[string]string{filepath.Join(tool, "tool.exe"): "./tool", filepath.Join(cni, "network.exe"): exampleDir + "/cni"} {
+	for file, source := range map[string]string{filepath.Join(tool, "tool.exe"): "./tool",
+		filepath.Join(cni, "network.exe"): exampleDir + "/cni"} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
 		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -110,7 +124,11 @@ func (f fixture) deployables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for folder, spec := range map[string]string{tool: "tool/image.yaml", proxy: exampleDir + "/kube-proxy/image.yaml", cni: exampleDir + "/cni/image.yaml"} {
+	for folder, spec := range map[string]string{
+		tool:  "tool/image.yaml",
+		proxy: exampleDir + "/kube-proxy/image.yaml",
+		cni:   exampleDir + "/cni/image.yaml",
+	} {
 		if out, err := f.mullion(t.Context(), t, "image", "build", folder, "-f", spec); err != nil {
 			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// dualYAML keeps clear of the other clusters of the tests. Windows Server 2019 has no dual stack: that node is of IPv4 alone.
+// dualYAML keeps clear of the other clusters of the tests. Windows Server 2019 has no dual stack: that node is of IPv4
+// alone.
 const dualYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-dual
@@ -27,8 +28,8 @@ nodes:
 - os: linux
 `
 
-// TestDualStack brings up a cluster of both families, runs testdata/dual in it and carries out the flows that Windows documents, over both and with direct
-// server return.
+// TestDualStack brings up a cluster of both families, runs testdata/dual in it and carries out the flows that Windows
+// documents, over both and with direct server return.
 func TestDualStack(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -38,7 +39,13 @@ func TestDualStack(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, nodeAddress: new(string)}
+	f := fixture{
+		bin:         bin,
+		data:        filepath.Join(dir, "data"),
+		kubeconfig:  filepath.Join(dir, "kubeconfig"),
+		home:        dir,
+		nodeAddress: new(string),
+	}
 	given := os.Getenv("E2E_DATA_DIR") // a cluster that is up
 	if given != "" {
 		f.data, f.kubeconfig = given, filepath.Join(given, "e2e-kubeconfig")
@@ -61,9 +68,13 @@ func TestDualStack(t *testing.T) {
 	}
 	f.image(t)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "dual"), RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands(),
+		Dir:                 filepath.Join("testdata", "dual"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                commands(),
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig,
+				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			return nil
 		},
 	})

@@ -42,7 +42,13 @@ func TestCluster(t *testing.T) {
 		t.Fatalf("run `make build sample` first: %v", err)
 	}
 	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while scripts are written
-		f := fixture{bin: bin, data: data, kubeconfig: filepath.Join(data, "e2e-kubeconfig"), home: t.TempDir(), nodeAddress: new(string)}
+		f := fixture{
+			bin:         bin,
+			data:        data,
+			kubeconfig:  filepath.Join(data, "e2e-kubeconfig"),
+			home:        t.TempDir(),
+			nodeAddress: new(string),
+		}
 		if built := os.Getenv("E2E_IMAGES"); built != "" {
 			f.home = built
 		}
@@ -56,7 +62,13 @@ func TestCluster(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, nodeAddress: new(string)}
+	f := fixture{
+		bin:         bin,
+		data:        filepath.Join(dir, "data"),
+		kubeconfig:  filepath.Join(dir, "kubeconfig"),
+		home:        dir,
+		nodeAddress: new(string),
+	}
 	spec := filepath.Join(dir, "cluster.yaml")
 	if err := os.WriteFile(spec, []byte(clusterYAML), 0o600); err != nil {
 		t.Fatal(err)
@@ -90,7 +102,8 @@ func (f fixture) scripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "ROOT="+filepath.Dir(f.bin), "IMAGES="+f.home,
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "ROOT="+filepath.Dir(f.bin),
+				"IMAGES="+f.home,
 				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			return nil
 		},
@@ -98,14 +111,16 @@ func (f fixture) scripts(t *testing.T) {
 	})
 }
 
-// image builds the tests' own programs and their images, and loads them. E2E_IMAGES is a folder with the programs, for a machine without Go.
+// image builds the tests' own programs and their images, and loads them. E2E_IMAGES is a folder with the programs, for
+// a machine without Go.
 func (f fixture) image(t *testing.T) {
 	t.Helper()
 	if os.Getenv("E2E_IMAGES") == "" {
 		f.buildPrograms(t)
 	}
 	windows, linux, csi := f.programs()
-	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {csi, "-f", "csidriver/image.yaml"}, {linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
+	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {csi, "-f", "csidriver/image.yaml"},
+		{linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
 		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
 			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}

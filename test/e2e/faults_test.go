@@ -136,11 +136,13 @@ func (f fixture) faults(t *testing.T) {
 	}
 }
 
-// controlPlane kills the API server and etcd, and sees pods serve all the while and what was written before still there.
+// controlPlane kills the API server and etcd, and sees pods serve all the while and what was written before still
+// there.
 func (f fixture) controlPlane(t *testing.T) {
 	var url string
 	poll(t, settle, func(ctx context.Context) error {
-		address, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}")
+		address, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
+			"jsonpath={.status.addresses[0].address}")
 		if err != nil {
 			return errors.New(address)
 		}
@@ -153,8 +155,10 @@ func (f fixture) controlPlane(t *testing.T) {
 	})
 	before := f.containers(t)
 	end := f.serving(t, url)
-	for _, pattern := range []string{` component kube-apiserver `, ` component etcd `, ` component (etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `} {
-		if out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", "written", "--from-literal=by="+pattern); err != nil {
+	for _, pattern := range []string{` component kube-apiserver `, ` component etcd `,
+		` component (etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `} {
+		if out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", "written",
+			"--from-literal=by="+pattern); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		killed := f.kill(t, pattern)
@@ -173,7 +177,8 @@ func (f fixture) controlPlane(t *testing.T) {
 	f.working(t)
 	f.resolves(t, "ticks-linux")
 	if asked, failed, last := end(); failed > 0 || asked < 20 {
-		t.Errorf("of %d requests to a pod %d failed while the control plane was killed, the last with: %v", asked, failed, last)
+		t.Errorf("of %d requests to a pod %d failed while the control plane was killed, the last with: %v", asked,
+			failed, last)
 	}
 	f.same(t, before)
 	f.healthy(t)
@@ -286,7 +291,8 @@ func (f fixture) same(t *testing.T, before string) {
 	}
 }
 
-// resolves waits until a pod gets an answer from the cluster's DNS, which is behind a Service that was there before the fault.
+// resolves waits until a pod gets an answer from the cluster's DNS, which is behind a Service that was there before the
+// fault.
 func (f fixture) resolves(t *testing.T, pod string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {

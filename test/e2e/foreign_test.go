@@ -25,8 +25,8 @@ import (
 	"mullion.dev/mullion/internal/cli"
 )
 
-// TestForeignCluster adds a Windows node to a cluster that Mullion did not make: by an administrator's kubeconfig, with everything that
-// follows, and by a token, with what an administrator does then; each time it leaves without a trace.
+// TestForeignCluster adds a Windows node to a cluster that Mullion did not make: by an administrator's kubeconfig, with
+// everything that follows, and by a token, with what an administrator does then; each time it leaves without a trace.
 func TestForeignCluster(t *testing.T) {
 	server, other := twoMachines(t)
 	plane := newKubeadmPlane(t, server)
@@ -39,15 +39,23 @@ func TestForeignCluster(t *testing.T) {
 	})
 
 	byFile := []string{"join", "--kubeconfig", plane.kubeconfig, "--node-address", "198.51.100.50", "--name", "wina"}
-	byToken := []string{"join", "--server", "198.51.100.1:6443", "--token", kubeadmToken, "--ca-cert-hash", plane.hash, "--node-address", "198.51.100.51", "--name", "winb"}
-	other.refused(t, cli.ExitUsage, "takes --node-address once for each node", append(byFile[:3:3], "--count", "2", "--node-address", "198.51.100.50")...)
-	other.refused(t, cli.ExitConflict, "not an address on this machine's network", append(byToken[:7:7], "--node-address", "10.0.0.1")...)
-	other.refused(t, cli.ExitConflict, "somebody on \"eth0\" has it", append(byToken[:7:7], "--node-address", "198.51.100.1")...)
+	byToken := []string{"join", "--server", "198.51.100.1:6443", "--token", kubeadmToken, "--ca-cert-hash", plane.hash,
+		"--node-address", "198.51.100.51", "--name", "winb"}
+	other.refused(t, cli.ExitUsage, "takes --node-address once for each node",
+		append(byFile[:3:3], "--count", "2", "--node-address", "198.51.100.50")...)
+	other.refused(t, cli.ExitConflict, "not an address on this machine's network",
+		append(byToken[:7:7], "--node-address", "10.0.0.1")...)
+	other.refused(t, cli.ExitConflict, "somebody on \"eth0\" has it",
+		append(byToken[:7:7], "--node-address", "198.51.100.1")...)
 	other.refused(t, cli.ExitUsage, "Windows nodes alone", append(byFile, "--os", "linux")...)
 	other.refused(t, cli.ExitConflict, "the cluster has a node of that name", append(byFile, "--name", "plain")...)
-	other.refused(t, cli.ExitRefused, "unknown or has expired", append(byToken, "--token", "ghijkl.0123456789abcdef")...)
-	other.refused(t, cli.ExitRefused, "authority is another one", append(byToken[:5:5], "--ca-cert-hash", "sha256:"+strings.Repeat("0", 64), "--node-address", "198.51.100.51")...)
-	if left, err := plane.client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil || len(left.Items) != 1 {
+	other.refused(t, cli.ExitRefused, "unknown or has expired",
+		append(byToken, "--token", "ghijkl.0123456789abcdef")...)
+	other.refused(t, cli.ExitRefused, "authority is another one",
+		append(byToken[:5:5], "--ca-cert-hash", "sha256:"+strings.Repeat("0", 64), "--node-address",
+			"198.51.100.51")...)
+	if left, err := plane.client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil ||
+		len(left.Items) != 1 {
 		t.Errorf("after refusals: %d secrets, want the one token; %v", len(left.Items), err)
 	}
 
@@ -101,11 +109,15 @@ func TestForeignCluster(t *testing.T) {
 func plain(t *testing.T, p *kubeadmPlane) {
 	t.Helper()
 	_, err := p.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "plain", Annotations: map[string]string{"flannel.alpha.coreos.com/backend-type": "host-gw"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        "plain",
+			Annotations: map[string]string{"flannel.alpha.coreos.com/backend-type": "host-gw"},
+		},
 	}, metav1.CreateOptions{})
 	p.must(t, "make node", err)
 	status := []byte(`{"status":{"addresses":[{"type":"InternalIP","address":"198.51.100.1"}]}}`)
-	_, err = p.client.CoreV1().Nodes().Patch(t.Context(), "plain", types.MergePatchType, status, metav1.PatchOptions{}, "status")
+	_, err = p.client.CoreV1().Nodes().Patch(t.Context(), "plain", types.MergePatchType, status, metav1.PatchOptions{},
+		"status")
 	p.must(t, "set node's address", err)
 	poll(t, settle, func(ctx context.Context) error {
 		n, err := p.client.CoreV1().Nodes().Get(ctx, "plain", metav1.GetOptions{})
@@ -116,7 +128,8 @@ func plain(t *testing.T, p *kubeadmPlane) {
 			return err
 		}
 		first, _, _ := strings.Cut(n.Spec.PodCIDR, "0/24")
-		return exec.CommandContext(ctx, "nsenter", "--net="+p.config.Netns, "ip", "addr", "replace", first+"5/32", "dev", "lo").Run()
+		return exec.CommandContext(ctx, "nsenter", "--net="+p.config.Netns, "ip", "addr", "replace", first+"5/32",
+			"dev", "lo").Run()
 	})
 }
 
@@ -130,14 +143,15 @@ func (p *kubeadmPlane) node(t *testing.T, name, address string) *corev1.Node {
 			t.Errorf("node %s: %s", name, c.Message)
 		}
 	}
-	if a := n.Status.Addresses; len(a) == 0 || a[0].Address != address || n.Spec.PodCIDR == "" || n.Labels["kubernetes.io/os"] != "windows" {
+	if a := n.Status.Addresses; len(a) == 0 || a[0].Address != address || n.Spec.PodCIDR == "" ||
+		n.Labels["kubernetes.io/os"] != "windows" {
 		t.Fatalf("node %s: addresses %v, pods %q, labels %v", name, a, n.Spec.PodCIDR, n.Labels)
 	}
 	return n
 }
 
-// web runs a pod on the node. It is reached from the plain node, under that one's address and its pod's, by the route that flannel or kindnet
-// would make there; and its log is read through the API server.
+// web runs a pod on the node. It is reached from the plain node, under that one's address and its pod's, by the route
+// that flannel or kindnet would make there; and its log is read through the API server.
 func (p *kubeadmPlane) web(t *testing.T, server, other fixture, node *corev1.Node) *corev1.Pod {
 	t.Helper()
 	ctx := t.Context()
@@ -147,7 +161,9 @@ func (p *kubeadmPlane) web(t *testing.T, server, other fixture, node *corev1.Nod
 	_, err = p.client.CoreV1().Pods("default").Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{"app": "web"}},
 		Spec: corev1.PodSpec{NodeName: node.Name, Containers: []corev1.Container{{
-			Name: "web", Image: "mullion.local/webserver:v1", ImagePullPolicy: corev1.PullNever,
+			Name:            "web",
+			Image:           "mullion.local/webserver:v1",
+			ImagePullPolicy: corev1.PullNever,
 		}}},
 	}, metav1.CreateOptions{})
 	p.must(t, "make pod", err)
@@ -159,7 +175,8 @@ func (p *kubeadmPlane) web(t *testing.T, server, other fixture, node *corev1.Nod
 		}
 		return err
 	})
-	route := exec.CommandContext(ctx, "nsenter", "--net="+server.netns, "ip", "route", "replace", node.Spec.PodCIDR, "via", node.Status.Addresses[0].Address, "dev", "eth0")
+	route := exec.CommandContext(ctx, "nsenter", "--net="+server.netns, "ip", "route", "replace", node.Spec.PodCIDR,
+		"via", node.Status.Addresses[0].Address, "dev", "eth0")
 	if out, err := route.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -188,7 +205,10 @@ func get(ctx context.Context, ns, from, to string) error {
 		err = netns.Do(ns, func() error { conn, err = d.DialContext(ctx, network, address); return err })
 		return conn, err
 	}
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	client := http.Client{
+		Timeout:   5 * time.Second,
+		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+to+"/", nil)
 	if err != nil {
 		return err
@@ -205,12 +225,17 @@ func get(ctx context.Context, ns, from, to string) error {
 	return err
 }
 
-// service puts a Service before the pod: the node's kube-proxy has to carry it out, as its node port shows from the machine's network.
+// service puts a Service before the pod: the node's kube-proxy has to carry it out, as its node port shows from the
+// machine's network.
 func (p *kubeadmPlane) service(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	s, err := p.client.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: pod.Labels, Ports: []corev1.ServicePort{{Port: 80}}},
+		Spec: corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeNodePort,
+			Selector: pod.Labels,
+			Ports:    []corev1.ServicePort{{Port: 80}},
+		},
 	}, metav1.CreateOptions{})
 	p.must(t, "make Service", err)
 	to := fmt.Sprintf("%s:%d", pod.Status.HostIP, s.Spec.Ports[0].NodePort)
@@ -223,7 +248,8 @@ func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
 	if left := other.traces(t); len(left) > 0 {
 		t.Errorf("mullion leave left behind:\n%s", strings.Join(left, "\n"))
 	}
-	out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+other.netns, "sh", "-c", "ip neigh show proxy; ip route | grep -v 'proto kernel'").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+other.netns, "sh", "-c",
+		"ip neigh show proxy; ip route | grep -v 'proto kernel'").CombinedOutput()
 	if text := strings.TrimSpace(string(out)); text != "" {
 		t.Errorf("mullion leave left on the machine's network: %s (%v)", text, err)
 	}
@@ -251,7 +277,8 @@ func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
 			names = append(names, b.Name)
 		}
 		for _, n := range names {
-			if strings.HasPrefix(n, "mullion:") && !strings.HasPrefix(n, "mullion:proxy:winb") { // that one an administrator made
+			// that one an administrator made
+			if strings.HasPrefix(n, "mullion:") && !strings.HasPrefix(n, "mullion:proxy:winb") {
 				err = fmt.Errorf("%s is still there", n)
 			}
 		}

@@ -18,9 +18,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// servingCertificates has the cluster's kubelets ask it for their serving certificates, as kubeadm's serverTLSBootstrap does. A machine joins by a
-// kubeconfig with a bootstrap token in it: nobody approves its node's certificate, which it says, and an administrator does. One that joins by
-// an administrator's kubeconfig has it approved at once.
+// servingCertificates has the cluster's kubelets ask it for their serving certificates, as kubeadm's serverTLSBootstrap
+// does. A machine joins by a kubeconfig with a bootstrap token in it: nobody approves its node's certificate, which it
+// says, and an administrator does. One that joins by an administrator's kubeconfig has it approved at once.
 func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 	t.Helper()
 	configs := p.client.CoreV1().ConfigMaps("kube-system")
@@ -30,7 +30,8 @@ func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 	_, err = configs.Update(t.Context(), config, metav1.UpdateOptions{})
 	p.must(t, "write kubelet-config", err)
 
-	out := other.must(t, "join", "--kubeconfig", p.bootstrapKubeconfig(t), "--node-address", "198.51.100.52", "--name", "winc")
+	out := other.must(t, "join", "--kubeconfig", p.bootstrapKubeconfig(t), "--node-address", "198.51.100.52", "--name",
+		"winc")
 	t.Log(out)
 	for _, says := range []string{"--user=system:node:winc", "kubectl certificate approve csr-"} {
 		if !strings.Contains(out, says) {
@@ -54,7 +55,8 @@ func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 	p.approve(t, request[1])
 	poll(t, settle, logs)
 	poll(t, settle, func(ctx context.Context) error {
-		if said, _ := other.mullion(ctx, t, "status"); strings.Contains(said, "serving certificate") { // its rights are still missing
+		// its rights are still missing
+		if said, _ := other.mullion(ctx, t, "status"); strings.Contains(said, "serving certificate") {
 			return errors.New(said)
 		}
 		return nil
@@ -98,7 +100,9 @@ func (p *kubeadmPlane) sleeps(t *testing.T, other fixture, node string) {
 	_, err := pods.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "sleeps"},
 		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{
-			Name: "sleeps", Image: "mullion.local/webserver:v1", ImagePullPolicy: corev1.PullNever,
+			Name:            "sleeps",
+			Image:           "mullion.local/webserver:v1",
+			ImagePullPolicy: corev1.PullNever,
 		}}},
 	}, metav1.CreateOptions{})
 	p.must(t, "make pod", err)
@@ -118,7 +122,10 @@ func (p *kubeadmPlane) approve(t *testing.T, name string) {
 	r, err := requests.Get(t.Context(), name, metav1.GetOptions{})
 	p.must(t, "read request", err)
 	r.Status.Conditions = append(r.Status.Conditions, certv1.CertificateSigningRequestCondition{
-		Type: certv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "KubectlApprove", Message: "This CSR was approved by kubectl certificate approve.",
+		Type:    certv1.CertificateApproved,
+		Status:  corev1.ConditionTrue,
+		Reason:  "KubectlApprove",
+		Message: "This CSR was approved by kubectl certificate approve.",
 	})
 	_, err = requests.UpdateApproval(t.Context(), name, r, metav1.UpdateOptions{})
 	p.must(t, "approve request", err)

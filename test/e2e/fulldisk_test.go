@@ -68,14 +68,16 @@ spec:
       containers: [{name: keeps, image: 'mullion.local/e2e-linux:v1', args: [sleep, 1h]}]
 `
 
-// smallDisk is a file system of its own whose file has holes: what is only reserved on it takes nothing of the real disk.
+// smallDisk is a file system of its own whose file has holes: what is only reserved on it takes nothing of the real
+// disk.
 type smallDisk struct{ path string }
 
 func newSmallDisk(t *testing.T, size int64) smallDisk {
 	t.Helper()
 	dir := t.TempDir()
 	file, d := filepath.Join(dir, "disk"), smallDisk{path: filepath.Join(dir, "mounted")}
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size), os.Mkdir(d.path, 0o700)); err != nil {
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size),
+		os.Mkdir(d.path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"mkfs.ext4", "-q", "-m", "0", file}, {"mount", "-o", "loop", file, d.path}} {
@@ -108,7 +110,8 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 		t.Fatalf("the disk has %d MiB left already, %d are to be", room>>20, left)
 	}
 	// What the cluster writes meanwhile may take the last of it.
-	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(room-left<<20)); err != nil && (left > 0 || !errors.Is(err, unix.ENOSPC)) {
+	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(room-left<<20)); err != nil &&
+		(left > 0 || !errors.Is(err, unix.ENOSPC)) {
 		t.Fatal(err)
 	}
 	return func() {
@@ -118,8 +121,8 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 	}
 }
 
-// TestFullDisk fills the disk that a cluster lies on: its nodes say so, what fills it is evicted, and when there is room again everything
-// that was there is there.
+// TestFullDisk fills the disk that a cluster lies on: its nodes say so, what fills it is evicted, and when there is
+// room again everything that was there is there.
 func TestFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -132,9 +135,15 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	disk, dir := newSmallDisk(t, 4<<30), t.TempDir()
-	f := fixture{bin: bin, data: filepath.Join(disk.path, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir}
+	f := fixture{
+		bin:        bin,
+		data:       filepath.Join(disk.path, "data"),
+		kubeconfig: filepath.Join(dir, "kubeconfig"),
+		home:       dir,
+	}
 	spec, pods := filepath.Join(dir, "cluster.yaml"), filepath.Join(dir, "pods.yaml")
-	if err := errors.Join(os.WriteFile(spec, []byte(diskYAML), 0o600), os.WriteFile(pods, []byte(diskPods), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(spec, []byte(diskYAML), 0o600),
+		os.WriteFile(pods, []byte(diskPods), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.takeDown(t) })
@@ -148,23 +157,27 @@ func TestFullDisk(t *testing.T) {
 	free := disk.fill(t, 180)
 	defer free()
 	f.pressure(t, "True")
-	if p := fmt.Sprintf("%+v", f.status(t.Context(), t)); !strings.Contains(p, "DiskPressure") || !strings.Contains(p, f.data) {
+	if p := fmt.Sprintf("%+v", f.status(t.Context(), t)); !strings.Contains(p, "DiskPressure") ||
+		!strings.Contains(p, f.data) {
 		t.Errorf("mullion status does not say that the disk is full, or which: %s", p)
 	}
-	if out := f.must(t, "kubectl", "get", "pods", "-o", "jsonpath={.items[*].status.phase}"); out != "Running Running Running" {
+	if out := f.must(t, "kubectl", "get", "pods", "-o",
+		"jsonpath={.items[*].status.phase}"); out != "Running Running Running" {
 		t.Errorf("pods are %s at once, want them to go on for two minutes", out)
 	}
 	out, err := f.mullion(t.Context(), t, "kubectl", "exec", "fills", "--", "tool", "grow", `C:\big`, "130")
 	if err != nil {
 		t.Errorf("a pod that fills the disk: %v\n%s", err, out)
 	}
-	f.jsonpath(t, `^Failed Evicted The node was low on resource: ephemeral-storage\. Threshold quantity: 100Mi, available: \d+.*Container fills was using 13\d{4}Ki`,
+	f.jsonpath(
+		t, `^Failed Evicted The node was low on resource: ephemeral-storage\. Threshold quantity: 100Mi, available: \d+.*Container fills was using 13\d{4}Ki`,
 		"pod", "fills", "{.status.phase} {.status.reason} {.status.message}")
 
 	full := disk.fill(t, 0)
 	defer full()
 	written := f.writes(t)
-	if p := f.status(t.Context(), t); !strings.Contains(fmt.Sprintf("%+v", p), "{Severity:problem Object:disk "+f.data) {
+	if p := f.status(t.Context(), t); !strings.Contains(fmt.Sprintf("%+v", p),
+		"{Severity:problem Object:disk "+f.data) {
 		t.Errorf("mullion status of a disk without any room: %+v", p)
 	}
 	full()
@@ -172,7 +185,8 @@ func TestFullDisk(t *testing.T) {
 	f.pressure(t, "False")
 	f.healthy(t)
 	f.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
-	if out := f.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "cat", `C:\kept\note`); !strings.Contains(out, "kept") {
+	if out := f.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "cat", `C:\kept\note`); !strings.Contains(out,
+		"kept") {
 		t.Errorf("what was in the volume: %s", out)
 	}
 	have := f.must(t, "kubectl", "get", "configmaps", "-o", "name")
@@ -187,7 +201,8 @@ func TestFullDisk(t *testing.T) {
 // pressure waits until every node says so of its disk.
 func (f fixture) pressure(t *testing.T, status string) {
 	t.Helper()
-	f.jsonpath(t, "^"+status+" "+status+"$", "nodes", "", `{.items[*].status.conditions[?(@.type=="DiskPressure")].status}`)
+	f.jsonpath(t, "^"+status+" "+status+"$", "nodes", "",
+		`{.items[*].status.conditions[?(@.type=="DiskPressure")].status}`)
 }
 
 // jsonpath waits until that part of an object is like the pattern.
@@ -215,7 +230,8 @@ func (f fixture) writes(t *testing.T) (taken []string) {
 	}
 	for n := range 200 {
 		name := fmt.Sprintf("written-%d", n)
-		out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", name, "--from-file="+file, "--request-timeout=10s")
+		out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", name, "--from-file="+file,
+			"--request-timeout=10s")
 		if err != nil {
 			t.Logf("the API says: %s", out)
 			return taken

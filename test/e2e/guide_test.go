@@ -74,8 +74,9 @@ func (s step) pattern() *regexp.Regexp {
 	return regexp.MustCompile("(?s)" + strings.Join(parts, " "))
 }
 
-// guide carries out docs/schedule-windows-containers.md: YAML blocks that begin with a name are files, console blocks commands. A
-// command may take a while to print what is written there, but only the first try may change something: a command that reads is repeated.
+// guide carries out docs/schedule-windows-containers.md: YAML blocks that begin with a name are files, console blocks
+// commands. A command may take a while to print what is written there, but only the first try may change something: a
+// command that reads is repeated.
 func (f fixture) guide(t *testing.T) {
 	text, err := os.ReadFile("../../docs/schedule-windows-containers.md")
 	if err != nil {
@@ -89,7 +90,8 @@ func (f fixture) guide(t *testing.T) {
 			if !ok || name != filepath.Base(name) {
 				t.Fatalf("line %d: the file has no name", b.line)
 			}
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(b.text, "\n")+"\n"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(b.text, "\n")+"\n"),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 		case "console":
@@ -118,7 +120,8 @@ func (f fixture) follow(t *testing.T, dir string, s step) {
 		cmd.Dir, cmd.Env = dir, f.env()
 		out, err := cmd.CombinedOutput()
 		if err != nil || !want.MatchString(strings.Join(strings.Fields(string(out)), " ")) {
-			return errors.Join(fmt.Errorf("line %d: %s\nprints\n%swant\n%s", s.line, s.command, out, strings.Join(s.want, "\n")), err)
+			return errors.Join(fmt.Errorf("line %d: %s\nprints\n%swant\n%s", s.line, s.command, out,
+				strings.Join(s.want, "\n")), err)
 		}
 		return nil
 	}

@@ -26,7 +26,8 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// kubeadmPlane is a control plane as kubeadm makes it: upstream's programs, and in the API what `kubeadm init` leaves there.
+// kubeadmPlane is a control plane as kubeadm makes it: upstream's programs, and in the API what `kubeadm init` leaves
+// there.
 type kubeadmPlane struct {
 	config     controlplane.Config
 	kubeconfig string
@@ -47,11 +48,18 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 	// kubeadm's API server does not verify kubelets' serving certificates, which they sign themselves.
 	const start = `for a; do shift; case $a in --kubelet-certificate-authority=*) ;; *) set -- "$@" "$a";; esac; done; exec "$0" component "$@"`
 	p := &kubeadmPlane{config: controlplane.Config{
-		Name: "kubernetes", Program: "/bin/sh", ProgramArgs: []string{"-c", start, filepath.Join(f.bin, "mullion")},
-		Dir: f.data, RunDir: run, LogDir: filepath.Join(f.data, "logs"), Marker: f.data, Netns: f.netns,
-		Address:   netip.MustParseAddrPort("198.51.100.1:6443"),
-		PodSubnet: netip.MustParsePrefix("10.244.0.0/16"), ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
-		Log: slog.New(slog.DiscardHandler),
+		Name:          "kubernetes",
+		Program:       "/bin/sh",
+		ProgramArgs:   []string{"-c", start, filepath.Join(f.bin, "mullion")},
+		Dir:           f.data,
+		RunDir:        run,
+		LogDir:        filepath.Join(f.data, "logs"),
+		Marker:        f.data,
+		Netns:         f.netns,
+		Address:       netip.MustParseAddrPort("198.51.100.1:6443"),
+		PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
+		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
+		Log:           slog.New(slog.DiscardHandler),
 	}}
 	all, err := controlplane.Units(p.config)
 	if err != nil {
@@ -113,12 +121,15 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 		}
 		return all
 	}
-	info := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster: {server: \"https://198.51.100.1:6443\", certificate-authority-data: %s}\n", base64.StdEncoding.EncodeToString(ca))
+	info := fmt.Sprintf(
+		"apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster: {server: \"https://198.51.100.1:6443\", certificate-authority-data: %s}\n", base64.StdEncoding.EncodeToString(ca))
 	if _, err := p.client.CoreV1().Secrets("kube-system").Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-abcdef"}, Type: corev1.SecretTypeBootstrapToken,
+		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-abcdef"},
+		Type:       corev1.SecretTypeBootstrapToken,
 		StringData: map[string]string{
-			"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
-			"auth-extra-groups": tokens, "expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
+			"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true",
+			"usage-bootstrap-signing": "true",
+			"auth-extra-groups":       tokens, "expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
 		},
 	}, metav1.CreateOptions{}); err != nil {
 		return err
@@ -127,24 +138,53 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 		namespace, name, key, text string
 		readers                    []rbacv1.Subject
 	}{
-		{"kube-public", "cluster-info", "kubeconfig", info, []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "system:anonymous"}}},
-		{"kube-system", "kubeadm-config", "ClusterConfiguration", "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: kubernetes\nnetworking:\n  dnsDomain: cluster.local\n  podSubnet: 10.244.0.0/16\n  serviceSubnet: 10.96.0.0/16\n", group(tokens, nodes)},
-		{"kube-system", "kubelet-config", "kubelet", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nclusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\nrotateCertificates: true\n", group(tokens, nodes)},
+		{"kube-public", "cluster-info", "kubeconfig", info, []rbacv1.Subject{{
+			Kind:     "User",
+			APIGroup: rbacv1.GroupName,
+			Name:     "system:anonymous",
+		}}},
+		{"kube-system", "kubeadm-config", "ClusterConfiguration",
+			"apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: kubernetes\nnetworking:\n  dnsDomain: cluster.local\n  podSubnet: 10.244.0.0/16\n  serviceSubnet: 10.96.0.0/16\n", group(tokens, nodes)},
+		{"kube-system", "kubelet-config", "kubelet",
+			"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nclusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\nrotateCertificates: true\n", group(tokens, nodes)},
 	} {
-		if _, err := p.client.CoreV1().ConfigMaps(m.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: m.name}, Data: map[string]string{m.key: m.text}}, metav1.CreateOptions{}); err != nil {
+		if _, err := p.client.CoreV1().ConfigMaps(m.namespace).Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: m.name},
+			Data:       map[string]string{m.key: m.text},
+		}, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 		name := "kubeadm:" + m.name
-		rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{m.name}, Verbs: []string{"get"}}}
-		if _, err := p.client.RbacV1().Roles(m.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{}); err != nil {
+		rules := []rbacv1.PolicyRule{{
+			APIGroups:     []string{""},
+			Resources:     []string{"configmaps"},
+			ResourceNames: []string{m.name},
+			Verbs:         []string{"get"},
+		}}
+		if _, err := p.client.RbacV1().Roles(m.namespace).Create(ctx, &rbacv1.Role{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Rules:      rules,
+		}, metav1.CreateOptions{}); err != nil {
 			return err
 		}
-		binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: m.readers, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}}
-		if _, err := p.client.RbacV1().RoleBindings(m.namespace).Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		binding := &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Subjects:   m.readers,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		}
+		if _, err := p.client.RbacV1().RoleBindings(m.namespace).Create(ctx, binding,
+			metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
-	get := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "kubeadm:get-nodes"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}}}
+	get := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "kubeadm:get-nodes"},
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""},
+			Resources: []string{"nodes"},
+			Verbs:     []string{"get"},
+		}},
+	}
 	if _, err := p.client.RbacV1().ClusterRoles().Create(ctx, get, metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -156,9 +196,17 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 		"kubeadm:node-autoapprove-bootstrap":            {"system:certificates.k8s.io:certificatesigningrequests:nodeclient", group(tokens)},
 		"kubeadm:node-autoapprove-certificate-rotation": {"system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", group(nodes)},
 		"kubeadm:get-nodes":                             {"kubeadm:get-nodes", group(tokens)},
-		"kubeadm:apiserver-kubelet-client":              {"system:kubelet-api-admin", []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: pki.KubeletClientName}}},
+		"kubeadm:apiserver-kubelet-client": {"system:kubelet-api-admin", []rbacv1.Subject{{
+			Kind:     "User",
+			APIGroup: rbacv1.GroupName,
+			Name:     pki.KubeletClientName,
+		}}},
 	} {
-		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: to.subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: to.role}}
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Subjects:   to.subjects,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: to.role},
+		}
 		if _, err := p.client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
 			return err
 		}

@@ -46,7 +46,13 @@ func twoMachines(t *testing.T) (server, other fixture) {
 			}
 		})
 		dir := t.TempDir()
-		return fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir, netns: "/run/netns/" + ns}
+		return fixture{
+			bin:        bin,
+			data:       filepath.Join(dir, "data"),
+			kubeconfig: filepath.Join(dir, "kubeconfig"),
+			home:       dir,
+			netns:      "/run/netns/" + ns,
+		}
 	}
 	server, other = machine("server"), machine("other")
 	script := fmt.Sprintf(`set -e
@@ -80,17 +86,20 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 		got = exit.ExitCode()
 	}
 	if got != code || !strings.Contains(out, says) || !strings.Contains(out, "→") {
-		t.Errorf("mullion %s: ends with %d, want %d and a remedy and %q:\n%s", strings.Join(args, " "), got, code, says, out)
+		t.Errorf("mullion %s: ends with %d, want %d and a remedy and %q:\n%s", strings.Join(args, " "), got, code, says,
+			out)
 	}
 	if left := f.traces(t); len(left) > 0 {
 		t.Errorf("mullion %s left behind:\n%s", strings.Join(args, " "), strings.Join(left, "\n"))
 	}
 }
 
-// TestSeveralMachines joins a Windows node from a second machine, has its pod answer to the first, and lets it leave and come again.
+// TestSeveralMachines joins a Windows node from a second machine, has its pod answer to the first, and lets it leave
+// and come again.
 func TestSeveralMachines(t *testing.T) {
 	server, other := twoMachines(t)
-	join := []string{"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash", "sha256:" + strings.Repeat("0", 64)}
+	join := []string{"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash",
+		"sha256:" + strings.Repeat("0", 64)}
 	other.refused(t, cli.ExitNotReady, "cannot be reached", append(join, "--discovery-timeout", "0s")...)
 
 	t.Cleanup(func() { server.takeDown(t) })
@@ -118,7 +127,8 @@ func TestSeveralMachines(t *testing.T) {
 	server.must(t, "kubectl", "create", "-f", taken(t))
 	other.refused(t, cli.ExitConflict, "the cluster has a node of that name", append(good, "--name", "taken")...)
 	server.must(t, "kubectl", "delete", "node", "taken")
-	other.refused(t, cli.ExitRefused, "authority is another one", with("--ca-cert-hash", "sha256:"+strings.Repeat("0", 64))...)
+	other.refused(t, cli.ExitRefused, "authority is another one",
+		with("--ca-cert-hash", "sha256:"+strings.Repeat("0", 64))...)
 
 	clocks(t, server, other, with)
 
@@ -202,7 +212,8 @@ func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...
 	return out.String(), err
 }
 
-// killed ends a command by kill -9 when it says something. nsenter becomes the program, so that it is the one that is ended.
+// killed ends a command by kill -9 when it says something. nsenter becomes the program, so that it is the one that is
+// ended.
 func (f fixture) killed(t *testing.T, says string, args ...string) {
 	t.Helper()
 	_, _ = f.until(t, says, func(cmd *exec.Cmd) { _ = cmd.Process.Kill() }, args...)
@@ -229,17 +240,19 @@ func (f fixture) unclaimed(t *testing.T, other fixture) {
 	})
 }
 
-// cutOff has the server not answer any more when a node has its certificate: the join fails, leaves nothing but a note on the machine, and
-// when the server answers again all of it can be removed.
+// cutOff has the server not answer any more when a node has its certificate: the join fails, leaves nothing but a note
+// on the machine, and when the server answers again all of it can be removed.
 func cutOff(t *testing.T, server, other fixture, good []string) {
 	t.Helper()
 	link := func(state string) {
-		if out, err := exec.Command("ip", "-n", filepath.Base(server.netns), "link", "set", "eth0", state).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ip", "-n", filepath.Base(server.netns), "link", "set", "eth0",
+			state).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
 	defer link("up")
-	out, err := other.until(t, "ok   identity/m1-win-1", func(*exec.Cmd) { link("down") }, append(good, "--wait", "45s")...)
+	out, err := other.until(t, "ok   identity/m1-win-1", func(*exec.Cmd) { link("down") },
+		append(good, "--wait", "45s")...)
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitNotReady || !strings.Contains(out, "mullion leave") {
 		t.Errorf("a join whose server is cut off ends with %v:\n%s", err, out)
@@ -252,14 +265,18 @@ func cutOff(t *testing.T, server, other fixture, good []string) {
 	server.unclaimed(t, other)
 }
 
-// answers runs a pod on the other machine, which has to answer the server's machine over the underlay, and give its log through the API server.
+// answers runs a pod on the other machine, which has to answer the server's machine over the underlay, and give its log
+// through the API server.
 func answers(t *testing.T, server, other fixture) {
 	t.Helper()
 	other.must(t, "image", "load", filepath.Join(other.bin, "webserver.tar"))
 	server.must(t, "kubectl", "run", "web", "--image=mullion.local/webserver:v1", "--image-pull-policy=Never")
 	server.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	ip := strings.TrimSpace(server.must(t, "kubectl", "get", "pod", "web", "-o", "jsonpath={.status.podIP}"))
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: proc.DialIn(server.netns), DisableKeepAlives: true}}
+	client := http.Client{
+		Timeout:   5 * time.Second,
+		Transport: &http.Transport{DialContext: proc.DialIn(server.netns), DisableKeepAlives: true},
+	}
 	deadline := time.Now().Add(settle)
 	for {
 		resp, err := client.Get("http://" + ip + "/")

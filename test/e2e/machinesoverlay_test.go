@@ -31,8 +31,8 @@ metadata: {name: there}
 spec: {selector: {app: on-m1-win-1}, ports: [{port: 80}]}
 `
 
-// TestSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay, whose nodes have to tell each other across machines where
-// their pods are, and sends packets both ways, of every size.
+// TestSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay, whose nodes have to tell each other
+// across machines where their pods are, and sends packets both ways, of every size.
 func TestSeveralMachinesOverlay(t *testing.T) {
 	server, other := twoMachines(t)
 	file := filepath.Join(server.home, "cluster.yaml")
@@ -41,7 +41,8 @@ func TestSeveralMachinesOverlay(t *testing.T) {
 	}
 	t.Cleanup(func() { server.takeDown(t) })
 	server.must(t, "up", "-f", file)
-	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(server.must(t, "token", "create", "--print-join-command"))
+	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(server.must(t, "token", "create",
+		"--print-join-command"))
 	if line == nil {
 		t.Fatal("mullion token create prints no command to join by")
 	}
@@ -63,8 +64,9 @@ func TestSeveralMachinesOverlay(t *testing.T) {
 		if node == "linux-1" {
 			image = "mullion.local/e2e-linux:v1"
 		}
-		manifest += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: on-%[1]s, labels: {app: on-%[1]s}}\nspec: {nodeName: %[1]s, terminationGracePeriodSeconds: 1, "+
-			"containers: [{name: serves, image: '%[2]s', args: [serve, ':80']}]}\n", node, image)
+		manifest += fmt.Sprintf(
+			"---\napiVersion: v1\nkind: Pod\nmetadata: {name: on-%[1]s, labels: {app: on-%[1]s}}\nspec: {nodeName: %[1]s, terminationGracePeriodSeconds: 1, "+
+				"containers: [{name: serves, image: '%[2]s', args: [serve, ':80']}]}\n", node, image)
 	}
 	pods := filepath.Join(server.home, "pods.yaml")
 	if err := os.WriteFile(pods, []byte(manifest), 0o600); err != nil {

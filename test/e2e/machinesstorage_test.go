@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// keptPod is a pod with a volume of the StorageClass local, which has to be on the machine that joined: the server has no nodes.
+// keptPod is a pod with a volume of the StorageClass local, which has to be on the machine that joined: the server has
+// no nodes.
 const keptPod = `
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -53,10 +54,12 @@ func keepsVolume(t *testing.T, server, other fixture) {
 		if n == 0 {
 			server.must(t, "kubectl", "exec", "keeps", "--", "cmd", "/c", `echo written> C:\kept\note`)
 		}
-		if out := server.must(t, "kubectl", "exec", "keeps", "--", "cmd", "/c", `type C:\kept\note`); strings.TrimSpace(out) != "written" {
+		if out := server.must(t, "kubectl", "exec", "keeps", "--", "cmd", "/c",
+			`type C:\kept\note`); strings.TrimSpace(out) != "written" {
 			t.Errorf("the volume has %q", out)
 		}
-		if name := server.must(t, "kubectl", "get", "pvc", "kept", "-o", "jsonpath={.spec.volumeName}"); volumes() != name {
+		if name := server.must(t, "kubectl", "get", "pvc", "kept", "-o",
+			"jsonpath={.spec.volumeName}"); volumes() != name {
 			t.Errorf("the machine has the volumes %q, want %q", volumes(), name)
 		}
 		server.must(t, "kubectl", "delete", "pod", "keeps", "--timeout=60s")

@@ -28,8 +28,8 @@ nodes:
 - windowsVersion: ltsc2025
 `
 
-// TestNetworkModes brings up a cluster of each network mode besides l2bridge, which TestCluster has, and carries out the flows
-// that Windows documents of it.
+// TestNetworkModes brings up a cluster of each network mode besides l2bridge, which TestCluster has, and carries out
+// the flows that Windows documents of it.
 func TestNetworkModes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -44,7 +44,12 @@ func TestNetworkModes(t *testing.T) {
 	for _, mode := range []string{"overlay", "l2tunnel", "nat", "transparent"} {
 		t.Run(mode, func(t *testing.T) {
 			dir := t.TempDir()
-			f := fixture{bin: bin, data: filepath.Join(dir, "data"), kubeconfig: filepath.Join(dir, "kubeconfig"), home: dir}
+			f := fixture{
+				bin:        bin,
+				data:       filepath.Join(dir, "data"),
+				kubeconfig: filepath.Join(dir, "kubeconfig"),
+				home:       dir,
+			}
 			file := filepath.Join(dir, "cluster.yaml")
 			if err := os.WriteFile(file, fmt.Appendf(nil, modeYAML, mode), 0o600); err != nil {
 				t.Fatal(err)
@@ -62,7 +67,8 @@ func TestNetworkModes(t *testing.T) {
 // netTest carries out the flows of the network and names those that went otherwise than documented.
 func (f fixture) netTest(t *testing.T, mode string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "net", "test", "--mode", mode, "-o", "json")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "net", "test", "--mode", mode, "-o",
+		"json")
 	cmd.Env = f.env()
 	var told strings.Builder
 	cmd.Stderr = &told

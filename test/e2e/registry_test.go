@@ -22,8 +22,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveRegistry USER PASSWORD IMAGE: serves a registry that only this user may read, with a Windows image in it. $REGISTRY
-// is its address.
+// serveRegistry USER PASSWORD IMAGE: serves a registry that only this user may read, with a Windows image in it.
+// $REGISTRY is its address.
 func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: registry USER PASSWORD IMAGE")
@@ -33,7 +33,8 @@ func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if u, p, ok := r.BasicAuth(); !ok || u != user || p != password {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`, http.StatusUnauthorized)
+			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`,
+				http.StatusUnauthorized)
 			return
 		}
 		store.ServeHTTP(w, r)
@@ -52,7 +53,10 @@ func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 func smallImage() (v1.Image, error) {
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)
-	for _, h := range []*tar.Header{{Name: "Files", Typeflag: tar.TypeDir}, {Name: "Files/hello.bat", Typeflag: tar.TypeReg}} {
+	for _, h := range []*tar.Header{{
+		Name:     "Files",
+		Typeflag: tar.TypeDir,
+	}, {Name: "Files/hello.bat", Typeflag: tar.TypeReg}} {
 		if err := w.WriteHeader(h); err != nil {
 			return nil, err
 		}
@@ -60,7 +64,10 @@ func smallImage() (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil })
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser,
+		error) {
+		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -70,8 +70,8 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return cmd
 }
 
-// eventually [-for=DURATION] PATTERN COMMAND…: repeats the command until it succeeds and its output matches the pattern ("!" before
-// it: until it does not match). A pattern that begins with "failed:" is for a command that has to fail.
+// eventually [-for=DURATION] PATTERN COMMAND…: repeats the command until it succeeds and its output matches the pattern
+// ("!" before it: until it does not match). A pattern that begins with "failed:" is for a command that has to fail.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	within := settle
 	limit, args := option(args, "for")
@@ -98,9 +98,11 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s: after %s the output does not (neg=%v) match %q (%v):\n%s", strings.Join(args[1:], " "), within, neg, args[0], err, out.String())
+			ts.Fatalf("%s: after %s the output does not (neg=%v) match %q (%v):\n%s", strings.Join(args[1:], " "),
+				within, neg, args[0], err, out.String())
 		}
-		<-time.After(300 * time.Millisecond * patience()) // where looking is slow too, it must not take the processors from what is waited for
+		// where looking is slow too, it must not take the processors from what is waited for
+		<-time.After(300 * time.Millisecond * patience())
 	}
 }
 

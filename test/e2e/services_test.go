@@ -56,20 +56,22 @@ endpoints: [{addresses: [%q], nodeName: %s, conditions: {ready: true}}]
 ports: [{name: '', port: 80, protocol: TCP}]
 `
 
-// services breaks what carries Services out, and sees that they come back without rules for pods that are no more; and how soon
-// a change of endpoints reaches packets. How soon is a figure, and no verdict.
+// services breaks what carries Services out, and sees that they come back without rules for pods that are no more; and
+// how soon a change of endpoints reaches packets. How soon is a figure, and no verdict.
 func (f fixture) services(t *testing.T) {
 	f.apply(t, backends)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		out, err := f.mullion(ctx, t, "kubectl", "delete", "service,pod,endpointslice", "--ignore-not-found", "--wait=false", "service/back", "service/steered", "pod/back-1", "pod/back-2", "endpointslice/steered-1")
+		out, err := f.mullion(ctx, t, "kubectl", "delete", "service,pod,endpointslice", "--ignore-not-found",
+			"--wait=false", "service/back", "service/steered", "pod/back-1", "pod/back-2", "endpointslice/steered-1")
 		if err != nil {
 			t.Logf("%v\n%s", err, out)
 		}
 	})
 	f.answered(t)
 	for _, c := range []struct{ name, kill, back string }{
-		{"kube-proxy", `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `, `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},
+		{"kube-proxy", `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `,
+			`^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},
 		{"hns", "", ""},
 		{"agent", `mullion-node serve .*/win-1/`, `mullion-node serve .*/win-1/`},
 		{"host", `mullion-node host-init .*/win-1/`, `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},
@@ -110,7 +112,8 @@ func (f fixture) apply(t *testing.T, manifest string) {
 func (f fixture) replace(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		if out, err := f.mullion(ctx, t, "kubectl", "delete", "pod", "back-2", "--ignore-not-found", "--timeout=60s"); err != nil {
+		if out, err := f.mullion(ctx, t, "kubectl", "delete", "pod", "back-2", "--ignore-not-found",
+			"--timeout=60s"); err != nil {
 			return errors.New(out)
 		}
 		return nil
@@ -157,7 +160,8 @@ func (f fixture) firstNode(t *testing.T) string {
 		return *f.nodeAddress
 	}
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o", `jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
+		out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
+			`jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
 		if err != nil || out == "" {
 			return errors.New(out)
 		}
@@ -167,7 +171,8 @@ func (f fixture) firstNode(t *testing.T) string {
 	return *f.nodeAddress
 }
 
-// answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that is no more would show.
+// answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that is no more would
+// show.
 func (f fixture) answered(t *testing.T) {
 	t.Helper()
 	poll(t, 3*settle, func(ctx context.Context) error {
@@ -186,8 +191,8 @@ func (f fixture) answered(t *testing.T) {
 	})
 }
 
-// noRule waits until HNS of the first node has no load balancer to the address, unless the pod still has it, and its kernel
-// is as HNS means it to be.
+// noRule waits until HNS of the first node has no load balancer to the address, unless the pod still has it, and its
+// kernel is as HNS means it to be.
 func (f fixture) noRule(t *testing.T, gone string) {
 	t.Helper()
 	if f.podIP(t, "back-2") == gone {
@@ -215,7 +220,8 @@ func (f fixture) noRule(t *testing.T, gone string) {
 		}
 		for _, e := range have.Endpoints {
 			for _, lb := range have.LoadBalancers {
-				if len(e.IPConfigurations) > 0 && e.IPConfigurations[0].IPAddress == gone && slices.Contains(lb.HostComputeEndpoints, e.ID) {
+				if len(e.IPConfigurations) > 0 && e.IPConfigurations[0].IPAddress == gone &&
+					slices.Contains(lb.HostComputeEndpoints, e.ID) {
 					return fmt.Errorf("load balancer %s still sends to %s", lb.ID, gone)
 				}
 			}
@@ -227,8 +233,8 @@ func (f fixture) noRule(t *testing.T, gone string) {
 	})
 }
 
-// endpointChanges sends a Service to one pod and the other in turn, and measures how long it takes until packets follow, with
-// kubectl's own time in it.
+// endpointChanges sends a Service to one pod and the other in turn, and measures how long it takes until packets
+// follow, with kubectl's own time in it.
 func (f fixture) endpointChanges(t *testing.T) {
 	pods := []string{"back-1", "back-2"}
 	nodes := []string{"win-1", "win-2"}

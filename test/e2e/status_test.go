@@ -139,7 +139,8 @@ func (f fixture) wineserver(t *testing.T, node string) int {
 	t.Helper()
 	for pid, command := range f.processes(t) {
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // a process may have ended
-		if strings.Contains(command, "wineserver") && strings.Contains(string(environ), "WINEPREFIX="+filepath.Join(f.data, "nodes", node, "prefix")+"\x00") {
+		if strings.Contains(command, "wineserver") &&
+			strings.Contains(string(environ), "WINEPREFIX="+filepath.Join(f.data, "nodes", node, "prefix")+"\x00") {
 			return pid
 		}
 	}
@@ -147,10 +148,12 @@ func (f fixture) wineserver(t *testing.T, node string) int {
 	return 0
 }
 
-// podWithoutServer kills the wineserver of a container, whose program would stand still for ever, and sees the kubelet start it again.
+// podWithoutServer kills the wineserver of a container, whose program would stand still for ever, and sees the kubelet
+// start it again.
 func (f fixture) podWithoutServer(t *testing.T) {
 	get := func(ctx context.Context, what string) (string, error) {
-		return f.mullion(ctx, t, "kubectl", "get", "pod", "serves", "-o", "jsonpath={.status.containerStatuses[0]."+what+"}")
+		return f.mullion(ctx, t, "kubectl", "get", "pod", "serves", "-o",
+			"jsonpath={.status.containerStatuses[0]."+what+"}")
 	}
 	id, err := get(t.Context(), "containerID")
 	if err != nil {
@@ -185,7 +188,8 @@ func (f fixture) cut(t *testing.T, node string) (mend func()) {
 	t.Helper()
 	pins := filepath.Join("/run/mullion", f.tag(), "netns")
 	ip := func(pin string, args ...string) string {
-		out, err := exec.Command("nsenter", append([]string{"--net=" + filepath.Join(pins, pin), "ip"}, args...)...).CombinedOutput()
+		out, err := exec.Command("nsenter",
+			append([]string{"--net=" + filepath.Join(pins, pin), "ip"}, args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
@@ -218,7 +222,8 @@ func (f fixture) cutOff(t *testing.T) {
 	}
 	condition := func(want string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+			out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
+				`jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 			if err != nil || out != want {
 				return fmt.Errorf("Ready is %s, want %s", out, want)
 			}
@@ -243,8 +248,8 @@ func (f fixture) cutOff(t *testing.T) {
 	f.healthy(t)
 }
 
-// serving asks a pod over and over until the function that it returns is called, which tells how often it was asked and how often
-// there was no answer.
+// serving asks a pod over and over until the function that it returns is called, which tells how often it was asked and
+// how often there was no answer.
 func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, last error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -277,7 +282,8 @@ func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, la
 	}
 }
 
-// fullDisk leaves no room for what images are pulled to, and sees that it is said so, and over when there is room again.
+// fullDisk leaves no room for what images are pulled to, and sees that it is said so, and over when there is room
+// again.
 func (f fixture) fullDisk(t *testing.T) {
 	incoming := filepath.Join(f.data, "containerd", "root", "io.containerd.content.v1.content", "ingest")
 	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=4k,mode=0700"); err != nil {

@@ -48,7 +48,8 @@ func (f fixture) traces(t *testing.T) []string {
 	having("table", "nft", "list", "tables")
 	having("mount", "cat", "/proc/self/mountinfo")
 	having("rule", "ip", "rule")
-	for _, pattern := range []string{"/sys/fs/cgroup/mullion-" + f.tag(), "/sys/fs/cgroup/*/mullion-" + f.tag(), f.data, "/run/mullion/" + f.tag()} {
+	for _, pattern := range []string{"/sys/fs/cgroup/mullion-" + f.tag(), "/sys/fs/cgroup/*/mullion-" + f.tag(), f.data,
+		"/run/mullion/" + f.tag()} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -61,8 +62,8 @@ func (f fixture) traces(t *testing.T) []string {
 	return all
 }
 
-// strays are the sockets of containerd's shims outside the cluster's own folders: named by their listeners, so they have to be
-// noted while the cluster is up.
+// strays are the sockets of containerd's shims outside the cluster's own folders: named by their listeners, so they
+// have to be noted while the cluster is up.
 func (f fixture) strays(t *testing.T) []string {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/unix")

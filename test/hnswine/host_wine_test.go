@@ -70,7 +70,8 @@ func newCluster(t *testing.T) cluster {
 	if err := wineCommand(c.base, wineServer, "-w").Run(); err != nil {
 		t.Fatal(err)
 	}
-	_ = os.Remove(filepath.Join(c.base, "wineserver"))                           // Debian's wine leaves it, and a layer must not carry it
+	// Debian's wine leaves it, and a layer must not carry it
+	_ = os.Remove(filepath.Join(c.base, "wineserver"))
 	if err := os.Remove(filepath.Join(c.base, "dosdevices", "z:")); err != nil { // the machine's files
 		t.Fatal(err)
 	}
@@ -249,10 +250,14 @@ func (h *host) start(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.service, err = server.Open(t.Context(), server.Config{
 		Model: hns.Config{
-			Version: wire.Version{Major: 16}, Adapters: []string{"eth0"}, Addresses: []netip.Addr{netip.MustParseAddr(h.addr)},
+			Version:   wire.Version{Major: 16},
+			Adapters:  []string{"eth0"},
+			Addresses: []netip.Addr{netip.MustParseAddr(h.addr)},
 		},
-		Store:     server.FileStore{Path: filepath.Join(h.state, "hns", "state.json")},
-		DataPlane: h.plane, Log: log, Generation: generation,
+		Store:      server.FileStore{Path: filepath.Join(h.state, "hns", "state.json")},
+		DataPlane:  h.plane,
+		Log:        log,
+		Generation: generation,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -281,10 +286,14 @@ func (h *host) start(t *testing.T) {
 		}
 	})
 	h.pods, err = podnet.New(podnet.Config{
-		HNS: h.service, Exec: h, Drive: filepath.Join(h.prefix, "drive_c"), PinDir: pins,
+		HNS:      h.service,
+		Exec:     h,
+		Drive:    filepath.Join(h.prefix, "drive_c"),
+		PinDir:   pins,
 		CacheDir: filepath.Join(h.state, "cni"),
 		Local: []netip.Prefix{
-			netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("10.96.0.0/16"), netip.MustParsePrefix("10.213.0.0/24"),
+			netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("10.96.0.0/16"),
+			netip.MustParsePrefix("10.213.0.0/24"),
 		},
 	})
 	if err != nil {

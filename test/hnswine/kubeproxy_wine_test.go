@@ -39,11 +39,13 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 		switch {
 		case !known:
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
+			_, _ = w.Write(
+				[]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
 		case r.URL.Query().Get("watch") != "":
 			if r.URL.Query().Get("sendInitialEvents") == "true" { // WatchList: let it fall back to lists
 				w.WriteHeader(http.StatusUnprocessableEntity)
-				_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`))
+				_, _ = w.Write(
+					[]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`))
 				return
 			}
 			w.WriteHeader(http.StatusOK)
@@ -54,7 +56,8 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 			}
 		default:
 			group := strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(r.URL.Path), "/apis/"), "/api/")
-			kind := map[string]string{"services": "ServiceList", "endpointslices": "EndpointSliceList", "nodes": "NodeList", "servicecidrs": "ServiceCIDRList"}[resource]
+			kind := map[string]string{"services": "ServiceList", "endpointslices": "EndpointSliceList",
+				"nodes": "NodeList", "servicecidrs": "ServiceCIDRList"}[resource]
 			if items == nil {
 				items = []any{}
 			}
@@ -78,7 +81,8 @@ func service(name, ip string, port, target int) (svc, slice map[string]any, add 
 		"ports":       []any{map[string]any{"name": "", "port": target, "protocol": "TCP"}},
 	}
 	add = func(ip, node string) {
-		e := map[string]any{"addresses": []any{ip}, "conditions": map[string]any{"ready": true, "serving": true, "terminating": false}}
+		e := map[string]any{"addresses": []any{ip},
+			"conditions": map[string]any{"ready": true, "serving": true, "terminating": false}}
 		if node != "" {
 			e["nodeName"] = node
 		}
@@ -88,7 +92,8 @@ func service(name, ip string, port, target int) (svc, slice map[string]any, add 
 	svc = map[string]any{
 		"metadata": map[string]any{"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"},
 		"spec": map[string]any{
-			"type": "ClusterIP", "clusterIP": ip, "clusterIPs": []any{ip}, "ipFamilies": []any{"IPv4"}, "ipFamilyPolicy": "SingleStack",
+			"type": "ClusterIP", "clusterIP": ip, "clusterIPs": []any{ip}, "ipFamilies": []any{"IPv4"},
+			"ipFamilyPolicy":        "SingleStack",
 			"internalTrafficPolicy": "Cluster", "sessionAffinity": "None",
 			"ports": []any{map[string]any{"port": port, "targetPort": target, "protocol": "TCP"}},
 		},
@@ -116,7 +121,8 @@ func TestKubeProxy(t *testing.T) {
 		"nodes": {map[string]any{
 			"metadata": map[string]any{"name": "win-a", "uid": "win-a", "resourceVersion": "1"},
 			"spec":     map[string]any{"podCIDR": "10.244.1.0/24", "podCIDRs": []any{"10.244.1.0/24"}},
-			"status":   map[string]any{"addresses": []any{map[string]any{"type": "InternalIP", "address": "10.213.0.11"}}},
+			"status": map[string]any{"addresses": []any{map[string]any{"type": "InternalIP",
+				"address": "10.213.0.11"}}},
 		}},
 	})
 	log := a.startKubeProxy(t)
@@ -129,7 +135,8 @@ func TestKubeProxy(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			out, _ := os.ReadFile(log)
-			t.Fatalf("kube-proxy.exe made %d load balancers; its log ends:\n%s", len(plan.LoadBalancers), tail(string(out), 40))
+			t.Fatalf("kube-proxy.exe made %d load balancers; its log ends:\n%s", len(plan.LoadBalancers),
+				tail(string(out), 40))
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
@@ -180,7 +187,8 @@ func (h *host) startKubeProxy(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := wineCommand(h.prefix, wineBinary, `C:\kube-proxy.exe`, "--proxy-mode=kernelspace", "--hostname-override="+h.name,
+	cmd := wineCommand(h.prefix, wineBinary, `C:\kube-proxy.exe`, "--proxy-mode=kernelspace",
+		"--hostname-override="+h.name,
 		`--kubeconfig=C:\kubeconfig`, "--cluster-cidr=10.244.0.0/16", "--v=4", "--bind-address=0.0.0.0")
 	cmd.Env = append(cmd.Env, "KUBE_NETWORK="+podnet.NetworkName(spec.ModeL2Bridge))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = drive, f, f

@@ -30,15 +30,16 @@ func poll(t *testing.T, what string, done func() bool) {
 // buildLoad makes C:\hnsload.exe.
 func buildLoad(t *testing.T, h *host) {
 	t.Helper()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(h.prefix, "drive_c", "hnsload.exe"), "./prog")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(h.prefix, "drive_c", "hnsload.exe"),
+		"./prog")
 	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build hnsload: %v\n%s", err, out)
 	}
 }
 
-// TestGuest has a Windows program reserve ports of the host and be told of events, while the service restarts. What it leaves
-// reserved ends with it: it does the same twice.
+// TestGuest has a Windows program reserve ports of the host and be told of events, while the service restarts. What it
+// leaves reserved ends with it: it does the same twice.
 func TestGuest(t *testing.T) {
 	c := newCluster(t)
 	h := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
@@ -68,7 +69,8 @@ func TestGuest(t *testing.T) {
 	}
 }
 
-// TestLoad fills HNS from Windows, call by call, and restarts the service meanwhile: nothing is lost, and the kernel follows.
+// TestLoad fills HNS from Windows, call by call, and restarts the service meanwhile: nothing is lost, and the kernel
+// follows.
 func TestLoad(t *testing.T) {
 	const services, each = 400, 4
 	c := newCluster(t)

@@ -18,8 +18,11 @@ import (
 
 func pod(name string) podnet.Pod {
 	return podnet.Pod{
-		ID: strings.Repeat(fmt.Sprintf("%x", name), 16)[:64], Name: name, Namespace: "default", UID: "uid-of-" + name,
-		DNS: podnet.DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"default.svc.cluster.local"}},
+		ID:        strings.Repeat(fmt.Sprintf("%x", name), 16)[:64],
+		Name:      name,
+		Namespace: "default",
+		UID:       "uid-of-" + name,
+		DNS:       podnet.DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"default.svc.cluster.local"}},
 	}
 }
 
@@ -103,7 +106,8 @@ func (h *host) expectEmpty(t *testing.T) {
 	if len(plan.Ports)+len(plan.Namespaces) > 0 {
 		t.Errorf("left: %+v", plan)
 	}
-	left, err := os.ReadDir(filepath.Join(h.prefix, "drive_c", "var", "lib", "cni", "networks", podnet.NetworkName(spec.ModeL2Bridge)))
+	left, err := os.ReadDir(filepath.Join(h.prefix, "drive_c", "var", "lib", "cni", "networks",
+		podnet.NetworkName(spec.ModeL2Bridge)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,10 @@ func BenchmarkGet(b *testing.B) {
 	c, hub := startContainerd(b, b.TempDir()), newHub(b)
 	s := open(b, c, v2022)
 	for i := range 30 {
-		ref := hub.push(b, fmt.Sprintf("app%d:v1", i), makeImage(b, "windows", v2022, part{layer: makeLayer(b, entry{name: "Files/a", body: fmt.Sprint(i)})}))
+		ref := hub.push(b, fmt.Sprintf("app%d:v1", i), makeImage(b, "windows", v2022, part{layer: makeLayer(b, entry{
+			name: "Files/a",
+			body: fmt.Sprint(i),
+		})}))
 		if _, err := s.Pull(b.Context(), ref, nil, ""); err != nil {
 			b.Fatal(err)
 		}
@@ -39,7 +42,10 @@ func BenchmarkPull(b *testing.B) {
 	c, hub := startContainerd(b, b.TempDir()), newHub(b)
 	s := open(b, c, v2022)
 	const size = 64 << 20
-	ref := hub.push(b, "big:v1", makeImage(b, "windows", v2022, part{layer: makeLayer(b, entry{name: "Files/r", body: noise(size)})}))
+	ref := hub.push(b, "big:v1", makeImage(b, "windows", v2022, part{layer: makeLayer(b, entry{
+		name: "Files/r",
+		body: noise(size),
+	})}))
 	b.SetBytes(size)
 	for b.Loop() {
 		info, err := s.Pull(b.Context(), ref, nil, "")

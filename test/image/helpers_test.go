@@ -30,7 +30,8 @@ const (
 func systemFiles(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	for _, p := range []string{"windows/system32/ntdll.dll", "windows/system32/kernel32.dll", "windows/system32/vcruntime140.dll", "users/Public/x"} {
+	for _, p := range []string{"windows/system32/ntdll.dll", "windows/system32/kernel32.dll",
+		"windows/system32/vcruntime140.dll", "users/Public/x"} {
 		file := filepath.Join(dir, p)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			tb.Fatal(err)
@@ -45,7 +46,10 @@ func systemFiles(tb testing.TB) string {
 func open(tb testing.TB, c *client.Client, version string) *store.Store {
 	tb.Helper()
 	s, err := store.New(c, namespace, store.Config{
-		OSVersion: version, Handlers: store.DefaultHandlers(), SystemFiles: systemFiles(tb), Owner: 100000,
+		OSVersion:   version,
+		Handlers:    store.DefaultHandlers(),
+		SystemFiles: systemFiles(tb),
+		Owner:       100000,
 	})
 	if err != nil {
 		tb.Fatal(err)

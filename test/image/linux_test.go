@@ -38,7 +38,10 @@ func TestLinuxDigest(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "hello"), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		img, err := imagebuild.Build(t.Context(), imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{ref}}})
+		img, err := imagebuild.Build(t.Context(), imagebuild.Options{
+			Dir:  dir,
+			Spec: imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{ref}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

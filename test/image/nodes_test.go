@@ -33,7 +33,8 @@ func TestTwoNodesShareAnIndex(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
 	layerOf := func(body string) part { return part{layer: makeLayer(t, entry{name: "Files/v", body: body})} }
-	ref := hub.pushIndex(t, "app:v1", makeImage(t, "windows", v2019, layerOf("2019")), makeImage(t, "windows", v2025, layerOf("2025")))
+	ref := hub.pushIndex(t, "app:v1", makeImage(t, "windows", v2019, layerOf("2019")),
+		makeImage(t, "windows", v2025, layerOf("2025")))
 	old, recent := open(t, c, v2019), open(t, c, v2025)
 
 	a, err := old.Pull(t.Context(), ref, nil, "")
@@ -72,7 +73,8 @@ func TestNodesPullAtOnce(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
 	shared := part{layer: makeLayer(t, entry{name: "Files/shared", body: strings.Repeat("s", 1<<20)})}
-	ref := hub.pushIndex(t, "app:v1", makeImage(t, "windows", v2019, shared), makeImage(t, "windows", v2022, shared), makeImage(t, "windows", v2025, shared))
+	ref := hub.pushIndex(t, "app:v1", makeImage(t, "windows", v2019, shared), makeImage(t, "windows", v2022, shared),
+		makeImage(t, "windows", v2025, shared))
 	versions := []string{v2019, v2022, v2025, v2022, v2025, v2019}
 	errs := make(chan error, len(versions))
 	for _, v := range versions {
@@ -109,7 +111,10 @@ func TestNodesPullAtOnce(t *testing.T) {
 func TestCancelledPull(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
-	ref := hub.push(t, "app:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/r", body: noise(8 << 20)})}))
+	ref := hub.push(t, "app:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{
+		name: "Files/r",
+		body: noise(8 << 20),
+	})}))
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := open(t, c, v2022).PullRequest(ctx, store.Request{Ref: ref, Progress: func(p store.Progress) {
 		if p.Step == "fetch" && p.Total > 1<<20 && p.Done < p.Total {
@@ -142,7 +147,8 @@ func TestKilledPull(t *testing.T) {
 	ref := hub.push(t, "app:v1", makeImage(t, "windows", v2022, part{layer: big}))
 	half := hub.stall(digestOf(t, big))
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledPull$")
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "MULLION_TEST_PULL_SOCKET="+socketOf(t, c), "MULLION_TEST_PULL_REF="+ref)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "MULLION_TEST_PULL_SOCKET="+socketOf(t, c),
+		"MULLION_TEST_PULL_REF="+ref)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -177,7 +183,10 @@ func TestKilledPull(t *testing.T) {
 func TestDiskFullWhileFetching(t *testing.T) {
 	c := startContainerd(t, smallDisk(t))
 	hub := newHub(t)
-	ref := hub.push(t, "big:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/r", body: noise(24 << 20)})}))
+	ref := hub.push(t, "big:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{
+		name: "Files/r",
+		body: noise(24 << 20),
+	})}))
 	if _, err := open(t, c, v2022).Pull(t.Context(), ref, nil, ""); !errors.Is(err, store.ErrDiskFull) {
 		t.Errorf("pull: %v, want %v", err, store.ErrDiskFull)
 	}
@@ -207,7 +216,10 @@ func smallDisk(t *testing.T) string {
 func TestDiskFull(t *testing.T) {
 	c := startContainerd(t, smallDisk(t))
 	hub := newHub(t)
-	big := makeLayer(t, entry{name: "Files/zeros", body: strings.Repeat("\x00", 32<<20)}) // a few kB in transit, too much unpacked
+	big := makeLayer(t, entry{
+		name: "Files/zeros",
+		body: strings.Repeat("\x00", 32<<20),
+	}) // a few kB in transit, too much unpacked
 	ref := hub.push(t, "big:v1", makeImage(t, "windows", v2022, part{layer: big}))
 	s := open(t, c, v2022)
 	if _, err := s.Pull(t.Context(), ref, nil, ""); !errors.Is(err, store.ErrDiskFull) {
@@ -216,7 +228,10 @@ func TestDiskFull(t *testing.T) {
 	if left := leftovers(t, c); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
-	small := hub.push(t, "small:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/a", body: "a"})}))
+	small := hub.push(t, "small:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{
+		name: "Files/a",
+		body: "a",
+	})}))
 	if _, err := s.Pull(t.Context(), small, nil, ""); err != nil {
 		t.Errorf("the disk is not free again: %v", err)
 	}
@@ -231,9 +246,14 @@ func TestBuildLoadRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "app", "hello.exe"), []byte("MZ"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	img, err := imagebuild.Build(t.Context(), imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{
-		Tags: []string{"mullion.local/hello:v1"}, OSVersions: []string{"ltsc2019", "ltsc2022", "ltsc2025"}, Entrypoint: []string{`C:\app\hello.exe`},
-	}})
+	img, err := imagebuild.Build(t.Context(), imagebuild.Options{
+		Dir: dir,
+		Spec: imagebuild.Spec{
+			Tags:       []string{"mullion.local/hello:v1"},
+			OSVersions: []string{"ltsc2019", "ltsc2022", "ltsc2025"},
+			Entrypoint: []string{`C:\app\hello.exe`},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,10 +274,12 @@ func TestBuildLoadRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(checked) != 2 || slices.ContainsFunc(slices.Collect(maps.Values(checked)), func(n int) bool { return n != 1 }) {
+	if len(checked) != 2 || slices.ContainsFunc(slices.Collect(maps.Values(checked)),
+		func(n int) bool { return n != 1 }) {
 		t.Errorf("the two layers that three builds share are checked %v times, want once each", checked)
 	}
-	if info, err := machine.Get(t.Context(), "mullion.local/hello:v1"); err != nil || info.Target.Digest.String() != indexDigest(t, img) {
+	if info, err := machine.Get(t.Context(), "mullion.local/hello:v1"); err != nil ||
+		info.Target.Digest.String() != indexDigest(t, img) {
 		t.Errorf("target %v, %v, want that of the image that was loaded, %s", info.Target, err, indexDigest(t, img))
 	}
 	if len(loaded) != 1 || len(loaded[0].Images) != 3 {
@@ -269,7 +291,8 @@ func TestBuildLoadRun(t *testing.T) {
 	if list, err := machine.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("list: %v, %v", list, err)
 	}
-	if tags, err := machine.Tags(t.Context()); err != nil || len(tags) != 1 || len(tags[0].Images) != 3 || !tags[0].Pinned {
+	if tags, err := machine.Tags(t.Context()); err != nil || len(tags) != 1 || len(tags[0].Images) != 3 ||
+		!tags[0].Pinned {
 		t.Errorf("tags: %+v, %v", tags, err)
 	}
 	for i, v := range []string{v2019, v2022, v2025} {
@@ -309,12 +332,14 @@ func TestLoadRefused(t *testing.T) {
 		name, want string
 		archive    io.Reader
 	}{
-		{"no-archive", "load image archive", strings.NewReader("this is no tar archive, and long enough to be taken for one")},
+		{"no-archive", "load image archive",
+			strings.NewReader("this is no tar archive, and long enough to be taken for one")},
 		{"linux", "no match for platform in manifest", dockerArchive(t, "linux:v1", linux)},
 		{"not-a-windows-layer", "outside Files and Hives", dockerArchive(t, "odd:v1", odd)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := machine.Load(t.Context(), tt.archive, store.LoadOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := machine.Load(t.Context(), tt.archive, store.LoadOptions{}); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 			if left := leftovers(t, c); len(left) != 0 {
@@ -323,7 +348,8 @@ func TestLoadRefused(t *testing.T) {
 		})
 	}
 	good := makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/a", body: "a"})})
-	if _, err := machine.Load(t.Context(), dockerArchive(t, "good:v1", good), store.LoadOptions{Unpinned: true}); err != nil {
+	if _, err := machine.Load(t.Context(), dockerArchive(t, "good:v1", good),
+		store.LoadOptions{Unpinned: true}); err != nil {
 		t.Error(err)
 	}
 	if info, err := open(t, c, v2022).Get(t.Context(), "good:v1"); err != nil || info.ChainID == "" || info.Pinned {

@@ -77,8 +77,8 @@ func newHub(tb testing.TB) *fakeHub {
 	return h
 }
 
-// stall sends half of a blob to the first who asks, and then nothing until they are gone. The channel is closed when half
-// has been sent.
+// stall sends half of a blob to the first who asks, and then nothing until they are gone. The channel is closed when
+// half has been sent.
 func (h *fakeHub) stall(digest string) <-chan struct{} {
 	half := make(chan struct{})
 	h.mu.Lock()
@@ -165,7 +165,10 @@ func layerFrom(tb testing.TB, entries []entry, opts ...tarball.LayerOption) v1.L
 	if err := tw.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(buf.Bytes())), nil }, opts...)
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(buf.Bytes())),
+			nil
+	}, opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -182,9 +185,11 @@ type part struct {
 func makeImage(tb testing.TB, os, version string, parts ...part) v1.Image {
 	tb.Helper()
 	img, err := mutate.ConfigFile(mutate.MediaType(empty.Image, types.OCIManifestSchema1), &v1.ConfigFile{
-		OS: os, Architecture: "amd64", OSVersion: version,
-		Config: v1.Config{Entrypoint: []string{`C:\app\app.exe`}, User: "ContainerUser"},
-		RootFS: v1.RootFS{Type: "layers"},
+		OS:           os,
+		Architecture: "amd64",
+		OSVersion:    version,
+		Config:       v1.Config{Entrypoint: []string{`C:\app\app.exe`}, User: "ContainerUser"},
+		RootFS:       v1.RootFS{Type: "layers"},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -194,7 +199,11 @@ func makeImage(tb testing.TB, os, version string, parts ...part) v1.Image {
 		if mt == "" {
 			mt = types.OCILayer
 		}
-		if img, err = mutate.Append(img, mutate.Addendum{Layer: p.layer, MediaType: mt, History: v1.History{CreatedBy: p.history}}); err != nil {
+		if img, err = mutate.Append(img, mutate.Addendum{
+			Layer:     p.layer,
+			MediaType: mt,
+			History:   v1.History{CreatedBy: p.history},
+		}); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -32,7 +32,12 @@ func TestPull(t *testing.T) {
 		entry{name: "Files/Windows/System32/KERNEL32.dll", body: "microsoft"},
 		entry{name: "Files/Windows/System32/VCRUNTIME140.dll", body: "microsoft"},
 		entry{name: "Files/Windows/System32/own.dll", body: "own"},
-		entry{name: "Files/App/"}, entry{name: "Files/App/app.exe", body: "MZ", header: tar.Header{PAXRecords: map[string]string{"MSWINDOWS.fileattr": "33", "MSWINDOWS.rawsd": "AQAEgA=="}}},
+		entry{name: "Files/App/"}, entry{
+			name: "Files/App/app.exe",
+			body: "MZ",
+			header: tar.Header{PAXRecords: map[string]string{"MSWINDOWS.fileattr": "33",
+				"MSWINDOWS.rawsd": "AQAEgA=="}},
+		},
 		entry{name: "Files/Users/ContainerUser/"}, entry{name: "Files/Users/ContainerUser/f", body: "x"},
 		entry{name: "Files/link", header: tar.Header{Typeflag: tar.TypeSymlink, Linkname: `C:\app\APP.exe`}},
 		entry{name: "Hives/Software_Delta", body: "hive"},
@@ -64,7 +69,8 @@ func TestPull(t *testing.T) {
 		!slices.Equal(info.RepoDigests, []string{hub.host + "/team/app@" + manifest.String()}) {
 		t.Errorf("info = %+v, want ID %s, tag %s, digest %s", info, wantID, ref, manifest)
 	}
-	if uid, user := info.User(); uid != nil || user != "ContainerUser" || info.OSVersion != v2022 || len(info.SkippedLayers) != 2 {
+	if uid, user := info.User(); uid != nil || user != "ContainerUser" || info.OSVersion != v2022 ||
+		len(info.SkippedLayers) != 2 {
 		t.Errorf("user %v %q, os.version %q, skipped %v", uid, user, info.OSVersion, info.SkippedLayers)
 	}
 	for _, d := range []string{digestOf(t, base), digestOf(t, update)} {
@@ -96,7 +102,8 @@ func TestPull(t *testing.T) {
 	if err != nil || again.ID != info.ID {
 		t.Errorf("second pull: %v, %v", again.ID, err)
 	}
-	if use, err := s.FsInfo(t.Context()); err != nil || use.Bytes == 0 || use.Inodes == 0 || !strings.HasSuffix(use.Path, "overlayfs") {
+	if use, err := s.FsInfo(t.Context()); err != nil || use.Bytes == 0 || use.Inodes == 0 ||
+		!strings.HasSuffix(use.Path, "overlayfs") {
 		t.Errorf("usage %+v, %v", use, err)
 	}
 }
@@ -104,7 +111,10 @@ func TestPull(t *testing.T) {
 func TestRemoveLeavesNothing(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
-	ref := hub.push(t, "app:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/a", body: "a"})}))
+	ref := hub.push(t, "app:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{
+		name: "Files/a",
+		body: "a",
+	})}))
 	s := open(t, c, v2022)
 	info, err := s.Pull(t.Context(), ref, nil, "")
 	if err != nil {
@@ -145,7 +155,10 @@ func TestRefused(t *testing.T) {
 		want      []string
 	}{
 		{
-			"linux", hub.push(t, "linux:v1", makeImage(t, "linux", "", part{layer: makeLayer(t, entry{name: "bin/sh", body: "x"})})),
+			"linux", hub.push(t, "linux:v1", makeImage(t, "linux", "", part{layer: makeLayer(t, entry{
+				name: "bin/sh",
+				body: "x",
+			})})),
 			[]string{"failed to pull and unpack image", "no match for platform in manifest: not found"},
 		},
 		{
@@ -153,13 +166,21 @@ func TestRefused(t *testing.T) {
 			[]string{"no match for platform in manifest: not found"},
 		},
 		{
-			"other-build-index", hub.pushIndex(t, "index:v1", makeImage(t, "windows", v2019, files), makeImage(t, "windows", v2025, files)),
-			[]string{"no match for platform in manifest: not found", "The container operating system does not match the host operating system.", "0xc0370101"},
+			"other-build-index", hub.pushIndex(t, "index:v1", makeImage(t, "windows", v2019, files),
+				makeImage(t, "windows", v2025, files)),
+			[]string{"no match for platform in manifest: not found",
+				"The container operating system does not match the host operating system.", "0xc0370101"},
 		},
-		{"corrupt", hub.push(t, "corrupt:v1", makeImage(t, "windows", v2022, part{layer: corrupt})), []string{"unexpected commit digest"}},
-		{"missing", hub.push(t, "missing:v1", makeImage(t, "windows", v2022, files, part{layer: missing})), []string{"not found"}},
+		{"corrupt", hub.push(t, "corrupt:v1", makeImage(t, "windows", v2022, part{layer: corrupt})),
+			[]string{"unexpected commit digest"}},
+		{"missing", hub.push(t, "missing:v1", makeImage(t, "windows", v2022, files, part{layer: missing})),
+			[]string{"not found"}},
 		{
-			"not-a-windows-layer", hub.push(t, "odd:v1", makeImage(t, "windows", v2022, files, part{layer: makeLayer(t, entry{name: "usr/bin/env", body: "x"})})),
+			"not-a-windows-layer", hub.push(t, "odd:v1",
+				makeImage(t, "windows", v2022, files, part{layer: makeLayer(t, entry{
+					name: "usr/bin/env",
+					body: "x",
+				})})),
 			[]string{"outside Files and Hives"},
 		},
 		{"absent", hub.host + "/no/such:v1", []string{"failed to resolve reference", "not found"}},
@@ -186,7 +207,10 @@ func TestRefused(t *testing.T) {
 func TestBuildMismatchAtCreate(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
-	ref := hub.push(t, "old:v1", makeImage(t, "windows", v2019, part{layer: makeLayer(t, entry{name: "Files/a", body: "a"})}))
+	ref := hub.push(t, "old:v1", makeImage(t, "windows", v2019, part{layer: makeLayer(t, entry{
+		name: "Files/a",
+		body: "a",
+	})}))
 	s := open(t, c, v2022)
 	info, err := s.Pull(t.Context(), ref, nil, "")
 	if err != nil {
@@ -236,7 +260,8 @@ func TestForeignBaseOnly(t *testing.T) {
 	}
 }
 
-// TestLocal holds that an image which was loaded as one of this machine alone is pulled without a registry, which others are not.
+// TestLocal holds that an image which was loaded as one of this machine alone is pulled without a registry, which
+// others are not.
 func TestLocal(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
 	dir := t.TempDir()
@@ -245,7 +270,10 @@ func TestLocal(t *testing.T) {
 	}
 	load := func(ref string, local bool) {
 		t.Helper()
-		img, err := imagebuild.Build(t.Context(), imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{Tags: []string{ref}, OSVersions: []string{"ltsc2022"}}})
+		img, err := imagebuild.Build(t.Context(), imagebuild.Options{
+			Dir:  dir,
+			Spec: imagebuild.Spec{Tags: []string{ref}, OSVersions: []string{"ltsc2022"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,10 +18,12 @@ import (
 	"mullion.dev/mullion/test/machines/guest"
 )
 
-// slice is the machine that the rung tries within `make test`, and only from boot to served page to down: the one with the most in the way.
+// slice is the machine that the rung tries within `make test`, and only from boot to served page to down: the one with
+// the most in the way.
 const slice = "bookworm-hardened"
 
-// chosen are the machines that MULLION_MACHINES names ("all", or names with commas); without it the slice alone. whole says that all steps are taken.
+// chosen are the machines that MULLION_MACHINES names ("all", or names with commas); without it the slice alone. whole
+// says that all steps are taken.
 func chosen(t *testing.T) (machines []guest.Machine, whole bool) {
 	t.Helper()
 	names := os.Getenv("MULLION_MACHINES")
@@ -81,7 +83,11 @@ func TestMachines(t *testing.T) {
 			r.Kernel = disk.Version
 			t.Logf("the disk took %s", time.Since(begin).Round(time.Second))
 			g, err := guest.Boot(t.Context(), guest.Options{
-				Machine: m, Disk: disk, Payload: payload, Work: t.TempDir(), Accelerator: os.Getenv("MULLION_MACHINES_ACCEL"),
+				Machine:     m,
+				Disk:        disk,
+				Payload:     payload,
+				Work:        t.TempDir(),
+				Accelerator: os.Getenv("MULLION_MACHINES_ACCEL"),
 			})
 			t.Cleanup(g.Stop)
 			if err != nil {
@@ -97,7 +103,8 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// trial is what is tried on one guest. The steps come one after the other; what a step needs of those before is fatal when it is missing.
+// trial is what is tried on one guest. The steps come one after the other; what a step needs of those before is fatal
+// when it is missing.
 type trial struct {
 	guest   *guest.Guest
 	machine guest.Machine
@@ -178,7 +185,11 @@ func (try *trial) whole(t *testing.T) {
 		return
 	}
 	for _, script := range []string{"exec", "interact", "sample", "linux", "limits", "metrics", "storage"} {
-		try.step(t, "script-"+script, func(ctx context.Context, t *testing.T) { t.Helper(); try.script(ctx, t, script) })
+		try.step(t, "script-"+script, func(ctx context.Context,
+			t *testing.T) {
+			t.Helper()
+			try.script(ctx, t, script)
+		})
 	}
 	try.step(t, "net-test", try.flows)
 	try.step(t, "kept-data", try.claim)
@@ -204,8 +215,10 @@ func (try *trial) whole(t *testing.T) {
 	} {
 		try.step(t, "kill-"+k.name, func(ctx context.Context, t *testing.T) {
 			t.Helper()
-			// The shell that runs this has the pattern in its own command line, but not as its beginning or with the brackets gone.
-			try.run(ctx, t, fmt.Sprintf("pids=$(pgrep -f -- %q | grep -vx $$); test -n \"$pids\"; kill -9 $pids", bracketed(k.pattern)))
+			// The shell that runs this has the pattern in its own command line, but not as its beginning or with the
+			// brackets gone.
+			try.run(ctx, t, fmt.Sprintf("pids=$(pgrep -f -- %q | grep -vx $$); test -n \"$pids\"; kill -9 $pids",
+				bracketed(k.pattern)))
 			try.again(ctx, t, "")
 		})
 	}
@@ -220,7 +233,8 @@ func bracketed(pattern string) string {
 	return pattern[:i] + "[" + pattern[i:i+1] + "]" + pattern[i+1:]
 }
 
-// traces lists what a cluster could leave on a machine. Anything that is there both before and after is the machine's own.
+// traces lists what a cluster could leave on a machine. Anything that is there both before and after is the machine's
+// own.
 const traces = `
 findmnt -rno TARGET | grep -v -e '^/run/user' -e '^/run/credentials' | sort
 ip -br link | awk '{print "link " $1}'
@@ -239,15 +253,21 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if try.before == "" {
 		try.before = try.run(ctx, t, traces)
-		t.Logf("%s", try.run(ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; runc --version"))
+		t.Logf(
+			"%s", try.run(
+				ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; runc --version"))
 	}
-	// As a person does who has logged in: the session is over when the command is, and nothing of the cluster may end with it.
-	script := fmt.Sprintf("cat >cluster.yaml <<'END'\n%sEND\nsudo mullion up -f cluster.yaml --sample --wait %s --retain\n", clusterYAML, upWait)
+	// As a person does who has logged in: the session is over when the command is, and nothing of the cluster may end
+	// with it.
+	script := fmt.Sprintf(
+		"cat >cluster.yaml <<'END'\n%sEND\nsudo mullion up -f cluster.yaml --sample --wait %s --retain\n", clusterYAML,
+		upWait)
 	begin := time.Now()
 	out, err := try.guest.RunAs(ctx, "dev", script, nil)
 	t.Logf("%s", out)
 	if err != nil {
-		logs, _ := try.guest.Run(context.WithoutCancel(ctx), "cd /var/lib/mullion/logs && tail -n 30 supervisor.log */*.log | cut -c1-400")
+		logs, _ := try.guest.Run(context.WithoutCancel(ctx),
+			"cd /var/lib/mullion/logs && tail -n 30 supervisor.log */*.log | cut -c1-400")
 		t.Fatalf("mullion up: %v\n%s", err, logs)
 	}
 	if try.result.UpSeconds == 0 {
@@ -259,8 +279,9 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 // sample asks for the sample's page from outside of the cluster, and for the Windows version in its pod.
 func (try *trial) sample(ctx context.Context, t *testing.T) {
 	t.Helper()
-	try.eventually(ctx, t, "Windows Server 2022", "curl -sS -m 20 http://$(mullion kubectl get node win-1 -o jsonpath='{.status.addresses[0].address}'):"+
-		"$(mullion kubectl get service win-webserver -o jsonpath='{.spec.ports[0].nodePort}')/")
+	try.eventually(ctx, t, "Windows Server 2022",
+		"curl -sS -m 20 http://$(mullion kubectl get node win-1 -o jsonpath='{.status.addresses[0].address}'):"+
+			"$(mullion kubectl get service win-webserver -o jsonpath='{.spec.ports[0].nodePort}')/")
 	out := try.run(ctx, t, "mullion kubectl exec deployment/win-webserver -- cmd /c ver")
 	if !strings.Contains(out, "10.0.20348") {
 		t.Errorf("cmd /c ver in the pod prints %q", out)
@@ -270,8 +291,10 @@ func (try *trial) sample(ctx context.Context, t *testing.T) {
 // script runs one of the end-to-end tests' scripts against the guest's cluster.
 func (try *trial) script(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	out, err := try.guest.Run(ctx, fmt.Sprintf("cd /opt/mullion/test/e2e && export E2E_DATA_DIR=/var/lib/mullion E2E_IMAGES=/opt/mullion/test/images E2E_PATIENCE=10 TMPDIR=/root && "+
-		"cp -f /var/lib/mullion/kubeconfig/admin.kubeconfig /var/lib/mullion/e2e-kubeconfig && ./e2e.test -test.v -test.timeout 40m -test.run 'TestCluster/scripts/^%s$'", name))
+	out, err := try.guest.Run(
+		ctx, fmt.Sprintf(
+			"cd /opt/mullion/test/e2e && export E2E_DATA_DIR=/var/lib/mullion E2E_IMAGES=/opt/mullion/test/images E2E_PATIENCE=10 TMPDIR=/root && "+
+				"cp -f /var/lib/mullion/kubeconfig/admin.kubeconfig /var/lib/mullion/e2e-kubeconfig && ./e2e.test -test.v -test.timeout 40m -test.run 'TestCluster/scripts/^%s$'", name))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -280,13 +303,15 @@ func (try *trial) script(ctx context.Context, t *testing.T, name string) {
 	}
 }
 
-// flows carries out flows between pods, Services, nodes and the world outside. All of them take too long where a processor is emulated.
+// flows carries out flows between pods, Services, nodes and the world outside. All of them take too long where a
+// processor is emulated.
 func (try *trial) flows(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Logf("%s", try.run(ctx, t, fmt.Sprintf("mullion net test --timeout %s --flows %q", upWait, chosenFlows)))
 }
 
-// chosenFlows match some flows of every kind: both systems, both ways, a Service's addresses and names, from outside, and what Windows documents not to work.
+// chosenFlows match some flows of every kind: both systems, both ways, a Service's addresses and names, from outside,
+// and what Windows documents not to work.
 const chosenFlows = `^(pod → pod.*|pod on a Linux node → (pod|ClusterIP|outside, beyond)|pod → ClusterIP.*|node → .*NodePort|outside → (NodePort|NodePort of a Linux node|hostPort)|pod → (outside, .*|Service by FQDN))$`
 
 const keeper = `apiVersion: v1
@@ -320,13 +345,15 @@ func (try *trial) claim(ctx context.Context, t *testing.T) {
 	try.run(ctx, t, `mullion kubectl exec deployment/keeper -- cmd /c 'echo kept for ever> C:\data\greeting.txt'`)
 }
 
-// again brings the cluster back, by way of a command that runs commands, and sees it healthy, its sample served and its data kept.
+// again brings the cluster back, by way of a command that runs commands, and sees it healthy, its sample served and its
+// data kept.
 func (try *trial) again(ctx context.Context, t *testing.T, by string) {
 	t.Helper()
 	t.Logf("%s", try.run(ctx, t, fmt.Sprintf("%smullion up --wait %s", by, upWait)))
 	try.eventually(ctx, t, "healthy", "mullion status")
 	try.sample(ctx, t)
-	try.eventually(ctx, t, "kept for ever", `mullion kubectl exec deployment/keeper -- cmd /c 'type C:\data\greeting.txt'`)
+	try.eventually(ctx, t, "kept for ever",
+		`mullion kubectl exec deployment/keeper -- cmd /c 'type C:\data\greeting.txt'`)
 }
 
 // down takes the cluster down; what is on the machine then has to be what was there before.

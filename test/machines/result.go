@@ -120,7 +120,8 @@ func WritePage(w io.Writer, results []Result) error {
 				failed = append(failed, s.Name)
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d of %d | %.0f s | %s | %s, %s |\n", m.Name, r.Kernel, m.Firewall, passed, len(r.Steps), r.UpSeconds, strings.Join(failed, ", "), r.Date, r.Commit)
+		fmt.Fprintf(&b, "| %s | %s | %s | %d of %d | %.0f s | %s | %s, %s |\n", m.Name, r.Kernel, m.Firewall, passed,
+			len(r.Steps), r.UpSeconds, strings.Join(failed, ", "), r.Date, r.Commit)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

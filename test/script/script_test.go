@@ -22,11 +22,17 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mullion": mullion})
 }
 
-// mullion is the program as cmd/mullion has it, but for who the user is: TEST_EUID says that, and it is nobody special if it is not set.
+// mullion is the program as cmd/mullion has it, but for who the user is: TEST_EUID says that, and it is nobody special
+// if it is not set.
 func mullion() {
 	env := cli.Env{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Args: os.Args[1:], Environ: os.Environ(),
-		Executable: os.Getenv("TEST_EXECUTABLE"), Euid: 1000,
+		In:         os.Stdin,
+		Out:        os.Stdout,
+		Err:        os.Stderr,
+		Args:       os.Args[1:],
+		Environ:    os.Environ(),
+		Executable: os.Getenv("TEST_EXECUTABLE"),
+		Euid:       1000,
 	}
 	if id, err := strconv.Atoi(os.Getenv("TEST_EUID")); err == nil {
 		env.Euid = id
@@ -80,7 +86,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // TestSupportRows holds all rows that the program prints against the rules of the table.
 func TestSupportRows(t *testing.T) {
 	var out bytes.Buffer
-	if err := cli.Run(t.Context(), cli.Env{Out: &out, Err: os.Stderr, Args: []string{"support", "-o", "json"}}); err != nil {
+	if err := cli.Run(t.Context(), cli.Env{
+		Out:  &out,
+		Err:  os.Stderr,
+		Args: []string{"support", "-o", "json"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	var rows []support.Row
@@ -94,7 +104,8 @@ func TestSupportRows(t *testing.T) {
 	for _, r := range rows {
 		areas[r.Area] = true
 	}
-	for _, area := range []string{"CRI runtime calls", "HNS", "Images", "Kubernetes", "Windows API: files", "Windows host"} {
+	for _, area := range []string{"CRI runtime calls", "HNS", "Images", "Kubernetes", "Windows API: files",
+		"Windows host"} {
 		if !areas[area] {
 			t.Errorf("no row of %q", area)
 		}

@@ -26,7 +26,8 @@ const (
 	namesNsswitch = "passwd: files\nhosts: files dns\n"
 )
 
-// zone is what the name server knows: for a name in lower case its address, or the name that its PTR or CNAME record holds.
+// zone is what the name server knows: for a name in lower case its address, or the name that its PTR or CNAME record
+// holds.
 var zone = map[string]string{
 	"one.svc.test": "192.0.2.1", "one.other.svc.test": "192.0.2.2", "whole.example": "192.0.2.3",
 	"alias.svc.test": "one.svc.test", "1.2.0.192.in-addr.arpa": "one.svc.test", "53.0.0.127.in-addr.arpa": "dns.test",
@@ -49,7 +50,8 @@ func TestNames(t *testing.T) {
 		t.Fatalf("build the test program: %v\n%s", err, out)
 	}
 	inProgram(t, p.inNames(t, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestNames", "-test.timeout=120s"), 5)
-	inProgram(t, p.resolvingBy(t, linuxResolv, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestLinuxNames", "-test.timeout=120s"), 2)
+	inProgram(t, p.resolvingBy(t, linuxResolv, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestLinuxNames",
+		"-test.timeout=120s"), 2)
 	t.Run("nslookup", func(t *testing.T) { nslookup(t, p, ns) })
 }
 
@@ -96,8 +98,8 @@ func nslookup(t *testing.T, p prefix, ns string) {
 	}
 }
 
-// moveServer ends the prefix' wineserver and starts one in the namespace, as that is who makes sockets. It stays, so that not
-// every program starts another.
+// moveServer ends the prefix' wineserver and starts one in the namespace, as that is who makes sockets. It stays, so
+// that not every program starts another.
 func (p prefix) moveServer(t *testing.T, ns string) {
 	t.Helper()
 	for _, flag := range []string{"-k", "-w"} {
@@ -138,7 +140,8 @@ func (p prefix) resolvingBy(t *testing.T, resolv, ns string, args ...string) *ex
 	t.Helper()
 	dir := t.TempDir()
 	script := ""
-	for name, text := range map[string]string{"resolv.conf": resolv, "hosts": namesHosts, "nsswitch.conf": namesNsswitch} {
+	for name, text := range map[string]string{"resolv.conf": resolv, "hosts": namesHosts,
+		"nsswitch.conf": namesNsswitch} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -146,7 +149,8 @@ func (p prefix) resolvingBy(t *testing.T, resolv, ns string, args ...string) *ex
 		script += fmt.Sprintf("mount --bind %s $(readlink -f /etc/%s) && ", file, name)
 	}
 	cmd := p.command(t, args...)
-	wrapped := append([]string{"--net=" + ns, "unshare", "--mount", "sh", "-c", script + `exec "$@"`, "sh"}, cmd.Args...)
+	wrapped := append([]string{"--net=" + ns, "unshare", "--mount", "sh", "-c", script + `exec "$@"`, "sh"},
+		cmd.Args...)
 	wrapper := exec.CommandContext(t.Context(), "nsenter", wrapped...)
 	wrapper.Env = append(cmd.Env, "WINAPI_NAMES=1")
 	wrapper.Dir = filepath.Join(p.dir, "drive_c")
@@ -182,8 +186,8 @@ func serveNames(t *testing.T, ns string) {
 	}
 }
 
-// answerName is the reply to a DNS message with one question (RFC 1035). As servers do, it has an OPT record at its end if the
-// question had one (RFC 6891), and otherwise ends in the answer's data.
+// answerName is the reply to a DNS message with one question (RFC 1035). As servers do, it has an OPT record at its end
+// if the question had one (RFC 6891), and otherwise ends in the answer's data.
 func answerName(message []byte) []byte {
 	const header, typeA, typeCNAME, typePTR, notFound = 12, 1, 5, 12, 3
 	at, labels := header, []string{}
@@ -202,7 +206,8 @@ func answerName(message []byte) []byte {
 	reply := append([]byte{message[0], message[1], 0x85, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
 	record := func(name []byte, kind uint16, data []byte) {
 		reply[7]++
-		reply = append(append(reply, name...), byte(kind>>8), byte(kind), 0, 1, 0, 0, 0, 30, byte(len(data)>>8), byte(len(data)))
+		reply = append(append(reply, name...), byte(kind>>8), byte(kind), 0, 1, 0, 0, 0, 30, byte(len(data)>>8),
+			byte(len(data)))
 		reply = append(reply, data...)
 	}
 	address, err := netip.ParseAddr(value)

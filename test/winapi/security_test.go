@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// makeLinuxFiles leaves files for the test program that no Windows program has made, one with a descriptor that is none.
+// makeLinuxFiles leaves files for the test program that no Windows program has made, one with a descriptor that is
+// none.
 func makeLinuxFiles(t *testing.T, p prefix) {
 	t.Helper()
 	dir := filepath.Join(p.dir, "drive_c/linux-folder")
@@ -39,8 +40,8 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 	}
 }
 
-// checkModes holds that lists become Linux' modes where modes bind a program, as they do a container's, and where they bind only others take no
-// more from them than to write.
+// checkModes holds that lists become Linux' modes where modes bind a program, as they do a container's, and where they
+// bind only others take no more from them than to write.
 func checkModes(t *testing.T, p prefix) {
 	t.Helper()
 	bound := exec.CommandContext(t.Context(), "setpriv", "--bounding-set=-all", "--inh-caps=-all", p.wine.Loader,

@@ -117,7 +117,8 @@ func newPrefix(t *testing.T) prefix {
 }
 
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", "WINESERVER="+p.wine.Server)
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=",
+		"WINESERVER="+p.wine.Server)
 }
 
 func (p prefix) command(t *testing.T, args ...string) *exec.Cmd {
@@ -159,14 +160,16 @@ func linuxPeer(ctx context.Context, t *testing.T, p prefix) <-chan string {
 	return echoed
 }
 
-// makeLinuxLinks leaves absolute Linux links for the test program: one into drive C:, one out of all drives. A Windows host has no drive Z:.
+// makeLinuxLinks leaves absolute Linux links for the test program: one into drive C:, one out of all drives. A Windows
+// host has no drive Z:.
 func makeLinuxLinks(t *testing.T, p prefix) {
 	t.Helper()
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte("outside"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"inward": filepath.Join(p.dir, "drive_c/windows/win.ini"), "outward": outside} {
+	for name, target := range map[string]string{"inward": filepath.Join(p.dir, "drive_c/windows/win.ini"),
+		"outward": outside} {
 		if err := os.Symlink(target, filepath.Join(p.dir, "drive_c", name)); err != nil {
 			t.Fatal(err)
 		}

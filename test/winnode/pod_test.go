@@ -38,7 +38,9 @@ func (r *rig) loadAgnhost(t *testing.T) {
 		t.Fatal(err)
 	}
 	img, err := imagebuild.Build(t.Context(), imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{
-		Tags: []string{agnhost}, OSVersions: []string{r.host.Build.Name}, Entrypoint: []string{`C:\agnhost.exe`},
+		Tags:       []string{agnhost},
+		OSVersions: []string{r.host.Build.Name},
+		Entrypoint: []string{`C:\agnhost.exe`},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +54,10 @@ func (r *rig) loadAgnhost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	store, err := image.New(conn, r.host.ContainerdNamespace, image.Config{OSVersion: r.host.Build.Version.String(), Handlers: image.DefaultHandlers()})
+	store, err := image.New(conn, r.host.ContainerdNamespace, image.Config{
+		OSVersion: r.host.Build.Version.String(),
+		Handlers:  image.DefaultHandlers(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,9 +74,16 @@ func (r *rig) checkPod(t *testing.T, api *kubernetes.Clientset) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
 		Spec: corev1.PodSpec{
-			NodeName: "win-1", TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &no,
-			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-			Containers:  []corev1.Container{{Name: "web", Image: agnhost, ImagePullPolicy: corev1.PullNever, Args: []string{"netexec", "--http-port=8080"}}},
+			NodeName:                      "win-1",
+			TerminationGracePeriodSeconds: &grace,
+			AutomountServiceAccountToken:  &no,
+			Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			Containers: []corev1.Container{{
+				Name:            "web",
+				Image:           agnhost,
+				ImagePullPolicy: corev1.PullNever,
+				Args:            []string{"netexec", "--http-port=8080"},
+			}},
 		},
 	}
 	eventually(t, "the default service account is there", time.Minute, func() error {
@@ -96,7 +108,8 @@ func (r *rig) checkPod(t *testing.T, api *kubernetes.Clientset) {
 			for _, e := range events.Items {
 				said = append(said, e.Reason+": "+e.Message)
 			}
-			return fmt.Errorf("pod is %s: %v: %s", pod.Status.Phase, pod.Status.ContainerStatuses, strings.Join(said, "; "))
+			return fmt.Errorf("pod is %s: %v: %s", pod.Status.Phase, pod.Status.ContainerStatuses,
+				strings.Join(said, "; "))
 		}
 		return nil
 	})

@@ -38,18 +38,22 @@ func (r *rig) routePods(t *testing.T, node *corev1.Node) {
 	t.Fatalf("node %s has no address: %v", node.Name, node.Status.Addresses)
 }
 
-// checkServices has a pod ask the API server at its ClusterIP, with the credentials that every pod has: the way there is
-// kube-proxy's doing.
+// checkServices has a pod ask the API server at its ClusterIP, with the credentials that every pod has: the way there
+// is kube-proxy's doing.
 func (r *rig) checkServices(t *testing.T, api *kubernetes.Clientset) {
 	t.Helper()
 	grace := int64(1)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "asks", Namespace: "default"},
 		Spec: corev1.PodSpec{
-			NodeName: "win-1", TerminationGracePeriodSeconds: &grace,
-			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			NodeName:                      "win-1",
+			TerminationGracePeriodSeconds: &grace,
+			Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Containers: []corev1.Container{{
-				Name: "asks", Image: agnhost, ImagePullPolicy: corev1.PullNever, Args: []string{"inclusterclient", "--poll-interval=1"},
+				Name:            "asks",
+				Image:           agnhost,
+				ImagePullPolicy: corev1.PullNever,
+				Args:            []string{"inclusterclient", "--poll-interval=1"},
 			}},
 		},
 	}
@@ -68,10 +72,12 @@ func (r *rig) checkServices(t *testing.T, api *kubernetes.Clientset) {
 		}
 		return nil
 	})
-	if strings.Contains(log, "status=failed") || !strings.Contains(log, "authz_header=") || strings.Contains(log, "authz_header=<empty>") {
+	if strings.Contains(log, "status=failed") || !strings.Contains(log, "authz_header=") ||
+		strings.Contains(log, "authz_header=<empty>") {
 		t.Errorf("the pod does not reach the API server as its service account:\n%s", log)
 	}
-	t.Logf("pod asked the API server twice, one second apart, %v after it was made", time.Since(begin).Round(time.Millisecond))
+	t.Logf("pod asked the API server twice, one second apart, %v after it was made",
+		time.Since(begin).Round(time.Millisecond))
 	if err := pods.Delete(t.Context(), "asks", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

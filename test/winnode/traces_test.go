@@ -15,7 +15,8 @@ func traces(t *testing.T) []string {
 	t.Helper()
 	var found []string
 	for _, pattern := range []string{
-		"/run/containerd/s/*", "/run/containerd/runc/*/*", "/run/runc/*", // what containerd's shims and runc do by default
+		// what containerd's shims and runc do by default
+		"/run/containerd/s/*", "/run/containerd/runc/*/*", "/run/runc/*",
 		"/sys/class/net/mt-*", "/sys/fs/cgroup/mullion-t-*", "/sys/fs/cgroup/*/mullion-t-*", "/run/mullion/t-*",
 	} {
 		list, err := filepath.Glob(pattern)

@@ -120,7 +120,12 @@ func newRig(t *testing.T, build string) *rig {
 	dir := t.TempDir()
 	sum := sha256.Sum256([]byte(dir))
 	tag := hex.EncodeToString(sum[:4])
-	r := &rig{dir: dir, tag: tag, before: traces(t), run: filepath.Join("/run/mullion", "t-"+tag)} // short, and enterable by containers
+	r := &rig{
+		dir:    dir,
+		tag:    tag,
+		before: traces(t),
+		run:    filepath.Join("/run/mullion", "t-"+tag),
+	} // short, and enterable by containers
 	if err := os.MkdirAll(r.run, 0o711); err != nil {
 		t.Fatal(err)
 	}
@@ -129,46 +134,97 @@ func newRig(t *testing.T, build string) *rig {
 	}
 	subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 219, sum[4], 0}), 24)
 	addr := func(last byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 219, sum[4], last}) }
-	if r.underlay, err = underlay.New(underlay.Config{RunDir: r.run, Link: "mt-" + tag, Subnet: subnet, Fabric: addr(1)}); err != nil {
+	if r.underlay, err = underlay.New(underlay.Config{
+		RunDir: r.run,
+		Link:   "mt-" + tag,
+		Subnet: subnet,
+		Fabric: addr(1),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	r.plane = controlplane.Config{
-		Name: "t", Program: self, ProgramArgs: []string{"component"}, Dir: dir, RunDir: r.run, LogDir: filepath.Join(dir, "logs"), Marker: dir,
-		Netns: r.underlay.FabricNetns(), Address: netip.AddrPortFrom(addr(1), 6443), PodSubnet: netip.MustParsePrefix("10.244.0.0/16"),
-		NodeNetworks: []netip.Prefix{subnet}, ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"), After: []string{"network"},
+		Name:          "t",
+		Program:       self,
+		ProgramArgs:   []string{"component"},
+		Dir:           dir,
+		RunDir:        r.run,
+		LogDir:        filepath.Join(dir, "logs"),
+		Marker:        dir,
+		Netns:         r.underlay.FabricNetns(),
+		Address:       netip.AddrPortFrom(addr(1), 6443),
+		PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
+		NodeNetworks:  []netip.Prefix{subnet},
+		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
+		After:         []string{"network"},
 	}
 	planeUnits, err := controlplane.Units(r.plane)
 	if err != nil {
 		t.Fatal(err)
 	}
 	layer := winnode.NewSystemLayer(wine.Options{
-		Dir: filepath.Join(dir, "wine"), ShimDir: bin(t, "windows", "shim"), InitBinary: bin(t, "mullion-init"), Builds: []winver.Build{b},
+		Dir:        filepath.Join(dir, "wine"),
+		ShimDir:    bin(t, "windows", "shim"),
+		InitBinary: bin(t, "mullion-init"),
+		Builds:     []winver.Build{b},
 	})
-	daemon := engine.DaemonConfig{Root: filepath.Join(dir, "containerd"), State: filepath.Join(r.run, "containerd"), Socket: filepath.Join(r.run, "containerd.sock")}
+	daemon := engine.DaemonConfig{
+		Root:   filepath.Join(dir, "containerd"),
+		State:  filepath.Join(r.run, "containerd"),
+		Socket: filepath.Join(r.run, "containerd.sock"),
+	}
 	r.host = winnode.Config{
-		Name: "win-1", Build: b, Address: addr(11), Dir: filepath.Join(dir, "nodes", "win-1"), RunDir: filepath.Join(r.run, "win-1"),
-		Netns: r.underlay.HostNetns("win-1"), NodeProgram: bin(t, "mullion-node"), Programs: bin(t, "windows"), ProgramsDir: filepath.Join(dir, "programs"),
-		LogDir: filepath.Join(dir, "logs"), Marker: dir, System: layer.System, Server: r.plane.Server(), CAFile: filepath.Join(r.plane.PKIDir(), pki.CA+".crt"),
-		BootstrapKubeconfig: r.plane.BootstrapKubeconfig(), ProxyKubeconfig: r.plane.Kubeconfig(pki.KubeProxy()), ContainerdSocket: daemon.Socket, ContainerdNamespace: "k8s.io", CgroupParent: "/mullion-t-" + tag,
-		PodSubnet: r.plane.PodSubnet, ServiceSubnet: r.plane.ServiceSubnet, NodeSubnet: subnet, ClusterDNS: netip.MustParseAddr("10.96.0.10"), Taint: true,
-		Labels: map[string]string{"pool": "test"}, After: []string{"wine", "containerd", controlplane.Bootstrap},
+		Name:                "win-1",
+		Build:               b,
+		Address:             addr(11),
+		Dir:                 filepath.Join(dir, "nodes", "win-1"),
+		RunDir:              filepath.Join(r.run, "win-1"),
+		Netns:               r.underlay.HostNetns("win-1"),
+		NodeProgram:         bin(t, "mullion-node"),
+		Programs:            bin(t, "windows"),
+		ProgramsDir:         filepath.Join(dir, "programs"),
+		LogDir:              filepath.Join(dir, "logs"),
+		Marker:              dir,
+		System:              layer.System,
+		Server:              r.plane.Server(),
+		CAFile:              filepath.Join(r.plane.PKIDir(), pki.CA+".crt"),
+		BootstrapKubeconfig: r.plane.BootstrapKubeconfig(),
+		ProxyKubeconfig:     r.plane.Kubeconfig(pki.KubeProxy()),
+		ContainerdSocket:    daemon.Socket,
+		ContainerdNamespace: "k8s.io",
+		CgroupParent:        "/mullion-t-" + tag,
+		PodSubnet:           r.plane.PodSubnet,
+		ServiceSubnet:       r.plane.ServiceSubnet,
+		NodeSubnet:          subnet,
+		ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
+		Taint:               true,
+		Labels:              map[string]string{"pool": "test"},
+		After:               []string{"wine", "containerd", controlplane.Bootstrap},
 	}
 	hostUnits, err := winnode.Units(r.host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.units = append(planeUnits, component.Unit{Component: &network{r.underlay, "win-1", addr(11)}}, component.Unit{Component: layer},
-		component.Unit{Component: &containerd{daemon: daemon, config: filepath.Join(dir, "containerd.toml"), Process: proc.New(proc.Spec{
-			Name: "containerd", Path: bin(t, "containerd"), Args: []string{"--config", filepath.Join(dir, "containerd.toml")}, Marker: dir,
-			Env: []string{"PATH=" + bin(t) + ":/usr/sbin:/usr/bin:/sbin:/bin"}, LogPath: filepath.Join(dir, "logs", "containerd.log"),
-			Ready: func(ctx context.Context) error {
-				conn, err := (&net.Dialer{}).DialContext(ctx, "unix", daemon.Socket)
-				if err != nil {
-					return err
-				}
-				return conn.Close()
-			},
-		})}})
+	r.units = append(planeUnits, component.Unit{Component: &network{r.underlay, "win-1", addr(11)}},
+		component.Unit{Component: layer},
+		component.Unit{Component: &containerd{
+			daemon: daemon,
+			config: filepath.Join(dir, "containerd.toml"),
+			Process: proc.New(proc.Spec{
+				Name:    "containerd",
+				Path:    bin(t, "containerd"),
+				Args:    []string{"--config", filepath.Join(dir, "containerd.toml")},
+				Marker:  dir,
+				Env:     []string{"PATH=" + bin(t) + ":/usr/sbin:/usr/bin:/sbin:/bin"},
+				LogPath: filepath.Join(dir, "logs", "containerd.log"),
+				Ready: func(ctx context.Context) error {
+					conn, err := (&net.Dialer{}).DialContext(ctx, "unix", daemon.Socket)
+					if err != nil {
+						return err
+					}
+					return conn.Close()
+				},
+			}),
+		}})
 	r.units = append(r.units, hostUnits...)
 	r.manager, err = component.NewManager(r.units, func(e component.Event) {
 		if e.Elapsed > 0 {
@@ -316,7 +372,8 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 		"kernel version": {info.KernelVersion, host.Build.Version.String()},
 		"os":             {info.OperatingSystem, "windows"},
 		"architecture":   {info.Architecture, "amd64"},
-		"build label":    {node.Labels["node.kubernetes.io/windows-build"], fmt.Sprintf("10.0.%d", host.Build.Version.Build)},
+		"build label": {node.Labels["node.kubernetes.io/windows-build"],
+			fmt.Sprintf("10.0.%d", host.Build.Version.Build)},
 		"os label":       {node.Labels["kubernetes.io/os"], "windows"},
 		"hostname label": {node.Labels["kubernetes.io/hostname"], "win-1"},
 		"own label":      {node.Labels["pool"], "test"},
@@ -338,7 +395,8 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 	}
 	var tainted bool
 	for _, taint := range node.Spec.Taints {
-		tainted = tainted || taint.Key == "os" && taint.Value == "windows" && taint.Effect == corev1.TaintEffectNoSchedule
+		tainted = tainted || taint.Key == "os" && taint.Value == "windows" &&
+			taint.Effect == corev1.TaintEffectNoSchedule
 	}
 	if !tainted {
 		t.Errorf("taints %v", node.Spec.Taints)
@@ -366,7 +424,8 @@ func (r *rig) checkHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("cmd on the host took %v", time.Since(start).Round(time.Millisecond))
-	for _, want := range []string{fmt.Sprintf("10.0.%d", r.host.Build.Version.Build), wine.HostUser, "WIN-1", "kubelet.exe"} {
+	for _, want := range []string{fmt.Sprintf("10.0.%d", r.host.Build.Version.Build), wine.HostUser, "WIN-1",
+		"kubelet.exe"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the host's answer lacks %q:\n%s", want, out)
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// testGetACL asks for access lists in PowerShell, at last with the script by which the images of Kubernetes' tests do it.
+// testGetACL asks for access lists in PowerShell, at last with the script by which the images of Kubernetes' tests do
+// it.
 func testGetACL(t *testing.T, p prefix) {
 	t.Helper()
 	const rule = `($_.IdentityReference.Value + ' ' + $_.AccessControlType + ' ' + $_.FileSystemRights + ' ' + $_.IsInherited)`
@@ -41,11 +42,14 @@ Everyone Allow ReadAndExecute, Synchronize False
 	if err != nil {
 		t.Fatalf("find upstream's module: %v", err)
 	}
-	p.copyIn(t, filepath.Join(strings.TrimSpace(string(module)), "test/images/agnhost/mounttest/filePermissions.ps1"), "filePermissions.ps1")
-	if got := p.run(t, "--", "powershell.exe", "-NonInteractive", "c:/filePermissions.ps1", "-FileName", "/listed.txt"); got.code != 0 || got.out != "0775\n" {
+	p.copyIn(t, filepath.Join(strings.TrimSpace(string(module)), "test/images/agnhost/mounttest/filePermissions.ps1"),
+		"filePermissions.ps1")
+	if got := p.run(t, "--", "powershell.exe", "-NonInteractive", "c:/filePermissions.ps1", "-FileName",
+		"/listed.txt"); got.code != 0 || got.out != "0775\n" {
 		t.Errorf("upstream's script: %+v, want 0775, which Windows gives", got)
 	}
-	if got := p.run(t, "--", "powershell.exe", "-NonInteractive", "c:/filePermissions.ps1"); got.code != 1 || !strings.Contains(got.err, "-FileName is required.") {
+	if got := p.run(t, "--", "powershell.exe", "-NonInteractive", "c:/filePermissions.ps1"); got.code != 1 ||
+		!strings.Contains(got.err, "-FileName is required.") {
 		t.Errorf("upstream's script without a file: %+v", got)
 	}
 }

@@ -34,12 +34,14 @@ func newPrefix(t *testing.T) prefix {
 	}
 	p := prefix{dir: filepath.Join(t.TempDir(), "prefix"), install: install}
 	boot := exec.CommandContext(t.Context(), install.Loader, "wineboot", "-i")
-	boot.Env = append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml,winemenubuilder.exe=d", "DISPLAY=")
+	boot.Env = append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all",
+		"WINEDLLOVERRIDES=mscoree,mshtml,winemenubuilder.exe=d", "DISPLAY=")
 	if out, err := boot.CombinedOutput(); err != nil {
 		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
 	}
 	p.server(t, "-k")
-	for _, name := range []string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "pdh.dll", "powershell.exe"} {
+	for _, name := range []string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "pdh.dll",
+		"powershell.exe"} {
 		p.copyIn(t, filepath.Join("../../bin/windows/shim", name), "windows/system32/"+name)
 	}
 	p.copyIn(t, "../../bin/windows/shim/powershell.exe", "windows/system32/WindowsPowerShell/v1.0/powershell.exe")
@@ -55,10 +57,15 @@ func newPrefix(t *testing.T) prefix {
 	p.write(t, "tools/script.cmd", "@echo batch %1\r\n@exit /b 9\r\n")
 	p.write(t, "text.exe", "this is no program\n")
 	keys := []wine.Key{
-		{Path: ntVersion, Values: []wine.Value{
-			wine.DWORD("CurrentMajorVersionNumber", 10), wine.DWORD("CurrentMinorVersionNumber", 0), wine.DWORD("UBR", 2565),
-			wine.SZ("CurrentBuildNumber", "20348"), wine.SZ("CurrentBuild", "20348"), wine.SZ("CurrentVersion", "10.0"), wine.SZ("ProductName", "Windows Server 2022 Datacenter"),
-		}},
+		{
+			Path: ntVersion,
+			Values: []wine.Value{
+				wine.DWORD("CurrentMajorVersionNumber", 10), wine.DWORD("CurrentMinorVersionNumber", 0),
+				wine.DWORD("UBR", 2565),
+				wine.SZ("CurrentBuildNumber", "20348"), wine.SZ("CurrentBuild", "20348"),
+				wine.SZ("CurrentVersion", "10.0"), wine.SZ("ProductName", "Windows Server 2022 Datacenter"),
+			},
+		},
 	}
 	if err := wine.EditHive(filepath.Join(p.dir, "system.reg"), keys); err != nil {
 		t.Fatal(err)
@@ -113,7 +120,8 @@ func (p prefix) env() []string {
 		tools += "," + wintools.File(name)
 	}
 	return []string{
-		"WINEPREFIX=" + p.dir, "WINELOADER=" + p.install.Loader, "WINESERVER=" + p.install.Server, "WINEDEBUG=-all", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
+		"WINEPREFIX=" + p.dir, "WINELOADER=" + p.install.Loader, "WINESERVER=" + p.install.Server, "WINEDEBUG=-all",
+		"LANG=C.UTF-8", "PATH=/usr/bin:/bin",
 		"HOME=" + p.dir, "WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;pdh,powershell.exe,pwsh.exe" + tools + "=n",
 	}
 }

@@ -64,7 +64,8 @@ func parseTold(t *testing.T, o outcome) told {
 
 func testArguments(t *testing.T, p prefix) {
 	t.Helper()
-	want := []string{"a b", `q"x`, `c:\dir\`, `c:\my dir\`, "", `\"`, `x\\"y z\`, "tab\tin", "ü €", "%PATH%", "a^b&c|d", "'"}
+	want := []string{"a b", `q"x`, `c:\dir\`, `c:\my dir\`, "", `\"`, `x\\"y z\`, "tab\tin", "ü €", "%PATH%", "a^b&c|d",
+		"'"}
 	got := parseTold(t, p.run(t, append([]string{"--", `C:\prog.exe`, "args"}, want...)...))
 	if diff := cmp.Diff(want, got.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
@@ -114,16 +115,19 @@ func testRefusals(t *testing.T, p prefix) {
 		report string
 	}{
 		{"missing", []string{"--", "nosuch", "x"}, 127, "failed 2 The system cannot find the file specified.\n"},
-		{"missing_path", []string{"--", `C:\no\such.exe`}, 127, "failed 2 The system cannot find the file specified.\n"},
+		{"missing_path", []string{"--", `C:\no\such.exe`}, 127,
+			"failed 2 The system cannot find the file specified.\n"},
 		{"a_folder", []string{"--", `C:\tools`}, 127, "failed 2 The system cannot find the file specified.\n"},
 		{"no_program", []string{"--", "text"}, 126, "failed 193 %1 is not a valid Win32 application.\n"},
-		{"missing_folder", []string{"--cwd", `C:\nosuch`, "--", "prog"}, 126, "failed 267 The directory name is invalid.\n"},
+		{"missing_folder", []string{"--cwd", `C:\nosuch`, "--", "prog"}, 126,
+			"failed 267 The directory name is invalid.\n"},
 		{"bad_option", []string{"--what", "--", "prog"}, 125, ""},
 		{"nothing", []string{"--"}, 125, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := p.run(t, tt.args...)
-			if got.code != tt.code || got.report != tt.report || !strings.HasPrefix(got.err, "mullion-run: ") || got.out != "" {
+			if got.code != tt.code || got.report != tt.report || !strings.HasPrefix(got.err, "mullion-run: ") ||
+				got.out != "" {
 				t.Errorf("%+v, want code %d, report %q", got, tt.code, tt.report)
 			}
 		})
@@ -149,11 +153,13 @@ func testExitCodes(t *testing.T, p prefix) {
 func testEnvironment(t *testing.T, p prefix) {
 	t.Helper()
 	env := filepath.Join(t.TempDir(), "env")
-	content := strings.Join([]string{"foo=1", "FOO=2", "Greek=αβγ", "computername=ignored?", "TMP=C:\\x", "E=a=b", ""}, "\x00")
+	content := strings.Join([]string{"foo=1", "FOO=2", "Greek=αβγ", "computername=ignored?", "TMP=C:\\x", "E=a=b", ""},
+		"\x00")
 	if err := os.WriteFile(env, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := p.run(t, "--env-file", env, "--", "prog", "env", "foo", "GREEK", "TMP", "e", "WINEPREFIX", "LANG", "OS", "NUMBER_OF_PROCESSORS", "COMPUTERNAME")
+	got := p.run(t, "--env-file", env, "--", "prog", "env", "foo", "GREEK", "TMP", "e", "WINEPREFIX", "LANG", "OS",
+		"NUMBER_OF_PROCESSORS", "COMPUTERNAME")
 	cpus, err := exec.Command("nproc").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +176,8 @@ func testServiceLinks(t *testing.T, p prefix) {
 	t.Helper()
 	var content strings.Builder
 	for i := range 5000 {
-		for _, name := range []string{"SERVICE_HOST", "SERVICE_PORT", "PORT", "PORT_80_TCP", "PORT_80_TCP_PROTO", "PORT_80_TCP_PORT", "PORT_80_TCP_ADDR"} {
+		for _, name := range []string{"SERVICE_HOST", "SERVICE_PORT", "PORT", "PORT_80_TCP", "PORT_80_TCP_PROTO",
+			"PORT_80_TCP_PORT", "PORT_80_TCP_ADDR"} {
 			fmt.Fprintf(&content, "SERVICE_OF_THE_NAMESPACE_%d_%s=tcp://10.96.0.1:%d\x00", i, name, i)
 		}
 	}
@@ -180,7 +187,8 @@ func testServiceLinks(t *testing.T, p prefix) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	got := p.run(t, "--env-file", env, "--", "prog", "env", "service_of_the_namespace_4999_port", "SERVICE_OF_THE_NAMESPACE_0_SERVICE_HOST", "OS", "LAST", "windir")
+	got := p.run(t, "--env-file", env, "--", "prog", "env", "service_of_the_namespace_4999_port",
+		"SERVICE_OF_THE_NAMESPACE_0_SERVICE_HOST", "OS", "LAST", "windir")
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}
@@ -201,11 +209,13 @@ func testBoot(t *testing.T, p prefix) {
 	}
 	host, _, _ = strings.Cut(host, ".")
 	got := p.run(t, "--", "prog", "features")
-	want := regexp.MustCompile(`^feature 10 1\nfeature 13 1\nfeature 23 1\nfeature 38 1\nhostname ` + regexp.QuoteMeta(host) + `\nmajor 10\ncpus [1-9]\d*\n$`)
+	want := regexp.MustCompile(
+		`^feature 10 1\nfeature 13 1\nfeature 23 1\nfeature 38 1\nhostname ` + regexp.QuoteMeta(host) + `\nmajor 10\ncpus [1-9]\d*\n$`)
 	if !want.MatchString(got.out) {
 		t.Errorf("%+v, want %v", got, want)
 	}
-	reg := p.run(t, "--", "reg", "query", `HKLM\HARDWARE\DESCRIPTION\System\CentralProcessor\0`, "/v", "ProcessorNameString")
+	reg := p.run(t, "--", "reg", "query", `HKLM\HARDWARE\DESCRIPTION\System\CentralProcessor\0`, "/v",
+		"ProcessorNameString")
 	if reg.code != 0 || !strings.Contains(reg.out, "ProcessorNameString") {
 		t.Errorf("%+v", reg)
 	}
@@ -225,7 +235,8 @@ func testNoHelpers(t *testing.T, p prefix) {
 	}
 	for _, name := range got {
 		switch {
-		case strings.HasPrefix(name, "mullion-run.exe"), strings.HasPrefix(name, "prog"), strings.HasPrefix(name, "wineserver"):
+		case strings.HasPrefix(name, "mullion-run.exe"), strings.HasPrefix(name, "prog"),
+			strings.HasPrefix(name, "wineserver"):
 		default:
 			t.Errorf("process %q runs beside the program", name)
 		}
@@ -268,7 +279,8 @@ func testHook(t *testing.T, p prefix) {
 	t.Helper()
 	for _, tt := range []struct{ name, hook, want string }{
 		{"default", "", "mullionhook.dll loaded\npdh.dll absent\n"},
-		{"other", `C:\windows\system32\pdh.dll`, "mullionhook.dll loaded\npdh.dll loaded\n"}, // bcryptprimitives.dll brings mullionhook.dll to Go programs
+		// bcryptprimitives.dll brings mullionhook.dll to Go programs
+		{"other", `C:\windows\system32\pdh.dll`, "mullionhook.dll loaded\npdh.dll loaded\n"},
 		{"missing", `C:\nosuch.dll`, "mullionhook.dll loaded\npdh.dll absent\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -367,7 +379,8 @@ func testMemory(t *testing.T, p prefix) {
 	if strings.Contains(got.out, "got 256") || !strings.Contains(got.report, "exited ") {
 		t.Errorf("with a limit of 128 MiB: %+v", got)
 	}
-	if got := p.run(t, "--memory-limit", fmt.Sprint(128<<20), "--", "prog", "allocate", "64"); got.out != "got 64 MiB\n" {
+	if got := p.run(t, "--memory-limit", fmt.Sprint(128<<20), "--", "prog", "allocate",
+		"64"); got.out != "got 64 MiB\n" {
 		t.Errorf("64 MiB of 128: %+v", got)
 	}
 }
@@ -384,7 +397,8 @@ func testServices(t *testing.T, p prefix) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	if got := p.run(t, "--hook", "none", "--", "ping", "-n", "1", "127.0.0.1"); !strings.Contains(got.out, "Received = 1") {
+	if got := p.run(t, "--hook", "none", "--", "ping", "-n", "1", "127.0.0.1"); !strings.Contains(got.out,
+		"Received = 1") {
 		t.Errorf("%+v", got)
 	}
 	p.server(t, "-k")
@@ -392,7 +406,8 @@ func testServices(t *testing.T, p prefix) {
 
 func testPowerShell(t *testing.T, p prefix) {
 	t.Helper()
-	for _, name := range []string{"powershell", "powershell.exe", "pwsh", `C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe`} {
+	for _, name := range []string{"powershell", "powershell.exe", "pwsh",
+		`C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe`} {
 		got := p.run(t, "--", name, "-Command", "Write-Host hello; Start-Sleep -Milliseconds 1; exit 9")
 		if got.code != 9 || got.out != "hello\n" {
 			t.Errorf("%s: %+v", name, got)
@@ -408,7 +423,8 @@ func testPowerShell(t *testing.T, p prefix) {
 		}
 	}
 	got := p.run(t, "--", "powershell", "/c", "echo before; Get-WmiObject x")
-	if got.code != 1 || got.out != "" || !strings.Contains(got.err, "Get-WmiObject is not part of Mullion's PowerShell") {
+	if got.code != 1 || got.out != "" ||
+		!strings.Contains(got.err, "Get-WmiObject is not part of Mullion's PowerShell") {
 		t.Errorf("%+v, want a refusal before anything runs", got)
 	}
 }

@@ -20,7 +20,8 @@ func (p prefix) serviceProcesses(t *testing.T) []string {
 	var found []string
 	for _, name := range p.processes(t) {
 		name = strings.ToLower(filepath.Base(strings.ReplaceAll(name, `\`, "/")))
-		if slices.Contains([]string{"services.exe", "winedevice.exe", "plugplay.exe", "svchost.exe", "rpcss.exe"}, name) {
+		if slices.Contains([]string{"services.exe", "winedevice.exe", "plugplay.exe", "svchost.exe", "rpcss.exe"},
+			name) {
 			found = append(found, name)
 		}
 	}
@@ -60,7 +61,8 @@ func testOnDemand(t *testing.T, p prefix) {
 			if before := p.serviceProcesses(t); before != nil {
 				t.Fatalf("services %q run before anybody has asked", before)
 			}
-			if got := p.run(t, append([]string{"--"}, tt.args...)...); got.code != 0 || !strings.Contains(got.out, tt.want) {
+			if got := p.run(t, append([]string{"--"}, tt.args...)...); got.code != 0 ||
+				!strings.Contains(got.out, tt.want) {
 				t.Errorf("%+v, want %q", got, tt.want)
 			}
 			started := 0
@@ -114,7 +116,8 @@ func testVolume(t *testing.T, p prefix) {
 	if strings.Replace(got.out, number, "\n", 1) != want || number == "serial 00000000\n" {
 		t.Errorf("%+v", got)
 	}
-	if got := p.run(t, "--", "cmd", "/c", "dir"); got.code != 0 || !strings.Contains(got.out, "prog.exe") || !strings.Contains(got.out, "has no label") {
+	if got := p.run(t, "--", "cmd", "/c", "dir"); got.code != 0 || !strings.Contains(got.out, "prog.exe") ||
+		!strings.Contains(got.out, "has no label") {
 		t.Errorf("dir: %+v", got)
 	}
 	if got := p.run(t, "--", "cmd", "/c", "vol"); got.code != 0 || !strings.Contains(got.out, "Serial Number is ") {
@@ -131,7 +134,8 @@ func testVolume(t *testing.T, p prefix) {
 	}
 }
 
-// testStacks has a shell start a program of many threads: each would have a megabyte of its stack resident if Wine cleared it.
+// testStacks has a shell start a program of many threads: each would have a megabyte of its stack resident if Wine
+// cleared it.
 func testStacks(t *testing.T, p prefix) {
 	t.Helper()
 	p.server(t, "-k")

@@ -77,7 +77,8 @@ func (term *terminal) resize(t *testing.T, columns, rows uint16) {
 	}
 }
 
-// testLateSize starts a program on a terminal that has no size yet: a container engine makes it so, and hears later how large its user's window is.
+// testLateSize starts a program on a terminal that has no size yet: a container engine makes it so, and hears later how
+// large its user's window is.
 func testLateSize(t *testing.T, p prefix) {
 	t.Helper()
 	cmd := p.command(t, "--", "prog", "size", "2")
@@ -90,7 +91,8 @@ func testLateSize(t *testing.T, p prefix) {
 	}
 }
 
-// expect reads until what the terminal shows, without its control sequences, contains want; then it forgets all up to there.
+// expect reads until what the terminal shows, without its control sequences, contains want; then it forgets all up to
+// there.
 func (term *terminal) expect(t *testing.T, want string) {
 	t.Helper()
 	if err := term.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {

@@ -1,8 +1,8 @@
-// Package winunit runs Kubernetes' own unit tests for Windows, cross-compiled from the pinned module and unmodified, under Wine with
-// Mullion's shims: what upstream's job ci-kubernetes-unit-windows runs on Windows Server
-// (https://github.com/kubernetes-sigs/windows-testing/blob/6ae6988090b1a0f0b6c7e93db30b8aabe030c8b4/scripts/k8s_unit_windows.ps1), of the packages that
-// have code of their own for Windows. packages.yaml lists them, and which of their tests are known to fail and why. A test that fails and is not
-// listed fails here, and so does one that is listed and passes.
+// Package winunit runs Kubernetes' own unit tests for Windows, cross-compiled from the pinned module and unmodified,
+// under Wine with Mullion's shims: what upstream's job ci-kubernetes-unit-windows runs on Windows Server
+// (https://github.com/kubernetes-sigs/windows-testing/blob/6ae6988090b1a0f0b6c7e93db30b8aabe030c8b4/scripts/k8s_unit_windows.ps1),
+// of the packages that have code of their own for Windows. packages.yaml lists them, and which of their tests are known
+// to fail and why. A test that fails and is not listed fails here, and so does one that is listed and passes.
 //
 // It needs Wine and built shims (build tag wine), and root.
 package winunit
@@ -66,7 +66,8 @@ func units() ([]unit, error) {
 			return nil, fmt.Errorf("packages.yaml: %q has no path or note, or is not in order", u.Path)
 		}
 		for _, k := range u.Known {
-			if k.Test == "" || k.Note == "" || !slices.Contains(classes(), k.Class) || k.Skip && strings.Contains(k.Test, "/") {
+			if k.Test == "" || k.Note == "" || !slices.Contains(classes(), k.Class) || k.Skip &&
+				strings.Contains(k.Test, "/") {
 				return nil, fmt.Errorf("packages.yaml: %s: the row of test %q is not right", u.Path, k.Test)
 			}
 		}
@@ -88,8 +89,8 @@ func (u unit) skip() string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// judge compares how the tests ended ("pass", "fail" or "skip", by name) with the table. It gives the tests that fail and are not
-// known, and the rows that are not so any more.
+// judge compares how the tests ended ("pass", "fail" or "skip", by name) with the table. It gives the tests that fail
+// and are not known, and the rows that are not so any more.
 func (u unit) judge(ended map[string]string) (unknown, stale []string) {
 	for name, how := range ended {
 		if how == "fail" && !u.explains(name) {
@@ -105,7 +106,8 @@ func (u unit) judge(ended map[string]string) (unknown, stale []string) {
 	return unknown, stale
 }
 
-// explains tells whether a row is about the test, about one of its parents or about one of its subtests, with which it fails.
+// explains tells whether a row is about the test, about one of its parents or about one of its subtests, with which it
+// fails.
 func (u unit) explains(name string) bool {
 	return slices.ContainsFunc(u.Known, func(k known) bool {
 		return k.Test == name || strings.HasPrefix(name, k.Test+"/") || strings.HasPrefix(k.Test, name+"/")

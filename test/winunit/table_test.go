@@ -24,11 +24,15 @@ func TestTable(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	u := unit{Known: []known{
-		{Test: "TestOld"}, {Test: "TestBad"}, {Test: "TestTree/branch"}, {Test: "TestGone", Skip: true}, {Test: "TestSometimes", Flaky: true},
+		{Test: "TestOld"}, {Test: "TestBad"}, {Test: "TestTree/branch"}, {
+			Test: "TestGone",
+			Skip: true,
+		}, {Test: "TestSometimes", Flaky: true},
 	}}
 	unknown, stale := u.judge(map[string]string{
-		"TestOld": "pass", "TestBad": "fail", "TestBad/part": "fail", "TestTree": "fail", "TestTree/branch": "fail", "TestTree/other": "fail",
-		"TestNew": "fail", "TestSometimes": "pass", "TestFine": "pass", "TestLater": "skip",
+		"TestOld": "pass", "TestBad": "fail", "TestBad/part": "fail", "TestTree": "fail", "TestTree/branch": "fail",
+		"TestTree/other": "fail",
+		"TestNew":        "fail", "TestSometimes": "pass", "TestFine": "pass", "TestLater": "skip",
 	})
 	if diff := cmp.Diff([]string{"TestNew", "TestTree/other"}, unknown); diff != "" {
 		t.Errorf("unknown failures (-want +got):\n%s", diff)

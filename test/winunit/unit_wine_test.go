@@ -45,7 +45,8 @@ func TestUnits(t *testing.T) {
 	programs := build(t, list)
 	h := newHost(t)
 	for i, u := range list {
-		t.Run(strings.ReplaceAll(strings.TrimPrefix(u.Path, "k8s.io/"), "/", "."), func(t *testing.T) { h.test(t, u, programs[i]) })
+		t.Run(strings.ReplaceAll(strings.TrimPrefix(u.Path, "k8s.io/"), "/", "."),
+			func(t *testing.T) { h.test(t, u, programs[i]) })
 	}
 }
 
@@ -64,7 +65,8 @@ func build(t *testing.T, list []unit) []string {
 		programs = append(programs, filepath.Join(dir, fmt.Sprint(n), path.Base(u.Path)+".test.exe"))
 	}
 	for n := range len(rounds) {
-		args := append([]string{"test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, fmt.Sprint(n)) + "/"}, rounds[n]...)
+		args := append([]string{"test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o",
+			filepath.Join(dir, fmt.Sprint(n)) + "/"}, rounds[n]...)
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = "../../upstream/kubernetes"
 		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
@@ -98,7 +100,11 @@ func newHost(t *testing.T) *host {
 		t.Fatalf("%v: run `make shims` first", err)
 	}
 	dir := t.TempDir()
-	system, err := wine.Prepare(t.Context(), wine.Options{Dir: filepath.Join(dir, "wine"), ShimDir: shims, Builds: []winver.Build{build}})
+	system, err := wine.Prepare(t.Context(), wine.Options{
+		Dir:     filepath.Join(dir, "wine"),
+		ShimDir: shims,
+		Builds:  []winver.Build{build},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +119,8 @@ func newHost(t *testing.T) *host {
 	}
 	h := &host{system: system, prefix: filepath.Join(dir, "prefix"), ns: netnstest.New(t, "unit")}
 	err = netns.Do(h.ns, func() error { // an adapter, as the counters of one are asked for
-		out, err := exec.CommandContext(t.Context(), "sh", "-ec", "ip link add eth0 type veth peer name wire; ip link set wire up; ip link set eth0 up").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "sh", "-ec",
+			"ip link add eth0 type veth peer name wire; ip link set wire up; ip link set eth0 up").CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
@@ -122,7 +129,8 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(layers, ":"), dir, dir)
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(layers, ":"),
+		dir, dir)
 	if err := unix.Mount("overlay", h.prefix, "overlay", 0, options); err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +165,13 @@ func (h *host) test(t *testing.T, u unit, program string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.Remove(exe) }() // in a layer that is gone with the test
-	args := append(h.system.LoaderArgv(), `C:\src\`+strings.ReplaceAll(u.Path, "/", `\`)+`\unit.test.exe`, "-test.v=test2json", "-test.timeout=5m", "-test.paniconexit0")
+	args := append(h.system.LoaderArgv(), `C:\src\`+strings.ReplaceAll(u.Path, "/", `\`)+`\unit.test.exe`,
+		"-test.v=test2json", "-test.timeout=5m", "-test.paniconexit0")
 	if skip := u.skip(); skip != "" {
 		args = append(args, "-test.skip="+skip)
 	}
-	output, err := os.Create(filepath.Join(t.TempDir(), "output")) // a file: Wine's own services inherit it, and would keep a pipe open
+	// a file: Wine's own services inherit it, and would keep a pipe open
+	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +188,8 @@ func (h *host) test(t *testing.T, u unit, program string) {
 	for _, how := range ended {
 		count[how]++
 	}
-	t.Logf("%d passed, %d failed, %d skipped in %v", count["pass"], count["fail"], count["skip"], time.Since(start).Round(time.Second))
+	t.Logf("%d passed, %d failed, %d skipped in %v", count["pass"], count["fail"], count["skip"],
+		time.Since(start).Round(time.Second))
 	unknown, stale := u.judge(ended)
 	for _, name := range unknown {
 		t.Errorf("%s fails and is not in packages.yaml:\n%s", name, tail(said[name], 25))

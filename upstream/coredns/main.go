@@ -1,6 +1,6 @@
 // Coredns is CoreDNS with the plugins that a cluster's DNS needs, put together as its documentation says:
-// https://coredns.io/2017/07/25/compile-time-enabling-or-disabling-plugins/ (section "Build with external Go source code").
-// Upstream's own program also links the SDKs of three clouds, which is why it is not built.
+// https://coredns.io/2017/07/25/compile-time-enabling-or-disabling-plugins/ (section "Build with external Go source
+// code"). Upstream's own program also links the SDKs of three clouds, which is why it is not built.
 package main
 
 import (
@@ -23,7 +23,8 @@ import (
 // (core/dnsserver/zdirectives.go) with the others left out.
 func main() {
 	dnsserver.Directives = []string{
-		"reload", "bind", "ready", "health", "prometheus", "errors", "log", "loadbalance", "cache", "kubernetes", "forward",
+		"reload", "bind", "ready", "health", "prometheus", "errors", "log", "loadbalance", "cache", "kubernetes",
+		"forward",
 	}
 	coremain.Run()
 }

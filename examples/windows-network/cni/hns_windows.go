@@ -6,7 +6,8 @@ import (
 	"github.com/Microsoft/hnslib"
 )
 
-// defaultCompartment is the host's own (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/hostgw/hostgw_windows.go).
+// defaultCompartment is the host's own
+// (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/hostgw/hostgw_windows.go).
 const defaultCompartment = 1
 
 // apply makes the network and the host's endpoint, or finds them as they are to be.
@@ -42,7 +43,8 @@ func (p plan) network() (*hnslib.HNSNetwork, error) {
 		}
 	}
 	wanted := hnslib.HNSNetwork{
-		Name: p.Network, Type: "L2Bridge",
+		Name:    p.Network,
+		Type:    "L2Bridge",
 		Subnets: []hnslib.Subnet{{AddressPrefix: p.Subnet.String(), GatewayAddress: p.Gateway.String()}},
 	}
 	return wanted.Create()
@@ -59,6 +61,11 @@ func (p plan) endpoint(network *hnslib.HNSNetwork) (*hnslib.HNSEndpoint, error) 
 			return &all[i], nil
 		}
 	}
-	wanted := hnslib.HNSEndpoint{Name: name, VirtualNetwork: network.Id, IPAddress: p.Host.AsSlice(), GatewayAddress: "0.0.0.0"}
+	wanted := hnslib.HNSEndpoint{
+		Name:           name,
+		VirtualNetwork: network.Id,
+		IPAddress:      p.Host.AsSlice(),
+		GatewayAddress: "0.0.0.0",
+	}
 	return wanted.Create()
 }

@@ -1,6 +1,7 @@
-// Command network makes the HNS network that the pods of a Windows node stand on, as flanneld does with its backend host-gw: it asks the API
-// for the node's range of pod addresses, makes an l2bridge network of it with an endpoint for the host itself, which win-bridge.exe
-// makes the pods' gateway, and prints what the plugin's configuration needs. It runs in a HostProcess container.
+// Command network makes the HNS network that the pods of a Windows node stand on, as flanneld does with its backend
+// host-gw: it asks the API for the node's range of pod addresses, makes an l2bridge network of it with an endpoint for
+// the host itself, which win-bridge.exe makes the pods' gateway, and prints what the plugin's configuration needs. It
+// runs in a HostProcess container.
 package main
 
 import (
@@ -85,7 +86,8 @@ type api struct {
 
 // connect reads the pod's credentials, which are below the mount point of its container.
 func connect(getenv func(string) string) (api, error) {
-	dir := filepath.Join(getenv("CONTAINER_SANDBOX_MOUNT_POINT"), "var", "run", "secrets", "kubernetes.io", "serviceaccount")
+	dir := filepath.Join(getenv("CONTAINER_SANDBOX_MOUNT_POINT"), "var", "run", "secrets", "kubernetes.io",
+		"serviceaccount")
 	token, err := os.ReadFile(filepath.Join(dir, "token"))
 	if err != nil {
 		return api{}, err
@@ -98,7 +100,10 @@ func connect(getenv func(string) string) (api, error) {
 	if !roots.AppendCertsFromPEM(ca) {
 		return api{}, errors.New("ca.crt has no certificate")
 	}
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	client := &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}},
+	}
 	host := net.JoinHostPort(getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"))
 	return api{url: "https://" + host, token: string(token), client: client}, nil
 }

@@ -1,5 +1,5 @@
-// Package atomicfile owns how state is written to disk: a reader, and whoever starts after kill -9 or a loss of power, sees the old
-// content or the new, never a part.
+// Package atomicfile owns how state is written to disk: a reader, and whoever starts after kill -9 or a loss of power,
+// sees the old content or the new, never a part.
 package atomicfile
 
 import (

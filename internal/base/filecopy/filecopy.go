@@ -1,5 +1,5 @@
-// Package filecopy owns the copying of one file's content. What becomes of a file that is there already, and of modes and
-// times, is the caller's to say.
+// Package filecopy owns the copying of one file's content. What becomes of a file that is there already, and of modes
+// and times, is the caller's to say.
 package filecopy
 
 import (
@@ -13,8 +13,8 @@ import (
 // ErrFolder says that what is to be copied is a folder.
 var ErrFolder = errors.New("it is a folder")
 
-// Onto copies the content of the file from to the file to. That one keeps its mode if it is there, and is made with mode,
-// less the umask, if not. Onto returns what from is.
+// Onto copies the content of the file from to the file to. That one keeps its mode if it is there, and is made with
+// mode, less the umask, if not. Onto returns what from is.
 func Onto(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	in, info, err := open(from)
 	if err != nil {
@@ -24,8 +24,8 @@ func Onto(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	return info, write(in, to, os.O_TRUNC, mode)
 }
 
-// New copies the content of the file from to a new file with that mode. What is at to is replaced, not written into, since it
-// may be one of several names of a file. New returns what from is.
+// New copies the content of the file from to a new file with that mode. What is at to is replaced, not written into,
+// since it may be one of several names of a file. New returns what from is.
 func New(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	in, info, err := open(from)
 	if err != nil {
@@ -57,8 +57,8 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// write copies in to a file that is opened with a flag besides those for writing. Where the file system can, the copy shares
-// the blocks of the original.
+// write copies in to a file that is opened with a flag besides those for writing. Where the file system can, the copy
+// shares the blocks of the original.
 func write(in *os.File, to string, flag int, mode fs.FileMode) error {
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|flag, mode)
 	if err != nil {

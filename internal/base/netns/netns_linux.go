@@ -18,8 +18,8 @@ import (
 // Self is the path of the calling process's own network namespace: that of its main thread.
 const Self = "/proc/self/ns/net"
 
-// The main goroutine keeps the main thread for itself, so that nothing which enters a namespace on a thread, here or in a
-// library, ever does so on the one that Self shows, not even for a moment.
+// The main goroutine keeps the main thread for itself, so that nothing which enters a namespace on a thread, here or in
+// a library, ever does so on the one that Self shows, not even for a moment.
 func init() { runtime.LockOSThread() } //nolint:gochecknoinits // only initialisation surely runs on the main thread
 
 // Exists says whether a network namespace is pinned at path; a plain file left by a crash or a reboot is not one.

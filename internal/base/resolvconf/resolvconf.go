@@ -23,8 +23,8 @@ func files() []string {
 	return []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf"}
 }
 
-// Machine is the machine's configuration as far as it means something in another network namespace: servers on the loopback
-// do not. It has no servers if none of the machine's files names one.
+// Machine is the machine's configuration as far as it means something in another network namespace: servers on the
+// loopback do not. It has no servers if none of the machine's files names one.
 func Machine() Config { return first(files()) }
 
 func first(paths []string) Config {
@@ -40,8 +40,8 @@ func first(paths []string) Config {
 	return Config{}
 }
 
-// Parse reads the text of a resolv.conf. As in the C library, a later search or domain line replaces an earlier one, and
-// what is not understood is skipped.
+// Parse reads the text of a resolv.conf. As in the C library, a later search or domain line replaces an earlier one,
+// and what is not understood is skipped.
 func Parse(text string) Config {
 	var c Config
 	for line := range strings.Lines(text) {

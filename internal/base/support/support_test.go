@@ -32,7 +32,11 @@ func TestCheck(t *testing.T) {
 	}{
 		{name: "good", rows: []support.Row{good}},
 		{name: "twice", rows: []support.Row{good, good}, want: "twice"},
-		{name: "no-note", rows: []support.Row{{Area: "A", Name: "n", Level: support.Not, Ref: "https://x"}}, want: "note"},
+		{
+			name: "no-note",
+			rows: []support.Row{{Area: "A", Name: "n", Level: support.Not, Ref: "https://x"}},
+			want: "note",
+		},
 		{name: "no-ref", rows: []support.Row{{Area: "A", Name: "n", Level: support.Supported}}, want: "reference"},
 		{name: "level", rows: []support.Row{{Area: "A", Name: "n", Level: "maybe", Ref: "https://x"}}, want: "level"},
 	} {

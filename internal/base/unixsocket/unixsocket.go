@@ -1,5 +1,5 @@
-// Package unixsocket owns the client's side of Unix sockets: a dial that goes to one socket whatever address it is asked
-// for, and HTTP over it. It does not know what is said there.
+// Package unixsocket owns the client's side of Unix sockets: a dial that goes to one socket whatever address it is
+// asked for, and HTTP over it. It does not know what is said there.
 package unixsocket
 
 import (

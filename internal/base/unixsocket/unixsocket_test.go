@@ -37,10 +37,16 @@ func serve(t *testing.T, h http.Handler) string {
 
 func TestClient(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /good", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"word":"yes"}`)) })
+	mux.HandleFunc("GET /good", func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = w.Write([]byte(`{"word":"yes"}`))
+	})
 	mux.HandleFunc("GET /text", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("yes")) })
 	mux.HandleFunc("POST /good", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
-	mux.HandleFunc("GET /bad", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no room", http.StatusConflict) })
+	mux.HandleFunc("GET /bad", func(w http.ResponseWriter,
+		_ *http.Request) {
+		http.Error(w, "no room", http.StatusConflict)
+	})
 	mux.HandleFunc("GET /silent", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	client := unixsocket.NewClient(serve(t, mux), time.Minute)
 

@@ -20,9 +20,12 @@ const pageSize = 250
 // clusterPaths are the API's lists that are read: those that rules refer to first, then the workloads.
 func clusterPaths() []string {
 	return []string{
-		"/apis/node.k8s.io/v1/runtimeclasses", "/apis/storage.k8s.io/v1/storageclasses", "/api/v1/persistentvolumeclaims", "/api/v1/services",
-		"/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets", "/apis/apps/v1/daemonsets", "/apis/apps/v1/replicasets",
-		"/api/v1/replicationcontrollers", "/apis/batch/v1/cronjobs", "/apis/batch/v1/jobs", "/api/v1/podtemplates", "/api/v1/pods",
+		"/apis/node.k8s.io/v1/runtimeclasses", "/apis/storage.k8s.io/v1/storageclasses",
+		"/api/v1/persistentvolumeclaims", "/api/v1/services",
+		"/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets", "/apis/apps/v1/daemonsets",
+		"/apis/apps/v1/replicasets",
+		"/api/v1/replicationcontrollers", "/apis/batch/v1/cronjobs", "/apis/batch/v1/jobs", "/api/v1/podtemplates",
+		"/api/v1/pods",
 	}
 }
 
@@ -36,15 +39,21 @@ type clusterList struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// cluster checks the objects of the cluster of kubectl's current context. It goes through kubectl, which knows every way
-// to log in to a cluster, so that the checker does not have to. What a controller made is left out: its owner is checked.
+// cluster checks the objects of the cluster of kubectl's current context. It goes through kubectl, which knows every
+// way to log in to a cluster, so that the checker does not have to. What a controller made is left out: its owner is
+// checked.
 func (r *run) cluster(ctx context.Context, kubectl []string) error {
 	for _, path := range clusterPaths() {
 		name := "cluster:" + path[strings.LastIndex(path, "/")+1:]
 		for next := ""; ; {
 			page, err := getPage(ctx, kubectl, path, next)
 			if err != nil {
-				fault := manifest.Fault{Pos: manifest.Pos{Line: 1, Column: 1}, Fatal: true, Message: err.Error(), Remedy: "see whether `kubectl get --raw " + path + "` works"}
+				fault := manifest.Fault{
+					Pos:     manifest.Pos{Line: 1, Column: 1},
+					Fatal:   true,
+					Message: err.Error(),
+					Remedy:  "see whether `kubectl get --raw " + path + "` works",
+				}
 				if err := r.emit(check.Result{File: name, Faults: []manifest.Fault{fault}}); err != nil {
 					return err
 				}

@@ -25,7 +25,8 @@ case $4 in
 esac
 `
 
-// TestCluster: every page is read, what a controller made is left out, and a list that is refused is told and does not end the check.
+// TestCluster: every page is read, what a controller made is left out, and a list that is refused is told and does not
+// end the check.
 func TestCluster(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "kubectl")
 	if err := os.WriteFile(program, []byte(kubectl), 0o700); err != nil {
@@ -38,7 +39,8 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"Deployment first", "hostPID", "Deployment second", "hostIPC", "no services", "cluster:deployments"} {
+	for _, want := range []string{"Deployment first", "hostPID", "Deployment second", "hostIPC", "no services",
+		"cluster:deployments"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q", want)
 		}

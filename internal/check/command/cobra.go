@@ -32,9 +32,11 @@ func New(p Program) *cobra.Command {
 		Use:   "check [PATH… | -]",
 		Short: "Say what of a manifest will not work on Windows nodes",
 		Long: `Reads Kubernetes manifests (files, folders, or standard input; YAML or JSON) and says field by field what will not work on Windows nodes, why,
-and what to do. It needs no cluster. Pods for Linux are passed over; a pod that does not say its system is judged like one for Windows.
+and what to do. It needs no cluster. Pods for Linux are passed over; a pod that does not say its system is
+judged like one for Windows.
 
-Images are looked up in --image-layout, then in their registries, with the credentials of Docker's or Podman's configuration; --offline asks no registry.`,
+Images are looked up in --image-layout, then in their registries, with the credentials of Docker's or Podman's
+configuration; --offline asks no registry.`,
 		Example: `  mullion check deploy/                                      a folder
   helm template NAME CHART | mullion check -                 rendered templates
   mullion check --cluster --windows-version ltsc2022         what is in the cluster of kubectl's current context
@@ -71,8 +73,10 @@ Images are looked up in --image-layout, then in their registries, with the crede
 func (p Program) rules() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "rules", Short: "List the rules", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return p.End(Outcome{}, listRules(p.Out, output)) },
+		Use:   "rules",
+		Short: "List the rules",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return p.End(Outcome{}, listRules(p.Out, output)) },
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or markdown")
 	complete(cmd, "output", []string{"text", "markdown"})
@@ -99,10 +103,13 @@ func listRules(out io.Writer, output string) error {
 func (p Program) policy() *cobra.Command {
 	o := Options{}
 	cmd := &cobra.Command{
-		Use: "policy", Short: "Print the rules as admission policies, for `kubectl apply -f -`", Args: cobra.NoArgs,
+		Use:   "policy",
+		Short: "Print the rules as admission policies, for `kubectl apply -f -`",
+		Args:  cobra.NoArgs,
 		Long: `Prints the rules that have a form in CEL as ValidatingAdmissionPolicies, which the API server itself holds: it refuses what cannot work on Windows
-nodes and warns of the rest. From Kubernetes 1.36 on, MutatingAdmissionPolicies also add to pods whose system is known the node selector of that system,
-and to pods for Windows the tolerations of the usual taints of Windows nodes.`,
+nodes and warns of the rest. From Kubernetes 1.36 on, MutatingAdmissionPolicies also add to pods whose system
+is known the node selector of that system, and to pods for Windows the tolerations of the usual taints of
+Windows nodes.`,
 		RunE: func(*cobra.Command, []string) error {
 			var err error
 			if o.Dir, err = os.Getwd(); err == nil {
@@ -111,8 +118,10 @@ and to pods for Windows the tolerations of the usual taints of Windows nodes.`,
 			return p.End(Outcome{}, err)
 		},
 	}
-	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes-version", "", "Kubernetes version of the cluster, 1.30 or later (default 1.36)")
-	cmd.Flags().StringVar(&o.Config, "config", "", "configuration file (default the nearest "+ConfigName+" from the working directory upward)")
+	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes-version", "",
+		"Kubernetes version of the cluster, 1.30 or later (default 1.36)")
+	cmd.Flags().StringVar(&o.Config, "config", "",
+		"configuration file (default the nearest "+ConfigName+" from the working directory upward)")
 	return cmd
 }
 

@@ -131,9 +131,10 @@ type run struct {
 	emit    func(check.Result) error
 }
 
-// gcPercent is the garbage collector's setting during a check. What lives is a few MiB and what is thrown away a hundred times that,
-// so the default would spend a third of the time on collecting; this costs some 10 MiB. From memoryLimit on, which what is kept of
-// some 10,000 Services reaches, it collects more often instead of growing with them.
+// gcPercent is the garbage collector's setting during a check. What lives is a few MiB and what is thrown away a
+// hundred times that, so the default would spend a third of the time on collecting; this costs some 10 MiB. From
+// memoryLimit on, which what is kept of some 10,000 Services reaches, it collects more often instead of growing with
+// them.
 const (
 	gcPercent   = 400
 	memoryLimit = 32 << 20
@@ -283,10 +284,15 @@ func (r *run) path(ctx context.Context, path string) error {
 			}
 			return nil
 		case d.IsDir() && isChart(p):
-			err := r.emit(check.Result{File: p, Faults: []manifest.Fault{{
-				Pos: manifest.Pos{Line: 1, Column: 1}, Fatal: true, Message: "this is a Helm chart, whose templates have to be rendered",
-				Remedy: "`helm template NAME " + p + " | mullion check -`",
-			}}})
+			err := r.emit(check.Result{
+				File: p,
+				Faults: []manifest.Fault{{
+					Pos:     manifest.Pos{Line: 1, Column: 1},
+					Fatal:   true,
+					Message: "this is a Helm chart, whose templates have to be rendered",
+					Remedy:  "`helm template NAME " + p + " | mullion check -`",
+				}},
+			})
 			if err == nil {
 				err = filepath.SkipDir
 			}
@@ -328,5 +334,8 @@ func unread(file string, err error, emit func(check.Result) error) error {
 	if err == nil || !errors.As(err, &pathErr) {
 		return err
 	}
-	return emit(check.Result{File: file, Faults: []manifest.Fault{{Pos: manifest.Pos{Line: 1, Column: 1}, Fatal: true, Message: err.Error()}}})
+	return emit(check.Result{
+		File:   file,
+		Faults: []manifest.Fault{{Pos: manifest.Pos{Line: 1, Column: 1}, Fatal: true, Message: err.Error()}},
+	})
 }

@@ -79,7 +79,11 @@ func TestConfig(t *testing.T) {
 		{"windowsVersions: [dos]\n", false, "dos"},
 	} {
 		dir := write(t, map[string]string{command.ConfigName: tc.config, "sub/pod.yaml": hostPID})
-		got, out, err := run(t, command.Options{Offline: true, Paths: []string{dir}, Dir: filepath.Join(dir, "sub")}, "")
+		got, out, err := run(t, command.Options{
+			Offline: true,
+			Paths:   []string{dir},
+			Dir:     filepath.Join(dir, "sub"),
+		}, "")
 		var wrong *command.UsageError
 		if err != nil && !errors.As(err, &wrong) {
 			t.Fatal(err)
@@ -95,17 +99,27 @@ func TestConfig(t *testing.T) {
 
 func TestFlagsComeBeforeTheConfig(t *testing.T) {
 	dir := write(t, map[string]string{"other.yaml": "kubernetesVersion: \"1.22\"\nfailOn: warning\n"})
-	got, out, err := run(t, command.Options{Offline: true, Config: filepath.Join(dir, "other.yaml"), Dir: dir, FailOn: "error"}, hostPID)
+	got, out, err := run(t, command.Options{
+		Offline: true,
+		Config:  filepath.Join(dir, "other.yaml"),
+		Dir:     dir,
+		FailOn:  "error",
+	}, hostPID)
 	if err != nil || got.Findings || !strings.Contains(out, "warning: ") {
 		t.Errorf("%+v, %v\n%s", got, err, out)
 	}
-	if _, _, err := run(t, command.Options{Offline: true, Config: filepath.Join(dir, "none.yaml"), Dir: dir}, hostPID); err == nil {
+	if _, _, err := run(t, command.Options{
+		Offline: true,
+		Config:  filepath.Join(dir, "none.yaml"),
+		Dir:     dir,
+	}, hostPID); err == nil {
 		t.Error("a configuration that is named and not there is taken")
 	}
 }
 
 func TestSuppressedFindingsDoNotCount(t *testing.T) {
-	text := strings.Replace(hostPID, "{name: p}", "{name: p, annotations: {check.mullion.dev/ignore: 'host-pid: we know'}}", 1)
+	text := strings.Replace(hostPID, "{name: p}",
+		"{name: p, annotations: {check.mullion.dev/ignore: 'host-pid: we know'}}", 1)
 	for show, want := range map[bool]string{true: "reason: we know", false: "1 suppressed"} {
 		got, out, err := run(t, command.Options{Offline: true, Dir: t.TempDir(), ShowSuppressed: show}, text)
 		if err != nil || got.Findings || got.Unreadable || !strings.Contains(out, want) {

@@ -30,8 +30,11 @@ func TestExamples(t *testing.T) {
 		shown[path] = true
 		var out strings.Builder
 		outcome, err := command.Run(t.Context(), command.Options{
-			Offline: true,
-			Paths:   []string{path}, Kubernetes: "1.36", FailOn: "error", Output: "text",
+			Offline:    true,
+			Paths:      []string{path},
+			Kubernetes: "1.36",
+			FailOn:     "error",
+			Output:     "text",
 		}, strings.NewReader(""), &out)
 		if err != nil || outcome.Unreadable || !outcome.Findings {
 			t.Errorf("%s: %+v, %v; want findings", path, outcome, err)
@@ -54,6 +57,7 @@ func TestExamples(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(text), got); diff != "" {
-		t.Errorf("%s (-shown +printed); after a change: go test ./internal/check/command -run TestExamples -update\n%s", page, diff)
+		t.Errorf("%s (-shown +printed); after a change: go test ./internal/check/command -run TestExamples -update\n%s",
+			page, diff)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"mullion.dev/mullion/internal/check/rules"
 )
 
-// WritePolicies prints the rules as admission policies. Of the options, the Kubernetes version and the configuration count.
+// WritePolicies prints the rules as admission policies. Of the options, the Kubernetes version and the configuration
+// count.
 func WritePolicies(o Options, out io.Writer) error {
 	c, err := readConfig(o.Config, o.Dir)
 	if err != nil {
@@ -23,7 +24,8 @@ func WritePolicies(o Options, out io.Writer) error {
 		return &UsageError{err}
 	}
 	if co.Kubernetes < policy.FirstValidating {
-		return &UsageError{fmt.Errorf("kubernetes version 1.%d: admission policies need 1.%d or later", co.Kubernetes, policy.FirstValidating)}
+		return &UsageError{fmt.Errorf("kubernetes version 1.%d: admission policies need 1.%d or later", co.Kubernetes,
+			policy.FirstValidating)}
 	}
 	return policy.Write(out, rs, co.Kubernetes)
 }

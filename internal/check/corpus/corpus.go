@@ -1,5 +1,6 @@
-// Package corpus owns making manifests for measuring and trying the checker: as many as asked for, the same for the same
-// seed, of the sizes and kinds that repositories hold. About a third of the pods have something that Windows nodes lack.
+// Package corpus owns making manifests for measuring and trying the checker: as many as asked for, the same for the
+// same seed, of the sizes and kinds that repositories hold. About a third of the pods have something that Windows nodes
+// lack.
 package corpus
 
 import (
@@ -39,13 +40,16 @@ func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
 func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
 
 func (g *generator) manifest(i int) {
-	kind := g.pick("Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod", "Service", "ConfigMap")
-	version := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1"}[kind]
+	kind := g.pick("Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod",
+		"Service", "ConfigMap")
+	version := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
+		"Job": "batch/v1", "CronJob": "batch/v1"}[kind]
 	if version == "" {
 		version = "v1"
 	}
 	name := fmt.Sprintf("%s-%d", g.pick("web", "api", "worker", "cache"), i)
-	g.line("---\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: team-%d\n  labels:\n    app: %s", version, kind, name, g.IntN(20), name)
+	g.line("---\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: team-%d\n  labels:\n    app: %s",
+		version, kind, name, g.IntN(20), name)
 	switch kind {
 	case "ConfigMap":
 		g.line("data:")
@@ -53,14 +57,17 @@ func (g *generator) manifest(i int) {
 			g.line("  key%d: value %d of %s", k, g.IntN(1000), name)
 		}
 	case "Service":
-		g.line("spec:\n  type: %s\n  selector:\n    app: %s\n  ports:\n  - port: 80\n    targetPort: 8080", g.pick("ClusterIP", "ClusterIP", "LoadBalancer"), name)
+		g.line("spec:\n  type: %s\n  selector:\n    app: %s\n  ports:\n  - port: 80\n    targetPort: 8080",
+			g.pick("ClusterIP", "ClusterIP", "LoadBalancer"), name)
 	case "Pod":
 		g.pod("", name)
 	case "CronJob":
-		g.line("spec:\n  schedule: \"*/%d * * * *\"\n  jobTemplate:\n    spec:\n      template:\n        metadata:\n          labels:\n            app: %s", 1+g.IntN(59), name)
+		g.line(
+			"spec:\n  schedule: \"*/%d * * * *\"\n  jobTemplate:\n    spec:\n      template:\n        metadata:\n          labels:\n            app: %s", 1+g.IntN(59), name)
 		g.pod("        ", name)
 	default:
-		g.line("spec:\n  selector:\n    matchLabels:\n      app: %s\n  template:\n    metadata:\n      labels:\n        app: %s", name, name)
+		g.line(
+			"spec:\n  selector:\n    matchLabels:\n      app: %s\n  template:\n    metadata:\n      labels:\n        app: %s", name, name)
 		g.pod("    ", name)
 	}
 }
@@ -79,14 +86,20 @@ func (g *generator) pod(in, name string) {
 		g.line("%s%s: true", in, g.pick("hostPID", "hostIPC", "hostNetwork", "shareProcessNamespace"))
 	}
 	if g.one(6) {
-		g.line("%ssecurityContext:\n%s  %s", in, in, g.pick("fsGroup: 2000", "runAsUser: 1000", "runAsNonRoot: true", "sysctls:\n"+in+"  - name: a\n"+in+"    value: b"))
+		g.line("%ssecurityContext:\n%s  %s", in, in,
+			g.pick("fsGroup: 2000", "runAsUser: 1000", "runAsNonRoot: true",
+				"sysctls:\n"+in+"  - name: a\n"+in+"    value: b"))
 	}
 	g.line("%scontainers:", in)
 	for k := range 1 + g.IntN(3) {
-		g.line("%s- name: c%d\n%s  image: registry.example.com/%s:%d\n%s  ports:\n%s  - containerPort: 8080", in, k, in, name, g.IntN(100), in, in)
-		g.line("%s  resources:\n%s    requests:\n%s      memory: 256Mi\n%s    limits:\n%s      cpu: 500m\n%s      memory: 256Mi", in, in, in, in, in, in)
+		g.line("%s- name: c%d\n%s  image: registry.example.com/%s:%d\n%s  ports:\n%s  - containerPort: 8080", in, k, in,
+			name, g.IntN(100), in, in)
+		g.line(
+			"%s  resources:\n%s    requests:\n%s      memory: 256Mi\n%s    limits:\n%s      cpu: 500m\n%s      memory: 256Mi", in, in, in, in, in, in)
 		if g.one(5) {
-			g.line("%s  securityContext:\n%s    %s", in, in, g.pick("privileged: true", "readOnlyRootFilesystem: true", "capabilities: {drop: [ALL]}", "runAsUser: 1"))
+			g.line("%s  securityContext:\n%s    %s", in, in,
+				g.pick("privileged: true", "readOnlyRootFilesystem: true", "capabilities: {drop: [ALL]}",
+					"runAsUser: 1"))
 		}
 		g.line("%s  env:", in)
 		for e := range 1 + g.IntN(8) {

@@ -1,6 +1,6 @@
 // Package fix owns applying the edits of findings to the text of manifests. It changes the text at the edit's place and
-// nothing else, so comments, order and style stay. Each change is proved: the text is read again, and has to mean exactly
-// what the edit asks for; an edit whose text cannot be changed like that is left out.
+// nothing else, so comments, order and style stay. Each change is proved: the text is read again, and has to mean
+// exactly what the edit asks for; an edit whose text cannot be changed like that is left out.
 package fix
 
 import (
@@ -107,7 +107,8 @@ func changeBelow(n *manifest.Node, holder *manifest.Field, e check.Edit) (parent
 	if n == nil {
 		return parent{}, false
 	}
-	if n.Pos == e.Pos && (e.Op == check.SetValue && n.Kind < manifest.List || e.Op == check.InsertField && n.Kind == manifest.Map) {
+	if n.Pos == e.Pos && (e.Op == check.SetValue && n.Kind < manifest.List || e.Op == check.InsertField &&
+		n.Kind == manifest.Map) {
 		return changeNode(n, e)
 	}
 	for i := range n.Fields {
@@ -163,5 +164,6 @@ func value(text string) (*manifest.Node, bool) {
 // same compares what nodes mean; where they are does not count.
 func same(a, b *manifest.Node) bool {
 	return a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Items, b.Items, same) &&
-		slices.EqualFunc(a.Fields, b.Fields, func(a, b manifest.Field) bool { return a.Key == b.Key && same(a.Value, b.Value) })
+		slices.EqualFunc(a.Fields, b.Fields,
+			func(a, b manifest.Field) bool { return a.Key == b.Key && same(a.Value, b.Value) })
 }

@@ -210,7 +210,8 @@ func (t *text) scalarEnd(at int) int {
 	i := at
 	for ; i < len(t.Text) && t.Text[i] != '\n'; i++ {
 		c := t.Text[i]
-		if flow && strings.IndexByte(",]}", c) >= 0 || c == '#' && i > at && (t.Text[i-1] == ' ' || t.Text[i-1] == '\t') {
+		if flow && strings.IndexByte(",]}", c) >= 0 || c == '#' && i > at &&
+			(t.Text[i-1] == ' ' || t.Text[i-1] == '\t') {
 			break
 		}
 	}

@@ -61,7 +61,12 @@ func New(ctx context.Context, o Options) (*Finder, error) {
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
-	f := &Finder{options: o, local: map[string][]check.Platform{}, known: map[string]*answer{}, dead: map[string]error{}}
+	f := &Finder{
+		options: o,
+		local:   map[string][]check.Platform{},
+		known:   map[string]*answer{},
+		dead:    map[string]error{},
+	}
 	for _, path := range o.Layouts {
 		if err := f.readLayout(ctx, path); err != nil {
 			return nil, fmt.Errorf("read images of %q: %w", path, err)
@@ -75,7 +80,11 @@ func New(ctx context.Context, o Options) (*Finder, error) {
 func (f *Finder) Platforms(ctx context.Context, image string) ([]check.Platform, error) {
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		return nil, &check.LookupError{About: image, Err: err, Remedy: "write [REGISTRY/]NAME[:TAG][@DIGEST], in lower case"}
+		return nil, &check.LookupError{
+			About:  image,
+			Err:    err,
+			Remedy: "write [REGISTRY/]NAME[:TAG][@DIGEST], in lower case",
+		}
 	}
 	full := ref.Name()
 	if ps, ok := f.local[full]; ok {

@@ -37,7 +37,8 @@ func serve(t *testing.T, h http.Handler) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// realRegistry has app:1 for two Windows builds and Linux, app:linux, app:2019 (no index) and app:bare, whose index names no platforms.
+// realRegistry has app:1 for two Windows builds and Linux, app:linux, app:2019 (no index) and app:bare, whose index
+// names no platforms.
 func realRegistry(t *testing.T) string {
 	t.Helper()
 	host := serve(t, registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError))))
@@ -56,7 +57,8 @@ func realRegistry(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	write("1", index(t, true, "windows/amd64:10.0.17763.6414", "windows/amd64:10.0.20348.2762", "linux/amd64", "unknown/unknown"))
+	write("1", index(t, true, "windows/amd64:10.0.17763.6414", "windows/amd64:10.0.20348.2762", "linux/amd64",
+		"unknown/unknown"))
 	write("bare", index(t, false, "windows/amd64:10.0.20348.2762", "linux/arm64"))
 	write("linux", index(t, true, "linux/amd64", "linux/arm64"))
 	write("2019", image(t, v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: "10.0.17763.6414"}))
@@ -65,7 +67,11 @@ func realRegistry(t *testing.T) string {
 
 func image(t *testing.T, p v1.Platform) v1.Image {
 	t.Helper()
-	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: p.OS, Architecture: p.Architecture, OSVersion: p.OSVersion})
+	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+		OS:           p.OS,
+		Architecture: p.Architecture,
+		OSVersion:    p.OSVersion,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +164,8 @@ func (a answers) put(text string) string {
 func listOf(digests ...string) string {
 	var entries []map[string]any
 	for _, d := range digests {
-		entries = append(entries, map[string]any{"mediaType": "application/vnd.oci.image.index.v1+json", "size": 1, "digest": d})
+		entries = append(entries, map[string]any{"mediaType": "application/vnd.oci.image.index.v1+json", "size": 1,
+			"digest": d})
 	}
 	text, _ := json.Marshal(map[string]any{"schemaVersion": 2, "manifests": entries})
 	return string(text)
@@ -192,8 +199,10 @@ func TestHostileRegistry(t *testing.T) {
 		return finder(t, images.Options{Keychain: authn.NewMultiKeychain(), Timeout: time.Minute})
 	}
 	for tag, want := range map[string]string{
-		"huge": "longer than 8 MiB", "text": "read manifest", "other": "neither an index", "digest": "read manifest", "redirects": "more than 180 requests",
-		"wrong": "does not match", "wrongconfig": "sha256:0000", "spread": "too many manifests", "deep": "more than 4 indexes", "many": "more than 500 entries",
+		"huge": "longer than 8 MiB", "text": "read manifest", "other": "neither an index", "digest": "read manifest",
+		"redirects": "more than 180 requests",
+		"wrong":     "does not match", "wrongconfig": "sha256:0000", "spread": "too many manifests",
+		"deep": "more than 4 indexes", "many": "more than 500 entries",
 		"missing": "has no image",
 	} {
 		began := time.Now()
@@ -217,7 +226,10 @@ func TestUnreachable(t *testing.T) {
 	closed := httptest.NewServer(answers{})
 	gone := strings.TrimPrefix(closed.URL, "http://")
 	closed.Close()
-	busy := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }))
+	busy := serve(t, http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
 	f := finder(t, images.Options{Keychain: authn.NewMultiKeychain()})
 	for at, about := range map[string]string{gone: gone, busy: busy, host: host + "/app:1"} {
 		_, err := f.Platforms(t.Context(), at+"/app:1")
@@ -251,7 +263,8 @@ func TestCredentials(t *testing.T) {
 	}
 	t.Setenv("DOCKER_CONFIG", t.TempDir()) // that of the user, which has nothing
 	_, err = finder(t, images.Options{}).Platforms(t.Context(), ref.String())
-	if lookup, ok := errors.AsType[*check.LookupError](err); !ok || !strings.Contains(err.Error(), "credentials") || !strings.Contains(lookup.Remedy, "docker login") {
+	if lookup, ok := errors.AsType[*check.LookupError](err); !ok || !strings.Contains(err.Error(), "credentials") ||
+		!strings.Contains(lookup.Remedy, "docker login") {
 		t.Errorf("without credentials: %v", err)
 	}
 	writeFile(t, "config.json", fmt.Sprintf(`{"auths":{%q:{"username":"me","password":"secret"}}}`, host))
@@ -260,8 +273,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestFaultsAreLocated: of images whose registries hang or refuse, each place is told once for what it is about, and the
-// rest is judged by what the other registry has.
+// TestFaultsAreLocated: of images whose registries hang or refuse, each place is told once for what it is about, and
+// the rest is judged by what the other registry has.
 func TestFaultsAreLocated(t *testing.T) {
 	good := realRegistry(t)
 	end := make(chan struct{})
@@ -278,12 +291,15 @@ func TestFaultsAreLocated(t *testing.T) {
 	}))
 	var in strings.Builder
 	pod := func(image string) {
-		fmt.Fprintf(&in, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeSelector: {kubernetes.io/os: windows}\n  containers:\n  - {name: c, image: %q}\n", image)
+		fmt.Fprintf(
+			&in, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeSelector: {kubernetes.io/os: windows}\n  containers:\n  - {name: c, image: %q}\n", image)
 	}
-	for _, image := range []string{hang + "/a:1", hang + "/b:1", refuse + "/a:1", refuse + "/a:2", good + "/app:linux", good + "/app:2019"} {
+	for _, image := range []string{hang + "/a:1", hang + "/b:1", refuse + "/a:1", refuse + "/a:2", good + "/app:linux",
+		good + "/app:2019"} {
 		pod(image)
 	}
-	fmt.Fprintf(&in, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: undecided}\nspec:\n  containers:\n  - {name: c, image: %q}\n", good+"/app:2019")
+	fmt.Fprintf(
+		&in, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: undecided}\nspec:\n  containers:\n  - {name: c, image: %q}\n", good+"/app:2019")
 	b, err := winver.Lookup("ltsc2022")
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,8 @@ func (f *Finder) readLayout(ctx context.Context, file string) error {
 	}
 	names, err := l.images(ctx, f.local)
 	if err == nil && len(names) > 0 {
-		err = fmt.Errorf("its images have names without a repository (%s), so no manifest can name them; copy them with their full names", strings.Join(names, ", "))
+		err = fmt.Errorf(
+			"its images have names without a repository (%s), so no manifest can name them; copy them with their full names", strings.Join(names, ", "))
 	}
 	return err
 }
@@ -163,7 +164,8 @@ func fullName(annotations map[string]string) (full, given string) {
 func (l layout) dockerImages(to map[string][]check.Platform) error {
 	text, err := l.read("manifest.json")
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("it has neither index.json, as OCI image layouts do, nor manifest.json, as archives of `docker save` do")
+		return errors.New(
+			"it has neither index.json, as OCI image layouts do, nor manifest.json, as archives of `docker save` do")
 	}
 	if err != nil {
 		return err

@@ -60,9 +60,12 @@ func pack(t *testing.T, dir string) string {
 
 func TestLayouts(t *testing.T) {
 	want := []string{"linux/amd64", "windows/amd64 10.0.20348.2762"}
-	named := ociLayout(t, "org.opencontainers.image.ref.name", "example.com/app:1", index(t, true, "windows/amd64:10.0.20348.2762", "linux/amd64"))
-	contain := ociLayout(t, "io.containerd.image.name", "docker.io/library/app:latest", index(t, false, "windows/amd64:10.0.20348.2762", "linux/amd64"))
-	for path, ref := range map[string]string{named: "example.com/app:1", pack(t, named): "example.com/app:1", contain: "app", pack(t, contain): "index.docker.io/library/app:latest"} {
+	named := ociLayout(t, "org.opencontainers.image.ref.name", "example.com/app:1",
+		index(t, true, "windows/amd64:10.0.20348.2762", "linux/amd64"))
+	contain := ociLayout(t, "io.containerd.image.name", "docker.io/library/app:latest",
+		index(t, false, "windows/amd64:10.0.20348.2762", "linux/amd64"))
+	for path, ref := range map[string]string{named: "example.com/app:1", pack(t, named): "example.com/app:1",
+		contain: "app", pack(t, contain): "index.docker.io/library/app:latest"} {
 		f := finder(t, images.Options{Offline: true, Layouts: []string{path}})
 		got, err := f.Platforms(t.Context(), ref)
 		if diff := cmp.Diff(want, texts(got)); err != nil || diff != "" {
@@ -77,10 +80,17 @@ func TestLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tarball.WriteToFile(docker, tag, image(t, v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: "10.0.17763.1"})); err != nil {
+	if err := tarball.WriteToFile(docker, tag, image(t, v1.Platform{
+		OS:           "windows",
+		Architecture: "amd64",
+		OSVersion:    "10.0.17763.1",
+	})); err != nil {
 		t.Fatal(err)
 	}
-	got, err := finder(t, images.Options{Offline: true, Layouts: []string{docker}}).Platforms(t.Context(), "docker.io/library/web:2")
+	got, err := finder(t, images.Options{
+		Offline: true,
+		Layouts: []string{docker},
+	}).Platforms(t.Context(), "docker.io/library/web:2")
 	if err != nil || len(got) != 1 || got[0].String() != "windows/amd64 10.0.17763.1" {
 		t.Errorf("docker save: %v, %v", got, err)
 	}
@@ -106,10 +116,11 @@ func TestBadLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, path := range map[string]string{
-		"no such file":             filepath.Join(t.TempDir(), "none"),
-		"neither index.json":       folder(nil),
-		"index.json:":              folder(map[string]string{"index.json": "["}),
-		"names without a repo":     ociLayout(t, "org.opencontainers.image.ref.name", "v1", index(t, true, "linux/amd64")),
+		"no such file":       filepath.Join(t.TempDir(), "none"),
+		"neither index.json": folder(nil),
+		"index.json:":        folder(map[string]string{"index.json": "["}),
+		"names without a repo": ociLayout(t, "org.opencontainers.image.ref.name", "v1",
+			index(t, true, "linux/amd64")),
 		"no such file or":          folder(map[string]string{"index.json": one}),
 		"not sha256:0000":          folder(map[string]string{"index.json": one, "blobs/sha256/" + zero: "{}"}),
 		"longer than 8 MiB":        folder(map[string]string{"index.json": strings.Repeat(" ", 9<<20)}),

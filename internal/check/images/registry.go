@@ -26,8 +26,13 @@ type remoteImage struct {
 
 func (f *Finder) remote(ref name.Reference) (*remoteImage, error) {
 	p, err := remote.NewPuller(
-		remote.WithAuthFromKeychain(f.options.Keychain), remote.WithTransport(&budget{RoundTripper: f.options.Transport}),
-		remote.WithUserAgent("mullion-check"), remote.WithRetryBackoff(remote.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Steps: 2}),
+		remote.WithAuthFromKeychain(f.options.Keychain),
+		remote.WithTransport(&budget{RoundTripper: f.options.Transport}),
+		remote.WithUserAgent("mullion-check"), remote.WithRetryBackoff(remote.Backoff{
+			Duration: 200 * time.Millisecond,
+			Factor:   2,
+			Steps:    2,
+		}),
 	)
 	return &remoteImage{p, ref.Context()}, err
 }
@@ -136,17 +141,40 @@ func explain(ref name.Reference, err error, late bool, timeout time.Duration) *c
 	switch {
 	case isAnswer && (answered.StatusCode == http.StatusUnauthorized || answered.StatusCode == http.StatusForbidden):
 		return &check.LookupError{
-			About: ref.Context().Name(), Err: fmt.Errorf("registry %s does not show image %s without other credentials, or it has no such image (status %d)", host, ref, answered.StatusCode),
+			About: ref.Context().Name(),
+			Err: fmt.Errorf(
+				"registry %s does not show image %s without other credentials, or it has no such image (status %d)",
+				host, ref, answered.StatusCode),
 			Remedy: "log in (`docker login " + host + "`), or correct the name" + offline,
 		}
 	case isAnswer && answered.StatusCode == http.StatusNotFound:
-		return &check.LookupError{About: ref.Name(), Err: fmt.Errorf("registry %s has no image %s", host, ref), Remedy: "correct the name or the tag" + offline}
+		return &check.LookupError{
+			About:  ref.Name(),
+			Err:    fmt.Errorf("registry %s has no image %s", host, ref),
+			Remedy: "correct the name or the tag" + offline,
+		}
 	case isAnswer && answered.StatusCode == http.StatusTooManyRequests:
-		return &check.LookupError{About: host, Err: fmt.Errorf("registry %s refuses more requests for now (status %d)", host, answered.StatusCode), Remedy: "log in, or wait" + offline}
+		return &check.LookupError{
+			About:  host,
+			Err:    fmt.Errorf("registry %s refuses more requests for now (status %d)", host, answered.StatusCode),
+			Remedy: "log in, or wait" + offline,
+		}
 	case late:
-		return &check.LookupError{About: host, Err: fmt.Errorf("registry %s did not answer within %s", host, timeout), Remedy: "see whether it can be reached from here" + offline}
+		return &check.LookupError{
+			About:  host,
+			Err:    fmt.Errorf("registry %s did not answer within %s", host, timeout),
+			Remedy: "see whether it can be reached from here" + offline,
+		}
 	case isNet && !isBound:
-		return &check.LookupError{About: host, Err: fmt.Errorf("registry %s does not answer: %w", host, err), Remedy: "see whether it can be reached from here" + offline}
+		return &check.LookupError{
+			About:  host,
+			Err:    fmt.Errorf("registry %s does not answer: %w", host, err),
+			Remedy: "see whether it can be reached from here" + offline,
+		}
 	}
-	return &check.LookupError{About: ref.Name(), Err: fmt.Errorf("image %s: %w", ref, err), Remedy: "see what its registry holds: `docker buildx imagetools inspect " + ref.String() + "`" + offline}
+	return &check.LookupError{
+		About:  ref.Name(),
+		Err:    fmt.Errorf("image %s: %w", ref, err),
+		Remedy: "see what its registry holds: `docker buildx imagetools inspect " + ref.String() + "`" + offline,
+	}
 }

@@ -12,8 +12,10 @@ import (
 // tree without loops.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"a: b\n---\nc: [d, {e: f}]\n", "{\"a\": 1}\n{\"b\": [true, null]}", "x: &a [1]\ny: *a\nz: {<<: {k: v}}\n", "a: |\n  ---\n  b\n...\n", "%YAML 1.1\n--- {a: b}\n",
-		"{{ .Values.x }}\n", "\xef\xbb\xbfa: b\r\n", "\"\\ud83d\\ude00\": ? [a]\n: b\n", "[[[[", "- - - - a\n", "a:\n\tb: c\n", "\r0", "?", "\r?",
+		"a: b\n---\nc: [d, {e: f}]\n", "{\"a\": 1}\n{\"b\": [true, null]}", "x: &a [1]\ny: *a\nz: {<<: {k: v}}\n",
+		"a: |\n  ---\n  b\n...\n", "%YAML 1.1\n--- {a: b}\n",
+		"{{ .Values.x }}\n", "\xef\xbb\xbfa: b\r\n", "\"\\ud83d\\ude00\": ? [a]\n: b\n", "[[[[", "- - - - a\n",
+		"a:\n\tb: c\n", "\r0", "?", "\r?",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -199,7 +199,8 @@ func (p *jsonParser) literal(n *Node) error {
 		n.Kind = Null
 	default:
 		if len(word) == 0 || !json.Valid(word) {
-			return fmt.Errorf("%w: no value begins with %.20q", errJSONSyntax, p.text[p.off:min(len(p.text), max(end, p.off+1))])
+			return fmt.Errorf("%w: no value begins with %.20q", errJSONSyntax,
+				p.text[p.off:min(len(p.text), max(end, p.off+1))])
 		}
 		n.Kind, n.Value = Number, string(word)
 	}

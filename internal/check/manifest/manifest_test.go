@@ -51,14 +51,17 @@ func TestRead(t *testing.T) {
 		{"broken in the middle", "a: b\n---\na: [\n---\nc: d\n", 2, []string{"3:"}},
 		{"tab", "a: b\n---\nx:\n\ty: 1\n", 1, []string{"4:1 a tab"}},
 		{"key twice", "a: 1\nb: 2\na: 3\n", 1, []string{`3:1 the key "a" is there twice, first in line 1`}},
-		{"key twice in a wide map", wide.String() + "k70: 2\n", 1, []string{`101:1 the key "k70" is there twice, first in line 71`}},
+		{"key twice in a wide map", wide.String() + "k70: 2\n", 1,
+			[]string{`101:1 the key "k70" is there twice, first in line 71`}},
 		{"alias bomb", bomb + "---\nc: d\n", 1, []string{"7:5 more than"}},
 		{"alias of itself", "a: &a [*a]\n", 0, []string{"1:"}},
-		{"deep", strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + "\n---\na: b\n", 1, []string{"1:1002 more than 1000"}},
+		{"deep", strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + "\n---\na: b\n", 1,
+			[]string{"1:1002 more than 1000"}},
 		{"binary", "a: b\n---\nx: \x00\n", 1, []string{"3:4 byte 0x00"}},
 		{"not UTF-8", "a: é\xff\n", 0, []string{"1:5 byte 0xff"}},
 		{"UTF-16", "\xff\xfea\x00", 0, []string{"1:1 the text is UTF-16"}},
-		{"helm block", "a: b\n---\n{{- if .Values.x }}\nc: d\n{{- end }}\n", 1, []string{"3:1 this is a Helm template"}},
+		{"helm block", "a: b\n---\n{{- if .Values.x }}\nc: d\n{{- end }}\n", 1,
+			[]string{"3:1 this is a Helm template"}},
 		{"helm flow", "a: {{ .Values.x }}\n", 0, []string{"1:4 this is a Helm template"}},
 		{"helm quoted", "a: \"{{ .Release.Name }}-x\"\n", 1, []string{"1:4 this is a Helm template"}},
 		{"other braces", "a: \"{{workflow.name}}\"\nb: |\n  {{ range .Alerts }}\n", 1, nil},
@@ -94,7 +97,10 @@ func TestNodes(t *testing.T) {
 	if n, ok := m.Get("é").Int(); !ok || n != 16 {
 		t.Errorf("0x10 is %d, %v", n, ok)
 	}
-	if f := m.Field("é"); f.Pos != (manifest.Pos{Line: 8, Column: 3}) || f.Value.Pos != (manifest.Pos{Line: 8, Column: 6}) {
+	if f := m.Field("é"); f.Pos != (manifest.Pos{
+		Line:   8,
+		Column: 3,
+	}) || f.Value.Pos != (manifest.Pos{Line: 8, Column: 6}) {
 		t.Errorf("positions %v %v", f.Pos, f.Value.Pos)
 	}
 	docs, _ = read(t, "x: '\u2028'\ra: 1\nb: 2\n") // lines end twice where only YAML knows it
@@ -105,7 +111,10 @@ func TestNodes(t *testing.T) {
 		t.Errorf("position between other breaks %v", f)
 	}
 	docs, _ = read(t, "{\"é\": {\n  \"b\": -1}}")
-	if f := docs[0].Get("é").Field("b"); f.Pos != (manifest.Pos{Line: 2, Column: 3}) || f.Value.Pos != (manifest.Pos{Line: 2, Column: 8}) {
+	if f := docs[0].Get("é").Field("b"); f.Pos != (manifest.Pos{
+		Line:   2,
+		Column: 3,
+	}) || f.Value.Pos != (manifest.Pos{Line: 2, Column: 8}) {
 		t.Errorf("positions in JSON %v %v", f.Pos, f.Value.Pos)
 	}
 }
@@ -113,7 +122,8 @@ func TestNodes(t *testing.T) {
 // TestHuge: a document that is too long is dropped as it comes, and what follows it is read.
 func TestHuge(t *testing.T) {
 	line := []byte("  k: " + strings.Repeat("x", 1<<20) + "\n")
-	long := io.MultiReader(strings.NewReader("a: b\n---\nx:\n"), io.LimitReader(endless(line), manifest.MaxDocument+1<<20), strings.NewReader("\n---\nc: d\n"))
+	long := io.MultiReader(strings.NewReader("a: b\n---\nx:\n"),
+		io.LimitReader(endless(line), manifest.MaxDocument+1<<20), strings.NewReader("\n---\nc: d\n"))
 	var docs int
 	var faults []string
 	for c, err := range manifest.Split(long) {
@@ -146,7 +156,8 @@ func TestReadError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	var docs int
 	var last error
-	for _, err := range manifest.Split(io.MultiReader(strings.NewReader("a: b\n---\nc: d\n"), iotest.ErrReader(broken))) {
+	for _, err := range manifest.Split(io.MultiReader(strings.NewReader("a: b\n---\nc: d\n"),
+		iotest.ErrReader(broken))) {
 		if last = err; err == nil {
 			docs++
 		}

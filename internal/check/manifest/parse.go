@@ -35,7 +35,11 @@ func Parse(c Chunk) (nodes []*Node, faults []Fault) {
 	defer func() {
 		if r := recover(); r != nil { // a defect of the YAML library must not end the check of everything else
 			nodes = nil
-			faults = append(b.faults, Fault{Pos: Pos{c.Line, 1}, Fatal: true, Message: fmt.Sprintf("the YAML library stopped: %v", r)})
+			faults = append(b.faults, Fault{
+				Pos:     Pos{c.Line, 1},
+				Fatal:   true,
+				Message: fmt.Sprintf("the YAML library stopped: %v", r),
+			})
 		}
 	}()
 	if f, bad := notText(c); bad {
@@ -107,7 +111,8 @@ func errTooManyNodes() error {
 }
 
 // helmAction matches the template actions that Helm charts are made of.
-var helmAction = regexp.MustCompile(`\{\{-?\s*(\.|\$|/\*|(if|else|end|range|with|define|block|template|include|tpl|toYaml|default|quote|printf|required|fail|lookup)\b)`)
+var helmAction = regexp.MustCompile(
+	`\{\{-?\s*(\.|\$|/\*|(if|else|end|range|with|define|block|template|include|tpl|toYaml|default|quote|printf|required|fail|lookup)\b)`)
 
 // helmValue matches those that no other use of {{ }} has.
 var helmValue = regexp.MustCompile(`\{\{-?\s*(\.(Values|Release|Chart|Capabilities)\b|include\s)`)
@@ -198,8 +203,8 @@ func (b *builder) place(line, column int) Pos {
 	return Pos{Line: start.Line, Column: start.Column + column - 1}
 }
 
-// lineStarts says where the lines of YAML begin in a chunk. YAML 1.1 also ends lines at a lone carriage return and at three
-// characters of Unicode, at which no editor does. nil: there are none of these.
+// lineStarts says where the lines of YAML begin in a chunk. YAML 1.1 also ends lines at a lone carriage return and at
+// three characters of Unicode, at which no editor does. nil: there are none of these.
 func lineStarts(c Chunk) []Pos {
 	const breaks = "\u0085\u2028\u2029"
 	cr := bytes.Count(c.Text, []byte("\r")) != bytes.Count(c.Text, []byte("\r\n"))
@@ -237,7 +242,8 @@ func (b *builder) node(y *yaml.Node, depth int) (n *Node, size int, err error) {
 	if y.Kind == yaml.AliasNode {
 		got, ok := b.made[y.Alias]
 		if !ok || got.node == nil {
-			return nil, 0, &placedError{b.pos(y), fmt.Errorf("the alias *%s stands for a value that it is part of", y.Value)}
+			return nil, 0, &placedError{b.pos(y),
+				fmt.Errorf("the alias *%s stands for a value that it is part of", y.Value)}
 		}
 		return got.node, got.size, nil
 	}
@@ -370,7 +376,8 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 			}
 		}
 	}
-	if y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && strings.Contains(y.Value, "{{") && helmValue.MatchString(y.Value) {
+	if y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && strings.Contains(y.Value, "{{") &&
+		helmValue.MatchString(y.Value) {
 		b.fault(n.Pos, "this is a Helm template that has not been rendered", helmRemedy)
 	}
 }

@@ -74,7 +74,8 @@ func TestSameVerdict(t *testing.T) {
 					t.Fatal(err)
 				}
 				n := 0
-				if err := c.Run(t.Context(), file, bytes.NewReader(text), func(r check.Result) error { n += len(r.Findings); return nil }); err != nil {
+				if err := c.Run(t.Context(), file, bytes.NewReader(text),
+					func(r check.Result) error { n += len(r.Findings); return nil }); err != nil {
 					t.Fatal(err)
 				}
 				got, _, err := program.Eval(map[string]any{"object": pod})
@@ -95,7 +96,8 @@ func TestSameVerdict(t *testing.T) {
 	}
 }
 
-// pods are a file's pods as the API server hands them to CEL: without nulls, whole numbers as integers, all for Windows.
+// pods are a file's pods as the API server hands them to CEL: without nulls, whole numbers as integers, all for
+// Windows.
 func pods(t *testing.T, file string) []map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(file)

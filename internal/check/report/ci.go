@@ -32,7 +32,8 @@ func (g *GitHub) Result(r check.Result) error {
 		if f.Severity == check.Info {
 			level = "notice"
 		}
-		message := fmt.Sprintf("%s %s: %s\n%s\n→ %s", f.Object.Kind, name(f.Object), f.Message, f.Rule.Why, f.Rule.Remedy)
+		message := fmt.Sprintf("%s %s: %s\n%s\n→ %s", f.Object.Kind, name(f.Object), f.Message, f.Rule.Why,
+			f.Rule.Remedy)
 		annotation{level, f.File, f.Pos, f.Rule.ID, message}.write(&b)
 	}
 	_, err := io.WriteString(g.w, b.String())
@@ -99,12 +100,15 @@ func (j *JUnit) Result(r check.Result) error {
 	for _, f := range r.Faults {
 		s.Errors++
 		s.Cases = append(s.Cases, junitCase{
-			Class: r.File, Name: "read",
-			Error: &junitMessage{f.Message, "fault", fmt.Sprintf("%s:%d:%d: %s\n%s", r.File, f.Line, f.Column, f.Message, f.Remedy)},
+			Class: r.File,
+			Name:  "read",
+			Error: &junitMessage{f.Message, "fault",
+				fmt.Sprintf("%s:%d:%d: %s\n%s", r.File, f.Line, f.Column, f.Message, f.Remedy)},
 		})
 	}
 	for _, f := range r.Findings {
-		text := fmt.Sprintf("%s:%d:%d: %s %s: %s: %s\n%s\n→ %s\n%s", f.File, f.Line, f.Column, f.Object.Kind, name(f.Object), f.Path, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL)
+		text := fmt.Sprintf("%s:%d:%d: %s %s: %s: %s\n%s\n→ %s\n%s", f.File, f.Line, f.Column, f.Object.Kind,
+			name(f.Object), f.Path, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL)
 		c := junitCase{Class: f.Object.Kind + " " + name(f.Object), Name: f.Rule.ID}
 		switch {
 		case f.Suppressed != "":

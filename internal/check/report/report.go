@@ -59,7 +59,8 @@ func (t *Text) Result(r check.Result) error {
 			t.last = head
 		}
 		if f.Suppressed != "" {
-			fmt.Fprintf(&b, "  %d:%d suppressed: %s [%s]\n      reason: %s\n", f.Line, f.Column, oneLine(f.Message), f.Rule.ID, oneLine(f.Suppressed))
+			fmt.Fprintf(&b, "  %d:%d suppressed: %s [%s]\n      reason: %s\n", f.Line, f.Column, oneLine(f.Message),
+				f.Rule.ID, oneLine(f.Suppressed))
 			continue
 		}
 		fmt.Fprintf(&b, "  %d:%d %s: %s [%s]\n", f.Line, f.Column, f.Severity, oneLine(f.Message), f.Rule.ID)
@@ -82,7 +83,8 @@ func (t *Text) Result(r check.Result) error {
 // reader's terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError) {
+		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) ||
+			r == utf8.RuneError) {
 			return '·'
 		}
 		return r
@@ -105,8 +107,10 @@ func (t *Text) Close() error {
 		}
 		kinds = append(kinds, fmt.Sprintf("%d %s", t.other[k], name))
 	}
-	line := fmt.Sprintf("%d errors, %d warnings, %d infos; workloads: %d for Windows, %d undecided, %d for Linux (not judged)",
-		t.count[check.Error], t.count[check.Warning], t.count[check.Info], t.pods[check.Windows], t.pods[check.Either], t.pods[check.Linux])
+	line := fmt.Sprintf(
+		"%d errors, %d warnings, %d infos; workloads: %d for Windows, %d undecided, %d for Linux (not judged)",
+		t.count[check.Error], t.count[check.Warning], t.count[check.Info], t.pods[check.Windows], t.pods[check.Either],
+		t.pods[check.Linux])
 	if t.quiet > 0 {
 		line += fmt.Sprintf("; %d suppressed", t.quiet)
 	}
@@ -170,7 +174,8 @@ func (j *JSON) Result(r check.Result) error {
 		if f.Suppressed != "" && !j.ShowSuppressed {
 			continue
 		}
-		v := finding{f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File, f.Line, f.Column, f.Path, f.Suppressed}
+		v := finding{f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File,
+			f.Line, f.Column, f.Path, f.Suppressed}
 		if err := j.enc.Encode(map[string]finding{"finding": v}); err != nil {
 			return err
 		}

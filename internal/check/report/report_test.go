@@ -36,22 +36,48 @@ const hostile = "\x1b[31mred\r\n::error::x]]><a>&\"'%0A[l](http://x){0}\u202e\u2
 
 func results() []check.Result {
 	rule := func(id string, s check.Severity) *check.Rule {
-		return &check.Rule{ID: id, Severity: s, Category: "pod", Title: "a title", Why: "a reason", Remedy: "add a: {b: c}", Source: check.Source{Title: "s", URL: "https://example.org/#s"}}
+		return &check.Rule{
+			ID:       id,
+			Severity: s,
+			Category: "pod",
+			Title:    "a title",
+			Why:      "a reason",
+			Remedy:   "add a: {b: c}",
+			Source:   check.Source{Title: "s", URL: "https://example.org/#s"},
+		}
 	}
 	find := func(r *check.Rule, name, text, suppressed string) check.Finding {
 		return check.Finding{
-			Rule: r, Severity: r.Severity, Object: check.Object{Kind: "Pod", Namespace: "ns", Name: name}, File: "dir/a file.yaml", Message: text, Snippet: "  x: " + text,
-			Suppressed: suppressed, Hit: check.Hit{Pos: manifest.Pos{Line: 3, Column: 5}, Path: "spec.x"},
+			Rule:       r,
+			Severity:   r.Severity,
+			Object:     check.Object{Kind: "Pod", Namespace: "ns", Name: name},
+			File:       "dir/a file.yaml",
+			Message:    text,
+			Snippet:    "  x: " + text,
+			Suppressed: suppressed,
+			Hit:        check.Hit{Pos: manifest.Pos{Line: 3, Column: 5}, Path: "spec.x"},
 		}
 	}
 	bad, poor, so := rule("bad-thing", check.Error), rule("poor-thing", check.Warning), rule("so-thing", check.Info)
 	return []check.Result{
-		{File: "dir/a file.yaml", Pods: map[check.OS]int{check.Windows: 1}, Findings: []check.Finding{
-			find(bad, "p", "a title", ""), find(poor, "p", "a title: note", ""), find(so, "p", "a title", ""), find(bad, "p", "a title", "we know"),
-		}},
 		{
-			File: "dir/a file.yaml", Pods: map[check.OS]int{check.Either: 1}, Findings: []check.Finding{find(bad, hostile, hostile, ""), find(poor, hostile, hostile, hostile)},
-			Faults: []manifest.Fault{{Pos: manifest.Pos{Line: 9, Column: 1}, Fatal: true, Message: hostile, Remedy: hostile}},
+			File: "dir/a file.yaml",
+			Pods: map[check.OS]int{check.Windows: 1},
+			Findings: []check.Finding{
+				find(bad, "p", "a title", ""), find(poor, "p", "a title: note", ""), find(so, "p", "a title", ""),
+				find(bad, "p", "a title", "we know"),
+			},
+		},
+		{
+			File:     "dir/a file.yaml",
+			Pods:     map[check.OS]int{check.Either: 1},
+			Findings: []check.Finding{find(bad, hostile, hostile, ""), find(poor, hostile, hostile, hostile)},
+			Faults: []manifest.Fault{{
+				Pos:     manifest.Pos{Line: 9, Column: 1},
+				Fatal:   true,
+				Message: hostile,
+				Remedy:  hostile,
+			}},
 		},
 		{File: hostile, Pods: map[check.OS]int{check.Linux: 1}, Passed: map[string]int{hostile: 1}},
 	}
@@ -129,7 +155,8 @@ func TestSARIF(t *testing.T) {
 			t.Fatalf("%s: version or runs: %+v", name, log)
 		}
 		run := log.Runs[0]
-		if run.Tool == nil || run.Tool.Driver == nil || run.Tool.Driver.Name == "" || run.Results == nil || len(run.Invocations) != 1 || run.Invocations[0].ExecutionSuccessful == nil {
+		if run.Tool == nil || run.Tool.Driver == nil || run.Tool.Driver.Name == "" || run.Results == nil ||
+			len(run.Invocations) != 1 || run.Invocations[0].ExecutionSuccessful == nil {
 			t.Fatalf("%s: a required part is missing: %+v", name, run)
 		}
 		want := 0
@@ -142,13 +169,15 @@ func TestSARIF(t *testing.T) {
 		for _, r := range *run.Results {
 			at := r.Locations[0].PhysicalLocation
 			switch {
-			case r.Message.Text == "", at.ArtifactLocation.URI != "dir/a%20file.yaml", at.Region.StartLine < 1, at.Region.StartColumn < 1:
+			case r.Message.Text == "", at.ArtifactLocation.URI != "dir/a%20file.yaml", at.Region.StartLine < 1,
+				at.Region.StartColumn < 1:
 				t.Errorf("%s: %+v", name, r)
 			case r.Level != "error" && r.Level != "warning" && r.Level != "note":
 				t.Errorf("%s: level %q", name, r.Level)
 			case r.RuleIndex >= len(run.Tool.Driver.Rules) || run.Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID:
 				t.Errorf("%s: rule %d is not %s", name, r.RuleIndex, r.RuleID)
-			case len(r.Suppressions) > 0 && (r.Suppressions[0].Kind != "inSource" || r.Suppressions[0].Justification == ""):
+			case len(r.Suppressions) > 0 &&
+				(r.Suppressions[0].Kind != "inSource" || r.Suppressions[0].Justification == ""):
 				t.Errorf("%s: %+v", name, r.Suppressions)
 			}
 		}

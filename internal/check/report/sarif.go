@@ -98,14 +98,18 @@ func (s *SARIF) Result(r check.Result) error {
 		if f.Remedy != "" {
 			text += " (" + f.Remedy + ")"
 		}
-		s.faults = append(s.faults, sarifNotification{"error", sarifMessage(text), []sarifLocation{sarifAt(r.File, f.Line, f.Column, "")}})
+		s.faults = append(s.faults, sarifNotification{"error", sarifMessage(text),
+			[]sarifLocation{sarifAt(r.File, f.Line, f.Column, "")}})
 	}
 	for _, f := range r.Findings {
 		at := sarifAt(f.File, f.Line, f.Column, f.Snippet)
 		at.Logical = []sarifLogical{{f.Object.Kind + " " + name(f.Object) + ": " + f.Path, "member"}}
 		v := sarifResult{
-			RuleID: f.Rule.ID, RuleIndex: s.rule(f.Rule), Level: sarifLevel(f.Severity),
-			Message: sarifMessage(f.Message), Locations: []sarifLocation{at},
+			RuleID:    f.Rule.ID,
+			RuleIndex: s.rule(f.Rule),
+			Level:     sarifLevel(f.Severity),
+			Message:   sarifMessage(f.Message),
+			Locations: []sarifLocation{at},
 		}
 		if f.Suppressed != "" {
 			v.Suppressions = []sarifSuppression{{"inSource", f.Suppressed}}
@@ -137,9 +141,14 @@ func (s *SARIF) Close() error {
 		return err
 	}
 	if s.more > 0 {
-		s.faults = append(s.faults, sarifNotification{Level: "error", Message: sarifMessage(fmt.Sprintf("%d more faults of reading", s.more)), Locations: []sarifLocation{}})
+		s.faults = append(s.faults, sarifNotification{
+			Level:     "error",
+			Message:   sarifMessage(fmt.Sprintf("%d more faults of reading", s.more)),
+			Locations: []sarifLocation{},
+		})
 	}
-	invocation := map[string]any{"executionSuccessful": len(s.faults) == 0, "toolExecutionNotifications": append([]sarifNotification{}, s.faults...)}
+	invocation := map[string]any{"executionSuccessful": len(s.faults) == 0,
+		"toolExecutionNotifications": append([]sarifNotification{}, s.faults...)}
 	if err := s.write(",\n\"invocations\":", []any{invocation}); err != nil {
 		return err
 	}
@@ -162,8 +171,13 @@ func (s *SARIF) rule(r *check.Rule) int {
 		i = len(s.rules)
 		s.index[r.ID] = i
 		s.rules = append(s.rules, sarifRule{
-			ID: r.ID, Short: sarifMessage(r.Title), Full: sarifMessage(r.Why), Help: sarifMessage(r.Remedy), HelpURI: r.Source.URL,
-			Configuration: map[string]string{"level": sarifLevel(r.Severity)}, Properties: map[string]any{"tags": []string{r.Category}},
+			ID:            r.ID,
+			Short:         sarifMessage(r.Title),
+			Full:          sarifMessage(r.Why),
+			Help:          sarifMessage(r.Remedy),
+			HelpURI:       r.Source.URL,
+			Configuration: map[string]string{"level": sarifLevel(r.Severity)},
+			Properties:    map[string]any{"tags": []string{r.Category}},
 		})
 	}
 	return i
@@ -176,7 +190,8 @@ func sarifLevel(s check.Severity) string {
 	return string(s)
 }
 
-// sarifMessage makes a message of plain text: brackets would begin a link, braces a placeholder (sections 3.11.5, 3.11.6).
+// sarifMessage makes a message of plain text: brackets would begin a link, braces a placeholder (sections 3.11.5,
+// 3.11.6).
 func sarifMessage(s string) sarifText {
 	return sarifText{strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "{", "{{", "}", "}}").Replace(s)}
 }
@@ -186,7 +201,10 @@ func sarifAt(file string, line, column int, snippet string) sarifLocation {
 	if filepath.IsAbs(file) {
 		u.Scheme = "file"
 	}
-	at := sarifLocation{Physical: sarifPhysical{map[string]string{"uri": u.String()}, sarifRegion{StartLine: max(line, 1), StartColumn: max(column, 1)}}}
+	at := sarifLocation{Physical: sarifPhysical{map[string]string{"uri": u.String()}, sarifRegion{
+		StartLine:   max(line, 1),
+		StartColumn: max(column, 1),
+	}}}
 	if snippet != "" {
 		at.Physical.Region.Snippet = &sarifText{snippet}
 	}

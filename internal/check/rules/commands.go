@@ -19,9 +19,10 @@ func commandPaths() []string {
 
 var (
 	linuxShell   = regexp.MustCompile(`^(/(usr/(local/)?)?s?bin/)?(sh|bash|ash|dash|zsh)$`)
-	linuxProgram = regexp.MustCompile(`^/(usr/(local/)?)?s?bin/[^ ]+$|^/(docker-)?entrypoint\.sh$|^/[^ :\\]+\.(sh|bash)$`)
-	pinging      = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)
-	linuxTools   = regexp.MustCompile(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)
+	linuxProgram = regexp.MustCompile(
+		`^/(usr/(local/)?)?s?bin/[^ ]+$|^/(docker-)?entrypoint\.sh$|^/[^ :\\]+\.(sh|bash)$`)
+	pinging    = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)
+	linuxTools = regexp.MustCompile(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)
 )
 
 func commands() []check.Rule {
@@ -34,32 +35,53 @@ func commands() []check.Rule {
 	}
 	return []check.Rule{
 		rule(check.Rule{
-			ID: "command-linux-shell", Severity: check.Error, Source: compat("api"),
-			Title: "Windows images have no such shell", Why: "the program is not found, so the container, probe or hook fails", Remedy: "use cmd /c or powershell -Command, or start the program itself",
+			ID:       "command-linux-shell",
+			Severity: check.Error,
+			Source:   compat("api"),
+			Title:    "Windows images have no such shell",
+			Why:      "the program is not found, so the container, probe or hook fails",
+			Remedy:   "use cmd /c or powershell -Command, or start the program itself",
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				return programs(c, func(word string) bool { return linuxShell.MatchString(word) })
 			}),
 		}),
 		rule(check.Rule{
-			ID: "command-linux-path", Severity: check.Error, Source: compat("api"),
-			Title: "this program is at a place of Linux", Why: "Windows images have no /bin, /usr and scripts of sh", Remedy: `give its path on Windows, such as C:\app\app.exe, or leave the command to the image`,
+			ID:       "command-linux-path",
+			Severity: check.Error,
+			Source:   compat("api"),
+			Title:    "this program is at a place of Linux",
+			Why:      "Windows images have no /bin, /usr and scripts of sh",
+			Remedy:   `give its path on Windows, such as C:\app\app.exe, or leave the command to the image`,
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
-				return programs(c, func(word string) bool { return linuxProgram.MatchString(word) && !linuxShell.MatchString(word) })
+				return programs(c, func(word string) bool {
+					return linuxProgram.MatchString(word) &&
+						!linuxShell.MatchString(word)
+				})
 			}),
 		}),
 		rule(check.Rule{
-			ID: "command-linux-tools", Severity: check.Warning, Source: compat("api"),
-			Title: "this command speaks of files or tools of Linux", Why: "Windows has no /proc, /dev, /etc, no mode bits and no signals", Remedy: "write the command for cmd or PowerShell",
+			ID:       "command-linux-tools",
+			Severity: check.Warning,
+			Source:   compat("api"),
+			Title:    "this command speaks of files or tools of Linux",
+			Why:      "Windows has no /proc, /dev, /etc, no mode bits and no signals",
+			Remedy:   "write the command for cmd or PowerShell",
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
-				return hits(words(c), func(text string) string { return strings.TrimSpace(linuxTools.FindString(text)) })
+				return hits(
+					words(c), func(text string) string { return strings.TrimSpace(linuxTools.FindString(text)) })
 			}),
 		}),
 		rule(check.Rule{
-			ID: "command-ping", Severity: check.Info, Source: check.Source{Title: "Networking on Windows: limitations", URL: networking + "#limitations"},
-			Title: "ping does not get out of the cluster's network on Windows", Why: "the data plane does not translate ICMP, so echoes beyond the network of the pods are not answered", Remedy: "ask by TCP: curl, Test-NetConnection",
+			ID:       "command-ping",
+			Severity: check.Info,
+			Source:   check.Source{Title: "Networking on Windows: limitations", URL: networking + "#limitations"},
+			Title:    "ping does not get out of the cluster's network on Windows",
+			Why:      "the data plane does not translate ICMP, so echoes beyond the network of the pods are not answered",
+			Remedy:   "ask by TCP: curl, Test-NetConnection",
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				return hits(words(c), func(text string) string {
-					if m := pinging.FindString(text); m != "" && !strings.Contains(text, "127.0.0.1") && !strings.Contains(text, "localhost") {
+					if m := pinging.FindString(text); m != "" && !strings.Contains(text, "127.0.0.1") &&
+						!strings.Contains(text, "localhost") {
 						return strings.Trim(m, " ;&|\t\"'()\\/")
 					}
 					return ""
@@ -83,7 +105,8 @@ func programs(c check.Container, is func(word string) bool) []check.Hit {
 	var out []check.Hit
 	for _, path := range commandPaths() {
 		vs := c.Values(path + "[*]")
-		if len(vs) == 0 || path == "args" && (c.Node.Get("command") != nil || !strings.HasPrefix(vs[0].Node.Text(), "/")) {
+		if len(vs) == 0 || path == "args" &&
+			(c.Node.Get("command") != nil || !strings.HasPrefix(vs[0].Node.Text(), "/")) {
 			continue
 		}
 		if word := vs[0].Node.Text(); is(word) {

@@ -10,8 +10,10 @@ import (
 
 func TestQuantity(t *testing.T) {
 	for text, want := range map[string]string{
-		"1": "1", "100m": "1/10", "1.5": "3/2", "128Mi": "134217728", "1Gi": "1073741824", "1e3": "1000", "1E": "1000000000000000000", "2k": "2000", "500u": "1/2000", "0": "0", "-1": "-1",
-		"": "", "Mi": "", "1mi": "", "x": "", "1/2": "", "0x10": "", "1_000": "", "1e99999999999": "", "1e21": "", "1mm": "",
+		"1": "1", "100m": "1/10", "1.5": "3/2", "128Mi": "134217728", "1Gi": "1073741824", "1e3": "1000",
+		"1E": "1000000000000000000", "2k": "2000", "500u": "1/2000", "0": "0", "-1": "-1",
+		"": "", "Mi": "", "1mi": "", "x": "", "1/2": "", "0x10": "", "1_000": "", "1e99999999999": "", "1e21": "",
+		"1mm": "",
 	} {
 		got := ""
 		if v, ok := quantity(text); ok {
@@ -28,7 +30,8 @@ func TestQuantity(t *testing.T) {
 
 // TestBuildsAreTheCatalogues holds the builds that rules name against winver, which is where they are from.
 func TestBuildsAreTheCatalogues(t *testing.T) {
-	for feature, build := range map[winver.Feature]uint32{winver.DualStack: dualStackBuild, winver.SessionAffinity: sessionAffinityBuild} {
+	for feature, build := range map[winver.Feature]uint32{winver.DualStack: dualStackBuild,
+		winver.SessionAffinity: sessionAffinityBuild} {
 		i := slices.IndexFunc(winver.Features(), func(r winver.FeatureRow) bool { return r.Feature == feature })
 		if i < 0 || winver.Features()[i].Since != build {
 			t.Errorf("%s: %d is not the catalogue's build", feature, build)

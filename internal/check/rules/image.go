@@ -15,7 +15,10 @@ const (
 )
 
 func images() []check.Rule {
-	versions := check.Source{Title: "Windows container version compatibility", URL: microsoft + "deploy-containers/version-compatibility"}
+	versions := check.Source{
+		Title: "Windows container version compatibility",
+		URL:   microsoft + "deploy-containers/version-compatibility",
+	}
 	field := []string{"image"}
 	image := func(note func(p *check.Pod, i check.Image) string) func(*check.Pod) []check.Hit {
 		return each(func(p *check.Pod, c check.Container) []check.Hit {
@@ -24,9 +27,18 @@ func images() []check.Rule {
 	}
 	return []check.Rule{
 		{
-			ID: "image-linux", Severity: check.Error, Category: imageCategory, Target: check.OnContainer, Fields: field,
-			Title: "this image is for Linux only", Why: "a Windows node finds no image for its platform: the pod stays in ImagePullBackOff", Remedy: "use an image with a Windows platform, or keep the pod on Linux by a node selector",
-			Source: check.Source{Title: "Guide for Running Windows Containers in Kubernetes", URL: userGuide + "#ensuring-os-specific-workloads-land-on-the-appropriate-container-host"},
+			ID:       "image-linux",
+			Severity: check.Error,
+			Category: imageCategory,
+			Target:   check.OnContainer,
+			Fields:   field,
+			Title:    "this image is for Linux only",
+			Why:      "a Windows node finds no image for its platform: the pod stays in ImagePullBackOff",
+			Remedy:   "use an image with a Windows platform, or keep the pod on Linux by a node selector",
+			Source: check.Source{
+				Title: "Guide for Running Windows Containers in Kubernetes",
+				URL:   userGuide + "#ensuring-os-specific-workloads-land-on-the-appropriate-container-host",
+			},
 			Func: image(func(_ *check.Pod, i check.Image) string {
 				if i.OS == check.Linux {
 					return i.Why
@@ -35,9 +47,15 @@ func images() []check.Rule {
 			}),
 		},
 		{
-			ID: "image-build", Severity: check.Error, Category: imageCategory, Target: check.OnContainer, Fields: append(field, "spec.nodeSelector["+check.WindowsBuildLabel+"]"), Source: versions,
-			Title: "the image is of a Windows build that nodes do not run", Why: "before Windows Server 2022 the builds of host and image have to be equal; from then on a host also runs the builds since the long-term release before its own",
-			Remedy: "use the image for the nodes' build, an image for several builds, or select nodes by " + check.WindowsBuildLabel,
+			ID:       "image-build",
+			Severity: check.Error,
+			Category: imageCategory,
+			Target:   check.OnContainer,
+			Fields:   append(field, "spec.nodeSelector["+check.WindowsBuildLabel+"]"),
+			Source:   versions,
+			Title:    "the image is of a Windows build that nodes do not run",
+			Why:      "before Windows Server 2022 the builds of host and image have to be equal; from then on a host also runs the builds since the long-term release before its own",
+			Remedy:   "use the image for the nodes' build, an image for several builds, or select nodes by " + check.WindowsBuildLabel,
 			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
 				if p.HostProcess(c) { // which run on every build
 					return nil
@@ -51,9 +69,15 @@ func images() []check.Rule {
 			}),
 		},
 		{
-			ID: "image-no-build", Severity: check.Error, Category: imageCategory, Target: check.OnContainer, Fields: append(field, "spec.nodeSelector["+check.WindowsBuildLabel+"]"), Source: versions,
-			Title: "the image has nothing for the nodes' Windows build", Why: "the node finds no entry that it can run in the image's index, and the pod stays in ImagePullBackOff",
-			Remedy: "build the image for the nodes' builds too, or select nodes by " + check.WindowsBuildLabel,
+			ID:       "image-no-build",
+			Severity: check.Error,
+			Category: imageCategory,
+			Target:   check.OnContainer,
+			Fields:   append(field, "spec.nodeSelector["+check.WindowsBuildLabel+"]"),
+			Source:   versions,
+			Title:    "the image has nothing for the nodes' Windows build",
+			Why:      "the node finds no entry that it can run in the image's index, and the pod stays in ImagePullBackOff",
+			Remedy:   "build the image for the nodes' builds too, or select nodes by " + check.WindowsBuildLabel,
 			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
 				if p.HostProcess(c) {
 					return nil
@@ -62,14 +86,30 @@ func images() []check.Rule {
 			}),
 		},
 		{
-			ID: "image-tag-build", Severity: check.Warning, Category: imageCategory, Target: check.OnContainer, Fields: field, Source: versions,
-			Title: "the tag names another Windows build than the image is of", Why: "who chooses nodes by the tag chooses the wrong ones", Remedy: "correct the tag, or push the image that it names",
-			Func: image(otherThanTag),
+			ID:       "image-tag-build",
+			Severity: check.Warning,
+			Category: imageCategory,
+			Target:   check.OnContainer,
+			Fields:   field,
+			Source:   versions,
+			Title:    "the tag names another Windows build than the image is of",
+			Why:      "who chooses nodes by the tag chooses the wrong ones",
+			Remedy:   "correct the tag, or push the image that it names",
+			Func:     image(otherThanTag),
 		},
 		{
-			ID: "image-base-latest", Severity: check.Error, Category: imageCategory, Target: check.OnContainer, Fields: field,
-			Title: "Microsoft's base images have no tag latest", Why: "each tag is of one Windows build, so a build has to be named", Remedy: "name the build: ltsc2022, ltsc2025",
-			Source: check.Source{Title: "Windows container base images", URL: microsoft + "manage-containers/container-base-images#image-discovery"},
+			ID:       "image-base-latest",
+			Severity: check.Error,
+			Category: imageCategory,
+			Target:   check.OnContainer,
+			Fields:   field,
+			Title:    "Microsoft's base images have no tag latest",
+			Why:      "each tag is of one Windows build, so a build has to be named",
+			Remedy:   "name the build: ltsc2022, ltsc2025",
+			Source: check.Source{
+				Title: "Windows container base images",
+				URL:   microsoft + "manage-containers/container-base-images#image-discovery",
+			},
 			Func: image(func(_ *check.Pod, i check.Image) string {
 				if i.Base && len(i.Platforms) == 0 && i.Tag == "latest" && strings.Count(i.Repository, "/") == 2 {
 					return i.Repository
@@ -78,10 +118,19 @@ func images() []check.Rule {
 			}),
 		},
 		{
-			ID: "image-pause", Severity: check.Warning, Category: imageCategory, Target: check.OnContainer, Fields: field,
-			Title: "this pause image has no layer for the Windows build", Why: "registry.k8s.io/pause has Windows platforms since 3.4: Windows Server 2022 since 3.6, 2025 since 3.10.2", Remedy: "use registry.k8s.io/pause:3.10.2 or later",
-			Source: check.Source{Title: "kubernetes: build/pause/CHANGELOG.md", URL: "https://github.com/kubernetes/kubernetes/blob/v1.36.3/build/pause/CHANGELOG.md"},
-			Func:   image(oldPause),
+			ID:       "image-pause",
+			Severity: check.Warning,
+			Category: imageCategory,
+			Target:   check.OnContainer,
+			Fields:   field,
+			Title:    "this pause image has no layer for the Windows build",
+			Why:      "registry.k8s.io/pause has Windows platforms since 3.4: Windows Server 2022 since 3.6, 2025 since 3.10.2",
+			Remedy:   "use registry.k8s.io/pause:3.10.2 or later",
+			Source: check.Source{
+				Title: "kubernetes: build/pause/CHANGELOG.md",
+				URL:   "https://github.com/kubernetes/kubernetes/blob/v1.36.3/build/pause/CHANGELOG.md",
+			},
+			Func: image(oldPause),
 		},
 	}
 }
@@ -119,7 +168,11 @@ func noBuild(p *check.Pod, i check.Image) string {
 // otherThanTag says which build the tag names where the image is of others.
 func otherThanTag(_ *check.Pod, i check.Image) string {
 	entries := windowsOnly(i.Platforms)
-	if i.Build == 0 || len(entries) == 0 || slices.ContainsFunc(entries, func(w check.Platform) bool { return w.Version.IsZero() || w.Version.Build == i.Build }) {
+	if i.Build == 0 || len(entries) == 0 ||
+		slices.ContainsFunc(entries, func(w check.Platform) bool {
+			return w.Version.IsZero() ||
+				w.Version.Build == i.Build
+		}) {
 		return ""
 	}
 	return fmt.Sprintf("10.0.%d, and %s", i.Build, i.Why)
@@ -159,7 +212,8 @@ func oldPause(p *check.Pod, i check.Image) string {
 		return "" // the image itself is looked at
 	}
 	switch i.Repository {
-	case "registry.k8s.io/pause", "k8s.gcr.io/pause", "gcr.io/google_containers/pause", "gcr.io/google-containers/pause":
+	case "registry.k8s.io/pause", "k8s.gcr.io/pause", "gcr.io/google_containers/pause",
+		"gcr.io/google-containers/pause":
 	default:
 		return ""
 	}

@@ -12,8 +12,9 @@ import (
 // Markdown prints all rules as a page: docs/check-rules.md.
 func Markdown(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("# Rules of mullion check\n\nPrinted by `mullion check rules -o markdown`; `make update` writes it. [Examples](check-examples.md) show what the findings look like.\n\n" +
-		"An error will not run, or is refused. A warning is ignored, or does something else than on Linux. \"CEL\" says that the rule also has the form of an admission policy.\n")
+	b.WriteString(
+		"# Rules of mullion check\n\nPrinted by `mullion check rules -o markdown`; `make update` writes it. [Examples](check-examples.md) show what the findings look like.\n\n" +
+			"An error will not run, or is refused. A warning is ignored, or does something else than on Linux. \"CEL\" says that the rule also has the form of an admission policy.\n")
 	all := All()
 	var categories []string
 	for _, r := range all {
@@ -57,7 +58,8 @@ func section(b *strings.Builder, r *check.Rule) {
 		where = "Fields of each container"
 	}
 	fmt.Fprintf(b, "\n### %s\n\n%s. *%s.*\n\n- Why: %s.\n- What to do: %s.\n- %s: `%s`\n- Source: [%s](%s)\n",
-		r.ID, sentence(r.Title), strings.Join(facts, "; "), plain(r.Why), plain(r.Remedy), where, strings.Join(fields, "`, `"), r.Source.Title, r.Source.URL)
+		r.ID, sentence(r.Title), strings.Join(facts, "; "), plain(r.Why), plain(r.Remedy), where,
+		strings.Join(fields, "`, `"), r.Source.Title, r.Source.URL)
 }
 
 // sentence begins with a capital letter, unless it begins with the name of a field.

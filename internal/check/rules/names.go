@@ -9,17 +9,23 @@ import (
 
 const namesCategory = "names"
 
-// partlyQualified matches service.namespace.svc, which search domains complete on Linux; what follows is looked at by find.
+// partlyQualified matches service.namespace.svc, which search domains complete on Linux; what follows is looked at by
+// find.
 var partlyQualified = regexp.MustCompile(`\b[a-z][-a-z0-9]*\.[a-z][-a-z0-9]*\.svc\b`)
 
 // names are the rules about names of hosts and of environment variables.
 func names() []check.Rule {
 	return []check.Rule{
 		{
-			ID: "dns-partial-name", Severity: check.Warning, Category: namesCategory, Target: check.OnContainer, Source: dnsSource(),
-			Title: "a Windows pod does not resolve this name", Why: "Windows takes a name with a dot for a full one and adds no search domain, so service.namespace and service.namespace.svc are not found",
-			Remedy: "write service.namespace.svc.cluster.local, or the bare name of a service of the same namespace",
-			Fields: []string{"env[*].value", "args[*]", "command[*]"},
+			ID:       "dns-partial-name",
+			Severity: check.Warning,
+			Category: namesCategory,
+			Target:   check.OnContainer,
+			Source:   dnsSource(),
+			Title:    "a Windows pod does not resolve this name",
+			Why:      "Windows takes a name with a dot for a full one and adds no search domain, so service.namespace and service.namespace.svc are not found",
+			Remedy:   "write service.namespace.svc.cluster.local, or the bare name of a service of the same namespace",
+			Fields:   []string{"env[*].value", "args[*]", "command[*]"},
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				return hits(texts(c), func(text string) string {
 					for _, at := range partlyQualified.FindAllStringIndex(text, -1) {
@@ -33,10 +39,18 @@ func names() []check.Rule {
 			}),
 		},
 		{
-			ID: "env-name-case", Severity: check.Warning, Category: namesCategory, Target: check.OnContainer, Fields: []string{"env[*].name"},
-			Title: "on Windows this environment variable is the same as one before it", Why: "Windows compares names of environment variables without regard to case, so one of the two is lost",
-			Remedy: "rename one of them",
-			Source: check.Source{Title: "about_Environment_Variables", URL: "https://learn.microsoft.com/powershell/module/microsoft.powershell.core/about/about_environment_variables"},
+			ID:       "env-name-case",
+			Severity: check.Warning,
+			Category: namesCategory,
+			Target:   check.OnContainer,
+			Fields:   []string{"env[*].name"},
+			Title:    "on Windows this environment variable is the same as one before it",
+			Why:      "Windows compares names of environment variables without regard to case, so one of the two is lost",
+			Remedy:   "rename one of them",
+			Source: check.Source{
+				Title: "about_Environment_Variables",
+				URL:   "https://learn.microsoft.com/powershell/module/microsoft.powershell.core/about/about_environment_variables",
+			},
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				seen := map[string]string{}
 				return hits(c.Values("env[*].name"), func(name string) string {
@@ -50,20 +64,35 @@ func names() []check.Rule {
 			}),
 		},
 		{
-			ID: "env-name-colon", Severity: check.Error, Category: namesCategory, Target: check.OnContainer, Until: 32,
-			Title: "this Kubernetes version refuses : in names of environment variables", Why: "before RelaxedEnvironmentVariableValidation a name has letters, digits, _ - and . only",
-			Remedy: "write __ for :, which .NET reads alike",
-			Source: check.Source{Title: "Define Environment Variables for a Container", URL: "https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/"},
-			Match:  []check.Match{{Path: "env[*].name", Op: check.Matches, Values: []string{":"}}},
+			ID:       "env-name-colon",
+			Severity: check.Error,
+			Category: namesCategory,
+			Target:   check.OnContainer,
+			Until:    32,
+			Title:    "this Kubernetes version refuses : in names of environment variables",
+			Why:      "before RelaxedEnvironmentVariableValidation a name has letters, digits, _ - and . only",
+			Remedy:   "write __ for :, which .NET reads alike",
+			Source: check.Source{
+				Title: "Define Environment Variables for a Container",
+				URL:   "https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/",
+			},
+			Match: []check.Match{{Path: "env[*].name", Op: check.Matches, Values: []string{":"}}},
 		},
 		{
-			ID: "env-path", Severity: check.Warning, Category: namesCategory, Target: check.OnContainer, Source: compat("api"),
-			Title: "this search path is one of Linux", Why: "on Windows PATH has ; between folders, and this value takes the place of the image's, so that no program is found", Remedy: "leave PATH to the image",
-			Fields: []string{"env[*].name", "env[*].value"},
+			ID:       "env-path",
+			Severity: check.Warning,
+			Category: namesCategory,
+			Target:   check.OnContainer,
+			Source:   compat("api"),
+			Title:    "this search path is one of Linux",
+			Why:      "on Windows PATH has ; between folders, and this value takes the place of the image's, so that no program is found",
+			Remedy:   "leave PATH to the image",
+			Fields:   []string{"env[*].name", "env[*].value"},
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				var out []check.Hit
 				for _, v := range c.Values("env[*]") {
-					if equalFold(v.Node.Get("name").Text(), "PATH") && strings.Contains(v.Node.Get("value").Text(), "/bin") {
+					if equalFold(v.Node.Get("name").Text(), "PATH") &&
+						strings.Contains(v.Node.Get("value").Text(), "/bin") {
 						out = append(out, v.At)
 					}
 				}

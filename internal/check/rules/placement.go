@@ -22,18 +22,29 @@ func placement() []check.Rule {
 	const hosts = "ensuring-os-specific-workloads-land-on-the-appropriate-container-host"
 	return append(windowsBuilds(), []check.Rule{
 		{
-			ID: "os-undecided", Severity: check.Warning, Category: placementCategory, Target: check.OnPod, Source: guide(hosts), Unplaced: true,
-			Title:  "in a mixed cluster this pod may land on Linux or on Windows",
-			Why:    "neither os.name, a node selector, node affinity nor a RuntimeClass says which nodes can run it, and the scheduler does not look at images",
-			Remedy: "set spec.os.name and spec.nodeSelector[kubernetes.io/os]",
-			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.tolerations[*]", "spec.containers[*].image"},
-			Func:   undecided,
+			ID:       "os-undecided",
+			Severity: check.Warning,
+			Category: placementCategory,
+			Target:   check.OnPod,
+			Source:   guide(hosts),
+			Unplaced: true,
+			Title:    "in a mixed cluster this pod may land on Linux or on Windows",
+			Why:      "neither os.name, a node selector, node affinity nor a RuntimeClass says which nodes can run it, and the scheduler does not look at images",
+			Remedy:   "set spec.os.name and spec.nodeSelector[kubernetes.io/os]",
+			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.tolerations[*]",
+				"spec.containers[*].image"},
+			Func: undecided,
 		},
 		{
-			ID: "os-name-without-selector", Severity: check.Warning, Category: placementCategory, Target: check.OnPod, Source: guide("taints-and-tolerations"), Since: 23,
-			Title:  "os.name does not place the pod",
-			Why:    "the scheduler does not look at spec.os.name: without a node selector the pod can be bound to a Linux node, whose kubelet refuses it",
-			Remedy: "add spec.nodeSelector: {kubernetes.io/os: windows}",
+			ID:       "os-name-without-selector",
+			Severity: check.Warning,
+			Category: placementCategory,
+			Target:   check.OnPod,
+			Source:   guide("taints-and-tolerations"),
+			Since:    23,
+			Title:    "os.name does not place the pod",
+			Why:      "the scheduler does not look at spec.os.name: without a node selector the pod can be bound to a Linux node, whose kubelet refuses it",
+			Remedy:   "add spec.nodeSelector: {kubernetes.io/os: windows}",
 			When: []check.Match{
 				{Path: "spec.os.name", Op: check.In, Values: []string{"windows"}},
 				{Path: "spec.affinity.nodeAffinity", Op: check.Absent},
@@ -44,23 +55,36 @@ func placement() []check.Rule {
 			Fix:   selectWindows,
 		},
 		{
-			ID: "os-disagrees", Severity: check.Error, Category: placementCategory, Target: check.OnPod, Source: guide(hosts),
-			Systems: []check.OS{check.Windows, check.Linux, check.Either},
-			Title:   "parts of the pod name different systems", Why: "no node can run it: a container runs only on its own system, and the kubelet refuses pods whose os.name is another",
-			Remedy: "make os.name, selectors, affinity and images agree",
-			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.containers[*].image"},
-			Func:   disagreeing,
+			ID:       "os-disagrees",
+			Severity: check.Error,
+			Category: placementCategory,
+			Target:   check.OnPod,
+			Source:   guide(hosts),
+			Systems:  []check.OS{check.Windows, check.Linux, check.Either},
+			Title:    "parts of the pod name different systems",
+			Why:      "no node can run it: a container runs only on its own system, and the kubelet refuses pods whose os.name is another",
+			Remedy:   "make os.name, selectors, affinity and images agree",
+			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity",
+				"spec.containers[*].image"},
+			Func: disagreeing,
 		},
 		runtimeClass(),
 		{
-			ID: "blanket-toleration", Severity: check.Warning, Category: placementCategory, Target: check.OnPod, Source: guide("taints-and-tolerations"), Unplaced: true,
-			Title: "this DaemonSet tolerates every taint", Why: "the taint that keeps Linux pods off Windows nodes is tolerated too, so a pod is started on each of them",
-			Remedy: "add a node selector for kubernetes.io/os",
-			Fields: []string{"spec.tolerations[*].key", "spec.tolerations[*].operator"},
+			ID:       "blanket-toleration",
+			Severity: check.Warning,
+			Category: placementCategory,
+			Target:   check.OnPod,
+			Source:   guide("taints-and-tolerations"),
+			Unplaced: true,
+			Title:    "this DaemonSet tolerates every taint",
+			Why:      "the taint that keeps Linux pods off Windows nodes is tolerated too, so a pod is started on each of them",
+			Remedy:   "add a node selector for kubernetes.io/os",
+			Fields:   []string{"spec.tolerations[*].key", "spec.tolerations[*].operator"},
 			Func: func(p *check.Pod) []check.Hit {
 				var out []check.Hit
 				for _, t := range p.Values("spec.tolerations[*]") {
-					if p.Object.Kind == "DaemonSet" && t.Node.Get("operator").Text() == "Exists" && t.Node.Get("key").Text() == "" {
+					if p.Object.Kind == "DaemonSet" && t.Node.Get("operator").Text() == "Exists" &&
+						t.Node.Get("key").Text() == "" {
 						out = append(out, t.At)
 					}
 				}
@@ -69,11 +93,20 @@ func placement() []check.Rule {
 		},
 		betaLabel(),
 		{
-			ID: "hyper-v-isolation", Severity: check.Error, Category: placementCategory, Target: check.OnPod, Since: 21,
-			Title: "the annotation for Hyper-V isolation is gone", Why: "it belonged to the experiment with Docker; Kubernetes does not run Hyper-V isolated containers by it any more",
-			Remedy: "remove it; containerd offers Hyper-V isolation through a RuntimeClass",
-			Source: check.Source{Title: "Well-known labels, annotations and taints", URL: wellKnownLabels + "#experimental-windows-kubernetes-io-isolation-type"},
-			Match:  []check.Match{present("metadata.annotations[experimental.windows.kubernetes.io/isolation-type]")}, Fix: check.Remove,
+			ID:       "hyper-v-isolation",
+			Severity: check.Error,
+			Category: placementCategory,
+			Target:   check.OnPod,
+			Since:    21,
+			Title:    "the annotation for Hyper-V isolation is gone",
+			Why:      "it belonged to the experiment with Docker; Kubernetes does not run Hyper-V isolated containers by it any more",
+			Remedy:   "remove it; containerd offers Hyper-V isolation through a RuntimeClass",
+			Source: check.Source{
+				Title: "Well-known labels, annotations and taints",
+				URL:   wellKnownLabels + "#experimental-windows-kubernetes-io-isolation-type",
+			},
+			Match: []check.Match{present("metadata.annotations[experimental.windows.kubernetes.io/isolation-type]")},
+			Fix:   check.Remove,
 		},
 	}...)
 }
@@ -94,15 +127,20 @@ func selectWindows(p *check.Pod, _ check.Hit) []check.Edit {
 	sel := p.Spec().Get("nodeSelector")
 	switch {
 	case sel == nil:
-		return []check.Edit{{Op: check.InsertField, Pos: p.Spec().Pos, Key: "nodeSelector", Value: "{kubernetes.io/os: windows}"}}
+		return []check.Edit{{
+			Op:    check.InsertField,
+			Pos:   p.Spec().Pos,
+			Key:   "nodeSelector",
+			Value: "{kubernetes.io/os: windows}",
+		}}
 	case len(sel.Fields) > 0:
 		return []check.Edit{{Op: check.InsertField, Pos: sel.Pos, Key: "kubernetes.io/os", Value: "windows"}}
 	}
 	return nil
 }
 
-// disagreeing lists the evidence that is not of the first's system. A toleration also allows what the pod is not for, so
-// it contradicts nothing. An image for Linux in a pod for Windows is a rule of its own.
+// disagreeing lists the evidence that is not of the first's system. A toleration also allows what the pod is not for,
+// so it contradicts nothing. An image for Linux in a pod for Windows is a rule of its own.
 func disagreeing(p *check.Pod) []check.Hit {
 	var first check.Evidence
 	var out []check.Hit
@@ -120,12 +158,21 @@ func disagreeing(p *check.Pod) []check.Hit {
 }
 
 func betaLabel() check.Rule {
-	const label, terms = "beta.kubernetes.io/os", "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].key"
+	const label, terms = "beta.kubernetes.io/os",
+		"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].key"
 	return check.Rule{
-		ID: "beta-os-label", Severity: check.Info, Category: placementCategory, Target: check.OnPod, Systems: []check.OS{check.Windows, check.Linux, check.Either},
-		Title: "the label beta.kubernetes.io/os is deprecated", Why: "it has been deprecated since 1.14 and may go; kubernetes.io/os says the same",
-		Remedy: "select by kubernetes.io/os",
-		Source: check.Source{Title: "Well-known labels, annotations and taints", URL: wellKnownLabels + "#beta-kubernetes-io-os-deprecated"},
+		ID:       "beta-os-label",
+		Severity: check.Info,
+		Category: placementCategory,
+		Target:   check.OnPod,
+		Systems:  []check.OS{check.Windows, check.Linux, check.Either},
+		Title:    "the label beta.kubernetes.io/os is deprecated",
+		Why:      "it has been deprecated since 1.14 and may go; kubernetes.io/os says the same",
+		Remedy:   "select by kubernetes.io/os",
+		Source: check.Source{
+			Title: "Well-known labels, annotations and taints",
+			URL:   wellKnownLabels + "#beta-kubernetes-io-os-deprecated",
+		},
 		Match: []check.Match{
 			present("spec.nodeSelector[" + label + "]"),
 			{Path: terms, Op: check.In, Values: []string{label}},
@@ -143,10 +190,17 @@ func betaLabel() check.Rule {
 // runtimeClass is about a pod and the RuntimeClass that it names.
 func runtimeClass() check.Rule {
 	return check.Rule{
-		ID: "runtime-class-os", Severity: check.Error, Category: placementCategory, Target: check.OnInput,
-		Title: "the pod and its RuntimeClass name different systems", Why: "the node selector of the class is added to the pod's, and the API server refuses the pod where they conflict",
-		Remedy: "name a class for the pod's system, or correct the selector",
-		Source: check.Source{Title: "Runtime Class: scheduling", URL: "https://kubernetes.io/docs/concepts/containers/runtime-class/#scheduling"},
+		ID:       "runtime-class-os",
+		Severity: check.Error,
+		Category: placementCategory,
+		Target:   check.OnInput,
+		Title:    "the pod and its RuntimeClass name different systems",
+		Why:      "the node selector of the class is added to the pod's, and the API server refuses the pod where they conflict",
+		Remedy:   "name a class for the pod's system, or correct the selector",
+		Source: check.Source{
+			Title: "Runtime Class: scheduling",
+			URL:   "https://kubernetes.io/docs/concepts/containers/runtime-class/#scheduling",
+		},
 		Fields: []string{"spec.runtimeClassName", "RuntimeClass:scheduling.nodeSelector"},
 		Cross: func(in *check.Input) []check.CrossHit {
 			var out []check.CrossHit
@@ -154,9 +208,11 @@ func runtimeClass() check.Rule {
 				for _, name := range p.Values("runtimeClassName") {
 					class := in.Named("RuntimeClass", "", name.Node.Text())
 					system := in.ClassOS(class)
-					i := slices.IndexFunc(p.Evidence, func(e check.Evidence) bool { return e.By != check.ByToleration && e.OS != system })
+					i := slices.IndexFunc(p.Evidence,
+						func(e check.Evidence) bool { return e.By != check.ByToleration && e.OS != system })
 					if class != nil && system != "" && i >= 0 {
-						name.At.Note = fmt.Sprintf("the class %s says %s, %s says %s", class.Object.Name, system, p.Evidence[i].By, p.Evidence[i].OS)
+						name.At.Note = fmt.Sprintf("the class %s says %s, %s says %s", class.Object.Name, system,
+							p.Evidence[i].By, p.Evidence[i].OS)
 						out = append(out, check.CrossHit{Fact: p, Hit: name.At})
 					}
 				}
@@ -172,16 +228,23 @@ func windowsBuilds() []check.Rule {
 	source := guide("handling-multiple-windows-versions-in-the-same-cluster")
 	return []check.Rule{
 		{
-			ID: "windows-build-missing", Severity: check.Warning, Category: placementCategory, Target: check.OnPod, Source: source, Systems: []check.OS{check.Windows},
-			Title:  "the cluster has several Windows versions, and the pod selects none",
-			Why:    "a process-isolated container runs only where the host's build accepts its image's, and the scheduler does not look at images",
-			Remedy: "add spec.nodeSelector[" + check.WindowsBuildLabel + "], for example \"10.0.20348\", or a RuntimeClass with it",
-			Fields: []string{label, "spec.runtimeClassName", "spec.affinity.nodeAffinity"},
+			ID:       "windows-build-missing",
+			Severity: check.Warning,
+			Category: placementCategory,
+			Target:   check.OnPod,
+			Source:   source,
+			Systems:  []check.OS{check.Windows},
+			Title:    "the cluster has several Windows versions, and the pod selects none",
+			Why:      "a process-isolated container runs only where the host's build accepts its image's, and the scheduler does not look at images",
+			Remedy:   "add spec.nodeSelector[" + check.WindowsBuildLabel + "], for example \"10.0.20348\", or a RuntimeClass with it",
+			Fields:   []string{label, "spec.runtimeClassName", "spec.affinity.nodeAffinity"},
 			Func: func(p *check.Pod) []check.Hit {
-				if !p.Options.Chosen || len(p.Options.Windows) < 2 || len(p.Values("spec.runtimeClassName"))+len(p.Values(label)) > 0 || len(hostProcessAt(p)) > 0 {
+				if !p.Options.Chosen || len(p.Options.Windows) < 2 ||
+					len(p.Values("spec.runtimeClassName"))+len(p.Values(label)) > 0 || len(hostProcessAt(p)) > 0 {
 					return nil
 				}
-				for _, key := range p.Values("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].key") {
+				for _, key := range p.Values(
+					"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].key") {
 					if key.Node.Text() == check.WindowsBuildLabel {
 						return nil
 					}
@@ -190,9 +253,15 @@ func windowsBuilds() []check.Rule {
 			},
 		},
 		{
-			ID: "windows-build-unknown", Severity: check.Error, Category: placementCategory, Target: check.OnPod, Source: source, Fields: []string{label},
-			Title: "no node has the Windows build that the pod selects", Why: "the pod stays Pending",
-			Remedy: "select the build of one of the cluster's nodes: 10.0. and the build number",
+			ID:       "windows-build-unknown",
+			Severity: check.Error,
+			Category: placementCategory,
+			Target:   check.OnPod,
+			Source:   source,
+			Fields:   []string{label},
+			Title:    "no node has the Windows build that the pod selects",
+			Why:      "the pod stays Pending",
+			Remedy:   "select the build of one of the cluster's nodes: 10.0. and the build number",
 			Func: func(p *check.Pod) []check.Hit {
 				return hits(p.Values(label), func(v string) string {
 					var builds []string

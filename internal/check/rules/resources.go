@@ -12,7 +12,10 @@ const resourcesCategory = "resources"
 
 func resources() []check.Rule {
 	const page = "https://kubernetes.io/docs/concepts/configuration/windows-resource-management/"
-	memory := check.Source{Title: "Resource Management on Windows nodes: memory", URL: page + "#resource-management-memory"}
+	memory := check.Source{
+		Title: "Resource Management on Windows nodes: memory",
+		URL:   page + "#resource-management-memory",
+	}
 	cpu := check.Source{Title: "Resource Management on Windows nodes: CPU", URL: page + "#resource-management-cpu"}
 	rule := func(r check.Rule) check.Rule {
 		r.Category, r.Target = resourcesCategory, check.OnContainer
@@ -21,16 +24,23 @@ func resources() []check.Rule {
 	return []check.Rule{
 		reservedMemory(page),
 		rule(check.Rule{
-			ID: "memory-request-without-limit", Severity: check.Warning, Source: memory,
-			Title: "a memory request alone bounds nothing on Windows", Why: "Windows does not kill for memory and has no reservations for containers: without a limit a container pages the whole node",
-			Remedy: "set limits.memory; leave the request out or make it equal",
-			When:   []check.Match{{Path: "resources.limits[memory]", Op: check.Absent}},
-			Match:  []check.Match{present("resources.requests[memory]")},
+			ID:       "memory-request-without-limit",
+			Severity: check.Warning,
+			Source:   memory,
+			Title:    "a memory request alone bounds nothing on Windows",
+			Why:      "Windows does not kill for memory and has no reservations for containers: without a limit a container pages the whole node",
+			Remedy:   "set limits.memory; leave the request out or make it equal",
+			When:     []check.Match{{Path: "resources.limits[memory]", Op: check.Absent}},
+			Match:    []check.Match{present("resources.requests[memory]")},
 		}),
 		rule(check.Rule{
-			ID: "memory-request-below-limit", Severity: check.Info, Source: memory, Fields: []string{"resources.requests[memory]", "resources.limits[memory]"},
-			Title: "the memory request is not the limit", Why: "what is promised beyond the node's memory is paged, not killed, and slows down everything on the node",
-			Remedy: "leave the request out, or make it equal to the limit",
+			ID:       "memory-request-below-limit",
+			Severity: check.Info,
+			Source:   memory,
+			Fields:   []string{"resources.requests[memory]", "resources.limits[memory]"},
+			Title:    "the memory request is not the limit",
+			Why:      "what is promised beyond the node's memory is paged, not killed, and slows down everything on the node",
+			Remedy:   "leave the request out, or make it equal to the limit",
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				limit, ok := quantity(c.Node.Get("resources", "limits", "memory").Text())
 				return hits(c.Values("resources.requests[memory]"), func(text string) string {
@@ -43,16 +53,26 @@ func resources() []check.Rule {
 			}),
 		}),
 		rule(check.Rule{
-			ID: "cpu-request-without-limit", Severity: check.Info, Source: cpu,
-			Title: "a CPU request alone gives no share on Windows", Why: "the kubelet passes Windows only the limit, as a maximum (CpuMaximum); the request counts for the scheduler alone",
-			Remedy: "set limits.cpu where the container must not take the whole node",
-			When:   []check.Match{{Path: "resources.limits[cpu]", Op: check.Absent}},
-			Match:  []check.Match{present("resources.requests[cpu]")},
+			ID:       "cpu-request-without-limit",
+			Severity: check.Info,
+			Source:   cpu,
+			Title:    "a CPU request alone gives no share on Windows",
+			Why:      "the kubelet passes Windows only the limit, as a maximum (CpuMaximum); the request counts for the scheduler alone",
+			Remedy:   "set limits.cpu where the container must not take the whole node",
+			When:     []check.Match{{Path: "resources.limits[cpu]", Op: check.Absent}},
+			Match:    []check.Match{present("resources.requests[cpu]")},
 		}),
 		rule(check.Rule{
-			ID: "cpu-limit-tiny", Severity: check.Info, Source: check.Source{Title: "Implementing resource controls for Windows containers: CPU", URL: microsoft + "manage-containers/resource-controls#cpu-percent"},
-			Title: "so little CPU also has to do for Windows' own processes in the container", Why: "the limit is a hard cap on all processes of the container, and those of Windows start before the program",
-			Remedy: "give it 100m or more", Fields: []string{"resources.limits[cpu]"},
+			ID:       "cpu-limit-tiny",
+			Severity: check.Info,
+			Source: check.Source{
+				Title: "Implementing resource controls for Windows containers: CPU",
+				URL:   microsoft + "manage-containers/resource-controls#cpu-percent",
+			},
+			Title:  "so little CPU also has to do for Windows' own processes in the container",
+			Why:    "the limit is a hard cap on all processes of the container, and those of Windows start before the program",
+			Remedy: "give it 100m or more",
+			Fields: []string{"resources.limits[cpu]"},
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				return hits(c.Values("resources.limits[cpu]"), func(text string) string {
 					if v, ok := quantity(text); ok && v.Sign() > 0 && v.Cmp(big.NewRat(1, 20)) < 0 {
@@ -63,9 +83,14 @@ func resources() []check.Rule {
 			}),
 		}),
 		rule(check.Rule{
-			ID: "huge-pages-resource", Severity: check.Error, Source: compat("compatibility-v1-pod-spec-containers"), Fields: []string{"resources.limits", "resources.requests"},
-			Title: "Windows nodes have no huge pages", Why: "no Windows node offers them, so the pod stays Pending", Remedy: "remove the resource",
-			Fix: check.Remove,
+			ID:       "huge-pages-resource",
+			Severity: check.Error,
+			Source:   compat("compatibility-v1-pod-spec-containers"),
+			Fields:   []string{"resources.limits", "resources.requests"},
+			Title:    "Windows nodes have no huge pages",
+			Why:      "no Windows node offers them, so the pod stays Pending",
+			Remedy:   "remove the resource",
+			Fix:      check.Remove,
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				var out []check.Hit
 				for _, list := range []string{"resources.limits", "resources.requests"} {
@@ -88,15 +113,24 @@ func reservedMemory(page string) check.Rule {
 	least := power(1024, 3) // twice
 	least.Add(least, least)
 	return check.Rule{
-		ID: "reserved-memory", Severity: check.Warning, Category: resourcesCategory, Target: check.OnInput,
-		Source: check.Source{Title: "Resource Management on Windows nodes: resource reservation", URL: page + "#resource-reservation"},
-		Title:  "less than 2 GiB of memory is reserved for Windows itself", Why: "Windows does not kill for memory: when pods are promised all of it, the node pages and slows down with everything on it",
+		ID:       "reserved-memory",
+		Severity: check.Warning,
+		Category: resourcesCategory,
+		Target:   check.OnInput,
+		Source: check.Source{
+			Title: "Resource Management on Windows nodes: resource reservation",
+			URL:   page + "#resource-reservation",
+		},
+		Title:  "less than 2 GiB of memory is reserved for Windows itself",
+		Why:    "Windows does not kill for memory: when pods are promised all of it, the node pages and slows down with everything on it",
 		Remedy: "reserve 2 GiB or more in systemReserved.memory and kubeReserved.memory",
-		Fields: []string{"KubeletConfiguration:containerRuntimeEndpoint", "KubeletConfiguration:staticPodPath", "KubeletConfiguration:systemReserved[memory]", "KubeletConfiguration:kubeReserved[memory]"},
+		Fields: []string{"KubeletConfiguration:containerRuntimeEndpoint", "KubeletConfiguration:staticPodPath",
+			"KubeletConfiguration:systemReserved[memory]", "KubeletConfiguration:kubeReserved[memory]"},
 		Cross: func(in *check.Input) []check.CrossHit {
 			var out []check.CrossHit
 			for _, k := range in.Objects["KubeletConfiguration"] {
-				if !strings.HasPrefix(k.Spec.Get("containerRuntimeEndpoint").Text(), "npipe:") && !drive.MatchString(k.Spec.Get("staticPodPath").Text()) {
+				if !strings.HasPrefix(k.Spec.Get("containerRuntimeEndpoint").Text(), "npipe:") &&
+					!drive.MatchString(k.Spec.Get("staticPodPath").Text()) {
 					continue // of Linux, or it does not say
 				}
 				sum := new(big.Rat)

@@ -1,5 +1,5 @@
-// Package rules owns the rules of `mullion check`, as data: one file for each category, joined by All. A rule's fixtures
-// lie in testdata/<id>/{pass,fail}; a rule without both fails the tests.
+// Package rules owns the rules of `mullion check`, as data: one file for each category, joined by All. A rule's
+// fixtures lie in testdata/<id>/{pass,fail}; a rule without both fails the tests.
 package rules
 
 import (
@@ -10,7 +10,8 @@ import (
 
 // All lists every rule.
 func All() []check.Rule {
-	return slices.Concat(placement(), images(), podSecurity(), containerSecurity(), windowsOptions(), podSpec(), containers(), volumes(),
+	return slices.Concat(placement(), images(), podSecurity(), containerSecurity(), windowsOptions(), podSpec(),
+		containers(), volumes(),
 		claims(), resources(), services(), names(), commands())
 }
 
@@ -18,14 +19,18 @@ const (
 	intro      = "https://kubernetes.io/docs/concepts/windows/intro/"
 	networking = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/"
 	storage    = "https://kubernetes.io/docs/concepts/storage/windows-storage/"
-	// osNameRefused is the minor version from which fields of the other system are refused: IdentifyPodOS was on by default.
+	// osNameRefused is the minor version from which fields of the other system are refused: IdentifyPodOS was on by
+	// default.
 	osNameRefused = 24
 	// dockerGone is the minor version in which the kubelet lost its built-in support for Docker.
 	dockerGone = 24
 )
 
 func compat(part string) check.Source {
-	return check.Source{Title: "Windows containers in Kubernetes: compatibility and limitations", URL: intro + "#" + part}
+	return check.Source{
+		Title: "Windows containers in Kubernetes: compatibility and limitations",
+		URL:   intro + "#" + part,
+	}
 }
 
 func volumeStorage() check.Source {
@@ -48,9 +53,17 @@ func ignored(id, category string, target check.Target, m check.Match, why string
 		anchor = "compatibility-v1-pod-spec-containers-securitycontext"
 	}
 	return check.Rule{
-		ID: id, Severity: check.Warning, Category: category, Target: target, Match: []check.Match{m}, Refused: osNameRefused,
-		Title: m.Path + " does nothing on Windows", Why: why, Source: compat(anchor), Fix: check.Remove,
-		Remedy: "remove the field from the pods that run on Windows",
+		ID:       id,
+		Severity: check.Warning,
+		Category: category,
+		Target:   target,
+		Match:    []check.Match{m},
+		Refused:  osNameRefused,
+		Title:    m.Path + " does nothing on Windows",
+		Why:      why,
+		Source:   compat(anchor),
+		Fix:      check.Remove,
+		Remedy:   "remove the field from the pods that run on Windows",
 	}
 }
 

@@ -29,7 +29,8 @@ func TestFixtures(t *testing.T) {
 				t.Errorf("%s has no fixture in testdata/%s/%s", rule.ID, rule.ID, side)
 			}
 			for _, file := range files {
-				t.Run(rule.ID+"/"+side+"/"+filepath.Base(file), func(t *testing.T) { fixture(t, rule, file, side == "fail") })
+				t.Run(rule.ID+"/"+side+"/"+filepath.Base(file),
+					func(t *testing.T) { fixture(t, rule, file, side == "fail") })
 			}
 		}
 	}

@@ -28,11 +28,14 @@ func kinds() map[string]any {
 	return map[string]any{
 		"Pod": &corev1.Pod{}, "Service": &corev1.Service{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
 		"Deployment": &appsv1.Deployment{}, "DaemonSet": &appsv1.DaemonSet{}, "StatefulSet": &appsv1.StatefulSet{},
-		"Job": &batchv1.Job{}, "CronJob": &batchv1.CronJob{}, "KubeletConfiguration": &kubeletv1beta1.KubeletConfiguration{}, "RuntimeClass": &nodev1.RuntimeClass{}, "StorageClass": &storagev1.StorageClass{},
+		"Job": &batchv1.Job{}, "CronJob": &batchv1.CronJob{},
+		"KubeletConfiguration": &kubeletv1beta1.KubeletConfiguration{}, "RuntimeClass": &nodev1.RuntimeClass{},
+		"StorageClass": &storagev1.StorageClass{},
 	}
 }
 
-// TestFields holds that every path of a rule is one of Kubernetes' own types, so that a typing error is no rule that never holds.
+// TestFields holds that every path of a rule is one of Kubernetes' own types, so that a typing error is no rule that
+// never holds.
 func TestFields(t *testing.T) {
 	for _, rule := range rules.All() {
 		var paths []string
@@ -46,7 +49,8 @@ func TestFields(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"spec.hostNetwrk": "no field hostNetwrk", "spec.volumes.name": "volumes is a list", "spec.hostNetwork[*]": "hostNetwork is no list", "spec.os[x]": "os has fixed keys",
+		"spec.hostNetwrk": "no field hostNetwrk", "spec.volumes.name": "volumes is a list",
+		"spec.hostNetwork[*]": "hostNetwork is no list", "spec.os[x]": "os has fixed keys",
 	} {
 		if got := resolve(check.OnPod, path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
@@ -137,8 +141,8 @@ func jsonField(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// TestFixturesAreKubernetes holds that fixtures are what the API server could decode: a Func that looks for a field which
-// is not there finds nothing in them.
+// TestFixturesAreKubernetes holds that fixtures are what the API server could decode: a Func that looks for a field
+// which is not there finds nothing in them.
 func TestFixturesAreKubernetes(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*/*.yaml")
 	if err != nil {

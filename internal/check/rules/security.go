@@ -9,23 +9,30 @@ const (
 
 func podSecurity() []check.Rule {
 	pod := func(id, field string, op check.Op, why string) check.Rule {
-		return ignored(id, podSecurityCategory, check.OnPod, check.Match{Path: "spec.securityContext." + field, Op: op}, why)
+		return ignored(id, podSecurityCategory, check.OnPod, check.Match{
+			Path: "spec.securityContext." + field,
+			Op:   op,
+		}, why)
 	}
 	since := func(minor int, r check.Rule) check.Rule { // a field that is younger than the refusal of the others
 		r.Since, r.Refused = minor, minor
 		return r
 	}
 	return []check.Rule{
-		pod("pod-run-as-user", "runAsUser", check.Present, "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
+		pod("pod-run-as-user", "runAsUser", check.Present,
+			"Windows has no numeric user ids; use windowsOptions.runAsUserName"),
 		pod("pod-run-as-group", "runAsGroup", check.Present, "Windows has no numeric group ids"),
-		pod("pod-fs-group", "fsGroup", check.Present, "files of volumes have access lists, no group id, so ownership is not changed"),
-		pod("pod-fs-group-change-policy", "fsGroupChangePolicy", check.Present, "there is no fsGroup whose change it could govern"),
+		pod("pod-fs-group", "fsGroup", check.Present,
+			"files of volumes have access lists, no group id, so ownership is not changed"),
+		pod("pod-fs-group-change-policy", "fsGroupChangePolicy", check.Present,
+			"there is no fsGroup whose change it could govern"),
 		pod("pod-selinux", "seLinuxOptions", check.Present, "SELinux is part of Linux"),
 		since(32, pod("pod-selinux-change-policy", "seLinuxChangePolicy", check.Present, "SELinux is part of Linux")),
 		pod("pod-seccomp", "seccompProfile", check.Present, "seccomp is part of Linux"),
 		since(30, pod("pod-apparmor", "appArmorProfile", check.Present, "AppArmor is part of Linux")),
 		pod("pod-supplemental-groups", "supplementalGroups", check.NonEmpty, "Windows has no numeric group ids"),
-		since(31, pod("pod-supplemental-groups-policy", "supplementalGroupsPolicy", check.Present, "Windows has no numeric group ids")),
+		since(31, pod("pod-supplemental-groups-policy", "supplementalGroupsPolicy", check.Present,
+			"Windows has no numeric group ids")),
 		pod("pod-sysctls", "sysctls", check.NonEmpty, "sysctls are settings of the Linux kernel"),
 	}
 }
@@ -37,11 +44,14 @@ func containerSecurity() []check.Rule {
 	appArmor := container("container-apparmor", "appArmorProfile", "AppArmor is part of Linux")
 	appArmor.Since, appArmor.Refused = 30, 30
 	return []check.Rule{
-		container("container-run-as-user", "runAsUser", "Windows has no numeric user ids; use windowsOptions.runAsUserName"),
+		container("container-run-as-user", "runAsUser",
+			"Windows has no numeric user ids; use windowsOptions.runAsUserName"),
 		container("container-run-as-group", "runAsGroup", "Windows has no numeric group ids"),
 		container("container-capabilities", "capabilities", "capabilities are part of Linux"),
-		container("container-privileged", "privileged", "Windows has no privileged containers; HostProcess containers come closest (windowsOptions.hostProcess)"),
-		container("container-read-only-root", "readOnlyRootFilesystem", "Windows needs to write to its registry and system processes inside the container"),
+		container("container-privileged", "privileged",
+			"Windows has no privileged containers; HostProcess containers come closest (windowsOptions.hostProcess)"),
+		container("container-read-only-root", "readOnlyRootFilesystem",
+			"Windows needs to write to its registry and system processes inside the container"),
 		container("container-privilege-escalation", "allowPrivilegeEscalation", "no_new_privs is part of Linux"),
 		container("container-proc-mount", "procMount", "Windows has no /proc"),
 		container("container-selinux", "seLinuxOptions", "SELinux is part of Linux"),
@@ -55,11 +65,15 @@ func containerSecurity() []check.Rule {
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/security_context_windows.go
 func nonRoot() check.Rule {
 	return check.Rule{
-		ID: "non-root-administrator", Severity: check.Error, Category: containerSecurityCategory, Target: check.OnContainer,
-		Title: "runAsNonRoot refuses the user ContainerAdministrator", Source: compat("compatibility-v1-pod-spec-containers"),
-		Why:    "on Windows ContainerAdministrator counts as root, so the kubelet does not make the container",
-		Remedy: "run as ContainerUser, or leave runAsNonRoot out",
-		Fields: []string{"securityContext.runAsNonRoot", "securityContext.windowsOptions.runAsUserName"},
+		ID:       "non-root-administrator",
+		Severity: check.Error,
+		Category: containerSecurityCategory,
+		Target:   check.OnContainer,
+		Title:    "runAsNonRoot refuses the user ContainerAdministrator",
+		Source:   compat("compatibility-v1-pod-spec-containers"),
+		Why:      "on Windows ContainerAdministrator counts as root, so the kubelet does not make the container",
+		Remedy:   "run as ContainerUser, or leave runAsNonRoot out",
+		Fields:   []string{"securityContext.runAsNonRoot", "securityContext.windowsOptions.runAsUserName"},
 		Func: each(func(p *check.Pod, c check.Container) []check.Hit {
 			if !effective(p, c, "securityContext.runAsNonRoot").Node.True() {
 				return nil

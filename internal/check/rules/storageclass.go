@@ -11,30 +11,56 @@ import (
 func claims() []check.Rule {
 	return []check.Rule{
 		{
-			ID: "claim-block", Severity: check.Error, Category: volumeCategory, Target: check.OnInput, Source: volumeStorage(), Fields: []string{"PersistentVolumeClaim:spec.volumeMode"},
-			Title: "a pod for Windows mounts this claim, which is for a raw block device", Why: "Windows nodes do not map block devices", Remedy: "use volumeMode Filesystem",
-			Cross: onClaims(func(claim, _ *check.Fact) (*check.Fact, []check.Hit) { return claim, at(claim, "volumeMode", "Block") }),
+			ID:       "claim-block",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnInput,
+			Source:   volumeStorage(),
+			Fields:   []string{"PersistentVolumeClaim:spec.volumeMode"},
+			Title:    "a pod for Windows mounts this claim, which is for a raw block device",
+			Why:      "Windows nodes do not map block devices",
+			Remedy:   "use volumeMode Filesystem",
+			Cross: onClaims(func(claim, _ *check.Fact) (*check.Fact, []check.Hit) {
+				return claim,
+					at(claim, "volumeMode", "Block")
+			}),
 		},
 		{
-			ID: "storage-class-fs", Severity: check.Error, Category: volumeCategory, Target: check.OnInput, Source: volumeStorage(), Fields: []string{"StorageClass:parameters"},
-			Title: "a pod for Windows mounts a volume of this class, whose file system Windows cannot read", Why: "Windows has no such file system; volumes are NTFS there", Remedy: "set the parameter to ntfs in a class of its own for Windows",
+			ID:       "storage-class-fs",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnInput,
+			Source:   volumeStorage(),
+			Fields:   []string{"StorageClass:parameters"},
+			Title:    "a pod for Windows mounts a volume of this class, whose file system Windows cannot read",
+			Why:      "Windows has no such file system; volumes are NTFS there",
+			Remedy:   "set the parameter to ntfs in a class of its own for Windows",
 			Cross: onClaims(func(_, class *check.Fact) (*check.Fact, []check.Hit) {
 				if class == nil {
 					return nil, nil
 				}
 				return class, slices.Concat(
-					at(class, "parameters[csi.storage.k8s.io/fstype]", linuxFS()...), at(class, "parameters[fsType]", linuxFS()...), at(class, "parameters[fstype]", linuxFS()...))
+					at(class, "parameters[csi.storage.k8s.io/fstype]", linuxFS()...),
+					at(class, "parameters[fsType]", linuxFS()...), at(class, "parameters[fstype]", linuxFS()...))
 			}),
 		},
 		{
-			ID: "storage-class-nfs", Severity: check.Error, Category: volumeCategory, Target: check.OnInput, Source: volumeStorage(), Fields: []string{"StorageClass:provisioner"},
-			Title: "a pod for Windows mounts a volume of this class, whose driver serves Linux nodes only", Why: "NFS and Ceph clients for volumes are part of Linux", Remedy: "use SMB or a block volume for Windows",
+			ID:       "storage-class-nfs",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnInput,
+			Source:   volumeStorage(),
+			Fields:   []string{"StorageClass:provisioner"},
+			Title:    "a pod for Windows mounts a volume of this class, whose driver serves Linux nodes only",
+			Why:      "NFS and Ceph clients for volumes are part of Linux",
+			Remedy:   "use SMB or a block volume for Windows",
 			Cross: onClaims(func(_, class *check.Fact) (*check.Fact, []check.Hit) {
 				if class == nil {
 					return nil, nil
 				}
 				return class, hits(class.Values("provisioner"), func(text string) string {
-					for _, part := range []string{"nfs", "cephfs.csi.ceph.com", "rbd.csi.ceph.com", "efs.csi.aws.com", "glusterfs"} {
+					for _, part := range []string{"nfs", "cephfs.csi.ceph.com", "rbd.csi.ceph.com", "efs.csi.aws.com",
+						"glusterfs"} {
 						if strings.Contains(text, part) {
 							return text
 						}

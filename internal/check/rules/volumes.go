@@ -24,66 +24,107 @@ func volumes() []check.Rule {
 	}
 	return append([]check.Rule{
 		volume(check.Rule{
-			ID: "huge-pages", Severity: check.Error, Source: compat("compatibility-v1-pod-spec-containers"),
-			Title: "Windows nodes have no huge pages", Why: "no Windows node offers the volume medium HugePages, so the volume is not set up",
-			Remedy: "use an emptyDir without a medium",
-			Match:  []check.Match{{Path: "spec.volumes[*].emptyDir.medium", Op: check.Matches, Values: []string{"^HugePages"}}},
+			ID:       "huge-pages",
+			Severity: check.Error,
+			Source:   compat("compatibility-v1-pod-spec-containers"),
+			Title:    "Windows nodes have no huge pages",
+			Why:      "no Windows node offers the volume medium HugePages, so the volume is not set up",
+			Remedy:   "use an emptyDir without a medium",
+			Match: []check.Match{{
+				Path:   "spec.volumes[*].emptyDir.medium",
+				Op:     check.Matches,
+				Values: []string{"^HugePages"},
+			}},
 		}),
 		volume(check.Rule{
-			ID: "memory-volume", Severity: check.Warning, Source: compat("compatibility-v1-pod"), Fix: check.Remove,
-			Title: "the emptyDir is on disk, not in memory", Why: "Windows has no tmpfs, so the medium Memory means nothing",
-			Remedy: "leave the medium out, and do not count on the content staying off the disk",
-			Match:  []check.Match{{Path: "spec.volumes[*].emptyDir.medium", Op: check.In, Values: []string{"Memory"}}},
+			ID:       "memory-volume",
+			Severity: check.Warning,
+			Source:   compat("compatibility-v1-pod"),
+			Fix:      check.Remove,
+			Title:    "the emptyDir is on disk, not in memory",
+			Why:      "Windows has no tmpfs, so the medium Memory means nothing",
+			Remedy:   "leave the medium out, and do not count on the content staying off the disk",
+			Match: []check.Match{{
+				Path:   "spec.volumes[*].emptyDir.medium",
+				Op:     check.In,
+				Values: []string{"Memory"},
+			}},
 		}),
 		volume(check.Rule{
-			ID: "volume-type", Severity: check.Error, Title: "Windows nodes cannot mount this type of volume", Why: "its client is part of Linux",
-			Remedy: "use SMB (a CSI driver), azureFile, or another type that Windows has",
+			ID:       "volume-type",
+			Severity: check.Error,
+			Title:    "Windows nodes cannot mount this type of volume",
+			Why:      "its client is part of Linux",
+			Remedy:   "use SMB (a CSI driver), azureFile, or another type that Windows has",
 			Match: func() []check.Match {
 				var ms []check.Match
-				for _, t := range []string{"nfs", "cephfs", "rbd", "glusterfs", "fc", "iscsi", "cinder", "quobyte", "storageos", "scaleIO", "flocker", "portworxVolume"} {
+				for _, t := range []string{"nfs", "cephfs", "rbd", "glusterfs", "fc", "iscsi", "cinder", "quobyte",
+					"storageos", "scaleIO", "flocker", "portworxVolume"} {
 					ms = append(ms, present("spec.volumes[*]."+t))
 				}
 				return ms
 			}(),
 		}),
 		volume(check.Rule{
-			ID: "default-mode", Severity: check.Info, Fix: check.Remove, Title: "modes of files do nothing on Windows", Why: "Windows has access lists and no mode bits: every user of the container can read the files",
-			Remedy: "remove the mode; protect the files by the rights of the container's user",
+			ID:       "default-mode",
+			Severity: check.Info,
+			Fix:      check.Remove,
+			Title:    "modes of files do nothing on Windows",
+			Why:      "Windows has access lists and no mode bits: every user of the container can read the files",
+			Remedy:   "remove the mode; protect the files by the rights of the container's user",
 			Match: func() []check.Match {
 				var ms []check.Match
 				for _, p := range []string{
-					"secret.defaultMode", "configMap.defaultMode", "projected.defaultMode", "downwardAPI.defaultMode", "secret.items[*].mode", "configMap.items[*].mode",
+					"secret.defaultMode", "configMap.defaultMode", "projected.defaultMode", "downwardAPI.defaultMode",
+					"secret.items[*].mode", "configMap.items[*].mode",
 				} { // the defaults, which the API server writes into every object, say nothing
-					ms = append(ms, check.Match{Path: "spec.volumes[*]." + p, Op: check.NotIn, Values: []string{"420", "0644", "0o644"}})
+					ms = append(ms, check.Match{
+						Path:   "spec.volumes[*]." + p,
+						Op:     check.NotIn,
+						Values: []string{"420", "0644", "0o644"},
+					})
 				}
 				return ms
 			}(),
 		}),
 		volume(check.Rule{
-			ID: "sub-path", Severity: check.Info, Target: check.OnContainer, Title: "subPath is not among what Kubernetes supports on Windows", Why: "the kubelet tries it, but its documents list it as not supported, and a single file is not mounted with Docker",
-			Remedy: "mount the whole volume in a folder of its own",
-			Match:  []check.Match{present("volumeMounts[*].subPath"), present("volumeMounts[*].subPathExpr")},
+			ID:       "sub-path",
+			Severity: check.Info,
+			Target:   check.OnContainer,
+			Title:    "subPath is not among what Kubernetes supports on Windows",
+			Why:      "the kubelet tries it, but its documents list it as not supported, and a single file is not mounted with Docker",
+			Remedy:   "mount the whole volume in a folder of its own",
+			Match:    []check.Match{present("volumeMounts[*].subPath"), present("volumeMounts[*].subPathExpr")},
 		}),
 	}, append(hostPaths(), mountPaths()...)...)
 }
 
 var (
-	linuxHostPath = regexp.MustCompile(`^/($|(proc|sys|dev|etc|run|var/run|usr|lib|lib64|bin|sbin|boot|root|home|mnt|cgroup|var/lib/docker)(/|$))`)
-	linuxMount    = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
-	socket        = regexp.MustCompile(`(\.sock|/docker\.sock|/containerd\.sock)$`)
-	reserved      = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
-	drive         = regexp.MustCompile(`^[A-Za-z]:`)
+	linuxHostPath = regexp.MustCompile(
+		`^/($|(proc|sys|dev|etc|run|var/run|usr|lib|lib64|bin|sbin|boot|root|home|mnt|cgroup|var/lib/docker)(/|$))`)
+	linuxMount = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
+	socket     = regexp.MustCompile(`(\.sock|/docker\.sock|/containerd\.sock)$`)
+	reserved   = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+	drive      = regexp.MustCompile(`^[A-Za-z]:`)
 )
 
 // hostPaths are the rules about paths of the host.
 func hostPaths() []check.Rule {
-	hostPath := check.Source{Title: "Volumes: hostPath", URL: "https://kubernetes.io/docs/concepts/storage/volumes/#hostpath"}
+	hostPath := check.Source{
+		Title: "Volumes: hostPath",
+		URL:   "https://kubernetes.io/docs/concepts/storage/volumes/#hostpath",
+	}
 	return []check.Rule{
 		{
-			ID: "host-path-linux", Severity: check.Warning, Category: volumeCategory, Target: check.OnPod, Source: hostPath,
-			Title: "this host path is one of Linux", Why: `a Windows node reads it as a folder of its drive C:, where there is nothing of that name, or nothing of that kind`,
-			Remedy: `give the path on Windows, such as C:\var\log, or leave the volume out there`,
-			Fields: []string{"spec.volumes[*].hostPath.path"},
+			ID:       "host-path-linux",
+			Severity: check.Warning,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Source:   hostPath,
+			Title:    "this host path is one of Linux",
+			Why:      `a Windows node reads it as a folder of its drive C:, where there is nothing of that name, or nothing of that kind`,
+			Remedy:   `give the path on Windows, such as C:\var\log, or leave the volume out there`,
+			Fields:   []string{"spec.volumes[*].hostPath.path"},
 			Func: func(p *check.Pod) []check.Hit {
 				return hits(p.Values("spec.volumes[*].hostPath.path"), func(path string) string {
 					if linuxHostPath.MatchString(path) && !socket.MatchString(path) {
@@ -94,15 +135,21 @@ func hostPaths() []check.Rule {
 			},
 		},
 		{
-			ID: "host-path-socket", Severity: check.Error, Category: volumeCategory, Target: check.OnPod, Source: compat("compatibility-linux-similarities"),
-			Title: "unix sockets of the host are not there on Windows", Why: "what listens on unix sockets on Linux listens on named pipes on Windows",
-			Remedy: `mount the named pipe: hostPath.path \\.\pipe\containerd-containerd, and the same as mountPath`,
-			Fields: []string{"spec.volumes[*].hostPath.path", "spec.volumes[*].hostPath.type"},
+			ID:       "host-path-socket",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Source:   compat("compatibility-linux-similarities"),
+			Title:    "unix sockets of the host are not there on Windows",
+			Why:      "what listens on unix sockets on Linux listens on named pipes on Windows",
+			Remedy:   `mount the named pipe: hostPath.path \\.\pipe\containerd-containerd, and the same as mountPath`,
+			Fields:   []string{"spec.volumes[*].hostPath.path", "spec.volumes[*].hostPath.type"},
 			Func: func(p *check.Pod) []check.Hit {
 				var out []check.Hit
 				for _, v := range p.Values("spec.volumes[*].hostPath") {
 					path := v.Node.Get("path").Text()
-					if (socket.MatchString(path) || v.Node.Get("type").Text() == "Socket") && !strings.HasPrefix(path, `\\.\pipe\`) {
+					if (socket.MatchString(path) || v.Node.Get("type").Text() == "Socket") &&
+						!strings.HasPrefix(path, `\\.\pipe\`) {
 						v.At.Note = path
 						out = append(out, v.At)
 					}
@@ -111,9 +158,19 @@ func hostPaths() []check.Rule {
 			},
 		},
 		{
-			ID: "host-path-device", Severity: check.Error, Category: volumeCategory, Target: check.OnPod, Source: hostPath,
-			Title: "Windows has no device files", Why: "the kubelet finds no device of this type, so the volume is not set up", Remedy: "use a device plugin, or leave the volume out",
-			Match: []check.Match{{Path: "spec.volumes[*].hostPath.type", Op: check.In, Values: []string{"BlockDevice", "CharDevice"}}},
+			ID:       "host-path-device",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Source:   hostPath,
+			Title:    "Windows has no device files",
+			Why:      "the kubelet finds no device of this type, so the volume is not set up",
+			Remedy:   "use a device plugin, or leave the volume out",
+			Match: []check.Match{{
+				Path:   "spec.volumes[*].hostPath.type",
+				Op:     check.In,
+				Values: []string{"BlockDevice", "CharDevice"},
+			}},
 		},
 	}
 }
@@ -122,15 +179,30 @@ func hostPaths() []check.Rule {
 func mountPaths() []check.Rule {
 	return []check.Rule{
 		{
-			ID: "mount-path-linux", Severity: check.Warning, Category: volumeCategory, Target: check.OnContainer, Source: compat("api"),
-			Title: "this mount path means something on Linux only", Why: "Windows has no /proc, /sys and /dev: the volume becomes a plain folder of drive C:", Remedy: "leave the mount out on Windows",
-			Match: []check.Match{{Path: "volumeMounts[*].mountPath", Op: check.Matches, Values: []string{linuxMount.String()}}},
+			ID:       "mount-path-linux",
+			Severity: check.Warning,
+			Category: volumeCategory,
+			Target:   check.OnContainer,
+			Source:   compat("api"),
+			Title:    "this mount path means something on Linux only",
+			Why:      "Windows has no /proc, /sys and /dev: the volume becomes a plain folder of drive C:",
+			Remedy:   "leave the mount out on Windows",
+			Match: []check.Match{{
+				Path:   "volumeMounts[*].mountPath",
+				Op:     check.Matches,
+				Values: []string{linuxMount.String()},
+			}},
 		},
 		{
-			ID: "mount-path-form", Severity: check.Error, Category: volumeCategory, Target: check.OnContainer, Source: compat("api"),
-			Title: "this is no place for a volume in a Windows container", Why: "Windows needs its drive C: and its system folder, and a path is absolute from a drive, from \\ or a pipe",
-			Remedy: `mount it in a folder such as C:\data`,
-			Fields: []string{"volumeMounts[*].mountPath"},
+			ID:       "mount-path-form",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnContainer,
+			Source:   compat("api"),
+			Title:    "this is no place for a volume in a Windows container",
+			Why:      "Windows needs its drive C: and its system folder, and a path is absolute from a drive, from \\ or a pipe",
+			Remedy:   `mount it in a folder such as C:\data`,
+			Fields:   []string{"volumeMounts[*].mountPath"},
 			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
 				if p.HostProcess(c) { // paths below the container's own folder
 					return nil
@@ -139,13 +211,23 @@ func mountPaths() []check.Rule {
 			}),
 		},
 		{
-			ID: "reserved-file-name", Severity: check.Error, Category: volumeCategory, Target: check.OnContainer,
-			Title: "Windows cannot have a file of this name", Why: `names of devices, the characters < > : " | ? * and a period or space at the end are not allowed in names of files`,
-			Remedy: "choose another name",
-			Source: check.Source{Title: "Naming Files, Paths, and Namespaces", URL: "https://learn.microsoft.com/windows/win32/fileio/naming-a-file#naming-conventions"},
+			ID:       "reserved-file-name",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnContainer,
+			Title:    "Windows cannot have a file of this name",
+			Why:      `names of devices, the characters < > : " | ? * and a period or space at the end are not allowed in names of files`,
+			Remedy:   "choose another name",
+			Source: check.Source{
+				Title: "Naming Files, Paths, and Namespaces",
+				URL:   "https://learn.microsoft.com/windows/win32/fileio/naming-a-file#naming-conventions",
+			},
 			Fields: []string{
-				"volumeMounts[*].mountPath", "volumeMounts[*].subPath", "spec.volumes[*].configMap.items[*].path", "spec.volumes[*].secret.items[*].path",
-				"spec.volumes[*].projected.sources[*].configMap.items[*].path", "spec.volumes[*].projected.sources[*].secret.items[*].path", "spec.volumes[*].downwardAPI.items[*].path",
+				"volumeMounts[*].mountPath", "volumeMounts[*].subPath", "spec.volumes[*].configMap.items[*].path",
+				"spec.volumes[*].secret.items[*].path",
+				"spec.volumes[*].projected.sources[*].configMap.items[*].path",
+				"spec.volumes[*].projected.sources[*].secret.items[*].path",
+				"spec.volumes[*].downwardAPI.items[*].path",
 			},
 			Func: func(p *check.Pod) []check.Hit {
 				var vs []check.Value
@@ -153,7 +235,8 @@ func mountPaths() []check.Rule {
 					vs = append(vs, c.Values("volumeMounts[*].mountPath")...)
 					vs = append(vs, c.Values("volumeMounts[*].subPath")...)
 				}
-				for _, of := range []string{"configMap", "secret", "downwardAPI", "projected.sources[*].configMap", "projected.sources[*].secret"} {
+				for _, of := range []string{"configMap", "secret", "downwardAPI", "projected.sources[*].configMap",
+					"projected.sources[*].secret"} {
 					vs = append(vs, p.Values("spec.volumes[*]."+of+".items[*].path")...)
 				}
 				return hits(vs, badFileName)
@@ -171,7 +254,8 @@ func badMountPath(path string) string {
 		return ""
 	case clean == "":
 		return fmt.Sprintf("%q hides the whole drive", path)
-	case clean == `\windows` || strings.HasPrefix(clean, `\windows\system32`) && !strings.HasPrefix(clean, `\windows\system32\drivers\etc`):
+	case clean == `\windows` || strings.HasPrefix(clean, `\windows\system32`) &&
+		!strings.HasPrefix(clean, `\windows\system32\drivers\etc`):
 		return fmt.Sprintf("%q hides Windows itself", path)
 	case drive.MatchString(path) && len(path) > 2 && path[2] != '\\' && path[2] != '/':
 		return fmt.Sprintf("%q is relative to the folder that a program happens to be in on its drive", path)

@@ -39,9 +39,13 @@ func both(p *check.Pod, path string) []check.Value {
 
 func windowsOptions() []check.Rule {
 	user := check.Rule{
-		ID: "run-as-user-name-form", Severity: check.Error, Category: windowsOptionsCategory, Target: check.OnContainer,
-		Title: "runAsUserName is no name of a Windows user", Why: "the API server refuses names that Windows cannot have",
-		Remedy: `write USER or DOMAIN\USER; in a quoted YAML string a backslash is written twice`,
+		ID:       "run-as-user-name-form",
+		Severity: check.Error,
+		Category: windowsOptionsCategory,
+		Target:   check.OnContainer,
+		Title:    "runAsUserName is no name of a Windows user",
+		Why:      "the API server refuses names that Windows cannot have",
+		Remedy:   `write USER or DOMAIN\USER; in a quoted YAML string a backslash is written twice`,
 		Source: check.Source{
 			Title: "Configure RunAsUserName: Windows username limitations",
 			URL:   "https://kubernetes.io/docs/tasks/configure-pod-container/configure-runasusername/#windows-username-limitations",
@@ -61,10 +65,13 @@ func windowsOptions() []check.Rule {
 	return append([]check.Rule{user}, append(hostProcesses(), gmsa()...)...)
 }
 
-var ( // the API server's own rules: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/validation/validation.go
-	controls   = regexp.MustCompile(`[[:cntrl:]]`)
-	netBIOS    = regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)
-	dnsName    = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
+// the API server's own rules:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/validation/validation.go
+var (
+	controls = regexp.MustCompile(`[[:cntrl:]]`)
+	netBIOS  = regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)
+	dnsName  = regexp.MustCompile(
+		`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
 	userChars  = regexp.MustCompile(`["/\\:;|=,+*?<>@\[\]]`)
 	onlyDots   = regexp.MustCompile(`^[. ]+$`)
 	objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
@@ -88,7 +95,8 @@ func badUserName(name string) string {
 		return "it has control characters"
 	case len(parts) > 2:
 		return "it has more than one backslash"
-	case len(parts) == 2 && (len(parts[0]) > maxDomain || !netBIOS.MatchString(parts[0]) && !dnsName.MatchString(parts[0])):
+	case len(parts) == 2 && (len(parts[0]) > maxDomain || !netBIOS.MatchString(parts[0]) &&
+		!dnsName.MatchString(parts[0])):
 		return fmt.Sprintf("the domain %q is neither a NetBIOS name (15 characters) nor a DNS name", parts[0])
 	case user == "":
 		return "the user is empty"
@@ -103,16 +111,26 @@ func badUserName(name string) string {
 }
 
 func hostProcesses() []check.Rule {
-	source := check.Source{Title: "Create a Windows HostProcess Pod: configuration requirements", URL: hostProcessPage + "#hostprocess-pod-configuration-requirements"}
-	limits := check.Source{Title: "Create a Windows HostProcess Pod: limitations", URL: hostProcessPage + "#limitations"}
+	source := check.Source{
+		Title: "Create a Windows HostProcess Pod: configuration requirements",
+		URL:   hostProcessPage + "#hostprocess-pod-configuration-requirements",
+	}
+	limits := check.Source{
+		Title: "Create a Windows HostProcess Pod: limitations",
+		URL:   hostProcessPage + "#limitations",
+	}
 	rule := func(r check.Rule) check.Rule {
 		r.Severity, r.Category = check.Error, windowsOptionsCategory
 		return r
 	}
 	return []check.Rule{
 		rule(check.Rule{
-			ID: "host-process-network", Target: check.OnPod, Source: source, Fields: []string{"spec.hostNetwork", "spec." + hostProcess},
-			Title: "a HostProcess pod needs hostNetwork: true", Why: "its containers run in the host's network; the API server refuses the pod without it",
+			ID:     "host-process-network",
+			Target: check.OnPod,
+			Source: source,
+			Fields: []string{"spec.hostNetwork", "spec." + hostProcess},
+			Title:  "a HostProcess pod needs hostNetwork: true",
+			Why:    "its containers run in the host's network; the API server refuses the pod without it",
 			Remedy: "set spec.hostNetwork: true",
 			Func: func(p *check.Pod) []check.Hit {
 				if !p.Spec().Get("hostNetwork").True() {
@@ -122,14 +140,22 @@ func hostProcesses() []check.Rule {
 			},
 		}),
 		rule(check.Rule{
-			ID: "host-process-mixed", Target: check.OnContainer, Source: limits, Fields: []string{hostProcess},
-			Title: "this container is no HostProcess container, and others of the pod are", Why: "Windows cannot share the host's network with a container that has one of its own",
+			ID:     "host-process-mixed",
+			Target: check.OnContainer,
+			Source: limits,
+			Fields: []string{hostProcess},
+			Title:  "this container is no HostProcess container, and others of the pod are",
+			Why:    "Windows cannot share the host's network with a container that has one of its own",
 			Remedy: "set hostProcess for the whole pod, or split it",
 			Func:   notHostProcess,
 		}),
 		rule(check.Rule{
-			ID: "host-process-user", Target: check.OnContainer, Source: source, Fields: []string{hostProcess, userName},
-			Title: "a HostProcess container runs as an account of the host", Why: "ContainerAdministrator and ContainerUser are accounts of containers, which the host does not have",
+			ID:     "host-process-user",
+			Target: check.OnContainer,
+			Source: source,
+			Fields: []string{hostProcess, userName},
+			Title:  "a HostProcess container runs as an account of the host",
+			Why:    "ContainerAdministrator and ContainerUser are accounts of containers, which the host does not have",
 			Remedy: `use NT AUTHORITY\SYSTEM, NT AUTHORITY\Local service or NT AUTHORITY\NetworkService, or a local group of the node`,
 			Func: func(p *check.Pod) []check.Hit {
 				var out []check.Hit
@@ -140,7 +166,8 @@ func hostProcesses() []check.Rule {
 					case user.Node == nil:
 						c.At.Note = "runAsUserName is missing"
 						out = append(out, c.At)
-					case equalFold(user.Node.Text(), "ContainerAdministrator") || equalFold(user.Node.Text(), "ContainerUser"):
+					case equalFold(user.Node.Text(), "ContainerAdministrator") ||
+						equalFold(user.Node.Text(), "ContainerUser"):
 						out = append(out, user.At)
 					}
 				}
@@ -148,8 +175,12 @@ func hostProcesses() []check.Rule {
 			},
 		}),
 		rule(check.Rule{
-			ID: "host-process-non-root", Target: check.OnContainer, Source: source, Fields: []string{hostProcess, "securityContext.runAsNonRoot"},
-			Title: "a HostProcess container cannot have runAsNonRoot", Why: "it has the rights of its account on the host",
+			ID:     "host-process-non-root",
+			Target: check.OnContainer,
+			Source: source,
+			Fields: []string{hostProcess, "securityContext.runAsNonRoot"},
+			Title:  "a HostProcess container cannot have runAsNonRoot",
+			Why:    "it has the rights of its account on the host",
 			Remedy: "remove runAsNonRoot",
 			Func: func(p *check.Pod) []check.Hit {
 				var out []check.Hit
@@ -193,16 +224,26 @@ func hostProcessAt(p *check.Pod) []check.Hit {
 func first(hs []check.Hit) []check.Hit { return hs[:min(1, len(hs))] }
 
 func gmsa() []check.Rule {
-	source := check.Source{Title: "Configure GMSA for Windows Pods and containers", URL: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-gmsa/#configure-gmsa-credential-spec-reference-in-pod-spec"}
-	const name, spec = "securityContext.windowsOptions.gmsaCredentialSpecName", "securityContext.windowsOptions.gmsaCredentialSpec"
+	source := check.Source{
+		Title: "Configure GMSA for Windows Pods and containers",
+		URL:   "https://kubernetes.io/docs/tasks/configure-pod-container/configure-gmsa/#configure-gmsa-credential-spec-reference-in-pod-spec",
+	}
+	const name, spec = "securityContext.windowsOptions.gmsaCredentialSpecName",
+		"securityContext.windowsOptions.gmsaCredentialSpec"
 	find := func(path string, note func(string) string) func(*check.Pod) []check.Hit {
 		return func(p *check.Pod) []check.Hit { return hits(both(p, path), note) }
 	}
 	return []check.Rule{
 		{
-			ID: "gmsa-name-form", Severity: check.Error, Category: windowsOptionsCategory, Target: check.OnContainer, Source: source, Fields: []string{name},
-			Title: "gmsaCredentialSpecName is no name of an object", Why: "it names a GMSACredentialSpec, so it has lower case letters, digits, - and . only; the API server refuses others",
-			Remedy: "give the GMSACredentialSpec's name",
+			ID:       "gmsa-name-form",
+			Severity: check.Error,
+			Category: windowsOptionsCategory,
+			Target:   check.OnContainer,
+			Source:   source,
+			Fields:   []string{name},
+			Title:    "gmsaCredentialSpecName is no name of an object",
+			Why:      "it names a GMSACredentialSpec, so it has lower case letters, digits, - and . only; the API server refuses others",
+			Remedy:   "give the GMSACredentialSpec's name",
 			Func: find(name, func(s string) string {
 				if objectName.MatchString(s) && len(s) <= 253 {
 					return ""
@@ -211,9 +252,15 @@ func gmsa() []check.Rule {
 			}),
 		},
 		{
-			ID: "gmsa-spec-size", Severity: check.Error, Category: windowsOptionsCategory, Target: check.OnContainer, Source: source, Fields: []string{spec},
-			Title: "gmsaCredentialSpec has to have between 1 byte and 64 KiB", Why: "the API server refuses it",
-			Remedy: "use gmsaCredentialSpecName, which the webhook of windows-gmsa expands",
+			ID:       "gmsa-spec-size",
+			Severity: check.Error,
+			Category: windowsOptionsCategory,
+			Target:   check.OnContainer,
+			Source:   source,
+			Fields:   []string{spec},
+			Title:    "gmsaCredentialSpec has to have between 1 byte and 64 KiB",
+			Why:      "the API server refuses it",
+			Remedy:   "use gmsaCredentialSpecName, which the webhook of windows-gmsa expands",
 			Func: find(spec, func(s string) string {
 				if s != "" && len(s) <= maxCredential {
 					return ""

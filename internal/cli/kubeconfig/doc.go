@@ -1,9 +1,11 @@
-// Package kubeconfig owns the cluster's entries in the kubeconfig of the person who uses it: it puts a context in, makes it the current
-// one, and takes it out again. Everything else in the file stays. It does not make credentials (package pki does).
+// Package kubeconfig owns the cluster's entries in the kubeconfig of the person who uses it: it puts a context in,
+// makes it the current one, and takes it out again. Everything else in the file stays. It does not make credentials
+// (package pki does).
 //
-// Which file: the rules are kubectl's, as kind applies them. KUBECONFIG is a list of which the first existing file is written, or
-// the last one if none exists; without it, ~/.kube/config of the person who called sudo, if somebody did. Entries made here
-// carry the extension "mullion", so that entries of others with the same name are never overwritten or removed.
+// Which file: the rules are kubectl's, as kind applies them. KUBECONFIG is a list of which the first existing file is
+// written, or the last one if none exists; without it, ~/.kube/config of the person who called sudo, if somebody did.
+// Entries made here carry the extension "mullion", so that entries of others with the same name are never overwritten
+// or removed.
 package kubeconfig
 
 import (

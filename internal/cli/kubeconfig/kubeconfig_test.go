@@ -39,8 +39,11 @@ users:
 
 func admin(server string) *clientcmdapi.Config {
 	return &clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: server, CertificateAuthorityData: []byte("ca")}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {ClientCertificateData: []byte("cert"), ClientKeyData: []byte("key")}},
+		Clusters: map[string]*clientcmdapi.Cluster{"c": {Server: server, CertificateAuthorityData: []byte("ca")}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"u": {
+			ClientCertificateData: []byte("cert"),
+			ClientKeyData:         []byte("key"),
+		}},
 		Contexts:       map[string]*clientcmdapi.Context{"u@c": {Cluster: "c", AuthInfo: "u"}},
 		CurrentContext: "u@c",
 	}
@@ -103,7 +106,8 @@ func TestMergeAndRemoveKeepTheRest(t *testing.T) {
 	if config.CurrentContext != "mullion" || config.Clusters["mullion"].Server != "https://127.0.0.1:2" {
 		t.Errorf("current context %q, cluster %+v", config.CurrentContext, config.Clusters["mullion"])
 	}
-	if config.Contexts["work"].Namespace != "shop" || config.AuthInfos["me"].Token != "secret" || len(config.Clusters["work"].Extensions) != 1 {
+	if config.Contexts["work"].Namespace != "shop" || config.AuthInfos["me"].Token != "secret" ||
+		len(config.Clusters["work"].Extensions) != 1 {
 		t.Errorf("the other context lost something:\n%s", read(t, path))
 	}
 	info, err := os.Stat(path)
@@ -120,7 +124,8 @@ func TestMergeAndRemoveKeepTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	config = load(t, path)
-	if len(config.Clusters) != 1 || len(config.Contexts) != 1 || len(config.AuthInfos) != 1 || config.CurrentContext != "" {
+	if len(config.Clusters) != 1 || len(config.Contexts) != 1 || len(config.AuthInfos) != 1 ||
+		config.CurrentContext != "" {
 		t.Errorf("after the removal:\n%s", read(t, path))
 	}
 	only(t, dir, "config")
@@ -162,7 +167,8 @@ func TestBadFileIsLeftAlone(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("got error %v, want one with %q and the path", err, tt.want)
 			}
-			if err := kubeconfig.Check(target); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
+			if err := kubeconfig.Check(target); err == nil || !strings.Contains(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), path) {
 				t.Errorf("check: got error %v, want one with %q and the path", err, tt.want)
 			}
 			if got := read(t, path); got != tt.text {
@@ -177,7 +183,8 @@ func TestForeignEntriesAreNotOverwritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config")
 	write(t, path, other)
 	target := kubeconfig.Target{Paths: []string{path}}
-	if _, err := kubeconfig.Merge(t.Context(), target, "work", "/data", admin("https://127.0.0.1:1")); err == nil || !strings.Contains(err.Error(), "not Mullion's") {
+	if _, err := kubeconfig.Merge(t.Context(), target, "work", "/data", admin("https://127.0.0.1:1")); err == nil ||
+		!strings.Contains(err.Error(), "not Mullion's") {
 		t.Fatalf("got %v", err)
 	}
 	if err := kubeconfig.Remove(t.Context(), target, "work", "/data"); err != nil {
@@ -198,11 +205,13 @@ func TestWhichFile(t *testing.T) {
 	if diff := cmp.Diff([]string{a, b}, target.Paths); diff != "" {
 		t.Fatalf("paths (-want +got):\n%s", diff)
 	}
-	if got, err := kubeconfig.Merge(t.Context(), target, "x", "/data", admin("https://127.0.0.1:1")); err != nil || got != b {
+	if got, err := kubeconfig.Merge(t.Context(), target, "x", "/data", admin("https://127.0.0.1:1")); err != nil ||
+		got != b {
 		t.Errorf("none exists: wrote %q, %v, want the last", got, err)
 	}
 	write(t, a, other)
-	if got, err := kubeconfig.Merge(t.Context(), target, "x", "/data", admin("https://127.0.0.1:1")); err != nil || got != a {
+	if got, err := kubeconfig.Merge(t.Context(), target, "x", "/data", admin("https://127.0.0.1:1")); err != nil ||
+		got != a {
 		t.Errorf("both exist: wrote %q, %v, want the first", got, err)
 	}
 	if err := kubeconfig.Remove(t.Context(), target, "x", "/data"); err != nil {
@@ -259,7 +268,8 @@ func TestSymbolicLinkIsKept(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kubeconfig.Merge(t.Context(), kubeconfig.Target{Paths: []string{link}}, "mullion", "/data", admin("https://127.0.0.1:1")); err != nil {
+	if _, err := kubeconfig.Merge(t.Context(), kubeconfig.Target{Paths: []string{link}}, "mullion", "/data",
+		admin("https://127.0.0.1:1")); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.Readlink(link); err != nil || got != real {
@@ -276,7 +286,8 @@ func TestLock(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		wg.Go(func() {
-			if _, err := kubeconfig.Merge(t.Context(), target, name, "/data", admin("https://127.0.0.1:1")); err != nil {
+			if _, err := kubeconfig.Merge(t.Context(), target, name, "/data",
+				admin("https://127.0.0.1:1")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -288,7 +299,8 @@ func TestLock(t *testing.T) {
 	write(t, path+".lock", "")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := kubeconfig.Merge(ctx, target, "g", "/data", admin("https://127.0.0.1:1")); err == nil || !strings.Contains(err.Error(), "config.lock") {
+	if _, err := kubeconfig.Merge(ctx, target, "g", "/data", admin("https://127.0.0.1:1")); err == nil ||
+		!strings.Contains(err.Error(), "config.lock") {
 		t.Errorf("a held lock: got %v", err)
 	}
 }

@@ -25,19 +25,21 @@ type mark struct {
 	Cluster string `json:"cluster"`
 }
 
-// Merge puts the current context of config into the target's file under name (as cluster, user and context), makes it the
-// current context, and returns the file's path. cluster is the data folder, kept with the entries. Entries of that name
-// that another cluster of Mullion's left are replaced; those of anybody else are an error. A file that cannot be read is
-// an error too, and is left as it is.
+// Merge puts the current context of config into the target's file under name (as cluster, user and context), makes it
+// the current context, and returns the file's path. cluster is the data folder, kept with the entries. Entries of that
+// name that another cluster of Mullion's left are replaced; those of anybody else are an error. A file that cannot be
+// read is an error too, and is left as it is.
 func Merge(ctx context.Context, target Target, name, cluster string, config *clientcmdapi.Config) (string, error) {
 	path := target.forWriting()
 	source, ok := config.Contexts[config.CurrentContext]
 	if !ok || config.Clusters[source.Cluster] == nil || config.AuthInfos[source.AuthInfo] == nil {
-		return path, fmt.Errorf("merge context %q into %q: the new configuration has no complete current context", name, path)
+		return path, fmt.Errorf("merge context %q into %q: the new configuration has no complete current context", name,
+			path)
 	}
 	err := target.edit(ctx, path, func(file *clientcmdapi.Config) error {
 		if foreign(file, name) {
-			return fmt.Errorf("it has entries named %q that are not Mullion's; rename those or give the cluster another name", name)
+			return fmt.Errorf(
+				"it has entries named %q that are not Mullion's; rename those or give the cluster another name", name)
 		}
 		text, err := json.Marshal(mark{Cluster: cluster})
 		if err != nil {
@@ -57,8 +59,9 @@ func Merge(ctx context.Context, target Target, name, cluster string, config *cli
 	return path, nil
 }
 
-// Remove takes the entries of name that belong to cluster out of every file of the target. A current context that is removed is left
-// unset; a file in which nothing remains is removed. Entries that are not there, or not that cluster's, are no error.
+// Remove takes the entries of name that belong to cluster out of every file of the target. A current context that is
+// removed is left unset; a file in which nothing remains is removed. Entries that are not there, or not that cluster's,
+// are no error.
 func Remove(ctx context.Context, target Target, name, cluster string) error {
 	var errs []error
 	for _, path := range target.Paths {
@@ -78,8 +81,8 @@ func Remove(ctx context.Context, target Target, name, cluster string) error {
 	return errors.Join(errs...)
 }
 
-// Check reads every file of the target that exists, so that a damaged one is found before anything depends on it. The error names
-// the file and, where it can, the line.
+// Check reads every file of the target that exists, so that a damaged one is found before anything depends on it. The
+// error names the file and, where it can, the line.
 func Check(target Target) error {
 	var errs []error
 	for _, path := range target.Paths {

@@ -14,7 +14,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// planned are the units of a real cluster with what each waits for, as `mullion up --dry-run` prints them. All of them work.
+// planned are the units of a real cluster with what each waits for, as `mullion up --dry-run` prints them. All of them
+// work.
 func planned(t *testing.T) health.Observed {
 	t.Helper()
 	text, err := os.ReadFile("../../../test/script/testdata/dry-run.txtar")
@@ -135,7 +136,8 @@ func TestWaitingParts(t *testing.T) {
 	}
 }
 
-// TestOlderSupervisor holds that each part that does not work is told where the supervisor does not say what waits for what.
+// TestOlderSupervisor holds that each part that does not work is told where the supervisor does not say what waits for
+// what.
 func TestOlderSupervisor(t *testing.T) {
 	o := planned(t)
 	for i := range o.Supervisor.Units {

@@ -1,10 +1,12 @@
-// Package health owns what is said about how a cluster is: it makes a picture of what was seen of its parts, its nodes and its pods, says
-// what is wrong, why and what to do, and prints it. It looks at nothing itself: package cluster does.
+// Package health owns what is said about how a cluster is: it makes a picture of what was seen of its parts, its nodes
+// and its pods, says what is wrong, why and what to do, and prints it. It looks at nothing itself: package cluster
+// does.
 //
 //	Observed (units, API objects, HNS, disks) ─▶ Judge ─▶ Picture ─▶ text, JSON
 //
-// A finding is a problem where the cluster itself does not do what it should: one makes it unhealthy. It is a warning where something in
-// the cluster needs a person, a pod whose image cannot be pulled for example: the cluster is not to blame.
+// A finding is a problem where the cluster itself does not do what it should: one makes it unhealthy. It is a warning
+// where something in the cluster needs a person, a pod whose image cannot be pulled for example: the cluster is not to
+// blame.
 package health
 
 import (
@@ -23,7 +25,8 @@ type Observed struct {
 	Spec spec.Cluster
 	// Data is the cluster's data folder.
 	Data string
-	// Supervisor is what the supervisor answered, nil when it did not, for SupervisorError. Locked says that it lives all the same.
+	// Supervisor is what the supervisor answered, nil when it did not, for SupervisorError. Locked says that it lives
+	// all the same.
 	Supervisor      *supervisor.Status
 	SupervisorError string
 	Locked          bool

@@ -22,7 +22,10 @@ var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // well is a cluster in which all works.
 func well() health.Observed {
 	o := health.Observed{
-		At: at, Spec: spec.Default([]string{"ltsc2022"}, false, ""), Data: "/var/lib/mullion", HNS: map[string]health.HNS{"win-1": {}},
+		At:         at,
+		Spec:       spec.Default([]string{"ltsc2022"}, false, ""),
+		Data:       "/var/lib/mullion",
+		HNS:        map[string]health.HNS{"win-1": {}},
 		Disks:      []health.Disk{{Path: "/var/lib/mullion", Free: 20 << 30, Size: 100 << 30}},
 		Supervisor: &supervisor.Status{PID: 100, Phase: supervisor.PhaseReady},
 	}
@@ -53,8 +56,18 @@ func well() health.Observed {
 		unit(&o, name).After = after
 	}
 	o.Nodes = []corev1.Node{
-		node("linux-1", corev1.NodeSystemInfo{OperatingSystem: "linux", OSImage: "Debian GNU/Linux 12 (bookworm)", KernelVersion: "6.12.1", KubeletVersion: "v1.36.3"}, "10.213.0.11"),
-		node("win-1", corev1.NodeSystemInfo{OperatingSystem: "windows", OSImage: "Windows Server 2022 Datacenter", KernelVersion: "10.0.20348.2762", KubeletVersion: "v1.36.3"}, "10.213.0.12"),
+		node("linux-1", corev1.NodeSystemInfo{
+			OperatingSystem: "linux",
+			OSImage:         "Debian GNU/Linux 12 (bookworm)",
+			KernelVersion:   "6.12.1",
+			KubeletVersion:  "v1.36.3",
+		}, "10.213.0.11"),
+		node("win-1", corev1.NodeSystemInfo{
+			OperatingSystem: "windows",
+			OSImage:         "Windows Server 2022 Datacenter",
+			KernelVersion:   "10.0.20348.2762",
+			KubeletVersion:  "v1.36.3",
+		}, "10.213.0.12"),
 	}
 	o.Pods = []corev1.Pod{pod("web-1", "win-1"), pod("job-1", "linux-1")}
 	o.Pods[1].Status.Phase = corev1.PodSucceeded
@@ -65,7 +78,8 @@ func node(name string, info corev1.NodeSystemInfo, address string) corev1.Node {
 	return corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Status: corev1.NodeStatus{
-			NodeInfo: info, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}},
+			NodeInfo:  info,
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}},
 			Conditions: []corev1.NodeCondition{
 				{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse},
 				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Message: "kubelet is posting ready status"},
@@ -77,8 +91,12 @@ func node(name string, info corev1.NodeSystemInfo, address string) corev1.Node {
 // pod is one that is Ready, made an hour ago.
 func pod(name, node string) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, CreationTimestamp: metav1.NewTime(at.Add(-time.Hour))},
-		Spec:       corev1.PodSpec{NodeName: node},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:         "default",
+			Name:              name,
+			CreationTimestamp: metav1.NewTime(at.Add(-time.Hour)),
+		},
+		Spec: corev1.PodSpec{NodeName: node},
 		Status: corev1.PodStatus{
 			Phase:      corev1.PodRunning,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
@@ -91,7 +109,8 @@ func waits(p corev1.Pod, reason, message string) corev1.Pod {
 	p.Status.Phase = corev1.PodPending
 	p.Status.Conditions = nil
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: "c", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		Name:  "c",
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
 	}}
 	return p
 }
@@ -120,7 +139,8 @@ func TestPictures(t *testing.T) {
 	}{
 		{"healthy", health.Healthy, func(*health.Observed) {}},
 		{"down", health.Down, func(o *health.Observed) {
-			o.Supervisor, o.SupervisorError, o.APIError = nil, "dial unix supervisor.sock: connection refused", "list nodes: connection refused"
+			o.Supervisor, o.SupervisorError, o.APIError = nil, "dial unix supervisor.sock: connection refused",
+				"list nodes: connection refused"
 			o.Nodes, o.Pods, o.HNS = nil, nil, map[string]health.HNS{"win-1": {Error: "no such file"}}
 		}},
 		{"hung-supervisor", health.Unhealthy, func(o *health.Observed) {
@@ -135,13 +155,16 @@ func TestPictures(t *testing.T) {
 			unit(o, "coredns").State = component.Starting
 		}},
 		{"failed", health.Unhealthy, func(o *health.Observed) {
-			o.Supervisor.Phase, o.Supervisor.Error, o.APIError = supervisor.PhaseFailed, "start containerd: it ended", "list nodes: connection refused"
+			o.Supervisor.Phase, o.Supervisor.Error, o.APIError = supervisor.PhaseFailed, "start containerd: it ended",
+				"list nodes: connection refused"
 			u := unit(o, "containerd")
-			u.State, u.PID, u.Error = component.Failed, 0, "process \"containerd\": it ended by itself: exit status 1; its last lines:\n  reading\n  containerd: no space left on device"
+			u.State, u.PID, u.Error = component.Failed, 0,
+				"process \"containerd\": it ended by itself: exit status 1; its last lines:\n  reading\n  containerd: no space left on device"
 		}},
 		{"etcd-dead", health.Unhealthy, func(o *health.Observed) {
 			u := unit(o, "etcd")
-			u.State, u.PID, u.Restarts, u.Error = supervisor.Restarting, 0, 3, "process \"etcd\" (mullion component etcd): it ended by itself: signal: killed"
+			u.State, u.PID, u.Restarts, u.Error = supervisor.Restarting, 0, 3,
+				"process \"etcd\" (mullion component etcd): it ended by itself: signal: killed"
 			unit(o, "kube-apiserver").Problem = "probe https://10.213.0.1:6443/readyz: 500: etcd failed"
 			unit(o, "coredns").Problem = "not ready"
 			o.APIError, o.Nodes, o.Pods = "list nodes: context deadline exceeded", nil, nil
@@ -154,22 +177,35 @@ func TestPictures(t *testing.T) {
 		}},
 		{"no-cni", health.Unhealthy, func(o *health.Observed) {
 			o.Spec.Networking.DisableDefaultCNI = true
-			unit(o, "agent/win-1").Problem = "the container runtime says that NetworkReady is false: NetworkPluginNotReady Network plugin returns error: cni plugin not initialized"
-			setReady(o, win, corev1.ConditionFalse, "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized")
+			unit(
+				o, "agent/win-1").Problem = "the container runtime says that NetworkReady is false: NetworkPluginNotReady Network plugin returns error: cni plugin not initialized"
+			setReady(o, win, corev1.ConditionFalse,
+				"container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized")
 		}},
 		{"cut-off", health.Unhealthy, func(o *health.Observed) {
-			unit(o, "network/win-1").Problem = "the node does not reach the API server: dial tcp 10.213.0.1:6443: i/o timeout"
+			unit(
+				o, "network/win-1").Problem = "the node does not reach the API server: dial tcp 10.213.0.1:6443: i/o timeout"
 			setReady(o, win, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
 		}},
 		{"lost-touch", health.Unhealthy, func(o *health.Observed) {
 			setReady(o, linux, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
 		}},
 		{"unregistered", health.Unhealthy, func(o *health.Observed) { o.Nodes = o.Nodes[:1]; o.Pods = o.Pods[1:] }},
-		{"forwarder", health.Unhealthy, func(o *health.Observed) { o.APIError, o.Nodes, o.Pods = "list nodes: connection refused", nil, nil }},
-		{"other-machine", health.Healthy, func(o *health.Observed) {
-			o.Nodes = append(o.Nodes, node("far", corev1.NodeSystemInfo{OperatingSystem: "windows", OSImage: "Windows Server 2025 Datacenter", KernelVersion: "10.0.26100.1"}, "192.0.2.7"))
+		{"forwarder", health.Unhealthy, func(o *health.Observed) {
+			o.APIError, o.Nodes,
+				o.Pods = "list nodes: connection refused", nil, nil
 		}},
-		{"hns-differs", health.Healthy, func(o *health.Observed) { o.HNS["win-1"] = health.HNS{Differences: []string{"bridge br0 is missing"}} }},
+		{"other-machine", health.Healthy, func(o *health.Observed) {
+			o.Nodes = append(o.Nodes, node("far", corev1.NodeSystemInfo{
+				OperatingSystem: "windows",
+				OSImage:         "Windows Server 2025 Datacenter",
+				KernelVersion:   "10.0.26100.1",
+			}, "192.0.2.7"))
+		}},
+		{"hns-differs", health.Healthy, func(
+			o *health.Observed) {
+			o.HNS["win-1"] = health.HNS{Differences: []string{"bridge br0 is missing"}}
+		}},
 		{"disk-full", health.Unhealthy, func(o *health.Observed) {
 			o.Disks[0].Free = 3 << 20
 			o.Nodes[win].Status.Conditions[0].Status = corev1.ConditionTrue
@@ -179,7 +215,8 @@ func TestPictures(t *testing.T) {
 		{"pods", health.Healthy, func(o *health.Observed) {
 			yes := true
 			for i := range 3 {
-				p := waits(pod(fmt.Sprintf("front-abc-%d", i), "win-1"), "ImagePullBackOff", `Back-off pulling image "example.com/front:v9": not found`)
+				p := waits(pod(fmt.Sprintf("front-abc-%d", i), "win-1"), "ImagePullBackOff",
+					`Back-off pulling image "example.com/front:v9": not found`)
 				p.Labels = map[string]string{"pod-template-hash": "abc"}
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "front-abc", Controller: &yes}}
 				o.Pods = append(o.Pods, p)
@@ -187,19 +224,34 @@ func TestPictures(t *testing.T) {
 			crash := waits(pod("crash", "win-1"), "CrashLoopBackOff", "back-off 5m0s restarting failed container")
 			code := uint32(0xC0000135)
 			crash.Status.ContainerStatuses[0].RestartCount = 7
-			crash.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: "Error"}
+			crash.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+				ExitCode: int32(code),
+				Reason:   "Error",
+			}
 			crash.Namespace = "shop"
 			placed := pod("nowhere", "")
 			placed.Status.Phase = corev1.PodPending
-			placed.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/2 nodes are available"}}
+			placed.Status.Conditions = []corev1.PodCondition{{
+				Type:    corev1.PodScheduled,
+				Status:  corev1.ConditionFalse,
+				Reason:  "Unschedulable",
+				Message: "0/2 nodes are available",
+			}}
 			wrong := pod("wrong-os", "linux-1")
-			wrong.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "PodOSNotSupported", Message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS"}
+			wrong.Status = corev1.PodStatus{
+				Phase:   corev1.PodFailed,
+				Reason:  "PodOSNotSupported",
+				Message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+			}
 			young := waits(pod("young", "win-1"), "ContainerCreating", "")
 			young.CreationTimestamp = metav1.NewTime(at.Add(-10 * time.Second))
 			late := waits(pod("late", "win-1"), "ContainerCreating", "")
 			unready := pod("unready", "win-1")
 			unready.Status.Conditions[0].Status = corev1.ConditionFalse
-			unready.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			unready.Status.ContainerStatuses = []corev1.ContainerStatus{{
+				Name:  "c",
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			}}
 			o.Pods = append(o.Pods, crash, placed, wrong, young, late, unready)
 		}},
 	} {

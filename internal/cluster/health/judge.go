@@ -9,7 +9,8 @@ import (
 	"mullion.dev/mullion/internal/process/supervisor"
 )
 
-// Room that a file system has to have, in bytes and as a part of its size: below both, etcd and containerd run into a full disk soon.
+// Room that a file system has to have, in bytes and as a part of its size: below both, etcd and containerd run into a
+// full disk soon.
 const (
 	roomLeast = 512 << 20
 	roomPart  = 0.05
@@ -37,7 +38,8 @@ func Judge(o Observed) Picture {
 	j.hns()
 	j.disks()
 	j.pods()
-	slices.SortStableFunc(j.picture.Findings, func(a, b Finding) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
+	slices.SortStableFunc(j.picture.Findings,
+		func(a, b Finding) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
 	j.picture.State = j.state()
 	return j.picture
 }
@@ -66,9 +68,11 @@ func (j *judge) supervisor() {
 		j.find(Problem, "supervisor", "it lives and does not answer: "+j.SupervisorError,
 			"wait a moment; if it stays so, `mullion stop` and `mullion up` start it again, and its pods keep their state")
 	case j.Supervisor == nil:
-		j.find(Problem, "cluster", "nothing runs it: "+j.SupervisorError, "`mullion up` brings it back, `mullion down` removes it")
+		j.find(Problem, "cluster", "nothing runs it: "+j.SupervisorError,
+			"`mullion up` brings it back, `mullion down` removes it")
 	case j.Supervisor.Phase == supervisor.PhaseFailed:
-		j.find(Problem, "cluster", "it did not come up: "+firstLine(j.Supervisor.Error), "see `mullion logs` of the part, put right what it says, then `mullion up`")
+		j.find(Problem, "cluster", "it did not come up: "+firstLine(j.Supervisor.Error),
+			"see `mullion logs` of the part, put right what it says, then `mullion up`")
 	}
 }
 
@@ -119,7 +123,8 @@ func part(u supervisor.UnitStatus) Part {
 }
 
 // follows reports whether a part need not be looked at first, since one that it waits for does not work. Its unit names
-// that one in After, or there are units in between. Where the supervisor does not tell After, no part follows from another.
+// that one in After, or there are units in between. Where the supervisor does not tell After, no part follows from
+// another.
 func (j *judge) follows(unit string) bool {
 	seen := map[string]bool{unit: true}
 	for ahead := j.after[unit]; len(ahead) > 0; ahead = ahead[1:] {
@@ -140,13 +145,16 @@ func remedyOfPart(unit string, p Part) string {
 	name, node, _ := strings.Cut(unit, "/")
 	switch {
 	case name == "network":
-		return fmt.Sprintf("look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew, with state and images kept", node)
+		return fmt.Sprintf(
+			"look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew, with state and images kept", node)
 	case name == "serving-certificate":
 		return "an administrator of the cluster types that; the certificate is good for a year as a rule, and asked for again before (docs/several-machines.md)"
 	case p.State == NotAnswering:
-		return fmt.Sprintf("see `mullion logs %s --tail 50`; if it stays so, end its process %d: it is started again at once, and pods go on", unit, p.PID)
+		return fmt.Sprintf(
+			"see `mullion logs %s --tail 50`; if it stays so, end its process %d: it is started again at once, and pods go on", unit, p.PID)
 	case p.State == supervisor.Restarting:
-		return fmt.Sprintf("it is started again by itself, after ever longer pauses of up to 15 s; see `mullion logs %s --tail 50` for why it ended", unit)
+		return fmt.Sprintf(
+			"it is started again by itself, after ever longer pauses of up to 15 s; see `mullion logs %s --tail 50` for why it ended", unit)
 	}
 	return fmt.Sprintf("see `mullion logs %s --tail 50`, then `mullion up`", unit)
 }
@@ -157,7 +165,8 @@ func (j *judge) api() {
 		return
 	}
 	j.find(Problem, "API", "the API server works, and is not reached from this machine: "+firstLine(j.APIError),
-		fmt.Sprintf("check that nothing else listens on %s:%d and that no firewall of this machine is in the way; `mullion logs supervisor` says more",
+		fmt.Sprintf(
+			"check that nothing else listens on %s:%d and that no firewall of this machine is in the way; `mullion logs supervisor` says more",
 			j.Spec.Networking.APIServerAddress, j.Spec.Networking.APIServerPort))
 }
 
@@ -170,10 +179,14 @@ func (j *judge) hns() {
 		}
 		switch {
 		case h.Error != "":
-			j.find(Problem, "hns/"+n.Name, firstLine(h.Error), fmt.Sprintf("see `mullion logs agent/%s --tail 50`", n.Name))
+			j.find(Problem, "hns/"+n.Name, firstLine(h.Error),
+				fmt.Sprintf("see `mullion logs agent/%s --tail 50`", n.Name))
 		case len(h.Differences) > 0:
-			j.find(Warning, "hns/"+n.Name, fmt.Sprintf("the node's network differs in %d thing(s) from what HNS wants: %s", len(h.Differences), h.Differences[0]),
-				fmt.Sprintf("the agent puts it right within seconds; if it stays so, see `mullion hns diag %s`", n.Name))
+			j.find(Warning, "hns/"+n.Name,
+				fmt.Sprintf("the node's network differs in %d thing(s) from what HNS wants: %s", len(h.Differences),
+					h.Differences[0]),
+				fmt.Sprintf("the agent puts it right within seconds; if it stays so, see `mullion hns diag %s`",
+					n.Name))
 		}
 	}
 }
@@ -183,7 +196,10 @@ func (j *judge) disks() {
 		if d.Free >= roomLeast || float64(d.Free) >= roomPart*float64(d.Size) {
 			continue
 		}
-		j.find(Problem, "disk "+d.Path, fmt.Sprintf("%s free of %s: images are not pulled and etcd stops writing when it is full", size(d.Free), size(d.Size)),
+		j.find(
+			Problem, "disk "+d.Path, fmt.Sprintf(
+				"%s free of %s: images are not pulled and etcd stops writing when it is full", size(d.Free),
+				size(d.Size)),
 			"free some space there, `mullion image rm` for one; nothing needs to be started again afterwards")
 	}
 }
@@ -205,15 +221,16 @@ func firstLine(s string) string {
 	return shorten(line)
 }
 
-// lastLine is the end of a message that ends with the last lines of a program's output, the line that says most; the first where it says
-// nothing.
+// lastLine is the end of a message that ends with the last lines of a program's output, the line that says most; the
+// first where it says nothing.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	first, last := shorten(lines[0]), strings.TrimSpace(lines[len(lines)-1])
 	if len(lines) == 1 || last == "" {
 		return first
 	}
-	return shorten(strings.TrimSuffix(strings.TrimSuffix(lines[0], "its last lines:"), "; ")) + "; its last line: " + shorten(last)
+	return shorten(strings.TrimSuffix(strings.TrimSuffix(lines[0], "its last lines:"),
+		"; ")) + "; its last line: " + shorten(last)
 }
 
 // longest is how much of a message is told, in bytes; a log has the whole.

@@ -12,8 +12,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// columns are the parts of a node, with the units that stand for them: the first that the node has. Where several are named with "+",
-// each has to work.
+// columns are the parts of a node, with the units that stand for them: the first that the node has. Where several are
+// named with "+", each has to work.
 func columns() []struct {
 	name  string
 	units []string
@@ -135,7 +135,8 @@ func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondit
 	return nil
 }
 
-// findNode finds what the API says is wrong with a node. What follows from a part of the node that does not work is found there.
+// findNode finds what the API says is wrong with a node. What follows from a part of the node that does not work is
+// found there.
 func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 	object := "node " + n.Name
 	j.findReadiness(object, n, known, ours)
@@ -144,7 +145,8 @@ func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 	}
 	j.findConditions(object, known)
 	if known.Spec.Unschedulable {
-		j.find(Warning, object, "it takes no new pods: it is cordoned", fmt.Sprintf("`mullion kubectl uncordon %s` if that is not meant", n.Name))
+		j.find(Warning, object, "it takes no new pods: it is cordoned",
+			fmt.Sprintf("`mullion kubectl uncordon %s` if that is not meant", n.Name))
 	}
 }
 
@@ -160,15 +162,19 @@ func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bo
 	})
 	switch {
 	case known == nil && !broken:
-		j.find(Problem, object, "the API does not know it, though its parts work", fmt.Sprintf("see `mullion logs kubelet/%s --tail 50`: the kubelet registers it", n.Name))
+		j.find(Problem, object, "the API does not know it, though its parts work",
+			fmt.Sprintf("see `mullion logs kubelet/%s --tail 50`: the kubelet registers it", n.Name))
 	case known == nil || broken && n.Ready != string(corev1.ConditionTrue):
 	case n.Ready == string(corev1.ConditionUnknown) && ours:
 		j.find(Problem, object, "the API has not heard of it for a while, though its parts work: "+n.Why,
-			fmt.Sprintf("it was cut off and is on its way back, or its kubelet hangs: wait a minute, then see `mullion logs kubelet/%s --tail 50`", n.Name))
+			fmt.Sprintf(
+				"it was cut off and is on its way back, or its kubelet hangs: wait a minute, then see `mullion logs kubelet/%s --tail 50`", n.Name))
 	case n.Ready == string(corev1.ConditionUnknown):
-		j.find(Problem, object, "the API has not heard of it for a while: "+n.Why, "see whether its machine is up, and reaches this one")
+		j.find(Problem, object, "the API has not heard of it for a while: "+n.Why,
+			"see whether its machine is up, and reaches this one")
 	case n.Ready == string(corev1.ConditionFalse):
-		j.find(Problem, object, "it is not Ready: "+n.Why, fmt.Sprintf("see `mullion kubectl describe node %s`", n.Name))
+		j.find(Problem, object, "it is not Ready: "+n.Why,
+			fmt.Sprintf("see `mullion kubectl describe node %s`", n.Name))
 	}
 }
 
@@ -180,14 +186,19 @@ func (j *judge) findConditions(object string, known *corev1.Node) {
 		}
 		switch c.Type {
 		case corev1.NodeDiskPressure:
-			j.find(Problem, object, "its disk is nearly full (DiskPressure): no pods are placed there, images that can be pulled again are removed, and soon pods are evicted: "+firstLine(c.Message),
-				fmt.Sprintf("free space on the machine's disk with %s; a minute afterwards the kubelet takes the condition back", j.Data))
+			j.find(
+				Problem, object, "its disk is nearly full (DiskPressure): no pods are placed there, images that can be pulled again are removed, and soon pods are evicted: "+firstLine(c.Message),
+				fmt.Sprintf(
+					"free space on the machine's disk with %s; a minute afterwards the kubelet takes the condition back", j.Data))
 		case corev1.NodeMemoryPressure:
-			j.find(Problem, object, "it is short of memory (MemoryPressure): pods are evicted: "+firstLine(c.Message), "end pods that need much, or give them limits")
+			j.find(Problem, object, "it is short of memory (MemoryPressure): pods are evicted: "+firstLine(c.Message),
+				"end pods that need much, or give them limits")
 		case corev1.NodePIDPressure:
-			j.find(Problem, object, "it has too many processes (PIDPressure): "+firstLine(c.Message), "end pods that start many")
+			j.find(Problem, object, "it has too many processes (PIDPressure): "+firstLine(c.Message),
+				"end pods that start many")
 		case corev1.NodeNetworkUnavailable:
-			j.find(Problem, object, "its network is not set up: "+firstLine(c.Message), fmt.Sprintf("see `mullion kubectl describe node %s`", known.Name))
+			j.find(Problem, object, "its network is not set up: "+firstLine(c.Message),
+				fmt.Sprintf("see `mullion kubectl describe node %s`", known.Name))
 		}
 	}
 }

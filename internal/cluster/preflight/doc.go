@@ -1,6 +1,7 @@
-// Package preflight owns what a machine must have before a cluster is brought up on it: it looks at the machine (Look) and says, a line for
-// each, what is missing or will hinder, and what to do about it (Judge). It changes nothing that stays, and knows nothing of clusters.
+// Package preflight owns what a machine must have before a cluster is brought up on it: it looks at the machine (Look)
+// and says, a line for each, what is missing or will hinder, and what to do about it (Judge). It changes nothing that
+// stays, and knows nothing of clusters.
 //
-// Where it can it tries the thing itself, on a scratch namespace or folder, rather than ask for a version: distributions carry features
-// backwards, and administrators turn them off.
+// Where it can it tries the thing itself, on a scratch namespace or folder, rather than ask for a version:
+// distributions carry features backwards, and administrators turn them off.
 package preflight

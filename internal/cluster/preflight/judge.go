@@ -24,7 +24,8 @@ type Facts struct {
 	Kernel string
 	// Programs are those that were not found, with the reason.
 	Programs []error
-	// Namespaces are the kinds that the kernel lacks; MaxUserNamespaces is the machine's limit of user namespaces, -1 where there is none.
+	// Namespaces are the kinds that the kernel lacks; MaxUserNamespaces is the machine's limit of user namespaces, -1
+	// where there is none.
 	Namespaces        []string
 	MaxUserNamespaces int64
 	// DataFolder and BinFolder are looked at as file systems.
@@ -59,7 +60,8 @@ type Folder struct {
 	NoExec, ReadOnly bool
 	// Free is in bytes.
 	Free uint64
-	// IDMapped and Overlay are the attempts to mount the folder with other ids, and an overlay with its upper layer there.
+	// IDMapped and Overlay are the attempts to mount the folder with other ids, and an overlay with its upper layer
+	// there.
 	IDMapped, Overlay error
 }
 
@@ -86,9 +88,11 @@ const firewalld = "firewalld"
 
 const (
 	mib = 1 << 20
-	// memoryBase and memoryNode are what a control plane and each node use when idle (docs/guide.md says how it was measured).
+	// memoryBase and memoryNode are what a control plane and each node use when idle (docs/guide.md says how it was
+	// measured).
 	memoryBase, memoryNode = 900 * mib, 300 * mib
-	// diskLeast is what the first start writes, with what kubelets keep free (internal/node/kubenode); diskGood leaves room for images.
+	// diskLeast is what the first start writes, with what kubelets keep free (internal/node/kubenode); diskGood leaves
+	// room for images.
 	diskLeast, diskGood = 1500 * mib, 4096 * mib
 	// The kernel's defaults are 128 instances, which will do, and as many watches as the memory allows.
 	inotifyInstances, inotifyWatches = 128, 32768
@@ -132,15 +136,23 @@ func kernel(f Facts, _ Want) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Check: "kernel", Problem: fmt.Sprintf("Linux is %s, and Windows containers need %d.%d or newer (overlayfs on ID-mapped layers)", f.Kernel, need[0], need[1]),
-		Remedy: "boot a newer kernel: on Debian that of backports, on Ubuntu the hardware enablement stack", Fatal: true,
+		Check: "kernel",
+		Problem: fmt.Sprintf("Linux is %s, and Windows containers need %d.%d or newer (overlayfs on ID-mapped layers)",
+			f.Kernel, need[0], need[1]),
+		Remedy: "boot a newer kernel: on Debian that of backports, on Ubuntu the hardware enablement stack",
+		Fatal:  true,
 	}}
 }
 
 func programs(f Facts, _ Want) []Finding {
 	var all []Finding
 	for _, err := range f.Programs {
-		all = append(all, Finding{Check: "programs", Problem: err.Error(), Remedy: "on Debian, `make deps` installs what is missing", Fatal: true})
+		all = append(all, Finding{
+			Check:   "programs",
+			Problem: err.Error(),
+			Remedy:  "on Debian, `make deps` installs what is missing",
+			Fatal:   true,
+		})
 	}
 	return all
 }
@@ -149,14 +161,18 @@ func namespaces(f Facts, _ Want) []Finding {
 	var all []Finding
 	if len(f.Namespaces) > 0 {
 		all = append(all, Finding{
-			Check: "namespaces", Problem: "the kernel has no namespaces of these kinds: " + strings.Join(f.Namespaces, ", "),
-			Remedy: "boot a kernel of a distribution", Fatal: true,
+			Check:   "namespaces",
+			Problem: "the kernel has no namespaces of these kinds: " + strings.Join(f.Namespaces, ", "),
+			Remedy:  "boot a kernel of a distribution",
+			Fatal:   true,
 		})
 	}
 	if f.MaxUserNamespaces == 0 {
 		all = append(all, Finding{
-			Check: "namespaces", Problem: "user namespaces are turned off (user.max_user_namespaces = 0), and Windows containers have one each",
-			Remedy: "sysctl -w user.max_user_namespaces=15000, and the same in /etc/sysctl.d", Fatal: true,
+			Check:   "namespaces",
+			Problem: "user namespaces are turned off (user.max_user_namespaces = 0), and Windows containers have one each",
+			Remedy:  "sysctl -w user.max_user_namespaces=15000, and the same in /etc/sysctl.d",
+			Fatal:   true,
 		})
 	}
 	return all
@@ -170,19 +186,25 @@ func folders(f Facts, _ Want) []Finding {
 	elsewhere := "choose a folder on ext4, xfs or btrfs with --data-dir"
 	for _, d := range []Folder{f.DataFolder, f.BinFolder} {
 		if d.NoExec {
-			add(fmt.Sprintf("%q is mounted with noexec, and programs run from there", d.Path), fmt.Sprintf("mount -o remount,exec %s, or use another folder", d.Path))
+			add(fmt.Sprintf("%q is mounted with noexec, and programs run from there", d.Path),
+				fmt.Sprintf("mount -o remount,exec %s, or use another folder", d.Path))
 		}
 	}
 	d := f.DataFolder
 	switch {
 	case d.ReadOnly:
-		add(fmt.Sprintf("data folder %q is on a file system that is mounted read-only", d.Path), "choose another folder with --data-dir")
+		add(fmt.Sprintf("data folder %q is on a file system that is mounted read-only", d.Path),
+			"choose another folder with --data-dir")
 	case d.Overlay != nil && d.Type == "overlay":
-		add(fmt.Sprintf("data folder %q is on overlayfs, as a container's own files are, and there Windows hosts cannot have their drives", d.Path), elsewhere+"; in a container, one on a volume")
+		add(
+			fmt.Sprintf(
+				"data folder %q is on overlayfs, as a container's own files are, and there Windows hosts cannot have their drives", d.Path), elsewhere+"; in a container, one on a volume")
 	case d.Overlay != nil:
-		add(fmt.Sprintf("an overlay cannot be mounted in data folder %q (%s): %v", d.Path, d.Type, d.Overlay), elsewhere+"; `modprobe overlay` says whether the kernel has it")
+		add(fmt.Sprintf("an overlay cannot be mounted in data folder %q (%s): %v", d.Path, d.Type, d.Overlay),
+			elsewhere+"; `modprobe overlay` says whether the kernel has it")
 	case d.IDMapped != nil:
-		add(fmt.Sprintf("data folder %q cannot be mounted with other ids (%s): %v", d.Path, d.Type, d.IDMapped), elsewhere)
+		add(fmt.Sprintf("data folder %q cannot be mounted with other ids (%s): %v", d.Path, d.Type, d.IDMapped),
+			elsewhere)
 	}
 	return all
 }
@@ -197,14 +219,18 @@ func cgroups(f Facts, _ Want) []Finding {
 	var all []Finding
 	if len(missing) > 0 {
 		all = append(all, Finding{
-			Check: "cgroups", Problem: "these cgroup controllers are not enabled, and kubelets need them: " + strings.Join(missing, ", "),
-			Remedy: "boot with cgroup_enable=memory (or without cgroup_disable) on the kernel's command line; in a container, have them delegated", Fatal: true,
+			Check:   "cgroups",
+			Problem: "these cgroup controllers are not enabled, and kubelets need them: " + strings.Join(missing, ", "),
+			Remedy:  "boot with cgroup_enable=memory (or without cgroup_disable) on the kernel's command line; in a container, have them delegated",
+			Fatal:   true,
 		})
 	}
 	if f.CgroupWritable != nil {
 		all = append(all, Finding{
-			Check: "cgroups", Problem: fmt.Sprintf("a cgroup cannot be made: %v", f.CgroupWritable),
-			Remedy: "in a container, run it privileged and with a cgroup namespace of its own", Fatal: true,
+			Check:   "cgroups",
+			Problem: fmt.Sprintf("a cgroup cannot be made: %v", f.CgroupWritable),
+			Remedy:  "in a container, run it privileged and with a cgroup namespace of its own",
+			Fatal:   true,
 		})
 	}
 	return all
@@ -224,7 +250,12 @@ func network(f Facts, _ Want) []Finding {
 			if f.ModulesLocked {
 				remedy = "the kernel loads no more modules (kernel.modules_disabled = 1): load it at boot, by /etc/modules-load.d"
 			}
-			all = append(all, Finding{Check: "network", Problem: fmt.Sprintf("%s cannot be made: %v", what, err), Remedy: remedy, Fatal: true})
+			all = append(all, Finding{
+				Check:   "network",
+				Problem: fmt.Sprintf("%s cannot be made: %v", what, err),
+				Remedy:  remedy,
+				Fatal:   true,
+			})
 		}
 	}
 	return all
@@ -234,12 +265,17 @@ func confinement(f Facts, _ Want) []Finding {
 	var all []Finding
 	if !f.Seccomp {
 		all = append(all, Finding{
-			Check: "seccomp", Problem: "the kernel does not filter system calls (seccomp), and containers are kept in by that", Remedy: "boot a kernel of a distribution", Fatal: true,
+			Check:   "seccomp",
+			Problem: "the kernel does not filter system calls (seccomp), and containers are kept in by that",
+			Remedy:  "boot a kernel of a distribution",
+			Fatal:   true,
 		})
 	}
 	if f.AppArmorProfile != "" {
 		all = append(all, Finding{
-			Check: "apparmor", Problem: fmt.Sprintf("this process is confined by AppArmor profile %q, which may forbid mounts", f.AppArmorProfile),
+			Check: "apparmor",
+			Problem: fmt.Sprintf("this process is confined by AppArmor profile %q, which may forbid mounts",
+				f.AppArmorProfile),
 			Remedy: "run it unconfined; in a container with apparmor=unconfined",
 		})
 	}
@@ -252,7 +288,9 @@ func memory(f Facts, w Want) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Check: "memory", Problem: fmt.Sprintf("%d MiB of memory are available, and a cluster of %d nodes uses some %d MiB without pods", f.MemoryAvailable/mib, w.Nodes, need/mib),
+		Check: "memory",
+		Problem: fmt.Sprintf("%d MiB of memory are available, and a cluster of %d nodes uses some %d MiB without pods",
+			f.MemoryAvailable/mib, w.Nodes, need/mib),
 		Remedy: "end other programs, or describe fewer nodes",
 	}}
 }
@@ -262,11 +300,19 @@ func disk(f Facts, w Want) []Finding {
 	switch {
 	case w.New && free < diskLeast:
 		return []Finding{{
-			Check: "disk", Problem: fmt.Sprintf("%d MiB are free in %q, and the first start writes %d MiB", free/mib, where, diskLeast/mib), Remedy: "make room, or choose another folder with --data-dir", Fatal: true,
+			Check: "disk",
+			Problem: fmt.Sprintf("%d MiB are free in %q, and the first start writes %d MiB", free/mib, where,
+				diskLeast/mib),
+			Remedy: "make room, or choose another folder with --data-dir",
+			Fatal:  true,
 		}}
 	case w.New && free < diskGood:
 		return []Finding{{
-			Check: "disk", Problem: fmt.Sprintf("%d MiB are free in %q, which leaves little for images; below 256 MiB pods are evicted", free/mib, where), Remedy: "make room, or choose another folder with --data-dir",
+			Check: "disk",
+			Problem: fmt.Sprintf(
+				"%d MiB are free in %q, which leaves little for images; below 256 MiB pods are evicted", free/mib,
+				where),
+			Remedy: "make room, or choose another folder with --data-dir",
 		}}
 	}
 	return nil
@@ -278,10 +324,13 @@ func inotify(f Facts, _ Want) []Finding {
 		name  string
 		value int64
 		good  int64
-	}{{"fs.inotify.max_user_instances", f.InotifyInstances, inotifyInstances}, {"fs.inotify.max_user_watches", f.InotifyWatches, inotifyWatches}} {
+	}{{"fs.inotify.max_user_instances", f.InotifyInstances, inotifyInstances},
+		{"fs.inotify.max_user_watches", f.InotifyWatches, inotifyWatches}} {
 		if limit.value != 0 && limit.value < limit.good {
 			all = append(all, Finding{
-				Check: "inotify", Problem: fmt.Sprintf("%s is %d: with many pods kubelets end with \"too many open files\"", limit.name, limit.value),
+				Check: "inotify",
+				Problem: fmt.Sprintf("%s is %d: with many pods kubelets end with \"too many open files\"", limit.name,
+					limit.value),
 				Remedy: fmt.Sprintf("sysctl -w %s=%d, and the same in /etc/sysctl.d", limit.name, limit.good),
 			})
 		}
@@ -303,7 +352,10 @@ func subnets(f Facts, w Want) []Finding {
 				continue
 			}
 			all = append(all, Finding{
-				Check: "subnets", Problem: fmt.Sprintf("networking.%s %s overlaps %s, which this machine reaches by %s: pods cannot reach that network", name, subnet, r.Prefix, r.Link),
+				Check: "subnets",
+				Problem: fmt.Sprintf(
+					"networking.%s %s overlaps %s, which this machine reaches by %s: pods cannot reach that network",
+					name, subnet, r.Prefix, r.Link),
 				Remedy: fmt.Sprintf("set networking.%s in cluster.yaml", name),
 			})
 		}
@@ -317,11 +369,13 @@ func firewall(f Facts, w Want) []Finding {
 	}
 	remedy := fmt.Sprintf("let what comes from and goes to link %s be forwarded", w.Link)
 	if strings.Contains(f.Dropping[0], " "+firewalld+" ") {
-		remedy = fmt.Sprintf("firewall-cmd --permanent --zone=trusted --add-interface=%s && firewall-cmd --reload", w.Link)
+		remedy = fmt.Sprintf("firewall-cmd --permanent --zone=trusted --add-interface=%s && firewall-cmd --reload",
+			w.Link)
 	}
 	return []Finding{{
-		Check:   "firewall",
-		Problem: fmt.Sprintf("the firewall drops what this machine forwards (nftables: %s): pods reach each other and this machine, and nothing beyond it", strings.Join(f.Dropping, ", ")),
-		Remedy:  remedy,
+		Check: "firewall",
+		Problem: fmt.Sprintf(
+			"the firewall drops what this machine forwards (nftables: %s): pods reach each other and this machine, and nothing beyond it", strings.Join(f.Dropping, ", ")),
+		Remedy: remedy,
 	}}
 }

@@ -21,11 +21,16 @@ func TestThisMachineWillDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	facts := preflight.Look(t.Context(), preflight.Options{DataFolder: filepath.Join(dir, "not", "there", "yet"), BinFolder: "/usr/bin", Nft: nft})
+	facts := preflight.Look(t.Context(), preflight.Options{
+		DataFolder: filepath.Join(dir, "not", "there", "yet"),
+		BinFolder:  "/usr/bin",
+		Nft:        nft,
+	})
 	if fatal := preflight.Fatal(preflight.Judge(facts, preflight.Want{Nodes: 3})); len(fatal) > 0 {
 		t.Errorf("this machine lacks: %+v", fatal)
 	}
-	if facts.DataFolder.Path != dir || facts.MemoryAvailable == 0 || facts.DataFolder.Free == 0 || len(facts.Controllers) == 0 || len(facts.Network) < 3 {
+	if facts.DataFolder.Path != dir || facts.MemoryAvailable == 0 || facts.DataFolder.Free == 0 ||
+		len(facts.Controllers) == 0 || len(facts.Network) < 3 {
 		t.Errorf("facts are missing: %+v", facts)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -36,7 +41,8 @@ func TestThisMachineWillDo(t *testing.T) {
 	}
 }
 
-// Folders where a cluster cannot be: on overlayfs, as a container's own files are; on a file system without programs; on one that is read-only.
+// Folders where a cluster cannot be: on overlayfs, as a container's own files are; on a file system without programs;
+// on one that is read-only.
 func TestFoldersThatWillNotDo(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"lower", "upper", "work", "merged", "noexec", "readonly"} {
@@ -50,7 +56,8 @@ func TestFoldersThatWillNotDo(t *testing.T) {
 		flags                 uintptr
 		problem               string
 	}{
-		{"merged", "overlay", "lowerdir=" + at("lower") + ",upperdir=" + at("upper") + ",workdir=" + at("work"), 0, "is on overlayfs"},
+		{"merged", "overlay", "lowerdir=" + at("lower") + ",upperdir=" + at("upper") + ",workdir=" + at("work"), 0,
+			"is on overlayfs"},
 		{"noexec", "tmpfs", "", unix.MS_NOEXEC, "is mounted with noexec"},
 		{"readonly", "tmpfs", "", unix.MS_RDONLY, "is mounted read-only"},
 	} {
@@ -63,7 +70,10 @@ func TestFoldersThatWillNotDo(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			facts := preflight.Look(t.Context(), preflight.Options{DataFolder: at(tt.name + "/data"), BinFolder: "/usr/bin"})
+			facts := preflight.Look(t.Context(), preflight.Options{
+				DataFolder: at(tt.name + "/data"),
+				BinFolder:  "/usr/bin",
+			})
 			fatal := preflight.Fatal(preflight.Judge(facts, preflight.Want{}))
 			if len(fatal) != 1 || !strings.Contains(fatal[0].Problem, tt.problem) || fatal[0].Remedy == "" {
 				t.Errorf("got %+v, want one with %q", fatal, tt.problem)

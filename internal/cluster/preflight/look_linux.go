@@ -32,15 +32,24 @@ type Options struct {
 	Link string
 }
 
-// Look looks at the machine. It needs root, and leaves nothing behind. What cannot be read stays zero: that is no reason to refuse a machine.
+// Look looks at the machine. It needs root, and leaves nothing behind. What cannot be read stays zero: that is no
+// reason to refuse a machine.
 func Look(ctx context.Context, o Options) Facts {
 	f := Facts{
-		Kernel: release(), Programs: o.Programs, Namespaces: missingNamespaces(), MaxUserNamespaces: number("/proc/sys/user/max_user_namespaces", -1),
-		DataFolder: folder(o.DataFolder), BinFolder: folder(o.BinFolder),
-		ModulesLocked: number("/proc/sys/kernel/modules_disabled", 0) == 1, Seccomp: exists("/proc/sys/kernel/seccomp/actions_avail"),
-		AppArmorProfile: profile(), MemoryAvailable: available(),
-		InotifyInstances: number("/proc/sys/fs/inotify/max_user_instances", 0), InotifyWatches: number("/proc/sys/fs/inotify/max_user_watches", 0),
-		Routes: routes(), Network: tryNetwork(ctx, o.Nft),
+		Kernel:            release(),
+		Programs:          o.Programs,
+		Namespaces:        missingNamespaces(),
+		MaxUserNamespaces: number("/proc/sys/user/max_user_namespaces", -1),
+		DataFolder:        folder(o.DataFolder),
+		BinFolder:         folder(o.BinFolder),
+		ModulesLocked:     number("/proc/sys/kernel/modules_disabled", 0) == 1,
+		Seccomp:           exists("/proc/sys/kernel/seccomp/actions_avail"),
+		AppArmorProfile:   profile(),
+		MemoryAvailable:   available(),
+		InotifyInstances:  number("/proc/sys/fs/inotify/max_user_instances", 0),
+		InotifyWatches:    number("/proc/sys/fs/inotify/max_user_watches", 0),
+		Routes:            routes(),
+		Network:           tryNetwork(ctx, o.Nft),
 	}
 	f.DataFolder.Overlay, f.DataFolder.IDMapped = tryMounts(f.DataFolder.Path)
 	f.Controllers, f.CgroupWritable = cgroupState()
@@ -87,8 +96,10 @@ func missingNamespaces() []string {
 // fsNames are file systems that people keep data folders on, by statfs(2)'s number.
 func fsNames() map[int64]string {
 	return map[int64]string{
-		unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay",
-		unix.TMPFS_MAGIC: "tmpfs", unix.NFS_SUPER_MAGIC: "nfs", unix.FUSE_SUPER_MAGIC: "fuse", unix.F2FS_SUPER_MAGIC: "f2fs", 0x2fc12fc1: "zfs", 0x01021997: "9p",
+		unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
+		unix.OVERLAYFS_SUPER_MAGIC: "overlay",
+		unix.TMPFS_MAGIC:           "tmpfs", unix.NFS_SUPER_MAGIC: "nfs", unix.FUSE_SUPER_MAGIC: "fuse",
+		unix.F2FS_SUPER_MAGIC: "f2fs", 0x2fc12fc1: "zfs", 0x01021997: "9p",
 	}
 }
 
@@ -108,7 +119,11 @@ func folder(path string) Folder {
 			name = fmt.Sprintf("file system type 0x%x", st.Type)
 		}
 		return Folder{
-			Path: path, Type: name, NoExec: st.Flags&unix.ST_NOEXEC != 0, ReadOnly: st.Flags&unix.ST_RDONLY != 0, Free: st.Bavail * uint64(st.Bsize),
+			Path:     path,
+			Type:     name,
+			NoExec:   st.Flags&unix.ST_NOEXEC != 0,
+			ReadOnly: st.Flags&unix.ST_RDONLY != 0,
+			Free:     st.Bavail * uint64(st.Bsize),
 		}
 	}
 }
@@ -174,13 +189,18 @@ func tryNetwork(ctx context.Context, nft string) map[string]error {
 		for what, link := range map[string]netlink.Link{
 			"a bridge":             &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "try0"}},
 			"a pair of veth links": &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "try1"}, PeerName: "try2"},
-			"a VXLAN link":         &netlink.Vxlan{LinkAttrs: netlink.LinkAttrs{Name: "try3"}, VxlanId: 1, Port: 4789}, // any will do
+			"a VXLAN link": &netlink.Vxlan{
+				LinkAttrs: netlink.LinkAttrs{Name: "try3"},
+				VxlanId:   1,
+				Port:      4789,
+			}, // any will do
 		} {
 			tried[what] = netlink.LinkAdd(link)
 		}
 		if nft != "" {
 			cmd := exec.CommandContext(ctx, nft, "-f", "-")
-			cmd.Stdin = strings.NewReader("table inet try { chain c { type nat hook postrouting priority 100; ip saddr 192.0.2.0/24 masquerade; }; }\n")
+			cmd.Stdin = strings.NewReader(
+				"table inet try { chain c { type nat hook postrouting priority 100; ip saddr 192.0.2.0/24 masquerade; }; }\n")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				tried["an nftables table with NAT"] = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
 			}
@@ -205,8 +225,9 @@ func dropping(ctx context.Context, nft, link string) []string {
 	return droppingIn(out, link)
 }
 
-// droppingIn reads the output of `nft -j list ruleset`; libnftables-json(5). A table that has a rule for the link is one that somebody has told of it. Chains
-// of iptables are left out, as the cluster puts its own rules there (internal/network/underlay), and those of IPv6 alone.
+// droppingIn reads the output of `nft -j list ruleset`; libnftables-json(5). A table that has a rule for the link is
+// one that somebody has told of it. Chains of iptables are left out, as the cluster puts its own rules there
+// (internal/network/underlay), and those of IPv6 alone.
 func droppingIn(text []byte, link string) []string {
 	var list struct {
 		Nftables []struct {
@@ -229,7 +250,8 @@ func droppingIn(text []byte, link string) []string {
 	var chains []string
 	for _, entry := range list.Nftables {
 		c := entry.Chain
-		if c == nil || c.Hook != "forward" || c.Policy != "drop" && c.Table != firewalld { // whose chains reject in their last rule
+		// whose chains reject in their last rule
+		if c == nil || c.Hook != "forward" || c.Policy != "drop" && c.Table != firewalld {
 			continue
 		}
 		table := c.Family + " " + c.Table

@@ -38,7 +38,8 @@ func (s scratch) mapped(user *os.File) error {
 	return s.overlay("mapped")
 }
 
-// tryMounts mounts an overlay with its upper layer in dir, and one over a lower layer with other ids, in a mount namespace that ends with the attempt.
+// tryMounts mounts an overlay with its upper layer in dir, and one over a lower layer with other ids, in a mount
+// namespace that ends with the attempt.
 func tryMounts(dir string) (overlay, idMapped error) {
 	tmp, err := os.MkdirTemp(dir, ".mullion-try-")
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package ginkgo is the other side of Ginkgo's parallel test processes: the server by which they share out the specs and to
-// which they report each one as it ends. The ginkgo program has the same server inside, but keeps the reports to itself until
-// all is over; here every report is handed on at once, so that nothing is lost when a run is cut short.
+// Package ginkgo is the other side of Ginkgo's parallel test processes: the server by which they share out the specs
+// and to which they report each one as it ends. The ginkgo program has the same server inside, but keeps the reports to
+// itself until all is over; here every report is handed on at once, so that nothing is lost when a run is cut short.
 //
-// It speaks the HTTP form of the protocol (GINKGO_PARALLEL_PROTOCOL=HTTP), which is internal to Ginkgo: it is that of the
-// version that the e2e tests are pinned to, v2.28.1
+// It speaks the HTTP form of the protocol (GINKGO_PARALLEL_PROTOCOL=HTTP), which is internal to Ginkgo: it is that of
+// the version that the e2e tests are pinned to, v2.28.1
 // (https://github.com/onsi/ginkgo/blob/v2.28.1/internal/parallel_support/http_server.go and server_handler.go).
 //
 // Specs that must run alone ([Serial]) are run by process 1 when all others have ended, which the processes arrange
-// themselves. For one process at a time the total is still said to be two, as a process that believes to be alone uses no
-// server; the second counts as ended.
+// themselves. For one process at a time the total is still said to be two, as a process that believes to be alone uses
+// no server; the second counts as ended.
 package ginkgo
 
 import (

@@ -50,7 +50,9 @@ func listen(t *testing.T, processes int) (*Server, *[]Report, *bytes.Buffer) {
 	var reports []Report
 	var out bytes.Buffer
 	s, err := Listen(t.Context(), processes, Events{
-		Begin: func(Suite) {}, Ran: func(r Report) { reports = append(reports, r) }, Output: func(b []byte) { out.Write(b) },
+		Begin:  func(Suite) {},
+		Ran:    func(r Report) { reports = append(reports, r) },
+		Output: func(b []byte) { out.Write(b) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,13 +78,15 @@ func TestProtocol(t *testing.T) {
 		}
 	}
 	expect("up", 200, "")(one.call("GET", "/up", ""))
-	expect("begin", 200, "")(one.call("POST", "/suite-will-begin", `{"PreRunStats":{"TotalSpecs":3,"SpecsThatWillRun":2}}`))
+	expect("begin", 200, "")(one.call("POST", "/suite-will-begin",
+		`{"PreRunStats":{"TotalSpecs":3,"SpecsThatWillRun":2}}`))
 	expect("state too early", 425, "")(two.call("GET", "/before-suite-state", ""))
 	expect("state told", 200, "")(one.call("POST", "/before-suite-completed", `{"Data":"YQ==","State":"passed"}`))
 	expect("state asked", 200, `{"Data":"YQ==","State":"passed"}`)(two.call("GET", "/before-suite-state", ""))
 	expect("first", 200, `{"Index":0}`)(one.call("GET", "/counter", ""))
 	expect("second", 200, `{"Index":1}`)(two.call("GET", "/counter", ""))
-	expect("report", 200, "")(two.call("POST", "/did-run", `{"LeafNodeType":"It","LeafNodeText":"b","ContainerHierarchyTexts":["[sig-x] a"],"State":"failed","RunTime":1500000000,"Failure":{"Message":"m","Location":{"FileName":"/x/k8s.io/y.go","LineNumber":7}}}`))
+	expect("report", 200, "")(two.call("POST", "/did-run",
+		`{"LeafNodeType":"It","LeafNodeText":"b","ContainerHierarchyTexts":["[sig-x] a"],"State":"failed","RunTime":1500000000,"Failure":{"Message":"m","Location":{"FileName":"/x/k8s.io/y.go","LineNumber":7}}}`))
 	expect("output", 200, "")(one.call("POST", "/emit-output", "some text"))
 	expect("others not ended", 425, "")(one.call("GET", "/have-nonprimary-procs-finished", ""))
 	s.Ended(2)
@@ -92,7 +96,8 @@ func TestProtocol(t *testing.T) {
 	expect("abort", 410, "")(one.call("GET", "/abort", ""))
 	expect("not JSON", 400, "*")(one.call("POST", "/did-run", "{"))
 	expect("no such thing", 404, "*")(one.call("GET", "/other", ""))
-	if len(*reports) != 1 || (*reports)[0].Name() != "[sig-x] a b" || (*reports)[0].RunTime != 1500*time.Millisecond || (*reports)[0].Failure.Location.LineNumber != 7 {
+	if len(*reports) != 1 || (*reports)[0].Name() != "[sig-x] a b" || (*reports)[0].RunTime != 1500*time.Millisecond ||
+		(*reports)[0].Failure.Location.LineNumber != 7 {
 		t.Errorf("reports: %+v", *reports)
 	}
 	if out.String() != "some text" {
@@ -109,10 +114,12 @@ func TestFirstProcessGone(t *testing.T) {
 	}
 }
 
-// TestOneProcess holds that a lone process is told of a second that has ended, for with a total of one it would use no server.
+// TestOneProcess holds that a lone process is told of a second that has ended, for with a total of one it would use no
+// server.
 func TestOneProcess(t *testing.T) {
 	s, _, _ := listen(t, 1)
-	if args := strings.Join(s.Args(1), " "); !strings.Contains(args, "parallel.total=2") || !strings.Contains(args, "parallel.process=1") {
+	if args := strings.Join(s.Args(1), " "); !strings.Contains(args, "parallel.total=2") ||
+		!strings.Contains(args, "parallel.process=1") {
 		t.Errorf("arguments %s", args)
 	}
 	c := dial(t, s, 1)
@@ -120,7 +127,8 @@ func TestOneProcess(t *testing.T) {
 		t.Errorf("code %d", code)
 	}
 	var report map[string]any
-	if _, body := c.call("GET", "/aggregated-nonprimary-procs-report", ""); json.Unmarshal([]byte(body), &report) != nil {
+	if _, body := c.call("GET", "/aggregated-nonprimary-procs-report", ""); json.Unmarshal([]byte(body),
+		&report) != nil {
 		t.Errorf("the others' report is %q", body)
 	}
 }
@@ -130,7 +138,8 @@ func TestToken(t *testing.T) {
 	s, reports, _ := listen(t, 1)
 	base := dial(t, s, 1)
 	base.base = base.base[:strings.LastIndex(base.base, "/")]
-	if code, _ := base.call("POST", "/did-run", `{"LeafNodeType":"It"}`); code != http.StatusNotFound || len(*reports) != 0 {
+	if code, _ := base.call("POST", "/did-run", `{"LeafNodeType":"It"}`); code != http.StatusNotFound ||
+		len(*reports) != 0 {
 		t.Errorf("a report without the token is taken: %d", code)
 	}
 }

@@ -1,7 +1,7 @@
-// Package images makes the images that Kubernetes' e2e tests run, without a registry: upstream's own programs where they
-// can be built from the pinned modules, and stand-ins, which say so in a label, where they cannot. The names are upstream's, so
-// that the tests find them. It owns what is in each image; package imagebuild owns their form, packages image and linuxnode
-// the nodes' stores.
+// Package images makes the images that Kubernetes' e2e tests run, without a registry: upstream's own programs where
+// they can be built from the pinned modules, and stand-ins, which say so in a label, where they cannot. The names are
+// upstream's, so that the tests find them. It owns what is in each image; package imagebuild owns their form, packages
+// image and linuxnode the nodes' stores.
 package images
 
 import (
@@ -39,8 +39,8 @@ type Image struct {
 
 // Content is what an image holds for one system.
 type Content struct {
-	// Layers are its files, lowest first: paths in the image, with slashes and relative to the root, and what is there. What images have
-	// in common is a layer by itself, which is made and stored once.
+	// Layers are its files, lowest first: paths in the image, with slashes and relative to the root, and what is there.
+	// What images have in common is a layer by itself, which is made and stored once.
 	Layers []map[string]File
 	Entrypoint,
 	Cmd,
@@ -50,7 +50,8 @@ type Content struct {
 }
 
 // File is one file: a program or another file below the folder of what `make e2e` has built, a link to a file beside it
-// or above it, in this layer or another, a text, the folder of a registry for the image's system, or, with none of them, an empty folder.
+// or above it, in this layer or another, a text, the folder of a registry for the image's system, or, with none of
+// them, an empty folder.
 type File struct {
 	Program, Link, Text string
 	Registry            bool
@@ -99,8 +100,8 @@ func (c Content) programs(built string) []string {
 	return paths
 }
 
-// Builder makes images from the folder of what `make e2e` has built. It keeps the layers that it has made, compressed, in memory, for
-// images with the same ones; it is not for use by several goroutines at once.
+// Builder makes images from the folder of what `make e2e` has built. It keeps the layers that it has made, compressed,
+// in memory, for images with the same ones; it is not for use by several goroutines at once.
 type Builder struct {
 	built  string
 	layers map[string]*imagebuild.Layer
@@ -119,8 +120,14 @@ func (b *Builder) Build(ctx context.Context, i Image, system string) (*imagebuil
 	}
 	o := imagebuild.Options{
 		Spec: imagebuild.Spec{
-			OS: system, Tags: i.Refs, Entrypoint: c.Entrypoint, Cmd: c.Cmd, Env: c.Env, User: c.User, ExposedPorts: c.Ports,
-			Labels: map[string]string{"org.opencontainers.image.source": "https://github.com/kubernetes/kubernetes/tree/v1.36.3/test/images"},
+			OS:           system,
+			Tags:         i.Refs,
+			Entrypoint:   c.Entrypoint,
+			Cmd:          c.Cmd,
+			Env:          c.Env,
+			User:         c.User,
+			ExposedPorts: c.Ports,
+			Labels:       map[string]string{"org.opencontainers.image.source": "https://github.com/kubernetes/kubernetes/tree/v1.36.3/test/images"},
 		},
 		Created: time.Unix(0, 0),
 	}
@@ -152,7 +159,11 @@ func (b *Builder) layer(ctx context.Context, files map[string]File, system strin
 	if err := b.lay(ctx, files, dir, system); err != nil {
 		return nil, fmt.Errorf("lay out layer: %w", err)
 	}
-	l, err = imagebuild.MakeLayer(ctx, imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{OS: system}, Created: time.Unix(0, 0)})
+	l, err = imagebuild.MakeLayer(ctx, imagebuild.Options{
+		Dir:     dir,
+		Spec:    imagebuild.Spec{OS: system},
+		Created: time.Unix(0, 0),
+	})
 	if err == nil {
 		b.layers[key] = l
 	}

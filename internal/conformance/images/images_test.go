@@ -20,9 +20,11 @@ func TestNamesAreUpstreams(t *testing.T) {
 		ours = append(ours, img.Refs...)
 	}
 	for name, id := range map[string]upstream.ImageID{
-		"agnhost": upstream.Agnhost, "agnhost before": upstream.AgnhostPrev, "busybox": upstream.BusyBox, "nginx": upstream.Nginx, "new nginx": upstream.NginxNew,
-		"nonroot": upstream.NonRoot, "pause": upstream.Pause, "dns": upstream.GlibcDnsTesting, "resource consumer": upstream.ResourceConsumer,
-		"kitten": upstream.Kitten, "nautilus": upstream.Nautilus,
+		"agnhost": upstream.Agnhost, "agnhost before": upstream.AgnhostPrev, "busybox": upstream.BusyBox,
+		"nginx": upstream.Nginx, "new nginx": upstream.NginxNew,
+		"nonroot": upstream.NonRoot, "pause": upstream.Pause, "dns": upstream.GlibcDnsTesting,
+		"resource consumer": upstream.ResourceConsumer,
+		"kitten":            upstream.Kitten, "nautilus": upstream.Nautilus,
 	} {
 		ref := upstream.GetE2EImage(id)
 		i := slices.Index(ours, ref)
@@ -92,7 +94,8 @@ func TestBuild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if cfg.OS != system || cfg.Config.Labels[LabelStandIn] != img.StandIn || len(cfg.Config.Entrypoint)+len(cfg.Config.Cmd) == 0 || !slices.Equal(one.Refs, img.Refs) {
+			if cfg.OS != system || cfg.Config.Labels[LabelStandIn] != img.StandIn ||
+				len(cfg.Config.Entrypoint)+len(cfg.Config.Cmd) == 0 || !slices.Equal(one.Refs, img.Refs) {
 				t.Errorf("%s for %s: %+v", img.Refs[0], system, cfg.Config)
 			}
 		}
@@ -141,9 +144,12 @@ func layersOf(t *testing.T, img v1.Image) []string {
 func TestLayersAreShared(t *testing.T) {
 	b := NewBuilder(built(t))
 	for _, system := range []string{Windows, Linux} {
-		tools, agnhost, kitten := layersOf(t, imageOf(t, b, "busybox", system)), layersOf(t, imageOf(t, b, "agnhost", system)), layersOf(t, imageOf(t, b, "kitten", system))
-		if len(agnhost) != len(tools)+2 || len(kitten) != len(agnhost)+1 || !slices.Equal(agnhost[:len(tools)], tools) || !slices.Equal(kitten[:len(agnhost)], agnhost) {
-			t.Errorf("%s: busybox %v, agnhost %v, kitten %v: want each to begin with the one before", system, tools, agnhost, kitten)
+		tools, agnhost, kitten := layersOf(t, imageOf(t, b, "busybox", system)),
+			layersOf(t, imageOf(t, b, "agnhost", system)), layersOf(t, imageOf(t, b, "kitten", system))
+		if len(agnhost) != len(tools)+2 || len(kitten) != len(agnhost)+1 ||
+			!slices.Equal(agnhost[:len(tools)], tools) || !slices.Equal(kitten[:len(agnhost)], agnhost) {
+			t.Errorf("%s: busybox %v, agnhost %v, kitten %v: want each to begin with the one before", system, tools,
+				agnhost, kitten)
 		}
 	}
 	for _, img := range All() {
@@ -153,7 +159,8 @@ func TestLayersAreShared(t *testing.T) {
 			}
 		}
 	}
-	// For each system tools, agnhost, its registry and what the image in that has more, nginx, pause, consumer, kitten and nautilus.
+	// For each system tools, agnhost, its registry and what the image in that has more, nginx, pause, consumer, kitten
+	// and nautilus.
 	if want := 2 * 9; len(b.layers) != want {
 		t.Errorf("%d layers are made for all images, want %d", len(b.layers), want)
 	}
@@ -192,7 +199,8 @@ func TestToolsAreThere(t *testing.T) {
 
 // TestPrograms runs the tests of the images' programs, which are a module of their own.
 func TestPrograms(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../../test/images", "test", "-vet=off", "./...").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../../test/images", "test", "-vet=off",
+		"./...").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -21,8 +21,9 @@ import (
 )
 
 // serve answers as upstream's server does
-// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/fakeregistryserver/registryserver.go): a tag's file holds a digest, to which
-// it redirects; below the digest lies what it is of; a manifest's type is what the manifest says.
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/fakeregistryserver/registryserver.go): a
+// tag's file holds a digest, to which it redirects; below the digest lies what it is of; a manifest's type is what the
+// manifest says.
 func serve(dir string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v2/"), "/")
@@ -41,7 +42,8 @@ func serve(dir string) http.HandlerFunc {
 				http.NotFound(w, r)
 				return
 			}
-			http.Redirect(w, r, strings.Replace(r.URL.Path, parts[2], strings.TrimSpace(string(digest)), 1), http.StatusTemporaryRedirect)
+			http.Redirect(w, r, strings.Replace(r.URL.Path, parts[2], strings.TrimSpace(string(digest)), 1),
+				http.StatusTemporaryRedirect)
 			return
 		}
 		data, err := os.ReadFile(filepath.Join(at, algorithm, hash[:2], hash, "data"))
@@ -89,7 +91,8 @@ func TestRegistryServesPause(t *testing.T) {
 			}
 			own, served := layersOf(t, imageOf(t, b, "pause", system)), layersOf(t, firstOf(t, index))
 			if len(served) != len(own)+1 || !slices.Equal(served[:len(own)], own) {
-				t.Errorf("layers %v are served, the nodes' own pause has %v: want one more, for a pull to fetch", served, own)
+				t.Errorf("layers %v are served, the nodes' own pause has %v: want one more, for a pull to fetch",
+					served, own)
 			}
 		})
 	}
@@ -210,7 +213,8 @@ func TestAgnhostHasRegistry(t *testing.T) {
 				}
 				names = append(names, data...)
 			}
-			if want := RegistryDir + "/" + servedName + "/manifests/" + servedTag; !bytes.Contains(names, []byte(want)) {
+			if want := RegistryDir + "/" + servedName + "/manifests/" + servedTag; !bytes.Contains(names,
+				[]byte(want)) {
 				t.Errorf("%s for %s has no %s", ref, system, want)
 			}
 		}

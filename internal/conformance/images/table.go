@@ -16,17 +16,23 @@ const windowsPath = `PATH=C:\dig\;C:\bin;C:\curl;C:\Windows\System32;C:\Windows;
 
 const linuxPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// tools are the names by which the shell and the small programs are called in images. `busybox --list` prints those that there are.
+// tools are the names by which the shell and the small programs are called in images. `busybox --list` prints those
+// that there are.
 func tools() []string {
 	return []string{
-		"sh", "ash", "bash", "cat", "ls", "cp", "mv", "rm", "mkdir", "rmdir", "touch", "find", "chmod", "ln", "stat", "dd", "sync", "mktemp",
-		"du", "echo", "head", "tail", "grep", "egrep", "wc", "sort", "uniq", "cut", "tr", "tee", "seq", "base64", "md5sum", "sha1sum", "sha256sum",
-		"xargs", "printf", "test", "[", "basename", "dirname", "sleep", "date", "env", "printenv", "id", "whoami", "hostname", "uname",
-		"true", "false", "timeout", "which", "pwd", "nproc", "curl", "wget", "nc", "dig", "nslookup", "getent", "awk", "expr", "hexdump",
+		"sh", "ash", "bash", "cat", "ls", "cp", "mv", "rm", "mkdir", "rmdir", "touch", "find", "chmod", "ln", "stat",
+		"dd", "sync", "mktemp",
+		"du", "echo", "head", "tail", "grep", "egrep", "wc", "sort", "uniq", "cut", "tr", "tee", "seq", "base64",
+		"md5sum", "sha1sum", "sha256sum",
+		"xargs", "printf", "test", "[", "basename", "dirname", "sleep", "date", "env", "printenv", "id", "whoami",
+		"hostname", "uname",
+		"true", "false", "timeout", "which", "pwd", "nproc", "curl", "wget", "nc", "dig", "nslookup", "getent", "awk",
+		"expr", "hexdump",
 	}
 }
 
-// windows is the base of upstream's Windows images, a layer with the tools in C:\bin and a folder for temporary files, and more layers.
+// windows is the base of upstream's Windows images, a layer with the tools in C:\bin and a folder for temporary files,
+// and more layers.
 func windows(more ...map[string]File) []map[string]File {
 	files := map[string]File{"tmp": {}, "bin/busybox.exe": {Program: "windows/busybox.exe"}}
 	for _, t := range tools() {
@@ -39,7 +45,8 @@ func windows(more ...map[string]File) []map[string]File {
 func linux(more ...map[string]File) []map[string]File {
 	files := map[string]File{
 		"tmp": {}, "bin/busybox": {Program: "linux/busybox"},
-		"etc/passwd": {Text: "root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"}, "etc/group": {Text: "root:x:0:\nnobody:x:65534:\n"},
+		"etc/passwd": {Text: "root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"},
+		"etc/group":  {Text: "root:x:0:\nnobody:x:65534:\n"},
 	}
 	for _, t := range tools() {
 		files["bin/"+t] = File{Link: "busybox"}
@@ -47,8 +54,9 @@ func linux(more ...map[string]File) []map[string]File {
 	return append([]map[string]File{files}, more...)
 }
 
-// agnhost adds upstream's agnhost, under both names that tests call it by, and what its image has beside. On Windows the files have
-// no ending there either (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/Dockerfile_windows).
+// agnhost adds upstream's agnhost, under both names that tests call it by, and what its image has beside. On Windows
+// the files have no ending there either
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/Dockerfile_windows).
 func agnhost(system string, more ...map[string]File) []map[string]File {
 	files := map[string]File{
 		"uploads": {}, "agnhost": {Program: "linux/agnhost"}, "agnhost-2": {Link: "agnhost"},
@@ -66,7 +74,13 @@ func agnhost(system string, more ...map[string]File) []map[string]File {
 }
 
 func agnhostContent(system, cmd string, more ...map[string]File) Content {
-	c := Content{Layers: agnhost(system, more...), Env: []string{linuxPath}, Entrypoint: []string{"/agnhost"}, Cmd: []string{cmd}, Ports: []string{"80", "8080", "8081", "9376"}}
+	c := Content{
+		Layers:     agnhost(system, more...),
+		Env:        []string{linuxPath},
+		Entrypoint: []string{"/agnhost"},
+		Cmd:        []string{cmd},
+		Ports:      []string{"80", "8080", "8081", "9376"},
+	}
 	if system == Windows {
 		c.Env = []string{windowsPath}
 	}
@@ -74,63 +88,95 @@ func agnhostContent(system, cmd string, more ...map[string]File) Content {
 }
 
 func agnhostImage(ref []string, standIn, cmd string, more ...map[string]File) Image {
-	return Image{Refs: ref, StandIn: standIn, Content: map[string]Content{
-		Windows: agnhostContent(Windows, cmd, more...), Linux: agnhostContent(Linux, cmd, more...),
-	}}
+	return Image{
+		Refs:    ref,
+		StandIn: standIn,
+		Content: map[string]Content{
+			Windows: agnhostContent(Windows, cmd, more...), Linux: agnhostContent(Linux, cmd, more...),
+		},
+	}
 }
 
-// All are the images. Those that no Windows node is asked for (apparmor-loader, nfs, perl, …) and those that need Linux'
-// packages are not among them; a test that wants one fails with the name of the image that it cannot pull.
+// All are the images. Those that no Windows node is asked for (apparmor-loader, nfs, perl, …) and those that need
+// Linux' packages are not among them; a test that wants one fails with the name of the image that it cannot pull.
 func All() []Image {
 	index := File{Text: "<!DOCTYPE html>\n<html>\n<head><title>Welcome to nginx!</title></head>\n<body><h1>Welcome to nginx!</h1></body>\n</html>\n"}
 	return []Image{
 		{
-			Refs: []string{e2eRegistry + "busybox:1.37.0-1"}, StandIn: toolsStandIn,
+			Refs:    []string{e2eRegistry + "busybox:1.37.0-1"},
+			StandIn: toolsStandIn,
 			Content: map[string]Content{
-				Windows: {Layers: windows(), Env: []string{windowsPath, `ProgramFiles=C:\Program Files`}, User: "ContainerAdministrator", Entrypoint: []string{"cmd.exe", "/s", "/c"}},
-				Linux:   {Layers: linux(), Env: []string{linuxPath}, Cmd: []string{"sh"}},
+				Windows: {
+					Layers:     windows(),
+					Env:        []string{windowsPath, `ProgramFiles=C:\Program Files`},
+					User:       "ContainerAdministrator",
+					Entrypoint: []string{"cmd.exe", "/s", "/c"},
+				},
+				Linux: {Layers: linux(), Env: []string{linuxPath}, Cmd: []string{"sh"}},
 			},
 		},
 		agnhostImage([]string{e2eRegistry + "agnhost:2.63.0", e2eRegistry + "agnhost:2.55"},
 			"agnhost is upstream's (2.63.0, also under the name 2.55); "+toolsStandIn+", no coredns, no iperf, and the pause in its registry is Mullion's", "pause"),
 		{
-			Refs: []string{e2eRegistry + "nginx:1.27-0", e2eRegistry + "nginx:1.15-4"}, StandIn: nginxStandIn,
+			Refs:    []string{e2eRegistry + "nginx:1.27-0", e2eRegistry + "nginx:1.15-4"},
+			StandIn: nginxStandIn,
 			Content: map[string]Content{
 				Windows: {
-					Layers: windows(map[string]File{"usr/share/nginx/nginx.exe": {Program: "windows/busybox.exe"}, "usr/share/nginx/html/index.html": index}),
-					Env:    []string{windowsPath}, User: "ContainerAdministrator", Ports: []string{"80"}, Entrypoint: []string{"/bin/sh", "-c", " cd /usr/share/nginx && ./nginx.exe"},
+					Layers: windows(map[string]File{"usr/share/nginx/nginx.exe": {Program: "windows/busybox.exe"},
+						"usr/share/nginx/html/index.html": index}),
+					Env:        []string{windowsPath},
+					User:       "ContainerAdministrator",
+					Ports:      []string{"80"},
+					Entrypoint: []string{"/bin/sh", "-c", " cd /usr/share/nginx && ./nginx.exe"},
 				},
 				Linux: {
-					Layers: linux(map[string]File{"bin/nginx": {Link: "busybox"}, "usr/share/nginx/html/index.html": index}),
-					Env:    []string{linuxPath}, Ports: []string{"80"}, Cmd: []string{"nginx"},
+					Layers: linux(map[string]File{"bin/nginx": {Link: "busybox"},
+						"usr/share/nginx/html/index.html": index}),
+					Env:   []string{linuxPath},
+					Ports: []string{"80"},
+					Cmd:   []string{"nginx"},
 				},
 			},
 		},
 		{
-			Refs: []string{e2eRegistry + "nonroot:1.5"}, StandIn: toolsStandIn,
+			Refs:    []string{e2eRegistry + "nonroot:1.5"},
+			StandIn: toolsStandIn,
 			Content: map[string]Content{
-				Windows: {Layers: windows(), Env: []string{windowsPath}, User: "ContainerUser", Cmd: []string{`c:\windows\system32\cmd.exe`}},
-				Linux:   {Layers: linux(), Env: []string{linuxPath}, User: "1234", Cmd: []string{"sh"}},
+				Windows: {
+					Layers: windows(),
+					Env:    []string{windowsPath},
+					User:   "ContainerUser",
+					Cmd:    []string{`c:\windows\system32\cmd.exe`},
+				},
+				Linux: {Layers: linux(), Env: []string{linuxPath}, User: "1234", Cmd: []string{"sh"}},
 			},
 		},
 		pause(),
 		{
-			Refs: []string{e2eRegistry + "glibc-dns-testing:2.0.0"}, StandIn: toolsStandIn,
+			Refs:    []string{e2eRegistry + "glibc-dns-testing:2.0.0"},
+			StandIn: toolsStandIn,
 			Content: map[string]Content{
 				Windows: {Layers: windows(), Env: []string{windowsPath}, Entrypoint: []string{"cmd.exe", "/s", "/c"}},
 				Linux:   {Layers: linux(), Env: []string{linuxPath}, Cmd: []string{"sh"}},
 			},
 		},
 		{
-			Refs: []string{e2eRegistry + "resource-consumer:1.14"}, StandIn: "the consumers are upstream's; " + toolsStandIn + "; no testlimit.exe and no stress, which consume memory",
+			Refs:    []string{e2eRegistry + "resource-consumer:1.14"},
+			StandIn: "the consumers are upstream's; " + toolsStandIn + "; no testlimit.exe and no stress, which consume memory",
 			Content: map[string]Content{
 				Windows: {
-					Layers: windows(map[string]File{"consumer.exe": {Program: "windows/resource-consumer.exe"}, "consume-cpu/consume-cpu.exe": {Program: "windows/consume-cpu.exe"}}),
-					Env:    []string{windowsPath}, Ports: []string{"8080"}, Entrypoint: []string{"/consumer.exe"},
+					Layers: windows(map[string]File{"consumer.exe": {Program: "windows/resource-consumer.exe"},
+						"consume-cpu/consume-cpu.exe": {Program: "windows/consume-cpu.exe"}}),
+					Env:        []string{windowsPath},
+					Ports:      []string{"8080"},
+					Entrypoint: []string{"/consumer.exe"},
 				},
 				Linux: {
-					Layers: linux(map[string]File{"consumer": {Program: "linux/resource-consumer"}, "consume-cpu/consume-cpu": {Program: "linux/consume-cpu"}}),
-					Env:    []string{linuxPath}, Ports: []string{"8080"}, Entrypoint: []string{"/consumer"},
+					Layers: linux(map[string]File{"consumer": {Program: "linux/resource-consumer"},
+						"consume-cpu/consume-cpu": {Program: "linux/consume-cpu"}}),
+					Env:        []string{linuxPath},
+					Ports:      []string{"8080"},
+					Entrypoint: []string{"/consumer"},
 				},
 			},
 		},
@@ -141,17 +187,28 @@ func All() []Image {
 // pause is what does nothing.
 func pause() Image {
 	return Image{
-		Refs: []string{"registry.k8s.io/pause:3.10.2"}, StandIn: "pause is Mullion's test/images/busybox",
+		Refs:    []string{"registry.k8s.io/pause:3.10.2"},
+		StandIn: "pause is Mullion's test/images/busybox",
 		Content: map[string]Content{
-			Windows: {Layers: []map[string]File{{"pause.exe": {Program: "windows/busybox.exe"}}}, Entrypoint: []string{"/pause.exe"}, User: "ContainerUser"},
-			Linux:   {Layers: []map[string]File{{"pause": {Program: "linux/busybox"}}}, Entrypoint: []string{"/pause"}, User: "65535:65535"},
+			Windows: {
+				Layers:     []map[string]File{{"pause.exe": {Program: "windows/busybox.exe"}}},
+				Entrypoint: []string{"/pause.exe"},
+				User:       "ContainerUser",
+			},
+			Linux: {
+				Layers:     []map[string]File{{"pause": {Program: "linux/busybox"}}},
+				Entrypoint: []string{"/pause"},
+				User:       "65535:65535",
+			},
 		},
 	}
 }
 
 // pets are the images of the update demonstration: agnhost's web server over a picture.
 func pets(name string) Image {
-	return agnhostImage([]string{e2eRegistry + name + ":1.8"}, "agnhost is upstream's; "+toolsStandIn, "test-webserver", map[string]File{
-		name + ".jpg": {Program: "data/" + name + "/" + name + ".jpg"}, "data.json": {Program: "data/" + name + "/data.json"},
-	})
+	return agnhostImage([]string{e2eRegistry + name + ":1.8"}, "agnhost is upstream's; "+toolsStandIn, "test-webserver",
+		map[string]File{
+			name + ".jpg": {Program: "data/" + name + "/" + name + ".jpg"},
+			"data.json":   {Program: "data/" + name + "/data.json"},
+		})
 }

@@ -46,16 +46,18 @@ func browser(t *testing.T) string {
 			return path
 		}
 	}
-	t.Fatal("there is no chromium-headless-shell, chromium or google-chrome: `make test-deps` installs what the tests need")
+	t.Fatal(
+		"there is no chromium-headless-shell, chromium or google-chrome: `make test-deps` installs what the tests need")
 	return ""
 }
 
-// openPage opens the sample page in a browser of its own, whose context it gives. When the test has ended, the page must have done nothing
-// but show itself.
+// openPage opens the sample page in a browser of its own, whose context it gives. When the test has ended, the page
+// must have done nothing but show itself.
 func openPage(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(browser(t)), chromedp.NoSandbox, // root has no sandbox there, and only a file of ours is opened
+		// root has no sandbox there, and only a file of ours is opened
+		chromedp.ExecPath(browser(t)), chromedp.NoSandbox,
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("disable-lcd-text", true))
 	allocator, end := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(end)
@@ -116,7 +118,10 @@ func do(ctx context.Context, t *testing.T, actions ...chromedp.Action[chromedp.V
 // load loads the page anew, as wide as is said, in light or dark colours.
 func load(ctx context.Context, t *testing.T, width, height int64, scheme string) {
 	t.Helper()
-	call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{
+		Name:  "prefers-color-scheme",
+		Value: scheme,
+	}}})
 	do(ctx, t, chromedp.EmulateViewport(width, height), chromedp.Reload())
 }
 
@@ -144,17 +149,21 @@ const unfoldAll = `for (const d of document.querySelectorAll('details')) d.open 
 // TestPageCounts holds that the numbers shown agree with each other.
 func TestPageCounts(t *testing.T) {
 	ctx := openPage(t)
-	tiles := js[[]string](ctx, t, `[...document.querySelectorAll('.tiles li')].map(l => l.innerText.replace(/\s+/g, ' '))`)
-	if diff := gocmp.Diff([]string{"51 specs", "10 ✗ failed", "1 ~ flaky", "38 ✓ passed", "2 s skipped"}, tiles); diff != "" {
+	tiles := js[[]string](
+		ctx, t, `[...document.querySelectorAll('.tiles li')].map(l => l.innerText.replace(/\s+/g, ' '))`)
+	if diff := gocmp.Diff([]string{"51 specs", "10 ✗ failed", "1 ~ flaky", "38 ✓ passed", "2 s skipped"},
+		tiles); diff != "" {
 		t.Errorf("tiles (-want +got):\n%s", diff)
 	}
-	areas := js[int](ctx, t, `[...document.querySelectorAll('.areas tbody tr')].reduce((n, r) => n + Number(r.cells[2].innerText), 0)`)
+	areas := js[int](
+		ctx, t, `[...document.querySelectorAll('.areas tbody tr')].reduce((n, r) => n + Number(r.cells[2].innerText), 0)`)
 	rows := js[int](ctx, t, `document.querySelectorAll('#g tr').length`)
 	columns := js[int](ctx, t, `document.querySelectorAll('.grid th.s').length`)
 	if areas != 51 || rows != 51 || columns != 3 {
 		t.Errorf("the areas have %d specs, the table %d rows of %d runs", areas, rows, columns)
 	}
-	causes := js[[]string](ctx, t, `[...document.querySelectorAll('section')].map(s => s.querySelector('.tag').innerText + ' ' + s.querySelectorAll(':scope > details').length)`)
+	causes := js[[]string](
+		ctx, t, `[...document.querySelectorAll('section')].map(s => s.querySelector('.tag').innerText + ' ' + s.querySelectorAll(':scope > details').length)`)
 	if diff := gocmp.Diff([]string{"our gap 4", "our gap 1", "needs Internet 1", "unknown 5"}, causes); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
@@ -170,10 +179,14 @@ func TestPageFilters(t *testing.T) {
 		name, do string
 		want     string // an expression
 	}{
-		{"area", `document.querySelector('[data-area="sig-windows"]').click()`, `document.querySelectorAll('#g tr[data-a="sig-windows"]').length`},
-		{"name", `by('q').value = 'PROBING container'; by('q').dispatchEvent(new Event('input'))`, `rows.filter(r => r.innerText.includes('Probing container')).length`},
-		{"tag", `by('q').value = '[conformance]'; by('q').dispatchEvent(new Event('input'))`, `document.querySelectorAll('#g [title*="[Conformance]"]').length`},
-		{"state", `document.querySelector('#f [value=passed]').click()`, `document.querySelectorAll('#g tr:not([data-s=passed])').length`},
+		{"area", `document.querySelector('[data-area="sig-windows"]').click()`,
+			`document.querySelectorAll('#g tr[data-a="sig-windows"]').length`},
+		{"name", `by('q').value = 'PROBING container'; by('q').dispatchEvent(new Event('input'))`,
+			`rows.filter(r => r.innerText.includes('Probing container')).length`},
+		{"tag", `by('q').value = '[conformance]'; by('q').dispatchEvent(new Event('input'))`,
+			`document.querySelectorAll('#g [title*="[Conformance]"]').length`},
+		{"state", `document.querySelector('#f [value=passed]').click()`,
+			`document.querySelectorAll('#g tr:not([data-s=passed])').length`},
 		{"differs", `by('d').click()`, `rows.filter(r => new Set([...r.querySelectorAll('.s')].map(c => c.innerText)).size > 1).length`},
 		{"nothing", `by('q').value = 'no such spec'; by('q').dispatchEvent(new Event('input'))`, `0`},
 	} {
@@ -199,10 +212,12 @@ func TestPageUnfolds(t *testing.T) {
 	load(ctx, t, 1280, 900, "light")
 	const failure = `document.querySelector('details:target')`
 	do(ctx, t, chromedp.Click(`#g a[href="#spec-166"]`))
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](failure+`?.open`, chromedp.WithPollingTimeout(10*time.Second))); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](failure+`?.open`,
+		chromedp.WithPollingTimeout(10*time.Second))); err != nil {
 		t.Fatalf("the link of a spec does not unfold its failure: %v", err)
 	}
-	for what, want := range map[string]string{"pre": "success: Told to stop trying", "details:nth-of-type(1) pre": "powershell.exe: line 40", "details:nth-of-type(2) pre": "kubelet of win-1"} {
+	for what, want := range map[string]string{"pre": "success: Told to stop trying",
+		"details:nth-of-type(1) pre": "powershell.exe: line 40", "details:nth-of-type(2) pre": "kubelet of win-1"} {
 		selector := fmt.Sprintf("%s.querySelector(':scope > div > %s, :scope > div %s')", failure, what, what)
 		if before := js[bool](ctx, t, selector+".checkVisibility()"); what != "pre" && before {
 			t.Errorf("%s is open before somebody opens it", what)
@@ -236,7 +251,8 @@ func TestPageFits(t *testing.T) {
 //go:embed testdata/contrast.js
 var contrastJS string
 
-// TestPageContrast holds that all text can be read, in light and in dark (WCAG 2.2, 1.4.3: 4.5 to 1, https://www.w3.org/TR/WCAG22/#contrast-minimum).
+// TestPageContrast holds that all text can be read, in light and in dark (WCAG 2.2, 1.4.3: 4.5 to 1,
+// https://www.w3.org/TR/WCAG22/#contrast-minimum).
 func TestPageContrast(t *testing.T) {
 	ctx := openPage(t)
 	backgrounds := map[string]bool{}
@@ -253,11 +269,13 @@ func TestPageContrast(t *testing.T) {
 	}
 }
 
-// TestPagePicture takes the picture that is in docs, with one failure unfolded, and the specs that did not end alike in all runs.
+// TestPagePicture takes the picture that is in docs, with one failure unfolded, and the specs that did not end alike in
+// all runs.
 func TestPagePicture(t *testing.T) {
 	ctx := openPage(t)
 	load(ctx, t, pictureWidth, pictureHeight, "light")
-	js[int](ctx, t, `by('spec-166').open = true; [...by('spec-166').querySelectorAll('details')].at(-1).open = true; for (const l of document.querySelectorAll('pre')) l.style.maxHeight = '8rem'; by('d').click(); scrollTo(0, 0); 0`)
+	js[int](
+		ctx, t, `by('spec-166').open = true; [...by('spec-166').querySelectorAll('details')].at(-1).open = true; for (const l of document.querySelectorAll('pre')) l.style.maxHeight = '8rem'; by('d').click(); scrollTo(0, 0); 0`)
 	shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +301,8 @@ func TestPagePicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if there, err := png.DecodeConfig(file); err != nil || there.Width != img.Bounds().Dx() || there.Height != img.Bounds().Dy() {
+	if there, err := png.DecodeConfig(file); err != nil || there.Width != img.Bounds().Dx() ||
+		there.Height != img.Bounds().Dy() {
 		t.Errorf("docs/conformance.png is not a picture of this size (%v): make picture takes it anew", err)
 	}
 }
@@ -297,7 +316,8 @@ func paletted(img image.Image) *image.Paletted {
 			count[img.At(x, y)]++
 		}
 	}
-	colours := slices.SortedFunc(maps.Keys(count), func(a, b color.Color) int { return cmp.Compare(count[b], count[a]) })
+	colours := slices.SortedFunc(maps.Keys(count),
+		func(a, b color.Color) int { return cmp.Compare(count[b], count[a]) })
 	out := image.NewPaletted(b, color.Palette(colours[:min(len(colours), 256)]))
 	nearest := map[color.Color]uint8{}
 	for _, c := range colours {

@@ -1,5 +1,5 @@
-// Package page turns the results of conformance runs into something to read: one HTML file without anything beside it, a summary
-// in Markdown, JUnit XML and JSON for other programs. It reads results and writes files; it runs nothing.
+// Package page turns the results of conformance runs into something to read: one HTML file without anything beside it,
+// a summary in Markdown, JUnit XML and JSON for other programs. It reads results and writes files; it runs nothing.
 package page
 
 import (
@@ -36,7 +36,8 @@ type Page struct {
 	// Counts are all specs by state; Total is their sum.
 	Counts map[result.State]int
 	Total  int
-	// Failures are the specs that failed, or passed only at another attempt, with their causes; Groups are the same by cause.
+	// Failures are the specs that failed, or passed only at another attempt, with their causes; Groups are the same by
+	// cause.
 	Failures []Failure
 	Groups   []Group
 	// Causes are how many failed by class.
@@ -111,7 +112,12 @@ func Make(folder string, history []string, causes result.Causes) (*Page, error) 
 		a.Specs = append(a.Specs, s)
 		if s.State == result.Failed || s.State == result.Flaky || s.State == result.Cut {
 			output := readFile(folder, s.Output)
-			f := Failure{Spec: s, Cause: causes.Of(s, output), Output: end(output, s.Output), NodeLog: end(readFile(folder, s.NodeLog), s.NodeLog)}
+			f := Failure{
+				Spec:    s,
+				Cause:   causes.Of(s, output),
+				Output:  end(output, s.Output),
+				NodeLog: end(readFile(folder, s.NodeLog), s.NodeLog),
+			}
 			p.Failures = append(p.Failures, f)
 			if s.State == result.Failed {
 				byClass[f.Cause.Class]++
@@ -180,10 +186,12 @@ func limits(run result.Run) []string {
 		out = append(out, "The run is partial: "+reason+".")
 	}
 	if run.Emulated {
-		out = append(out, "The Windows nodes are Mullion's: upstream's kubelet.exe and kube-proxy.exe under Wine on Linux, not Windows Server.")
+		out = append(
+			out, "The Windows nodes are Mullion's: upstream's kubelet.exe and kube-proxy.exe under Wine on Linux, not Windows Server.")
 	}
 	if len(run.StandIns) > 0 {
-		out = append(out, fmt.Sprintf("%d of the test images are not wholly upstream's; the list is at the end.", len(run.StandIns)))
+		out = append(out, fmt.Sprintf("%d of the test images are not wholly upstream's; the list is at the end.",
+			len(run.StandIns)))
 	}
 	return out
 }
@@ -258,7 +266,8 @@ func took(seconds float64) string {
 
 // mark is a letter for a state, so that nobody has to tell colours apart.
 func mark(s result.State) string {
-	return map[result.State]string{result.Passed: "✓", result.Failed: "✗", result.Flaky: "~", result.Skipped: "s", result.Cut: "!", result.NotRun: "·"}[s]
+	return map[result.State]string{result.Passed: "✓", result.Failed: "✗", result.Flaky: "~", result.Skipped: "s",
+		result.Cut: "!", result.NotRun: "·"}[s]
 }
 
 // Write writes all forms into the run's folder and gives the HTML file's path.
@@ -283,7 +292,12 @@ func Write(folder string, history []string, causes result.Causes) (string, error
 	if err != nil {
 		return "", fmt.Errorf("encode results: %w", err)
 	}
-	for name, data := range map[string][]byte{HTMLFile: html, MarkdownFile: []byte(p.Markdown()), JUnitFile: junit, JSONFile: raw} {
+	for name, data := range map[string][]byte{
+		HTMLFile:     html,
+		MarkdownFile: []byte(p.Markdown()),
+		JUnitFile:    junit,
+		JSONFile:     raw,
+	} {
 		if err := atomicfile.Write(filepath.Join(folder, name), data, 0o644); err != nil {
 			return "", err
 		}

@@ -20,9 +20,24 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 		t.Fatal(err)
 	}
 	run := result.Run{
-		ID: id, Suite: "parallel", Server: "v1.36.3", Test: "v1.36.3", Mullion: "v0.1.0", Processes: 4, Emulated: true, Start: start, End: end, Reason: "stopped by the user",
-		Nodes:    []result.Node{{Name: "win-1", OS: "windows", Image: "Windows Server 2022 Datacenter", Runtime: "containerd://v0.1.0"}},
-		StandIns: map[string]string{"registry.k8s.io/pause:3.10.2": "ours"}, Planned: []string{"[sig-node] never begun"},
+		ID:        id,
+		Suite:     "parallel",
+		Server:    "v1.36.3",
+		Test:      "v1.36.3",
+		Mullion:   "v0.1.0",
+		Processes: 4,
+		Emulated:  true,
+		Start:     start,
+		End:       end,
+		Reason:    "stopped by the user",
+		Nodes: []result.Node{{
+			Name:    "win-1",
+			OS:      "windows",
+			Image:   "Windows Server 2022 Datacenter",
+			Runtime: "containerd://v0.1.0",
+		}},
+		StandIns: map[string]string{"registry.k8s.io/pause:3.10.2": "ours"},
+		Planned:  []string{"[sig-node] never begun"},
 	}
 	f, err := result.Create(results, run)
 	if err != nil {
@@ -34,7 +49,8 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 		s := result.Spec{Number: n, Name: name, State: state, Seconds: 1.5, Start: start}
 		output, log := "", ""
 		if state == result.Failed {
-			s.Message, s.Location, s.Nodes = "timed out <script>alert(1)</script>\nsecond line \x1b[31m", "k8s.io/x.go:7", []string{"win-1"}
+			s.Message, s.Location, s.Nodes = "timed out <script>alert(1)</script>\nsecond line \x1b[31m",
+				"k8s.io/x.go:7", []string{"win-1"}
 			output, log = "the spec's output", "the kubelet's words"
 		}
 		if err := f.Add(s, output, log); err != nil {
@@ -49,9 +65,12 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 
 func TestWrite(t *testing.T) {
 	results := t.TempDir()
-	old := runOf(t, results, "20261120T090000Z", result.Complete, map[string]result.State{"[sig-node] Pods a [Conformance]": result.Failed, "[sig-node] gone since": result.Passed})
+	old := runOf(t, results, "20261120T090000Z", result.Complete,
+		map[string]result.State{"[sig-node] Pods a [Conformance]": result.Failed,
+			"[sig-node] gone since": result.Passed})
 	now := runOf(t, results, "20261121T090000Z", result.Partial, map[string]result.State{
-		"[sig-node] Pods a [Conformance]": result.Passed, "[sig-windows] Hybrid should provide Internet connection": result.Failed,
+		"[sig-node] Pods a [Conformance]":                         result.Passed,
+		"[sig-windows] Hybrid should provide Internet connection": result.Failed,
 		"[sig-storage] b": result.Flaky, "[sig-storage] c": result.Skipped,
 	})
 	causes, err := result.KnownCauses()
@@ -72,8 +91,10 @@ func TestWrite(t *testing.T) {
 	}
 	html := read(filepath.Base(file))
 	for _, want := range []string{
-		"The run is partial: stopped by the user.", "not Windows Server", "1 of the test images", "needs Internet", "the spec&#39;s output", "the kubelet&#39;s words",
-		"k8s.io/x.go:7", "registry.k8s.io/pause:3.10.2", "timed out &lt;script&gt;", `title="failed in 20261120T090000Z`, "never begun", "gone since",
+		"The run is partial: stopped by the user.", "not Windows Server", "1 of the test images", "needs Internet",
+		"the spec&#39;s output", "the kubelet&#39;s words",
+		"k8s.io/x.go:7", "registry.k8s.io/pause:3.10.2", "timed out &lt;script&gt;",
+		`title="failed in 20261120T090000Z`, "never begun", "gone since",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)
@@ -85,7 +106,8 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	md := read(MarkdownFile)
-	if !strings.Contains(md, "| **all** | 5 | 1 | 1 | 1 | 1 | 0 | 1 |") || !strings.Contains(md, "| failed | needs Internet") {
+	if !strings.Contains(md, "| **all** | 5 | 1 | 1 | 1 | 1 | 0 | 1 |") ||
+		!strings.Contains(md, "| failed | needs Internet") {
 		t.Errorf("summary:\n%s", md)
 	}
 	var junit struct {
@@ -96,11 +118,13 @@ func TestWrite(t *testing.T) {
 			Name string `xml:"name,attr"`
 		} `xml:"testcase"`
 	}
-	if err := xml.Unmarshal([]byte(read(JUnitFile)), &junit); err != nil || junit.Tests != 5 || junit.Failures != 1 || junit.Skipped != 2 || len(junit.Cases) != 5 {
+	if err := xml.Unmarshal([]byte(read(JUnitFile)), &junit); err != nil || junit.Tests != 5 || junit.Failures != 1 ||
+		junit.Skipped != 2 || len(junit.Cases) != 5 {
 		t.Errorf("JUnit: %+v, %v", junit, err)
 	}
 	var all result.Results
-	if err := json.Unmarshal([]byte(read(JSONFile)), &all); err != nil || len(all.Specs) != 4 || all.Run.End != result.Partial {
+	if err := json.Unmarshal([]byte(read(JSONFile)), &all); err != nil || len(all.Specs) != 4 ||
+		all.Run.End != result.Partial {
 		t.Errorf("JSON: %v", err)
 	}
 }
@@ -121,10 +145,12 @@ func TestFilesElsewhere(t *testing.T) {
 
 func TestLongLogKeepsTheEnd(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "x.log"), []byte(strings.Repeat("line\n", maxLog)+"end"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "x.log"), []byte(strings.Repeat("line\n", maxLog)+"end"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := end(readFile(folder, "x.log"), "x.log"); len(got) > maxLog+200 || !strings.HasSuffix(got, "end") || !strings.HasPrefix(got, "(the beginning") {
+	if got := end(readFile(folder, "x.log"), "x.log"); len(got) > maxLog+200 || !strings.HasSuffix(got, "end") ||
+		!strings.HasPrefix(got, "(the beginning") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// samplePage writes the page of the results in testdata/sample, beside those of two earlier runs, and gives the file. The results are a
-// part of those of a real run of suite parallel, in which one spec was made flaky; the causes are those of that time.
+// samplePage writes the page of the results in testdata/sample, beside those of two earlier runs, and gives the file.
+// The results are a part of those of a real run of suite parallel, in which one spec was made flaky; the causes are
+// those of that time.
 func samplePage(t *testing.T) string {
 	t.Helper()
 	results := t.TempDir()
@@ -60,7 +61,8 @@ func samplePage(t *testing.T) string {
 }
 
 // earlier writes a run that was before another one and ended otherwise.
-func earlier(t *testing.T, results string, later result.Results, before time.Duration, change func(i int, s *result.Spec)) {
+func earlier(t *testing.T, results string, later result.Results, before time.Duration,
+	change func(i int, s *result.Spec)) {
 	t.Helper()
 	run := later.Run
 	run.Start = run.Start.Add(-before)

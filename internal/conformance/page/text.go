@@ -15,16 +15,19 @@ func (p *Page) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Kubernetes e2e, suite %s\n\n", p.Run.Suite)
 	fmt.Fprintf(&b, "%s, Kubernetes %s, e2e.test %s, Mullion %s, %d at a time, %s.\n\n",
-		p.Run.Start.UTC().Format("2006-01-02 15:04 UTC"), p.Run.Server, p.Run.Test, p.Run.Mullion, p.Run.Processes, p.Run.Busy.Round(1e9))
+		p.Run.Start.UTC().Format("2006-01-02 15:04 UTC"), p.Run.Server, p.Run.Test, p.Run.Mullion, p.Run.Processes,
+		p.Run.Busy.Round(1e9))
 	for _, l := range p.Limits {
 		fmt.Fprintf(&b, "> %s\n", l)
 	}
 	if len(p.Limits) > 0 {
 		b.WriteString("\n")
 	}
-	b.WriteString("| area | specs | passed | flaky | failed | skipped | cut | not run |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| area | specs | passed | flaky | failed | skipped | cut | not run |\n|---|---|---|---|---|---|---|---|\n")
 	row := func(name string, total int, c map[result.State]int) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", name, total, c[result.Passed], c[result.Flaky], c[result.Failed], c[result.Skipped], c[result.Cut], c[result.NotRun])
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", name, total, c[result.Passed], c[result.Flaky],
+			c[result.Failed], c[result.Skipped], c[result.Cut], c[result.NotRun])
 	}
 	for _, a := range p.Areas {
 		row(a.Name, a.Total, a.Counts)
@@ -35,7 +38,8 @@ func (p *Page) Markdown() string {
 	}
 	for _, f := range p.Failures {
 		line, _, _ := strings.Cut(f.Message, "\n")
-		fmt.Fprintf(&b, "| %s | %s | %s: %s | %s |\n", cell(f.Name), f.State, f.Cause.Class, cell(f.Cause.Note), cell(line))
+		fmt.Fprintf(&b, "| %s | %s | %s: %s | %s |\n", cell(f.Name), f.State, f.Cause.Class, cell(f.Cause.Note),
+			cell(line))
 	}
 	return b.String()
 }
@@ -80,7 +84,8 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit is the results in the form that CI systems read; the failures are those of the page. A flaky spec counts as passed there; one that was cut or not run as skipped.
+// JUnit is the results in the form that CI systems read; the failures are those of the page. A flaky spec counts as
+// passed there; one that was cut or not run as skipped.
 func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 	classes := map[string]result.Class{}
 	for _, f := range failures {
@@ -89,10 +94,14 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 	all := r.All()
 	counts := result.Count(all)
 	suite := junitSuite{
-		Name: "Kubernetes e2e " + r.Run.Suite, Tests: len(all), Failures: counts[result.Failed],
-		Skipped: counts[result.Skipped] + counts[result.Cut] + counts[result.NotRun],
-		Time:    fmt.Sprintf("%.1f", r.Run.Busy.Seconds()), Timestamp: r.Run.Start.UTC().Format("2006-01-02T15:04:05"),
-		Properties: []junitProperty{{"kubernetes", r.Run.Server}, {"e2e.test", r.Run.Test}, {"mullion", r.Run.Mullion}, {"end", string(r.Run.End)}},
+		Name:      "Kubernetes e2e " + r.Run.Suite,
+		Tests:     len(all),
+		Failures:  counts[result.Failed],
+		Skipped:   counts[result.Skipped] + counts[result.Cut] + counts[result.NotRun],
+		Time:      fmt.Sprintf("%.1f", r.Run.Busy.Seconds()),
+		Timestamp: r.Run.Start.UTC().Format("2006-01-02T15:04:05"),
+		Properties: []junitProperty{{"kubernetes", r.Run.Server}, {"e2e.test", r.Run.Test}, {"mullion", r.Run.Mullion},
+			{"end", string(r.Run.End)}},
 	}
 	for _, ref := range slices.Sorted(maps.Keys(r.Run.StandIns)) {
 		suite.Properties = append(suite.Properties, junitProperty{"stand-in " + ref, r.Run.StandIns[ref]})
@@ -101,7 +110,11 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 		c := junitCase{Name: s.Name, ClassName: s.Area(), Time: fmt.Sprintf("%.3f", s.Seconds)}
 		switch line, _, _ := strings.Cut(s.Message, "\n"); s.State {
 		case result.Failed:
-			c.Failure = &junitMessage{Message: legal(line), Type: string(classes[s.Name]), Text: legal(s.Message + "\n" + s.Location)}
+			c.Failure = &junitMessage{
+				Message: legal(line),
+				Type:    string(classes[s.Name]),
+				Text:    legal(s.Message + "\n" + s.Location),
+			}
 		case result.Skipped:
 			c.Skipped = &junitMessage{Message: legal(line)}
 		case result.Cut, result.NotRun:

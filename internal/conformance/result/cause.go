@@ -28,8 +28,8 @@ func Classes() []Class { return []Class{OurGap, StandIn, Network, Windows, Host,
 
 // Cause says why a spec fails.
 type Cause struct {
-	// Spec, Message and Output are expressions of the spec's name, of its failure's message and of what it printed; an empty
-	// one fits all.
+	// Spec, Message and Output are expressions of the spec's name, of its failure's message and of what it printed; an
+	// empty one fits all.
 	Spec    string `yaml:"spec"`
 	Message string `yaml:"message"`
 	Output  string `yaml:"output"`

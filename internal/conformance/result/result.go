@@ -1,5 +1,5 @@
-// Package result holds the results of conformance runs: what is kept of each spec, the folder of a run, which is whole after
-// every spec whatever happens to the machine next, the history of runs, and the table that says why a spec fails.
+// Package result holds the results of conformance runs: what is kept of each spec, the folder of a run, which is whole
+// after every spec whatever happens to the machine next, the history of runs, and the table that says why a spec fails.
 //
 // A folder of results has one folder for each suite, in that one for each run, named by its start:
 //

@@ -22,7 +22,13 @@ func TestNames(t *testing.T) {
 }
 
 func run(id string, planned ...string) Run {
-	return Run{ID: id, Suite: "parallel", Planned: planned, Start: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), End: Running}
+	return Run{
+		ID:      id,
+		Suite:   "parallel",
+		Planned: planned,
+		Start:   time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		End:     Running,
+	}
 }
 
 // TestKilled writes results, breaks off in the middle of a line as a machine that stops does, and goes on.
@@ -38,7 +44,12 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Add(Spec{Number: 3, Name: "c", State: Failed, Message: "no\nluck"}, "output\n", "kubelet\n"); err != nil {
+	if err := f.Add(Spec{
+		Number:  3,
+		Name:    "c",
+		State:   Failed,
+		Message: "no\nluck",
+	}, "output\n", "kubelet\n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.specs.WriteString(`{"number":4,"name":"d","sta`); err != nil {
@@ -121,8 +132,10 @@ func TestKnownCauses(t *testing.T) {
 		want   Class
 	}{
 		{Spec{Name: "[sig-windows] Hybrid cluster network for all supported CNIs should provide Internet connection for Linux containers"}, "", Network},
-		{Spec{Name: "[sig-storage] Secrets should be consumable from pods in volume"}, "error from PowerShell Script: exit status 1, powershell.exe: the cmdlet Get-Disk is not part of Mullion's PowerShell", OurGap},
-		{Spec{Name: "[k8s.io] Image Manager public image with tag should be pulled and removed [Conformance]"}, "pull gcr.io/k8s-staging-cri-tools/win-test-image-tag:test", Network},
+		{Spec{Name: "[sig-storage] Secrets should be consumable from pods in volume"},
+			"error from PowerShell Script: exit status 1, powershell.exe: the cmdlet Get-Disk is not part of Mullion's PowerShell", OurGap},
+		{Spec{Name: "[k8s.io] Image Manager public image with tag should be pulled and removed [Conformance]"},
+			"pull gcr.io/k8s-staging-cri-tools/win-test-image-tag:test", Network},
 		{Spec{Name: "[sig-x] something new", Message: "surprise"}, "text", Unknown},
 	} {
 		if got := causes.Of(tt.spec, tt.output); got.Class != tt.want || got.Note == "" {

@@ -79,13 +79,18 @@ func (r *running) output(text []byte) {
 }
 
 func failed(state string) bool {
-	return slices.Contains([]string{ginkgo.Failed, ginkgo.Panicked, ginkgo.TimedOut, ginkgo.Interrupted, ginkgo.Aborted}, state)
+	return slices.Contains([]string{ginkgo.Failed, ginkgo.Panicked, ginkgo.TimedOut, ginkgo.Interrupted,
+		ginkgo.Aborted}, state)
 }
 
 // toSpec keeps of a report what results are made of.
 func toSpec(report ginkgo.Report) result.Spec {
 	s := result.Spec{
-		Name: report.Name(), Start: report.StartTime.UTC(), Seconds: report.RunTime.Seconds(), Process: report.ParallelProcess, Attempts: report.NumAttempts,
+		Name:     report.Name(),
+		Start:    report.StartTime.UTC(),
+		Seconds:  report.RunTime.Seconds(),
+		Process:  report.ParallelProcess,
+		Attempts: report.NumAttempts,
 	}
 	switch report.State {
 	case ginkgo.Passed:

@@ -17,9 +17,10 @@ import (
 // CritestSuite is the name under which runs of critest are kept.
 const CritestSuite = "critest"
 
-// Critest runs cri-tools' tests of container runtimes on one Windows node. critest.exe is built for Windows, which is what makes it use its
-// Windows images and commands, so it runs on the node's own host; containerd's job does the same on Windows Server, and leaves nothing out but a
-// test that is flaky there (https://github.com/containerd/containerd/blob/v2.4.2/.github/workflows/ci.yml).
+// Critest runs cri-tools' tests of container runtimes on one Windows node. critest.exe is built for Windows, which is
+// what makes it use its Windows images and commands, so it runs on the node's own host; containerd's job does the same
+// on Windows Server, and leaves nothing out but a test that is flaky there
+// (https://github.com/containerd/containerd/blob/v2.4.2/.github/workflows/ci.yml).
 type Critest struct {
 	// Config gives Kubeconfig, Results, Mullion, StandIns, Emulated, NodeLogs and Progress.
 	Config
@@ -29,8 +30,8 @@ type Critest struct {
 	Focus, Skip string
 	// Version is that of cri-tools.
 	Version string
-	// Exec runs critest.exe on the host of a node with arguments; what it prints goes to log. It gives the report that critest has written in
-	// Ginkgo's form, or nil if there is none, and an error if critest could not be run.
+	// Exec runs critest.exe on the host of a node with arguments; what it prints goes to log. It gives the report that
+	// critest has written in Ginkgo's form, or nil if there is none, and an error if critest could not be run.
 	Exec func(ctx context.Context, node string, args []string, log io.Writer) (report []byte, err error)
 }
 
@@ -42,13 +43,29 @@ func (c Critest) Run(ctx context.Context) (folder string, err error) {
 	}
 	nodes := windowsNodes(found.nodes, c.Node)
 	if len(nodes) == 0 {
-		return "", &Error{Err: fmt.Errorf("%q is no Windows node of the cluster", c.Node), Remedy: "`mullion kubectl get nodes` lists the nodes"}
+		return "", &Error{
+			Err:    fmt.Errorf("%q is no Windows node of the cluster", c.Node),
+			Remedy: "`mullion kubectl get nodes` lists the nodes",
+		}
 	}
 	now := time.Now()
 	run := result.Run{
-		ID: result.NewID(now), Suite: CritestSuite, Focus: c.Focus, Skip: c.Skip, Source: "sigs.k8s.io/cri-tools " + c.Version, Processes: 1, Attempts: 1,
-		Cluster: found.address, Server: found.version, Test: c.Version, Mullion: c.Mullion, Nodes: nodes[:1], StandIns: c.StandIns, Emulated: c.Emulated,
-		Start: now.UTC().Truncate(time.Second), End: result.Running,
+		ID:        result.NewID(now),
+		Suite:     CritestSuite,
+		Focus:     c.Focus,
+		Skip:      c.Skip,
+		Source:    "sigs.k8s.io/cri-tools " + c.Version,
+		Processes: 1,
+		Attempts:  1,
+		Cluster:   found.address,
+		Server:    found.version,
+		Test:      c.Version,
+		Mullion:   c.Mullion,
+		Nodes:     nodes[:1],
+		StandIns:  c.StandIns,
+		Emulated:  c.Emulated,
+		Start:     now.UTC().Truncate(time.Second),
+		End:       result.Running,
 	}
 	f, err := result.Create(c.Results, run)
 	if err != nil {
@@ -89,7 +106,8 @@ func (c Critest) run(ctx context.Context, f *result.Folder, run *result.Run) err
 	if c.Skip != "" {
 		args = append(args, "-ginkgo.skip="+c.Skip)
 	}
-	c.Progress(Progress{Text: fmt.Sprintf("critest %s on %s, some minutes; what it prints is in %s", c.Version, run.Nodes[0].Name, log.Name())})
+	c.Progress(Progress{Text: fmt.Sprintf("critest %s on %s, some minutes; what it prints is in %s", c.Version,
+		run.Nodes[0].Name, log.Name())})
 	report, err := c.Exec(ctx, run.Nodes[0].Name, args, log)
 	if err != nil {
 		return fmt.Errorf("run critest on node %q: %w", run.Nodes[0].Name, err)
@@ -145,7 +163,10 @@ func (c Critest) keep(ctx context.Context, f *result.Folder, run *result.Run, re
 	case cut:
 		return errors.New("critest was interrupted")
 	case n == 0:
-		return &Error{Err: fmt.Errorf("no test fits focus %q and skip %q", c.Focus, c.Skip), Remedy: "leave them out to run all"}
+		return &Error{
+			Err:    fmt.Errorf("no test fits focus %q and skip %q", c.Focus, c.Skip),
+			Remedy: "leave them out to run all",
+		}
 	}
 	return nil
 }

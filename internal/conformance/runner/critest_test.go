@@ -20,13 +20,17 @@ const critestReport = `[{"SuiteConfig":{"RandomSeed":7},"SpecReports":[
 func testCritest(t *testing.T, report string, err error) Critest {
 	t.Helper()
 	c, _ := testConfig(t)
-	return Critest{Config: c, Version: "v1", Exec: func(_ context.Context, node string, args []string, log io.Writer) ([]byte, error) {
-		fmt.Fprintln(log, node, args)
-		if report == "" {
-			return nil, err
-		}
-		return []byte(report), err
-	}}
+	return Critest{
+		Config:  c,
+		Version: "v1",
+		Exec: func(_ context.Context, node string, args []string, log io.Writer) ([]byte, error) {
+			fmt.Fprintln(log, node, args)
+			if report == "" {
+				return nil, err
+			}
+			return []byte(report), err
+		},
+	}
 }
 
 func TestCritest(t *testing.T) {
@@ -40,7 +44,8 @@ func TestCritest(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := result.Count(r.All())
-	if counts[result.Passed] != 1 || counts[result.Failed] != 1 || len(r.All()) != 2 || r.Run.End != result.Complete || r.Run.Suite != CritestSuite || r.Run.Seed != 7 {
+	if counts[result.Passed] != 1 || counts[result.Failed] != 1 || len(r.All()) != 2 || r.Run.End != result.Complete ||
+		r.Run.Suite != CritestSuite || r.Run.Seed != 7 {
 		t.Errorf("%v, %+v", counts, r.Run)
 	}
 	for _, s := range r.Specs {
@@ -78,14 +83,16 @@ func TestCritestFaults(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want %q", err, tt.want)
 			}
-			if r, err := result.Load(folder); err != nil || r.Run.End != result.Partial || !strings.Contains(r.Run.Reason, tt.want) {
+			if r, err := result.Load(folder); err != nil || r.Run.End != result.Partial ||
+				!strings.Contains(r.Run.Reason, tt.want) {
 				t.Errorf("%+v, %v", r.Run, err)
 			}
 		})
 	}
 	c := testCritest(t, critestReport, nil)
 	c.Node = "linux-1"
-	if folder, err := c.Run(t.Context()); err == nil || folder != "" || !strings.Contains(err.Error(), "no Windows node") {
+	if folder, err := c.Run(t.Context()); err == nil || folder != "" ||
+		!strings.Contains(err.Error(), "no Windows node") {
 		t.Errorf("a node that is none: %q, %v", folder, err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// TestDiskFull fills the disk of the results after the first spec: the run ends with a message that says so, and what was written can be read.
+// TestDiskFull fills the disk of the results after the first spec: the run ends with a message that says so, and what
+// was written can be read.
 func TestDiskFull(t *testing.T) {
 	c, ended := testConfig(t, "TEST_WAITS=1")
 	c.limits = &limits{ask: time.Minute, gone: time.Minute}

@@ -1,9 +1,10 @@
-// Package runner runs Kubernetes' e2e tests on a cluster. It looks at the cluster first and says what is missing, starts the
-// processes of e2e.test, keeps the result of each spec as it ends, and leaves the cluster as it was: namespaces of the tests go, and
-// so do the taints that keep test pods off Linux nodes. A run that is stopped, by Ctrl-C, by the cluster's end or by a full disk,
-// keeps what it has, is marked as partial, and can be taken up again.
+// Package runner runs Kubernetes' e2e tests on a cluster. It looks at the cluster first and says what is missing,
+// starts the processes of e2e.test, keeps the result of each spec as it ends, and leaves the cluster as it was:
+// namespaces of the tests go, and so do the taints that keep test pods off Linux nodes. A run that is stopped, by
+// Ctrl-C, by the cluster's end or by a full disk, keeps what it has, is marked as partial, and can be taken up again.
 //
-// Nothing is patched: e2e.test is built from the pinned module and gets the arguments that upstream's Windows jobs give it.
+// Nothing is patched: e2e.test is built from the pinned module and gets the arguments that upstream's Windows jobs give
+// it.
 package runner
 
 import (
@@ -32,8 +33,8 @@ type Config struct {
 	Resume  string
 	// Prepull has the nodes pull the commonest images before the first spec, as upstream does.
 	Prepull bool
-	// TaintLinux keeps pods that do not ask for a system off the Linux nodes, as the taint of control-plane nodes does in upstream's
-	// clusters, whose only Linux nodes those are.
+	// TaintLinux keeps pods that do not ask for a system off the Linux nodes, as the taint of control-plane nodes does
+	// in upstream's clusters, whose only Linux nodes those are.
 	TaintLinux bool
 	// StandIns are told in the results.
 	StandIns map[string]string
@@ -71,7 +72,8 @@ func (c Config) limit() limits {
 type Progress struct {
 	// Text says what is being done, when it is not about a spec.
 	Text string
-	// Spec has just ended, of Total selected ones, Done in all; Left is how long the rest will take at this rate, 0 while unknown.
+	// Spec has just ended, of Total selected ones, Done in all; Left is how long the rest will take at this rate, 0
+	// while unknown.
 	Spec        *result.Spec
 	Done, Total int
 	Failed      int
@@ -79,8 +81,8 @@ type Progress struct {
 }
 
 // e2eArgs are the arguments of upstream's Windows jobs
-// (https://github.com/kubernetes-sigs/windows-testing/blob/461a0fe7218b9076d630367b1dbacc85486bf378/capz/run-capz-e2e.sh, 2026-07-23), without
-// those for the reports, which are made here.
+// (https://github.com/kubernetes-sigs/windows-testing/blob/461a0fe7218b9076d630367b1dbacc85486bf378/capz/run-capz-e2e.sh,
+// 2026-07-23), without those for the reports, which are made here.
 func (c Config) e2eArgs(run result.Run, windowsNodes int, done []string) []string {
 	args := []string{
 		"--provider=skeleton",
@@ -106,8 +108,8 @@ func (c Config) e2eArgs(run result.Run, windowsNodes int, done []string) []strin
 // maxArg bounds one argument: Linux allows 128 KiB.
 const maxArg = 100 << 10
 
-// selection are the flags that select specs: the run's expressions, and what is done already left out. Ginkgo joins several
-// expressions by "or".
+// selection are the flags that select specs: the run's expressions, and what is done already left out. Ginkgo joins
+// several expressions by "or".
 func selection(run result.Run, done []string) []string {
 	args := []string{"--ginkgo.focus=" + run.Focus}
 	if run.Skip != "" {
@@ -153,7 +155,8 @@ func shorten(text string) string {
 	return text
 }
 
-// Run runs the suite and gives the folder of the results, complete or partial. An error says why there are none, or why they are partial.
+// Run runs the suite and gives the folder of the results, complete or partial. An error says why there are none, or why
+// they are partial.
 func (c Config) Run(ctx context.Context) (folder string, err error) {
 	cluster, err := c.inspect(ctx)
 	if err != nil {
@@ -169,7 +172,10 @@ func (c Config) Run(ctx context.Context) (folder string, err error) {
 		}
 	}()
 	if len(results.Run.Planned) == 0 {
-		return f.Path, &Error{Err: fmt.Errorf("no spec fits focus %q and skip %q", results.Run.Focus, results.Run.Skip), Remedy: "`mullion conformance list` shows the specs that expressions select"}
+		return f.Path, &Error{
+			Err:    fmt.Errorf("no spec fits focus %q and skip %q", results.Run.Focus, results.Run.Skip),
+			Remedy: "`mullion conformance list` shows the specs that expressions select",
+		}
 	}
 	r := &running{config: c, cluster: cluster, folder: f, run: results.Run, results: results}
 	err = r.all(ctx)
@@ -183,15 +189,28 @@ func (c Config) prepare(ctx context.Context, cluster *cluster) (*result.Folder, 
 		if err != nil {
 			return nil, results, err
 		}
-		c.Progress(Progress{Text: fmt.Sprintf("go on with %s: %d of %d specs are done", filepath.Base(c.Resume), len(results.Done()), len(results.Run.Planned))})
+		c.Progress(Progress{Text: fmt.Sprintf("go on with %s: %d of %d specs are done", filepath.Base(c.Resume),
+			len(results.Done()), len(results.Run.Planned))})
 		return f, results, nil
 	}
 	now := time.Now()
 	run := result.Run{
-		ID: result.NewID(now), Suite: c.Suite.Name, Focus: c.Suite.Focus, Skip: c.Suite.Skip, Source: c.Suite.Source,
-		Seed: now.Unix(), Processes: max(c.Suite.Processes, 1), Attempts: c.Suite.Attempts,
-		Cluster: cluster.address, Server: cluster.version, Mullion: c.Mullion, Nodes: cluster.nodes, StandIns: c.StandIns, Emulated: c.Emulated,
-		Start: now.UTC().Truncate(time.Second), End: result.Running,
+		ID:        result.NewID(now),
+		Suite:     c.Suite.Name,
+		Focus:     c.Suite.Focus,
+		Skip:      c.Suite.Skip,
+		Source:    c.Suite.Source,
+		Seed:      now.Unix(),
+		Processes: max(c.Suite.Processes, 1),
+		Attempts:  c.Suite.Attempts,
+		Cluster:   cluster.address,
+		Server:    cluster.version,
+		Mullion:   c.Mullion,
+		Nodes:     cluster.nodes,
+		StandIns:  c.StandIns,
+		Emulated:  c.Emulated,
+		Start:     now.UTC().Truncate(time.Second),
+		End:       result.Running,
 	}
 	var err error
 	if run.Test, err = c.version(ctx); err != nil {

@@ -19,7 +19,10 @@ import (
 // missing says that e2e.test has not been built.
 func missing(program string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
-		return &Error{Err: fmt.Errorf("no e2e tests at %q", program), Remedy: "`make e2e` builds them, which takes some minutes the first time; or name an e2e.test with --e2e-test"}
+		return &Error{
+			Err:    fmt.Errorf("no e2e tests at %q", program),
+			Remedy: "`make e2e` builds them, which takes some minutes the first time; or name an e2e.test with --e2e-test",
+		}
 	}
 	return err
 }
@@ -41,7 +44,8 @@ func List(ctx context.Context, program, focus, skip string) ([]string, error) {
 	}
 	file := filepath.Join(dir, "list.json")
 	args := append([]string{
-		"--provider=skeleton", "--node-os-distro=windows", "--ginkgo.dry-run", "--ginkgo.no-color", "--ginkgo.succinct", "--ginkgo.silence-skips", "--ginkgo.json-report=" + file,
+		"--provider=skeleton", "--node-os-distro=windows", "--ginkgo.dry-run", "--ginkgo.no-color", "--ginkgo.succinct",
+		"--ginkgo.silence-skips", "--ginkgo.json-report=" + file,
 	}, selection(result.Run{Focus: focus, Skip: skip}, nil)...)
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err != nil {

@@ -24,7 +24,8 @@ var (
 	testNamespace = regexp.MustCompile(`(?:namespace|Namespace) "?([a-z0-9-]+-\d+)"?`)
 )
 
-// nodeLogs is what the programs of a spec's nodes logged while it ran: lines that name its namespace, warnings and errors.
+// nodeLogs is what the programs of a spec's nodes logged while it ran: lines that name its namespace, warnings and
+// errors.
 func nodeLogs(s result.Spec, output string, files func(node string) []string) string {
 	var namespaces []string
 	for _, m := range testNamespace.FindAllStringSubmatch(output, -1) {
@@ -38,7 +39,8 @@ func nodeLogs(s result.Spec, output string, files func(node string) []string) st
 			if len(lines) == 0 {
 				continue
 			}
-			fmt.Fprintf(&b, "==> %s of %s, %s to %s\n", filepath.Base(filepath.Dir(file)), node, s.Start.Format(time.TimeOnly), end.Format(time.TimeOnly))
+			fmt.Fprintf(&b, "==> %s of %s, %s to %s\n", filepath.Base(filepath.Dir(file)), node,
+				s.Start.Format(time.TimeOnly), end.Format(time.TimeOnly))
 			if n := len(lines) - maxNodeLines; n > 0 {
 				fmt.Fprintf(&b, "(%d lines left out)\n", n)
 				lines = lines[n:]
@@ -49,8 +51,8 @@ func nodeLogs(s result.Spec, output string, files func(node string) []string) st
 	return b.String()
 }
 
-// logLines are the lines of a log between two times that name one of the words or are warnings or worse. A log that cannot be
-// read has none: it belongs to a node that is gone.
+// logLines are the lines of a log between two times that name one of the words or are warnings or worse. A log that
+// cannot be read has none: it belongs to a node that is gone.
 func logLines(file string, from, to time.Time, words []string) []string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -82,11 +84,12 @@ func containsAny(line string, words []string) bool {
 	return false
 }
 
-// lineTime is the time of a line and whether it is a warning or worse. Kubernetes' programs leave the year and the zone out: the
-// year is that of near, the zone the machine's.
+// lineTime is the time of a line and whether it is a warning or worse. Kubernetes' programs leave the year and the zone
+// out: the year is that of near, the zone the machine's.
 func lineTime(line string, near time.Time) (at time.Time, severe, ok bool) {
 	if m := klogTime.FindStringSubmatchIndex(line); m != nil {
-		at, err := time.ParseInLocation("2006 0102 15:04:05.000000", fmt.Sprintf("%d %s", near.Local().Year(), line[m[2]:m[3]]), time.Local)
+		at, err := time.ParseInLocation("2006 0102 15:04:05.000000",
+			fmt.Sprintf("%d %s", near.Local().Year(), line[m[2]:m[3]]), time.Local)
 		return at, line[m[0]] != 'I', err == nil
 	}
 	if m := slogTime.FindStringSubmatch(line); m != nil {

@@ -32,7 +32,10 @@ type cluster struct {
 func (c Config) inspect(ctx context.Context) (*cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
-		return nil, &Error{Err: fmt.Errorf("read kubeconfig %q: %w", c.Kubeconfig, err), Remedy: "name one with --kubeconfig, or bring a cluster up with `mullion up`"}
+		return nil, &Error{
+			Err:    fmt.Errorf("read kubeconfig %q: %w", c.Kubeconfig, err),
+			Remedy: "name one with --kubeconfig, or bring a cluster up with `mullion up`",
+		}
 	}
 	config.Timeout = 30 * time.Second
 	api, err := kubernetes.NewForConfig(config)
@@ -42,7 +45,10 @@ func (c Config) inspect(ctx context.Context) (*cluster, error) {
 	found := &cluster{api: api, address: config.Host}
 	version, err := api.Discovery().ServerVersion()
 	if err != nil {
-		return nil, &Error{Err: fmt.Errorf("ask the cluster at %s for its version: %w", config.Host, err), Remedy: "is it up? `mullion status` says so for a cluster of Mullion's"}
+		return nil, &Error{
+			Err:    fmt.Errorf("ask the cluster at %s for its version: %w", config.Host, err),
+			Remedy: "is it up? `mullion status` says so for a cluster of Mullion's",
+		}
 	}
 	found.version = version.GitVersion
 	list, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -53,10 +59,14 @@ func (c Config) inspect(ctx context.Context) (*cluster, error) {
 		return nil, err
 	}
 	if found.linuxNodes() == 0 {
-		c.Progress(Progress{Text: "warning: no Linux node; specs that need a Linux helper fail (a node with os: linux in cluster.yaml is enough)"})
+		c.Progress(
+			Progress{Text: "warning: no Linux node; specs that need a Linux helper fail (a node with os: linux in cluster.yaml is enough)"})
 	}
 	if free, err := freeSpace(c.Results); err == nil && free < c.limit().disk {
-		return nil, &Error{Err: fmt.Errorf("%q has %d MB free, a run needs %d", c.Results, free>>20, c.limit().disk>>20), Remedy: "make room, or name another folder with --results"}
+		return nil, &Error{
+			Err:    fmt.Errorf("%q has %d MB free, a run needs %d", c.Results, free>>20, c.limit().disk>>20),
+			Remedy: "make room, or name another folder with --results",
+		}
 	}
 	return found, nil
 }
@@ -69,7 +79,12 @@ func (c *cluster) judge(nodes []corev1.Node) error {
 	for _, n := range nodes {
 		info := n.Status.NodeInfo
 		c.nodes = append(c.nodes, result.Node{
-			Name: n.Name, OS: info.OperatingSystem, Image: info.OSImage, Kernel: info.KernelVersion, Kubelet: info.KubeletVersion, Runtime: info.ContainerRuntimeVersion,
+			Name:    n.Name,
+			OS:      info.OperatingSystem,
+			Image:   info.OSImage,
+			Kernel:  info.KernelVersion,
+			Kubelet: info.KubeletVersion,
+			Runtime: info.ContainerRuntimeVersion,
 		})
 		if !ready(n) {
 			unready = append(unready, n.Name)
@@ -77,15 +92,22 @@ func (c *cluster) judge(nodes []corev1.Node) error {
 		switch {
 		case info.OperatingSystem == "windows":
 			c.windows++
-		case !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule }):
+		case !slices.ContainsFunc(n.Spec.Taints,
+			func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule }):
 			c.linux = append(c.linux, n.Name)
 		}
 	}
 	switch {
 	case c.windows == 0:
-		return &Error{Err: errors.New("the cluster has no Windows node"), Remedy: "`mullion up` makes two; upstream's jobs have two as well"}
+		return &Error{
+			Err:    errors.New("the cluster has no Windows node"),
+			Remedy: "`mullion up` makes two; upstream's jobs have two as well",
+		}
 	case len(unready) > 0:
-		return &Error{Err: fmt.Errorf("not ready: node %s", strings.Join(unready, ", ")), Remedy: "the tests wait for all nodes: `mullion status` and `mullion kubectl describe node` say what is wrong"}
+		return &Error{
+			Err:    fmt.Errorf("not ready: node %s", strings.Join(unready, ", ")),
+			Remedy: "the tests wait for all nodes: `mullion status` and `mullion kubectl describe node` say what is wrong",
+		}
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func TestProcess(t *testing.T) {
 	interrupt := make(chan os.Signal, 1)
 	signal.Notify(interrupt, os.Interrupt)
 	post := func(path, body string) {
-		req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, host+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, host+path,
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,8 @@ func TestProcess(t *testing.T) {
 	post("/suite-will-begin", "{}")
 	spec := func(name, state, more string) {
 		if !strings.Contains(args, "skip="+name+"$") && !strings.Contains(args, "|"+name+"$") {
-			post("/did-run", fmt.Sprintf(`{"LeafNodeType":"It","LeafNodeText":%q,"State":%q,"NumAttempts":1%s}`, name, state, more))
+			post("/did-run", fmt.Sprintf(`{"LeafNodeType":"It","LeafNodeText":%q,"State":%q,"NumAttempts":1%s}`, name,
+				state, more))
 		}
 	}
 	if process != "1" {
@@ -91,7 +93,8 @@ func apiServer(t *testing.T) (kubeconfig string, gone func()) {
 		case "/version":
 			fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
 		case "/api/v1/nodes":
-			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"win-1"},"status":{"nodeInfo":{"operatingSystem":"windows"},"conditions":[{"type":"Ready","status":"True"}]}}]}`)
+			fmt.Fprint(
+				w, `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"win-1"},"status":{"nodeInfo":{"operatingSystem":"windows"},"conditions":[{"type":"Ready","status":"True"}]}}]}`)
 		case "/api/v1/namespaces":
 			fmt.Fprint(w, `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`)
 		default:
@@ -100,7 +103,8 @@ func apiServer(t *testing.T) (kubeconfig string, gone func()) {
 	}))
 	t.Cleanup(srv.Close)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: c\n", srv.URL)
+	text := fmt.Sprintf(
+		"apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: c\n", srv.URL)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +132,12 @@ func testCluster(t *testing.T, environ ...string) (Config, chan result.Spec, fun
 	ended := make(chan result.Spec, 100)
 	var once sync.Mutex
 	return Config{
-		Suite: suite.Suite{Name: "test", Focus: ".", Processes: 2, Attempts: 1}, Program: program, Kubectl: "kubectl", Kubeconfig: kubeconfig,
-		Results: t.TempDir(), Environ: append(environ, "TEST_BINARY="+binary, "PATH="+os.Getenv("PATH")),
+		Suite:      suite.Suite{Name: "test", Focus: ".", Processes: 2, Attempts: 1},
+		Program:    program,
+		Kubectl:    "kubectl",
+		Kubeconfig: kubeconfig,
+		Results:    t.TempDir(),
+		Environ:    append(environ, "TEST_BINARY="+binary, "PATH="+os.Getenv("PATH")),
 		Progress: func(p Progress) {
 			once.Lock()
 			defer once.Unlock()
@@ -152,7 +160,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := result.Count(r.All())
-	if counts[result.Passed] != 2 || counts[result.Failed] != 1 || len(r.All()) != 3 || r.Run.End != result.Complete || r.Run.Test != "v0.0.0-test" {
+	if counts[result.Passed] != 2 || counts[result.Failed] != 1 || len(r.All()) != 3 || r.Run.End != result.Complete ||
+		r.Run.Test != "v0.0.0-test" {
 		t.Errorf("%v, %+v", counts, r.Run)
 	}
 	for _, s := range r.All() {
@@ -208,7 +217,8 @@ func TestEndedEarly(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "ended early") {
 		t.Fatalf("error %v", err)
 	}
-	if r, err := result.Load(folder); err != nil || r.Run.End != result.Partial || result.Count(r.All())[result.NotRun] != 3 {
+	if r, err := result.Load(folder); err != nil || r.Run.End != result.Partial ||
+		result.Count(r.All())[result.NotRun] != 3 {
 		t.Errorf("%+v, %v", r.Run, err)
 	}
 }
@@ -229,7 +239,8 @@ func TestNoCluster(t *testing.T) {
 	kubeconfig, gone := apiServer(t)
 	gone()
 	c.Kubeconfig = kubeconfig
-	if folder, err := c.Run(t.Context()); err == nil || folder != "" || !strings.Contains(err.Error(), "ask the cluster") {
+	if folder, err := c.Run(t.Context()); err == nil || folder != "" ||
+		!strings.Contains(err.Error(), "ask the cluster") {
 		t.Errorf("%q, %v", folder, err)
 	}
 }

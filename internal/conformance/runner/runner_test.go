@@ -24,7 +24,8 @@ func node(name, system string, isReady bool, taints ...corev1.Taint) *corev1.Nod
 		status = corev1.ConditionTrue
 	}
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: taints},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.NodeSpec{Taints: taints},
 		Status: corev1.NodeStatus{
 			NodeInfo:   corev1.NodeSystemInfo{OperatingSystem: system},
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}},
@@ -41,9 +42,11 @@ func TestJudge(t *testing.T) {
 		windows int
 		linux   []string
 	}{
-		{"mixed", []*corev1.Node{node("l", "linux", true), node("m", "linux", true, no), node("w", "windows", true)}, "", 1, []string{"l"}},
+		{"mixed", []*corev1.Node{node("l", "linux", true), node("m", "linux", true, no), node("w", "windows", true)},
+			"", 1, []string{"l"}},
 		{"no-windows", []*corev1.Node{node("l", "linux", true)}, "no Windows node", 0, nil},
-		{"not-ready", []*corev1.Node{node("l", "linux", false), node("w", "windows", true)}, "not ready: node l", 0, nil},
+		{"not-ready", []*corev1.Node{node("l", "linux", false), node("w", "windows", true)}, "not ready: node l", 0,
+			nil},
 		{"no-node", nil, "no Windows node", 0, nil},
 	}
 	for _, tt := range tests {
@@ -56,7 +59,8 @@ func TestJudge(t *testing.T) {
 			err := c.judge(nodes)
 			var own *Error
 			switch {
-			case tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says) || !errors.As(err, &own) || own.Remedy == ""):
+			case tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says) || !errors.As(err, &own) ||
+				own.Remedy == ""):
 				t.Errorf("error %v, want %q with a remedy", err, tt.says)
 			case tt.says == "" && (err != nil || c.windows != tt.windows || !slices.Equal(c.linux, tt.linux)):
 				t.Errorf("%v, %d windows, linux %v", err, c.windows, c.linux)
@@ -119,11 +123,13 @@ func TestNamespacesOfTestsGo(t *testing.T) {
 	}
 }
 
-// TestSelectionLeavesOutWhatIsDone holds that the arguments skip the done specs, and only those, and are not too long for Linux.
+// TestSelectionLeavesOutWhatIsDone holds that the arguments skip the done specs, and only those, and are not too long
+// for Linux.
 func TestSelectionLeavesOutWhatIsDone(t *testing.T) {
 	var done []string
 	for i := range 3000 {
-		done = append(done, "[sig-x] spec (number) "+strings.Repeat("a", 80)+" "+string(rune('a'+i%26))+strings.Repeat("b", i%100))
+		done = append(done, "[sig-x] spec (number) "+strings.Repeat("a",
+			80)+" "+string(rune('a'+i%26))+strings.Repeat("b", i%100))
 	}
 	slices.Sort(done)
 	done = slices.Compact(done)
@@ -139,7 +145,8 @@ func TestSelectionLeavesOutWhatIsDone(t *testing.T) {
 		skips = append(skips, regexp.MustCompile(strings.TrimPrefix(a, "--ginkgo.skip=")))
 	}
 	skipped := func(name string) bool {
-		return slices.ContainsFunc(skips, func(r *regexp.Regexp) bool { return r.MatchString("Kubernetes e2e suite " + name) })
+		return slices.ContainsFunc(skips,
+			func(r *regexp.Regexp) bool { return r.MatchString("Kubernetes e2e suite " + name) })
 	}
 	for _, name := range done {
 		if !skipped(name) {
@@ -153,23 +160,40 @@ func TestSelectionLeavesOutWhatIsDone(t *testing.T) {
 
 func TestToSpec(t *testing.T) {
 	report := func(state string, attempts int) ginkgo.Report {
-		return ginkgo.Report{LeafNodeType: "It", LeafNodeText: "x", State: state, NumAttempts: attempts, RunTime: 2 * time.Second}
+		return ginkgo.Report{
+			LeafNodeType: "It",
+			LeafNodeText: "x",
+			State:        state,
+			NumAttempts:  attempts,
+			RunTime:      2 * time.Second,
+		}
 	}
 	for name, tt := range map[string]struct {
 		r    ginkgo.Report
 		want result.State
 	}{
-		"passed": {report(ginkgo.Passed, 1), result.Passed}, "flaky": {report(ginkgo.Passed, 2), result.Flaky}, "failed": {report(ginkgo.Failed, 2), result.Failed},
-		"panicked": {report(ginkgo.Panicked, 1), result.Failed}, "timed-out": {report(ginkgo.TimedOut, 1), result.Failed},
-		"interrupted": {report(ginkgo.Interrupted, 1), result.Cut}, "aborted": {report(ginkgo.Aborted, 1), result.Cut}, "skipped": {report(ginkgo.Skipped, 1), result.Skipped},
+		"passed": {report(ginkgo.Passed, 1), result.Passed}, "flaky": {report(ginkgo.Passed, 2), result.Flaky},
+		"failed":      {report(ginkgo.Failed, 2), result.Failed},
+		"panicked":    {report(ginkgo.Panicked, 1), result.Failed},
+		"timed-out":   {report(ginkgo.TimedOut, 1), result.Failed},
+		"interrupted": {report(ginkgo.Interrupted, 1), result.Cut}, "aborted": {report(ginkgo.Aborted, 1), result.Cut},
+		"skipped": {report(ginkgo.Skipped, 1), result.Skipped},
 	} {
 		if got := toSpec(tt.r); got.State != tt.want || got.Seconds != 2 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	r := report(ginkgo.Panicked, 1)
-	r.Failure = ginkgo.Failure{Message: " Test Panicked ", ForwardedPanic: "nil map", Location: ginkgo.Location{FileName: "/root/go/pkg/mod/k8s.io/kubernetes@v1.36.3/test/e2e/x.go", LineNumber: 7}}
-	if got := toSpec(r); got.Message != "Test Panicked\npanic: nil map" || got.Location != "k8s.io/kubernetes@v1.36.3/test/e2e/x.go:7" {
+	r.Failure = ginkgo.Failure{
+		Message:        " Test Panicked ",
+		ForwardedPanic: "nil map",
+		Location: ginkgo.Location{
+			FileName:   "/root/go/pkg/mod/k8s.io/kubernetes@v1.36.3/test/e2e/x.go",
+			LineNumber: 7,
+		},
+	}
+	if got := toSpec(r); got.Message != "Test Panicked\npanic: nil map" ||
+		got.Location != "k8s.io/kubernetes@v1.36.3/test/e2e/x.go:7" {
 		t.Errorf("%+v", got)
 	}
 	r = report(ginkgo.Failed, 1)
@@ -181,7 +205,8 @@ func TestToSpec(t *testing.T) {
 
 func TestNodesIn(t *testing.T) {
 	nodes := []result.Node{{Name: "win-1"}, {Name: "win-10"}, {Name: "linux-1"}}
-	if got := nodesIn(`event for pod: {kubelet win-10} Pulled; "node":"linux-1".`, nodes); !slices.Equal(got, []string{"win-10", "linux-1"}) {
+	if got := nodesIn(`event for pod: {kubelet win-10} Pulled; "node":"linux-1".`, nodes); !slices.Equal(got,
+		[]string{"win-10", "linux-1"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -205,9 +230,11 @@ func TestNodeLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := result.Spec{Nodes: []string{"win-1"}, Start: start, Seconds: 10}
-	got := nodeLogs(s, `Creating namespace "pods-4711"`, func(string) []string { return []string{file, filepath.Join(dir, "gone.log")} })
+	got := nodeLogs(s, `Creating namespace "pods-4711"`,
+		func(string) []string { return []string{file, filepath.Join(dir, "gone.log")} })
 	lines := strings.Split(strings.TrimSpace(got), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[0], "==> kubelet of win-1") || !strings.Contains(lines[1], "status_manager") ||
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "==> kubelet of win-1") ||
+		!strings.Contains(lines[1], "status_manager") ||
 		!strings.Contains(lines[2], "pods-4711/mine") || !strings.Contains(lines[3], "slow") {
 		t.Errorf("got:\n%s", got)
 	}

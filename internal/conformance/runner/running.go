@@ -90,7 +90,11 @@ var (
 func (r *running) processes(ctx context.Context) error {
 	ctx, r.stop = context.WithCancelCause(ctx)
 	defer r.stop(nil)
-	server, err := ginkgo.Listen(context.WithoutCancel(ctx), r.run.Processes, ginkgo.Events{Begin: func(ginkgo.Suite) {}, Ran: r.ran, Output: r.output})
+	server, err := ginkgo.Listen(context.WithoutCancel(ctx), r.run.Processes, ginkgo.Events{
+		Begin:  func(ginkgo.Suite) {},
+		Ran:    r.ran,
+		Output: r.output,
+	})
 	if err != nil {
 		return err
 	}
@@ -126,7 +130,10 @@ func (r *running) processes(ctx context.Context) error {
 	case cause != nil:
 		return errStopped
 	case len((result.Results{Run: r.run, Specs: r.results.Specs}).Done()) < len(r.run.Planned):
-		return errors.Join(append(errs, errors.New("the test processes ended early; process-N.log in the folder of results says more"))...)
+		return errors.Join(
+			append(
+				errs, errors.New(
+					"the test processes ended early; process-N.log in the folder of results says more"))...)
 	}
 	return err
 }
@@ -134,9 +141,11 @@ func (r *running) processes(ctx context.Context) error {
 // graceTime is what the tests have to tidy up after the first signal.
 const graceTime = 3 * time.Minute
 
-// process runs one e2e.test. When ctx ends it is told to tidy up and end; when the user is in a hurry, or time is up, it is killed.
+// process runs one e2e.test. When ctx ends it is told to tidy up and end; when the user is in a hurry, or time is up,
+// it is killed.
 func (r *running) process(ctx context.Context, n int, dir string, args []string) error {
-	log, err := os.OpenFile(filepath.Join(r.folder.Path, fmt.Sprintf("process-%d.log", n)), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := os.OpenFile(filepath.Join(r.folder.Path, fmt.Sprintf("process-%d.log", n)),
+		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("open log of test process: %w", err)
 	}
@@ -144,7 +153,8 @@ func (r *running) process(ctx context.Context, n int, dir string, args []string)
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), r.config.Program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = dir
-	cmd.Env = append(append([]string{}, r.config.Environ...), ginkgo.ProtocolEnv, "KUBECONFIG="+r.config.Kubeconfig, "TMPDIR="+dir)
+	cmd.Env = append(append([]string{}, r.config.Environ...), ginkgo.ProtocolEnv, "KUBECONFIG="+r.config.Kubeconfig,
+		"TMPDIR="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's Ctrl-C comes to us alone
 	if err := cmd.Start(); err != nil {
 		return missing(r.config.Program, fmt.Errorf("start test process %d: %w", n, err))

@@ -13,11 +13,15 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// linuxTaint is the taint of control-plane nodes, which upstream's Linux nodes have in its Windows jobs. The tests know it as one
-// that does not count (--non-blocking-taints,
+// linuxTaint is the taint of control-plane nodes, which upstream's Linux nodes have in its Windows jobs. The tests know
+// it as one that does not count (--non-blocking-taints,
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/framework/test_context.go).
 func linuxTaint() corev1.Taint {
-	return corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule, Value: "mullion-conformance"}
+	return corev1.Taint{
+		Key:    "node-role.kubernetes.io/control-plane",
+		Effect: corev1.TaintEffectNoSchedule,
+		Value:  "mullion-conformance",
+	}
 }
 
 // taint puts the taint on nodes, or takes it away. The value tells it from a taint that was there before.
@@ -81,7 +85,8 @@ func (c *cluster) removeNamespaces(ctx context.Context, before map[string]bool) 
 				continue
 			}
 			deleted[name] = true
-			if err := c.api.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			if err := c.api.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil &&
+				!apierrors.IsNotFound(err) {
 				return fmt.Errorf("delete namespace %q: %w", name, err)
 			}
 		}

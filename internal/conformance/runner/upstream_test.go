@@ -9,7 +9,8 @@ import (
 	"mullion.dev/mullion/internal/conformance/suite"
 )
 
-// TestSelectionsOfUpstream counts what the suites select of the pinned tests: a new version that renames specs shows here.
+// TestSelectionsOfUpstream counts what the suites select of the pinned tests: a new version that renames specs shows
+// here.
 func TestSelectionsOfUpstream(t *testing.T) {
 	const program = "../../../bin/e2e/e2e.test"
 	if _, err := os.Stat(program); err != nil {
@@ -32,7 +33,8 @@ func TestSelectionsOfUpstream(t *testing.T) {
 		}
 		focus, skip, got := regexp.MustCompile(s.Focus), regexp.MustCompile(s.Skip), 0
 		for _, spec := range all {
-			if text := "Kubernetes e2e suite " + spec; focus.MatchString(text) && (s.Skip == "" || !skip.MatchString(text)) {
+			if text := "Kubernetes e2e suite " + spec; focus.MatchString(text) &&
+				(s.Skip == "" || !skip.MatchString(text)) {
 				got++
 			}
 		}

@@ -38,7 +38,8 @@ func TestSelection(t *testing.T) {
 		{"parallel", secrets, true},
 		{"parallel", "[sig-node] Pods should be x [LinuxOnly] [NodeConformance] [Conformance]", false},
 		{"parallel", serial, false},
-		{"parallel", "[sig-windows] Services should be able to create a functioning NodePort service for Windows", true},
+		{"parallel", "[sig-windows] Services should be able to create a functioning NodePort service for Windows",
+			true},
 		{"serial", serial, true},
 		{"serial", secrets, false},
 		{"hpa", "[sig-autoscaling] [Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) [Serial] [Slow] Deployment", true},
@@ -52,7 +53,8 @@ func TestSelection(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := "Kubernetes e2e suite " + tt.spec
-		got := regexp.MustCompile(s.Focus).MatchString(text) && (s.Skip == "" || !regexp.MustCompile(s.Skip).MatchString(text))
+		got := regexp.MustCompile(s.Focus).MatchString(text) &&
+			(s.Skip == "" || !regexp.MustCompile(s.Skip).MatchString(text))
 		if got != tt.want {
 			t.Errorf("suite %s selects %q: %v", tt.suite, tt.spec, got)
 		}

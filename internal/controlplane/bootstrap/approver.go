@@ -38,7 +38,9 @@ type approver struct {
 
 func newApprover(client kubernetes.Interface, policy ServingPolicy, log *slog.Logger) *approver {
 	a := &approver{
-		client: client, policy: policy, log: log,
+		client: client,
+		policy: policy,
+		log:    log,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost)),
 	}
@@ -51,7 +53,8 @@ func newApprover(client kubernetes.Interface, policy ServingPolicy, log *slog.Lo
 		ListerWatcher: cache.NewFilteredListWatchFromClient(
 			client.CertificatesV1().RESTClient(), "certificatesigningrequests", metav1.NamespaceAll,
 			func(o *metav1.ListOptions) {
-				o.FieldSelector = fields.OneTermEqualSelector("spec.signerName", certv1.KubeletServingSignerName).String()
+				o.FieldSelector = fields.OneTermEqualSelector("spec.signerName",
+					certv1.KubeletServingSignerName).String()
 			}),
 		ObjectType: &certv1.CertificateSigningRequest{},
 		Handler: cache.ResourceEventHandlerFuncs{
@@ -122,10 +125,13 @@ func (a *approver) handle(ctx context.Context, name string) (again bool, err err
 	}
 	approved := csr.DeepCopy()
 	approved.Status.Conditions = append(approved.Status.Conditions, certv1.CertificateSigningRequestCondition{
-		Type: certv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "KubeletServing",
+		Type:    certv1.CertificateApproved,
+		Status:  corev1.ConditionTrue,
+		Reason:  "KubeletServing",
 		Message: "The node asks for its own name and addresses.",
 	})
-	_, err = a.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, name, approved, metav1.UpdateOptions{})
+	_, err = a.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, name, approved,
+		metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

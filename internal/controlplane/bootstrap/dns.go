@@ -25,13 +25,17 @@ type DNS struct {
 	Port, MetricsPort int32
 }
 
-// dnsService is the name that programs know: https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
+// dnsService is the name that programs know:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
 const dnsService = "kube-dns"
 
-// dnsGrant is what CoreDNS reads; kubeadm's role for it, bound to a user as it has no pod to hold a service account's token.
+// dnsGrant is what CoreDNS reads; kubeadm's role for it, bound to a user as it has no pod to hold a service account's
+// token.
 func dnsGrant() grant {
 	return grant{
-		name: "system:coredns", role: "system:coredns", subject: user(pki.CoreDNS().Name),
+		name:    "system:coredns",
+		role:    "system:coredns",
+		subject: user(pki.CoreDNS().Name),
 		rules: []*rbacapply.PolicyRuleApplyConfiguration{
 			rule("", "services", "list", "watch").WithResources("pods", "namespaces", "endpoints"),
 			rule("discovery.k8s.io", "endpointslices", "list", "watch"),
@@ -48,7 +52,8 @@ func (d DNS) ports() []corev1.ServicePort {
 	}
 }
 
-// apply puts the Service and its one endpoint in place. The Service selects no pods, so nobody else makes endpoints for it.
+// apply puts the Service and its one endpoint in place. The Service selects no pods, so nobody else makes endpoints for
+// it.
 func (d DNS) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {
 	if !d.ClusterIP.IsValid() {
 		return nil
@@ -57,7 +62,8 @@ func (d DNS) apply(ctx context.Context, client kubernetes.Interface, force metav
 		WithLabels(map[string]string{
 			"k8s-app": dnsService, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS",
 		}).
-		WithAnnotations(map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": fmt.Sprint(d.MetricsPort)})
+		WithAnnotations(map[string]string{"prometheus.io/scrape": "true",
+			"prometheus.io/port": fmt.Sprint(d.MetricsPort)})
 	spec := coreapply.ServiceSpec().WithClusterIP(d.ClusterIP.String())
 	slice := discoveryapply.EndpointSlice(dnsService, metav1.NamespaceSystem).
 		WithLabels(map[string]string{
@@ -67,10 +73,13 @@ func (d DNS) apply(ctx context.Context, client kubernetes.Interface, force metav
 		WithEndpoints(discoveryapply.Endpoint().WithAddresses(d.Address.String()).
 			WithConditions(discoveryapply.EndpointConditions().WithReady(true)))
 	for _, p := range d.ports() {
-		spec.WithPorts(coreapply.ServicePort().WithName(p.Name).WithProtocol(p.Protocol).WithPort(p.Port).WithTargetPort(intstr.FromInt32(p.Port)))
+		spec.WithPorts(
+			coreapply.ServicePort().WithName(p.Name).WithProtocol(p.Protocol).WithPort(p.Port).WithTargetPort(
+				intstr.FromInt32(p.Port)))
 		slice.WithPorts(discoveryapply.EndpointPort().WithName(p.Name).WithProtocol(p.Protocol).WithPort(p.Port))
 	}
-	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service.WithSpec(spec), force); err != nil {
+	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service.WithSpec(spec),
+		force); err != nil {
 		return fmt.Errorf("apply service %q: %w", dnsService, err)
 	}
 	if _, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Apply(ctx, slice, force); err != nil {

@@ -3,8 +3,8 @@
 // the Service of the cluster's DNS, the resource metrics API and bootstrap tokens. It also owns the
 // approval of kubelets' serving certificates, which upstream leaves to others. It does not run the API.
 //
-// All objects are put in place by server-side apply with a field manager of its own, so that it can be repeated and leaves alone
-// what others add.
+// All objects are put in place by server-side apply with a field manager of its own, so that it can be repeated and
+// leaves alone what others add.
 package bootstrap
 
 // fieldManager is who owns the fields that are applied here.

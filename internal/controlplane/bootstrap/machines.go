@@ -27,14 +27,17 @@ type Machines struct {
 
 func (m Machines) enabled() bool { return m.Address.IsValid() }
 
-// machineGrants are what kubelets of machines that joined have besides upstream's: kube-proxy runs with their certificate, as does what a
-// machine does for its network, and leaving deletes the node. The admission plugin NodeRestriction lets a node delete itself alone.
+// machineGrants are what kubelets of machines that joined have besides upstream's: kube-proxy runs with their
+// certificate, as does what a machine does for its network, and leaving deletes the node. The admission plugin
+// NodeRestriction lets a node delete itself alone.
 func machineGrants() []grant {
 	return []grant{
 		{name: "mullion:node-proxier", role: "system:node-proxier", subject: group(nodesGroup)},
 		{
-			name: "mullion:node-leaver", role: "mullion:node-leaver", subject: group(nodesGroup),
-			rules: []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "delete")},
+			name:    "mullion:node-leaver",
+			role:    "mullion:node-leaver",
+			subject: group(nodesGroup),
+			rules:   []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "delete")},
 		},
 	}
 }
@@ -67,10 +70,14 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 		rules                  []*rbacapply.PolicyRuleApplyConfiguration
 	}{
 		{"mullion:joining-machines", machines.Namespace, tokenGroup, []*rbacapply.PolicyRuleApplyConfiguration{
-			rule("", "configmaps", "create"), rule("", "configmaps", "get").WithResourceNames(machines.Cluster), claims("get", "delete"),
+			rule("", "configmaps", "create"), rule("", "configmaps", "get").WithResourceNames(machines.Cluster),
+			claims("get", "delete"),
 		}},
-		{"mullion:machines", machines.Namespace, nodesGroup, []*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch"), claims("update")}},
-		{"mullion:volumes", machines.VolumesNamespace, nodesGroup, []*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch")}},
+		{"mullion:machines", machines.Namespace, nodesGroup,
+			[]*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch"),
+				claims("update")}},
+		{"mullion:volumes", machines.VolumesNamespace, nodesGroup,
+			[]*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch")}},
 	} {
 		role := rbacapply.Role(r.name, r.namespace).WithRules(r.rules...)
 		if _, err := client.RbacV1().Roles(r.namespace).Apply(ctx, role, force); err != nil {
@@ -86,7 +93,8 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 		machines.Cluster:      {machines.SpecKey: m.Specification},
 		machines.ClaimName(0): machines.ClaimData(m.Address, "control plane"),
 	} {
-		if _, err := client.CoreV1().ConfigMaps(machines.Namespace).Apply(ctx, coreapply.ConfigMap(name, machines.Namespace).WithData(data), force); err != nil {
+		if _, err := client.CoreV1().ConfigMaps(machines.Namespace).Apply(ctx,
+			coreapply.ConfigMap(name, machines.Namespace).WithData(data), force); err != nil {
 			return fmt.Errorf("apply config map %q: %w", name, err)
 		}
 	}

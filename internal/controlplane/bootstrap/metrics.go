@@ -20,8 +20,9 @@ import (
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
-// MetricsAPI is the resource metrics API (metrics.k8s.io), which metrics-server answers; it is no pod here. Names and rights are those of
-// upstream's manifests: https://github.com/kubernetes-sigs/metrics-server/tree/v0.9.0/manifests/base
+// MetricsAPI is the resource metrics API (metrics.k8s.io), which metrics-server answers; it is no pod here. Names and
+// rights are those of upstream's manifests:
+// https://github.com/kubernetes-sigs/metrics-server/tree/v0.9.0/manifests/base
 type MetricsAPI struct {
 	// Address and Port are the server's.
 	Address netip.Addr
@@ -39,23 +40,31 @@ const (
 func metricsGrants() []grant {
 	return []grant{
 		{
-			name: "system:metrics-server", role: "system:metrics-server", subject: user(pki.MetricsServer().Name),
+			name:    "system:metrics-server",
+			role:    "system:metrics-server",
+			subject: user(pki.MetricsServer().Name),
 			rules: []*rbacapply.PolicyRuleApplyConfiguration{
 				rule("", "nodes/metrics", "get"),
 				rule("", "nodes", "get", "list", "watch").WithResources("pods"),
 			},
 		},
-		{name: "metrics-server:system:auth-delegator", role: "system:auth-delegator", subject: user(pki.MetricsServer().Name)},
+		{
+			name:    "metrics-server:system:auth-delegator",
+			role:    "system:auth-delegator",
+			subject: user(pki.MetricsServer().Name),
+		},
 	}
 }
 
-// Apply registers the API: the right to read it for whoever may view, the Service with its one endpoint, and the APIService.
+// Apply registers the API: the right to read it for whoever may view, the Service with its one endpoint, and the
+// APIService.
 func (m MetricsAPI) Apply(ctx context.Context, client kubernetes.Interface) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	const reader = "system:aggregated-metrics-reader"
 	role := rbacapply.ClusterRole(reader).
 		WithLabels(map[string]string{
-			"rbac.authorization.k8s.io/aggregate-to-view": "true", "rbac.authorization.k8s.io/aggregate-to-edit": "true",
+			"rbac.authorization.k8s.io/aggregate-to-view":  "true",
+			"rbac.authorization.k8s.io/aggregate-to-edit":  "true",
 			"rbac.authorization.k8s.io/aggregate-to-admin": "true",
 		}).
 		WithRules(rule("metrics.k8s.io", "pods", "get", "list", "watch").WithResources("nodes"))
@@ -64,14 +73,16 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubernetes.Interface) erro
 	}
 	labels := map[string]string{"k8s-app": metricsService}
 	const portName = "https"
-	service := coreapply.Service(metricsService, metav1.NamespaceSystem).WithLabels(labels).WithSpec(coreapply.ServiceSpec().WithPorts(
+	service := coreapply.Service(metricsService,
+		metav1.NamespaceSystem).WithLabels(labels).WithSpec(coreapply.ServiceSpec().WithPorts(
 		coreapply.ServicePort().WithName(portName).WithProtocol(corev1.ProtocolTCP).WithPort(metricsPort).
 			WithTargetPort(intstr.FromInt32(m.Port)).WithAppProtocol("https")))
 	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service, force); err != nil {
 		return fmt.Errorf("apply service %q: %w", metricsService, err)
 	}
 	slice := discoveryapply.EndpointSlice(metricsService, metav1.NamespaceSystem).
-		WithLabels(map[string]string{discoveryv1.LabelServiceName: metricsService, discoveryv1.LabelManagedBy: "mullion.dev"}).
+		WithLabels(map[string]string{discoveryv1.LabelServiceName: metricsService,
+			discoveryv1.LabelManagedBy: "mullion.dev"}).
 		WithAddressType(discoveryv1.AddressTypeIPv4).
 		WithEndpoints(discoveryapply.Endpoint().WithAddresses(m.Address.String()).
 			WithConditions(discoveryapply.EndpointConditions().WithReady(true))).
@@ -86,11 +97,22 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubernetes.Interface) erro
 func (m MetricsAPI) applyAPIService(ctx context.Context, client kubernetes.Interface) error {
 	port := int32(metricsPort)
 	object := apiregistrationv1.APIService{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: "v1beta1.metrics.k8s.io", Labels: map[string]string{"k8s-app": metricsService}},
+		TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   "v1beta1.metrics.k8s.io",
+			Labels: map[string]string{"k8s-app": metricsService},
+		},
 		Spec: apiregistrationv1.APIServiceSpec{
-			Service: &apiregistrationv1.ServiceReference{Namespace: metav1.NamespaceSystem, Name: metricsService, Port: &port},
-			Group:   "metrics.k8s.io", Version: "v1beta1", CABundle: m.CA, GroupPriorityMinimum: 100, VersionPriority: 100,
+			Service: &apiregistrationv1.ServiceReference{
+				Namespace: metav1.NamespaceSystem,
+				Name:      metricsService,
+				Port:      &port,
+			},
+			Group:                "metrics.k8s.io",
+			Version:              "v1beta1",
+			CABundle:             m.CA,
+			GroupPriorityMinimum: 100,
+			VersionPriority:      100,
 		},
 	}
 	body, err := json.Marshal(object)

@@ -50,23 +50,29 @@ func grants() []grant {
 		{name: pki.AdminGroup, role: "cluster-admin", subject: group(pki.AdminGroup)},
 		{name: "kubeadm:kubelet-bootstrap", role: "system:node-bootstrapper", subject: group(tokenGroup)},
 		{
-			name: "kubeadm:get-nodes", role: "kubeadm:get-nodes", subject: group(tokenGroup),
-			rules: []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "get")},
+			name:    "kubeadm:get-nodes",
+			role:    "kubeadm:get-nodes",
+			subject: group(tokenGroup),
+			rules:   []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "get")},
 		},
 		{
-			name: "kubeadm:node-autoapprove-bootstrap", subject: group(tokenGroup),
-			role: "system:certificates.k8s.io:certificatesigningrequests:nodeclient",
+			name:    "kubeadm:node-autoapprove-bootstrap",
+			subject: group(tokenGroup),
+			role:    "system:certificates.k8s.io:certificatesigningrequests:nodeclient",
 		},
 		{
-			name: "kubeadm:node-autoapprove-certificate-rotation", subject: group(nodesGroup),
-			role: "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
+			name:    "kubeadm:node-autoapprove-certificate-rotation",
+			subject: group(nodesGroup),
+			role:    "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
 		},
 		{
-			name: "kubeadm:cluster-kubelet-api-admin", role: "system:kubelet-api-admin",
+			name:    "kubeadm:cluster-kubelet-api-admin",
+			role:    "system:kubelet-api-admin",
 			subject: user(pki.KubeletClientName),
 		},
 		{
-			name: "mullion:kubelet-serving-approver", role: "mullion:kubelet-serving-approver",
+			name:    "mullion:kubelet-serving-approver",
+			role:    "mullion:kubelet-serving-approver",
 			subject: user(pki.ServingApprover().Name),
 			rules: []*rbacapply.PolicyRuleApplyConfiguration{
 				rule("certificates.k8s.io", "certificatesigningrequests", "get", "list", "watch"),
@@ -118,7 +124,8 @@ func (g grant) apply(ctx context.Context, client kubernetes.Interface, force met
 // applyClusterInfo publishes where the API server is and who vouches for it, readable without credentials; the
 // controller-manager's bootstrapsigner signs it with each token. `kubeadm join` reads it:
 // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#configmap-signing
-func applyClusterInfo(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions, server string, ca []byte) error {
+func applyClusterInfo(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions, server string,
+	ca []byte) error {
 	const name, roleName = "cluster-info", "kubeadm:bootstrap-signer-clusterinfo"
 	text, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{"": {Server: server, CertificateAuthorityData: ca}},

@@ -15,8 +15,9 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// The runtime handlers of containerd on Windows: https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md. The
-// second, Hyper-V isolation, has a RuntimeClass of its name.
+// The runtime handlers of containerd on Windows:
+// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md. The second, Hyper-V isolation, has a
+// RuntimeClass of its name.
 const (
 	processHandler  = "runhcs-wcow-process"
 	HypervisorClass = "runhcs-wcow-hypervisor"
@@ -25,7 +26,8 @@ const (
 // versionLabel marks the RuntimeClasses of Windows versions, so that those of versions that left are found.
 const versionLabel = "mullion.dev/windows-version"
 
-// VersionClass is the name of the RuntimeClass that places pods on nodes of a Windows version, for example "windows-ltsc2022".
+// VersionClass is the name of the RuntimeClass that places pods on nodes of a Windows version, for example
+// "windows-ltsc2022".
 func VersionClass(b winver.Build) string { return "windows-" + strings.ToLower(b.Name) }
 
 // versionClass is what Kubernetes' guide has an administrator write for each version:
@@ -38,8 +40,9 @@ func versionClass(b winver.Build) *nodeapply.RuntimeClassApplyConfiguration {
 				corev1.LabelOSStable:     "windows",
 				corev1.LabelWindowsBuild: fmt.Sprintf("%d.%d.%d", b.Version.Major, b.Version.Minor, b.Version.Build),
 			}).
-			WithTolerations(coreapply.Toleration().WithKey("os").WithOperator(corev1.TolerationOpEqual).WithValue("windows").
-				WithEffect(corev1.TaintEffectNoSchedule)))
+			WithTolerations(
+				coreapply.Toleration().WithKey("os").WithOperator(corev1.TolerationOpEqual).WithValue("windows").
+					WithEffect(corev1.TaintEffectNoSchedule)))
 }
 
 // applyClasses puts the RuntimeClasses in place and removes those of versions that the cluster has no more.
@@ -67,7 +70,8 @@ func applyClasses(ctx context.Context, client kubernetes.Interface, windows []wi
 		if wanted[class.Name] {
 			continue
 		}
-		if err := client.NodeV1().RuntimeClasses().Delete(ctx, class.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := client.NodeV1().RuntimeClasses().Delete(ctx, class.Name, metav1.DeleteOptions{}); err != nil &&
+			!apierrors.IsNotFound(err) {
 			return fmt.Errorf("remove runtime class %q: %w", class.Name, err)
 		}
 	}

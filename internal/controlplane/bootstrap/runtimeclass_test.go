@@ -21,12 +21,17 @@ func TestRuntimeClasses(t *testing.T) {
 		}
 		builds[name] = b
 	}
-	client := fake.NewClientset(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "windows-mine"}, Handler: "somebody-elses"})
+	client := fake.NewClientset(&nodev1.RuntimeClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "windows-mine"},
+		Handler:    "somebody-elses",
+	})
 	for _, step := range []struct {
 		versions, want []string
 	}{
-		{[]string{"ltsc2022", "20h2", "ltsc2022"}, []string{"runhcs-wcow-hypervisor", "windows-20h2", "windows-ltsc2022", "windows-mine"}},
-		{[]string{"ltsc2019", "ltsc2022"}, []string{"runhcs-wcow-hypervisor", "windows-ltsc2019", "windows-ltsc2022", "windows-mine"}},
+		{[]string{"ltsc2022", "20h2", "ltsc2022"},
+			[]string{"runhcs-wcow-hypervisor", "windows-20h2", "windows-ltsc2022", "windows-mine"}},
+		{[]string{"ltsc2019", "ltsc2022"},
+			[]string{"runhcs-wcow-hypervisor", "windows-ltsc2019", "windows-ltsc2022", "windows-mine"}},
 	} {
 		var windows []winver.Build
 		for _, v := range step.versions {
@@ -56,8 +61,9 @@ func TestRuntimeClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &nodev1.Scheduling{
-		NodeSelector: map[string]string{"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.20348"},
-		Tolerations:  []corev1.Toleration{{Key: "os", Operator: "Equal", Value: "windows", Effect: "NoSchedule"}},
+		NodeSelector: map[string]string{"kubernetes.io/os": "windows",
+			"node.kubernetes.io/windows-build": "10.0.20348"},
+		Tolerations: []corev1.Toleration{{Key: "os", Operator: "Equal", Value: "windows", Effect: "NoSchedule"}},
 	}
 	if diff := cmp.Diff(want, class.Scheduling); diff != "" || class.Handler != "runhcs-wcow-process" {
 		t.Errorf("handler %q, scheduling (-want +got):\n%s", class.Handler, diff)

@@ -15,8 +15,8 @@ import (
 
 const nodeUserPrefix = "system:node:"
 
-// ServingPolicy says which addresses a kubelet's serving certificate may be for, beyond being the node's own. A node reports its
-// addresses itself, so without a policy a node that was broken into could ask for another's.
+// ServingPolicy says which addresses a kubelet's serving certificate may be for, beyond being the node's own. A node
+// reports its addresses itself, so without a policy a node that was broken into could ask for another's.
 type ServingPolicy struct {
 	// Networks are those in which nodes have their addresses; empty permits all.
 	Networks []netip.Prefix
@@ -27,7 +27,8 @@ type ServingPolicy struct {
 // errNotYet marks refusals that may be lifted by what the node reports next.
 var errNotYet = errors.New("the node has not reported that address")
 
-// nodeOf returns the name of the node that made the request, if it is a kubelet's request for a serving certificate at all.
+// nodeOf returns the name of the node that made the request, if it is a kubelet's request for a serving certificate at
+// all.
 func nodeOf(csr *certv1.CertificateSigningRequest) (string, error) {
 	if csr.Spec.SignerName != certv1.KubeletServingSignerName {
 		return "", fmt.Errorf("the signer %q is not this approver's", csr.Spec.SignerName)
@@ -42,8 +43,9 @@ func nodeOf(csr *certv1.CertificateSigningRequest) (string, error) {
 	return name, nil
 }
 
-// Check returns nil if the request is to be approved: made by the kubelet of node, for node's name and some of the addresses it
-// has reported, for serving only. The rules are the signer's (which the controller-manager checks again) and those on names:
+// Check returns nil if the request is to be approved: made by the kubelet of node, for node's name and some of the
+// addresses it has reported, for serving only. The rules are the signer's (which the controller-manager checks again)
+// and those on names:
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
 func (p ServingPolicy) Check(csr *certv1.CertificateSigningRequest, node *corev1.Node) error {
 	name, err := nodeOf(csr)
@@ -58,10 +60,12 @@ func (p ServingPolicy) Check(csr *certv1.CertificateSigningRequest, node *corev1
 		return err
 	}
 	if request.Subject.CommonName != csr.Spec.Username {
-		return fmt.Errorf("the certificate would be for %q, the requester is %q", request.Subject.CommonName, csr.Spec.Username)
+		return fmt.Errorf("the certificate would be for %q, the requester is %q", request.Subject.CommonName,
+			csr.Spec.Username)
 	}
 	if !slices.Equal(request.Subject.Organization, []string{nodesGroup}) {
-		return fmt.Errorf("the certificate would be for the groups %q, not %s", request.Subject.Organization, nodesGroup)
+		return fmt.Errorf("the certificate would be for the groups %q, not %s", request.Subject.Organization,
+			nodesGroup)
 	}
 	if err := checkUsages(csr.Spec.Usages); err != nil {
 		return err
@@ -122,7 +126,8 @@ func (p ServingPolicy) checkNames(request *x509.CertificateRequest, node *corev1
 		if slices.Contains(p.Reserved, ip) {
 			return fmt.Errorf("the address %s is reserved", ip)
 		}
-		if len(p.Networks) > 0 && !slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(ip) }) {
+		if len(p.Networks) > 0 && !slices.ContainsFunc(p.Networks,
+			func(n netip.Prefix) bool { return n.Contains(ip) }) {
 			return fmt.Errorf("the address %s is in none of the networks of nodes %v", ip, p.Networks)
 		}
 		if !reported(node, ip) {

@@ -67,24 +67,67 @@ func TestCheck(t *testing.T) {
 		later bool   // the refusal may be lifted
 	}{
 		{name: "good", spoil: func(*good) {}},
-		{name: "rsa-usages", spoil: func(g *good) { g.csr.Spec.Usages = append(g.csr.Spec.Usages, certv1.UsageKeyEncipherment) }},
+		{
+			name:  "rsa-usages",
+			spoil: func(g *good) { g.csr.Spec.Usages = append(g.csr.Spec.Usages, certv1.UsageKeyEncipherment) },
+		},
 		{name: "address-only", spoil: func(g *good) { g.request.DNSNames = nil }},
 		{name: "name-in-capitals", spoil: func(g *good) { g.request.DNSNames = []string{"WIN-1"} }},
 		{name: "not-reported-yet", spoil: ip("10.213.0.12"), want: "has not reported", later: true},
 		{name: "api-server", spoil: ip("10.213.0.1"), want: "is reserved"},
 		{name: "outside", spoil: ip("192.0.2.1"), want: "in none of the networks"},
 		{name: "mapped-address", spoil: ip("::ffff:10.213.0.1"), want: "is reserved"},
-		{name: "another-name", spoil: func(g *good) { g.request.DNSNames = append(g.request.DNSNames, "kubernetes") }, want: "not the node's name"},
-		{name: "nothing", spoil: func(g *good) { g.request.DNSNames, g.request.IPAddresses = nil, nil }, want: "no name or address"},
-		{name: "uri", spoil: func(g *good) { g.request.URIs = []*url.URL{{Scheme: "spiffe", Host: "x"}} }, want: "URIs"},
-		{name: "client-usage", spoil: func(g *good) { g.csr.Spec.Usages = append(g.csr.Spec.Usages, certv1.UsageClientAuth) }, want: "client auth"},
-		{name: "no-server-usage", spoil: func(g *good) { g.csr.Spec.Usages = g.csr.Spec.Usages[:1] }, want: "is missing"},
-		{name: "for-another", spoil: func(g *good) { g.request.Subject.CommonName = "system:node:win-2" }, want: "would be for"},
-		{name: "for-masters", spoil: func(g *good) { g.request.Subject.Organization = []string{"system:masters"} }, want: "system:masters"},
-		{name: "by-another-node", spoil: func(g *good) { g.csr.Spec.Username = "system:node:win-2" }, want: `node "win-2"`},
+		{
+			name:  "another-name",
+			spoil: func(g *good) { g.request.DNSNames = append(g.request.DNSNames, "kubernetes") },
+			want:  "not the node's name",
+		},
+		{
+			name:  "nothing",
+			spoil: func(g *good) { g.request.DNSNames, g.request.IPAddresses = nil, nil },
+			want:  "no name or address",
+		},
+		{
+			name:  "uri",
+			spoil: func(g *good) { g.request.URIs = []*url.URL{{Scheme: "spiffe", Host: "x"}} },
+			want:  "URIs",
+		},
+		{
+			name:  "client-usage",
+			spoil: func(g *good) { g.csr.Spec.Usages = append(g.csr.Spec.Usages, certv1.UsageClientAuth) },
+			want:  "client auth",
+		},
+		{
+			name:  "no-server-usage",
+			spoil: func(g *good) { g.csr.Spec.Usages = g.csr.Spec.Usages[:1] },
+			want:  "is missing",
+		},
+		{
+			name:  "for-another",
+			spoil: func(g *good) { g.request.Subject.CommonName = "system:node:win-2" },
+			want:  "would be for",
+		},
+		{
+			name:  "for-masters",
+			spoil: func(g *good) { g.request.Subject.Organization = []string{"system:masters"} },
+			want:  "system:masters",
+		},
+		{
+			name:  "by-another-node",
+			spoil: func(g *good) { g.csr.Spec.Username = "system:node:win-2" },
+			want:  `node "win-2"`,
+		},
 		{name: "by-a-person", spoil: func(g *good) { g.csr.Spec.Username = "jane" }, want: "is not a node"},
-		{name: "by-an-impostor", spoil: func(g *good) { g.csr.Spec.Groups = []string{"system:authenticated"} }, want: "not in the group"},
-		{name: "another-signer", spoil: func(g *good) { g.csr.Spec.SignerName = certv1.KubeAPIServerClientSignerName }, want: "not this approver's"},
+		{
+			name:  "by-an-impostor",
+			spoil: func(g *good) { g.csr.Spec.Groups = []string{"system:authenticated"} },
+			want:  "not in the group",
+		},
+		{
+			name:  "another-signer",
+			spoil: func(g *good) { g.csr.Spec.SignerName = certv1.KubeAPIServerClientSignerName },
+			want:  "not this approver's",
+		},
 		{name: "no-policy", spoil: func(g *good) { g.policy = ServingPolicy{}; ip("192.0.2.1")(g) }},
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -127,7 +170,8 @@ func TestCheck(t *testing.T) {
 func TestRandomText(t *testing.T) {
 	a, errA := randomText(16)
 	b, errB := randomText(16)
-	if errA != nil || errB != nil || len(a) != 16 || a == b || strings.Trim(a, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+	if errA != nil || errB != nil || len(a) != 16 || a == b ||
+		strings.Trim(a, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 		t.Errorf("got %q and %q, %v, %v", a, b, errA, errB)
 	}
 }

@@ -15,8 +15,9 @@ import (
 // https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass
 const defaultClass = "storageclass.kubernetes.io/is-default-class"
 
-// ApplyStorageClass puts the default StorageClass in place: volumes are made where a claim's first pod is to run, and go with the claim.
-// An administrator who makes another class the default one takes the mark off this one, which then stays off.
+// ApplyStorageClass puts the default StorageClass in place: volumes are made where a claim's first pod is to run, and
+// go with the claim. An administrator who makes another class the default one takes the mark off this one, which then
+// stays off.
 func ApplyStorageClass(ctx context.Context, client kubernetes.Interface, name, provisioner string) error {
 	class := storageapply.StorageClass(name).
 		WithProvisioner(provisioner).
@@ -27,7 +28,10 @@ func ApplyStorageClass(ctx context.Context, client kubernetes.Interface, name, p
 	if err != nil || have.Annotations[defaultClass] != "false" {
 		class.WithAnnotations(map[string]string{defaultClass: "true"})
 	}
-	if _, err := client.StorageV1().StorageClasses().Apply(ctx, class, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}); err != nil {
+	if _, err := client.StorageV1().StorageClasses().Apply(ctx, class, metav1.ApplyOptions{
+		FieldManager: fieldManager,
+		Force:        true,
+	}); err != nil {
 		return fmt.Errorf("apply storage class %q: %w", name, err)
 	}
 	return nil

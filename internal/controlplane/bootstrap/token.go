@@ -34,8 +34,8 @@ type Token struct {
 // String returns the token as it is sent, "id.secret".
 func (t Token) String() string { return t.ID + "." + t.Secret }
 
-// NewToken makes a token by which nodes can join for life, and puts it into the API, where the controller-manager's tokencleaner removes
-// it at its end.
+// NewToken makes a token by which nodes can join for life, and puts it into the API, where the controller-manager's
+// tokencleaner removes it at its end.
 func NewToken(ctx context.Context, client kubernetes.Interface, life time.Duration, description string) (Token, error) {
 	id, err := randomText(6)
 	if err != nil {
@@ -49,7 +49,8 @@ func NewToken(ctx context.Context, client kubernetes.Interface, life time.Durati
 }
 
 // CreateToken puts a token by which nodes can join into the API. A life of 0 is without end.
-func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life time.Duration, description string) (Token, error) {
+func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life time.Duration,
+	description string) (Token, error) {
 	object := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + t.ID, Namespace: metav1.NamespaceSystem},
 		Type:       corev1.SecretTypeBootstrapToken,
@@ -66,7 +67,8 @@ func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life
 		t.Ends = time.Now().Add(life).UTC().Truncate(time.Second)
 		object.StringData["expiration"] = t.Ends.Format(time.RFC3339)
 	}
-	if _, err := client.CoreV1().Secrets(metav1.NamespaceSystem).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Secrets(metav1.NamespaceSystem).Create(ctx, object,
+		metav1.CreateOptions{}); err != nil {
 		return Token{}, fmt.Errorf("create bootstrap token: %w", err)
 	}
 	return t, nil
@@ -81,8 +83,8 @@ func RemoveToken(ctx context.Context, client kubernetes.Interface, id string) er
 	return nil
 }
 
-// EnsureKubeconfig sees to it that the file at path (mode 0600) is a kubeconfig with a bootstrap token that is good for an hour at least: the
-// one it holds, or else a new one with DefaultTokenLife. The token it replaces is removed.
+// EnsureKubeconfig sees to it that the file at path (mode 0600) is a kubeconfig with a bootstrap token that is good for
+// an hour at least: the one it holds, or else a new one with DefaultTokenLife. The token it replaces is removed.
 func EnsureKubeconfig(ctx context.Context, client kubernetes.Interface, path, server string, ca []byte) (Token, error) {
 	if old, ok := readToken(path); ok {
 		left, err := tokenState(ctx, client, old)
@@ -148,7 +150,8 @@ func sameServer(path, server string, ca []byte) bool {
 
 // tokenState returns t with the end of its life as the API knows it: zero if it is gone or another.
 func tokenState(ctx context.Context, client kubernetes.Interface, t Token) (Token, error) {
-	object, err := client.CoreV1().Secrets(metav1.NamespaceSystem).Get(ctx, "bootstrap-token-"+t.ID, metav1.GetOptions{})
+	object, err := client.CoreV1().Secrets(metav1.NamespaceSystem).Get(ctx, "bootstrap-token-"+t.ID,
+		metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return t, nil
 	}

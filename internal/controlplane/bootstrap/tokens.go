@@ -21,7 +21,8 @@ type TokenInfo struct {
 	Description string     `json:"description,omitempty"`
 }
 
-// Tokens lists the cluster's bootstrap tokens by their names. Those that have expired are gone within moments (tokencleaner).
+// Tokens lists the cluster's bootstrap tokens by their names. Those that have expired are gone within moments
+// (tokencleaner).
 func Tokens(ctx context.Context, client kubernetes.Interface) ([]TokenInfo, error) {
 	list, err := client.CoreV1().Secrets(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("type", string(corev1.SecretTypeBootstrapToken)).String(),

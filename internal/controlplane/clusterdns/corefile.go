@@ -11,12 +11,12 @@ import (
 // maxUpstreams is how many name servers CoreDNS forwards to at most (plugin/forward v1.14.7, setup.go).
 const maxUpstreams = 15
 
-// Corefile is CoreDNS's configuration: kubeadm's, but for the addresses that it listens on, and without the plugin `loop`,
-// which ends the server when a query comes back to it: the upstream servers here are never on a loopback.
+// Corefile is CoreDNS's configuration: kubeadm's, but for the addresses that it listens on, and without the plugin
+// `loop`, which ends the server when a query comes back to it: the upstream servers here are never on a loopback.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
 //
-// Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once. Names of zones are asked
-// of the zone's own servers.
+// Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once. Names of zones
+// are asked of the zone's own servers.
 func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 	local := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 	var b strings.Builder
@@ -40,7 +40,8 @@ func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 	fmt.Fprintf(&b, "    loadbalance\n")
 	fmt.Fprintf(&b, "}\n")
 	for _, z := range zones {
-		fmt.Fprintf(&b, "%s:%d {\n    bind %s\n    errors\n    %s\n    cache 30\n}\n", z.Name, Port, c.Address, forward(z.Servers))
+		fmt.Fprintf(&b, "%s:%d {\n    bind %s\n    errors\n    %s\n    cache 30\n}\n", z.Name, Port, c.Address,
+			forward(z.Servers))
 	}
 	return b.String()
 }

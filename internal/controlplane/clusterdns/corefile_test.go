@@ -10,8 +10,13 @@ import (
 
 func sample() Config {
 	return Config{
-		Program: "/opt/coredns", RunDir: "/run/mullion/0", LogDir: "/var/log", Domain: "cluster.local", PKIDir: "/pki",
-		Server: "https://10.213.0.1:6443", Address: netip.MustParseAddr("10.213.0.1"),
+		Program: "/opt/coredns",
+		RunDir:  "/run/mullion/0",
+		LogDir:  "/var/log",
+		Domain:  "cluster.local",
+		PKIDir:  "/pki",
+		Server:  "https://10.213.0.1:6443",
+		Address: netip.MustParseAddr("10.213.0.1"),
 	}
 }
 
@@ -21,8 +26,10 @@ func TestCorefile(t *testing.T) {
 		upstreams []netip.Addr
 		zones     []Zone
 	}{
-		{"upstreams.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::53")}, nil},
-		{"zones.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1")}, []Zone{{"corp.example", []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")}}}},
+		{"upstreams.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::53")},
+			nil},
+		{"zones.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+			[]Zone{{"corp.example", []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")}}}},
 		{"alone.Corefile", nil, nil},
 	} {
 		t.Run(tt.golden, func(t *testing.T) {

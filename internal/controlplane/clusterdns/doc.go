@@ -1,6 +1,6 @@
-// Package clusterdns owns how the cluster's DNS server is run: CoreDNS beside the control plane, its Corefile, its rights on
-// the machine and its way to the machine's own name servers. The Service by which pods reach it, and what it may read of the API, are put
-// in place by package bootstrap.
+// Package clusterdns owns how the cluster's DNS server is run: CoreDNS beside the control plane, its Corefile, its
+// rights on the machine and its way to the machine's own name servers. The Service by which pods reach it, and what it
+// may read of the API, are put in place by package bootstrap.
 //
 //	pod ─▶ Service kube-dns ─▶ CoreDNS (fabric) ─┬▶ API server     names of the cluster's domain
 //	                                             ├▶ name servers of single zones, if there are such
@@ -59,7 +59,8 @@ func (c Config) kubeconfig() string { return filepath.Join(c.dir(), "kubeconfig"
 // Validate tells what is missing.
 func (c Config) Validate() error {
 	for _, s := range []struct{ name, value string }{
-		{"Program", c.Program}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir}, {"Domain", c.Domain}, {"PKIDir", c.PKIDir}, {"Server", c.Server},
+		{"Program", c.Program}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir}, {"Domain", c.Domain}, {"PKIDir", c.PKIDir},
+		{"Server", c.Server},
 	} {
 		if s.value == "" {
 			return fmt.Errorf("check cluster DNS: %s is not set", s.name)

@@ -23,7 +23,8 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// lookEvery is how often the machine's resolv.conf is looked at: a laptop changes networks, and CoreDNS reads it only once.
+// lookEvery is how often the machine's resolv.conf is looked at: a laptop changes networks, and CoreDNS reads it only
+// once.
 const lookEvery = 5 * time.Second
 
 // Server is CoreDNS as a component. Ready means that it answers queries and knows the API's Services.
@@ -45,22 +46,37 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{config: c, machine: resolvconf.Machine, log: log, Process: proc.New(proc.Spec{
-		Name: Name, Path: c.Program, Args: []string{"-conf", c.corefile()}, Marker: c.Marker,
-		// Memory counts more than processor time here, as for the control plane.
-		Env:     []string{"GOGC=50"},
-		LogPath: filepath.Join(c.LogDir, Name+".log"), Netns: c.Netns,
-		Starter: c.confined().Start, Ready: c.probe,
-	})}, nil
+	return &Server{
+		config:  c,
+		machine: resolvconf.Machine,
+		log:     log,
+		Process: proc.New(proc.Spec{
+			Name:   Name,
+			Path:   c.Program,
+			Args:   []string{"-conf", c.corefile()},
+			Marker: c.Marker,
+			// Memory counts more than processor time here, as for the control plane.
+			Env:     []string{"GOGC=50"},
+			LogPath: filepath.Join(c.LogDir, Name+".log"),
+			Netns:   c.Netns,
+			Starter: c.confined().Start,
+			Ready:   c.probe,
+		}),
+	}, nil
 }
 
 // confined is CoreDNS as a user of its own, with the one capability that port 53 takes.
 func (c Config) confined() confined.Program {
-	return confined.Program{Name: Name, Dir: c.dir(), UserID: UserID, Capabilities: []uintptr{unix.CAP_NET_BIND_SERVICE}}
+	return confined.Program{
+		Name:         Name,
+		Dir:          c.dir(),
+		UserID:       UserID,
+		Capabilities: []uintptr{unix.CAP_NET_BIND_SERVICE},
+	}
 }
 
-// probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has: its plugins are ready a moment
-// before it listens.
+// probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has: its plugins are
+// ready a moment before it listens.
 func (c Config) probe(ctx context.Context) error {
 	ready := probe.Target{
 		URL:  "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(readyPort)) + "/ready",
@@ -106,7 +122,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(s.Process.Stop(ctx), s.config.confined().RemoveFolder())
 }
 
-// follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS takes it up itself.
+// follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS takes it up
+// itself.
 func (s *Server) follow(ctx context.Context, text string) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -141,7 +158,8 @@ func (s *Server) writeCorefile(text string) (string, error) {
 		return text, err
 	}
 	if len(upstreams) == 0 {
-		s.log.Warn("the machine's resolv.conf names no server that can be reached from the cluster: only names of the cluster resolve")
+		s.log.Warn(
+			"the machine's resolv.conf names no server that can be reached from the cluster: only names of the cluster resolve")
 	} else {
 		s.log.Info("the cluster's DNS forwards to", "servers", upstreams)
 	}

@@ -21,8 +21,9 @@ type Zone struct {
 	Servers []netip.Addr
 }
 
-// Zones reads a folder of zones: a file is named for its zone and names the servers in lines "nameserver ADDRESS", as files in
-// /etc/resolver do on other systems. There need not be one. What cannot be used is told, and the rest used all the same.
+// Zones reads a folder of zones: a file is named for its zone and names the servers in lines "nameserver ADDRESS", as
+// files in /etc/resolver do on other systems. There need not be one. What cannot be used is told, and the rest used all
+// the same.
 func Zones(dir, domain string) ([]Zone, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +61,8 @@ func readZone(dir, name, domain string) (Zone, error) {
 	}
 	z := Zone{Name: name, Servers: resolvconf.Parse(string(data)).Elsewhere().Servers}
 	if len(z.Servers) == 0 {
-		return Zone{}, errors.New("no line names a server that can be reached from the cluster: want nameserver ADDRESS")
+		return Zone{}, errors.New(
+			"no line names a server that can be reached from the cluster: want nameserver ADDRESS")
 	}
 	return z, nil
 }

@@ -15,7 +15,10 @@ func TestZones(t *testing.T) {
 	if zones, err := Zones(dir, "cluster.local"); len(zones) != 0 || err != nil {
 		t.Errorf("without a folder: %v, %v", zones, err)
 	}
-	want := Zone{Name: "corp.example", Servers: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}}
+	want := Zone{
+		Name:    "corp.example",
+		Servers: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")},
+	}
 	if err := WriteZone(dir, want); err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,10 @@ func newCloud(pool netip.Prefix, services corelisters.ServiceLister) *cloud {
 	return &cloud{pool: pool.Masked(), services: services, given: map[types.UID]netip.Addr{}}
 }
 
-// EnsureLoadBalancer gives the Service an address: the one that it asks for (spec.loadBalancerIP), the one it has, or the first
-// free one. An address that cannot be had is an error, which the controller makes an event of the Service.
-func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+// EnsureLoadBalancer gives the Service an address: the one that it asks for (spec.loadBalancerIP), the one it has, or
+// the first free one. An address that cannot be had is an error, which the controller makes an event of the Service.
+func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service,
+	_ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	taken, err := c.taken(s.UID)
@@ -53,15 +54,19 @@ func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Servic
 
 func (c *cloud) choose(s *corev1.Service, taken map[netip.Addr]string) (netip.Addr, error) {
 	if slices.Contains(s.Spec.IPFamilies, corev1.IPv6Protocol) {
-		return netip.Addr{}, fmt.Errorf("give service %q an address: the pool %s has no IPv6 addresses", s.Namespace+"/"+s.Name, c.pool)
+		return netip.Addr{}, fmt.Errorf("give service %q an address: the pool %s has no IPv6 addresses",
+			s.Namespace+"/"+s.Name, c.pool)
 	}
 	if want := s.Spec.LoadBalancerIP; want != "" {
 		addr, err := netip.ParseAddr(want)
 		switch {
 		case err != nil || !c.pool.Contains(addr):
-			return netip.Addr{}, fmt.Errorf("give service %q its spec.loadBalancerIP %q: not an address of the pool %s", s.Namespace+"/"+s.Name, want, c.pool)
+			return netip.Addr{}, fmt.Errorf("give service %q its spec.loadBalancerIP %q: not an address of the pool %s",
+				s.Namespace+"/"+s.Name, want, c.pool)
 		case taken[addr] != "":
-			return netip.Addr{}, api.NewRetryError(fmt.Sprintf("give service %q its spec.loadBalancerIP %s: service %q has it", s.Namespace+"/"+s.Name, addr, taken[addr]), retryFull)
+			return netip.Addr{}, api.NewRetryError(
+				fmt.Sprintf("give service %q its spec.loadBalancerIP %s: service %q has it", s.Namespace+"/"+s.Name,
+					addr, taken[addr]), retryFull)
 		}
 		return addr, nil
 	}
@@ -131,7 +136,8 @@ func ours(s *corev1.Service) bool {
 }
 
 // GetLoadBalancer says whether the Service has an address.
-func (c *cloud) GetLoadBalancer(_ context.Context, _ string, s *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
+func (c *cloud) GetLoadBalancer(_ context.Context, _ string, s *corev1.Service) (*corev1.LoadBalancerStatus, bool,
+	error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, given := c.given[s.UID]
@@ -143,7 +149,8 @@ func (c *cloud) GetLoadBalancerName(_ context.Context, _ string, s *corev1.Servi
 	return cloudprovider.DefaultLoadBalancerName(s)
 }
 
-// UpdateLoadBalancer does nothing: which nodes serve an address is followed by the routes, also between the controller's calls.
+// UpdateLoadBalancer does nothing: which nodes serve an address is followed by the routes, also between the
+// controller's calls.
 func (c *cloud) UpdateLoadBalancer(context.Context, string, *corev1.Service, []*corev1.Node) error {
 	return nil
 }

@@ -28,7 +28,11 @@ type world struct {
 
 func newWorld(t *testing.T, pool string) *world {
 	t.Helper()
-	w := &world{T: t, client: fake.NewClientset(node("linux-1", spec.Linux, "10.213.0.11")), routes: make(chan []Route, 100)}
+	w := &world{
+		T:      t,
+		client: fake.NewClientset(node("linux-1", spec.Linux, "10.213.0.11")),
+		routes: make(chan []Route, 100),
+	}
 	w.start(pool)
 	return w
 }
@@ -59,8 +63,9 @@ func (w *world) create(name string, change func(*corev1.Service)) {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
 		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeLoadBalancer, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
-			Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080, Protocol: corev1.ProtocolTCP}},
+			Type:       corev1.ServiceTypeLoadBalancer,
+			IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+			Ports:      []corev1.ServicePort{{Port: 80, NodePort: 30080, Protocol: corev1.ProtocolTCP}},
 		},
 	}
 	if change != nil {
@@ -132,7 +137,8 @@ func (w *world) event(name, reason, message string) {
 			return err.Error()
 		}
 		for _, e := range events.Items {
-			if e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning && e.Reason == reason && strings.Contains(e.Message, message) {
+			if e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning && e.Reason == reason &&
+				strings.Contains(e.Message, message) {
 				return ""
 			}
 		}
@@ -185,7 +191,11 @@ func TestClassOfOthers(t *testing.T) {
 
 // A controller that starts anew finds out from the API who has what.
 func TestRestart(t *testing.T) {
-	w := &world{T: t, client: fake.NewClientset(node("linux-1", spec.Linux, "10.213.0.11")), routes: make(chan []Route, 100)}
+	w := &world{
+		T:      t,
+		client: fake.NewClientset(node("linux-1", spec.Linux, "10.213.0.11")),
+		routes: make(chan []Route, 100),
+	}
 	stop := w.start("10.213.0.224/28")
 	w.create("a", nil)
 	w.has("a", "10.213.0.224")
@@ -213,7 +223,8 @@ func TestRoutesFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.routed("")
-	if _, err := w.client.CoreV1().Nodes().Create(t.Context(), node("linux-2", spec.Linux, "10.213.0.12"), metav1.CreateOptions{}); err != nil {
+	if _, err := w.client.CoreV1().Nodes().Create(t.Context(), node("linux-2", spec.Linux, "10.213.0.12"),
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w.routed("10.213.0.224 via 10.213.0.12")

@@ -67,7 +67,9 @@ func (c *Controller) Start(ctx context.Context) error {
 	var synced []cache.InformerSynced
 	for _, informer := range []cache.SharedIndexInformer{services.Informer(), nodes.Informer(), endpoints.Informer()} {
 		registered, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { c.changed() }, UpdateFunc: func(_, _ any) { c.changed() }, DeleteFunc: func(any) { c.changed() },
+			AddFunc:    func(any) { c.changed() },
+			UpdateFunc: func(_, _ any) { c.changed() },
+			DeleteFunc: func(any) { c.changed() },
 		})
 		if err != nil {
 			return err
@@ -76,7 +78,8 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 	var upstream *servicecontroller.Controller
 	if !c.cfg.RoutesOnly {
-		upstream, err = servicecontroller.New(newCloud(c.cfg.Pool, services.Lister()), client, services, nodes, c.cfg.Cluster, nil)
+		upstream, err = servicecontroller.New(newCloud(c.cfg.Pool, services.Lister()), client, services, nodes,
+			c.cfg.Cluster, nil)
 		if err != nil {
 			return fmt.Errorf("make the service controller: %w", err)
 		}

@@ -21,9 +21,9 @@ type state struct {
 	nodes    []*corev1.Node
 }
 
-// routes chooses a node for each address. One node at a time serves an address, so that a connection stays where it is, as
-// MetalLB does in layer 2 mode (https://metallb.io/concepts/layer2/); among the nodes that can, the one with the highest hash of
-// both wins, so that the addresses spread and only those of a node that goes move.
+// routes chooses a node for each address. One node at a time serves an address, so that a connection stays where it is,
+// as MetalLB does in layer 2 mode (https://metallb.io/concepts/layer2/); among the nodes that can, the one with the
+// highest hash of both wins, so that the addresses spread and only those of a node that goes move.
 func (c *Config) routes(s state) []Route {
 	nodes := map[string]netip.Addr{}
 	for _, n := range s.nodes {
@@ -79,7 +79,8 @@ func serving(n *corev1.Node) bool {
 
 // withEndpoint are the nodes that have a ready endpoint of the Service, which is what kube-proxy's answer at
 // spec.healthCheckNodePort says too.
-func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service, all []*discoveryv1.EndpointSlice) map[string]netip.Addr {
+func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service,
+	all []*discoveryv1.EndpointSlice) map[string]netip.Addr {
 	local := map[string]netip.Addr{}
 	for _, slice := range all {
 		if slice.Namespace != svc.Namespace || slice.Labels[discoveryv1.LabelServiceName] != svc.Name {

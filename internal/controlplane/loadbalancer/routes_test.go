@@ -15,8 +15,11 @@ import (
 
 func config(pool string) Config {
 	return Config{
-		Cluster: "test", Pool: netip.MustParsePrefix(pool), Underlay: netip.MustParsePrefix("10.213.0.0/24"),
-		Serves: func(string) bool { return true }, Log: slog.New(slog.DiscardHandler),
+		Cluster:  "test",
+		Pool:     netip.MustParsePrefix(pool),
+		Underlay: netip.MustParsePrefix("10.213.0.0/24"),
+		Serves:   func(string) bool { return true },
+		Log:      slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -24,7 +27,10 @@ func node(name, os, address string) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelOSStable: os}},
 		Status: corev1.NodeStatus{
-			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}, {Type: corev1.NodeInternalIP, Address: address}},
+			Addresses: []corev1.NodeAddress{{
+				Type:    corev1.NodeHostName,
+				Address: name,
+			}, {Type: corev1.NodeInternalIP, Address: address}},
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
@@ -34,16 +40,23 @@ func service(name, address string, policy corev1.ServiceExternalTrafficPolicy) *
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, ExternalTrafficPolicy: policy},
-		Status:     corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: address}}}},
+		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{
+			Ingress: []corev1.LoadBalancerIngress{{IP: address}},
+		}},
 	}
 }
 
 func endpoints(service, namespace string, ready bool, nodes ...string) *discoveryv1.EndpointSlice {
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
-		Name: service, Namespace: namespace, Labels: map[string]string{discoveryv1.LabelServiceName: service},
+		Name:      service,
+		Namespace: namespace,
+		Labels:    map[string]string{discoveryv1.LabelServiceName: service},
 	}}
 	for _, n := range nodes {
-		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{NodeName: &n, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			NodeName:   &n,
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+		})
 	}
 	return slice
 }
@@ -65,29 +78,74 @@ func TestRoutes(t *testing.T) {
 		linux  bool // only Linux nodes have a kube-proxy
 		routed string
 	}{
-		{name: "one_node", s: state{services: []*corev1.Service{service("s", addr, cluster)}, nodes: []*corev1.Node{windows}}, routed: addr + " via 10.213.0.11"},
-		{name: "no_kube_proxy", linux: true, s: state{services: []*corev1.Service{service("s", addr, cluster)}, nodes: []*corev1.Node{windows, linux}}, routed: addr + " via 10.213.0.12"},
-		{name: "nobody_can", s: state{services: []*corev1.Service{service("s", addr, cluster)}, nodes: []*corev1.Node{down, excluded, far}}},
-		{name: "another_class", s: state{services: []*corev1.Service{classed}, nodes: []*corev1.Node{linux}}},
-		{name: "not_of_the_pool", s: state{services: []*corev1.Service{service("s", "203.0.113.9", cluster)}, nodes: []*corev1.Node{linux}}},
-		{name: "same_address_twice", s: state{services: []*corev1.Service{service("a", addr, cluster), service("b", addr, cluster)}, nodes: []*corev1.Node{linux}}, routed: addr + " via 10.213.0.12"},
 		{
-			name: "local", routed: addr + " via 10.213.0.12",
-			s: state{services: []*corev1.Service{service("s", addr, local)}, nodes: []*corev1.Node{windows, linux}, slices: []*discoveryv1.EndpointSlice{
-				endpoints("s", "default", true, "linux-1"), endpoints("s", "other", true, "win-1"), endpoints("t", "default", true, "win-1"),
-			}},
+			name:   "one_node",
+			s:      state{services: []*corev1.Service{service("s", addr, cluster)}, nodes: []*corev1.Node{windows}},
+			routed: addr + " via 10.213.0.11",
+		},
+		{
+			name:  "no_kube_proxy",
+			linux: true,
+			s: state{
+				services: []*corev1.Service{service("s", addr, cluster)},
+				nodes:    []*corev1.Node{windows, linux},
+			},
+			routed: addr + " via 10.213.0.12",
+		},
+		{
+			name: "nobody_can",
+			s: state{
+				services: []*corev1.Service{service("s", addr, cluster)},
+				nodes:    []*corev1.Node{down, excluded, far},
+			},
+		},
+		{name: "another_class", s: state{services: []*corev1.Service{classed}, nodes: []*corev1.Node{linux}}},
+		{
+			name: "not_of_the_pool",
+			s: state{
+				services: []*corev1.Service{service("s", "203.0.113.9", cluster)},
+				nodes:    []*corev1.Node{linux},
+			},
+		},
+		{
+			name: "same_address_twice",
+			s: state{
+				services: []*corev1.Service{service("a", addr, cluster), service("b", addr, cluster)},
+				nodes:    []*corev1.Node{linux},
+			},
+			routed: addr + " via 10.213.0.12",
+		},
+		{
+			name:   "local",
+			routed: addr + " via 10.213.0.12",
+			s: state{
+				services: []*corev1.Service{service("s", addr, local)},
+				nodes:    []*corev1.Node{windows, linux},
+				slices: []*discoveryv1.EndpointSlice{
+					endpoints("s", "default", true, "linux-1"), endpoints("s", "other", true, "win-1"),
+					endpoints("t", "default", true, "win-1"),
+				},
+			},
 		},
 		{
 			name: "local_not_ready",
-			s: state{services: []*corev1.Service{service("s", addr, local)}, nodes: []*corev1.Node{windows, linux}, slices: []*discoveryv1.EndpointSlice{
-				endpoints("s", "default", false, "linux-1"),
-			}},
+			s: state{
+				services: []*corev1.Service{service("s", addr, local)},
+				nodes:    []*corev1.Node{windows, linux},
+				slices: []*discoveryv1.EndpointSlice{
+					endpoints("s", "default", false, "linux-1"),
+				},
+			},
 		},
 		{
 			name: "local_on_a_node_that_is_down",
-			s: state{services: []*corev1.Service{service("s", addr, local)}, nodes: []*corev1.Node{down, linux}, slices: []*discoveryv1.EndpointSlice{
-				endpoints("s", "default", true, "down"),
-			}},
+			s: state{
+				services: []*corev1.Service{service("s", addr, local)},
+				nodes:    []*corev1.Node{down, linux},
+				slices: []*discoveryv1.EndpointSlice{
+					endpoints("s", "default", true, "down"),
+				},
+			},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,7 +168,8 @@ func TestRoutesSpreadAndStay(t *testing.T) {
 		s.nodes = append(s.nodes, node(fmt.Sprintf("win-%d", i+1), spec.Windows, fmt.Sprintf("10.213.0.%d", 11+i)))
 	}
 	for i := range 60 {
-		s.services = append(s.services, service(fmt.Sprintf("s%d", i), fmt.Sprintf("10.213.0.%d", 192+i), corev1.ServiceExternalTrafficPolicyCluster))
+		s.services = append(s.services, service(fmt.Sprintf("s%d", i), fmt.Sprintf("10.213.0.%d", 192+i),
+			corev1.ServiceExternalTrafficPolicyCluster))
 	}
 	before, share := map[netip.Addr]netip.Addr{}, map[netip.Addr]int{}
 	for _, r := range c.routes(s) {

@@ -25,7 +25,8 @@ type provisioner struct {
 const elsewhereTimeout = 15 * time.Second
 
 // Provision makes the folder and describes the volume. It may be called again for the same volume.
-func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume,
+	controller.ProvisioningState, error) {
 	if err := check(o); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
@@ -39,7 +40,9 @@ func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOption
 		Spec: corev1.PersistentVolumeSpec{
 			PersistentVolumeReclaimPolicy: *o.StorageClass.ReclaimPolicy,
 			AccessModes:                   o.PVC.Spec.AccessModes,
-			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: o.PVC.Spec.Resources.Requests[corev1.ResourceStorage]},
+			Capacity: corev1.ResourceList{
+				corev1.ResourceStorage: o.PVC.Spec.Resources.Requests[corev1.ResourceStorage],
+			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
 				HostPath: &corev1.HostPathVolumeSource{Path: at, Type: &kind},
 			},
@@ -52,7 +55,8 @@ func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOption
 func check(o controller.ProvisionOptions) error {
 	switch {
 	case o.SelectedNodeName == "":
-		return fmt.Errorf("no node has been chosen: the StorageClass %q needs volumeBindingMode WaitForFirstConsumer", o.StorageClass.Name)
+		return fmt.Errorf("no node has been chosen: the StorageClass %q needs volumeBindingMode WaitForFirstConsumer",
+			o.StorageClass.Name)
 	case o.PVC.Spec.Selector != nil:
 		return errors.New("spec.selector is not supported: each claim gets a new volume")
 	case len(o.StorageClass.Parameters) > 0:
@@ -60,7 +64,8 @@ func check(o controller.ProvisionOptions) error {
 	}
 	for _, mode := range o.PVC.Spec.AccessModes {
 		if !slices.Contains([]corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteOncePod}, mode) {
-			return fmt.Errorf("access mode %s is not supported: a local volume is on one node; ask for ReadWriteOnce or ReadWriteOncePod", mode)
+			return fmt.Errorf(
+				"access mode %s is not supported: a local volume is on one node; ask for ReadWriteOnce or ReadWriteOncePod", mode)
 		}
 	}
 	return nil
@@ -77,7 +82,8 @@ func (p provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolume
 		return p.removeElsewhere(ctx, node, volume)
 	}
 	if source := volume.Spec.HostPath; source == nil || source.Path != place.Path+volume.Name {
-		return fmt.Errorf("remove volume %q: it is not where this provisioner puts volumes of node %q", volume.Name, node)
+		return fmt.Errorf("remove volume %q: it is not where this provisioner puts volumes of node %q", volume.Name,
+			node)
 	}
 	return place.Remove(volume.Name)
 }
@@ -88,7 +94,8 @@ func (p provisioner) make(ctx context.Context, node, volume string) (string, err
 		return place.Path + volume, place.Make(volume)
 	}
 	if p.elsewhere == nil {
-		return "", fmt.Errorf("node %q is not a node of this machine: make a PersistentVolume of the kind local there, by hand", node)
+		return "", fmt.Errorf(
+			"node %q is not a node of this machine: make a PersistentVolume of the kind local there, by hand", node)
 	}
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()
@@ -114,7 +121,9 @@ func (p provisioner) removeElsewhere(ctx context.Context, node string, volume *c
 func affinity(node string) *corev1.VolumeNodeAffinity {
 	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchExpressions: []corev1.NodeSelectorRequirement{{
-			Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+			Key:      corev1.LabelHostname,
+			Operator: corev1.NodeSelectorOpIn,
+			Values:   []string{node},
 		}},
 	}}}}
 }

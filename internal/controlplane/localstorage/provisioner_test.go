@@ -32,11 +32,14 @@ func disk(t *testing.T) (provisioner, string) {
 func options(change func(*controller.ProvisionOptions)) controller.ProvisionOptions {
 	policy := corev1.PersistentVolumeReclaimRetain
 	o := controller.ProvisionOptions{
-		StorageClass: &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "local"}, ReclaimPolicy: &policy},
-		PVName:       "pvc-1", SelectedNodeName: "win-1",
+		StorageClass:     &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "local"}, ReclaimPolicy: &policy},
+		PVName:           "pvc-1",
+		SelectedNodeName: "win-1",
 		PVC: &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("3Gi")}},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: resource.MustParse("3Gi"),
+			}},
 		}},
 	}
 	if change != nil {
@@ -60,8 +63,11 @@ func TestProvisionAndDelete(t *testing.T) {
 		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
 		AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("3Gi")},
-		PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: `C:\var\volumes\pvc-1`, Type: &kind}},
-		NodeAffinity:                  affinity("win-1"),
+		PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{
+			Path: `C:\var\volumes\pvc-1`,
+			Type: &kind,
+		}},
+		NodeAffinity: affinity("win-1"),
 	}
 	if diff := cmp.Diff(want, volume.Spec); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -86,16 +92,21 @@ func TestProvisionRefuses(t *testing.T) {
 		name, want string
 		change     func(*controller.ProvisionOptions)
 	}{
-		{"no_node", "needs volumeBindingMode WaitForFirstConsumer", func(o *controller.ProvisionOptions) { o.SelectedNodeName = "" }},
-		{"other_node", `node "far" is not a node of this machine`, func(o *controller.ProvisionOptions) { o.SelectedNodeName = "far" }},
+		{"no_node", "needs volumeBindingMode WaitForFirstConsumer",
+			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "" }},
+		{"other_node", `node "far" is not a node of this machine`,
+			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "far" }},
 		{"mode", "access mode ReadWriteMany is not supported", func(o *controller.ProvisionOptions) {
 			o.PVC.Spec.AccessModes = append(o.PVC.Spec.AccessModes, corev1.ReadWriteMany)
 		}},
-		{"selector", "spec.selector is not supported", func(o *controller.ProvisionOptions) { o.PVC.Spec.Selector = &metav1.LabelSelector{} }},
-		{"parameters", "this provisioner knows none", func(o *controller.ProvisionOptions) { o.StorageClass.Parameters = map[string]string{"a": "b"} }},
+		{"selector", "spec.selector is not supported",
+			func(o *controller.ProvisionOptions) { o.PVC.Spec.Selector = &metav1.LabelSelector{} }},
+		{"parameters", "this provisioner knows none",
+			func(o *controller.ProvisionOptions) { o.StorageClass.Parameters = map[string]string{"a": "b"} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, _, err := p.Provision(t.Context(), options(tt.change)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, _, err := p.Provision(t.Context(), options(tt.change)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Provision() = %v, want %q", err, tt.want)
 			}
 		})
@@ -115,7 +126,8 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	if err := os.Remove(folder); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Provision(t.Context(), options(nil)); err == nil || !strings.Contains(err.Error(), "open the node's folder of volumes") {
+	if _, _, err := p.Provision(t.Context(), options(nil)); err == nil ||
+		!strings.Contains(err.Error(), "open the node's folder of volumes") {
 		t.Errorf("without the folder: %v", err)
 	}
 	if err := os.Symlink(outside, folder); err != nil {

@@ -1,5 +1,6 @@
-// Package metricsserver owns how upstream's metrics-server is run beside the control plane: its flags, its rights on the machine and how it is
-// known to be ready. What it may read of the API, and the resource metrics API that it answers, are put in place by package bootstrap.
+// Package metricsserver owns how upstream's metrics-server is run beside the control plane: its flags, its rights on
+// the machine and how it is known to be ready. What it may read of the API, and the resource metrics API that it
+// answers, are put in place by package bootstrap.
 //
 //	kubectl top, HPA ─▶ API server ─▶ Service kube-system/metrics-server ─▶ metrics-server (fabric) ─▶ kubelets' /metrics/resource
 //
@@ -21,7 +22,8 @@ import (
 // Name is the unit's name.
 const Name = "metrics-server"
 
-// Port is where it answers on the fabric's address; the one of upstream's Helm chart's early versions, as 10250 is a kubelet's.
+// Port is where it answers on the fabric's address; the one of upstream's Helm chart's early versions, as 10250 is a
+// kubelet's.
 const Port = 4443
 
 // UserID is the user and the group that it runs as; nobody else's.
@@ -73,8 +75,8 @@ func (c Config) confined() confined.Program {
 	return confined.Program{Name: Name, Dir: filepath.Join(c.RunDir, Name), UserID: UserID}
 }
 
-// Flags are upstream's deployment's but for where certificates are, and that it need not look up how the API server proves itself:
-// https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/manifests/base/deployment.yaml
+// Flags are upstream's deployment's but for where certificates are, and that it need not look up how the API server
+// proves itself: https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/manifests/base/deployment.yaml
 func (c Config) Flags() []string {
 	file := c.confined().File
 	return []string{

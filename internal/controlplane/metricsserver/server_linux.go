@@ -17,27 +17,36 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// Server is metrics-server as a component. Ready means that it answers, knows the cluster's nodes and pods, and that the API has been
-// registered; figures come with the first round of kubelets, within a quarter of a minute.
+// Server is metrics-server as a component. Ready means that it answers, knows the cluster's nodes and pods, and that
+// the API has been registered; figures come with the first round of kubelets, within a quarter of a minute.
 type Server struct {
 	*proc.Process
 	config   Config
 	register func(context.Context) error
 }
 
-// New returns the component, not started. register is called when the server answers, and puts its API in place: a registered API that
-// nobody answers is a burden to every client.
+// New returns the component, not started. register is called when the server answers, and puts its API in place: a
+// registered API that nobody answers is a burden to every client.
 func New(c Config, register func(context.Context) error) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Server{config: c, register: register, Process: proc.New(proc.Spec{
-		Name: Name, Path: c.Program, Args: c.Flags(), Marker: c.Marker,
-		// Memory counts more than processor time here, as for the control plane.
-		Env:     []string{"GOGC=50"},
-		LogPath: filepath.Join(c.LogDir, Name+".log"), Netns: c.Netns,
-		Starter: c.confined().Start, Ready: c.probe,
-	})}, nil
+	return &Server{
+		config:   c,
+		register: register,
+		Process: proc.New(proc.Spec{
+			Name:   Name,
+			Path:   c.Program,
+			Args:   c.Flags(),
+			Marker: c.Marker,
+			// Memory counts more than processor time here, as for the control plane.
+			Env:     []string{"GOGC=50"},
+			LogPath: filepath.Join(c.LogDir, Name+".log"),
+			Netns:   c.Netns,
+			Starter: c.confined().Start,
+			Ready:   c.probe,
+		}),
+	}, nil
 }
 
 // registerEvery is the pause before another try to register.

@@ -29,9 +29,9 @@ type Bundle struct {
 	ca  []byte // PEM
 }
 
-// Ensure makes what is missing in dir and renews what must be: leaves that end soon, that another authority signed, or that
-// say something else than they must (a new address of the API server). A new authority makes all leaves new, but an
-// authority is never replaced: one that is unreadable or at its end is an error, as every node trusts it.
+// Ensure makes what is missing in dir and renews what must be: leaves that end soon, that another authority signed, or
+// that say something else than they must (a new address of the API server). A new authority makes all leaves new, but
+// an authority is never replaced: one that is unreadable or at its end is an error, as every node trusts it.
 func Ensure(dir string, apiServer SANs, now time.Time) (*Bundle, error) {
 	if err := ensureFolder(dir); err != nil {
 		return nil, err
@@ -82,7 +82,8 @@ func ensureFolder(dir string) error {
 		return fmt.Errorf("read layout version of certificates: %w", err)
 	}
 	if got := strings.TrimSpace(string(found)); got != layoutVersion {
-		return fmt.Errorf("open certificates %q: the folder has layout %q, this program knows %q", dir, got, layoutVersion)
+		return fmt.Errorf("open certificates %q: the folder has layout %q, this program knows %q", dir, got,
+			layoutVersion)
 	}
 	return nil
 }
@@ -96,7 +97,8 @@ func (b *Bundle) Key(name string) string { return filepath.Join(b.dir, name+".ke
 // CAPEM returns the cluster authority's certificate.
 func (b *Bundle) CAPEM() []byte { return b.ca }
 
-// CAHash returns the cluster authority's public key hash as `kubeadm join --discovery-token-ca-cert-hash` takes it: "sha256:<hex>".
+// CAHash returns the cluster authority's public key hash as `kubeadm join --discovery-token-ca-cert-hash` takes it:
+// "sha256:<hex>".
 func (b *Bundle) CAHash() (string, error) {
 	certs, err := parseCerts(b.ca)
 	if err != nil {
@@ -153,13 +155,15 @@ func ensureAuthority(base, name string, now time.Time) (*pair, error) {
 	}
 	found, err := readPair(base)
 	if err != nil {
-		return nil, fmt.Errorf("read authority %q: %w (nodes trust it, so it is not replaced; restore the file, or take the cluster down and bring it up anew)", base, err)
+		return nil, fmt.Errorf(
+			"read authority %q: %w (nodes trust it, so it is not replaced; restore the file, or take the cluster down and bring it up anew)", base, err)
 	}
 	if !found.cert.IsCA {
 		return nil, fmt.Errorf("read authority %q: the certificate is not one of an authority", base)
 	}
 	if now.After(found.cert.NotAfter) {
-		return nil, fmt.Errorf("read authority %q: it ended on %s; take the cluster down and bring it up anew", base, found.cert.NotAfter.Format(time.DateOnly))
+		return nil, fmt.Errorf("read authority %q: it ended on %s; take the cluster down and bring it up anew", base,
+			found.cert.NotAfter.Format(time.DateOnly))
 	}
 	return found, nil
 }

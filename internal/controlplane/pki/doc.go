@@ -1,9 +1,10 @@
-// Package pki owns the certificates, keys and kubeconfig files of a cluster's control plane: it makes them, keeps them while they are
-// good, and renews them before they end or when what they must say has changed. It does not give certificates
-// to nodes (the controller-manager signs their requests) nor touch the user's kubeconfig (package kubeconfig).
+// Package pki owns the certificates, keys and kubeconfig files of a cluster's control plane: it makes them, keeps them
+// while they are good, and renews them before they end or when what they must say has changed. It does not give
+// certificates to nodes (the controller-manager signs their requests) nor touch the user's kubeconfig (package
+// kubeconfig).
 //
-// Every file is written under another name, synced and renamed, with mode 0600, the key before its certificate: after a crash
-// there is a complete pair or none. The folder carries the version of its layout.
+// Every file is written under another name, synced and renamed, with mode 0600, the key before its certificate: after a
+// crash there is a complete pair or none. The folder carries the version of its layout.
 //
 //	pki/version
 //	pki/ca.{crt,key}                     signs everything about Kubernetes, nodes' certificates included
@@ -23,8 +24,8 @@ import (
 // layoutVersion is that of the folder; a folder of another version is refused.
 const layoutVersion = "1"
 
-// Life of certificates. An authority outlives any cluster of this kind; a leaf is renewed at the first start within renewBefore
-// of its end, as kubeadm's are at each upgrade.
+// Life of certificates. An authority outlives any cluster of this kind; a leaf is renewed at the first start within
+// renewBefore of its end, as kubeadm's are at each upgrade.
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
@@ -55,7 +56,8 @@ type User struct {
 }
 
 // AdminGroup is the group that the bring-up binds to the role cluster-admin; kubeadm's name for it, which tools know:
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/constants/constants.go ClusterAdminsGroupAndClusterRoleBinding.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/constants/constants.go
+// ClusterAdminsGroupAndClusterRoleBinding.
 const AdminGroup = "kubeadm:cluster-admins"
 
 // Admin is the person who uses the cluster.
@@ -74,12 +76,14 @@ func ControllerManager() User {
 // Scheduler is the kube-scheduler, whose rights are in the API server's default policy.
 func Scheduler() User { return User{File: "scheduler", Name: "system:kube-scheduler"} }
 
-// ServingApprover approves kubelets' requests for serving certificates; package bootstrap gives it the right to do that alone.
+// ServingApprover approves kubelets' requests for serving certificates; package bootstrap gives it the right to do that
+// alone.
 func ServingApprover() User {
 	return User{File: "serving-approver", Name: "mullion:kubelet-serving-approver"}
 }
 
-// KubeProxy is the kube-proxy of every node, whose rights (the role system:node-proxier) are in the API server's default policy.
+// KubeProxy is the kube-proxy of every node, whose rights (the role system:node-proxier) are in the API server's
+// default policy.
 func KubeProxy() User { return User{File: "kube-proxy", Name: "system:kube-proxy"} }
 
 // CoreDNS is the cluster's DNS server; package bootstrap gives it the right to read what it answers from.
@@ -90,7 +94,8 @@ func MetricsServer() User { return User{File: "metrics-server", Name: "system:me
 
 // users returns all of them.
 func users() []User {
-	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS(), MetricsServer()}
+	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS(),
+		MetricsServer()}
 }
 
 // leaf is what a certificate must say.
@@ -108,11 +113,20 @@ func leaves(apiServer SANs) []leaf {
 	loopback := SANs{DNS: []string{"localhost"}, IPs: []string{"127.0.0.1"}}
 	all := []leaf{
 		{path: APIServer, signer: CA, name: "kube-apiserver", usage: x509.ExtKeyUsageServerAuth, sans: apiServer},
-		{path: ControllerManagerServing, signer: CA, name: "kube-controller-manager", usage: x509.ExtKeyUsageServerAuth, sans: loopback},
+		{
+			path:   ControllerManagerServing,
+			signer: CA,
+			name:   "kube-controller-manager",
+			usage:  x509.ExtKeyUsageServerAuth,
+			sans:   loopback,
+		},
 		{path: SchedulerServing, signer: CA, name: "kube-scheduler", usage: x509.ExtKeyUsageServerAuth, sans: loopback},
 		{
-			path: MetricsServerServing, signer: CA, name: "metrics-server", usage: x509.ExtKeyUsageServerAuth,
-			sans: SANs{DNS: []string{MetricsServerHost}},
+			path:   MetricsServerServing,
+			signer: CA,
+			name:   "metrics-server",
+			usage:  x509.ExtKeyUsageServerAuth,
+			sans:   SANs{DNS: []string{MetricsServerHost}},
 		},
 		// The name that package bootstrap binds to system:kubelet-api-admin.
 		{path: APIServerKubeletClient, signer: CA, name: KubeletClientName, usage: x509.ExtKeyUsageClientAuth},
@@ -120,7 +134,11 @@ func leaves(apiServer SANs) []leaf {
 	}
 	for _, u := range users() {
 		all = append(all, leaf{
-			path: "clients/" + u.File, signer: CA, name: u.Name, groups: u.Groups, usage: x509.ExtKeyUsageClientAuth,
+			path:   "clients/" + u.File,
+			signer: CA,
+			name:   u.Name,
+			groups: u.Groups,
+			usage:  x509.ExtKeyUsageClientAuth,
 		})
 	}
 	return all

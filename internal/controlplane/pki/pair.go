@@ -91,7 +91,8 @@ func newLeaf(l leaf, signer *pair, now time.Time) (*pair, error) {
 }
 
 // sign returns the pair of template, given a serial number and signed, and key.
-func sign(template *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*pair, error) {
+func sign(template *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certificate,
+	parentKey *ecdsa.PrivateKey) (*pair, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
 		return nil, fmt.Errorf("make serial number: %w", err)
@@ -108,8 +109,8 @@ func sign(template *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certif
 	return &pair{cert: cert, key: key}, nil
 }
 
-// write puts the pair on disk at base, a path without extension. A crash between the two files leaves a key that does not
-// fit the certificate: readPair refuses that, and for a leaf the next Ensure makes both anew.
+// write puts the pair on disk at base, a path without extension. A crash between the two files leaves a key that does
+// not fit the certificate: readPair refuses that, and for a leaf the next Ensure makes both anew.
 func (p *pair) write(base string) error {
 	key, err := keyPEM(p.key)
 	if err != nil {
@@ -173,7 +174,8 @@ func ensureServiceAccountKey(dir string) error {
 			return err
 		}
 	} else if err != nil {
-		return fmt.Errorf("read service-account key: %w (tokens in use were signed with it, so it is not replaced; delete the file to start anew)", err)
+		return fmt.Errorf(
+			"read service-account key: %w (tokens in use were signed with it, so it is not replaced; delete the file to start anew)", err)
 	}
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {

@@ -93,10 +93,14 @@ func TestEnsureMakesWhatServersAndClientsNeed(t *testing.T) {
 		t.Error("a client's certificate passes as a server's")
 	}
 	front := certOf(t, b.Cert(pki.FrontProxyClient))
-	if _, err := front.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err == nil {
+	if _, err := front.Verify(x509.VerifyOptions{
+		Roots:     roots,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}); err == nil {
 		t.Error("the front proxy's certificate is signed by the cluster's authority: it would pass as a user")
 	}
-	for _, name := range []string{pki.APIServer, pki.APIServerKubeletClient, pki.FrontProxyClient, pki.ControllerManagerServing, "clients/admin"} {
+	for _, name := range []string{pki.APIServer, pki.APIServerKubeletClient, pki.FrontProxyClient,
+		pki.ControllerManagerServing, "clients/admin"} {
 		if _, err := tls.LoadX509KeyPair(b.Cert(name), b.Key(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -133,7 +137,10 @@ func TestEnsureRenews(t *testing.T) {
 		{name: "another-address", sans: sans("192.0.2.1"), now: now, want: []string{"apiserver.crt"}},
 		{name: "near-the-end", sans: sans(), now: now.Add(330 * 24 * time.Hour), leaves: true},
 		{
-			name: "key-lost", sans: sans(), now: now, want: []string{"clients/scheduler.crt"},
+			name: "key-lost",
+			sans: sans(),
+			now:  now,
+			want: []string{"clients/scheduler.crt"},
 			spoil: func(t *testing.T, dir string) {
 				t.Helper()
 				if err := os.Remove(filepath.Join(dir, "clients/scheduler.key")); err != nil {
@@ -142,10 +149,14 @@ func TestEnsureRenews(t *testing.T) {
 			},
 		},
 		{
-			name: "key-of-another", sans: sans(), now: now, want: []string{"clients/scheduler.crt"},
+			name: "key-of-another",
+			sans: sans(),
+			now:  now,
+			want: []string{"clients/scheduler.crt"},
 			spoil: func(t *testing.T, dir string) {
 				t.Helper()
-				if err := os.Rename(filepath.Join(dir, "clients/admin.key"), filepath.Join(dir, "clients/scheduler.key")); err != nil {
+				if err := os.Rename(filepath.Join(dir, "clients/admin.key"),
+					filepath.Join(dir, "clients/scheduler.key")); err != nil {
 					t.Fatal(err)
 				}
 				if err := os.Remove(filepath.Join(dir, "clients/admin.crt")); err != nil {
@@ -154,7 +165,10 @@ func TestEnsureRenews(t *testing.T) {
 			},
 		},
 		{
-			name: "torn-file", sans: sans(), now: now, want: []string{"apiserver.crt"},
+			name: "torn-file",
+			sans: sans(),
+			now:  now,
+			want: []string{"apiserver.crt"},
 			spoil: func(t *testing.T, dir string) {
 				t.Helper()
 				if err := os.Truncate(filepath.Join(dir, "apiserver.crt"), 100); err != nil {
@@ -202,11 +216,36 @@ func TestEnsureRefuses(t *testing.T) {
 		now   time.Time
 		want  string
 	}{
-		{name: "authority-without-key", spoil: func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, now: time.Now(), want: "ca.key"},
-		{name: "authority-torn", spoil: func(dir string) error { return os.Truncate(filepath.Join(dir, "ca.crt"), 50) }, now: time.Now(), want: "ca.crt"},
-		{name: "authority-over", spoil: func(string) error { return nil }, now: time.Now().Add(11 * 365 * 24 * time.Hour), want: "it ended on"},
-		{name: "service-account-key-torn", spoil: func(dir string) error { return os.Truncate(filepath.Join(dir, "sa.key"), 20) }, now: time.Now(), want: "sa.key"},
-		{name: "newer-layout", spoil: func(dir string) error { return os.WriteFile(filepath.Join(dir, "version"), []byte("99\n"), 0o600) }, now: time.Now(), want: `layout "99"`},
+		{
+			name:  "authority-without-key",
+			spoil: func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) },
+			now:   time.Now(),
+			want:  "ca.key",
+		},
+		{
+			name:  "authority-torn",
+			spoil: func(dir string) error { return os.Truncate(filepath.Join(dir, "ca.crt"), 50) },
+			now:   time.Now(),
+			want:  "ca.crt",
+		},
+		{
+			name:  "authority-over",
+			spoil: func(string) error { return nil },
+			now:   time.Now().Add(11 * 365 * 24 * time.Hour),
+			want:  "it ended on",
+		},
+		{
+			name:  "service-account-key-torn",
+			spoil: func(dir string) error { return os.Truncate(filepath.Join(dir, "sa.key"), 20) },
+			now:   time.Now(),
+			want:  "sa.key",
+		},
+		{
+			name:  "newer-layout",
+			spoil: func(dir string) error { return os.WriteFile(filepath.Join(dir, "version"), []byte("99\n"), 0o600) },
+			now:   time.Now(),
+			want:  `layout "99"`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

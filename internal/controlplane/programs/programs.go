@@ -1,6 +1,6 @@
-// Package programs runs the control plane's upstream programs inside the calling process. It is the only package that imports them:
-// they are most of the binary, and their packages register flags, metrics and feature gates for the whole process when it
-// starts. So a process runs one of them and nothing else, for its whole life.
+// Package programs runs the control plane's upstream programs inside the calling process. It is the only package that
+// imports them: they are most of the binary, and their packages register flags, metrics and feature gates for the whole
+// process when it starts. So a process runs one of them and nothing else, for its whole life.
 package programs
 
 import (

@@ -14,8 +14,8 @@ var (
 	ErrExpired = errors.New("the API server's certificate has expired or is not valid yet")
 )
 
-// clockBehind is how far a machine's clock may be behind the server's: as much as the control plane's certificates and those it signs
-// are backdated (k8s.io/kubernetes/pkg/controller/certificates/authority, Backdate: 5 minutes).
+// clockBehind is how far a machine's clock may be behind the server's: as much as the control plane's certificates and
+// those it signs are backdated (k8s.io/kubernetes/pkg/controller/certificates/authority, Backdate: 5 minutes).
 const clockBehind = 5 * time.Minute
 
 // checkClock finds a clock that is so far behind that nothing signed now is valid here yet.
@@ -29,11 +29,12 @@ func (c Config) checkClock(server time.Time) error {
 	return nil
 }
 
-// ExplainClock says of an error for a certificate that is not valid now whether it is for this machine's clock. server is what the server's
-// says, the zero Time where that is not known. Other errors stay as they are.
+// ExplainClock says of an error for a certificate that is not valid now whether it is for this machine's clock. server
+// is what the server's says, the zero Time where that is not known. Other errors stay as they are.
 func ExplainClock(err error, now, server time.Time) error {
 	var invalid x509.CertificateInvalidError
-	if err == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || errors.Is(err, ErrClock) || errors.Is(err, ErrExpired) {
+	if err == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || errors.Is(err, ErrClock) ||
+		errors.Is(err, ErrExpired) {
 		return err
 	}
 	there, reason := "", ErrClock
@@ -42,7 +43,8 @@ func ExplainClock(err error, now, server time.Time) error {
 	}
 	valid := ""
 	if cert := invalid.Cert; cert != nil {
-		valid = fmt.Sprintf(", the server's certificate is valid from %s to %s", stamp(cert.NotBefore), stamp(cert.NotAfter))
+		valid = fmt.Sprintf(", the server's certificate is valid from %s to %s", stamp(cert.NotBefore),
+			stamp(cert.NotAfter))
 		if !server.IsZero() && (server.Before(cert.NotBefore) || server.After(cert.NotAfter)) {
 			reason = ErrExpired
 		}

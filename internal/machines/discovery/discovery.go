@@ -1,8 +1,10 @@
-// Package discovery owns how a machine that wants to join a cluster finds out, from an address, a bootstrap token and the hash of an
-// authority, where the cluster's API server is and who vouches for it. It follows kubeadm's token-based discovery:
+// Package discovery owns how a machine that wants to join a cluster finds out, from an address, a bootstrap token and
+// the hash of an authority, where the cluster's API server is and who vouches for it. It follows kubeadm's token-based
+// discovery:
 // https://kubernetes.io/docs/reference/setup-tools/kubeadm/kubeadm-join/#token-based-discovery-with-ca-pinning
 //
-// What is read before the authority is known may come from anybody, so nothing is taken from it that is not signed and pinned:
+// What is read before the authority is known may come from anybody, so nothing is taken from it that is not signed and
+// pinned:
 //
 //	kube-public/cluster-info ─▶ signed with the token? ─▶ authority's hash as told? ─▶ read again, trusting that authority alone
 package discovery
@@ -64,7 +66,8 @@ func (t Token) String() string { return t.ID + "." + t.Secret }
 func ParseToken(text string) (Token, error) {
 	m := regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`).FindStringSubmatch(text)
 	if m == nil {
-		return Token{}, errors.New(`a token is six characters, a dot, and sixteen characters, of a-z and 0-9, such as "abcdef.0123456789abcdef"`)
+		return Token{}, errors.New(
+			`a token is six characters, a dot, and sixteen characters, of a-z and 0-9, such as "abcdef.0123456789abcdef"`)
 	}
 	return Token{ID: m[1], Secret: m[2]}, nil
 }
@@ -169,7 +172,13 @@ func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, erro
 		conf.Time = c.Now
 	}
 	client := http.Client{
-		Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: conf, DialContext: c.Dial, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		Timeout: 10 * time.Second,
+		Transport: &http.Transport{
+			TLSClientConfig:   conf,
+			DialContext:       c.Dial,
+			DisableKeepAlives: true,
+			ForceAttemptHTTP2: true,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	to := "https://" + c.Server + "/api/v1/namespaces/kube-public/configmaps/cluster-info"
@@ -255,7 +264,8 @@ func (c Config) verify(a answer) (Cluster, error) {
 		}
 		known := slices.ContainsFunc(hashes, func(h string) bool { return slices.Contains(c.Hashes, h) })
 		if len(c.Hashes) > 0 && !known {
-			return Cluster{}, fmt.Errorf("check the authority of %s: %w: its hash is %s", c.Server, ErrAuthority, strings.Join(hashes, ", "))
+			return Cluster{}, fmt.Errorf("check the authority of %s: %w: its hash is %s", c.Server, ErrAuthority,
+				strings.Join(hashes, ", "))
 		}
 		if server, err := url.Parse(cluster.Server); err != nil || server.Scheme != "https" || server.Host == "" {
 			return Cluster{}, fmt.Errorf("read cluster-info: %q is not the URL of an API server", cluster.Server)
@@ -265,8 +275,8 @@ func (c Config) verify(a answer) (Cluster, error) {
 	return Cluster{}, nil
 }
 
-// Hashes are the pins of the certificates in ca (PEM): "sha256:" and the hash of the public key in its DER form (SubjectPublicKeyInfo), as
-// kubeadm's --discovery-token-ca-cert-hash has it.
+// Hashes are the pins of the certificates in ca (PEM): "sha256:" and the hash of the public key in its DER form
+// (SubjectPublicKeyInfo), as kubeadm's --discovery-token-ca-cert-hash has it.
 func Hashes(ca []byte) ([]string, error) {
 	var hashes []string
 	for block, rest := pem.Decode(ca); block != nil; block, rest = pem.Decode(rest) {

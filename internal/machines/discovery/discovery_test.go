@@ -64,7 +64,10 @@ func newWorld(t *testing.T) *world {
 // publish signs a cluster-info with the token's secret.
 func (w *world) publish(t *testing.T, server string, ca []byte) {
 	t.Helper()
-	text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"": {Server: server, CertificateAuthorityData: ca}}})
+	text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"": {
+		Server:                   server,
+		CertificateAuthorityData: ca,
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,9 @@ func (w *world) answer(out http.ResponseWriter, r *http.Request) {
 
 func (w *world) config() discovery.Config {
 	return discovery.Config{
-		Server: w.Listener.Addr().String(), Token: discovery.Token{ID: tokenID, Secret: tokenSecret}, Hashes: []string{w.hash},
+		Server: w.Listener.Addr().String(),
+		Token:  discovery.Token{ID: tokenID, Secret: tokenSecret},
+		Hashes: []string{w.hash},
 	}
 }
 
@@ -118,12 +123,17 @@ func TestRefusals(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"token unknown": {func(_ *testing.T, w *world, _ *discovery.Config) { delete(w.data, "jws-kubeconfig-"+tokenID) }, discovery.ErrToken, `"abcdef"`},
-		"secret wrong":  {func(_ *testing.T, _ *world, c *discovery.Config) { c.Token.Secret = "fedcba9876543210" }, discovery.ErrSecret, "secret"},
+		"token unknown": {func(_ *testing.T, w *world,
+			_ *discovery.Config) {
+			delete(w.data, "jws-kubeconfig-"+tokenID)
+		}, discovery.ErrToken, `"abcdef"`},
+		"secret wrong": {func(_ *testing.T, _ *world, c *discovery.Config) { c.Token.Secret = "fedcba9876543210" },
+			discovery.ErrSecret, "secret"},
 		"info changed on the way": {func(_ *testing.T, w *world, _ *discovery.Config) {
 			w.data["kubeconfig"] = strings.Replace(w.data["kubeconfig"], w.URL, "https://192.0.2.66:6443", 1)
 		}, discovery.ErrSecret, ""},
-		"hash of another": {func(_ *testing.T, _ *world, c *discovery.Config) { c.Hashes = []string{other.hash} }, discovery.ErrAuthority, "sha256:"},
+		"hash of another": {func(_ *testing.T, _ *world, c *discovery.Config) { c.Hashes = []string{other.hash} },
+			discovery.ErrAuthority, "sha256:"},
 		// Somebody who knows the token signs an authority of his own: the hash is what he does not get past.
 		"authority of another": {func(t *testing.T, w *world, _ *discovery.Config) {
 			t.Helper()
@@ -135,7 +145,8 @@ func TestRefusals(t *testing.T) {
 			w.publish(t, w.URL, other.ca)
 			c.Hashes = []string{other.hash}
 		}, discovery.ErrAuthority, "certificate"},
-		"clock behind": {func(_ *testing.T, w *world, _ *discovery.Config) { w.date = time.Now().Add(time.Hour) }, discovery.ErrClock, "behind"},
+		"clock behind": {func(_ *testing.T, w *world, _ *discovery.Config) { w.date = time.Now().Add(time.Hour) },
+			discovery.ErrClock, "behind"},
 		"clock far ahead": {func(_ *testing.T, _ *world, c *discovery.Config) {
 			c.Now = func() time.Time { return time.Now().AddDate(3, 0, 0) }
 		}, discovery.ErrClock, "here it is"},
@@ -143,8 +154,11 @@ func TestRefusals(t *testing.T) {
 			w.date = time.Now().AddDate(3, 0, 0)
 			c.Now = func() time.Time { return w.date }
 		}, discovery.ErrExpired, "is valid from"},
-		"still starting": {func(_ *testing.T, w *world, _ *discovery.Config) { w.status = http.StatusServiceUnavailable }, discovery.ErrNotReady, "503"},
-		"no cluster":     {func(_ *testing.T, w *world, _ *discovery.Config) { w.data = nil }, discovery.ErrNotReady, ""},
+		"still starting": {func(_ *testing.T, w *world,
+			_ *discovery.Config) {
+			w.status = http.StatusServiceUnavailable
+		}, discovery.ErrNotReady, "503"},
+		"no cluster": {func(_ *testing.T, w *world, _ *discovery.Config) { w.data = nil }, discovery.ErrNotReady, ""},
 		"plain HTTP scheme": {func(t *testing.T, w *world, _ *discovery.Config) {
 			t.Helper()
 			w.publish(t, "http://192.0.2.1:80", w.ca)
@@ -202,20 +216,24 @@ func TestWaitsForAServerThatStarts(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, bad := range []string{"", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcdef\n", "abcde.f0123456789abcdef"} {
+	for _, bad := range []string{"", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcdef\n",
+		"abcde.f0123456789abcdef"} {
 		if _, err := discovery.ParseToken(bad); err == nil {
 			t.Errorf("token %q is accepted", bad)
 		}
 	}
-	if token, err := discovery.ParseToken("abcdef.0123456789abcdef"); err != nil || token.String() != "abcdef.0123456789abcdef" {
+	if token, err := discovery.ParseToken("abcdef.0123456789abcdef"); err != nil ||
+		token.String() != "abcdef.0123456789abcdef" {
 		t.Errorf("got %v, %v", token, err)
 	}
-	for _, bad := range []string{"", "sha256:", "sha256:12", "md5:" + strings.Repeat("a", 64), "sha256:" + strings.Repeat("g", 64)} {
+	for _, bad := range []string{"", "sha256:", "sha256:12", "md5:" + strings.Repeat("a", 64),
+		"sha256:" + strings.Repeat("g", 64)} {
 		if _, err := discovery.ParseHash(bad); err == nil {
 			t.Errorf("hash %q is accepted", bad)
 		}
 	}
-	if hash, err := discovery.ParseHash("SHA256:" + strings.Repeat("A", 64)); err != nil || hash != "sha256:"+strings.Repeat("a", 64) {
+	if hash, err := discovery.ParseHash("SHA256:" + strings.Repeat("A", 64)); err != nil ||
+		hash != "sha256:"+strings.Repeat("a", 64) {
 		t.Errorf("got %q, %v", hash, err)
 	}
 }

@@ -23,11 +23,12 @@ const (
 	hostGateway = "host-gw"
 )
 
-// CheckNetwork says whether a node of the cluster is of a pod network that ours could not be part of. nil is no promise: of networks that
-// leave no trace on nodes nothing is known.
+// CheckNetwork says whether a node of the cluster is of a pod network that ours could not be part of. nil is no
+// promise: of networks that leave no trace on nodes nothing is known.
 func CheckNetwork(node *corev1.Node) error {
 	if backend := node.Annotations[flannelBackend]; backend != "" && backend != hostGateway {
-		return fmt.Errorf("look at node %q: %w: flannel's backend is %q, and only %q routes pods' own addresses", node.Name, ErrNetwork, backend, hostGateway)
+		return fmt.Errorf("look at node %q: %w: flannel's backend is %q, and only %q routes pods' own addresses",
+			node.Name, ErrNetwork, backend, hostGateway)
 	}
 	for annotation, plugin := range map[string]string{
 		"projectcalico.org/IPv4IPIPTunnelAddr":  "Calico with IP in IP",
@@ -43,15 +44,20 @@ func CheckNetwork(node *corev1.Node) error {
 // Flannel says whether a node's pods are reached by flannel's backend host-gw.
 func Flannel(node *corev1.Node) bool { return node.Annotations[flannelBackend] == hostGateway }
 
-// JoinFlannel has flannel's daemons on other nodes route a node's pods to its address. The client may be the node's own.
+// JoinFlannel has flannel's daemons on other nodes route a node's pods to its address. The client may be the node's
+// own.
 func JoinFlannel(ctx context.Context, client kubernetes.Interface, node string, address netip.Addr) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		flannelBackend: hostGateway, flannelData: "null", flannelAddress: address.String(), flannelManager: "true",
+		flannelBackend: hostGateway,
+		flannelData:    "null",
+		flannelAddress: address.String(),
+		flannelManager: "true",
 	}}})
 	if err != nil {
 		return err
 	}
-	if _, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "mullion"}); err != nil {
+	if _, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: "mullion"}); err != nil {
 		return fmt.Errorf("tell flannel of node %q: %w", node, err)
 	}
 	return nil

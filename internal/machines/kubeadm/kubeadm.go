@@ -1,6 +1,7 @@
-// Package kubeadm owns what is known of a cluster that kubeadm made, or a tool that builds on it (kind, minikube): its networking, as it is
-// written in ConfigMaps that machines may read which join by a bootstrap token; what the nodes of a machine need there beside that; and how
-// they take part in a pod network of flannel's. It changes nothing of the cluster but what belongs to the nodes that join.
+// Package kubeadm owns what is known of a cluster that kubeadm made, or a tool that builds on it (kind, minikube): its
+// networking, as it is written in ConfigMaps that machines may read which join by a bootstrap token; what the nodes of
+// a machine need there beside that; and how they take part in a pod network of flannel's. It changes nothing of the
+// cluster but what belongs to the nodes that join.
 package kubeadm
 
 import (
@@ -69,7 +70,8 @@ type kubeletConfiguration struct {
 	ServerTLSBootstrap bool     `json:"serverTLSBootstrap"`
 }
 
-// Read reads kubeadm's ConfigMaps and checks whether nodes of ours can be part of the cluster. Its errors wrap those of this package.
+// Read reads kubeadm's ConfigMaps and checks whether nodes of ours can be part of the cluster. Its errors wrap those of
+// this package.
 func Read(ctx context.Context, client kubernetes.Interface) (Cluster, error) {
 	var conf clusterConfiguration
 	if err := read(ctx, client, "kubeadm-config", "ClusterConfiguration", &conf); err != nil {
@@ -80,11 +82,13 @@ func Read(ctx context.Context, client kubernetes.Interface) (Cluster, error) {
 		return Cluster{}, err
 	}
 	c := Cluster{
-		Name: or(conf.ClusterName, defaultName), Domain: or(kubelet.ClusterDomain, or(conf.Networking.DNSDomain, defaultDomain)),
+		Name:               or(conf.ClusterName, defaultName),
+		Domain:             or(kubelet.ClusterDomain, or(conf.Networking.DNSDomain, defaultDomain)),
 		ServerTLSBootstrap: kubelet.ServerTLSBootstrap,
 	}
 	if conf.Networking.PodSubnet == "" {
-		return c, fmt.Errorf("read the cluster's networking: %w: kubeadm-config has no podSubnet, so nodes get no ranges of pod addresses", ErrNetwork)
+		return c, fmt.Errorf(
+			"read the cluster's networking: %w: kubeadm-config has no podSubnet, so nodes get no ranges of pod addresses", ErrNetwork)
 	}
 	var err error
 	if c.Pods, err = subnet("podSubnet", conf.Networking.PodSubnet); err != nil {
@@ -135,7 +139,9 @@ func subnet(field, text string) (netip.Prefix, error) {
 			return p.Masked(), nil
 		}
 	}
-	return netip.Prefix{}, fmt.Errorf("read %s of kubeadm-config: %w: %s has no subnet of IPv4, without which there are no Windows nodes", field, ErrNetwork, text)
+	return netip.Prefix{}, fmt.Errorf(
+		"read %s of kubeadm-config: %w: %s has no subnet of IPv4, without which there are no Windows nodes", field,
+		ErrNetwork, text)
 }
 
 // checkVersion holds the API server's version against the kubelets'.
@@ -151,7 +157,8 @@ func checkVersion(client kubernetes.Interface) error {
 	kubelet := utilversion.MustParseGeneric(version.Kubernetes)
 	behind := int(server.Minor()) - int(kubelet.Minor()) // small numbers
 	if server.Major() != kubelet.Major() || behind < 0 || behind > oldestKubelet {
-		return fmt.Errorf("compare versions: %w: the API server is %s, the kubelet %s; it may be of the same minor version or up to %d older",
+		return fmt.Errorf(
+			"compare versions: %w: the API server is %s, the kubelet %s; it may be of the same minor version or up to %d older",
 			ErrVersion, info.GitVersion, version.Kubernetes, oldestKubelet)
 	}
 	return nil

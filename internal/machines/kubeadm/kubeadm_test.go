@@ -24,10 +24,15 @@ import (
 // cluster is an API with kubeadm's ConfigMaps.
 func cluster(serverVersion, clusterConfiguration, kubelet string) *fake.Clientset {
 	object := func(name, key, text string) runtime.Object {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system"}, Data: map[string]string{key: text}}
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system"},
+			Data:       map[string]string{key: text},
+		}
 	}
-	c := fake.NewClientset(object("kubeadm-config", "ClusterConfiguration", clusterConfiguration), object("kubelet-config", "kubelet", kubelet))
-	c.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: serverVersion} // a fake's
+	c := fake.NewClientset(object("kubeadm-config", "ClusterConfiguration", clusterConfiguration),
+		object("kubelet-config", "kubelet", kubelet))
+	// a fake's
+	c.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: serverVersion}
 	return c
 }
 
@@ -45,10 +50,18 @@ func TestRead(t *testing.T) {
 		want          kubeadm.Cluster
 	}{
 		"kind": {kind, dns, kubeadm.Cluster{
-			Name: "kind", Domain: "example.org", Pods: prefix("10.244.0.0/16"), Services: prefix("10.96.0.0/16"), DNS: netip.MustParseAddr("10.96.0.10"), ServerTLSBootstrap: true,
+			Name:               "kind",
+			Domain:             "example.org",
+			Pods:               prefix("10.244.0.0/16"),
+			Services:           prefix("10.96.0.0/16"),
+			DNS:                netip.MustParseAddr("10.96.0.10"),
+			ServerTLSBootstrap: true,
 		}},
 		"defaults": {dual, "clusterDNS: ['fd00::a']\n", kubeadm.Cluster{
-			Name: "kubernetes", Domain: "cluster.local", Pods: prefix("10.244.0.0/16"), Services: prefix("10.96.0.0/12"),
+			Name:     "kubernetes",
+			Domain:   "cluster.local",
+			Pods:     prefix("10.244.0.0/16"),
+			Services: prefix("10.96.0.0/12"),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +69,8 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+				cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 				t.Errorf("Read() differs (-want +got):\n%s", diff)
 			}
 		})
@@ -66,17 +80,19 @@ func TestRead(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	forbidden := cluster(ourversion.Kubernetes, kind, dns)
 	forbidden.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "kubeadm-config", errors.New("no"))
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "kubeadm-config",
+			errors.New("no"))
 	})
 	for name, tt := range map[string]struct {
 		client *fake.Clientset
 		want   error
 		says   string
 	}{
-		"none":       {fake.NewClientset(), kubeadm.ErrNone, "kubeadm-config"},
-		"forbidden":  {forbidden, kubeadm.ErrNone, "forbidden"},
-		"no_pods":    {cluster(ourversion.Kubernetes, "networking: {}\n", dns), kubeadm.ErrNetwork, "has no podSubnet"},
-		"ipv6":       {cluster(ourversion.Kubernetes, "networking: {podSubnet: 'fd00::/56'}\n", dns), kubeadm.ErrNetwork, "no subnet of IPv4"},
+		"none":      {fake.NewClientset(), kubeadm.ErrNone, "kubeadm-config"},
+		"forbidden": {forbidden, kubeadm.ErrNone, "forbidden"},
+		"no_pods":   {cluster(ourversion.Kubernetes, "networking: {}\n", dns), kubeadm.ErrNetwork, "has no podSubnet"},
+		"ipv6": {cluster(ourversion.Kubernetes, "networking: {podSubnet: 'fd00::/56'}\n", dns),
+			kubeadm.ErrNetwork, "no subnet of IPv4"},
 		"older":      {cluster("v1.35.9", kind, dns), kubeadm.ErrVersion, "v1.35.9"},
 		"too_new":    {cluster("v1.40.0", kind, dns), kubeadm.ErrVersion, "up to 3 older"},
 		"not_yaml":   {cluster(ourversion.Kubernetes, "\t{", dns), nil, "read ClusterConfiguration"},
@@ -98,14 +114,20 @@ func TestCheckNetwork(t *testing.T) {
 	}{
 		"nothing_known":   {nil, ""},
 		"flannel_host_gw": {map[string]string{"flannel.alpha.coreos.com/backend-type": "host-gw"}, ""},
-		"flannel_vxlan":   {map[string]string{"flannel.alpha.coreos.com/backend-type": "vxlan"}, `flannel's backend is "vxlan"`},
-		"calico_bgp":      {map[string]string{"projectcalico.org/IPv4Address": "192.0.2.1/24"}, ""},
-		"calico_ipip":     {map[string]string{"projectcalico.org/IPv4IPIPTunnelAddr": "10.244.1.1"}, "Calico with IP in IP"},
-		"calico_vxlan":    {map[string]string{"projectcalico.org/IPv4VXLANTunnelAddr": "10.244.1.1"}, "Calico with VXLAN"},
+		"flannel_vxlan": {map[string]string{"flannel.alpha.coreos.com/backend-type": "vxlan"},
+			`flannel's backend is "vxlan"`},
+		"calico_bgp": {map[string]string{"projectcalico.org/IPv4Address": "192.0.2.1/24"}, ""},
+		"calico_ipip": {map[string]string{"projectcalico.org/IPv4IPIPTunnelAddr": "10.244.1.1"},
+			"Calico with IP in IP"},
+		"calico_vxlan": {map[string]string{"projectcalico.org/IPv4VXLANTunnelAddr": "10.244.1.1"}, "Calico with VXLAN"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := kubeadm.CheckNetwork(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: tt.annotations}})
-			if (err == nil) != (tt.want == "") || err != nil && (!errors.Is(err, kubeadm.ErrNetwork) || !strings.Contains(err.Error(), tt.want)) {
+			err := kubeadm.CheckNetwork(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
+				Name:        "n",
+				Annotations: tt.annotations,
+			}})
+			if (err == nil) != (tt.want == "") || err != nil &&
+				(!errors.Is(err, kubeadm.ErrNetwork) || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("CheckNetwork() = %v, want %q", err, tt.want)
 			}
 		})

@@ -12,15 +12,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// proxierRole is the API server's own for kube-proxy, which has what the machine needs for its routes too: to see all nodes.
+// proxierRole is the API server's own for kube-proxy, which has what the machine needs for its routes too: to see all
+// nodes.
 const proxierRole = "system:node-proxier"
 
 // rightsName is the name of the cluster role and of the bindings of one node.
 func rightsName(node, what string) string { return "mullion:" + what + ":" + node }
 
-// Grant gives a node that is registered what kubeadm does not give it: the rights of kube-proxy, which runs with the node's certificate here,
-// and to delete itself when it leaves. The client is an administrator's. The objects belong to the Node: when that is deleted, upstream's
-// garbage collector removes them.
+// Grant gives a node that is registered what kubeadm does not give it: the rights of kube-proxy, which runs with the
+// node's certificate here, and to delete itself when it leaves. The client is an administrator's. The objects belong to
+// the Node: when that is deleted, upstream's garbage collector removes them.
 func Grant(ctx context.Context, client kubernetes.Interface, node string) error {
 	n, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
@@ -30,13 +31,16 @@ func Grant(ctx context.Context, client kubernetes.Interface, node string) error 
 	force := metav1.ApplyOptions{FieldManager: "mullion", Force: true}
 	leaver := rightsName(node, "leave")
 	role := rbacapply.ClusterRole(leaver).WithOwnerReferences(owner).
-		WithRules(rbacapply.PolicyRule().WithAPIGroups("").WithResources("nodes").WithResourceNames(node).WithVerbs("delete"))
+		WithRules(
+			rbacapply.PolicyRule().WithAPIGroups("").WithResources("nodes").WithResourceNames(node).WithVerbs("delete"))
 	if _, err := client.RbacV1().ClusterRoles().Apply(ctx, role, force); err != nil {
 		return fmt.Errorf("give node %q its rights: %w", node, err)
 	}
 	for name, to := range map[string]string{rightsName(node, "proxy"): proxierRole, leaver: leaver} {
 		binding := rbacapply.ClusterRoleBinding(name).WithOwnerReferences(owner).
-			WithSubjects(rbacapply.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.UserKind).WithName("system:node:" + node)).
+			WithSubjects(
+				rbacapply.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.UserKind).WithName(
+					"system:node:" + node)).
 			WithRoleRef(rbacapply.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole").WithName(to))
 		if _, err := client.RbacV1().ClusterRoleBindings().Apply(ctx, binding, force); err != nil {
 			return fmt.Errorf("give node %q its rights: %w", node, err)
@@ -49,12 +53,14 @@ func Grant(ctx context.Context, client kubernetes.Interface, node string) error 
 type RightsError struct{ Node string }
 
 func (e *RightsError) Error() string {
-	return fmt.Sprintf("node %q has no rights yet to see Services and other nodes; an administrator gives them: %s", e.Node, GrantCommand(e.Node))
+	return fmt.Sprintf("node %q has no rights yet to see Services and other nodes; an administrator gives them: %s",
+		e.Node, GrantCommand(e.Node))
 }
 
 // GrantCommand is what an administrator types to give a node the rights of kube-proxy.
 func GrantCommand(node string) string {
-	return fmt.Sprintf("kubectl create clusterrolebinding %s --clusterrole=%s --user=system:node:%s", rightsName(node, "proxy"), proxierRole, node)
+	return fmt.Sprintf("kubectl create clusterrolebinding %s --clusterrole=%s --user=system:node:%s",
+		rightsName(node, "proxy"), proxierRole, node)
 }
 
 // Allowed returns nil if the client, a node's, has the rights of kube-proxy, a RightsError if not.
@@ -63,7 +69,9 @@ func Allowed(ctx context.Context, client kubernetes.Interface, node string) erro
 		{Verb: "watch", Group: "discovery.k8s.io", Resource: "endpointslices"},
 		{Verb: "watch", Resource: "nodes"},
 	} {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &may}}
+		review := &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &may},
+		}
 		got, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("ask what node %q may do: %w", node, err)

@@ -10,21 +10,23 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// ServingError says that a kubelet waits for its serving certificate. Where kubelet-config has serverTLSBootstrap, kubelets ask the cluster
-// for theirs, and nobody in a cluster of kubeadm's approves that by itself:
+// ServingError says that a kubelet waits for its serving certificate. Where kubelet-config has serverTLSBootstrap,
+// kubelets ask the cluster for theirs, and nobody in a cluster of kubeadm's approves that by itself:
 // https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-certs/#kubelet-serving-certs
 type ServingError struct{ Node, Request string }
 
 func (e *ServingError) Error() string {
-	return fmt.Sprintf("node %q waits for its serving certificate: no logs, exec and metrics of its pods until an administrator approves it: %s", e.Node, e.Command())
+	return fmt.Sprintf(
+		"node %q waits for its serving certificate: no logs, exec and metrics of its pods until an administrator approves it: %s", e.Node, e.Command())
 }
 
 // Command is what an administrator types to approve the request.
 func (e *ServingError) Command() string { return "kubectl certificate approve " + e.Request }
 
-// ServingRequest is the newest request for a serving certificate of a node's kubelet on which nobody has decided; nil where there is none. Nodes and
-// administrators may look.
-func ServingRequest(ctx context.Context, client kubernetes.Interface, node string) (*certv1.CertificateSigningRequest, error) {
+// ServingRequest is the newest request for a serving certificate of a node's kubelet on which nobody has decided; nil
+// where there is none. Nodes and administrators may look.
+func ServingRequest(ctx context.Context, client kubernetes.Interface, node string) (*certv1.CertificateSigningRequest,
+	error) {
 	all, err := client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.signerName", certv1.KubeletServingSignerName).String(),
 	})
@@ -34,7 +36,8 @@ func ServingRequest(ctx context.Context, client kubernetes.Interface, node strin
 	var newest *certv1.CertificateSigningRequest
 	for i := range all.Items {
 		r := &all.Items[i]
-		if r.Spec.SignerName != certv1.KubeletServingSignerName || r.Spec.Username != "system:node:"+node || len(r.Status.Conditions) > 0 {
+		if r.Spec.SignerName != certv1.KubeletServingSignerName || r.Spec.Username != "system:node:"+node ||
+			len(r.Status.Conditions) > 0 {
 			continue
 		}
 		if newest == nil || newest.CreationTimestamp.Before(&r.CreationTimestamp) {

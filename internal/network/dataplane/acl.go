@@ -20,8 +20,9 @@ type accessTier struct {
 	next  string // the chain of the next tier, "" if there is none
 }
 
-// accessTiers are the chains for one family and direction of access rules, by their names, and the name of the first, "" if there are
-// no rules. A name comes from what is in the chain, so that ports of the same rules share it, and no chain ever changes.
+// accessTiers are the chains for one family and direction of access rules, by their names, and the name of the first,
+// "" if there are no rules. A name comes from what is in the chain, so that ports of the same rules share it, and no
+// chain ever changes.
 func accessTiers(f family, list []netplan.ACL, in bool) (chains map[string]accessTier, first string) {
 	tiers := map[uint16][]netplan.ACL{}
 	for _, a := range list {
@@ -116,7 +117,8 @@ func (f family) matchAddrs(list []netip.Prefix) (string, bool) {
 
 // matchPorts joins ranges that touch: a set has no overlapping elements.
 func matchPorts(list []netplan.PortRange) string {
-	sorted := slices.SortedFunc(slices.Values(list), func(a, b netplan.PortRange) int { return int(a.First) - int(b.First) })
+	sorted := slices.SortedFunc(slices.Values(list),
+		func(a, b netplan.PortRange) int { return int(a.First) - int(b.First) })
 	var merged []netplan.PortRange
 	for _, r := range sorted {
 		if n := len(merged); n > 0 && int(r.First) <= int(merged[n-1].Last)+1 {

@@ -57,7 +57,8 @@ func (a linkAddr) flags() int {
 
 // is says that the address that the link has is this one.
 func (a linkAddr) is(have netlink.Addr) bool {
-	return a.Addr().Is4() && a.label == have.Label || a.Addr().Is6() && have.Flags&unix.IFA_F_NOPREFIXROUTE == a.flags()&unix.IFA_F_NOPREFIXROUTE
+	return a.Addr().Is4() && a.label == have.Label || a.Addr().Is6() &&
+		have.Flags&unix.IFA_F_NOPREFIXROUTE == a.flags()&unix.IFA_F_NOPREFIXROUTE
 }
 
 // syncAddrs gives the link these addresses and no others but its own link-local one.
@@ -91,7 +92,8 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 	return nil
 }
 
-// removeOthers removes those addresses that the link has and is not to have, and takes out of want those that it has as they are to be.
+// removeOthers removes those addresses that the link has and is not to have, and takes out of want those that it has as
+// they are to be.
 func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, want map[netip.Prefix]linkAddr) error {
 	for i := range have {
 		got, ok := prefixOf(have[i].IPNet)
@@ -124,13 +126,15 @@ func addrsOf(h *netlink.Handle, l netlink.Link) ([]netip.Prefix, error) {
 
 func ownLinkLocal(p netip.Prefix) bool { return p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() }
 
-// sysctls6 make an interface one that is told its addresses and its routes. A kernel without IPv6 has nothing to be told.
+// sysctls6 make an interface one that is told its addresses and its routes. A kernel without IPv6 has nothing to be
+// told.
 func sysctls6(name string) error {
 	conf := "net/ipv6/conf/" + name
 	if _, err := os.Stat("/proc/sys/" + conf); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	return sysctls([][2]string{
-		{conf + "/disable_ipv6", "0"}, {conf + "/accept_ra", "0"}, {conf + "/accept_redirects", "0"}, {conf + "/accept_dad", "0"},
+		{conf + "/disable_ipv6", "0"}, {conf + "/accept_ra", "0"}, {conf + "/accept_redirects", "0"},
+		{conf + "/accept_dad", "0"},
 	})
 }

@@ -10,11 +10,13 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// balancerItem are the elements of a load balancer; none without backends. Backends are of the family of what leads to them.
+// balancerItem are the elements of a load balancer; none without backends. Backends are of the family of what leads to
+// them.
 func balancerItem(lb netplan.LoadBalancer) item {
 	it := item{}
 	for _, f := range families() {
-		backends := slices.DeleteFunc(slices.Clone(lb.Backends), func(b netip.AddrPort) bool { return !f.has(b.Addr()) })
+		backends := slices.DeleteFunc(slices.Clone(lb.Backends),
+			func(b netip.AddrPort) bool { return !f.has(b.Addr()) })
 		if len(backends) > 0 {
 			it.putBalancer(f, lb, backends)
 		}
@@ -66,7 +68,8 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 // keeps says that packets keep the virtual address as their destination. Without one there is nothing to keep.
 func keeps(lb netplan.LoadBalancer) bool { return lb.PreserveDIP && len(lb.VIPs) > 0 }
 
-// putKept adds a load balancer that translates nothing: what it picks is the mark of a pod, which keep_linux.go leads to it.
+// putKept adds a load balancer that translates nothing: what it picks is the mark of a pod, which keep_linux.go leads
+// to it.
 func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrPort) {
 	for _, vip := range lb.VIPs {
 		if !f.has(vip) {
@@ -111,9 +114,9 @@ func chainName(kind string, byClient bool, n int) string {
 	return fmt.Sprintf("%s_%d", kind, n)
 }
 
-// balance are the rules of such a chain: they look up the backend by what is balanced and a number below n. HNS knows no
-// time that a client stays with a backend, only that it does (DistributionType), so a hash of the client's address says
-// all there is, and nothing has to be kept for each client.
+// balance are the rules of such a chain: they look up the backend by what is balanced and a number below n. HNS knows
+// no time that a client stays with a backend, only that it does (DistributionType), so a hash of the client's address
+// says all there is, and nothing has to be kept for each client.
 func balance(name string) []string {
 	kind, rest, _ := strings.Cut(name, "_")
 	rest, byClient := strings.CutPrefix(rest, "client_")
@@ -129,7 +132,8 @@ func balance(name string) []string {
 	if kind == "kept" { // every packet of a connection has the mark of its pod, the connection too
 		return []string{
 			fmt.Sprintf("ct mark 0 meta mark set %s mod %s", pick, rest),
-			fmt.Sprintf("ct mark 0 meta l4proto { tcp, udp } ct mark set %s . meta mark map @%s", key, f.name("kept_to")),
+			fmt.Sprintf("ct mark 0 meta l4proto { tcp, udp } ct mark set %s . meta mark map @%s", key,
+				f.name("kept_to")),
 			"meta mark set ct mark",
 		}
 	}

@@ -50,7 +50,8 @@ func TestBalancersOfAnOverlay(t *testing.T) {
 		both("node-far", "", 30002, external, "10.244.2.5:80"),
 		both("external-far", "203.0.113.7", 80, external, "10.244.2.5:80"),
 		both("external-near", "203.0.113.8", 80, external, "10.244.1.5:80"),
-		both("cluster", "10.96.0.1", 80, func(lb *netplan.LoadBalancer) { lb.SourceVIP = netip.MustParseAddr("10.244.1.9") }, "10.244.2.5:80"),
+		both("cluster", "10.96.0.1", 80,
+			func(lb *netplan.LoadBalancer) { lb.SourceVIP = netip.MustParseAddr("10.244.1.9") }, "10.244.2.5:80"),
 		both("self", "10.96.0.2", 80, nil, "10.244.1.5:80"),
 	)
 	planA.Normalize()
@@ -123,7 +124,8 @@ func (u *udpClient) answeredBy(addr, want string) {
 	u.t.Errorf("%s is answered by %s, want %s", addr, last, want)
 }
 
-// A UDP client that keeps its port follows its load balancer: to the first backend, to another one, and to a new balancer.
+// A UDP client that keeps its port follows its load balancer: to the first backend, to another one, and to a new
+// balancer.
 func TestUDPFlowsMove(t *testing.T) {
 	a, b, outside := fabric(t)
 	plan := dataplanetest.Plan("10.244.1")
@@ -135,14 +137,17 @@ func TestUDPFlowsMove(t *testing.T) {
 	vip, node := "10.96.0.53:53", "10.213.0.11:30053"
 	_, _ = inside.c.WriteTo([]byte("?"), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(vip)))
 	_, _ = fromOutside.c.WriteTo([]byte("?"), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(node)))
-	for _, backend := range []struct{ name, addr string }{{"near", "10.244.1.6:53"}, {"far", "10.244.2.5:53"}, {"near", "10.244.1.6:53"}} {
-		lbs := slices.Concat(both("dns", "10.96.0.53", 53, nil, backend.addr), both("node", "", 30053, nil, backend.addr))
+	for _, backend := range []struct{ name, addr string }{{"near", "10.244.1.6:53"}, {"far", "10.244.2.5:53"},
+		{"near", "10.244.1.6:53"}} {
+		lbs := slices.Concat(both("dns", "10.96.0.53", 53, nil, backend.addr),
+			both("node", "", 30053, nil, backend.addr))
 		a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: lbs}})
 		inside.answeredBy(vip, backend.name)
 		fromOutside.answeredBy(node, backend.name)
 	}
 	// The other one's flow stays as it is when there is one more backend.
-	a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("dns", "10.96.0.53", 53, nil, "10.244.1.6:53", "10.244.2.5:53")}})
+	a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("dns", "10.96.0.53", 53, nil,
+		"10.244.1.6:53", "10.244.2.5:53")}})
 	for range 20 {
 		inside.answeredBy(vip, "near")
 	}
@@ -203,7 +208,8 @@ func TestICMP(t *testing.T) {
 		return strings.Contains(run(t, a.Pin(dataplanetest.NSA), "ping -c1 -W1 "+to+" || true"), " 0% packet loss")
 	}
 	run(t, outside, "ip route add 10.244.1.0/24 via 10.213.0.11") // it would answer
-	want := map[string]bool{"10.244.1.6": true, "10.244.2.5": true, "10.244.1.2": true, "10.213.0.11": true, "198.51.100.1": false, "10.213.0.12": false}
+	want := map[string]bool{"10.244.1.6": true, "10.244.2.5": true, "10.244.1.2": true, "10.213.0.11": true,
+		"198.51.100.1": false, "10.213.0.12": false}
 	for to, answered := range want {
 		if got := ping(to); got != answered {
 			t.Errorf("ping of %s answered: %v", to, got)
@@ -227,7 +233,10 @@ func TestNATTo(t *testing.T) {
 	netnstest.Serve(t, outside, "outside", "198.51.100.1:80")
 	for name, nat := range map[string]netplan.NAT{
 		"everything": {To: netip.MustParseAddr("10.213.7.7")},
-		"only":       {To: netip.MustParseAddr("10.213.7.7"), Only: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}},
+		"only": {
+			To:   netip.MustParseAddr("10.213.7.7"),
+			Only: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := plan.Ports[0]

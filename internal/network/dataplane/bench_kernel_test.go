@@ -21,7 +21,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// The ways that the benchmarks compare; the program at both ends is the same. vip is that of the first of so many services.
+// The ways that the benchmarks compare; the program at both ends is the same. vip is that of the first of so many
+// services.
 func ways(b *testing.B) map[string]way {
 	b.Helper()
 	all := map[string]way{"veth": bare(b)}
@@ -36,7 +37,8 @@ func ways(b *testing.B) map[string]way {
 		}
 		one := service(0)
 		one.Backends = one.Backends[:1]
-		if err := h.ApplyChange(b.Context(), netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{one}}}); err != nil {
+		if err := h.ApplyChange(b.Context(),
+			netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{one}}}); err != nil {
 			b.Fatal(err)
 		}
 		through := way{from, to, "10.96.1.0:80", "10.244.1.6:8080"}
@@ -48,7 +50,8 @@ func ways(b *testing.B) map[string]way {
 	return all
 }
 
-// way is from a namespace to a server in another that listens on listen (empty: it is another way's) and is called at dial.
+// way is from a namespace to a server in another that listens on listen (empty: it is another way's) and is called at
+// dial.
 type way struct{ from, to, dial, listen string }
 
 var order = []string{"veth", "pod", "clusterip-of-10", "clusterip-of-1000", "clusterip-of-5000"}
@@ -86,7 +89,9 @@ func bare(b *testing.B) way {
 		}
 		b.Cleanup(func() { _ = netns.Remove(ns) })
 	}
-	command(b, w.from, fmt.Sprintf("exec 3<%s; ip link add eth0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set eth0 up; ip addr add 10.1.0.1/24 dev eth0", w.to))
+	command(
+		b, w.from, fmt.Sprintf(
+			"exec 3<%s; ip link add eth0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set eth0 up; ip addr add 10.1.0.1/24 dev eth0", w.to))
 	command(b, w.to, "ip link set eth0 up; ip addr add 10.1.0.2/24 dev eth0")
 	return w
 }
@@ -115,7 +120,11 @@ func (w way) server(b *testing.B, each func(net.Conn)) {
 func (w way) call(b *testing.B) net.Conn {
 	b.Helper()
 	var c net.Conn
-	if err := netns.Do(w.from, func() (err error) { c, err = net.DialTimeout("tcp4", w.dial, 5*time.Second); return err }); err != nil {
+	if err := netns.Do(w.from, func() (err error) {
+		c,
+			err = net.DialTimeout("tcp4", w.dial, 5*time.Second)
+		return err
+	}); err != nil {
 		b.Fatal(err)
 	}
 	return c
@@ -124,9 +133,10 @@ func (w way) call(b *testing.B) net.Conn {
 // portion is what is sent at once, some 10 ms of a processor.
 const portion = 32 << 20
 
-// BenchmarkThroughput sends a portion over a TCP connection of each way in turn. What other programs on the machine take
-// changes from moment to moment, so ways are compared within a round, and what counts is the median of all rounds. Each round
-// has connections of its own: one may cost a third more than another of the same way, for as long as it lasts.
+// BenchmarkThroughput sends a portion over a TCP connection of each way in turn. What other programs on the machine
+// take changes from moment to moment, so ways are compared within a round, and what counts is the median of all rounds.
+// Each round has connections of its own: one may cost a third more than another of the same way, for as long as it
+// lasts.
 func BenchmarkThroughput(b *testing.B) {
 	all, sends := ways(b), map[string]func() (took, cost float64){}
 	for _, name := range order {
@@ -179,8 +189,9 @@ func median[T float64 | time.Duration](list []T) T {
 	return s[(len(s)-1)/2]
 }
 
-// sender returns what sends a portion over a new connection and waits until the other side has all of it, in seconds and
-// seconds of this process' processor time. A portion before that, which brings the connection up to its speed, does not count.
+// sender returns what sends a portion over a new connection and waits until the other side has all of it, in seconds
+// and seconds of this process' processor time. A portion before that, which brings the connection up to its speed, does
+// not count.
 func (w way) sender(b *testing.B) func() (took, cost float64) {
 	b.Helper()
 	w.server(b, func(c net.Conn) {
@@ -220,8 +231,8 @@ func send(b *testing.B, c net.Conn, block []byte) (took, cost float64) {
 	return time.Since(started).Seconds(), (processor(b) - before).Seconds()
 }
 
-// processor is the time that this process took of all processors: the kernel's work for a veth pair is done on it, so it
-// says what a byte costs also where other programs run.
+// processor is the time that this process took of all processors: the kernel's work for a veth pair is done on it, so
+// it says what a byte costs also where other programs run.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var u unix.Rusage
@@ -231,8 +242,8 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkConnect opens a connection of each way in turn; it counts when the server has answered on it. What a way adds is
-// the median of the differences within the rounds.
+// BenchmarkConnect opens a connection of each way in turn; it counts when the server has answered on it. What a way
+// adds is the median of the differences within the rounds.
 func BenchmarkConnect(b *testing.B) {
 	all, connects := ways(b), map[string]func() float64{}
 	for _, name := range order {
@@ -257,7 +268,8 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// connecter returns what opens a connection, and how many microseconds that took. One thread stays in the namespace for it.
+// connecter returns what opens a connection, and how many microseconds that took. One thread stays in the namespace for
+// it.
 func (w way) connecter(b *testing.B) func() float64 {
 	b.Helper()
 	w.server(b, func(c net.Conn) { _, _ = c.Write([]byte{1}); _ = c.Close() })
@@ -306,7 +318,8 @@ func BenchmarkChange(b *testing.B) {
 				lb := service(len(took) % 10)
 				lb.Backends = lb.Backends[:1+len(took)%4]
 				start := time.Now()
-				if err := p.ApplyChange(b.Context(), netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{lb}}}); err != nil {
+				if err := p.ApplyChange(b.Context(),
+					netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{lb}}}); err != nil {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(start))

@@ -152,8 +152,8 @@ func modeSysctls(name string, mode netplan.Mode) error {
 	}
 }
 
-// switchSysctls make the host answer for every pod of the subnet, at once: ports are isolated from each other. It answers
-// as well for what it routes elsewhere.
+// switchSysctls make the host answer for every pod of the subnet, at once: ports are isolated from each other. It
+// answers as well for what it routes elsewhere.
 func switchSysctls(name string) error {
 	err := sysctls([][2]string{
 		{"net/ipv4/conf/" + name + "/proxy_arp_pvlan", "1"},
@@ -249,7 +249,8 @@ func ours(alias string) bool {
 
 func halfMade(l netlink.Link) bool {
 	prefix := map[string][]string{
-		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix, vlanPrefix}, "vxlan": {vxlanPrefix},
+		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix, vlanPrefix},
+		"vxlan": {vxlanPrefix},
 	}[l.Type()]
 	return slices.ContainsFunc(prefix, func(prefix string) bool { return strings.HasPrefix(l.Attrs().Name, prefix) })
 }

@@ -11,8 +11,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A UDP client that sends from the same port again and again stays with the backend that its first packet was sent to, as
-// long as it does not pause: the kernel knows it as a flow. When that backend is no longer there, the flow has to be
+// A UDP client that sends from the same port again and again stays with the backend that its first packet was sent to,
+// as long as it does not pause: the kernel knows it as a flow. When that backend is no longer there, the flow has to be
 // forgotten. TCP connections are left to the two sides, as on Windows.
 
 // staleFlows match flows to virtual addresses whose backend is not among these.
@@ -69,7 +69,8 @@ func (s *staleFlows) add(lb netplan.LoadBalancer, backends map[netip.AddrPort]bo
 	}
 }
 
-// MatchConntrackFlow says that the flow is to be forgotten: also one that nobody translated, from before there were backends.
+// MatchConntrackFlow says that the flow is to be forgotten: also one that nobody translated, from before there were
+// backends.
 func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	if f.Forward.Protocol != uint8(netplan.UDP) {
 		return false

@@ -29,8 +29,10 @@ func flowsOfIPv6(t *testing.T, h host) {
 func dualFabric(t *testing.T) (a, b host, outside string) {
 	t.Helper()
 	a, b, outside = fabric(t)
-	run(t, a.ns, "ip addr add fd00:213::11/64 dev eth0 nodad; ip route add fd00:244:1:2::/64 via fd00:213::12; ip route add default via fd00:213::100")
-	run(t, b.ns, "ip addr add fd00:213::12/64 dev eth0 nodad; ip route add fd00:244:1:1::/64 via fd00:213::11; ip route add default via fd00:213::100")
+	run(
+		t, a.ns, "ip addr add fd00:213::11/64 dev eth0 nodad; ip route add fd00:244:1:2::/64 via fd00:213::12; ip route add default via fd00:213::100")
+	run(
+		t, b.ns, "ip addr add fd00:213::12/64 dev eth0 nodad; ip route add fd00:244:1:1::/64 via fd00:213::11; ip route add default via fd00:213::100")
 	run(t, outside, "ip addr add fd00:213::100/64 dev eth0 nodad; ip addr add 2001:db8::1/128 dev lo")
 	a.apply(t, dataplanetest.Dual("10.244.1", "fd00:244:1:1"))
 	b.apply(t, dataplanetest.Dual("10.244.2", "fd00:244:1:2"))
@@ -54,7 +56,8 @@ func TestIPv6BetweenHosts(t *testing.T) {
 
 	// The underlay sees one hardware address for a host with its pods.
 	run(t, podA, "ping -6 -c1 -W2 fd00:244:1:2::5")
-	if neighbours := run(t, b.ns, "ip -6 neigh show dev eth0"); strings.Contains(neighbours, "fd00:244:1:1::5") || strings.Contains(neighbours, "00:15:5d:00:00:05") {
+	if neighbours := run(t, b.ns, "ip -6 neigh show dev eth0"); strings.Contains(neighbours, "fd00:244:1:1::5") ||
+		strings.Contains(neighbours, "00:15:5d:00:00:05") {
 		t.Errorf("host b knows a pod as its neighbour:\n%s", neighbours)
 	}
 }
@@ -67,7 +70,8 @@ func TestIPv6LoadBalancing(t *testing.T) {
 		both("local", "fd00:96::1", 80, nil, "[fd00:244:1:1::6]:8080"),
 		both("remote", "fd00:96::2", 80, nil, "[fd00:244:1:2::5]:8080"),
 		both("self", "fd00:96::3", 80, nil, "[fd00:244:1:1::5]:8080"),
-		both("sticky", "fd00:96::6", 80, func(lb *netplan.LoadBalancer) { lb.ByClient = true }, "[fd00:244:1:1::6]:8080", "[fd00:244:1:2::5]:8080"),
+		both("sticky", "fd00:96::6", 80, func(lb *netplan.LoadBalancer) { lb.ByClient = true },
+			"[fd00:244:1:1::6]:8080", "[fd00:244:1:2::5]:8080"),
 		both("external", "2001:db8:1::7", 80, func(lb *netplan.LoadBalancer) {
 			lb.External, lb.SourceVIP = true, netip.MustParseAddr("fd00:244:1:1::9")
 		}, "[fd00:244:1:1::6]:8080"),
@@ -118,8 +122,18 @@ func TestIPv6AccessRules(t *testing.T) {
 	plan := dataplanetest.Dual("10.244.1", "fd00:244:1:1")
 	plan.LoadBalancers = nil
 	plan.Ports[1].ACL = []netplan.ACL{
-		{Priority: 100, In: true, Protocol: netplan.TCP, Remote: []netip.Prefix{netip.MustParsePrefix("fd00:244:1:1::5/128")}},
-		{Priority: 100, In: true, Protocol: netplan.UDP, Remote: []netip.Prefix{netip.MustParsePrefix("10.244.1.5/32")}},
+		{
+			Priority: 100,
+			In:       true,
+			Protocol: netplan.TCP,
+			Remote:   []netip.Prefix{netip.MustParsePrefix("fd00:244:1:1::5/128")},
+		},
+		{
+			Priority: 100,
+			In:       true,
+			Protocol: netplan.UDP,
+			Remote:   []netip.Prefix{netip.MustParsePrefix("10.244.1.5/32")},
+		},
 		{Priority: 200, In: true, Block: true},
 		{Priority: 200, Block: true},
 	}
@@ -161,8 +175,10 @@ func TestIPv6UDPFlowsMove(t *testing.T) {
 	netnstest.Serve(t, a.Pin(dataplanetest.NSB), "near", "[fd00:244:1:1::6]:53")
 	client := newUDPClient(t, a.Pin(dataplanetest.NSA))
 	vip := "[fd00:96::53]:53"
-	for _, backend := range []struct{ name, addr string }{{"near", "[fd00:244:1:1::6]:53"}, {"self", "[fd00:244:1:1::5]:53"}, {"near", "[fd00:244:1:1::6]:53"}} {
-		a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("dns", "fd00:96::53", 53, nil, backend.addr)}})
+	for _, backend := range []struct{ name, addr string }{{"near", "[fd00:244:1:1::6]:53"},
+		{"self", "[fd00:244:1:1::5]:53"}, {"near", "[fd00:244:1:1::6]:53"}} {
+		a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("dns", "fd00:96::53", 53, nil,
+			backend.addr)}})
 		client.answeredBy(vip, backend.name)
 	}
 }

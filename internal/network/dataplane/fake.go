@@ -182,7 +182,8 @@ func dumpPort(b *strings.Builder, x netplan.Port) {
 }
 
 func dumpBalancer(b *strings.Builder, x netplan.LoadBalancer) {
-	fmt.Fprintf(b, "lb %s %v proto %d port %d -> %v byclient=%v", x.ID, x.VIPs, x.Protocol, x.Port, x.Backends, x.ByClient)
+	fmt.Fprintf(b, "lb %s %v proto %d port %d -> %v byclient=%v", x.ID, x.VIPs, x.Protocol, x.Port, x.Backends,
+		x.ByClient)
 	for _, flag := range []struct {
 		name string
 		set  bool
@@ -201,7 +202,13 @@ func dumpBalancer(b *strings.Builder, x netplan.LoadBalancer) {
 func visible(p netplan.Plan) netplan.Plan {
 	out := netplan.Plan{Namespaces: p.Namespaces}
 	for _, b := range p.Bridges {
-		out.Bridges = append(out.Bridges, netplan.Bridge{ID: b.ID, Mode: b.Mode, Addrs: b.Addrs, MAC: b.MAC, Gateways: b.Gateways})
+		out.Bridges = append(out.Bridges, netplan.Bridge{
+			ID:       b.ID,
+			Mode:     b.Mode,
+			Addrs:    b.Addrs,
+			MAC:      b.MAC,
+			Gateways: b.Gateways,
+		})
 	}
 	for _, port := range p.Ports {
 		port.ACL, port.Proxies, port.EncapOverhead = nil, nil, 0

@@ -51,8 +51,8 @@ func (f family) addrLen() int {
 // has says that the address is of the family; one that is not valid is of none.
 func (f family) has(a netip.Addr) bool { return a.IsValid() && familyOf(a) == f }
 
-// in writes a rule, or a type of a set, for the family: {ip} is the family, {6} what its names end with, {proto} its name
-// as a protocol.
+// in writes a rule, or a type of a set, for the family: {ip} is the family, {6} what its names end with, {proto} its
+// name as a protocol.
 func (f family) in(s string) string {
 	proto := map[family]string{ipv4: "ipv4", ipv6: "ipv6"}[f]
 	return strings.NewReplacer("{ip}", string(f), "{6}", f.name(""), "{proto}", proto).Replace(s)
@@ -77,7 +77,8 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	return addr
 }
 
-// outermost are the family's networks without those that lie within others: a set of ranges has no overlapping elements.
+// outermost are the family's networks without those that lie within others: a set of ranges has no overlapping
+// elements.
 func (f family) outermost(list []netip.Prefix) []netip.Prefix {
 	sorted := slices.SortedFunc(slices.Values(list), func(a, b netip.Prefix) int { return a.Bits() - b.Bits() })
 	var out []netip.Prefix

@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A host may have hundreds of thousands of flows. The kernel is asked for those to one address and port only, which takes
-// it a walk through its table but no copy (CTA_FILTER, from Linux 5.8 on).
+// A host may have hundreds of thousands of flows. The kernel is asked for those to one address and port only, which
+// takes it a walk through its table but no copy (CTA_FILTER, from Linux 5.8 on).
 
 // Attributes of nf_conntrack and parts of tuples to filter by: include/uapi/linux/netfilter/nfnetlink_conntrack.h and
 // net/netfilter/nf_internals.h of Linux.
@@ -34,9 +34,9 @@ func (f family) number() uint8 {
 	return unix.AF_INET
 }
 
-// flowsTo asks for the UDP flows of a family that were opened to a port, and to an address if it is of IPv4, and calls found
-// with each and the attribute that names it. By an address of IPv6 it does not ask: Linux 6.18 answers with all flows but those
-// (the test TestIPv6UDPFlowsMove shows it), so all flows to the port are looked at.
+// flowsTo asks for the UDP flows of a family that were opened to a port, and to an address if it is of IPv4, and calls
+// found with each and the attribute that names it. By an address of IPv6 it does not ask: Linux 6.18 answers with all
+// flows but those (the test TestIPv6UDPFlowsMove shows it), so all flows to the port are looked at.
 func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.ConntrackFlow, name []byte) error) error {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: f.number(), Version: nl.NFNETLINK_V0})

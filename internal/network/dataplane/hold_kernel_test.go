@@ -77,7 +77,12 @@ func TestHoldPortsInUse(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	before := openFiles(t)
-	if _, err := h.HoldPorts(netplan.HeldPorts{First: 9000, Last: 9003, TCP: true, UDP: true}); !errors.Is(err, syscall.EADDRINUSE) {
+	if _, err := h.HoldPorts(netplan.HeldPorts{
+		First: 9000,
+		Last:  9003,
+		TCP:   true,
+		UDP:   true,
+	}); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("ports of which one is in use: %v", err)
 	}
 	if after := openFiles(t); after != before {
@@ -97,7 +102,12 @@ func TestHoldPortsLeavesFiles(t *testing.T) {
 	}
 	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before) }()
 	files := openFiles(t)
-	if _, err := h.HoldPorts(netplan.HeldPorts{First: 50000, Last: 51000, TCP: true, UDP: true}); !errors.Is(err, syscall.EMFILE) {
+	if _, err := h.HoldPorts(netplan.HeldPorts{
+		First: 50000,
+		Last:  51000,
+		TCP:   true,
+		UDP:   true,
+	}); !errors.Is(err, syscall.EMFILE) {
 		t.Errorf("2002 sockets of a process that may have 512 files: %v", err)
 	}
 	if after := openFiles(t); after != files {

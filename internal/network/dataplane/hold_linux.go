@@ -32,7 +32,8 @@ func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 					return fmt.Errorf("bind port %d: %w", port, err)
 				}
 				held = append(held, fd)
-				if uint64(fd) > files.Cur/2 { // the lowest number is given first: this leaves half of them to the rest of the process
+				// the lowest number is given first: this leaves half of them to the rest of the process
+				if uint64(fd) > files.Cur/2 {
 					return fmt.Errorf("hold port %d: %w", port, unix.EMFILE)
 				}
 			}
@@ -77,7 +78,10 @@ func bindEverywhere(kind, port int) (fd int, err error) {
 // dropAll lets a socket receive nothing: nobody reads from it.
 func dropAll(fd int) error {
 	filter := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0}
-	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &filter})
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{
+		Len:    1,
+		Filter: &filter,
+	})
 }
 
 // Close gives the ports back.

@@ -16,8 +16,8 @@ import (
 // keeping has a load balancer's packets keep their destination, from outside too.
 func keeping(lb *netplan.LoadBalancer) { lb.External, lb.PreserveDIP = true, true }
 
-// With PreserveDIP a backend gets packets as they were sent: its server is one that listens at the virtual address alone, and sees the
-// client's own address.
+// With PreserveDIP a backend gets packets as they were sent: its server is one that listens at the virtual address
+// alone, and sees the client's own address.
 func TestPreserveDIP(t *testing.T) {
 	a, b, outside := fabric(t)
 	plan := dataplanetest.Plan("10.244.1")
@@ -48,17 +48,20 @@ func TestPreserveDIP(t *testing.T) {
 	netnstest.Flow(t, outside, "203.0.113.21:80", "plain", "10.213.0.100") // the other balancers are as ever
 	netnstest.Flow(t, first, "203.0.113.20:80", "a5", "203.0.113.20")      // a backend calls itself
 	netnstest.NoFlow(t, outside, "203.0.113.20:81")                        // no port of it
-	a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("kept", "203.0.113.20", 80, keeping, "10.244.1.6:8080")}})
+	a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("kept", "203.0.113.20", 80, keeping,
+		"10.244.1.6:8080")}})
 	for range 10 {
 		netnstest.Flow(t, outside, "203.0.113.20:80", "a6", "10.213.0.100")
 	}
-	netnstest.Flow(t, first, "203.0.113.20:80", "a6", "10.244.1.5")                     // it is no backend any more
-	netnstest.Flow(t, b.Pin(dataplanetest.NSA), "203.0.113.20:80", "a6", "10.213.0.12") // a pod of another host, hidden behind that
+	netnstest.Flow(t, first, "203.0.113.20:80", "a6", "10.244.1.5") // it is no backend any more
+	// a pod of another host, hidden behind that
+	netnstest.Flow(t, b.Pin(dataplanetest.NSA), "203.0.113.20:80", "a6", "10.213.0.12")
 	dataplanetest.Expect(t, a, plan)
 	a.change(t, &plan, netplan.Change{Removed: netplan.Removed{LoadBalancers: []string{"kept-6", "kept-17"}}})
 	netnstest.NoFlow(t, outside, "203.0.113.20:80")
 	dataplanetest.Expect(t, a, plan)
-	if left := run(t, a.ns, "ip rule; ip route show table all"); strings.Contains(left, "0x4d") || strings.Contains(left, "203.0.113.20") {
+	if left := run(t, a.ns, "ip rule; ip route show table all"); strings.Contains(left, "0x4d") ||
+		strings.Contains(left, "203.0.113.20") {
 		t.Errorf("left over:\n%s", left)
 	}
 	if left := run(t, second, "ip route show table local"); strings.Contains(left, "203.0.113.20") {
@@ -109,7 +112,8 @@ func TestPreserveDIPAccess(t *testing.T) {
 	netnstest.Serve(t, pod, "a5", "203.0.113.20:80")
 	netnstest.Flow(t, outside, "203.0.113.20:80", "a5", "10.213.0.100")
 	netnstest.NoFlow(t, b.Pin(dataplanetest.NSA), "203.0.113.20:80")
-	if out := run(t, pod, "ping -c1 -W1 -I 203.0.113.20 10.213.0.100 || true"); !strings.Contains(out, "100% packet loss") {
+	if out := run(t, pod, "ping -c1 -W1 -I 203.0.113.20 10.213.0.100 || true"); !strings.Contains(out,
+		"100% packet loss") {
 		t.Errorf("the pod opens something from the address:\n%s", out)
 	}
 }
@@ -118,7 +122,9 @@ func TestPreserveDIPAccess(t *testing.T) {
 func TestPreserveDIP6(t *testing.T) {
 	a, _, outside := dualFabric(t)
 	plan := dataplanetest.Dual("10.244.1", "fd00:244:1:1")
-	plan.LoadBalancers = both("kept", "2001:db8::20", 80, func(lb *netplan.LoadBalancer) { keeping(lb); lb.ByClient = true }, "[fd00:244:1:1::5]:80", "[fd00:244:1:1::6]:80")
+	plan.LoadBalancers = both("kept", "2001:db8::20", 80,
+		func(lb *netplan.LoadBalancer) { keeping(lb); lb.ByClient = true }, "[fd00:244:1:1::5]:80",
+		"[fd00:244:1:1::6]:80")
 	plan.Normalize()
 	a.apply(t, plan)
 	dataplanetest.Expect(t, a, plan)

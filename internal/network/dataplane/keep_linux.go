@@ -13,10 +13,12 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Packets of load balancers that keep the virtual address as their destination (PreserveDIP) are led to their pod by a mark: a routing rule
-// for each such pod leads from its mark to a table with the way to the pod, and the pod's namespace takes the virtual address for its own.
+// Packets of load balancers that keep the virtual address as their destination (PreserveDIP) are led to their pod by a
+// mark: a routing rule for each such pod leads from its mark to a table with the way to the pod, and the pod's
+// namespace takes the virtual address for its own.
 
-// keptPriority is that of those rules: before those of switches, as the pod is here whatever way the switch's packets take.
+// keptPriority is that of those rules: before those of switches, as the pod is here whatever way the switch's packets
+// take.
 const keptPriority = rulePriority - 1
 
 // keptProtocol marks the routes to virtual addresses in pods (rtnetlink(7) leaves 0x4f free).
@@ -56,8 +58,8 @@ func (s *state) keptWays() []keptWay {
 	return ways
 }
 
-// syncKept brings the routing rules, and the routes of all pods that keep or kept something, in line with want. It costs nothing where
-// no load balancer keeps its address, or did before.
+// syncKept brings the routing rules, and the routes of all pods that keep or kept something, in line with want. It
+// costs nothing where no load balancer keeps its address, or did before.
 func (p *Plane) syncKept(h *netlink.Handle, want *state, before []keptWay) error {
 	ways := want.keptWays()
 	if len(ways)+len(before) == 0 {
@@ -168,7 +170,13 @@ func setKeptRoute(h *netlink.Handle, w keptWay) error {
 	if w.addr.Is6() {
 		all = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	}
-	r := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(all), Gw: w.addr.AsSlice(), Table: keptTable(w.addr), Protocol: keptProtocol}
+	r := &netlink.Route{
+		LinkIndex: link.Attrs().Index,
+		Dst:       toIPNet(all),
+		Gw:        w.addr.AsSlice(),
+		Table:     keptTable(w.addr),
+		Protocol:  keptProtocol,
+	}
 	r.SetFlag(netlink.FLAG_ONLINK)
 	return h.RouteReplace(r)
 }
@@ -205,7 +213,8 @@ func keptAddrs(port netplan.Port, ways []keptWay) map[netip.Addr]bool {
 // observeKept are those that it does take.
 func observeKept(pod *netlink.Handle, link netlink.Link) (map[netip.Addr]netlink.Route, error) {
 	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Table: unix.RT_TABLE_LOCAL, Protocol: keptProtocol}
-	list, err := pod.RouteListFiltered(netlink.FAMILY_ALL, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE|netlink.RT_FILTER_PROTOCOL)
+	list, err := pod.RouteListFiltered(netlink.FAMILY_ALL, filter,
+		netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE|netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
@@ -242,8 +251,12 @@ func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 				continue
 			}
 			r := &netlink.Route{
-				LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(vip, vip.BitLen())),
-				Table: unix.RT_TABLE_LOCAL, Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Protocol: keptProtocol,
+				LinkIndex: link.Attrs().Index,
+				Dst:       toIPNet(netip.PrefixFrom(vip, vip.BitLen())),
+				Table:     unix.RT_TABLE_LOCAL,
+				Type:      unix.RTN_LOCAL,
+				Scope:     netlink.SCOPE_HOST,
+				Protocol:  keptProtocol,
 			}
 			if err := pod.RouteReplace(r); err != nil {
 				return fmt.Errorf("set route to %s: %w", vip, err)

@@ -143,7 +143,12 @@ func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) erro
 }
 
 func route(link netlink.Link, r netplan.Route) *netlink.Route {
-	x := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(r.Dst), Gw: r.Via.AsSlice(), Protocol: routeProtocol}
+	x := &netlink.Route{
+		LinkIndex: link.Attrs().Index,
+		Dst:       toIPNet(r.Dst),
+		Gw:        r.Via.AsSlice(),
+		Protocol:  routeProtocol,
+	}
 	if r.Via.Is6() { // no route leads to the next hop: see neighbour_linux.go
 		x.SetFlag(netlink.FLAG_ONLINK)
 	}

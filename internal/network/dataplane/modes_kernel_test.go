@@ -16,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// underlay is a wire of network 10.213.0.0/24 with hosts at .11 and .12, a Linux host at .13 and a router at .100, behind
-// which is 198.51.100.1.
+// underlay is a wire of network 10.213.0.0/24 with hosts at .11 and .12, a Linux host at .13 and a router at .100,
+// behind which is 198.51.100.1.
 type underlay struct {
 	a, b          host
 	linux, router string
@@ -27,7 +27,11 @@ type underlay struct {
 func newUnderlay(t *testing.T) *underlay {
 	t.Helper()
 	u := &underlay{
-		a: newHost(t), b: newHost(t), linux: netnstest.New(t, "linux"), router: netnstest.New(t, "router"), wire: netnstest.New(t, "wire"),
+		a:      newHost(t),
+		b:      newHost(t),
+		linux:  netnstest.New(t, "linux"),
+		router: netnstest.New(t, "router"),
+		wire:   netnstest.New(t, "wire"),
 	}
 	run(t, u.wire, "ip link add sw0 type bridge mcast_snooping 0; ip link set sw0 up")
 	for i, ns := range []string{u.a.ns, u.b.ns, u.linux, u.router} {
@@ -39,7 +43,8 @@ func newUnderlay(t *testing.T) *underlay {
 			run(t, ns, "ip route add default via 10.213.0.100")
 		}
 	}
-	run(t, u.router, "ip addr add 198.51.100.1/32 dev lo; echo 1 > /proc/sys/net/ipv4/ip_forward; echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter; echo 0 > /proc/sys/net/ipv4/conf/eth0/rp_filter")
+	run(
+		t, u.router, "ip addr add 198.51.100.1/32 dev lo; echo 1 > /proc/sys/net/ipv4/ip_forward; echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter; echo 0 > /proc/sys/net/ipv4/conf/eth0/rp_filter")
 	return u
 }
 
@@ -52,7 +57,8 @@ func plug(t *testing.T, wire, ns string, i int) {
 	}
 	defer func() { _ = f.Close() }()
 	err = netns.Do(wire, func() error {
-		cmd := exec.Command("sh", "-ec", `ip link add p$0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set p$0 master sw0 up`, fmt.Sprint(i))
+		cmd := exec.Command("sh", "-ec",
+			`ip link add p$0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set p$0 master sw0 up`, fmt.Sprint(i))
 		cmd.ExtraFiles = []*os.File{f}
 		return cmd.Run()
 	})
@@ -69,7 +75,10 @@ func network(mode netplan.Mode, subnet string) netplan.Plan {
 	b.Mode, b.Addrs = mode, nil
 	b.Gateways = []netip.Prefix{netip.MustParsePrefix(subnet + ".1/24")}
 	for i := range p.Ports {
-		p.Ports[i].Routes = []netplan.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(subnet + ".1")}}
+		p.Ports[i].Routes = []netplan.Route{{
+			Dst: netip.MustParsePrefix("0.0.0.0/0"),
+			Via: netip.MustParseAddr(subnet + ".1"),
+		}}
 		p.Ports[i].NAT = nil
 	}
 	return p
@@ -79,7 +88,10 @@ func network(mode netplan.Mode, subnet string) netplan.Plan {
 func overlay(subnet, last string) netplan.Plan {
 	p := network(netplan.Overlay, subnet)
 	p.Bridges[0].Overlay = &netplan.VXLAN{
-		VNI: 4096, Port: 4789, VTEP: netip.MustParseAddr("10.213.0." + last), MAC: "00:15:5d:aa:00:" + last,
+		VNI:  4096,
+		Port: 4789,
+		VTEP: netip.MustParseAddr("10.213.0." + last),
+		MAC:  "00:15:5d:aa:00:" + last,
 	}
 	for i := range p.Ports {
 		p.Ports[i].NAT = []netplan.NAT{{Except: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}}
@@ -89,8 +101,11 @@ func overlay(subnet, last string) netplan.Plan {
 
 func peer(id, subnet, last string) netplan.Peer {
 	return netplan.Peer{
-		ID: id, Bridge: dataplanetest.Net, Subnet: netip.MustParsePrefix(subnet),
-		VTEP: netip.MustParseAddr("10.213.0." + last), MAC: "00:15:5d:aa:00:" + last,
+		ID:     id,
+		Bridge: dataplanetest.Net,
+		Subnet: netip.MustParsePrefix(subnet),
+		VTEP:   netip.MustParseAddr("10.213.0." + last),
+		MAC:    "00:15:5d:aa:00:" + last,
 	}
 }
 
@@ -129,7 +144,8 @@ func TestOverlay(t *testing.T) {
 	netnstest.Flow(t, u.linux, "10.244.1.5:80", "a5", "10.244.3.5")
 	netnstest.Flow(t, u.a.ns, "10.244.1.5:80", "a5", "10.244.1.1")
 	netnstest.Flow(t, a5, "198.51.100.1:80", "outside", "10.213.0.11")
-	got := run(t, a5, "ip -o link show eth0; ping -c1 -W2 -M do -s 1422 10.244.2.5 >/dev/null; ping -c1 -W2 10.244.1.1 >/dev/null")
+	got := run(
+		t, a5, "ip -o link show eth0; ping -c1 -W2 -M do -s 1422 10.244.2.5 >/dev/null; ping -c1 -W2 10.244.1.1 >/dev/null")
 	if !strings.Contains(got, " mtu 1450 ") {
 		t.Errorf("a pod's interface is %s", got)
 	}
@@ -164,7 +180,8 @@ func (h host) change(t *testing.T, plan *netplan.Plan, c netplan.Change) {
 // nothingLeft checks that the host's namespace has nothing that was made here but the empty tables.
 func nothingLeft(t *testing.T, h host) {
 	t.Helper()
-	got := run(t, h.ns, "ip -o link | grep -Eo ' (hns|vp|vx|vl)[0-9a-f]+' || true; ip rule | grep 19968 || true; ip route show table all proto 0x4e; ls "+h.pins+" 2>/dev/null || true")
+	got := run(
+		t, h.ns, "ip -o link | grep -Eo ' (hns|vp|vx|vl)[0-9a-f]+' || true; ip rule | grep 19968 || true; ip route show table all proto 0x4e; ls "+h.pins+" 2>/dev/null || true")
 	if strings.TrimSpace(got) != "" {
 		t.Errorf("left behind:\n%s", got)
 	}
@@ -173,7 +190,8 @@ func nothingLeft(t *testing.T, h host) {
 // All goes by the router, also between pods of one host; the router routes it back.
 func TestL2Tunnel(t *testing.T) {
 	u := newUnderlay(t)
-	run(t, u.router, "ip route add 10.244.1.0/24 via 10.213.0.11; ip route add 10.244.2.0/24 via 10.213.0.12; nft add table ip count; nft 'add chain ip count f { type filter hook forward priority 0; }'; nft add rule ip count f ip saddr 10.244.1.5 ip daddr 10.244.1.6 counter")
+	run(
+		t, u.router, "ip route add 10.244.1.0/24 via 10.213.0.11; ip route add 10.244.2.0/24 via 10.213.0.12; nft add table ip count; nft 'add chain ip count f { type filter hook forward priority 0; }'; nft add rule ip count f ip saddr 10.244.1.5 ip daddr 10.244.1.6 counter")
 	plan := func(subnet string) netplan.Plan {
 		p := network(netplan.L2Tunnel, subnet)
 		p.Bridges[0].Addrs, p.Bridges[0].Gateways = []netip.Prefix{netip.MustParsePrefix(subnet + ".2/24")}, nil
@@ -187,7 +205,11 @@ func TestL2Tunnel(t *testing.T) {
 		vip := netip.AddrFrom4([4]byte{10, 96, 0, byte(i + 1)})
 		for _, proto := range []netplan.Protocol{netplan.TCP, netplan.UDP} {
 			p.LoadBalancers = append(p.LoadBalancers, netplan.LoadBalancer{
-				ID: fmt.Sprint(vip, proto), VIPs: []netip.Addr{vip}, Protocol: proto, Port: 80, Backends: []netip.AddrPort{netip.MustParseAddrPort(backend)},
+				ID:       fmt.Sprint(vip, proto),
+				VIPs:     []netip.Addr{vip},
+				Protocol: proto,
+				Port:     80,
+				Backends: []netip.AddrPort{netip.MustParseAddrPort(backend)},
 			})
 		}
 	}
@@ -250,7 +272,10 @@ func TestTransparent(t *testing.T) {
 	if st, err := u.a.Stats(t.Context(), dataplanetest.EpA); err != nil || st.RxBytes == 0 || st.TxBytes == 0 {
 		t.Errorf("statistics %+v, %v", st, err)
 	}
-	u.a.change(t, &planA, netplan.Change{Removed: netplan.Removed{Ports: []string{dataplanetest.EpA}, Namespaces: []string{dataplanetest.NSA}}})
+	u.a.change(t, &planA, netplan.Change{Removed: netplan.Removed{
+		Ports:      []string{dataplanetest.EpA},
+		Namespaces: []string{dataplanetest.NSA},
+	}})
 	netnstest.NoFlow(t, u.router, "10.213.0.50:80")
 	u.a = u.a.reopen(t)
 	u.a.apply(t, netplan.Plan{})
@@ -266,7 +291,11 @@ func TestNAT(t *testing.T) {
 	plan := network(netplan.WinNAT, "172.20.1")
 	for _, proto := range []netplan.Protocol{netplan.TCP, netplan.UDP} {
 		plan.LoadBalancers = append(plan.LoadBalancers, netplan.LoadBalancer{
-			ID: fmt.Sprint("map", proto), Protocol: proto, Port: 8080, FromHost: true, Backends: []netip.AddrPort{netip.MustParseAddrPort("172.20.1.5:80")},
+			ID:       fmt.Sprint("map", proto),
+			Protocol: proto,
+			Port:     8080,
+			FromHost: true,
+			Backends: []netip.AddrPort{netip.MustParseAddrPort("172.20.1.5:80")},
 		})
 	}
 	u.a.apply(t, plan)
@@ -306,7 +335,8 @@ func TestVLAN(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			u := newUnderlay(t)
 			needsVLAN(t, u.linux)
-			run(t, u.linux, "ip link add link eth0 name tagged type vlan id 42; ip link set tagged up; ip addr add 10.99.0.1/24 dev tagged")
+			run(
+				t, u.linux, "ip link add link eth0 name tagged type vlan id 42; ip link set tagged up; ip addr add 10.99.0.1/24 dev tagged")
 			subnet, want := "10.244.1", "10.244.1.5"
 			if mode == netplan.Transparent {
 				subnet, want = "10.99.0", "10.99.0.5"
@@ -317,7 +347,8 @@ func TestVLAN(t *testing.T) {
 				plan.Bridges[0].Addrs = []netip.Prefix{netip.MustParsePrefix("10.244.1.2/24")}
 				// The router of the tagged network is the Linux host, for this test.
 				run(t, u.a.ns, "ip route replace default via 10.213.0.13")
-				run(t, u.linux, "ip addr add 10.213.0.13/32 dev tagged; ip route add 10.244.1.0/24 via 10.213.0.11 dev tagged onlink; for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done; ip addr add 10.99.1.1/32 dev lo")
+				run(
+					t, u.linux, "ip addr add 10.213.0.13/32 dev tagged; ip route add 10.244.1.0/24 via 10.213.0.11 dev tagged onlink; for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done; ip addr add 10.99.1.1/32 dev lo")
 			}
 			u.a.apply(t, plan)
 			pod, other := u.a.Pin(dataplanetest.NSA), u.a.Pin(dataplanetest.NSB)
@@ -328,7 +359,8 @@ func TestVLAN(t *testing.T) {
 				addr = "10.99.1.1:80"
 			}
 			netnstest.Serve(t, u.linux, "tagged", addr)
-			run(t, u.linux, "nft add table netdev c; nft 'add chain netdev c i { type filter hook ingress device tagged priority 0; }'; nft add rule netdev c i ip saddr "+want+" counter")
+			run(
+				t, u.linux, "nft add table netdev c; nft 'add chain netdev c i { type filter hook ingress device tagged priority 0; }'; nft add rule netdev c i ip saddr "+want+" counter")
 			netnstest.Flow(t, pod, addr, "tagged", want)
 			if got := run(t, u.linux, "nft list table netdev c"); strings.Contains(got, "packets 0 ") {
 				t.Errorf("frames did not carry the tag:\n%s", got)

@@ -38,7 +38,8 @@ func hostSysctls() error {
 		{"net/ipv4/conf/all/send_redirects", "0"},
 	})
 	if _, statErr := os.Stat("/proc/sys/net/ipv6"); statErr == nil {
-		err = errors.Join(err, sysctls6("all"), sysctls6("default"), sysctls([][2]string{{"net/ipv6/conf/all/forwarding", "1"}}))
+		err = errors.Join(err, sysctls6("all"), sysctls6("default"),
+			sysctls([][2]string{{"net/ipv6/conf/all/forwarding", "1"}}))
 	}
 	// With br_netfilter loaded, bridged packets would pass the rules twice.
 	for _, key := range []string{"net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables"} {

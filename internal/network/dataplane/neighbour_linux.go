@@ -14,16 +14,18 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Ports of a switch are isolated, and of IPv4 the host answers for every address that a pod asks for (proxy ARP). Of IPv6
-// Linux answers for single addresses only (proxy NDP), so pods are not left to ask: the way to their own subnet is by the
-// switch, and the switch's hardware address is a fixed neighbour, for that and for all next hops.
+// Ports of a switch are isolated, and of IPv4 the host answers for every address that a pod asks for (proxy ARP). Of
+// IPv6 Linux answers for single addresses only (proxy NDP), so pods are not left to ask: the way to their own subnet is
+// by the switch, and the switch's hardware address is a fixed neighbour, for that and for all next hops.
 
-// subnetProtocol marks the routes by which a pod sends what is for its own subnet to the switch (rtnetlink(7) leaves 0x4f free).
+// subnetProtocol marks the routes by which a pod sends what is for its own subnet to the switch (rtnetlink(7) leaves
+// 0x4f free).
 const subnetProtocol = 0x4f
 
 // linkLocal is the address that a hardware address has on its link (RFC 4291, appendix A).
 func linkLocal(mac net.HardwareAddr) netip.Addr {
-	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5]})
+	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3],
+		14: mac[4], 15: mac[5]})
 }
 
 // subnetRoutes are those to a pod's own subnets of IPv6.
@@ -54,11 +56,15 @@ func fixedNeighbours(s *portSpec) map[netip.Addr]bool {
 	return all
 }
 
-// syncNeighbours sets the ways that a pod's interface has of IPv6 beside its routes: fixed neighbours, and its own subnet.
+// syncNeighbours sets the ways that a pod's interface has of IPv6 beside its routes: fixed neighbours, and its own
+// subnet.
 func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 	for via := range fixedNeighbours(s) {
 		n := &netlink.Neigh{
-			LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, Family: unix.AF_INET6, IP: via.AsSlice(),
+			LinkIndex:    link.Attrs().Index,
+			State:        netlink.NUD_PERMANENT,
+			Family:       unix.AF_INET6,
+			IP:           via.AsSlice(),
 			HardwareAddr: bridgeMAC(s.bridge),
 		}
 		if err := pod.NeighSet(n); err != nil {
@@ -90,8 +96,8 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 	return nil
 }
 
-// neighbourDifferences are pods whose ways of IPv6 are not as syncNeighbours left them. A pod or an interface that is not there
-// is told elsewhere.
+// neighbourDifferences are pods whose ways of IPv6 are not as syncNeighbours left them. A pod or an interface that is
+// not there is told elsewhere.
 func (p *Plane) neighbourDifferences() ([]string, error) {
 	var found []string
 	for _, port := range sorted(p.want.ports) {
@@ -137,5 +143,6 @@ func neighboursRight(pod *netlink.Handle, link netlink.Link, s *portSpec) (bool,
 		}
 	}
 	want := subnetRoutes(s)
-	return len(missing) == 0 && len(routes) == len(want) && !slices.ContainsFunc(want, func(r netplan.Route) bool { return !slices.Contains(routes, r) }), nil
+	return len(missing) == 0 && len(routes) == len(want) &&
+		!slices.ContainsFunc(want, func(r netplan.Route) bool { return !slices.Contains(routes, r) }), nil
 }

@@ -220,7 +220,11 @@ func observeBalancers(entries map[slot]entry) (all []netplan.LoadBalancer) {
 		}
 		lb := balancers[e.id]
 		if lb == nil {
-			lb = &netplan.LoadBalancer{ID: e.id, ByClient: strings.Contains(e.value, "_client_"), PreserveDIP: set == "kept"}
+			lb = &netplan.LoadBalancer{
+				ID:          e.id,
+				ByClient:    strings.Contains(e.value, "_client_"),
+				PreserveDIP: set == "kept",
+			}
 			balancers[e.id] = lb
 		}
 		observeBalancer(lb, s, entries)
@@ -293,9 +297,9 @@ func rangeOf(f family, s slot) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// Differences tells what of the kernel is not as the plan has it, one line an object, and changes nothing. It is made to
-// be called often: nftables is read only when anybody committed something since the last Apply or ApplyChange. The plan
-// has to be the one that came of those.
+// Differences tells what of the kernel is not as the plan has it, one line an object, and changes nothing. It is made
+// to be called often: nftables is read only when anybody committed something since the last Apply or ApplyChange. The
+// plan has to be the one that came of those.
 func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -382,13 +386,23 @@ func linksOnly(plan netplan.Plan) netplan.Plan {
 		gateways := onlyIPv4(b.Gateways)
 		six := slices.DeleteFunc(slices.Clone(b.Gateways), func(p netip.Prefix) bool { return p.Addr().Is4() })
 		out.Bridges = append(out.Bridges, netplan.Bridge{
-			ID: b.ID, Mode: b.Mode, Addrs: sortedAddrs(slices.Concat(b.Addrs, six)), Gateways: sortedAddrs(gateways), MAC: bridgeMAC(b).String(),
+			ID:       b.ID,
+			Mode:     b.Mode,
+			Addrs:    sortedAddrs(slices.Concat(b.Addrs, six)),
+			Gateways: sortedAddrs(gateways),
+			MAC:      bridgeMAC(b).String(),
 		})
 	}
 	for _, port := range plan.Ports {
 		out.Ports = append(out.Ports, netplan.Port{
-			ID: port.ID, Bridge: port.Bridge, Namespace: port.Namespace, Name: port.Name, MAC: port.MAC,
-			Addrs: sortedAddrs(port.Addrs), Routes: sortedRoutes(port.Routes), EgressBPS: port.EgressBPS / 8 * 8,
+			ID:        port.ID,
+			Bridge:    port.Bridge,
+			Namespace: port.Namespace,
+			Name:      port.Name,
+			MAC:       port.MAC,
+			Addrs:     sortedAddrs(port.Addrs),
+			Routes:    sortedRoutes(port.Routes),
+			EgressBPS: port.EgressBPS / 8 * 8,
 		})
 	}
 	out.Normalize()

@@ -16,7 +16,8 @@ import (
 
 // An overlay is a bridge for the host's own pods, and a VXLAN interface that the host routes the peers' subnets to, as
 // flannel does on Linux: for each peer a route, the hardware address of its router as a fixed neighbour, and the peer's
-// VTEP as a fixed forwarding entry (https://github.com/flannel-io/flannel/blob/v0.26.0/pkg/backend/vxlan/vxlan_network.go).
+// VTEP as a fixed forwarding entry
+// (https://github.com/flannel-io/flannel/blob/v0.26.0/pkg/backend/vxlan/vxlan_network.go).
 
 const (
 	vxlanPrefix = "vx"
@@ -71,7 +72,9 @@ func (p *Plane) vxlan(h *netlink.Handle, b netplan.Bridge) (*netlink.Vxlan, erro
 	}
 	x := &netlink.Vxlan{
 		LinkAttrs: netlink.LinkAttrs{Name: vxlanLink(b.ID), HardwareAddr: mac, MTU: p.mtu(h, b)},
-		VxlanId:   int(b.Overlay.VNI), Port: int(b.Overlay.Port), UDPCSum: true,
+		VxlanId:   int(b.Overlay.VNI),
+		Port:      int(b.Overlay.Port),
+		UDPCSum:   true,
 	}
 	if b.Overlay.VTEP.IsValid() {
 		x.SrcAddr = b.Overlay.VTEP.AsSlice()
@@ -91,7 +94,11 @@ type ways struct {
 }
 
 func newWays() *ways {
-	return &ways{routes: map[netip.Prefix]netip.Addr{}, neighbours: map[netip.Addr]string{}, forwarding: map[string]netip.Addr{}}
+	return &ways{
+		routes:     map[netip.Prefix]netip.Addr{},
+		neighbours: map[netip.Addr]string{},
+		forwarding: map[string]netip.Addr{},
+	}
 }
 
 // wantedWays are those of a network's peers. The neighbour of a subnet has its first address, as flannel's have.
@@ -194,7 +201,10 @@ func dropWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 	index := link.Attrs().Index
 	for dst, via := range have.routes {
 		if want.routes[dst] != via {
-			if err := h.RouteDel(route(link, netplan.Route{Dst: dst, Via: via})); err != nil && !errors.Is(err, unix.ESRCH) {
+			if err := h.RouteDel(route(link, netplan.Route{
+				Dst: dst,
+				Via: via,
+			})); err != nil && !errors.Is(err, unix.ESRCH) {
 				return fmt.Errorf("remove route to %s: %w", dst, err)
 			}
 		}
@@ -233,7 +243,8 @@ func setWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 			}
 		}
 	}
-	for _, dst := range slices.SortedFunc(maps.Keys(want.routes), func(a, b netip.Prefix) int { return a.Bits() - b.Bits() }) {
+	for _, dst := range slices.SortedFunc(maps.Keys(want.routes),
+		func(a, b netip.Prefix) int { return a.Bits() - b.Bits() }) {
 		if have.routes[dst] != want.routes[dst] {
 			r := route(link, netplan.Route{Dst: dst, Via: want.routes[dst]})
 			r.SetFlag(netlink.FLAG_ONLINK)
@@ -247,13 +258,21 @@ func setWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 
 func neighbour(index int, addr netip.Addr, mac string) *netlink.Neigh {
 	return &netlink.Neigh{
-		LinkIndex: index, Family: unix.AF_INET, State: netlink.NUD_PERMANENT, IP: addr.AsSlice(), HardwareAddr: mustMAC(mac),
+		LinkIndex:    index,
+		Family:       unix.AF_INET,
+		State:        netlink.NUD_PERMANENT,
+		IP:           addr.AsSlice(),
+		HardwareAddr: mustMAC(mac),
 	}
 }
 
 func forwarding(index int, mac string, vtep netip.Addr) *netlink.Neigh {
 	return &netlink.Neigh{
-		LinkIndex: index, Family: unix.AF_BRIDGE, State: netlink.NUD_PERMANENT, Flags: netlink.NTF_SELF,
-		IP: vtep.AsSlice(), HardwareAddr: mustMAC(mac),
+		LinkIndex:    index,
+		Family:       unix.AF_BRIDGE,
+		State:        netlink.NUD_PERMANENT,
+		Flags:        netlink.NTF_SELF,
+		IP:           vtep.AsSlice(),
+		HardwareAddr: mustMAC(mac),
 	}
 }

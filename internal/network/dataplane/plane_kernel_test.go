@@ -41,7 +41,11 @@ func newHost(t *testing.T) host {
 func (h host) reopen(t *testing.T) host {
 	t.Helper()
 	var err error
-	if h.Plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: h.pins, Users: map[string][]uint32{"S-1-5-93-2-2": {1000}, "S-1-5-32-545": {1001, 1000}}}); err != nil {
+	if h.Plane, err = dataplane.New(dataplane.Config{
+		Netns:  h.ns,
+		PinDir: h.pins,
+		Users:  map[string][]uint32{"S-1-5-93-2-2": {1000}, "S-1-5-32-545": {1001, 1000}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -94,13 +98,29 @@ func TestRepairs(t *testing.T) {
 		"port-unmarked": func(t *testing.T, h host) {
 			run(t, h.ns, "ip link set $(ip -o link | grep -o 'vp[0-9a-f]*' | head -1) alias ''")
 		},
-		"pod-address-gone":      func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip addr flush dev eth0") },
-		"pod-route-gone":        func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip route del default") },
-		"pod-address-6-gone":    func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip -6 addr flush dev eth0 scope global") },
-		"pod-route-6-gone":      func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip -6 route del default") },
-		"pod-subnet-route-gone": func(t *testing.T, h host) { run(t, h.Pin(dataplanetest.NSA), "ip -6 route del fd00:244:1:1::/64") },
+		"pod-address-gone": func(t *testing.T,
+			h host) {
+			run(t, h.Pin(dataplanetest.NSA), "ip addr flush dev eth0")
+		},
+		"pod-route-gone": func(t *testing.T,
+			h host) {
+			run(t, h.Pin(dataplanetest.NSA), "ip route del default")
+		},
+		"pod-address-6-gone": func(t *testing.T,
+			h host) {
+			run(t, h.Pin(dataplanetest.NSA), "ip -6 addr flush dev eth0 scope global")
+		},
+		"pod-route-6-gone": func(t *testing.T,
+			h host) {
+			run(t, h.Pin(dataplanetest.NSA), "ip -6 route del default")
+		},
+		"pod-subnet-route-gone": func(t *testing.T,
+			h host) {
+			run(t, h.Pin(dataplanetest.NSA), "ip -6 route del fd00:244:1:1::/64")
+		},
 		"pod-neighbour-gone": func(t *testing.T, h host) {
-			run(t, h.Pin(dataplanetest.NSA), "ip -6 neigh flush nud permanent dev eth0; ip -6 neigh del fd00:244:1:1::2 dev eth0 || true")
+			run(t, h.Pin(dataplanetest.NSA),
+				"ip -6 neigh flush nud permanent dev eth0; ip -6 neigh del fd00:244:1:1::2 dev eth0 || true")
 		},
 		"element-6-deleted": func(t *testing.T, h host) { run(t, h.ns, "nft flush map inet hns vip6") },
 		"bridge-address-6-gone": func(t *testing.T, h host) {
@@ -174,7 +194,8 @@ func TestPodSurvivesRestart(t *testing.T) {
 	next := dataplanetest.Clone(plan)
 	next.Ports, next.Namespaces = next.Ports[:1], next.Namespaces[:1]
 	h.apply(t, next)
-	if after := run(t, h.Pin(dataplanetest.NSA), "ip -o link show eth0; stat -Lc %i /proc/self/ns/net"); after != before {
+	if after := run(t, h.Pin(dataplanetest.NSA),
+		"ip -o link show eth0; stat -Lc %i /proc/self/ns/net"); after != before {
 		t.Errorf("the pod's interface or namespace is another one:\n%s%s", before, after)
 	}
 }
@@ -182,7 +203,8 @@ func TestPodSurvivesRestart(t *testing.T) {
 func TestPodsBindLowPortsAndPing(t *testing.T) {
 	h := newHost(t)
 	h.apply(t, dataplanetest.Plan("10.244.1"))
-	got := run(t, h.Pin(dataplanetest.NSA), "cat /proc/sys/net/ipv4/ip_unprivileged_port_start; ping -c1 -W2 10.244.1.6 >&2; ping -c1 -W2 127.0.0.1 >&2")
+	got := run(t, h.Pin(dataplanetest.NSA),
+		"cat /proc/sys/net/ipv4/ip_unprivileged_port_start; ping -c1 -W2 10.244.1.6 >&2; ping -c1 -W2 127.0.0.1 >&2")
 	if !strings.HasPrefix(got, "0\n") {
 		t.Errorf("ip_unprivileged_port_start is %q", got)
 	}
@@ -200,7 +222,8 @@ func fabric(t *testing.T) (a, b host, outside string) {
 			t.Fatal(err)
 		}
 		err = netns.Do(wire, func() error {
-			cmd := exec.Command("sh", "-ec", `ip link add p$0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set p$0 master sw0 up`, string(rune('0'+i)))
+			cmd := exec.Command("sh", "-ec",
+				`ip link add p$0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set p$0 master sw0 up`, string(rune('0'+i)))
 			cmd.ExtraFiles = []*os.File{f}
 			return cmd.Run()
 		})
@@ -209,8 +232,10 @@ func fabric(t *testing.T) (a, b host, outside string) {
 			t.Fatal(err)
 		}
 	}
-	run(t, a.ns, "ip addr add 10.213.0.11/24 dev eth0; ip link set eth0 up; ip route add 10.244.2.0/24 via 10.213.0.12; ip route add default via 10.213.0.100")
-	run(t, b.ns, "ip addr add 10.213.0.12/24 dev eth0; ip link set eth0 up; ip route add 10.244.1.0/24 via 10.213.0.11; ip route add default via 10.213.0.100")
+	run(
+		t, a.ns, "ip addr add 10.213.0.11/24 dev eth0; ip link set eth0 up; ip route add 10.244.2.0/24 via 10.213.0.12; ip route add default via 10.213.0.100")
+	run(
+		t, b.ns, "ip addr add 10.213.0.12/24 dev eth0; ip link set eth0 up; ip route add 10.244.1.0/24 via 10.213.0.11; ip route add default via 10.213.0.100")
 	run(t, outside, "ip addr add 10.213.0.100/24 dev eth0; ip link set eth0 up; ip addr add 198.51.100.1/32 dev lo")
 	a.apply(t, dataplanetest.Plan("10.244.1"))
 	b.apply(t, dataplanetest.Plan("10.244.2"))
@@ -242,14 +267,61 @@ func TestLoadBalancing(t *testing.T) {
 		id := map[netplan.Protocol]string{netplan.TCP: "tcp", netplan.UDP: "udp"}[proto]
 		vip := func(s string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(s)} }
 		plan.LoadBalancers = append(plan.LoadBalancers,
-			netplan.LoadBalancer{ID: id + "-local", VIPs: vip("10.96.0.1"), Protocol: proto, Port: 80, Backends: []netip.AddrPort{at("10.244.1.6:8080")}},
-			netplan.LoadBalancer{ID: id + "-remote", VIPs: vip("10.96.0.2"), Protocol: proto, Port: 80, Backends: []netip.AddrPort{at("10.244.2.5:8080")}},
-			netplan.LoadBalancer{ID: id + "-self", VIPs: vip("10.96.0.3"), Protocol: proto, Port: 80, Backends: []netip.AddrPort{at("10.244.1.5:8080")}},
-			netplan.LoadBalancer{ID: id + "-outside", VIPs: vip("10.96.0.4"), Protocol: proto, Port: 443, Backends: []netip.AddrPort{at("198.51.100.1:8080")}},
-			netplan.LoadBalancer{ID: id + "-many", VIPs: vip("10.96.0.5"), Protocol: proto, Port: 80, Backends: []netip.AddrPort{at("10.244.1.6:8080"), at("10.244.2.5:8080")}},
-			netplan.LoadBalancer{ID: id + "-sticky", VIPs: vip("10.96.0.6"), Protocol: proto, Port: 80, ByClient: true, Backends: []netip.AddrPort{at("10.244.1.6:8080"), at("10.244.2.5:8080")}},
-			netplan.LoadBalancer{ID: id + "-node", Protocol: proto, Port: 30080, Backends: []netip.AddrPort{at("10.244.1.6:8080")}},
-			netplan.LoadBalancer{ID: id + "-node-remote", Protocol: proto, Port: 30081, Backends: []netip.AddrPort{at("10.244.2.5:8080")}},
+			netplan.LoadBalancer{
+				ID:       id + "-local",
+				VIPs:     vip("10.96.0.1"),
+				Protocol: proto,
+				Port:     80,
+				Backends: []netip.AddrPort{at("10.244.1.6:8080")},
+			},
+			netplan.LoadBalancer{
+				ID:       id + "-remote",
+				VIPs:     vip("10.96.0.2"),
+				Protocol: proto,
+				Port:     80,
+				Backends: []netip.AddrPort{at("10.244.2.5:8080")},
+			},
+			netplan.LoadBalancer{
+				ID:       id + "-self",
+				VIPs:     vip("10.96.0.3"),
+				Protocol: proto,
+				Port:     80,
+				Backends: []netip.AddrPort{at("10.244.1.5:8080")},
+			},
+			netplan.LoadBalancer{
+				ID:       id + "-outside",
+				VIPs:     vip("10.96.0.4"),
+				Protocol: proto,
+				Port:     443,
+				Backends: []netip.AddrPort{at("198.51.100.1:8080")},
+			},
+			netplan.LoadBalancer{
+				ID:       id + "-many",
+				VIPs:     vip("10.96.0.5"),
+				Protocol: proto,
+				Port:     80,
+				Backends: []netip.AddrPort{at("10.244.1.6:8080"), at("10.244.2.5:8080")},
+			},
+			netplan.LoadBalancer{
+				ID:       id + "-sticky",
+				VIPs:     vip("10.96.0.6"),
+				Protocol: proto,
+				Port:     80,
+				ByClient: true,
+				Backends: []netip.AddrPort{at("10.244.1.6:8080"), at("10.244.2.5:8080")},
+			},
+			netplan.LoadBalancer{
+				ID:       id + "-node",
+				Protocol: proto,
+				Port:     30080,
+				Backends: []netip.AddrPort{at("10.244.1.6:8080")},
+			},
+			netplan.LoadBalancer{
+				ID:       id + "-node-remote",
+				Protocol: proto,
+				Port:     30081,
+				Backends: []netip.AddrPort{at("10.244.2.5:8080")},
+			},
 		)
 	}
 	plan.Normalize()

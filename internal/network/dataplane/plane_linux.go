@@ -22,7 +22,8 @@ type Config struct {
 	PinDir string
 	// Uplink is the host's interface on the underlay; eth0 when empty.
 	Uplink string
-	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of their groups.
+	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of
+	// their groups.
 	Users map[string][]uint32
 }
 
@@ -59,8 +60,8 @@ func New(cfg Config) (*Plane, error) {
 // Pin is the path of a pod's namespace.
 func (p *Plane) Pin(namespace string) string { return filepath.Join(p.cfg.PinDir, namespace) }
 
-// Apply makes the kernel match the plan, whatever is there: every object is looked at in depth, and what the plan does not
-// name is removed. It is for the start and for repairs; ApplyChange is for everything between.
+// Apply makes the kernel match the plan, whatever is there: every object is looked at in depth, and what the plan does
+// not name is removed. It is for the start and for repairs; ApplyChange is for everything between.
 func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +112,8 @@ func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) er
 		return err
 	}
 	if len(kept)+len(want.kept) > 0 {
-		if err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error { return p.syncKept(h, want, kept) }); err != nil {
+		if err := netns.Netlink(p.cfg.Netns,
+			func(h *netlink.Handle) error { return p.syncKept(h, want, kept) }); err != nil {
 			return err
 		}
 	}
@@ -147,7 +149,8 @@ func withPorts(c netplan.Change, want *state) netplan.Change {
 	return c
 }
 
-// step is a change with what its links' part needs to know of the state before: ports that go, and overlays whose ways change.
+// step is a change with what its links' part needs to know of the state before: ports that go, and overlays whose ways
+// change.
 type step struct {
 	netplan.Change
 	gone     []netplan.Port
@@ -270,7 +273,10 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 			return err
 		}
 		all := netplan.Plan{Bridges: sorted(want.bridges), Ports: sorted(want.ports)}
-		if err := p.stepSwitches(h, want, step{Change: netplan.Change{Set: all}, overlays: map[string]bool{}}); err != nil {
+		if err := p.stepSwitches(h, want, step{
+			Change:   netplan.Change{Set: all},
+			overlays: map[string]bool{},
+		}); err != nil {
 			return err
 		}
 		if err := p.stepPorts(ctx, h, want, all); err != nil {

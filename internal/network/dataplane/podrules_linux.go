@@ -14,8 +14,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A pod's own namespace has rules only where its packets have to be seen there: those for a proxy in the pod, and access
-// rules of a pod that is on the underlay itself. Programs in a pod may not change them.
+// A pod's own namespace has rules only where its packets have to be seen there: those for a proxy in the pod, and
+// access rules of a pod that is on the underlay itself. Programs in a pod may not change them.
 
 // ensurePodRules replaces the rules of a port in its pod's namespace.
 func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
@@ -137,14 +137,15 @@ func matchUsers(uids []uint32) string {
 	return "{ " + strings.Join(list, ", ") + " }"
 }
 
-// proxyRule sends connections of a family on to the proxy's port; not ok if it never matches the family. A connection that
-// somebody else opened has no user here.
+// proxyRule sends connections of a family on to the proxy's port; not ok if it never matches the family. A connection
+// that somebody else opened has no user here.
 func proxyRule(f family, link string, x netplan.Proxy, users map[string][]uint32) (string, bool) {
 	direction, remote := "oifname", f.in("{ip} daddr")
 	if x.In {
 		direction, remote = "iifname", f.in("{ip} saddr")
 	}
-	parts := []string{f.in("meta nfproto {proto}"), direction, `"` + link + `"`, fmt.Sprintf("meta l4proto %d", x.Protocol)}
+	parts := []string{f.in("meta nfproto {proto}"), direction, `"` + link + `"`,
+		fmt.Sprintf("meta l4proto %d", x.Protocol)}
 	if len(x.Remote) > 0 {
 		match, ok := f.matchAddrs(x.Remote)
 		if !ok {

@@ -26,12 +26,14 @@ func prefixes(list ...string) []netip.Prefix {
 }
 
 // accessHost is a host with pods at 10.244.1.5 and .6 that all serve, a load balancer 10.96.0.1:80 to .6 among them.
-func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan, reach func(from, to string, timeout time.Duration) bool) {
+func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan,
+	reach func(from, to string, timeout time.Duration) bool) {
 	t.Helper()
 	h = newHost(t)
 	plan = network(mode, "10.244.1")
 	if mode == netplan.Transparent {
-		run(t, h.ns, "ip link add eth0 type dummy || ip link add eth0 type bridge; ip link set eth0 up; ip addr add 10.244.1.1/24 dev eth0")
+		run(
+			t, h.ns, "ip link add eth0 type dummy || ip link add eth0 type bridge; ip link set eth0 up; ip addr add 10.244.1.1/24 dev eth0")
 		plan.Bridges[0].Gateways = nil
 	}
 	plan.LoadBalancers = both("x", "10.96.0.1", 80, nil, "10.244.1.6:80")
@@ -58,7 +60,8 @@ func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan, rea
 }
 
 func TestAccessRules(t *testing.T) {
-	const to6, to6at81, to5, toHost, toVIP = "10.244.1.6:80", "10.244.1.6:81", "10.244.1.5:80", "10.244.1.1:80", "10.96.0.1:80"
+	const to6, to6at81, to5, toHost, toVIP = "10.244.1.6:80", "10.244.1.6:81", "10.244.1.5:80", "10.244.1.1:80",
+		"10.96.0.1:80"
 	block := func(a netplan.ACL) netplan.ACL { a.Block = true; return a }
 	cases := map[string]struct {
 		acl  []netplan.ACL // of pod .6
@@ -66,11 +69,13 @@ func TestAccessRules(t *testing.T) {
 	}{
 		"nothing-in": {
 			[]netplan.ACL{block(netplan.ACL{Priority: 100, In: true})},
-			map[[2]string]bool{{"5", to6}: false, {"host", to6}: false, {"5", toVIP}: false, {"6", to5}: true, {"6", toHost}: true},
+			map[[2]string]bool{{"5", to6}: false, {"host", to6}: false, {"5", toVIP}: false, {"6", to5}: true,
+				{"6", toHost}: true},
 		},
 		"nothing-out": {
 			[]netplan.ACL{block(netplan.ACL{Priority: 100})},
-			map[[2]string]bool{{"5", to6}: true, {"host", to6}: true, {"5", toVIP}: true, {"6", to5}: false, {"6", toHost}: false},
+			map[[2]string]bool{{"5", to6}: true, {"host", to6}: true, {"5", toVIP}: true, {"6", to5}: false,
+				{"6", toHost}: false},
 		},
 		"lowest-priority-decides": {
 			[]netplan.ACL{
@@ -82,19 +87,32 @@ func TestAccessRules(t *testing.T) {
 		"ports": {
 			[]netplan.ACL{
 				block(netplan.ACL{Priority: 200, In: true}),
-				{Priority: 100, In: true, LocalPorts: []netplan.PortRange{{First: 80, Last: 80}, {First: 70, Last: 79}}},
+				{
+					Priority:   100,
+					In:         true,
+					LocalPorts: []netplan.PortRange{{First: 80, Last: 80}, {First: 70, Last: 79}},
+				},
 			},
 			map[[2]string]bool{{"5", to6}: true, {"5", to6at81}: false, {"host", to6}: true, {"host", to6at81}: false},
 		},
 		"remote-ports-and-addresses": {
 			[]netplan.ACL{block(netplan.ACL{
-				Priority: 10, Remote: prefixes("10.244.1.5/32"), RemotePorts: []netplan.PortRange{{First: 80, Last: 90}}, Local: prefixes("10.244.1.6/32"),
+				Priority:    10,
+				Remote:      prefixes("10.244.1.5/32"),
+				RemotePorts: []netplan.PortRange{{First: 80, Last: 90}},
+				Local:       prefixes("10.244.1.6/32"),
 			})},
 			map[[2]string]bool{{"6", to5}: false, {"6", toHost}: true, {"5", to6}: true},
 		},
 		"tiers": {
 			[]netplan.ACL{
-				{Tier: 1, Priority: 10, In: true, Remote: prefixes("10.244.1.5/32"), LocalPorts: []netplan.PortRange{{First: 80, Last: 80}}},
+				{
+					Tier:       1,
+					Priority:   10,
+					In:         true,
+					Remote:     prefixes("10.244.1.5/32"),
+					LocalPorts: []netplan.PortRange{{First: 80, Last: 80}},
+				},
 				{Tier: 1, Priority: 20, In: true, Remote: prefixes("10.244.1.5/32"), Pass: true},
 				block(netplan.ACL{Tier: 1, Priority: 30, In: true}),
 				block(netplan.ACL{Tier: 2, Priority: 1, In: true}),
@@ -160,7 +178,11 @@ func TestEgressLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = l.Close() }()
-		if err := netns.Do(from, func() (err error) { c, err = net.DialTimeout("tcp4", addr, 3*time.Second); return err }); err != nil {
+		if err := netns.Do(from, func() (err error) {
+			c,
+				err = net.DialTimeout("tcp4", addr, 3*time.Second)
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
@@ -197,8 +219,21 @@ func TestProxies(t *testing.T) {
 	h := newHost(t)
 	plan := dataplanetest.Plan("10.244.1")
 	plan.Ports[0].Proxies = []netplan.Proxy{
-		{Protocol: netplan.TCP, Port: 15001, Ports: []netplan.PortRange{{First: 80, Last: 89}}, Except: prefixes("10.244.1.2/32"), ExceptUser: "S-1-5-93-2-2"},
-		{Protocol: netplan.TCP, Port: 15006, In: true, ExceptUser: "S-1-5-93-2-1", Remote: prefixes("10.244.1.6/32"), Ports: []netplan.PortRange{{First: 80, Last: 80}}},
+		{
+			Protocol:   netplan.TCP,
+			Port:       15001,
+			Ports:      []netplan.PortRange{{First: 80, Last: 89}},
+			Except:     prefixes("10.244.1.2/32"),
+			ExceptUser: "S-1-5-93-2-2",
+		},
+		{
+			Protocol:   netplan.TCP,
+			Port:       15006,
+			In:         true,
+			ExceptUser: "S-1-5-93-2-1",
+			Remote:     prefixes("10.244.1.6/32"),
+			Ports:      []netplan.PortRange{{First: 80, Last: 80}},
+		},
 	}
 	h.apply(t, plan)
 	a, b := h.Pin(dataplanetest.NSA), h.Pin(dataplanetest.NSB)
@@ -222,7 +257,8 @@ func TestProxies(t *testing.T) {
 	ask(h.ns, "tcp4", "10.244.1.5:80", "a")
 	answeredAs := func(user, want string) {
 		t.Helper()
-		got := run(t, a, "setpriv --reuid "+user+" --clear-groups bash -c 'read -r name rest </dev/tcp/10.244.1.6/80; echo $name'")
+		got := run(
+			t, a, "setpriv --reuid "+user+" --clear-groups bash -c 'read -r name rest </dev/tcp/10.244.1.6/80; echo $name'")
 		if strings.TrimSpace(got) != want {
 			t.Errorf("user %s is answered by %q, want %s", user, got, want)
 		}

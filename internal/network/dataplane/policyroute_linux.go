@@ -11,9 +11,9 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Where a network's packets take another way than the host's own, its switch has a routing table: in L2Tunnel all goes to
-// the underlay's router, and with a VLAN tag all goes through the tag's interface. That is so of
-// IPv4; IPv6, which Windows documents for L2Bridge networks, takes the host's own way.
+// Where a network's packets take another way than the host's own, its switch has a routing table: in L2Tunnel all goes
+// to the underlay's router, and with a VLAN tag all goes through the tag's interface. That is so of IPv4; IPv6, which
+// Windows documents for L2Bridge networks, takes the host's own way.
 
 // rulePriority is that of the rules that lead from switches to their tables, and marks them as made here.
 const rulePriority = 0x4e00
@@ -48,12 +48,17 @@ func (p *Plane) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Rou
 		return nil, err
 	}
 	if gateway != nil {
-		r := netlink.Route{LinkIndex: parent.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, Gw: gateway}
+		r := netlink.Route{
+			LinkIndex: parent.Attrs().Index,
+			Dst:       &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)},
+			Gw:        gateway,
+		}
 		r.SetFlag(netlink.FLAG_ONLINK)
 		return add(routes, r), nil
 	}
 	if b.Mode == netplan.L2Tunnel {
-		return nil, fmt.Errorf("uplink %q has no default gateway, which pods of an L2Tunnel network reach each other by", p.uplink(b))
+		return nil, fmt.Errorf(
+			"uplink %q has no default gateway, which pods of an L2Tunnel network reach each other by", p.uplink(b))
 	}
 	return routes, nil
 }
@@ -68,20 +73,31 @@ func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, par
 	}
 	var routes []netlink.Route
 	for _, a := range onlyIPv4(b.Addrs) {
-		routes = add(routes, netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(a.Masked()), Scope: netlink.SCOPE_LINK})
+		routes = add(routes, netlink.Route{
+			LinkIndex: link.Attrs().Index,
+			Dst:       toIPNet(a.Masked()),
+			Scope:     netlink.SCOPE_LINK,
+		})
 	}
 	addrs, err := addrsOf(h, uplink)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range onlyIPv4(addrs) {
-		routes = add(routes, netlink.Route{LinkIndex: parent.Attrs().Index, Dst: toIPNet(a.Masked()), Scope: netlink.SCOPE_LINK})
+		routes = add(routes, netlink.Route{
+			LinkIndex: parent.Attrs().Index,
+			Dst:       toIPNet(a.Masked()),
+			Scope:     netlink.SCOPE_LINK,
+		})
 	}
 	return routes, nil
 }
 
 func defaultGateway(h *netlink.Handle, uplink netlink.Link) (net.IP, error) {
-	routes, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{LinkIndex: uplink.Attrs().Index, Table: unix.RT_TABLE_MAIN},
+	routes, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{
+		LinkIndex: uplink.Attrs().Index,
+		Table:     unix.RT_TABLE_MAIN,
+	},
 		netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE)
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
@@ -95,12 +111,14 @@ func defaultGateway(h *netlink.Handle, uplink netlink.Link) (net.IP, error) {
 }
 
 // policyDifferences are what of a switch's table is missing, and what is there beside.
-func (p *Plane) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing, left []netlink.Route, rule bool, err error) {
+func (p *Plane) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing, left []netlink.Route, rule bool,
+	err error) {
 	want, err := p.policyRoutes(h, b)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	have, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: policyTable(b.ID)}, netlink.RT_FILTER_TABLE)
+	have, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: policyTable(b.ID)},
+		netlink.RT_FILTER_TABLE)
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("list routes: %w", err)
 	}
@@ -192,7 +210,8 @@ func (p *Plane) dropRule(h *netlink.Handle, link string, table int) error {
 
 // dropPolicyRoutes removes what a switch has of its own.
 func (p *Plane) dropPolicyRoutes(h *netlink.Handle, id string) error {
-	routes, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: policyTable(id)}, netlink.RT_FILTER_TABLE)
+	routes, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: policyTable(id)},
+		netlink.RT_FILTER_TABLE)
 	if err != nil {
 		return fmt.Errorf("list routes: %w", err)
 	}

@@ -25,7 +25,8 @@ type portSpec struct {
 
 // alias marks the interface once all of it is made, with a hash of what was made.
 func (s *portSpec) alias() string {
-	sum := hash(fmt.Sprint(s.Bridge, s.Namespace, s.Name, s.MAC, s.Addrs, s.Routes, s.EgressBPS, s.Proxies, s.bridge.Mode, bridgeMAC(s.bridge), s.mtu, s.podACL()))
+	sum := hash(fmt.Sprint(s.Bridge, s.Namespace, s.Name, s.MAC, s.Addrs, s.Routes, s.EgressBPS, s.Proxies,
+		s.bridge.Mode, bridgeMAC(s.bridge), s.mtu, s.podACL()))
 	return fmt.Sprintf("%s%s %s %016x", aliasPort, s.ID, s.Bridge, sum)
 }
 
@@ -126,8 +127,11 @@ func (p *Plane) ensureVeth(h *netlink.Handle, s *portSpec, pin string) error {
 			return err
 		}
 		return h.LinkAdd(&netlink.Veth{
-			LinkAttrs: netlink.LinkAttrs{Name: portLink(s.ID), MTU: s.mtu},
-			PeerName:  s.Name, PeerNamespace: netlink.NsFd(int(ns.Fd())), PeerHardwareAddr: mustMAC(s.MAC), PeerMTU: uint32(s.mtu),
+			LinkAttrs:        netlink.LinkAttrs{Name: portLink(s.ID), MTU: s.mtu},
+			PeerName:         s.Name,
+			PeerNamespace:    netlink.NsFd(int(ns.Fd())),
+			PeerHardwareAddr: mustMAC(s.MAC),
+			PeerMTU:          uint32(s.mtu),
 		})
 	})
 }
@@ -196,22 +200,25 @@ func configure(pod *netlink.Handle, s *portSpec) error {
 	return pod.LinkSetAlias(link, s.alias())
 }
 
-// A bucket has room for 10 ms of its rate, at least for two of the largest packets that a veth pair carries, and a packet
-// waits at most 50 ms.
+// A bucket has room for 10 ms of its rate, at least for two of the largest packets that a veth pair carries, and a
+// packet waits at most 50 ms.
 const (
 	bucketFraction = 100
 	bucketMin      = 2 * 65536
 	waitFraction   = 20
 )
 
-// limitEgress holds back what the pod sends beyond its rate, as Windows' QOS policy does (it queues; it does not drop at
-// once). The queue is at the pod's end, which programs in a pod may not change.
+// limitEgress holds back what the pod sends beyond its rate, as Windows' QOS policy does (it queues; it does not drop
+// at once). The queue is at the pod's end, which programs in a pod may not change.
 func limitEgress(pod *netlink.Handle, link netlink.Link, bps uint64) error {
 	list, err := pod.QdiscList(link)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(q netlink.Qdisc) bool { return q.Type() == "tbf" && q.Attrs().Parent == netlink.HANDLE_ROOT })
+	i := slices.IndexFunc(list, func(q netlink.Qdisc) bool {
+		return q.Type() == "tbf" &&
+			q.Attrs().Parent == netlink.HANDLE_ROOT
+	})
 	if bps == 0 {
 		if i < 0 {
 			return nil
@@ -232,7 +239,9 @@ func egressQueue(index int, bps uint64) *netlink.Tbf {
 	bucket := uint32(min(max(rate/bucketFraction, bucketMin), 1<<30))
 	return &netlink.Tbf{
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
-		Rate:       rate, Limit: uint32(min(rate/waitFraction, 1<<30)) + bucket, Buffer: netlink.Xmittime(rate, bucket),
+		Rate:       rate,
+		Limit:      uint32(min(rate/waitFraction, 1<<30)) + bucket,
+		Buffer:     netlink.Xmittime(rate, bucket),
 	}
 }
 
@@ -258,7 +267,10 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 	}
 	defer func() { _ = ns.Close() }()
 	link, err := p.newMacvlan(h, s.bridge, netlink.LinkAttrs{
-		Name: s.Name, MTU: s.mtu, HardwareAddr: mustMAC(s.MAC), Namespace: netlink.NsFd(int(ns.Fd())),
+		Name:         s.Name,
+		MTU:          s.mtu,
+		HardwareAddr: mustMAC(s.MAC),
+		Namespace:    netlink.NsFd(int(ns.Fd())),
 	})
 	if err != nil {
 		return err
@@ -303,7 +315,10 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 	}
 	for _, a := range s.Addrs {
 		r := &netlink.Route{
-			LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(a.Addr(), a.Addr().BitLen())), Scope: netlink.SCOPE_LINK, Protocol: routeProtocol,
+			LinkIndex: link.Attrs().Index,
+			Dst:       toIPNet(netip.PrefixFrom(a.Addr(), a.Addr().BitLen())),
+			Scope:     netlink.SCOPE_LINK,
+			Protocol:  routeProtocol,
 		}
 		if err := h.RouteReplace(r); err != nil {
 			return fmt.Errorf("set route to %s: %w", a.Addr(), err)
@@ -356,8 +371,12 @@ func counters(link netlink.Link) (netplan.Stats, error) {
 		return netplan.Stats{}, errors.New("the kernel gave no statistics")
 	}
 	return netplan.Stats{
-		RxBytes: s.RxBytes, TxBytes: s.TxBytes, RxPackets: s.RxPackets, TxPackets: s.TxPackets,
-		RxDropped: s.RxDropped, TxDropped: s.TxDropped,
+		RxBytes:   s.RxBytes,
+		TxBytes:   s.TxBytes,
+		RxPackets: s.RxPackets,
+		TxPackets: s.TxPackets,
+		RxDropped: s.RxDropped,
+		TxDropped: s.TxDropped,
 	}, nil
 }
 

@@ -10,8 +10,9 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// The table's rules never change with the plan; what changes are elements of its sets and maps. What a packet costs does
-// therefore not depend on how much is in the plan, and a change of the plan costs as much as the change, not the plan.
+// The table's rules never change with the plan; what changes are elements of its sets and maps. What a packet costs
+// does therefore not depend on how much is in the plan, and a change of the plan costs as much as the change, not the
+// plan.
 
 // slot is the place of an element: the name of a set or map, and the key as nf_tables has it in memory. end is the last
 // key of a range.
@@ -31,7 +32,11 @@ func (it item) put(set, id, key, value string) {
 
 // putRange adds an element for every address of a network, behind a fixed part of the key.
 func (it item) putRange(set, id, fixed string, network netip.Prefix, value string) {
-	it[slot{set: set, key: fixed + pack(network.Masked().Addr()), end: fixed + pack(lastAddr(network))}] = entry{value: value, id: id}
+	it[slot{
+		set: set,
+		key: fixed + pack(network.Masked().Addr()),
+		end: fixed + pack(lastAddr(network)),
+	}] = entry{value: value, id: id}
 }
 
 // index is a number that the kernel makes, in the machine's own byte order.
@@ -61,8 +66,8 @@ func pack(parts ...any) string {
 	return string(b)
 }
 
-// ruleset is what all objects ask for. Where two ask for the same slot, the one of the lesser name has it, so that it does
-// not matter which came first.
+// ruleset is what all objects ask for. Where two ask for the same slot, the one of the lesser name has it, so that it
+// does not matter which came first.
 type ruleset struct {
 	items   map[string]item       // by a name of the object
 	claims  map[slot][]string     // names, in order
@@ -71,7 +76,12 @@ type ruleset struct {
 }
 
 func newRuleset() *ruleset {
-	return &ruleset{items: map[string]item{}, claims: map[slot][]string{}, entries: map[slot]entry{}, access: map[string]accessTier{}}
+	return &ruleset{
+		items:   map[string]item{},
+		claims:  map[slot][]string{},
+		entries: map[slot]entry{},
+		access:  map[string]accessTier{},
+	}
 }
 
 // delta is the way from one state of the elements to another.
@@ -209,8 +219,8 @@ func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode) item {
 	return it
 }
 
-// putNAT adds the translation of an address. One that names networks or an address to hide behind of the other family only
-// is the other family's.
+// putNAT adds the translation of an address. One that names networks or an address to hide behind of the other family
+// only is the other family's.
 func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
 	f := familyOf(a)
 	only := f.outermost(n.Only)

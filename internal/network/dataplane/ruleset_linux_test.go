@@ -12,7 +12,12 @@ import (
 )
 
 func balancer(id string, backends ...string) netplan.LoadBalancer {
-	lb := netplan.LoadBalancer{ID: id, VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.1")}, Protocol: netplan.TCP, Port: 80}
+	lb := netplan.LoadBalancer{
+		ID:       id,
+		VIPs:     []netip.Addr{netip.MustParseAddr("10.96.0.1")},
+		Protocol: netplan.TCP,
+		Port:     80,
+	}
 	for _, b := range backends {
 		lb.Backends = append(lb.Backends, netip.MustParseAddrPort(b))
 	}
@@ -90,7 +95,8 @@ func TestRivals(t *testing.T) {
 
 func TestLastAddr(t *testing.T) {
 	for prefix, want := range map[string]string{
-		"10.0.0.0/8": "10.255.255.255", "10.1.2.3/32": "10.1.2.3", "0.0.0.0/0": "255.255.255.255", "10.1.2.3/31": "10.1.2.3",
+		"10.0.0.0/8": "10.255.255.255", "10.1.2.3/32": "10.1.2.3", "0.0.0.0/0": "255.255.255.255",
+		"10.1.2.3/31": "10.1.2.3",
 	} {
 		if got := lastAddr(netip.MustParsePrefix(prefix)); got.String() != want {
 			t.Errorf("last of %s is %s, want %s", prefix, got, want)
@@ -101,8 +107,18 @@ func TestLastAddr(t *testing.T) {
 func TestAccessTiers(t *testing.T) {
 	chains, first := accessTiers(ipv4, []netplan.ACL{
 		{Priority: 200, In: true, Block: true},
-		{Priority: 100, In: true, Protocol: netplan.TCP, LocalPorts: []netplan.PortRange{{First: 81, Last: 90}, {First: 80, Last: 80}, {First: 443, Last: 443}}},
-		{Priority: 100, In: true, Remote: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.1.2.3/32"), netip.MustParsePrefix("fd00::/8")}},
+		{
+			Priority:   100,
+			In:         true,
+			Protocol:   netplan.TCP,
+			LocalPorts: []netplan.PortRange{{First: 81, Last: 90}, {First: 80, Last: 80}, {First: 443, Last: 443}},
+		},
+		{
+			Priority: 100,
+			In:       true,
+			Remote: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.1.2.3/32"),
+				netip.MustParsePrefix("fd00::/8")},
+		},
 		{Priority: 50, In: true, Remote: []netip.Prefix{netip.MustParsePrefix("fd00::/8")}, Block: true},
 		{Priority: 1, Block: true},
 		{Tier: 0, Priority: 10, In: true, Pass: true, Protocol: 1},
@@ -133,7 +149,13 @@ func TestAccessTiers(t *testing.T) {
 // Pods behind a host that is a peer need no way of their own, unless they are elsewhere.
 func TestBehind(t *testing.T) {
 	peer := func(id, subnet, vtep string) netplan.Peer {
-		return netplan.Peer{ID: id, Bridge: "n", Subnet: netip.MustParsePrefix(subnet), VTEP: netip.MustParseAddr(vtep), MAC: "00:15:5d:00:00:01"}
+		return netplan.Peer{
+			ID:     id,
+			Bridge: "n",
+			Subnet: netip.MustParsePrefix(subnet),
+			VTEP:   netip.MustParseAddr(vtep),
+			MAC:    "00:15:5d:00:00:01",
+		}
 	}
 	s := newState(netplan.Plan{Peers: []netplan.Peer{
 		peer("host", "10.244.2.0/24", "10.213.0.12"), peer("pod", "10.244.2.5/32", "10.213.0.12"),
@@ -155,7 +177,8 @@ func TestBehind(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	touched := map[string]bool{}
-	s.peersChanged(netplan.Change{Set: netplan.Plan{Peers: []netplan.Peer{peer("new", "10.244.2.7/32", "10.213.0.12")}}}, touched)
+	s.peersChanged(netplan.Change{Set: netplan.Plan{Peers: []netplan.Peer{peer("new", "10.244.2.7/32",
+		"10.213.0.12")}}}, touched)
 	s.peersChanged(netplan.Change{Removed: netplan.Removed{Peers: []string{"pod"}}}, touched)
 	if len(touched) > 0 {
 		t.Error("a pod behind a peer changes the ways of its network")

@@ -17,8 +17,11 @@ import (
 // service is the n-th of many: four backends, the first of which is pod b.
 func service(n int) netplan.LoadBalancer {
 	lb := netplan.LoadBalancer{
-		ID: fmt.Sprintf("1D3A2E1C-7D7F-4A0B-9C55-%012X", n), VIPs: []netip.Addr{nth("10.96.0.0", n+256)},
-		Protocol: netplan.TCP, Port: 80, Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.6:8080")},
+		ID:       fmt.Sprintf("1D3A2E1C-7D7F-4A0B-9C55-%012X", n),
+		VIPs:     []netip.Addr{nth("10.96.0.0", n+256)},
+		Protocol: netplan.TCP,
+		Port:     80,
+		Backends: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.6:8080")},
 	}
 	for i := range 3 {
 		lb.Backends = append(lb.Backends, netip.AddrPortFrom(nth("10.245.0.0", 4*n+i), 8080))
@@ -43,7 +46,8 @@ func services(n int) netplan.Plan {
 
 const many = 5000
 
-// Thousands of load balancers come one by one; each is there at once, and so is each change; repairs find what is wrong.
+// Thousands of load balancers come one by one; each is there at once, and so is each change; repairs find what is
+// wrong.
 func TestScale(t *testing.T) {
 	h := newHost(t)
 	plan := services(0)
@@ -60,7 +64,8 @@ func TestScale(t *testing.T) {
 	for i := range many {
 		took = append(took, step(netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{service(i)}}}))
 	}
-	t.Logf("first sync: %v for each of the first 100, %v for each of the last 100", median(took[:100]), median(took[many-100:]))
+	t.Logf("first sync: %v for each of the first 100, %v for each of the last 100", median(took[:100]),
+		median(took[many-100:]))
 	dataplanetest.Expect(t, h, services(many))
 	took = took[:0]
 	for i := range 200 {

@@ -37,7 +37,8 @@ func (t *table) list() (sum []byte, err error) {
 			return fmt.Errorf("list rules: %w", err)
 		}
 		sets, err := dump(unix.NFT_MSG_GETSET, unix.NFT_MSG_NEWSET, unix.NFTA_SET_TABLE,
-			unix.NFTA_SET_NAME, unix.NFTA_SET_FLAGS, unix.NFTA_SET_KEY_TYPE, unix.NFTA_SET_KEY_LEN, unix.NFTA_SET_DATA_TYPE, unix.NFTA_SET_DATA_LEN)
+			unix.NFTA_SET_NAME, unix.NFTA_SET_FLAGS, unix.NFTA_SET_KEY_TYPE, unix.NFTA_SET_KEY_LEN,
+			unix.NFTA_SET_DATA_TYPE, unix.NFTA_SET_DATA_LEN)
 		if err != nil {
 			return fmt.Errorf("list sets: %w", err)
 		}

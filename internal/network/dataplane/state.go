@@ -22,10 +22,14 @@ type state struct {
 
 func newState(plan netplan.Plan) *state {
 	s := &state{
-		bridges: map[string]netplan.Bridge{}, peers: map[string]map[string]netplan.Peer{}, peerBridge: map[string]string{},
+		bridges:    map[string]netplan.Bridge{},
+		peers:      map[string]map[string]netplan.Peer{},
+		peerBridge: map[string]string{},
 		subnets:    map[string]map[netip.Prefix]netip.Addr{},
-		namespaces: map[string]bool{}, ports: map[string]netplan.Port{}, balancers: map[string]netplan.LoadBalancer{},
-		kept: map[string]netplan.LoadBalancer{},
+		namespaces: map[string]bool{},
+		ports:      map[string]netplan.Port{},
+		balancers:  map[string]netplan.LoadBalancer{},
+		kept:       map[string]netplan.LoadBalancer{},
 	}
 	s.change(netplan.Change{Set: plan})
 	return s
@@ -91,14 +95,16 @@ func (s *state) behind(p netplan.Peer) bool {
 		return false
 	}
 	for bits := p.Subnet.Bits() - 1; bits > 0; bits-- {
-		if host, err := p.Subnet.Addr().Prefix(bits); err == nil && s.subnets[p.Bridge][host] == p.VTEP && p.VTEP.IsValid() {
+		if host, err := p.Subnet.Addr().Prefix(bits); err == nil && s.subnets[p.Bridge][host] == p.VTEP &&
+			p.VTEP.IsValid() {
 			return true
 		}
 	}
 	return false
 }
 
-// peersChanged are the overlays whose ways to peers a change changes. It is called before the change is made, and after.
+// peersChanged are the overlays whose ways to peers a change changes. It is called before the change is made, and
+// after.
 func (s *state) peersChanged(c netplan.Change, found map[string]bool) {
 	for _, p := range c.Set.Peers {
 		if !s.behind(p) {

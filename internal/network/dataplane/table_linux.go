@@ -20,12 +20,13 @@ import (
 // tableName is the host's nftables table, of family inet.
 const tableName = "hns"
 
-// sealSet holds one element, which says what the table's rules are: its key is a hash of them as the kernel tells them, its
-// comment a hash of the text they were made from.
+// sealSet holds one element, which says what the table's rules are: its key is a hash of them as the kernel tells them,
+// its comment a hash of the text they were made from.
 const sealSet = "seal"
 
-// table keeps the host's nftables table. Its rules are text that the program nft reads (knftables); its elements, of which
-// there may be tens of thousands, go to the kernel directly: nft takes too long to start for each of thousands of changes.
+// table keeps the host's nftables table. Its rules are text that the program nft reads (knftables); its elements, of
+// which there may be tens of thousands, go to the kernel directly: nft takes too long to start for each of thousands of
+// changes.
 type table struct {
 	netns string
 	nft   knftables.Interface

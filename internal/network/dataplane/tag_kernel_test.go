@@ -75,7 +75,9 @@ func TestTaggedPods(t *testing.T) {
 
 func noTagsLeft(t *testing.T, h host) {
 	t.Helper()
-	if got := run(t, h.ns, "ip -o link | grep -Eo ' vt[0-9a-f]+' || true; tc filter show dev eth0 ingress"); strings.TrimSpace(got) != "" {
+	if got := run(
+		t, h.ns, "ip -o link | grep -Eo ' vt[0-9a-f]+' || true; tc filter show dev eth0 ingress"); strings.TrimSpace(
+		got) != "" {
 		t.Errorf("left behind:\n%s", got)
 	}
 }
@@ -103,8 +105,9 @@ func TestTaggedRoutes(t *testing.T) {
 		t.Errorf("frames on the wire: tagged %v, untagged %v", tagged(), untagged())
 	}
 	netnstest.Serve(t, u.linux, "linux", "10.213.0.13:80")
-	netnstest.Flow(t, u.a.ns, "10.213.0.13:80", "linux", "10.213.0.11") // the host itself is on the underlay without a tag
-	u.a.apply(t, plan("10.244.1"))                                      // nothing to do
+	// the host itself is on the underlay without a tag
+	netnstest.Flow(t, u.a.ns, "10.213.0.13:80", "linux", "10.213.0.11")
+	u.a.apply(t, plan("10.244.1")) // nothing to do
 	for _, h := range []host{u.a, u.b} {
 		h.apply(t, netplan.Plan{})
 		nothingLeft(t, h)

@@ -18,9 +18,9 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A tag's interface is one end of a veth pair. Small BPF programs join the other end and the uplink: what comes out of the pair
-// gets the tag (IEEE 802.1Q) and leaves by the uplink; what comes from the uplink with the tag loses it and goes into the pair. The
-// kernel's own VLAN interfaces would do the same, but not every kernel has them.
+// A tag's interface is one end of a veth pair. Small BPF programs join the other end and the uplink: what comes out of
+// the pair gets the tag (IEEE 802.1Q) and leaves by the uplink; what comes from the uplink with the tag loses it and
+// goes into the pair. The kernel's own VLAN interfaces would do the same, but not every kernel has them.
 
 // taggedEnd is the other end of a tag's interface.
 func taggedEnd(link string) string { return "vt" + strings.TrimPrefix(link, vlanPrefix) }
@@ -75,8 +75,8 @@ func (p *Plane) tagIsWhole(h *netlink.Handle, b netplan.Bridge) bool {
 	return true
 }
 
-// filter is a program that sees what comes in by an interface. Its priority tells it from those of other tags, and its name says
-// what it does.
+// filter is a program that sees what comes in by an interface. Its priority tells it from those of other tags, and its
+// name says what it does.
 type filter struct {
 	index    int
 	priority uint16
@@ -119,11 +119,12 @@ func (p *Plane) ensureTagPair(h *netlink.Handle, name string, parent netlink.Lin
 	})
 }
 
-// tagSysctls have the host route by a tag's interface, as by its uplink. It answers there for itself, and not for what it routes:
-// the pods of a Transparent network do so themselves.
+// tagSysctls have the host route by a tag's interface, as by its uplink. It answers there for itself, and not for what
+// it routes: the pods of a Transparent network do so themselves.
 func tagSysctls(name string) error {
 	conf := "net/ipv4/conf/" + name
-	return errors.Join(sysctls([][2]string{{conf + "/forwarding", "1"}, {conf + "/rp_filter", "0"}, {conf + "/send_redirects", "0"}}), sysctls6(name))
+	return errors.Join(sysctls([][2]string{{conf + "/forwarding", "1"}, {conf + "/rp_filter", "0"},
+		{conf + "/send_redirects", "0"}}), sysctls6(name))
 }
 
 // silence keeps the host from speaking by an interface that has no address: it carries frames alone.
@@ -161,7 +162,8 @@ func parseVLANAlias(alias string) (uplink string, tag uint16, ok bool) {
 }
 
 func (f filter) exists(h *netlink.Handle) (bool, error) {
-	filters, err := h.FilterList(&netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Index: f.index}}, netlink.HANDLE_MIN_INGRESS)
+	filters, err := h.FilterList(&netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Index: f.index}},
+		netlink.HANDLE_MIN_INGRESS)
 	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EINVAL) {
 		return false, fmt.Errorf("list filters: %w", err)
 	}
@@ -180,21 +182,35 @@ func (f filter) ensure(h *netlink.Handle) error {
 		return fmt.Errorf("load program %q: %w", f.name, err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	queue := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: f.index, Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT}}
+	queue := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
+		LinkIndex: f.index,
+		Handle:    netlink.MakeHandle(0xffff, 0),
+		Parent:    netlink.HANDLE_CLSACT,
+	}}
 	if err := h.QdiscAdd(queue); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("make a place for filters: %w", err)
 	}
 	return h.FilterReplace(&netlink.BpfFilter{
 		FilterAttrs: netlink.FilterAttrs{
-			LinkIndex: f.index, Parent: netlink.HANDLE_MIN_INGRESS, Handle: 1, Protocol: unix.ETH_P_ALL, Priority: f.priority,
+			LinkIndex: f.index,
+			Parent:    netlink.HANDLE_MIN_INGRESS,
+			Handle:    1,
+			Protocol:  unix.ETH_P_ALL,
+			Priority:  f.priority,
 		},
-		Fd: fd, Name: f.name, DirectAction: true,
+		Fd:           fd,
+		Name:         f.name,
+		DirectAction: true,
 	})
 }
 
 func dropFilter(h *netlink.Handle, index int, priority uint16) error {
 	err := h.FilterDel(&netlink.BpfFilter{FilterAttrs: netlink.FilterAttrs{
-		LinkIndex: index, Parent: netlink.HANDLE_MIN_INGRESS, Handle: 1, Protocol: unix.ETH_P_ALL, Priority: priority,
+		LinkIndex: index,
+		Parent:    netlink.HANDLE_MIN_INGRESS,
+		Handle:    1,
+		Protocol:  unix.ETH_P_ALL,
+		Priority:  priority,
 	}})
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODEV) {
 		return nil
@@ -262,9 +278,11 @@ func loadProgram(program []insn) (int, error) {
 		kernelVersion, flags  uint32
 		name                  [16]byte
 	}{
-		kind: unix.BPF_PROG_TYPE_SCHED_CLS, count: uint32(len(program)),
-		instructions: uint64(uintptr(unsafe.Pointer(&program[0]))), license: uint64(uintptr(unsafe.Pointer(&license[0]))),
-		name: [16]byte{'h', 'n', 's', '_', 't', 'a', 'g'},
+		kind:         unix.BPF_PROG_TYPE_SCHED_CLS,
+		count:        uint32(len(program)),
+		instructions: uint64(uintptr(unsafe.Pointer(&program[0]))),
+		license:      uint64(uintptr(unsafe.Pointer(&license[0]))),
+		name:         [16]byte{'h', 'n', 's', '_', 't', 'a', 'g'},
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_PROG_LOAD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
 	runtime.KeepAlive(program)

@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A Linux node on the overlay of a Windows host: each reaches the other's pods, with their own addresses; and the node itself reaches
-// them as the first address of its pods.
+// A Linux node on the overlay of a Windows host: each reaches the other's pods, with their own addresses; and the node
+// itself reaches them as the first address of its pods.
 func TestLinuxNodeOnOverlay(t *testing.T) {
 	u := newUnderlay(t)
 	plan := overlay("10.244.1", "11")
@@ -26,8 +26,16 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 	netnstest.Serve(t, u.linux, "linux", "10.244.3.5:80")
 
 	vtep := dataplane.VTEP{
-		Netns: u.linux, Link: "vxlan0", Uplink: "eth0", Subnet: netip.MustParsePrefix("10.244.3.0/24"),
-		Overlay: netplan.VXLAN{VNI: 4096, Port: 4789, VTEP: netip.MustParseAddr("10.213.0.13"), MAC: "00:15:5d:aa:00:13"},
+		Netns:  u.linux,
+		Link:   "vxlan0",
+		Uplink: "eth0",
+		Subnet: netip.MustParsePrefix("10.244.3.0/24"),
+		Overlay: netplan.VXLAN{
+			VNI:  4096,
+			Port: 4789,
+			VTEP: netip.MustParseAddr("10.213.0.13"),
+			MAC:  "00:15:5d:aa:00:13",
+		},
 	}
 	windows := peer("a", "10.244.1.0/24", "11")
 	apply := func(keep []netip.Prefix, peers ...netplan.Peer) {
@@ -38,11 +46,13 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 	}
 	link := func() string {
 		t.Helper()
-		return run(t, u.linux, "ip -d -o link show vxlan0; ip -4 addr show vxlan0; ip route; bridge fdb; ip neigh show nud permanent")
+		return run(
+			t, u.linux, "ip -d -o link show vxlan0; ip -4 addr show vxlan0; ip route; bridge fdb; ip neigh show nud permanent")
 	}
 	apply(nil, windows)
 	before := link()
-	for _, want := range []string{"vxlan id 4096 local 10.213.0.13 dev eth0", "dstport 4789 nolearning", "mtu 1450", "inet 10.244.3.0/32", "10.244.1.0/24 via 10.244.1.0 dev vxlan0"} {
+	for _, want := range []string{"vxlan id 4096 local 10.213.0.13 dev eth0", "dstport 4789 nolearning", "mtu 1450",
+		"inet 10.244.3.0/32", "10.244.1.0/24 via 10.244.1.0 dev vxlan0"} {
 		if !strings.Contains(before, want) {
 			t.Errorf("want %q in\n%s", want, before)
 		}
@@ -57,9 +67,11 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 	apply([]netip.Prefix{windows.Subnet}, peer("b", "10.244.2.0/24", "12"))
 	netnstest.Flow(t, u.linux, "10.244.1.5:80", "a5", "10.244.3.0")
 	// Who leaves, leaves nothing; nor does what somebody changed.
-	run(t, u.linux, "ip addr add 10.244.9.9/32 dev vxlan0; ip neigh replace 10.244.2.0 lladdr 00:15:5d:aa:00:99 dev vxlan0 nud permanent")
+	run(
+		t, u.linux, "ip addr add 10.244.9.9/32 dev vxlan0; ip neigh replace 10.244.2.0 lladdr 00:15:5d:aa:00:99 dev vxlan0 nud permanent")
 	apply(nil, peer("b", "10.244.2.0/24", "12"))
-	if got := link(); strings.Contains(got, "10.244.1.") || strings.Contains(got, "10.213.0.11") || strings.Contains(got, "10.244.9.9") || strings.Contains(got, "00:15:5d:aa:00:99") {
+	if got := link(); strings.Contains(got, "10.244.1.") || strings.Contains(got, "10.213.0.11") ||
+		strings.Contains(got, "10.244.9.9") || strings.Contains(got, "00:15:5d:aa:00:99") {
 		t.Errorf("after the peer left there is\n%s", got)
 	}
 	netnstest.NoFlow(t, u.linux, "10.244.1.5:80")

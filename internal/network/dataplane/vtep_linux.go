@@ -16,11 +16,13 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// VTEP is how a Linux node takes part in the overlay of Windows hosts: one VXLAN interface that has the first address of the node's
-// pods, as flannel makes it on Linux (https://github.com/flannel-io/flannel/blob/v0.26.0/pkg/backend/vxlan/vxlan.go). The node's
-// pods are connected by somebody else; the node routes between them and this.
+// VTEP is how a Linux node takes part in the overlay of Windows hosts: one VXLAN interface that has the first address
+// of the node's pods, as flannel makes it on Linux
+// (https://github.com/flannel-io/flannel/blob/v0.26.0/pkg/backend/vxlan/vxlan.go). The node's pods are connected by
+// somebody else; the node routes between them and this.
 type VTEP struct {
-	// Netns is the node's pinned network namespace, Link the name of the interface, Uplink that of the one on the underlay.
+	// Netns is the node's pinned network namespace, Link the name of the interface, Uplink that of the one on the
+	// underlay.
 	Netns, Link, Uplink string
 	// Overlay has the node's own address on the underlay and its router's hardware address, which is the interface's.
 	Overlay netplan.VXLAN
@@ -31,8 +33,8 @@ type VTEP struct {
 // OverlayMTU is the largest packet in an overlay on an underlay that carries packets of mtu bytes.
 func OverlayMTU(mtu int) int { return mtu - encapOverhead }
 
-// Apply makes the interface, and these peers the only ones; the ways to the subnets in keep stay as they are, whatever they are. A
-// peer's Bridge has no meaning here.
+// Apply makes the interface, and these peers the only ones; the ways to the subnets in keep stay as they are, whatever
+// they are. A peer's Bridge has no meaning here.
 func (v VTEP) Apply(_ context.Context, peers []netplan.Peer, keep []netip.Prefix) error {
 	plan := netplan.Plan{Peers: slices.Clone(peers)}
 	for i := range plan.Peers {
@@ -91,9 +93,12 @@ func (v VTEP) ensure(h *netlink.Handle) (netlink.Link, error) {
 		return nil, fmt.Errorf("hardware address of the node's router: %w", err)
 	}
 	want := &netlink.Vxlan{
-		LinkAttrs: netlink.LinkAttrs{Name: v.Link, HardwareAddr: mac, MTU: OverlayMTU(uplink.Attrs().MTU)},
-		VxlanId:   int(v.Overlay.VNI), Port: int(v.Overlay.Port), SrcAddr: v.Overlay.VTEP.AsSlice(),
-		VtepDevIndex: uplink.Attrs().Index, UDPCSum: true,
+		LinkAttrs:    netlink.LinkAttrs{Name: v.Link, HardwareAddr: mac, MTU: OverlayMTU(uplink.Attrs().MTU)},
+		VxlanId:      int(v.Overlay.VNI),
+		Port:         int(v.Overlay.Port),
+		SrcAddr:      v.Overlay.VTEP.AsSlice(),
+		VtepDevIndex: uplink.Attrs().Index,
+		UDPCSum:      true,
 	}
 	link, err := lookup(h, v.Link)
 	if err != nil {
@@ -121,11 +126,13 @@ func (v VTEP) ensure(h *netlink.Handle) (netlink.Link, error) {
 
 func sameVXLAN(have netlink.Link, want *netlink.Vxlan) bool {
 	x, ok := have.(*netlink.Vxlan)
-	return ok && x.VxlanId == want.VxlanId && x.Port == want.Port && x.VtepDevIndex == want.VtepDevIndex && x.MTU == want.MTU &&
+	return ok && x.VxlanId == want.VxlanId && x.Port == want.Port && x.VtepDevIndex == want.VtepDevIndex &&
+		x.MTU == want.MTU &&
 		x.SrcAddr.Equal(want.SrcAddr) && slices.Equal(x.HardwareAddr, want.HardwareAddr)
 }
 
-// ensureAddress makes the first address of the node's pods the interface's only one: the node sends to the overlay from it.
+// ensureAddress makes the first address of the node's pods the interface's only one: the node sends to the overlay from
+// it.
 func (v VTEP) ensureAddress(h *netlink.Handle, link netlink.Link) error {
 	want := v.Subnet.Masked().Addr()
 	have, err := h.AddrList(link, netlink.FAMILY_V4)
@@ -139,7 +146,8 @@ func (v VTEP) ensureAddress(h *netlink.Handle, link netlink.Link) error {
 		}
 	}
 	if _, there := stale[want]; !there {
-		if err := h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(want, want.BitLen()))}); err != nil {
+		if err := h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(want,
+			want.BitLen()))}); err != nil {
 			return fmt.Errorf("set address %s: %w", want, err)
 		}
 	}

@@ -22,8 +22,11 @@ func (p *portPolicies) accessRule(raw json.RawMessage) error {
 		return wire.Errorf(wire.InvalidPolicy, "action %s is for tiers", s.Action)
 	}
 	return p.rule(s.Action, s.Direction, netplan.ACL{Priority: s.Priority}, wire.FiveTuple{
-		Protocols: s.Protocols, LocalAddresses: s.LocalAddresses, RemoteAddresses: s.RemoteAddresses,
-		LocalPorts: s.LocalPorts, RemotePorts: s.RemotePorts,
+		Protocols:       s.Protocols,
+		LocalAddresses:  s.LocalAddresses,
+		RemoteAddresses: s.RemoteAddresses,
+		LocalPorts:      s.LocalPorts,
+		RemotePorts:     s.RemotePorts,
 	})
 }
 
@@ -36,9 +39,15 @@ func (p *portPolicies) tier(raw json.RawMessage) error {
 		return wire.Errorf(wire.InvalidPolicy, "direction %.64q of tier %.64q", s.Direction, s.Name)
 	}
 	for _, r := range s.TierAclRules {
-		err := p.rule(r.TierAclRuleAction, s.Direction, netplan.ACL{Tier: s.Order, Priority: r.Priority}, wire.FiveTuple{
-			Protocols: r.Protocols, LocalAddresses: r.LocalAddresses, RemoteAddresses: r.RemoteAddresses,
-			LocalPorts: r.LocalPorts, RemotePorts: r.RemotePorts,
+		err := p.rule(r.TierAclRuleAction, s.Direction, netplan.ACL{
+			Tier:     s.Order,
+			Priority: r.Priority,
+		}, wire.FiveTuple{
+			Protocols:       r.Protocols,
+			LocalAddresses:  r.LocalAddresses,
+			RemoteAddresses: r.RemoteAddresses,
+			LocalPorts:      r.LocalPorts,
+			RemotePorts:     r.RemotePorts,
 		})
 		if err != nil {
 			return err
@@ -136,7 +145,8 @@ func (p *portPolicies) addresses(s string) (all []netip.Prefix, never bool, err 
 		}
 		members, ok := p.members(strings.ToLower(item), map[string]bool{})
 		if !ok {
-			return nil, false, wire.Errorf(wire.InvalidPolicy, "%.64q is neither address nor network nor the Id of a set", item)
+			return nil, false, wire.Errorf(wire.InvalidPolicy,
+				"%.64q is neither address nor network nor the Id of a set", item)
 		}
 		if p.expanded += len(members); p.expanded > maxExpanded {
 			return nil, false, wire.Errorf(wire.InvalidPolicy, "sets with more than %d addresses together", maxExpanded)

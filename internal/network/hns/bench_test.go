@@ -22,7 +22,8 @@ func atScale(tb testing.TB, services int) (*hns.Model, []string) {
 	net := call("HcnCreateNetwork", "", network("cbr0", "10.244.1.0/24", "10.244.1.1"))
 	var eps []string
 	for i := range services * 4 {
-		eps = append(eps, call("HcnCreateEndpoint", net, fmt.Sprintf(`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.%d.%d.%d"}]}`, 64+i>>16, i>>8&255, i&255)))
+		eps = append(eps, call("HcnCreateEndpoint", net,
+			fmt.Sprintf(`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.%d.%d.%d"}]}`, 64+i>>16, i>>8&255, i&255)))
 	}
 	for i := range services {
 		call("HcnCreateLoadBalancer", "", service(i, eps))
@@ -72,7 +73,10 @@ func BenchmarkModel(b *testing.B) {
 	})
 	b.Run("enumerate-endpoint-by-id", func(b *testing.B) {
 		for b.Loop() {
-			call(b, hns.Request{Function: "HcnEnumerateEndpoints", Text: []string{`{"Filter":"{\"ID\":\"` + eps[9] + `\"}"}`}})
+			call(b, hns.Request{
+				Function: "HcnEnumerateEndpoints",
+				Text:     []string{`{"Filter":"{\"ID\":\"` + eps[9] + `\"}"}`},
+			})
 		}
 	})
 	b.Run("all-endpoints-version-1", func(b *testing.B) {

@@ -74,33 +74,65 @@ func (s *script) request() hns.Request {
 		}
 		return hns.Request{Function: "HcnCreateNetwork", Text: []string{settings[n]}}
 	case 1, 2, 3:
-		return hns.Request{Function: "HcnCreateEndpoint", Object: s.id(), Text: []string{fmt.Sprintf(
-			`{"Flags":%d,"IpConfigurations":[{"IpAddress":%q}],"Policies":[%s]}`, s.next(2), s.addr(), s.policy())}}
+		return hns.Request{
+			Function: "HcnCreateEndpoint",
+			Object:   s.id(),
+			Text: []string{fmt.Sprintf(
+				`{"Flags":%d,"IpConfigurations":[{"IpAddress":%q}],"Policies":[%s]}`, s.next(2), s.addr(), s.policy())},
+		}
 	case 4:
-		return hns.Request{Function: "HcnCreateNamespace", Text: []string{pick(s, `{"Type":"Host"}`, `{"Type":"HostDefault"}`, `{"Type":"Guest"}`)}}
+		return hns.Request{
+			Function: "HcnCreateNamespace",
+			Text:     []string{pick(s, `{"Type":"Host"}`, `{"Type":"HostDefault"}`, `{"Type":"Guest"}`)},
+		}
 	case 5, 6:
-		return hns.Request{Function: "HcnCreateLoadBalancer", Text: []string{fmt.Sprintf(
-			`{"HostComputeEndpoints":[%q,%q],"FrontendVIPs":%s,"Flags":%d,"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":%d}]}`,
-			s.id(), s.id(), pick(s, "[]", `["10.96.0.1"]`, `["10.96.0.2","fd96::1"]`), s.next(4), 80+s.next(3))}}
+		return hns.Request{
+			Function: "HcnCreateLoadBalancer",
+			Text: []string{fmt.Sprintf(
+				`{"HostComputeEndpoints":[%q,%q],"FrontendVIPs":%s,"Flags":%d,"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":%d}]}`,
+				s.id(), s.id(), pick(s, "[]", `["10.96.0.1"]`, `["10.96.0.2","fd96::1"]`), s.next(4), 80+s.next(3))},
+		}
 	case 7:
-		return hns.Request{Function: "HcnCreateSdnRoute", Text: []string{fmt.Sprintf(
-			`{"HostComputeEndpoints":[%q],"Setting":[{"DestinationPrefix":"10.10.0.0/16","NextHop":"10.1.0.1"}]}`, s.id())}}
+		return hns.Request{
+			Function: "HcnCreateSdnRoute",
+			Text: []string{fmt.Sprintf(
+				`{"HostComputeEndpoints":[%q],"Setting":[{"DestinationPrefix":"10.10.0.0/16","NextHop":"10.1.0.1"}]}`, s.id())},
+		}
 	case 8, 9:
-		return hns.Request{Function: "HcnModifyNamespace", Object: s.id(), Text: []string{fmt.Sprintf(
-			`{"ResourceType":%q,"RequestType":%q,"Settings":{"EndpointId":%q,"ContainerId":"c"}}`, pick(s, "Endpoint", "Endpoint", "Container"), modify, s.id())}}
+		return hns.Request{
+			Function: "HcnModifyNamespace",
+			Object:   s.id(),
+			Text: []string{fmt.Sprintf(
+				`{"ResourceType":%q,"RequestType":%q,"Settings":{"EndpointId":%q,"ContainerId":"c"}}`, pick(s, "Endpoint", "Endpoint", "Container"), modify, s.id())},
+		}
 	case 10:
-		return hns.Request{Function: "HcnModifyEndpoint", Object: s.id(), Text: []string{fmt.Sprintf(
-			`{"ResourceType":"Policy","RequestType":%q,"Settings":{"Policies":[%s]}}`, modify, s.policy())}}
+		return hns.Request{
+			Function: "HcnModifyEndpoint",
+			Object:   s.id(),
+			Text: []string{fmt.Sprintf(
+				`{"ResourceType":"Policy","RequestType":%q,"Settings":{"Policies":[%s]}}`, modify, s.policy())},
+		}
 	case 11:
-		return hns.Request{Function: "HcnModifyNetwork", Object: s.id(), Text: []string{fmt.Sprintf(
-			`{"ResourceType":"Policy","RequestType":%q,"Settings":{"Policies":[%s]}}`, modify, s.netPolicy())}}
+		return hns.Request{
+			Function: "HcnModifyNetwork",
+			Object:   s.id(),
+			Text: []string{fmt.Sprintf(
+				`{"ResourceType":"Policy","RequestType":%q,"Settings":{"Policies":[%s]}}`, modify, s.netPolicy())},
+		}
 	case 12:
-		return hns.Request{Function: "HNSCall", Text: []string{
-			pick(s, "GET", "DELETE", "POST"),
-			"/" + pick(s, "networks", "endpoints", "namespaces", "policylists") + "/" + s.id() + pick(s, "", "/attach", "/detach"), `{"SystemType":"Host"}`,
-		}}
+		return hns.Request{
+			Function: "HNSCall",
+			Text: []string{
+				pick(s, "GET", "DELETE", "POST"),
+				"/" + pick(s, "networks", "endpoints", "namespaces", "policylists") + "/" + s.id() + pick(s, "",
+					"/attach", "/detach"), `{"SystemType":"Host"}`,
+			},
+		}
 	default:
-		return hns.Request{Function: "HcnDelete" + pick(s, "Network", "Endpoint", "Namespace", "LoadBalancer", "SdnRoute"), Object: s.id()}
+		return hns.Request{
+			Function: "HcnDelete" + pick(s, "Network", "Endpoint", "Namespace", "LoadBalancer", "SdnRoute"),
+			Object:   s.id(),
+		}
 	}
 }
 
@@ -136,7 +168,8 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 		}
 		change, plan := m.Change(), m.Plan()
 		if got := before.With(change); !equal(got, plan) {
-			t.Fatalf("%+v: the change leads elsewhere than the plan is (-change +plan):\n%s", r, cmp.Diff(got, plan, prefixes))
+			t.Fatalf("%+v: the change leads elsewhere than the plan is (-change +plan):\n%s", r,
+				cmp.Diff(got, plan, prefixes))
 		}
 		checkPlan(t, plan)
 		records, recErr := m.Records()
@@ -218,7 +251,8 @@ func checkPlan(t *testing.T, p netplan.Plan) {
 	for _, port := range p.Ports {
 		where := port.Namespace + "/" + port.Name
 		if bridges[port.Bridge] == "" || !spaces[port.Namespace] || seen[where] || len(port.Addrs) == 0 {
-			t.Errorf("port %s is on bridge %q in %q, taken %v, addresses %v", port.ID, port.Bridge, where, seen[where], port.Addrs)
+			t.Errorf("port %s is on bridge %q in %q, taken %v, addresses %v", port.ID, port.Bridge, where, seen[where],
+				port.Addrs)
 		}
 		seen[where] = true
 	}
@@ -264,12 +298,16 @@ func FuzzModel(f *testing.F) {
 // FuzzCall sends any text to any function of a host that has objects already.
 func FuzzCall(f *testing.F) {
 	f.Add("HcnCreateEndpoint", `{"IpConfigurations":[{"IpAddress":"10.244.1.9"}]}`, "")
-	f.Add("HcnModifyNetwork", `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[{"Type":"SetPolicy","Settings":{"Id":"a","PolicyType":"NESTEDIPSET","Values":"a,b"}}]}}`, "")
+	f.Add(
+		"HcnModifyNetwork", `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[{"Type":"SetPolicy","Settings":{"Id":"a","PolicyType":"NESTEDIPSET","Values":"a,b"}}]}}`, "")
 	f.Add("HNSCall", "/policylists/", `{"References":["/endpoints/x"],"Policies":[{"Type":"ELB","Protocol":6}]}`)
 	f.Add("HcnEnumerateEndpoints", `{"Filter":"{\"ID\":\"x\"}"}`, "")
 	f.Fuzz(func(t *testing.T, function, one, two string) {
 		m := hns.New(newest())
-		made, err := m.Call(hns.Request{Function: "HcnCreateNetwork", Text: []string{network("cbr0", "10.244.1.0/24", "10.244.1.1")}})
+		made, err := m.Call(hns.Request{
+			Function: "HcnCreateNetwork",
+			Text:     []string{network("cbr0", "10.244.1.0/24", "10.244.1.1")},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,8 @@ func (m *Model) createEndpoint(id, netID, settings string) (string, error) {
 	}
 	if e.HostComputeNetwork != "" {
 		if given, err := canonical(e.HostComputeNetwork); err != nil || given != netID {
-			return "", wire.Errorf(wire.InvalidEndpoint, "network %.64q is not the one it is made on", e.HostComputeNetwork)
+			return "", wire.Errorf(wire.InvalidEndpoint, "network %.64q is not the one it is made on",
+				e.HostComputeNetwork)
 		}
 	}
 	e.ID, e.HostComputeNetwork, e.HostComputeNamespace, e.SchemaVersion, e.Health = id, netID, "", schema2, nil
@@ -45,8 +46,8 @@ func (m *Model) checkPolicies(n *network, e *endpoint) error {
 	return m.free(e.fronts(), e.ID)
 }
 
-// placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint has whatever address it
-// is given: it stands for something elsewhere, on any network.
+// placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint has whatever address
+// it is given: it stands for something elsewhere, on any network.
 func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 	if len(e.IpConfigurations) == 0 {
 		if e.remote() {
@@ -125,8 +126,8 @@ func parseRoute(r wire.Route) (dst netip.Prefix, via netip.Addr, err error) {
 	return dst.Masked(), via, nil
 }
 
-// checkAddr finds the subnet of an address that an endpoint wants, and that nobody has it. A local endpoint may have that
-// of a remote one: a pod that moved here is known from where it was for a while.
+// checkAddr finds the subnet of an address that an endpoint wants, and that nobody has it. A local endpoint may have
+// that of a remote one: a pod that moved here is known from where it was for a while.
 func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpConfig) error {
 	if id, taken := m.addrs[addrKey{n.ID, e.remote(), addr}]; taken {
 		return wire.Errorf(wire.AddrInvalidOrReserved, "address %s is that of endpoint %s", addr, id)
@@ -140,7 +141,8 @@ func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpCo
 	prefixes := n.prefixes()
 	if len(prefixes) == 0 { // a transparent network whose subnet is the underlay's business
 		if c.PrefixLength == 0 || int(c.PrefixLength) > addr.BitLen() {
-			return wire.Errorf(wire.InvalidIP, "address %s with prefix length %d; the network has no subnets", addr, c.PrefixLength)
+			return wire.Errorf(wire.InvalidIP, "address %s with prefix length %d; the network has no subnets", addr,
+				c.PrefixLength)
 		}
 		return nil
 	}
@@ -155,7 +157,8 @@ func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpCo
 	return nil
 }
 
-// reserved says that the address is the subnet's first or, of IPv4, its last; subnets of one or two addresses reserve none.
+// reserved says that the address is the subnet's first or, of IPv4, its last; subnets of one or two addresses reserve
+// none.
 func reserved(p netip.Prefix, addr netip.Addr) bool {
 	if p.Bits() >= addr.BitLen()-1 {
 		return false

@@ -7,7 +7,8 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// EventType is the number of an event in the functions that watch HNS: https://learn.microsoft.com/virtualization/api/hcn/Reference/HCN_NOTIFICATIONS.
+// EventType is the number of an event in the functions that watch HNS:
+// https://learn.microsoft.com/virtualization/api/hcn/Reference/HCN_NOTIFICATIONS.
 type EventType uint32
 
 // The events.

@@ -55,9 +55,10 @@ func features() map[feature][]span {
 	return map[feature][]span{
 		remoteSubnets: {since(9, 2)},
 		hostRoutes:    {since(9, 2)},
-		// Windows Server 2022: Kubernetes' own tests pass there of which a HostProcess container reaches the API server by its
-		// ClusterIP ("should support querying api-server using in-cluster config"). For older ones Microsoft says that a node
-		// cannot (https://learn.microsoft.com/virtualization/windowscontainers/kubernetes/common-problems).
+		// Windows Server 2022: Kubernetes' own tests pass there of which a HostProcess container reaches the API server
+		// by its ClusterIP ("should support querying api-server using in-cluster config"). For older ones Microsoft
+		// says that a node cannot
+		// (https://learn.microsoft.com/virtualization/windowscontainers/kubernetes/common-problems).
 		hostVIPs:        {since(13, 0)},
 		hostMappings:    {since(9, 2)}, // Windows Server 2019
 		directReturn:    {within(9, 3), since(10, 2)},
@@ -99,6 +100,7 @@ func older(a, b wire.Version) bool {
 // (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations).
 const maxDestinations = 64
 
-// maxBlocks is how many load balancers without direct server return an HNS has ports for where they do not share them: each takes
-// 64 of the 16384 dynamic ports. Azure counted 260 Services (https://github.com/Azure/aks-engine/issues/2684).
+// maxBlocks is how many load balancers without direct server return an HNS has ports for where they do not share them:
+// each takes 64 of the 16384 dynamic ports. Azure counted 260 Services
+// (https://github.com/Azure/aks-engine/issues/2684).
 const maxBlocks = (lastPort - dynamicFirst + 1) / 64

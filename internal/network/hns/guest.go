@@ -8,10 +8,12 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// guestStates are those that a guest network service can be in (https://github.com/microsoft/WSL/blob/2.5.9/src/shared/inc/hns_schema.h).
+// guestStates are those that a guest network service can be in
+// (https://github.com/microsoft/WSL/blob/2.5.9/src/shared/inc/hns_schema.h).
 func guestStates() []string {
 	return []string{
-		"None", wire.GuestCreated, "Bootstrapping", "Synchronized", "Paused", "Desynchronized", "Rehydrating", "Degraded", wire.GuestDestroyed,
+		"None", wire.GuestCreated, "Bootstrapping", "Synchronized", "Paused", "Desynchronized", "Rehydrating",
+		"Degraded", wire.GuestDestroyed,
 	}
 }
 
@@ -41,7 +43,8 @@ func (m *Model) modifyGuest(id, settings string) error {
 		return err
 	}
 	if req.ResourceType != "State" || req.RequestType != "Update" {
-		return wire.Errorf(wire.RequestUnsupported, "%.64q of a guest network service's %.64q", req.RequestType, req.ResourceType)
+		return wire.Errorf(wire.RequestUnsupported, "%.64q of a guest network service's %.64q", req.RequestType,
+			req.ResourceType)
 	}
 	var wanted wire.GuestState
 	if err := decode(string(req.Settings), &wanted); err != nil {
@@ -60,8 +63,8 @@ func (m *Model) guestChanged(id string, _, _ *wire.GuestNetworkService) {
 	delete(m.answers, ref{guestServices, id})
 }
 
-// Reservation is a port of the host, or a range of them, that is kept for a guest network service. It is not part of the state
-// that is saved: it is there as long as the program that asked for it.
+// Reservation is a port of the host, or a range of them, that is kept for a guest network service. It is not part of
+// the state that is saved: it is there as long as the program that asked for it.
 type Reservation struct {
 	ID       string
 	Service  string
@@ -78,8 +81,8 @@ const dynamicFirst = 49152
 
 const lastPort = 65535
 
-// Reserve makes reservations of what is asked for, one after another, until try takes one. Only ranges have more than one.
-// Afterwards Release takes it back.
+// Reserve makes reservations of what is asked for, one after another, until try takes one. Only ranges have more than
+// one. Afterwards Release takes it back.
 func (m *Model) Reserve(service, settings string, try func(Reservation) error) (Reservation, error) {
 	id, err := canonical(service)
 	if err != nil {
@@ -105,10 +108,13 @@ func (m *Model) Reserve(service, settings string, try func(Reservation) error) (
 
 func (m *Model) reservePort(res Reservation, want wire.ReservePort, try func(Reservation) error) (Reservation, error) {
 	const both = wire.PortTCP | wire.PortUDP
-	if want.Protocol == 0 || want.Protocol&^both != 0 || want.Access != wire.PortExclusive && want.Access != wire.PortShared || want.Port == 0 {
-		return res, wire.Errorf(wire.EInvalidArg, "port %d of protocols %d, access %d", want.Port, want.Protocol, want.Access)
+	if want.Protocol == 0 || want.Protocol&^both != 0 || want.Access != wire.PortExclusive &&
+		want.Access != wire.PortShared || want.Port == 0 {
+		return res, wire.Errorf(wire.EInvalidArg, "port %d of protocols %d, access %d", want.Port, want.Protocol,
+			want.Access)
 	}
-	res.TCP, res.UDP, res.Shared = want.Protocol&wire.PortTCP != 0, want.Protocol&wire.PortUDP != 0, want.Access == wire.PortShared
+	res.TCP, res.UDP, res.Shared = want.Protocol&wire.PortTCP != 0, want.Protocol&wire.PortUDP != 0,
+		want.Access == wire.PortShared
 	res.First, res.Last = want.Port, want.Port
 	if port, by := m.inTheWay(res); port != 0 {
 		return res, wire.Errorf(wire.PortAlreadyExists, "port %d: %s has it", port, by)
@@ -120,8 +126,9 @@ func (m *Model) reservePort(res Reservation, want wire.ReservePort, try func(Res
 	return res, nil
 }
 
-// reserveRange takes the first dynamic ports that are free, for both protocols and exclusively. Its last port is its first plus
-// the count, as WSL relies on (https://github.com/microsoft/WSL/blob/2.5.9/src/windows/service/exe/WslCoreGuestNetworkService.cpp,
+// reserveRange takes the first dynamic ports that are free, for both protocols and exclusively. Its last port is its
+// first plus the count, as WSL relies on
+// (https://github.com/microsoft/WSL/blob/2.5.9/src/windows/service/exe/WslCoreGuestNetworkService.cpp,
 // AllocateEphemeralPortRange).
 func (m *Model) reserveRange(res Reservation, count uint16, try func(Reservation) error) (Reservation, error) {
 	res.TCP, res.UDP = true, true
@@ -137,7 +144,8 @@ func (m *Model) reserveRange(res Reservation, count uint16, try func(Reservation
 		}
 		first += int(count) + 1
 	}
-	return res, wire.Errorf(wire.PortAlreadyExists, "no %d ports from %d on are free together", int(count)+1, dynamicFirst)
+	return res, wire.Errorf(wire.PortAlreadyExists, "no %d ports from %d on are free together", int(count)+1,
+		dynamicFirst)
 }
 
 // inTheWay is the last port of the reservation that is not free, and who has it; 0: none.
@@ -179,7 +187,8 @@ func (m *Model) listening(res Reservation, port uint16) string {
 
 // meets says that two reservations cannot be at the same time.
 func (r Reservation) meets(other Reservation) bool {
-	return (r.TCP && other.TCP || r.UDP && other.UDP) && (!r.Shared || !other.Shared) && r.First <= other.Last && other.First <= r.Last
+	return (r.TCP && other.TCP || r.UDP && other.UDP) && (!r.Shared || !other.Shared) && r.First <= other.Last &&
+		other.First <= r.Last
 }
 
 // reservedFor is the reservation that keeps a load balancer or port mapping from a port of the host.
@@ -187,7 +196,12 @@ func (m *Model) reservedFor(f front) string {
 	if f.addr.IsValid() && !slices.Contains(m.cfg.Addresses, f.addr) {
 		return ""
 	}
-	want := Reservation{TCP: f.protocol == uint32(netplan.TCP), UDP: f.protocol == uint32(netplan.UDP), First: f.port, Last: f.port}
+	want := Reservation{
+		TCP:   f.protocol == uint32(netplan.TCP),
+		UDP:   f.protocol == uint32(netplan.UDP),
+		First: f.port,
+		Last:  f.port,
+	}
 	for _, r := range m.reserved {
 		if !r.Shared && want.meets(r) {
 			return r.ID

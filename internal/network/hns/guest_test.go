@@ -35,13 +35,17 @@ func (h host) reserve(t *testing.T, want wire.HRESULT, service, settings string)
 
 func TestGuestStates(t *testing.T) {
 	h, id := guest(t)
-	h.ok(t, "HcnModifyGuestNetworkService", id, `{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Bootstrapping"}}`)
-	h.fails(t, wire.EInvalidArg, "HcnModifyGuestNetworkService", id, `{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Sleepy"}}`)
-	h.fails(t, wire.RequestUnsupported, "HcnModifyGuestNetworkService", id, `{"ResourceType":"Port","RequestType":"Add"}`)
+	h.ok(t, "HcnModifyGuestNetworkService", id,
+		`{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Bootstrapping"}}`)
+	h.fails(t, wire.EInvalidArg, "HcnModifyGuestNetworkService", id,
+		`{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Sleepy"}}`)
+	h.fails(t, wire.RequestUnsupported, "HcnModifyGuestNetworkService", id,
+		`{"ResourceType":"Port","RequestType":"Add"}`)
 	h.fails(t, wire.EInvalidArg, "HcnCreateGuestNetworkService", "", `{"VirtualMachineId":"mine"}`)
 	text := h.ok(t, "HcnQueryGuestNetworkServiceProperties", id).Text
-	want := fmt.Sprintf(`{"ID":%q,"VirtualMachineId":%q,"MirrorHostNetworking":true,"GnsRpcServerInformation":{"EndpointType":"LRpc",`+
-		`"ObjectUuid":%q},"Flags":3,"State":"Bootstrapping","SchemaVersion":{"Major":2,"Minor":0}}`, id, machine, machine)
+	want := fmt.Sprintf(
+		`{"ID":%q,"VirtualMachineId":%q,"MirrorHostNetworking":true,"GnsRpcServerInformation":{"EndpointType":"LRpc",`+
+			`"ObjectUuid":%q},"Flags":3,"State":"Bootstrapping","SchemaVersion":{"Major":2,"Minor":0}}`, id, machine, machine)
 	if text != want {
 		t.Errorf("properties %s, want %s", text, want)
 	}
@@ -72,7 +76,8 @@ func TestReservePort(t *testing.T) {
 	h.reserve(t, wire.OK, id, `{"Protocol":2,"Access":2,"Port":5353}`)
 	h.reserve(t, wire.OK, id, `{"Protocol":2,"Access":2,"Port":5353}`)
 	h.reserve(t, wire.PortAlreadyExists, id, `{`+udp+`,"Port":5353}`)
-	for _, bad := range []string{`{"Access":1,"Port":1}`, `{"Protocol":4,"Access":1,"Port":1}`, `{"Protocol":1,"Port":1}`, `{` + tcp + `}`} {
+	for _, bad := range []string{`{"Access":1,"Port":1}`, `{"Protocol":4,"Access":1,"Port":1}`,
+		`{"Protocol":1,"Port":1}`, `{` + tcp + `}`} {
 		h.reserve(t, wire.EInvalidArg, id, bad)
 	}
 	h.reserve(t, wire.InvalidJSON, id, `{`)
@@ -80,7 +85,8 @@ func TestReservePort(t *testing.T) {
 	h.Release(first.ID)
 	h.reserve(t, wire.OK, id, `{`+tcp+`,"Port":8080}`)
 	busy := errors.New("bound")
-	if _, err := h.Reserve(id, `{`+tcp+`,"Port":9090}`, func(hns.Reservation) error { return busy }); !errors.Is(err, &wire.Error{Code: wire.PortAlreadyExists}) {
+	if _, err := h.Reserve(id, `{`+tcp+`,"Port":9090}`, func(hns.Reservation) error { return busy }); !errors.Is(err,
+		&wire.Error{Code: wire.PortAlreadyExists}) {
 		t.Errorf("a port that a program has: %v", err)
 	}
 	h.reserve(t, wire.OK, id, `{`+tcp+`,"Port":9090}`)
@@ -91,7 +97,8 @@ func TestReservedNodePorts(t *testing.T) {
 	h, id := guest(t)
 	ep := h.ok(t, "HcnCreateEndpoint", h.network, `{"IpConfigurations":[{"IpAddress":"10.244.1.9"}]}`).Object
 	balancer := func(vips string, port int) string {
-		return fmt.Sprintf(`{"HostComputeEndpoints":[%q],"FrontendVIPs":[%s],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":%d}]}`, ep, vips, port)
+		return fmt.Sprintf(
+			`{"HostComputeEndpoints":[%q],"FrontendVIPs":[%s],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":%d}]}`, ep, vips, port)
 	}
 	h.reserve(t, wire.OK, id, `{"Protocol":1,"Access":1,"Port":30080}`)
 	h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", balancer("", 30080))
@@ -107,7 +114,9 @@ func TestReservedNodePorts(t *testing.T) {
 func TestReserveRange(t *testing.T) {
 	h, id := guest(t)
 	ep := h.ok(t, "HcnCreateEndpoint", h.network, `{"IpConfigurations":[{"IpAddress":"10.244.1.9"}]}`).Object
-	h.ok(t, "HcnCreateLoadBalancer", "", fmt.Sprintf(`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":17,"InternalPort":53,"ExternalPort":49200}]}`, ep))
+	h.ok(t, "HcnCreateLoadBalancer", "",
+		fmt.Sprintf(
+			`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":17,"InternalPort":53,"ExternalPort":49200}]}`, ep))
 	h.reserve(t, wire.OK, id, `{"Protocol":1,"Access":1,"Port":50000}`)
 	var tried []uint16
 	res, err := h.Reserve(id, `{"PortCount":4095}`, func(res hns.Reservation) error {
@@ -117,7 +126,8 @@ func TestReserveRange(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || !slices.Equal(tried, []uint16{50001, 54097}) || res.First != 54097 || res.Last != 54097+4095 || !res.TCP || !res.UDP {
+	if err != nil || !slices.Equal(tried, []uint16{50001, 54097}) || res.First != 54097 || res.Last != 54097+4095 ||
+		!res.TCP || !res.UDP {
 		t.Errorf("%+v after %v: %v", res, tried, err)
 	}
 	h.reserve(t, wire.OK, id, `{"PortCount":4095}`) // that which the program had
@@ -157,7 +167,8 @@ func TestEvents(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{told("HcnModifyNamespace", ns, attach), note(0x9, h.network, ep)},
 		{told("HcnModifyNamespace", ns, attach), ""},
-		{told("HcnModifyGuestNetworkService", id, `{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Paused"}}`), note(0x11, id, id)},
+		{told("HcnModifyGuestNetworkService", id,
+			`{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Paused"}}`), note(0x11, id, id)},
 		{told("HcnDeleteNamespace", ns), note(0x10, h.network, ep) + note(0x6, "", ns)},
 		{told("HcnQueryEndpointProperties", ep), ""},
 		{told("HcnDeleteNetwork", h.network), note(0x3, "", h.network) + note(0x4, "", h.network)},

@@ -1,7 +1,8 @@
-// Package hns is the model of the Host Networking Service of one Windows host: requests in the JSON that Windows programs
-// send (HCN schema 2 and HNS version 1), answers and typed errors out, and the netplan.Plan that follows from its state.
-// It is pure: it knows no kernel, no file and no clock. After each call that changed something, who calls it asks what
-// (Change of the plan, Records of the state), carries that out, and ends with Commit, or with Rollback if it could not.
+// Package hns is the model of the Host Networking Service of one Windows host: requests in the JSON that Windows
+// programs send (HCN schema 2 and HNS version 1), answers and typed errors out, and the netplan.Plan that follows from
+// its state. It is pure: it knows no kernel, no file and no clock. After each call that changed something, who calls it
+// asks what (Change of the plan, Records of the state), carries that out, and ends with Commit, or with Rollback if it
+// could not.
 //
 // No call goes through all objects: lookups find them by what they have in common, and what an object is in the plan is
 // made anew only when the object, or what it depends on, changes.
@@ -20,7 +21,8 @@ import (
 
 // Config is what the model must know of the host.
 type Config struct {
-	// Version is what GET /globals/version answers; it decides which features there are. Zero: the build does not answer.
+	// Version is what GET /globals/version answers; it decides which features there are. Zero: the build does not
+	// answer.
 	Version wire.Version
 	// Profile says whether the limits of that version are kept; Faithful when empty.
 	Profile Profile
@@ -79,7 +81,8 @@ type Model struct {
 	lookups
 	answers map[ref]answer
 
-	// What the calls since the last Commit changed: how to take it back, which objects, and what of the plan may follow.
+	// What the calls since the last Commit changed: how to take it back, which objects, and what of the plan may
+	// follow.
 	undo    []func()
 	touched map[ref]any // with what was there before; nil: nothing
 	dirty   map[ref]bool
@@ -114,8 +117,15 @@ func empty(cfg Config) *Model {
 		cfg.NewID = uuid.NewString
 	}
 	m := &Model{
-		cfg: cfg, features: features(), policies: endpointPolicies(), lookups: newLookups(), answers: map[ref]answer{},
-		reserved: map[string]Reservation{}, touched: map[ref]any{}, dirty: map[ref]bool{}, parts: map[ref]netplan.Plan{},
+		cfg:      cfg,
+		features: features(),
+		policies: endpointPolicies(),
+		lookups:  newLookups(),
+		answers:  map[ref]answer{},
+		reserved: map[string]Reservation{},
+		touched:  map[ref]any{},
+		dirty:    map[ref]bool{},
+		parts:    map[ref]netplan.Plan{},
 	}
 	m.networks = newTable(networks, m.networkChanged)
 	m.endpoints = newTable(endpoints, m.endpointChanged)

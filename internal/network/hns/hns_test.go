@@ -18,8 +18,9 @@ import (
 func config() hns.Config {
 	n := 0
 	return hns.Config{
-		Version: wire.Version{Major: 15, Minor: 5}, Adapters: []string{"Ethernet"},
-		NewID: func() string { n++; return fmt.Sprintf("00000000-0000-0000-0000-%012x", n) },
+		Version:  wire.Version{Major: 15, Minor: 5},
+		Adapters: []string{"Ethernet"},
+		NewID:    func() string { n++; return fmt.Sprintf("00000000-0000-0000-0000-%012x", n) },
 	}
 }
 
@@ -92,7 +93,8 @@ func TestPodPlan(t *testing.T) {
 		t.Errorf("plan:\n%swant it to begin with %q", got, want)
 	}
 	want = " [10.244.1.5/24] 0.0.0.0/0->10.244.1.2 nat(except [10.244.0.0/16 10.96.0.1/32] only [])\n"
-	if got := dataplane.Dump(h.Plan()); !strings.Contains(got, "port "+podEP+" "+ns+"/eth0 on "+h.network) || !strings.Contains(got, want) {
+	if got := dataplane.Dump(h.Plan()); !strings.Contains(got, "port "+podEP+" "+ns+"/eth0 on "+h.network) ||
+		!strings.Contains(got, want) {
 		t.Errorf("plan:\n%swant a port with %q", got, want)
 	}
 	h.ok(t, "HcnDeleteNamespace", ns)
@@ -100,7 +102,10 @@ func TestPodPlan(t *testing.T) {
 		t.Errorf("plan after the namespace is deleted:\n%s", dataplane.Dump(got))
 	}
 	h.ok(t, "HcnOpenEndpoint", podEP) // detached, not deleted
-	if _, err := h.Call(hns.Request{Function: "HNSCall", Text: []string{"POST", "/endpoints/" + hostEP + "/detach", `{"SystemType":"Host"}`}}); err != nil {
+	if _, err := h.Call(hns.Request{
+		Function: "HNSCall",
+		Text:     []string{"POST", "/endpoints/" + hostEP + "/detach", `{"SystemType":"Host"}`},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if c := h.Change(); len(c.Set.Bridges) != 1 || len(c.Set.Bridges[0].Addrs) != 0 {
@@ -115,14 +120,16 @@ func TestPodPlan(t *testing.T) {
 func TestLoadBalancerPlan(t *testing.T) {
 	h := newHost(t)
 	local := h.endpoint(t, "10.244.1.5")
-	remote := h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"10.213.0.1"}]}`).Object
+	remote := h.ok(t, "HcnCreateEndpoint", h.network,
+		`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.213.0.1"}]}`).Object
 	lb := h.ok(t, "HcnCreateLoadBalancer", "", fmt.Sprintf(`{"HostComputeEndpoints":[%q,%q],"FrontendVIPs":["10.96.0.1"],
 		"PortMappings":[{"Protocol":6,"InternalPort":6443,"ExternalPort":443,"DistributionType":2,"Flags":1}]}`, local, remote)).Object
 	want := "lb " + lb + " [10.96.0.1] proto 6 port 443 -> [10.244.1.5:6443 10.213.0.1:6443] byclient=true\n"
 	if got := dataplane.Dump(h.Plan()); !strings.Contains(got, want) {
 		t.Errorf("plan:\n%swant %s", got, want)
 	}
-	again := fmt.Sprintf(`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":443}]}`, local)
+	again := fmt.Sprintf(
+		`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":443}]}`, local)
 	h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", again)
 	h.ok(t, "HcnModifyLoadBalancer", lb, `{"RequestType":"Update","Settings":`+again+`}`)
 	h.ok(t, "HcnDeleteEndpoint", local)
@@ -138,7 +145,8 @@ func TestLoadBalancerPlan(t *testing.T) {
 func TestErrors(t *testing.T) {
 	h := newHost(t)
 	ep, other, ns := h.endpoint(t, "10.244.1.5"), h.endpoint(t, "10.244.1.6"), h.namespace(t)
-	remote := h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"10.9.9.9"}]}`).Object
+	remote := h.ok(t, "HcnCreateEndpoint", h.network,
+		`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.9.9.9"}]}`).Object
 	h.ok(t, "HcnModifyNamespace", ns, attach(ep))
 	missing := "11111111-2222-3333-4444-555555555555"
 	addr := func(a string) string { return fmt.Sprintf(`{"IpConfigurations":[{"IpAddress":%q}]}`, a) }
@@ -161,7 +169,8 @@ func TestErrors(t *testing.T) {
 		{"network-name", wire.NetworkAlreadyExists, "HcnCreateNetwork", "", network("cbr0", "10.9.0.0/24", "10.9.0.1")},
 		{"network-overlap", wire.InvalidNetwork, "HcnCreateNetwork", "", network("n", "10.244.0.0/16", "10.244.0.1")},
 		{"network-gateway", wire.InvalidNetwork, "HcnCreateNetwork", "", network("n", "10.9.0.0/24", "10.8.0.1")},
-		{"network-adapter", wire.AdapterNotFound, "HcnCreateNetwork", "", `{"Name":"n","Type":"L2Bridge","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"eth7"}}]}`},
+		{"network-adapter", wire.AdapterNotFound, "HcnCreateNetwork", "",
+			`{"Name":"n","Type":"L2Bridge","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"eth7"}}]}`},
 		{"network-in-use", wire.EntityHasReferences, "HcnDeleteNetwork", h.network, ""},
 		{"endpoint-no-network", wire.NetworkNotFound, "HcnCreateEndpoint", missing, addr("10.244.1.9")},
 		{"endpoint-outside", wire.InvalidIP, "HcnCreateEndpoint", h.network, addr("10.245.1.9")},
@@ -171,14 +180,18 @@ func TestErrors(t *testing.T) {
 		{"endpoint-duplicate", wire.AddrInvalidOrReserved, "HcnCreateEndpoint", h.network, addr("10.244.1.5")},
 		{"endpoint-mac", wire.InvalidEndpoint, "HcnCreateEndpoint", h.network, `{"MacAddress":"ff-ff-ff-ff-ff-ff"}`},
 		{"endpoint-policy-type", wire.InvalidPolicyType, "HcnCreateEndpoint", h.network, policy(`{"Type":"Teleport"}`)},
-		{"endpoint-policy", wire.InvalidPolicy, "HcnCreateEndpoint", h.network, policy(`{"Type":"OutBoundNAT","Settings":{"Exceptions":["all"]}}`)},
+		{"endpoint-policy", wire.InvalidPolicy, "HcnCreateEndpoint", h.network,
+			policy(`{"Type":"OutBoundNAT","Settings":{"Exceptions":["all"]}}`)},
 		{"attach-twice", wire.EndpointAttached, "HcnModifyNamespace", h.namespace(t), attach(ep)},
 		{"attach-remote", wire.InvalidRemoteOperation, "HcnModifyNamespace", ns, attach(remote)},
 		{"attach-missing", wire.ENotFound, "HcnModifyNamespace", ns, attach(missing)},
 		{"detach-other", wire.ENotFound, "HcnModifyNamespace", ns, strings.Replace(attach(other), "Add", "Remove", 1)},
 		{"namespace-type", wire.EInvalidArg, "HcnCreateNamespace", "", `{"Type":"Elsewhere"}`},
-		{"balancer-no-port", wire.InvalidPolicy, "HcnCreateLoadBalancer", "", fmt.Sprintf(`{"HostComputeEndpoints":[%q]}`, ep)},
-		{"balancer-missing", wire.ENotFound, "HcnCreateLoadBalancer", "", fmt.Sprintf(`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1}]}`, missing)},
+		{"balancer-no-port", wire.InvalidPolicy, "HcnCreateLoadBalancer", "",
+			fmt.Sprintf(`{"HostComputeEndpoints":[%q]}`, ep)},
+		{"balancer-missing", wire.ENotFound, "HcnCreateLoadBalancer", "",
+			fmt.Sprintf(
+				`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1}]}`, missing)},
 		{"filter-not-json", wire.InvalidJSON, "HcnEnumerateNetworks", "", `{"Filter":"x"}`},
 	}
 	for _, tt := range tests {
@@ -212,7 +225,8 @@ func TestQueries(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var ids []string
-			if err := json.Unmarshal([]byte(h.ok(t, tt.function, "", tt.query).Text), &ids); err != nil || len(ids) != tt.want {
+			if err := json.Unmarshal([]byte(h.ok(t, tt.function, "", tt.query).Text), &ids); err != nil ||
+				len(ids) != tt.want {
 				t.Errorf("%v, %v; want %d", ids, err, tt.want)
 			}
 		})
@@ -260,7 +274,8 @@ func TestStateOfVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := dataplane.Dump(m.Plan())
-	for _, want := range []string{"bridge " + net, "namespace " + ns, "port " + ep + " " + ns + "/eth1", "lb " + lb + " [10.96.0.1]"} {
+	for _, want := range []string{"bridge " + net, "namespace " + ns, "port " + ep + " " + ns + "/eth1",
+		"lb " + lb + " [10.96.0.1]"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("plan lacks %q:\n%s", want, got)
 		}

@@ -21,11 +21,12 @@ func (m *Model) createLoadBalancer(id, settings string) (string, error) {
 	return id, m.setLoadBalancer(id, lb)
 }
 
-// modifyLoadBalancer replaces endpoints, addresses and ports. The settings are the load balancer itself, as hnslib sends
-// it (v0.1.2, hcn/hcnloadbalancer.go, Update), or a request around it as for other objects.
+// modifyLoadBalancer replaces endpoints, addresses and ports. The settings are the load balancer itself, as hnslib
+// sends it (v0.1.2, hcn/hcnloadbalancer.go, Update), or a request around it as for other objects.
 func (m *Model) modifyLoadBalancer(id, settings string) error {
 	if !m.has(modifyBalancer) {
-		return wire.Errorf(wire.ENotImpl, "modify of a load balancer, HNS %d.%d", m.cfg.Version.Major, m.cfg.Version.Minor)
+		return wire.Errorf(wire.ENotImpl, "modify of a load balancer, HNS %d.%d", m.cfg.Version.Major,
+			m.cfg.Version.Minor)
 	}
 	var lb wire.LoadBalancer
 	if err := decodeModify(settings, &lb); err != nil {
@@ -94,7 +95,8 @@ func (m *Model) checkBlocks(lb *wire.LoadBalancer, id string) error {
 	}
 	for _, p := range blocksOf(lb) {
 		if taken := m.blocks[p]; len(taken) >= maxBlocks && !taken[id] {
-			return wire.Errorf(wire.PortAlreadyExists, "the dynamic ports of protocol %d are reserved by %d load balancers", p, len(taken))
+			return wire.Errorf(wire.PortAlreadyExists,
+				"the dynamic ports of protocol %d are reserved by %d load balancers", p, len(taken))
 		}
 	}
 	return nil
@@ -103,13 +105,17 @@ func (m *Model) checkBlocks(lb *wire.LoadBalancer, id string) error {
 // checkFlags refuses what the host's HNS cannot do. Distribution by client is a field that an older HNS does not know:
 // it stays without effect there.
 func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
-	if lb.Flags&wire.LoadBalancerDSR != 0 && !m.has(directReturn) || lb.Flags&wire.LoadBalancerIPv6 != 0 && !m.has(dualStack) {
-		return wire.Errorf(wire.EInvalidArg, "load balancer's flags %d, HNS %d.%d", lb.Flags, m.cfg.Version.Major, m.cfg.Version.Minor)
+	if lb.Flags&wire.LoadBalancerDSR != 0 && !m.has(directReturn) || lb.Flags&wire.LoadBalancerIPv6 != 0 &&
+		!m.has(dualStack) {
+		return wire.Errorf(wire.EInvalidArg, "load balancer's flags %d, HNS %d.%d", lb.Flags, m.cfg.Version.Major,
+			m.cfg.Version.Minor)
 	}
 	for i := range lb.PortMappings {
 		p := &lb.PortMappings[i]
-		if p.ExternalPort == 0 || p.InternalPort == 0 || p.Protocol != uint32(netplan.TCP) && p.Protocol != uint32(netplan.UDP) {
-			return wire.Errorf(wire.InvalidPolicy, "protocol %d, ports %d and %d", p.Protocol, p.ExternalPort, p.InternalPort)
+		if p.ExternalPort == 0 || p.InternalPort == 0 || p.Protocol != uint32(netplan.TCP) &&
+			p.Protocol != uint32(netplan.UDP) {
+			return wire.Errorf(wire.InvalidPolicy, "protocol %d, ports %d and %d", p.Protocol, p.ExternalPort,
+				p.InternalPort)
 		}
 		if p.DistributionType > wire.DistributionSourceIP {
 			return wire.Errorf(wire.InvalidPolicy, "distribution type %d", p.DistributionType)
@@ -157,7 +163,8 @@ func checkFront(lb *wire.LoadBalancer) error {
 	}
 	if lb.SourceVIP != "" {
 		addr, err := netip.ParseAddr(lb.SourceVIP)
-		if err != nil || addr.Zone() != "" || addr.IsUnspecified() || slices.Contains(lb.FrontendVIPs, addr.Unmap().String()) {
+		if err != nil || addr.Zone() != "" || addr.IsUnspecified() ||
+			slices.Contains(lb.FrontendVIPs, addr.Unmap().String()) {
 			return wire.Errorf(wire.AddrInvalidOrReserved, "source address %.64q", lb.SourceVIP)
 		}
 		lb.SourceVIP = addr.Unmap().String()

@@ -38,9 +38,17 @@ type front struct {
 
 func newLookups() lookups {
 	return lookups{
-		named: index[ref]{}, onNetwork: index[string]{}, inSpace: index[string]{}, balancing: index[string]{},
-		routing: index[string]{}, holding: index[string]{}, blocks: index[uint32]{}, hosts: map[string]bool{},
-		addrs: map[addrKey]string{}, macs: map[string]string{}, fronts: map[front]string{},
+		named:     index[ref]{},
+		onNetwork: index[string]{},
+		inSpace:   index[string]{},
+		balancing: index[string]{},
+		routing:   index[string]{},
+		holding:   index[string]{},
+		blocks:    index[uint32]{},
+		hosts:     map[string]bool{},
+		addrs:     map[addrKey]string{},
+		macs:      map[string]string{},
+		fronts:    map[front]string{},
 	}
 }
 
@@ -194,7 +202,8 @@ func (m *Model) free(fronts []front, owner string) error {
 			if f.addr.IsValid() {
 				at = f.addr.String()
 			}
-			return wire.Errorf(wire.PortAlreadyExists, "protocol %d port %d on %s: %s has it", f.protocol, f.port, at, other)
+			return wire.Errorf(wire.PortAlreadyExists, "protocol %d port %d on %s: %s has it", f.protocol, f.port, at,
+				other)
 		}
 	}
 	return nil

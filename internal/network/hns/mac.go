@@ -75,7 +75,8 @@ func checkPool(pool *wire.MacPool) error {
 		_, startErr := parseMAC(r.StartMacAddress)
 		_, endErr := parseMAC(r.EndMacAddress)
 		if startErr != nil || endErr != nil || macNumber(r.EndMacAddress) < macNumber(r.StartMacAddress) {
-			return wire.Errorf(wire.InvalidNetwork, "hardware addresses %.64q to %.64q", r.StartMacAddress, r.EndMacAddress)
+			return wire.Errorf(wire.InvalidNetwork, "hardware addresses %.64q to %.64q", r.StartMacAddress,
+				r.EndMacAddress)
 		}
 	}
 	return nil

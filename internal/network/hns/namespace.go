@@ -23,7 +23,10 @@ func (m *Model) ensureHostNamespace() {
 	}
 	m.host = id
 	put(m, m.namespaces, id, &namespace{
-		ID: id, NamespaceId: defaultCompartment, Type: wire.NamespaceHostDefault, SchemaVersion: schema2,
+		ID:            id,
+		NamespaceId:   defaultCompartment,
+		Type:          wire.NamespaceHostDefault,
+		SchemaVersion: schema2,
 	})
 }
 

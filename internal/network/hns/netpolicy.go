@@ -39,7 +39,8 @@ func (m *Model) setPolicies(n *network, policies []wire.Policy) error {
 		n.Adapter = m.cfg.Adapters[0]
 	}
 	if n.Type == wire.NetworkOverlay && !p.provider.IsValid() {
-		return wire.Errorf(wire.InvalidNetwork, "an overlay needs the policy ProviderAddress: the host's address is not known")
+		return wire.Errorf(wire.InvalidNetwork,
+			"an overlay needs the policy ProviderAddress: the host's address is not known")
 	}
 	_, err = m.readPolicies(n, nil)
 	return err
@@ -160,7 +161,8 @@ func readRemoteSubnet(n *network, raw json.RawMessage, out *networkPolicies) err
 		return err
 	}
 	if subnets := n.subnets(); len(subnets) > 0 && s.IsolationId != subnets[0].vsid {
-		return wire.Errorf(wire.InvalidPolicy, "RemoteSubnetRoute of VSID %d on a network of VSID %d", s.IsolationId, subnets[0].vsid)
+		return wire.Errorf(wire.InvalidPolicy, "RemoteSubnetRoute of VSID %d on a network of VSID %d", s.IsolationId,
+			subnets[0].vsid)
 	}
 	peer := netplan.Peer{ID: n.ID + "/" + prefix.String(), Bridge: n.ID, Subnet: prefix, VTEP: vtep, MAC: linuxMAC(mac)}
 	if out.seen[peer.ID] {
@@ -178,7 +180,8 @@ func (m *Model) readSet(raw json.RawMessage) error {
 		return err
 	case s.Id == "" || len(list(s.Id)) != 1:
 		return wire.Errorf(wire.InvalidPolicy, "SetPolicy with the Id %.64q", s.Id)
-	case s.PolicyType == wire.SetOfSets && !m.has(nestedSets), s.PolicyType != wire.SetOfSets && s.PolicyType != wire.SetOfAddresses:
+	case s.PolicyType == wire.SetOfSets && !m.has(nestedSets), s.PolicyType != wire.SetOfSets &&
+		s.PolicyType != wire.SetOfAddresses:
 		return wire.Errorf(wire.InvalidPolicy, "SetPolicy of type %.64q", s.PolicyType)
 	case s.PolicyType == wire.SetOfSets:
 		return nil
@@ -195,11 +198,17 @@ func (m *Model) giveProvider(n *network) {
 	}
 	if !has(wire.PolicyProviderAddress) && len(m.cfg.Addresses) > 0 {
 		s := wire.ProviderAddressSetting{ProviderAddress: m.cfg.Addresses[0].String()}
-		n.Policies = append(n.Policies, wire.Policy{Type: wire.PolicyProviderAddress, Settings: json.RawMessage(encode(s))})
+		n.Policies = append(n.Policies, wire.Policy{
+			Type:     wire.PolicyProviderAddress,
+			Settings: json.RawMessage(encode(s)),
+		})
 	}
 	if !has(wire.PolicyDrMacAddress) {
 		sum := sha256.Sum256([]byte("router " + n.ID))
 		s := wire.DrMacAddressSetting{Address: formatMAC([]byte{0x00, 0x15, 0x5d, sum[0], sum[1], sum[2]})}
-		n.Policies = append(n.Policies, wire.Policy{Type: wire.PolicyDrMacAddress, Settings: json.RawMessage(encode(s))})
+		n.Policies = append(n.Policies, wire.Policy{
+			Type:     wire.PolicyDrMacAddress,
+			Settings: json.RawMessage(encode(s)),
+		})
 	}
 }

@@ -49,7 +49,8 @@ func (m *Model) createNetwork(id, settings string) (string, error) {
 
 // networkType is the type as HNS writes it; a NAT when empty, the schema's zero value.
 func networkType(t string) (string, error) {
-	for _, known := range []string{wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay, wire.NetworkTransparent, wire.NetworkNAT} {
+	for _, known := range []string{wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay,
+		wire.NetworkTransparent, wire.NetworkNAT} {
 		if strings.EqualFold(t, known) {
 			return known, nil
 		}
@@ -117,7 +118,8 @@ func checkIsolation(networkType string, s, first subnet) error {
 	case networkType != wire.NetworkOverlay:
 		return nil
 	case s.vsid < minVSID || s.vsid > maxVSID:
-		return wire.Errorf(wire.EInvalidArg, "VSID %d of subnet %s; an overlay's is %d to %d", s.vsid, s.prefix, minVSID, maxVSID)
+		return wire.Errorf(wire.EInvalidArg, "VSID %d of subnet %s; an overlay's is %d to %d", s.vsid, s.prefix,
+			minVSID, maxVSID)
 	case s.vsid != first.vsid:
 		return wire.Errorf(wire.EInvalidArg, "VSIDs %d and %d on one network", first.vsid, s.vsid)
 	}
@@ -216,7 +218,10 @@ func (m *Model) giveSubnet(n *network) error {
 				continue
 			}
 			via := wire.Route{NextHop: p.Addr().Next().String(), DestinationPrefix: "0.0.0.0/0"}
-			n.Ipams = []wire.Ipam{{Type: "Static", Subnets: []wire.Subnet{{IpAddressPrefix: p.String(), Routes: []wire.Route{via}}}}}
+			n.Ipams = []wire.Ipam{{
+				Type:    "Static",
+				Subnets: []wire.Subnet{{IpAddressPrefix: p.String(), Routes: []wire.Route{via}}},
+			}}
 			return nil
 		}
 	}

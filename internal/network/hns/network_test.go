@@ -33,8 +33,9 @@ func compareNets() cmp.Option {
 	return cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
 }
 
-// What flannel does on a Windows host (flannel 00014d0926, pkg/backend/vxlan/vxlan_windows.go): it makes the network and reads
-// DrMacAddress back; with a RemoteSubnetRoute for each other host, and the remote endpoints that kube-proxy makes.
+// What flannel does on a Windows host (flannel 00014d0926, pkg/backend/vxlan/vxlan_windows.go): it makes the network
+// and reads DrMacAddress back; with a RemoteSubnetRoute for each other host, and the remote endpoints that kube-proxy
+// makes.
 func TestOverlay(t *testing.T) {
 	h := host{Model: hns.New(newest())}
 	h.network = h.ok(t, "HcnCreateNetwork", "", overlay("vxlan0", "10.244.3.0/24", "10.244.3.1", 4096)).Object
@@ -64,23 +65,42 @@ func TestOverlay(t *testing.T) {
 	h.fails(t, wire.PolicyAlreadyExists, "HcnModifyNetwork", h.network, remote("10.244.4.0/24", "192.168.0.7"))
 	ep := h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"MacAddress":"02-11-0a-f4-05-09","IpConfigurations":[{"IpAddress":"10.244.5.9"}],
 		"Policies":[{"Type":"ProviderAddress","Settings":{"ProviderAddress":"192.168.0.8"}}]}`).Object
-	h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"10.244.4.9"}]}`) // behind the subnet's host
+	// behind the subnet's host
+	h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"10.244.4.9"}]}`)
 	mac := strings.ToLower(strings.ReplaceAll(router, "-", ":"))
 	want := netplan.Plan{
 		Bridges: []netplan.Bridge{{
-			ID: h.network, Mode: netplan.Overlay, Uplink: "Ethernet", HostVIPs: true, Gateways: []netip.Prefix{prefix("10.244.3.1/24")},
-			Overlay: &netplan.VXLAN{VNI: 4096, Port: 4789, VTEP: netip.MustParseAddr("192.168.0.5"), MAC: mac},
+			ID:       h.network,
+			Mode:     netplan.Overlay,
+			Uplink:   "Ethernet",
+			HostVIPs: true,
+			Gateways: []netip.Prefix{prefix("10.244.3.1/24")},
+			Overlay:  &netplan.VXLAN{VNI: 4096, Port: 4789, VTEP: netip.MustParseAddr("192.168.0.5"), MAC: mac},
 		}},
 		Peers: []netplan.Peer{
-			{ID: ep, Bridge: h.network, Subnet: prefix("10.244.5.9/32"), VTEP: netip.MustParseAddr("192.168.0.8"), MAC: "02:11:0a:f4:05:09"},
-			{ID: h.network + "/10.244.4.0/24", Bridge: h.network, Subnet: prefix("10.244.4.0/24"), VTEP: netip.MustParseAddr("192.168.0.6"), MAC: "00:15:5d:aa:bb:cc"},
+			{
+				ID:     ep,
+				Bridge: h.network,
+				Subnet: prefix("10.244.5.9/32"),
+				VTEP:   netip.MustParseAddr("192.168.0.8"),
+				MAC:    "02:11:0a:f4:05:09",
+			},
+			{
+				ID:     h.network + "/10.244.4.0/24",
+				Bridge: h.network,
+				Subnet: prefix("10.244.4.0/24"),
+				VTEP:   netip.MustParseAddr("192.168.0.6"),
+				MAC:    "00:15:5d:aa:bb:cc",
+			},
 		},
 	}
 	want.Normalize()
-	if diff := cmp.Diff(want, h.Plan(), compareNets(), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, h.Plan(), compareNets(),
+		cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
-	h.ok(t, "HcnModifyNetwork", h.network, strings.Replace(remote("10.244.4.0/24", "192.168.0.6"), `"Add"`, `"Remove"`, 1))
+	h.ok(t, "HcnModifyNetwork", h.network,
+		strings.Replace(remote("10.244.4.0/24", "192.168.0.6"), `"Add"`, `"Remove"`, 1))
 	h.ok(t, "HcnDeleteEndpoint", ep)
 	if got := h.Plan().Peers; len(got) != 0 {
 		t.Errorf("peers that are gone: %+v", got)
@@ -105,23 +125,69 @@ func TestNetworkTypes(t *testing.T) {
 		{name: "nat", settings: typed("NAT", "10.1.0.0/24", "10.1.0.1"), mode: netplan.WinNAT, gateways: 1},
 		{name: "nat-is-the-zero", settings: typed("", "10.1.0.0/24", "10.1.0.1"), mode: netplan.WinNAT, gateways: 1},
 		{name: "nat-without-subnet", settings: `{"Name":"n","Type":"NAT"}`, mode: netplan.WinNAT, gateways: 1},
-		{name: "nat-without-next-hop", settings: `{"Name":"n","Type":"NAT","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.1.0.0/24"}]}]}`, want: wire.InvalidNetwork},
+		{
+			name:     "nat-without-next-hop",
+			settings: `{"Name":"n","Type":"NAT","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.1.0.0/24"}]}]}`,
+			want:     wire.InvalidNetwork,
+		},
 		{name: "ics", settings: typed("ICS", "10.1.0.0/24", "10.1.0.2"), want: wire.ICSDisabled},
 		{name: "internal", settings: typed("Internal", "10.1.0.0/24", "10.1.0.2"), want: wire.InvalidNetworkType},
 		{name: "overlay", settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 4096), mode: netplan.Overlay, gateways: 1},
-		{name: "overlay-vsid-of-a-vlan", settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 4095), want: wire.EInvalidArg},
-		{name: "overlay-vsid-too-large", settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 1<<24), want: wire.EInvalidArg},
+		{
+			name:     "overlay-vsid-of-a-vlan",
+			settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 4095),
+			want:     wire.EInvalidArg,
+		},
+		{
+			name:     "overlay-vsid-too-large",
+			settings: overlay("n", "10.1.0.0/24", "10.1.0.1", 1<<24),
+			want:     wire.EInvalidArg,
+		},
 		{name: "overlay-without-vsid", settings: typed("Overlay", "10.1.0.0/24", "10.1.0.1"), want: wire.EInvalidArg},
 		{name: "overlay-ipv6", settings: overlay("n", "fd00::/64", "fd00::1", 4096), want: wire.InvalidNetwork},
 		{name: "dual-stack", settings: typed("L2Bridge", "fd00::/64", "fd00::2"), mode: netplan.L2Bridge},
-		{name: "dual-stack-2019", settings: typed("L2Bridge", "fd00::/64", "fd00::2"), version: wire.Version{Major: 9, Minor: 5}, want: wire.InvalidNetwork},
-		{name: "vlan", settings: strings.Replace(overlay("n", "10.1.0.0/24", "10.1.0.2", 100), "Overlay", "Transparent", 1), mode: netplan.Transparent},
-		{name: "vlan-too-large", settings: strings.NewReplacer("Overlay", "L2Bridge", "VSID", "VLAN").Replace(overlay("n", "10.1.0.0/24", "10.1.0.2", 4095)), want: wire.EInvalidArg},
-		{name: "pool-backwards", settings: `{"Type":"NAT","MacPool":{"Ranges":[{"StartMacAddress":"00-15-5D-00-00-02","EndMacAddress":"00-15-5D-00-00-01"}]}}`, want: wire.InvalidNetwork},
-		{name: "policy-unknown", settings: `{"Type":"NAT","Policies":[{"Type":"Teleport"}]}`, want: wire.InvalidPolicyType},
-		{name: "remote-subnet-on-nat", settings: `{"Type":"NAT","Policies":[{"Type":"RemoteSubnetRoute","Settings":{"DestinationPrefix":"10.9.0.0/24"}}]}`, want: wire.InvalidPolicy},
-		{name: "adapter-by-alias", settings: `{"Type":"Transparent","Policies":[{"Type":"InterfaceConstraint","Settings":{"InterfaceAlias":"ethernet"}}]}`, mode: netplan.Transparent},
-		{name: "adapter-by-index", settings: `{"Type":"Transparent","Policies":[{"Type":"InterfaceConstraint","Settings":{"InterfaceIndex":9}}]}`, want: wire.AdapterNotFound},
+		{
+			name:     "dual-stack-2019",
+			settings: typed("L2Bridge", "fd00::/64", "fd00::2"),
+			version:  wire.Version{Major: 9, Minor: 5},
+			want:     wire.InvalidNetwork,
+		},
+		{
+			name:     "vlan",
+			settings: strings.Replace(overlay("n", "10.1.0.0/24", "10.1.0.2", 100), "Overlay", "Transparent", 1),
+			mode:     netplan.Transparent,
+		},
+		{
+			name: "vlan-too-large",
+			settings: strings.NewReplacer("Overlay", "L2Bridge", "VSID",
+				"VLAN").Replace(overlay("n", "10.1.0.0/24", "10.1.0.2", 4095)),
+			want: wire.EInvalidArg,
+		},
+		{
+			name:     "pool-backwards",
+			settings: `{"Type":"NAT","MacPool":{"Ranges":[{"StartMacAddress":"00-15-5D-00-00-02","EndMacAddress":"00-15-5D-00-00-01"}]}}`,
+			want:     wire.InvalidNetwork,
+		},
+		{
+			name:     "policy-unknown",
+			settings: `{"Type":"NAT","Policies":[{"Type":"Teleport"}]}`,
+			want:     wire.InvalidPolicyType,
+		},
+		{
+			name:     "remote-subnet-on-nat",
+			settings: `{"Type":"NAT","Policies":[{"Type":"RemoteSubnetRoute","Settings":{"DestinationPrefix":"10.9.0.0/24"}}]}`,
+			want:     wire.InvalidPolicy,
+		},
+		{
+			name:     "adapter-by-alias",
+			settings: `{"Type":"Transparent","Policies":[{"Type":"InterfaceConstraint","Settings":{"InterfaceAlias":"ethernet"}}]}`,
+			mode:     netplan.Transparent,
+		},
+		{
+			name:     "adapter-by-index",
+			settings: `{"Type":"Transparent","Policies":[{"Type":"InterfaceConstraint","Settings":{"InterfaceIndex":9}}]}`,
+			want:     wire.AdapterNotFound,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,5 +256,6 @@ func TestFeatures(t *testing.T) {
 
 func balancer(endpoints ...string) string {
 	list, _ := json.Marshal(endpoints)
-	return fmt.Sprintf(`{"HostComputeEndpoints":%s,"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"DistributionType":2}]}`, list)
+	return fmt.Sprintf(
+		`{"HostComputeEndpoints":%s,"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"DistributionType":2}]}`, list)
 }

@@ -52,7 +52,12 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 			}
 		}
 		if n.Type == wire.NetworkOverlay {
-			b.Overlay = &netplan.VXLAN{VNI: s.vsid, Port: policies.port, VTEP: policies.provider, MAC: linuxMAC(policies.router)}
+			b.Overlay = &netplan.VXLAN{
+				VNI:  s.vsid,
+				Port: policies.port,
+				VTEP: policies.provider,
+				MAC:  linuxMAC(policies.router),
+			}
 		}
 	}
 	for _, e := range m.onHost(n.ID) {
@@ -101,8 +106,8 @@ func (e *endpoint) addrs() []netip.Addr {
 	return all
 }
 
-// planEndpoint is the port of an endpoint in a pod, with the ports of the host that lead to it, or the peer that a remote
-// endpoint of an overlay is.
+// planEndpoint is the port of an endpoint in a pod, with the ports of the host that lead to it, or the peer that a
+// remote endpoint of an overlay is.
 func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 	n := m.networks.objects[e.HostComputeNetwork]
 	inPod := e.HostComputeNamespace != "" && !m.hosts[e.HostComputeNamespace]
@@ -115,7 +120,8 @@ func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 		return
 	}
 	if isPeer {
-		// kube-proxy names the host itself as the provider of what is beyond the overlay: the host's own routes lead there.
+		// kube-proxy names the host itself as the provider of what is beyond the overlay: the host's own routes lead
+		// there.
 		if !slices.Contains(m.cfg.Addresses, policies.provider) {
 			p.Peers = e.peers(policies.provider)
 		}
@@ -126,9 +132,17 @@ func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 
 func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *netplan.Plan) {
 	port := netplan.Port{
-		ID: e.ID, Bridge: e.HostComputeNetwork, Namespace: e.HostComputeNamespace, Name: interfaceName(e.Interface),
-		MAC: linuxMAC(e.MacAddress), Addrs: e.prefixes(), NAT: policies.nat, ACL: policies.acl,
-		EgressBPS: policies.egress, EncapOverhead: policies.overhead, Proxies: policies.proxies,
+		ID:            e.ID,
+		Bridge:        e.HostComputeNetwork,
+		Namespace:     e.HostComputeNamespace,
+		Name:          interfaceName(e.Interface),
+		MAC:           linuxMAC(e.MacAddress),
+		Addrs:         e.prefixes(),
+		NAT:           policies.nat,
+		ACL:           policies.acl,
+		EgressBPS:     policies.egress,
+		EncapOverhead: policies.overhead,
+		Proxies:       policies.proxies,
 	}
 	for _, r := range append(slices.Clone(e.Routes), policies.routes...) {
 		addRoute(&port, r)
@@ -153,8 +167,11 @@ func (e *endpoint) peers(provider netip.Addr) []netplan.Peer {
 	var all []netplan.Peer
 	for i, a := range e.addrs() {
 		all = append(all, netplan.Peer{
-			ID: numbered(e.ID, i), Bridge: e.HostComputeNetwork, Subnet: netip.PrefixFrom(a, a.BitLen()),
-			VTEP: provider, MAC: linuxMAC(e.MacAddress),
+			ID:     numbered(e.ID, i),
+			Bridge: e.HostComputeNetwork,
+			Subnet: netip.PrefixFrom(a, a.BitLen()),
+			VTEP:   provider,
+			MAC:    linuxMAC(e.MacAddress),
 		})
 	}
 	return all
@@ -177,7 +194,10 @@ func (e *endpoint) portMappings(maps []portMap) []netplan.LoadBalancer {
 			continue
 		}
 		lb := netplan.LoadBalancer{
-			ID: e.ID + "-map" + strconv.Itoa(i), Protocol: netplan.Protocol(s.Protocol), Port: s.ExternalPort, External: true,
+			ID:       e.ID + "-map" + strconv.Itoa(i),
+			Protocol: netplan.Protocol(s.Protocol),
+			Port:     s.ExternalPort,
+			External: true,
 			Backends: []netip.AddrPort{netip.AddrPortFrom(addrs[0], s.InternalPort)},
 		}
 		if s.vip.IsValid() {
@@ -231,11 +251,16 @@ func family(a netip.Addr) int {
 	return 0
 }
 
-func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int, vips []netip.Addr) netplan.LoadBalancer {
+func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int,
+	vips []netip.Addr) netplan.LoadBalancer {
 	b := netplan.LoadBalancer{
-		VIPs: vips, Protocol: netplan.Protocol(mapping.Protocol), Port: mapping.ExternalPort,
-		External: mapping.Flags&wire.PortILB == 0, ByClient: mapping.DistributionType != 0,
-		DSR: lb.Flags&wire.LoadBalancerDSR != 0, PreserveDIP: mapping.Flags&wire.PortPreserveDIP != 0,
+		VIPs:        vips,
+		Protocol:    netplan.Protocol(mapping.Protocol),
+		Port:        mapping.ExternalPort,
+		External:    mapping.Flags&wire.PortILB == 0,
+		ByClient:    mapping.DistributionType != 0,
+		DSR:         lb.Flags&wire.LoadBalancerDSR != 0,
+		PreserveDIP: mapping.Flags&wire.PortPreserveDIP != 0,
 	}
 	if source, err := netip.ParseAddr(lb.SourceVIP); err == nil && family(source) == f {
 		b.SourceVIP = source

@@ -135,8 +135,10 @@ func (p *portPolicies) portMapping(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if s.Protocol != uint32(netplan.TCP) && s.Protocol != uint32(netplan.UDP) || s.InternalPort == 0 || s.ExternalPort == 0 {
-		return wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, port %d to %d", s.Protocol, s.ExternalPort, s.InternalPort)
+	if s.Protocol != uint32(netplan.TCP) && s.Protocol != uint32(netplan.UDP) || s.InternalPort == 0 ||
+		s.ExternalPort == 0 {
+		return wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, port %d to %d", s.Protocol, s.ExternalPort,
+			s.InternalPort)
 	}
 	mapped := portMap{PortMappingSetting: s}
 	if s.VIP != "" {

@@ -53,8 +53,8 @@ func (m *Model) enumerate(k kind, query string) (Reply, error) {
 // Content is an object's GUID, and its properties as JSON.
 type Content struct{ ID, Text string }
 
-// Contents are the properties of the objects that the reply to a request named: those that an enumeration listed, or the one
-// that was made or opened. Programs ask for them next.
+// Contents are the properties of the objects that the reply to a request named: those that an enumeration listed, or
+// the one that was made or opened. Programs ask for them next.
 func (m *Model) Contents(r Request, reply Reply) []Content {
 	verb, kind, err := m.split(r.Function)
 	if err != nil {

@@ -51,8 +51,8 @@ func appendLine(data []byte, records []Record) []byte {
 	return append(data, "]\n"...)
 }
 
-// Load is a model with the state that Save returned, and the lines behind it. A last line that is cut off is left aside:
-// its call was never answered.
+// Load is a model with the state that Save returned, and the lines behind it. A last line that is cut off is left
+// aside: its call was never answered.
 func Load(cfg Config, data []byte) (*Model, error) {
 	m := empty(cfg)
 	var h header
@@ -146,7 +146,11 @@ func (m *Model) readVersion1(data []byte) error {
 		return err
 	}
 	for k, objects := range map[kind][]json.RawMessage{
-		networks: s.Networks, endpoints: s.Endpoints, namespaces: s.Namespaces, loadBalancers: s.LoadBalancers, sdnRoutes: s.Routes,
+		networks:      s.Networks,
+		endpoints:     s.Endpoints,
+		namespaces:    s.Namespaces,
+		loadBalancers: s.LoadBalancers,
+		sdnRoutes:     s.Routes,
 	} {
 		for _, o := range objects {
 			var named struct{ ID string }
@@ -180,7 +184,8 @@ func (m *Model) check() error {
 	}
 	for id, n := range m.namespaces.objects {
 		for _, r := range n.Resources {
-			if e := m.endpoints.objects[r.Data.ID]; r.Type == wire.ResourceEndpoint && (e == nil || e.HostComputeNamespace != id) {
+			if e := m.endpoints.objects[r.Data.ID]; r.Type == wire.ResourceEndpoint &&
+				(e == nil || e.HostComputeNamespace != id) {
 				return fmt.Errorf("namespace %s holds endpoint %q, which is not in it", id, r.Data.ID)
 			}
 		}

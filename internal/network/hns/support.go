@@ -21,7 +21,8 @@ const (
 	refHnslib = "https://github.com/microsoft/hnslib/tree/v0.1.2/"
 	refPolicy = refHnslib + "hcn/hcnpolicy.go"
 	refLimits = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations"
-	// refPreserve is also where the setting is documented; hnslib says "delivers packets with destination IP as the VIP" (v0.1.2, hcn/hcnloadbalancer.go).
+	// refPreserve is also where the setting is documented; hnslib says "delivers packets with destination IP as the
+	// VIP" (v0.1.2, hcn/hcnloadbalancer.go).
 	refPreserve = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#load-balancing-and-services"
 	refProxy    = "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"
 	refEvents   = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HCN_NOTIFICATIONS"
@@ -33,25 +34,85 @@ const (
 func supportCalls() []support.Row {
 	return []support.Row{
 		{Name: "HCN networks", Level: support.Supported, Ref: refHCN},
-		{Name: "HCN endpoints", Level: support.Partly, Ref: refHCN, Note: "modify of policies; of ports, which are virtual machines', it answers HCN_E_REQUEST_UNSUPPORTED"},
-		{Name: "HCN namespaces", Level: support.Partly, Ref: refHCN, Note: "a guest's namespace, which belongs to a virtual machine on Windows, is one like any other"},
+		{
+			Name:  "HCN endpoints",
+			Level: support.Partly,
+			Ref:   refHCN,
+			Note:  "modify of policies; of ports, which are virtual machines', it answers HCN_E_REQUEST_UNSUPPORTED",
+		},
+		{
+			Name:  "HCN namespaces",
+			Level: support.Partly,
+			Ref:   refHCN,
+			Note:  "a guest's namespace, which belongs to a virtual machine on Windows, is one like any other",
+		},
 		{Name: "HCN load balancers", Level: support.Supported, Ref: refHCN},
-		{Name: "HCN SDN routes", Level: support.Partly, Ref: refHCN, Note: "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it"},
-		{Name: "HCN service callbacks", Level: support.Supported, Ref: refEvents, Note: "HcnRegisterServiceCallback, …NetworkCallback and …GuestNetworkServiceCallback: the events that HCN_NOTIFICATIONS has. When the service restarts, a program is told so and registers anew"},
-		{Name: "HCN guest network services", Level: support.Partly, Ref: refGuest, Note: "made, queried, deleted and their state changed; there is no virtual machine behind one, and InterfaceStateChanged never comes"},
+		{
+			Name:  "HCN SDN routes",
+			Level: support.Partly,
+			Ref:   refHCN,
+			Note:  "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it",
+		},
+		{
+			Name:  "HCN service callbacks",
+			Level: support.Supported,
+			Ref:   refEvents,
+			Note:  "HcnRegisterServiceCallback, …NetworkCallback and …GuestNetworkServiceCallback: the events that HCN_NOTIFICATIONS has. When the service restarts, a program is told so and registers anew",
+		},
+		{
+			Name:  "HCN guest network services",
+			Level: support.Partly,
+			Ref:   refGuest,
+			Note:  "made, queried, deleted and their state changed; there is no virtual machine behind one, and InterfaceStateChanged never comes",
+		},
 		{Name: "HcnQueryEndpointStats", Level: support.Supported, Ref: refHCN},
-		{Name: "HCN port reservations", Level: support.Supported, Ref: refReserve, Note: "HcnReserveGuestNetworkServicePort and …PortRange: no program of the host, node port or port mapping gets the port meanwhile. They end with the process, and with the host's mullion-node; what is reserved and not free answers HCN_E_PORT_ALREADY_EXISTS"},
-		{Name: "HcnQueryEndpointAddresses, HcnQueryFeatures, HcnQueryMetrics", Level: support.Not, Ref: refEvents, Note: "not exported: Microsoft documents no answers"},
+		{
+			Name:  "HCN port reservations",
+			Level: support.Supported,
+			Ref:   refReserve,
+			Note:  "HcnReserveGuestNetworkServicePort and …PortRange: no program of the host, node port or port mapping gets the port meanwhile. They end with the process, and with the host's mullion-node; what is reserved and not free answers HCN_E_PORT_ALREADY_EXISTS",
+		},
+		{
+			Name:  "HcnQueryEndpointAddresses, HcnQueryFeatures, HcnQueryMetrics",
+			Level: support.Not,
+			Ref:   refEvents,
+			Note:  "not exported: Microsoft documents no answers",
+		},
 		{Name: "HNSCall /networks", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsnetwork.go"},
-		{Name: "HNSCall /endpoints", Level: support.Partly, Ref: refHnslib + "internal/hns/hnsendpoint.go", Note: "an update changes policies; attach and detach are of the host, or of a container that a namespace holds; of a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED"},
+		{
+			Name:  "HNSCall /endpoints",
+			Level: support.Partly,
+			Ref:   refHnslib + "internal/hns/hnsendpoint.go",
+			Note:  "an update changes policies; attach and detach are of the host, or of a container that a namespace holds; of a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED",
+		},
 		{Name: "HNSCall /endpointstats", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsendpoint.go"},
 		{Name: "HNSCall /namespaces", Level: support.Supported, Ref: refHnslib + "internal/hns/namespace.go"},
 		{Name: "HNSCall /policylists", Level: support.Supported, Ref: refHnslib + "internal/hns/hnspolicylist.go"},
 		{Name: "HNSCall /globals/version", Level: support.Supported, Ref: refHnslib + "hcn/hcnglobals.go"},
-		{Name: "HNSCall /accelnet", Level: support.Not, Ref: refHnslib + "internal/hns/hnsaccelnet.go", Note: "E_NOTIMPL: there are no network cards to accelerate"},
-		{Name: "queries", Level: support.Partly, Ref: refSchema, Note: "filters by ID, name, type, network, namespace and hardware address; an answer has all of an object, with the flag Detailed and without"},
-		{Name: "restart of the service", Level: support.Supported, Ref: "https://github.com/kubernetes/kubernetes/issues/139519", Note: "objects are there again; calls wait meanwhile"},
-		{Name: "features by build", Level: support.Supported, Ref: refHnslib + "hcn/hcnglobals.go", Note: "what a build's HNS does not have is refused; the profile modern lifts that"},
+		{
+			Name:  "HNSCall /accelnet",
+			Level: support.Not,
+			Ref:   refHnslib + "internal/hns/hnsaccelnet.go",
+			Note:  "E_NOTIMPL: there are no network cards to accelerate",
+		},
+		{
+			Name:  "queries",
+			Level: support.Partly,
+			Ref:   refSchema,
+			Note:  "filters by ID, name, type, network, namespace and hardware address; an answer has all of an object, with the flag Detailed and without",
+		},
+		{
+			Name:  "restart of the service",
+			Level: support.Supported,
+			Ref:   "https://github.com/kubernetes/kubernetes/issues/139519",
+			Note:  "objects are there again; calls wait meanwhile",
+		},
+		{
+			Name:  "features by build",
+			Level: support.Supported,
+			Ref:   refHnslib + "hcn/hcnglobals.go",
+			Note:  "what a build's HNS does not have is refused; the profile modern lifts that",
+		},
 	}
 }
 
@@ -60,53 +121,158 @@ func supportNetworks() []support.Row {
 		{Name: "network L2Bridge", Level: support.Supported, Ref: refSchema},
 		{Name: "network L2Tunnel", Level: support.Supported, Ref: refSchema},
 		{Name: "network Overlay", Level: support.Supported, Ref: refHnslib + "hcn/hcnnetwork.go"},
-		{Name: "network Transparent", Level: support.Partly, Ref: refSchema, Note: "load balancers do not see its packets; without subnets, endpoints need an address and a prefix length: there is no DHCP"},
+		{
+			Name:  "network Transparent",
+			Level: support.Partly,
+			Ref:   refSchema,
+			Note:  "load balancers do not see its packets; without subnets, endpoints need an address and a prefix length: there is no DHCP",
+		},
 		{Name: "network NAT", Level: support.Supported, Ref: refSchema},
-		{Name: "network ICS", Level: support.Not, Ref: refSchema, Note: "HCN_E_ICS_DISABLED, as on a Windows Server whose SharedAccess is off"},
-		{Name: "network Private, Internal", Level: support.Not, Ref: refHnslib + "hcn/hcnnetwork.go", Note: "HCN_E_INVALID_NETWORK_TYPE"},
-		{Name: "network flags", Level: support.Partly, Ref: refHnslib + "hcn/hcnnetwork.go", Note: "kept and without effect; a network with EnableNonPersistent persists"},
+		{
+			Name:  "network ICS",
+			Level: support.Not,
+			Ref:   refSchema,
+			Note:  "HCN_E_ICS_DISABLED, as on a Windows Server whose SharedAccess is off",
+		},
+		{
+			Name:  "network Private, Internal",
+			Level: support.Not,
+			Ref:   refHnslib + "hcn/hcnnetwork.go",
+			Note:  "HCN_E_INVALID_NETWORK_TYPE",
+		},
+		{
+			Name:  "network flags",
+			Level: support.Partly,
+			Ref:   refHnslib + "hcn/hcnnetwork.go",
+			Note:  "kept and without effect; a network with EnableNonPersistent persists",
+		},
 		{Name: "policy NetAdapterName", Level: support.Supported, Ref: refPolicy},
-		{Name: "policy InterfaceConstraint", Level: support.Partly, Ref: refPolicy, Note: "of networks, by InterfaceAlias; anything else answers HCN_E_ADAPTER_NOT_FOUND; of endpoints it is kept"},
+		{
+			Name:  "policy InterfaceConstraint",
+			Level: support.Partly,
+			Ref:   refPolicy,
+			Note:  "of networks, by InterfaceAlias; anything else answers HCN_E_ADAPTER_NOT_FOUND; of endpoints it is kept",
+		},
 		{Name: "policy SourceMacAddress", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy DrMacAddress", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy ProviderAddress", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy RemoteSubnetRoute", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy VxlanPort", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy VSID", Level: support.Supported, Ref: refPolicy, Note: "one for all subnets of a network"},
-		{Name: "policy VLAN", Level: support.Partly, Ref: refPolicy, Note: "of subnets, one for all of a network; not of endpoints. Frames carry the tag on the underlay; the kernel needs BPF classifiers (NET_CLS_BPF), and no VLAN interfaces"},
-		{Name: "policy HostRoute", Level: support.Partly, Ref: refPolicy, Note: "without effect: pods and their host always reach each other"},
+		{
+			Name:  "policy VLAN",
+			Level: support.Partly,
+			Ref:   refPolicy,
+			Note:  "of subnets, one for all of a network; not of endpoints. Frames carry the tag on the underlay; the kernel needs BPF classifiers (NET_CLS_BPF), and no VLAN interfaces",
+		},
+		{
+			Name:  "policy HostRoute",
+			Level: support.Partly,
+			Ref:   refPolicy,
+			Note:  "without effect: pods and their host always reach each other",
+		},
 		{Name: "policy SetPolicy", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy NetworkACL", Level: support.Supported, Ref: refPolicy},
-		{Name: "policies AutomaticDNS, VSwitchExtension, LayerConstraint", Level: support.Not, Ref: refPolicy, Note: "kept and without effect"},
-		{Name: "IPv6", Level: support.Partly, Ref: refHnslib + "hcn/hcnsupport.go", Note: "beside IPv4, from the build that has dual stack on: subnets, endpoints, load balancers, OutBoundNAT, ACLs and proxies of L2Bridge networks; with a VLAN tag, or on an L2Tunnel network, it takes the host's own way; no overlay has it, as on Windows"},
+		{
+			Name:  "policies AutomaticDNS, VSwitchExtension, LayerConstraint",
+			Level: support.Not,
+			Ref:   refPolicy,
+			Note:  "kept and without effect",
+		},
+		{
+			Name:  "IPv6",
+			Level: support.Partly,
+			Ref:   refHnslib + "hcn/hcnsupport.go",
+			Note:  "beside IPv4, from the build that has dual stack on: subnets, endpoints, load balancers, OutBoundNAT, ACLs and proxies of L2Bridge networks; with a VLAN tag, or on an L2Tunnel network, it takes the host's own way; no overlay has it, as on Windows",
+		},
 	}
 }
 
 func supportPolicies() []support.Row {
 	return []support.Row{
-		{Name: "policy OutBoundNAT", Level: support.Supported, Ref: refPolicy, Note: "ICMP is not translated, as on Windows; the profile modern does"},
-		{Name: "policy SDNRoute", Level: support.Partly, Ref: refPolicy, Note: "as HCN SDN routes; NeedEncap makes no difference, as the host encapsulates what it has to"},
+		{
+			Name:  "policy OutBoundNAT",
+			Level: support.Supported,
+			Ref:   refPolicy,
+			Note:  "ICMP is not translated, as on Windows; the profile modern does",
+		},
+		{
+			Name:  "policy SDNRoute",
+			Level: support.Partly,
+			Ref:   refPolicy,
+			Note:  "as HCN SDN routes; NeedEncap makes no difference, as the host encapsulates what it has to",
+		},
 		{Name: "policy PortMapping", Level: support.Supported, Ref: refPolicy},
-		{Name: "policy ACL", Level: support.Partly, Ref: refPolicy, Note: "RuleType makes no difference: rules of the host and of the switch are one list"},
+		{
+			Name:  "policy ACL",
+			Level: support.Partly,
+			Ref:   refPolicy,
+			Note:  "RuleType makes no difference: rules of the host and of the switch are one list",
+		},
 		{Name: "policy TierAcl", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy QOS", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy L4Proxy", Level: support.Partly, Ref: refPolicy, Note: "OutboundNAT makes no difference"},
-		{Name: "policy L4WFPPROXY", Level: support.Partly, Ref: refPolicy, Note: "TCP; UserSID is ContainerAdministrator's (S-1-5-93-2-1), ContainerUser's (S-1-5-93-2-2), SYSTEM's (S-1-5-18) or that of a group of theirs (Administrators, Users, Authenticated Users, SERVICE, Everyone); users and groups that an image adds have no connections of their own"},
+		{
+			Name:  "policy L4WFPPROXY",
+			Level: support.Partly,
+			Ref:   refPolicy,
+			Note:  "TCP; UserSID is ContainerAdministrator's (S-1-5-93-2-1), ContainerUser's (S-1-5-93-2-2), SYSTEM's (S-1-5-18) or that of a group of theirs (Administrators, Users, Authenticated Users, SERVICE, Everyone); users and groups that an image adds have no connections of their own",
+		},
 		{Name: "policy EncapOverhead", Level: support.Supported, Ref: refPolicy, Note: "up to 924 bytes"},
-		{Name: "policies PortName, Iov, L2Driver", Level: support.Not, Ref: refPolicy, Note: "kept with the endpoint and without effect"},
+		{
+			Name:  "policies PortName, Iov, L2Driver",
+			Level: support.Not,
+			Ref:   refPolicy,
+			Note:  "kept with the endpoint and without effect",
+		},
 	}
 }
 
 func supportBalancers() []support.Row {
 	return []support.Row{
-		{Name: "load balancer destinations", Level: support.Supported, Ref: refLimits, Note: "without direct server return 64, with Windows' own error; the profile modern has no limit"},
+		{
+			Name:  "load balancer destinations",
+			Level: support.Supported,
+			Ref:   refLimits,
+			Note:  "without direct server return 64, with Windows' own error; the profile modern has no limit",
+		},
 		{Name: "load balancer SourceVIP", Level: support.Supported, Ref: refProxy},
 		{Name: "load balancer DSR", Level: support.Supported, Ref: refProxy},
-		{Name: "load balancer ILB", Level: support.Supported, Ref: refProxy, Note: "without it, packets from outside are balanced too"},
-		{Name: "load balancer PreserveDIP", Level: support.Partly, Ref: refPreserve, Note: "packets reach a pod of the host as they were sent, to the virtual address and its port, which the pod takes for its own: the server has to listen at that port. Windows says no more of it; a server that answers UDP has to do so from the address that was asked, as everywhere with two addresses"},
-		{Name: "load balancer LocalRoutedVIP", Level: support.Partly, Ref: refLimits, Note: "the host itself does not reach its own node ports, as Kubernetes documents of Windows; other virtual addresses it reaches from Windows Server 2022 on"},
-		{Name: "load balancer session affinity", Level: support.Supported, Ref: refProxy, Note: "distribution by protocol and client is by client"},
-		{Name: "load balancers reserve ranges of ports", Level: support.Supported, Ref: "https://github.com/Azure/AgentBaker/pull/1352", Note: "on 1709 and 1803: without direct server return 256 of a protocol, then HCN_E_PORT_ALREADY_EXISTS; later builds share ports since an update of 2020, which the emulated ones have; the profile modern has no limit"},
-		{Name: "load balancers apply at once", Level: support.Partly, Ref: refProxy, Note: "within 20 ms after the call, many in one step"},
+		{
+			Name:  "load balancer ILB",
+			Level: support.Supported,
+			Ref:   refProxy,
+			Note:  "without it, packets from outside are balanced too",
+		},
+		{
+			Name:  "load balancer PreserveDIP",
+			Level: support.Partly,
+			Ref:   refPreserve,
+			Note:  "packets reach a pod of the host as they were sent, to the virtual address and its port, which the pod takes for its own: the server has to listen at that port. Windows says no more of it; a server that answers UDP has to do so from the address that was asked, as everywhere with two addresses",
+		},
+		{
+			Name:  "load balancer LocalRoutedVIP",
+			Level: support.Partly,
+			Ref:   refLimits,
+			Note:  "the host itself does not reach its own node ports, as Kubernetes documents of Windows; other virtual addresses it reaches from Windows Server 2022 on",
+		},
+		{
+			Name:  "load balancer session affinity",
+			Level: support.Supported,
+			Ref:   refProxy,
+			Note:  "distribution by protocol and client is by client",
+		},
+		{
+			Name:  "load balancers reserve ranges of ports",
+			Level: support.Supported,
+			Ref:   "https://github.com/Azure/AgentBaker/pull/1352",
+			Note:  "on 1709 and 1803: without direct server return 256 of a protocol, then HCN_E_PORT_ALREADY_EXISTS; later builds share ports since an update of 2020, which the emulated ones have; the profile modern has no limit",
+		},
+		{
+			Name:  "load balancers apply at once",
+			Level: support.Partly,
+			Ref:   refProxy,
+			Note:  "within 20 ms after the call, many in one step",
+		},
 	}
 }

@@ -122,7 +122,13 @@ func (m *Model) v1UpdateNetwork(id, body string) error {
 
 func (m *Model) networkV1(id string) wire.V1Network {
 	n := m.networks.objects[id]
-	out := wire.V1Network{ID: n.ID, Name: n.Name, Type: n.Type, NetworkAdapterName: n.Adapter, Policies: policiesToV1(n.Policies)}
+	out := wire.V1Network{
+		ID:                 n.ID,
+		Name:               n.Name,
+		Type:               n.Type,
+		NetworkAdapterName: n.Adapter,
+		Policies:           policiesToV1(n.Policies),
+	}
 	for _, ipam := range n.Ipams {
 		for _, s := range ipam.Subnets {
 			sub := wire.V1Subnet{AddressPrefix: s.IpAddressPrefix, Policies: policiesToV1(s.Policies)}
@@ -200,7 +206,10 @@ func dnsFromV1(domain, suffix, servers string) *wire.Dns {
 
 func namespaceV1(n *namespace) *wire.V1Namespace {
 	return &wire.V1Namespace{
-		ID: n.ID, IsDefault: n.Type == wire.NamespaceHostDefault, ResourceList: n.Resources, CompartmentId: n.NamespaceId,
+		ID:            n.ID,
+		IsDefault:     n.Type == wire.NamespaceHostDefault,
+		ResourceList:  n.Resources,
+		CompartmentId: n.NamespaceId,
 	}
 }
 

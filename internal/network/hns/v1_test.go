@@ -45,8 +45,10 @@ func TestVersion1Endpoints(t *testing.T) {
 		t.Fatal(msg)
 	}
 	policies := jsonOf(got.Policies)
-	if got.IPAddress != "10.244.1.7" || got.GatewayAddress != "10.244.1.2" || got.VirtualNetworkName != "cbr0" || got.DNSServerList != "10.96.0.10" ||
-		got.State != wire.V1StateCreated || strings.Count(policies, `"Type"`) != 3 || !strings.Contains(policies, `"ExceptionList"`) ||
+	if got.IPAddress != "10.244.1.7" || got.GatewayAddress != "10.244.1.2" || got.VirtualNetworkName != "cbr0" ||
+		got.DNSServerList != "10.96.0.10" ||
+		got.State != wire.V1StateCreated || strings.Count(policies, `"Type"`) != 3 ||
+		!strings.Contains(policies, `"ExceptionList"`) ||
 		!strings.Contains(policies, `"TCP"`) || !strings.Contains(policies, `"PA": "192.168.0.5"`) {
 		t.Errorf("endpoint = %+v\n%s", got, policies)
 	}
@@ -54,13 +56,16 @@ func TestVersion1Endpoints(t *testing.T) {
 	if err := json.Unmarshal([]byte(h.ok(t, "HcnQueryEndpointProperties", made.ID).Text), &two); err != nil {
 		t.Fatal(err)
 	}
-	if text := jsonOf(two.Policies); !strings.Contains(text, `"PortMapping"`) || !strings.Contains(text, `"Protocol": 6`) || !strings.Contains(text, `"Exceptions"`) {
+	if text := jsonOf(two.Policies); !strings.Contains(text, `"PortMapping"`) ||
+		!strings.Contains(text, `"Protocol": 6`) || !strings.Contains(text, `"Exceptions"`) {
 		t.Errorf("the same in schema 2: %s", text)
 	}
-	if msg := h.v1(t, "POST", "/endpoints/"+made.ID+"/attach", `{"SystemType":"Host","CompartmentId":1}`, nil); msg != "" {
+	if msg := h.v1(t, "POST", "/endpoints/"+made.ID+"/attach", `{"SystemType":"Host","CompartmentId":1}`,
+		nil); msg != "" {
 		t.Error(msg)
 	}
-	if h.v1(t, "GET", "/endpoints/"+made.ID, "", &got); got.State != wire.V1StateAttached || got.Namespace == nil || !got.Namespace.IsDefault {
+	if h.v1(t, "GET", "/endpoints/"+made.ID, "", &got); got.State != wire.V1StateAttached || got.Namespace == nil ||
+		!got.Namespace.IsDefault {
 		t.Errorf("attached endpoint = %+v", got)
 	}
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID+"/detach", `{"SystemType":"Host"}`, nil); msg != "" {
@@ -70,16 +75,20 @@ func TestVersion1Endpoints(t *testing.T) {
 		t.Error("attached to a virtual machine")
 	}
 	// As hnslib's ApplyACLPolicy: the endpoint with its policies, and one more.
-	got.Policies = append(got.Policies, json.RawMessage(`{"Type":"ACL","Protocol":6,"LocalPort":80,"Action":"Block","Direction":"In","Priority":100}`))
+	got.Policies = append(
+		got.Policies, json.RawMessage(
+			`{"Type":"ACL","Protocol":6,"LocalPort":80,"Action":"Block","Direction":"In","Priority":100}`))
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID, jsonOf(got), &got); msg != "" || len(got.Policies) != 4 {
 		t.Errorf("%s, %d policies", msg, len(got.Policies))
 	}
 	ns := h.namespace(t)
 	h.ok(t, "HcnModifyNamespace", ns, attach(made.ID))
-	if acl := h.Plan().Ports[0].ACL; len(acl) != 1 || acl[0].Protocol != 6 || len(acl[0].LocalPorts) != 1 || acl[0].LocalPorts[0].First != 80 {
+	if acl := h.Plan().Ports[0].ACL; len(acl) != 1 || acl[0].Protocol != 6 || len(acl[0].LocalPorts) != 1 ||
+		acl[0].LocalPorts[0].First != 80 {
 		t.Errorf("rule of version 1: %+v", acl)
 	}
-	if msg := h.v1(t, "GET", "/endpoints/11111111-2222-3333-4444-555555555555", "", nil); !strings.HasPrefix(msg, "Element not found.") {
+	if msg := h.v1(t, "GET", "/endpoints/11111111-2222-3333-4444-555555555555", "", nil); !strings.HasPrefix(msg,
+		"Element not found.") {
 		t.Errorf("a missing endpoint gives %q", msg)
 	}
 	if msg := h.v1(t, "DELETE", "/endpoints/"+made.ID, "", &got); msg != "" {
@@ -98,25 +107,29 @@ func TestVersion1Containers(t *testing.T) {
 	h.ok(t, "HcnModifyNamespace", ns, attach(ep))
 	var list []wire.V1Endpoint
 	h.v1(t, "GET", "/endpoints", "", &list)
-	h.ok(t, "HcnModifyNamespace", ns, `{"ResourceType":"Container","RequestType":"Add","Settings":{"ContainerId":"abc"}}`)
+	h.ok(
+		t, "HcnModifyNamespace", ns, `{"ResourceType":"Container","RequestType":"Add","Settings":{"ContainerId":"abc"}}`)
 	var got wire.V1Endpoint
 	if h.v1(t, "GET", "/endpoints/"+ep, "", &got); len(got.SharedContainers) != 1 || got.SharedContainers[0] != "abc" {
 		t.Errorf("endpoint of a container: %+v", got)
 	}
-	if msg := h.v1(t, "POST", "/endpoints/"+other+"/attach", `{"SystemType":"Container","ContainerId":"ABC"}`, nil); msg != "" {
+	if msg := h.v1(t, "POST", "/endpoints/"+other+"/attach", `{"SystemType":"Container","ContainerId":"ABC"}`,
+		nil); msg != "" {
 		t.Error(msg)
 	}
 	if got := len(h.Plan().Ports); got != 2 {
 		t.Errorf("%d ports", got)
 	}
-	if msg := h.v1(t, "POST", "/endpoints/"+other+"/attach", `{"SystemType":"Container","ContainerId":"nobody"}`, nil); msg == "" {
+	if msg := h.v1(t, "POST", "/endpoints/"+other+"/attach", `{"SystemType":"Container","ContainerId":"nobody"}`,
+		nil); msg == "" {
 		t.Error("attached to a container that there is not")
 	}
 	var made wire.V1Namespace
 	if msg := h.v1(t, "POST", "/namespaces/", `{}`, &made); msg != "" {
 		t.Fatal(msg)
 	}
-	if msg := h.v1(t, "POST", "/namespaces/"+made.ID+"/removeresource", `{"Type":"Endpoint","Data":{"Id":"`+ep+`"}}`, nil); !strings.HasPrefix(msg, "Element not found.") {
+	if msg := h.v1(t, "POST", "/namespaces/"+made.ID+"/removeresource", `{"Type":"Endpoint","Data":{"Id":"`+ep+`"}}`,
+		nil); !strings.HasPrefix(msg, "Element not found.") {
 		t.Errorf("removed from a namespace that it is not in: %q", msg)
 	}
 	if msg := h.v1(t, "DELETE", "/namespaces/"+made.ID, "", nil); msg != "" {
@@ -132,7 +145,8 @@ func TestVersion1Networks(t *testing.T) {
 	if msg != "" {
 		t.Fatal(msg)
 	}
-	if n.ManagementIP != "192.168.0.5" || n.Type != "Overlay" || len(n.Subnets) != 1 || n.Subnets[0].GatewayAddress != "10.244.3.1" ||
+	if n.ManagementIP != "192.168.0.5" || n.Type != "Overlay" || len(n.Subnets) != 1 ||
+		n.Subnets[0].GatewayAddress != "10.244.3.1" ||
 		!strings.Contains(jsonOf(n.Subnets[0].Policies), `"VSID": 4097`) {
 		t.Errorf("network = %+v", n)
 	}
@@ -143,7 +157,8 @@ func TestVersion1Networks(t *testing.T) {
 		"ProviderAddress":"192.168.0.6","DistributedRouterMacAddress":"00-15-5d-aa-bb-cc"}]}`, &n); msg != "" || len(h.Plan().Peers) != 1 {
 		t.Errorf("%s, peers %+v", msg, h.Plan().Peers)
 	}
-	if msg := h.v1(t, "POST", "/networks/", `{"ID":"`+n.ID+`","Name":"other","Type":"NAT"}`, nil); !strings.HasPrefix(msg, "A network already exists") {
+	if msg := h.v1(t, "POST", "/networks/", `{"ID":"`+n.ID+`","Name":"other","Type":"NAT"}`,
+		nil); !strings.HasPrefix(msg, "A network already exists") {
 		t.Errorf("an ID that is taken: %q", msg)
 	}
 	var all []wire.V1Network
@@ -161,10 +176,12 @@ func TestVersion1PolicyLists(t *testing.T) {
 	ep, ns := h.endpoint(t, "10.244.1.5"), h.namespace(t)
 	h.ok(t, "HcnModifyNamespace", ns, attach(ep))
 	var lb, route, got wire.V1PolicyList
-	if msg := h.v1(t, "POST", "/policylists/", `{"References":["/endpoints/`+ep+`"],"Policies":[{"Type":"ELB","VIPs":["10.96.0.1"],"ILB":true,"Protocol":6,"InternalPort":80,"ExternalPort":8080}]}`, &lb); msg != "" {
+	if msg := h.v1(t, "POST", "/policylists/",
+		`{"References":["/endpoints/`+ep+`"],"Policies":[{"Type":"ELB","VIPs":["10.96.0.1"],"ILB":true,"Protocol":6,"InternalPort":80,"ExternalPort":8080}]}`, &lb); msg != "" {
 		t.Fatal(msg)
 	}
-	if msg := h.v1(t, "POST", "/policylists", `{"References":["/endpoints/`+ep+`"],"Policies":[{"Type":"ROUTE","DestinationPrefix":"10.7.0.0/16","NextHop":"10.244.1.9"}]}`, &route); msg != "" {
+	if msg := h.v1(t, "POST", "/policylists",
+		`{"References":["/endpoints/`+ep+`"],"Policies":[{"Type":"ROUTE","DestinationPrefix":"10.7.0.0/16","NextHop":"10.244.1.9"}]}`, &route); msg != "" {
 		t.Fatal(msg)
 	}
 	plan := h.Plan()
@@ -172,14 +189,16 @@ func TestVersion1PolicyLists(t *testing.T) {
 		t.Errorf("plan %s", jsonOf(plan))
 	}
 	h.ok(t, "HcnOpenLoadBalancer", lb.ID)
-	if h.v1(t, "GET", "/policylists/"+lb.ID, "", &got); len(got.References) != 1 || got.References[0] != "/endpoints/"+ep || !strings.Contains(jsonOf(got.Policies), `"ILB": true`) {
+	if h.v1(t, "GET", "/policylists/"+lb.ID, "", &got); len(got.References) != 1 ||
+		got.References[0] != "/endpoints/"+ep || !strings.Contains(jsonOf(got.Policies), `"ILB": true`) {
 		t.Errorf("policy list %s", jsonOf(got))
 	}
 	var all []wire.V1PolicyList
 	if h.v1(t, "GET", "/policylists/", "", &all); len(all) != 2 {
 		t.Errorf("%d policy lists", len(all))
 	}
-	for _, bad := range []string{`{"Policies":[]}`, `{"Policies":[{"Type":"VLAN"}]}`, `{"References":["/endpoints/x"],"Policies":[{"Type":"ELB"}]}`} {
+	for _, bad := range []string{`{"Policies":[]}`, `{"Policies":[{"Type":"VLAN"}]}`,
+		`{"References":["/endpoints/x"],"Policies":[{"Type":"ELB"}]}`} {
 		if msg := h.v1(t, "POST", "/policylists/", bad, nil); msg == "" {
 			t.Errorf("%s was taken", bad)
 		}

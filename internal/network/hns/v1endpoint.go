@@ -44,14 +44,24 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := wire.Endpoint{Name: in.Name, MacAddress: in.MacAddress, Dns: dnsFromV1(in.DNSDomain, in.DNSSuffix, in.DNSServerList)}
+	out := wire.Endpoint{
+		Name:       in.Name,
+		MacAddress: in.MacAddress,
+		Dns:        dnsFromV1(in.DNSDomain, in.DNSSuffix, in.DNSServerList),
+	}
 	for _, a := range []string{in.IPAddress, in.IPv6Address} {
 		if a != "" {
-			out.IpConfigurations = append(out.IpConfigurations, wire.IpConfig{IpAddress: a, PrefixLength: in.PrefixLength})
+			out.IpConfigurations = append(out.IpConfigurations, wire.IpConfig{
+				IpAddress:    a,
+				PrefixLength: in.PrefixLength,
+			})
 		}
 	}
 	for _, r := range []wire.Route{
-		{NextHop: in.GatewayAddress, DestinationPrefix: "0.0.0.0/0"}, {NextHop: in.GatewayAddressV6, DestinationPrefix: "::/0"},
+		{
+			NextHop:           in.GatewayAddress,
+			DestinationPrefix: "0.0.0.0/0",
+		}, {NextHop: in.GatewayAddressV6, DestinationPrefix: "::/0"},
 	} {
 		if r.NextHop != "" {
 			out.Routes = append(out.Routes, r)
@@ -74,8 +84,8 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 	return m.endpointV1(reply.Object), nil
 }
 
-// v1UpdateEndpoint takes over the policies: what hnslib's ApplyACLPolicy and ApplyProxyPolicy change before they send the
-// whole endpoint (v0.1.2, internal/hns/hnsendpoint.go).
+// v1UpdateEndpoint takes over the policies: what hnslib's ApplyACLPolicy and ApplyProxyPolicy change before they send
+// the whole endpoint (v0.1.2, internal/hns/hnsendpoint.go).
 func (m *Model) v1UpdateEndpoint(id, body string) error {
 	var in wire.V1Endpoint
 	if err := decode(body, &in); err != nil {
@@ -147,9 +157,14 @@ func (m *Model) endpointV1(id string) json.RawMessage {
 func (m *Model) makeEndpointV1(id string) wire.V1Endpoint {
 	e := m.endpoints.objects[id]
 	out := wire.V1Endpoint{
-		ID: e.ID, Name: e.Name, VirtualNetwork: e.HostComputeNetwork, MacAddress: e.MacAddress,
-		IsRemoteEndpoint: e.remote(), State: wire.V1StateCreated, SharedContainers: m.containersOf(e),
-		Policies: policiesToV1(e.Policies),
+		ID:               e.ID,
+		Name:             e.Name,
+		VirtualNetwork:   e.HostComputeNetwork,
+		MacAddress:       e.MacAddress,
+		IsRemoteEndpoint: e.remote(),
+		State:            wire.V1StateCreated,
+		SharedContainers: m.containersOf(e),
+		Policies:         policiesToV1(e.Policies),
 	}
 	if n, ok := m.networks.objects[e.HostComputeNetwork]; ok {
 		out.VirtualNetworkName = n.Name

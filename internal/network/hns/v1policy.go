@@ -200,7 +200,9 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 			lb = balancerFromV1(in, p.V1ELB)
 		case p.Type == wire.V1PolicyRoute:
 			route.Setting = append(route.Setting, wire.SDNRouteSetting{
-				DestinationPrefix: p.DestinationPrefix, NextHop: p.NextHop, NeedEncap: p.NeedEncap,
+				DestinationPrefix: p.DestinationPrefix,
+				NextHop:           p.NextHop,
+				NeedEncap:         p.NeedEncap,
 			})
 		default:
 			return nil, wire.Errorf(wire.InvalidPolicyType, "policy type %.64q of a policy list", p.Type)
@@ -225,8 +227,15 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 
 func balancerFromV1(in wire.V1PolicyList, p wire.V1ELB) *wire.LoadBalancer {
 	lb := &wire.LoadBalancer{
-		ID: in.ID, HostComputeEndpoints: in.References, SourceVIP: p.SourceVIP, FrontendVIPs: p.VIPs,
-		PortMappings: []wire.PortMapping{{Protocol: p.Protocol, InternalPort: p.InternalPort, ExternalPort: p.ExternalPort}},
+		ID:                   in.ID,
+		HostComputeEndpoints: in.References,
+		SourceVIP:            p.SourceVIP,
+		FrontendVIPs:         p.VIPs,
+		PortMappings: []wire.PortMapping{{
+			Protocol:     p.Protocol,
+			InternalPort: p.InternalPort,
+			ExternalPort: p.ExternalPort,
+		}},
 	}
 	if p.ILB {
 		lb.PortMappings[0].Flags = wire.PortILB
@@ -241,8 +250,14 @@ func balancerV1(lb *wire.LoadBalancer) wire.V1PolicyList {
 	out := wire.V1PolicyList{ID: lb.ID, References: references(lb.HostComputeEndpoints)}
 	for _, p := range lb.PortMappings {
 		out.Policies = append(out.Policies, json.RawMessage(encode(wire.V1ELB{
-			Type: wire.V1PolicyELB, SourceVIP: lb.SourceVIP, VIPs: lb.FrontendVIPs, ILB: p.Flags&wire.PortILB != 0,
-			IsDSR: lb.Flags&wire.LoadBalancerDSR != 0, Protocol: p.Protocol, InternalPort: p.InternalPort, ExternalPort: p.ExternalPort,
+			Type:         wire.V1PolicyELB,
+			SourceVIP:    lb.SourceVIP,
+			VIPs:         lb.FrontendVIPs,
+			ILB:          p.Flags&wire.PortILB != 0,
+			IsDSR:        lb.Flags&wire.LoadBalancerDSR != 0,
+			Protocol:     p.Protocol,
+			InternalPort: p.InternalPort,
+			ExternalPort: p.ExternalPort,
 		})))
 	}
 	return out
@@ -252,7 +267,10 @@ func routeV1(r *wire.SdnRoute) wire.V1PolicyList {
 	out := wire.V1PolicyList{ID: r.ID, References: references(r.HostComputeEndpoints)}
 	for _, s := range r.Setting {
 		out.Policies = append(out.Policies, json.RawMessage(encode(wire.V1Route{
-			Type: wire.V1PolicyRoute, DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop, NeedEncap: s.NeedEncap,
+			Type:              wire.V1PolicyRoute,
+			DestinationPrefix: s.DestinationPrefix,
+			NextHop:           s.NextHop,
+			NeedEncap:         s.NeedEncap,
 		})))
 	}
 	return out

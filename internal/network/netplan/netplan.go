@@ -10,9 +10,10 @@ import (
 
 // Plan is the wanted network of one Windows host. Every list is ordered by ID once Normalize has run.
 type Plan struct {
-	Bridges       []Bridge       `json:"bridges,omitempty"`
-	Peers         []Peer         `json:"peers,omitempty"`
-	Namespaces    []string       `json:"namespaces,omitempty"` // IDs of pods' namespaces; the host's own is not among them
+	Bridges []Bridge `json:"bridges,omitempty"`
+	Peers   []Peer   `json:"peers,omitempty"`
+	// IDs of pods' namespaces; the host's own is not among them
+	Namespaces    []string       `json:"namespaces,omitempty"`
 	Ports         []Port         `json:"ports,omitempty"`
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty"`
 }
@@ -45,8 +46,8 @@ type Bridge struct {
 	MAC string `json:"mac,omitempty"`
 	// Uplink is the host's adapter that the network goes through; the data plane's own choice when empty.
 	Uplink string `json:"uplink,omitempty"`
-	// Gateways are addresses, with the subnet's length, at which the switch itself answers as its subnets' router: those
-	// of a NAT network, and of an overlay.
+	// Gateways are addresses, with the subnet's length, at which the switch itself answers as its subnets' router:
+	// those of a NAT network, and of an overlay.
 	Gateways []netip.Prefix `json:"gateways,omitempty"`
 	// HostVIPs: the host itself reaches load balancers' virtual addresses (those that are not addresses of its own).
 	HostVIPs bool `json:"hostVIPs,omitempty"`
@@ -95,8 +96,8 @@ type Port struct {
 	Proxies []Proxy `json:"proxies,omitempty"`
 }
 
-// ACL lets packets pass, or drops them. Replies of connections that passed always pass. Rules are looked at by Tier, then
-// Priority, lowest first; the first that matches decides, and what no rule matches passes.
+// ACL lets packets pass, or drops them. Replies of connections that passed always pass. Rules are looked at by Tier,
+// then Priority, lowest first; the first that matches decides, and what no rule matches passes.
 type ACL struct {
 	Tier     uint16 `json:"tier,omitempty"`
 	Priority uint16 `json:"priority"`
@@ -129,7 +130,8 @@ type Proxy struct {
 	// Except and ExceptPorts are other sides' addresses and connected ports that are left alone.
 	Except      []netip.Prefix `json:"except,omitempty"`
 	ExceptPorts []PortRange    `json:"exceptPorts,omitempty"`
-	// ExceptUser is the Windows user, or group of users, as a SID, whose own connections are left alone: the proxy's. Empty: nobody's.
+	// ExceptUser is the Windows user, or group of users, as a SID, whose own connections are left alone: the proxy's.
+	// Empty: nobody's.
 	ExceptUser string `json:"exceptUser,omitempty"`
 	// Addr is where the program listens; the pod itself when not valid.
 	Addr netip.Addr `json:"addr,omitzero"`
@@ -149,7 +151,8 @@ type NAT struct {
 	// To is the address to hide behind, which has to lead to this host; the host's own when it is not valid.
 	To netip.Addr `json:"to,omitzero"`
 	// ICMP: all protocols are carried. Windows carries TCP and UDP: a pod's echo request to where its address would be
-	// hidden is never answered (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations).
+	// hidden is never answered
+	// (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations).
 	ICMP bool `json:"icmp,omitempty"`
 }
 
@@ -162,19 +165,20 @@ const (
 	UDP Protocol = 17
 )
 
-// LoadBalancer sends connections to a virtual address on to one of several backends. It sees packets that pods send into a
-// switch and, where External says so, packets that come to the host from the underlay; what the host itself sends never
-// passes it, but where FromHost says so.
+// LoadBalancer sends connections to a virtual address on to one of several backends. It sees packets that pods send
+// into a switch and, where External says so, packets that come to the host from the underlay; what the host itself
+// sends never passes it, but where FromHost says so.
 type LoadBalancer struct {
-	ID       string           `json:"id"`
-	VIPs     []netip.Addr     `json:"vips,omitempty"` // none: every address of the host of the backends' family (a node port)
+	ID string `json:"id"`
+	// none: every address of the host of the backends' family (a node port)
+	VIPs     []netip.Addr     `json:"vips,omitempty"`
 	Protocol Protocol         `json:"protocol"`
 	Port     uint16           `json:"port"`
 	Backends []netip.AddrPort `json:"backends,omitempty"`
 	// External: packets that come to the host from the underlay are balanced too. Always so without VIPs.
 	External bool `json:"external,omitempty"`
-	// FromHost: connections of the host itself to its own addresses are balanced too, also to 127.0.0.1. Only without VIPs:
-	// what a NAT network maps, from Windows Server 2019 on.
+	// FromHost: connections of the host itself to its own addresses are balanced too, also to 127.0.0.1. Only without
+	// VIPs: what a NAT network maps, from Windows Server 2019 on.
 	FromHost bool `json:"fromHost,omitempty"`
 	// ByClient sends all connections of one client to the same backend, as long as the backends are the same.
 	ByClient bool `json:"byClient,omitempty"`
@@ -183,8 +187,8 @@ type LoadBalancer struct {
 	SourceVIP netip.Addr `json:"sourceVIP,omitzero"`
 	// DSR: backends see the client's own address and answer it directly (direct server return).
 	DSR bool `json:"dsr,omitempty"`
-	// PreserveDIP: packets reach the backend as they were sent, with the virtual address as their destination, and its port. Only
-	// backends of this host get any. Without VIPs it has no effect.
+	// PreserveDIP: packets reach the backend as they were sent, with the virtual address as their destination, and its
+	// port. Only backends of this host get any. Without VIPs it has no effect.
 	PreserveDIP bool `json:"preserveDIP,omitempty"`
 }
 
@@ -202,8 +206,8 @@ type Stats struct {
 }
 
 // Change leads from one plan to the next. An object in Set is new, or replaces the whole object with its ID. Objects in
-// neither list are unchanged. An ID is never in both. Before a bridge, namespace or port is removed, everything that uses
-// it has been removed, at the latest in the same change.
+// neither list are unchanged. An ID is never in both. Before a bridge, namespace or port is removed, everything that
+// uses it has been removed, at the latest in the same change.
 type Change struct {
 	Set     Plan    `json:"set"`
 	Removed Removed `json:"removed"`
@@ -228,11 +232,12 @@ func (c *Change) Empty() bool {
 // With is the plan after the change, in order. It reads the whole plan: use it where that does not matter.
 func (p *Plan) With(c Change) Plan {
 	out := Plan{
-		Bridges:       with(p.Bridges, c.Set.Bridges, c.Removed.Bridges, func(x Bridge) string { return x.ID }),
-		Peers:         with(p.Peers, c.Set.Peers, c.Removed.Peers, func(x Peer) string { return x.ID }),
-		Namespaces:    with(p.Namespaces, c.Set.Namespaces, c.Removed.Namespaces, func(x string) string { return x }),
-		Ports:         with(p.Ports, c.Set.Ports, c.Removed.Ports, func(x Port) string { return x.ID }),
-		LoadBalancers: with(p.LoadBalancers, c.Set.LoadBalancers, c.Removed.LoadBalancers, func(x LoadBalancer) string { return x.ID }),
+		Bridges:    with(p.Bridges, c.Set.Bridges, c.Removed.Bridges, func(x Bridge) string { return x.ID }),
+		Peers:      with(p.Peers, c.Set.Peers, c.Removed.Peers, func(x Peer) string { return x.ID }),
+		Namespaces: with(p.Namespaces, c.Set.Namespaces, c.Removed.Namespaces, func(x string) string { return x }),
+		Ports:      with(p.Ports, c.Set.Ports, c.Removed.Ports, func(x Port) string { return x.ID }),
+		LoadBalancers: with(p.LoadBalancers, c.Set.LoadBalancers, c.Removed.LoadBalancers,
+			func(x LoadBalancer) string { return x.ID }),
 	}
 	out.Normalize()
 	return out
@@ -255,8 +260,8 @@ func with[T any](have, set []T, removed []string, id func(T) string) []T {
 	return append(out, set...)
 }
 
-// Normalize puts every list in its order, so that two plans that mean the same are equal. Routes, addresses and backends
-// keep theirs.
+// Normalize puts every list in its order, so that two plans that mean the same are equal. Routes, addresses and
+// backends keep theirs.
 func (p *Plan) Normalize() {
 	slices.SortFunc(p.Bridges, func(a, b Bridge) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Peers, func(a, b Peer) int { return strings.Compare(a.ID, b.ID) })

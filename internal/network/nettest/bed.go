@@ -51,7 +51,13 @@ type bed struct {
 }
 
 func newBed(cfg Config) (*bed, error) {
-	b := &bed{cfg: cfg, namespace: Namespace, domain: cfg.Domain, pods: map[string]podAt{}, services: map[string]serviceAt{}}
+	b := &bed{
+		cfg:       cfg,
+		namespace: Namespace,
+		domain:    cfg.Domain,
+		pods:      map[string]podAt{},
+		services:  map[string]serviceAt{},
+	}
 	for i, n := range cfg.Nodes {
 		switch {
 		case n.OS != spec.Windows && b.linux == nil:
@@ -188,7 +194,11 @@ func (b *bed) createService(ctx context.Context, s *corev1.Service) error {
 	if err != nil {
 		return fmt.Errorf("create service %q: %w", s.Name, err)
 	}
-	at := serviceAt{ip: made.Spec.ClusterIP, nodePorts: map[Protocol]int32{}, healthCheck: made.Spec.HealthCheckNodePort}
+	at := serviceAt{
+		ip:          made.Spec.ClusterIP,
+		nodePorts:   map[Protocol]int32{},
+		healthCheck: made.Spec.HealthCheckNodePort,
+	}
 	for _, p := range made.Spec.Ports {
 		at.nodePorts[Protocol(p.Protocol)] = p.NodePort
 	}
@@ -196,8 +206,8 @@ func (b *bed) createService(ctx context.Context, s *corev1.Service) error {
 	return nil
 }
 
-// waitForBalancers waits until the cluster's controller has given the Services of type LoadBalancer addresses; what has none
-// then is said where it is missed.
+// waitForBalancers waits until the cluster's controller has given the Services of type LoadBalancer addresses; what has
+// none then is said where it is missed.
 func (b *bed) waitForBalancers(ctx context.Context) error {
 	err := poll(ctx, balancing, "wait for the load balancers' addresses", func(ctx context.Context) error {
 		for _, s := range b.serviceSpecs() {
@@ -226,7 +236,8 @@ func (b *bed) waitForBalancers(ctx context.Context) error {
 
 // hasDNS says whether the cluster has a DNS service with somebody behind it.
 func (b *bed) hasDNS(ctx context.Context) bool {
-	e, err := b.client().DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
+	e, err := b.client().DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).List(ctx,
+		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
 	if err != nil {
 		return false
 	}

@@ -67,7 +67,8 @@ func question(p Protocol, host string, port int32, r request, tries int) url.Val
 		protocol = "udp"
 	}
 	return url.Values{
-		"host": {host}, "port": {strconv.Itoa(int(port))}, "protocol": {protocol}, "request": {string(r)}, "tries": {strconv.Itoa(tries)},
+		"host": {host}, "port": {strconv.Itoa(int(port))}, "protocol": {protocol}, "request": {string(r)},
+		"tries": {strconv.Itoa(tries)},
 	}
 }
 
@@ -100,8 +101,12 @@ func (b *bed) known(name string) error {
 func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	client := http.Client{Transport: &http.Transport{DialContext: dialer(b.control(pod), callTimeout), DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(b.pods[pod].ip, strconv.Itoa(httpPort))+path, nil)
+	client := http.Client{Transport: &http.Transport{
+		DialContext:       dialer(b.control(pod), callTimeout),
+		DisableKeepAlives: true,
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+net.JoinHostPort(b.pods[pod].ip, strconv.Itoa(httpPort))+path, nil)
 	if err != nil {
 		return err
 	}
@@ -110,15 +115,16 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 		return fmt.Errorf("ask pod %s: %w", pod, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusExpectationFailed { // 400: a name that does not resolve
+	// 400: a name that does not resolve
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusExpectationFailed {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 		return fmt.Errorf("ask pod %s: %s: %s", pod, resp.Status, strings.TrimSpace(string(text)))
 	}
 	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
 }
 
-// control is the namespace that a pod is asked from: its node's, which has to reach it for probes. A transparent network
-// is apart from the node, and on the underlay.
+// control is the namespace that a pod is asked from: its node's, which has to reach it for probes. A transparent
+// network is apart from the node, and on the underlay.
 func (b *bed) control(pod string) string {
 	if b.cfg.Mode == spec.ModeTransparent && pod != podLinux {
 		return b.cfg.Outside.Netns
@@ -221,8 +227,13 @@ func hostOf(s string) string {
 func (b *bed) ping(ctx context.Context, pod, host string) reply {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	req := b.client().CoreV1().RESTClient().Post().Resource("pods").Namespace(b.namespace).Name(pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Command: []string{"ping", "-n", "1", "-w", "3000", host}, Stdout: true, Stderr: true}, scheme.ParameterCodec)
+	req := b.client().CoreV1().RESTClient().Post().Resource("pods").Namespace(b.namespace).Name(pod).SubResource(
+		"exec").
+		VersionedParams(&corev1.PodExecOptions{
+			Command: []string{"ping", "-n", "1", "-w", "3000", host},
+			Stdout:  true,
+			Stderr:  true,
+		}, scheme.ParameterCodec)
 	exec, err := remotecommand.NewWebSocketExecutor(b.cfg.REST, http.MethodGet, req.URL().String())
 	if err != nil {
 		return reply{err: err}
@@ -241,7 +252,8 @@ func (b *bed) ping(ctx context.Context, pod, host string) reply {
 // pinged says whether ping.exe tells of an answer: with the time to live over IPv4, which it leaves out over IPv6.
 func pinged(out string) bool {
 	for line := range strings.Lines(strings.ToLower(out)) {
-		if strings.HasPrefix(line, "reply from ") && (strings.Contains(line, " time=") || strings.Contains(line, " time<")) {
+		if strings.HasPrefix(line, "reply from ") &&
+			(strings.Contains(line, " time=") || strings.Contains(line, " time<")) {
 			return true
 		}
 	}

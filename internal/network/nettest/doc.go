@@ -1,10 +1,11 @@
-// Package nettest asks a cluster's network, packet by packet, whether it does what Windows documents: pods, Services and
-// node ports are reached where Windows reaches them, and are not where it does not. It owns the table of flows with what
-// is expected of each and who says so, the pods and Services that the flows need, and the report. It owns neither the
-// network under test nor the namespace that stands for the world outside of the cluster; those it is given.
+// Package nettest asks a cluster's network, packet by packet, whether it does what Windows documents: pods, Services
+// and node ports are reached where Windows reaches them, and are not where it does not. It owns the table of flows with
+// what is expected of each and who says so, the pods and Services that the flows need, and the report. It owns neither
+// the network under test nor the namespace that stands for the world outside of the cluster; those it is given.
 //
-// All pods run agnhost's netexec, Kubernetes' own program for such tests, on TCP port 8080 and UDP port 8081. A pod is asked over
-// HTTP to call somebody (netexec's /dial), from a place that reaches it; nodes and the world outside call by themselves.
+// All pods run agnhost's netexec, Kubernetes' own program for such tests, on TCP port 8080 and UDP port 8081. A pod is
+// asked over HTTP to call somebody (netexec's /dial), from a place that reaches it; nodes and the world outside call by
+// themselves.
 package nettest
 
 import (
@@ -14,25 +15,28 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Image is the reference of the image with agnhost.exe that the test pods run, LinuxImage of that with agnhost for Linux.
+// Image is the reference of the image with agnhost.exe that the test pods run, LinuxImage of that with agnhost for
+// Linux.
 const (
 	Image      = "mullion.local/agnhost:v1"
 	LinuxImage = "mullion.local/agnhost-linux:v1"
 )
 
-// externalIP is spec.externalIPs of a Service: an address of documentation (RFC 5737), which no cluster has; externalIP6 is that of IPv6 (RFC 3849).
+// externalIP is spec.externalIPs of a Service: an address of documentation (RFC 5737), which no cluster has;
+// externalIP6 is that of IPv6 (RFC 3849).
 const (
 	externalIP  = "203.0.113.10"
 	externalIP6 = "2001:db8:113::10"
 )
 
-// ExternalAddresses are what the flows expect the world outside to send to the first node, by that node's address of the same family.
+// ExternalAddresses are what the flows expect the world outside to send to the first node, by that node's address of
+// the same family.
 func ExternalAddresses() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr(externalIP), netip.MustParseAddr(externalIP6)}
 }
 
-// Zone is the DNS zone of the world outside, below a top-level domain for testing (RFC 6761); farName is FarAddress' name in it, farName6
-// FarAddress6's, each with an address of that family alone.
+// Zone is the DNS zone of the world outside, below a top-level domain for testing (RFC 6761); farName is FarAddress'
+// name in it, farName6 FarAddress6's, each with an address of that family alone.
 const (
 	Zone     = "outside.test"
 	farName  = "far." + Zone

@@ -11,15 +11,24 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// testBed is a bed of two Windows nodes and a Linux one; six are the nodes' IPv6 addresses and the outside's, none where they end.
+// testBed is a bed of two Windows nodes and a Linux one; six are the nodes' IPv6 addresses and the outside's, none
+// where they end.
 func testBed(t *testing.T, dual bool, nodes6 ...string) *bed {
 	t.Helper()
-	cfg := Config{Mode: spec.ModeL2Bridge, Domain: "cluster.local", Outside: Outside{Address: netip.MustParseAddr("10.213.0.250")}}
+	cfg := Config{
+		Mode:    spec.ModeL2Bridge,
+		Domain:  "cluster.local",
+		Outside: Outside{Address: netip.MustParseAddr("10.213.0.250")},
+	}
 	if dual {
 		cfg.Outside.Address6 = netip.MustParseAddr("fd00:213::fa")
 	}
 	for i, os := range []string{spec.Windows, spec.Windows, spec.Linux} {
-		n := Node{Name: []string{"win-1", "win-2", "linux-1"}[i], OS: os, Address: netip.MustParseAddr("10.213.0.1" + string(rune('1'+i)))}
+		n := Node{
+			Name:    []string{"win-1", "win-2", "linux-1"}[i],
+			OS:      os,
+			Address: netip.MustParseAddr("10.213.0.1" + string(rune('1'+i))),
+		}
 		if i < len(nodes6) {
 			n.Address6 = netip.MustParseAddr(nodes6[i])
 		}
@@ -32,7 +41,8 @@ func testBed(t *testing.T, dual bool, nodes6 ...string) *bed {
 	return b
 }
 
-// Every flow is carried out over IPv6 but those that say that there is no such thing, and they must fail where those over IPv4 must.
+// Every flow is carried out over IPv6 but those that say that there is no such thing, and they must fail where those
+// over IPv4 must.
 func TestFlows6(t *testing.T) {
 	want := map[string]expectation{}
 	for _, f := range Flows(spec.ModeL2Bridge, spec.ProfileFaithful) {
@@ -60,7 +70,8 @@ func TestFlows6(t *testing.T) {
 		t.Errorf("%d flows must fail", fails)
 	}
 	for name := range want {
-		if !strings.Contains(name, "load balancer") && !strings.Contains(name, "health check") && name != "pod → kubernetes.default" && name != "pod → name that the outside does not know" {
+		if !strings.Contains(name, "load balancer") && !strings.Contains(name, "health check") &&
+			name != "pod → kubernetes.default" && name != "pod → name that the outside does not know" {
 			t.Errorf("%q is not carried out over IPv6", name)
 		}
 	}
@@ -74,13 +85,21 @@ func TestTargets6(t *testing.T) {
 		b.pods[pod] = podAt{ip: "10.244.1.5", ip6: "fd00:244::5"}
 	}
 	for _, s := range b.serviceSpecs() {
-		at := serviceAt{ip: "10.96.0.1", nodePorts: map[Protocol]int32{TCP: 30001, UDP: 30002}, ingress: "10.213.0.240", healthCheck: 30003}
+		at := serviceAt{
+			ip:          "10.96.0.1",
+			nodePorts:   map[Protocol]int32{TCP: 30001, UDP: 30002},
+			ingress:     "10.213.0.240",
+			healthCheck: 30003,
+		}
 		if slices.Equal(s.Spec.IPFamilies, []corev1.IPFamily{corev1.IPv6Protocol}) {
 			at.ip, at.ingress = "fd00:96::1", ""
 		}
 		b.services[s.Name] = at
 	}
-	for six, flows := range map[bool][]Flow{false: Flows(spec.ModeL2Bridge, spec.ProfileFaithful), true: Flows6(spec.ModeL2Bridge, spec.ProfileFaithful)} {
+	for six, flows := range map[bool][]Flow{
+		false: Flows(spec.ModeL2Bridge, spec.ProfileFaithful),
+		true:  Flows6(spec.ModeL2Bridge, spec.ProfileFaithful),
+	} {
 		view := b
 		if six {
 			view = b.over6()

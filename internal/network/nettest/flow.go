@@ -56,8 +56,8 @@ type Flow struct {
 	source  Source
 	needs   need
 	modes   []spec.Mode // none: all
-	// six: the flow is over IPv6. fourAlone: there is no such flow over IPv6; otherwise over6 is what to expect of it there, where that is
-	// something else.
+	// six: the flow is over IPv6. fourAlone: there is no such flow over IPv6; otherwise over6 is what to expect of it
+	// there, where that is something else.
 	six, fourAlone bool
 	over6          *expectation
 }

@@ -10,7 +10,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// List prints the flows of a mode with what is expected of each, without carrying them out; dual: of a cluster of both families.
+// List prints the flows of a mode with what is expected of each, without carrying them out; dual: of a cluster of both
+// families.
 func List(w io.Writer, mode spec.Mode, profile spec.Profile, dual bool) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "FLOW\tPROTOCOLS\tEXPECTED\tDOCUMENTED IN")
@@ -47,7 +48,10 @@ func rows() []row {
 	var all []row
 	for _, mode := range spec.Modes() {
 		for _, f := range Flows(mode, spec.ProfileFaithful) {
-			i := slices.IndexFunc(all, func(r row) bool { return r.flow.Name == f.Name && r.flow.want.String() == f.want.String() })
+			i := slices.IndexFunc(all, func(r row) bool {
+				return r.flow.Name == f.Name &&
+					r.flow.want.String() == f.want.String()
+			})
 			if i < 0 {
 				all, i = append(all, row{flow: f}), len(all)
 			}
@@ -60,14 +64,16 @@ func rows() []row {
 
 // Markdown prints the table of all modes, as the documentation has it.
 func Markdown(w io.Writer) error {
-	fmt.Fprint(w, "# Flows of the network\n\nWhat `mullion net test` carries out, and what it expects; printed by `mullion net flows -o markdown`.\n\n")
+	fmt.Fprint(
+		w, "# Flows of the network\n\nWhat `mullion net test` carries out, and what it expects; printed by `mullion net flows -o markdown`.\n\n")
 	fmt.Fprint(w, "| flow | over | in mode | expected | documented in |\n|---|---|---|---|---|\n")
 	for _, r := range rows() {
 		modes := strings.Join(r.modes, ", ")
 		if len(r.modes) == len(spec.Modes()) {
 			modes = "every"
 		}
-		_, err := fmt.Fprintf(w, "| %s | %s | %s | %s | [%s](%s) |\n", r.flow.Name, protocols(r.flow), modes, r.flow.want, r.flow.source.Title, r.flow.source.URL)
+		_, err := fmt.Fprintf(w, "| %s | %s | %s | %s | [%s](%s) |\n", r.flow.Name, protocols(r.flow), modes,
+			r.flow.want, r.flow.source.Title, r.flow.source.URL)
 		if err != nil {
 			return err
 		}
@@ -75,7 +81,8 @@ func Markdown(w io.Writer) error {
 	if err := markdown6(w); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nWith `profile: modern` limits of Windows are lifted, and these flows go otherwise:\n\n| flow | expected |\n|---|---|\n")
+	fmt.Fprint(
+		w, "\nWith `profile: modern` limits of Windows are lifted, and these flows go otherwise:\n\n| flow | expected |\n|---|---|\n")
 	for _, r := range rows() {
 		if r.flow.modern != nil {
 			fmt.Fprintf(w, "| %s | %s |\n", r.flow.Name, r.flow.modern)
@@ -92,11 +99,13 @@ func Markdown(w io.Writer) error {
 
 // markdown6 prints the flows over IPv6.
 func markdown6(w io.Writer) error {
-	fmt.Fprint(w, "\nIn a cluster of both families (dual stack, mode l2bridge) these are carried out over IPv6 too:\n\n| flow | over | expected | documented in |\n|---|---|---|---|\n")
+	fmt.Fprint(
+		w, "\nIn a cluster of both families (dual stack, mode l2bridge) these are carried out over IPv6 too:\n\n| flow | over | expected | documented in |\n|---|---|---|---|\n")
 	flows := Flows6(spec.ModeL2Bridge, spec.ProfileFaithful)
 	slices.SortStableFunc(flows, func(a, b Flow) int { return strings.Compare(a.Name, b.Name) })
 	for _, f := range flows {
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | [%s](%s) |\n", f.Name, protocols(f), f.want, f.source.Title, f.source.URL); err != nil {
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | [%s](%s) |\n", f.Name, protocols(f), f.want, f.source.Title,
+			f.source.URL); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,12 @@ func answerName(query []byte) ([]byte, error) {
 	}
 	name := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	known := name == farName || name == farName6
-	header = dnsmessage.Header{ID: header.ID, Response: true, Authoritative: true, RecursionDesired: header.RecursionDesired}
+	header = dnsmessage.Header{
+		ID:               header.ID,
+		Response:         true,
+		Authoritative:    true,
+		RecursionDesired: header.RecursionDesired,
+	}
 	if !known {
 		header.RCode = dnsmessage.RCodeNameError
 	}
@@ -97,8 +102,8 @@ func answerName(query []byte) ([]byte, error) {
 	return b.Finish()
 }
 
-// waitForNames waits until the cluster's DNS asks the outside for its names, which it takes up when it looks at its zones again. What does not
-// come shows in the flows.
+// waitForNames waits until the cluster's DNS asks the outside for its names, which it takes up when it looks at its
+// zones again. What does not come shows in the flows.
 func (b *bed) waitForNames(ctx context.Context, within time.Duration) {
 	if !b.dns {
 		return

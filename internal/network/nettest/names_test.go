@@ -25,8 +25,12 @@ func TestAnswerName(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			query := dnsmessage.Message{
-				Header:    dnsmessage.Header{ID: 7, RecursionDesired: true},
-				Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(tt.query), Type: tt.kind, Class: dnsmessage.ClassINET}},
+				Header: dnsmessage.Header{ID: 7, RecursionDesired: true},
+				Questions: []dnsmessage.Question{{
+					Name:  dnsmessage.MustNewName(tt.query),
+					Type:  tt.kind,
+					Class: dnsmessage.ClassINET,
+				}},
 			}
 			packed, err := query.Pack()
 			if err != nil {

@@ -37,9 +37,18 @@ func TestMeets(t *testing.T) {
 		{"resolved_and_silent", expectation{none: true, unresolved: true}, reply{err: context.DeadlineExceeded}, false},
 		{"resolved", expectation{none: true, resolved: true}, reply{err: context.DeadlineExceeded}, true},
 		{"not_resolved", expectation{none: true, resolved: true}, reply{err: noHost}, false},
-		{"spread", expectation{servers: []string{podOneB, podTwoA}, each: true}, reply{servers: turns(podOneB, podTwoA)}, true},
-		{"not_spread", expectation{servers: []string{podOneB, podTwoA}, each: true}, reply{servers: turns(podOneB, podOneB)}, false},
-		{"half_of_the_requests", expectation{servers: []string{podOneB, podTwoA}, each: true}, reply{servers: turns(podOneB, podTwoA)[:4]}, false},
+		{"spread", expectation{
+			servers: []string{podOneB, podTwoA},
+			each:    true,
+		}, reply{servers: turns(podOneB, podTwoA)}, true},
+		{"not_spread", expectation{
+			servers: []string{podOneB, podTwoA},
+			each:    true,
+		}, reply{servers: turns(podOneB, podOneB)}, false},
+		{"half_of_the_requests", expectation{
+			servers: []string{podOneB, podTwoA},
+			each:    true,
+		}, reply{servers: turns(podOneB, podTwoA)[:4]}, false},
 		{"sticky", expectation{same: true}, reply{servers: turns(podTwoA, podTwoA)}, true},
 		{"not_sticky", expectation{same: true}, reply{servers: turns(podOneB, podTwoA)}, false},
 	}
@@ -73,13 +82,18 @@ func TestChosen(t *testing.T) {
 	if len(all) == 0 || len(dual) <= len(all) {
 		t.Errorf("%d flows, with IPv6 %d", len(all), len(dual))
 	}
-	if diff := cmp.Diff([]string{"node → NodePort of another node", "node → its own NodePort"}, names("^node → .*NodePort", false)); diff != "" {
+	if diff := cmp.Diff([]string{"node → NodePort of another node", "node → its own NodePort"},
+		names("^node → .*NodePort", false)); diff != "" {
 		t.Errorf("flows that match (-want +got):\n%s", diff)
 	}
 	if six := names("IPv6", true); len(six) == 0 || len(six) >= len(dual) {
 		t.Errorf("%d flows over IPv6 of %d", len(six), len(dual))
 	}
-	if _, err := chosen(Config{Mode: spec.ModeL2Bridge, Profile: spec.ProfileFaithful, Only: regexp.MustCompile("^none$")}, false); !errors.Is(err, ErrNoFlow) {
+	if _, err := chosen(Config{
+		Mode:    spec.ModeL2Bridge,
+		Profile: spec.ProfileFaithful,
+		Only:    regexp.MustCompile("^none$"),
+	}, false); !errors.Is(err, ErrNoFlow) {
 		t.Errorf("a pattern that matches none: %v", err)
 	}
 }
@@ -95,7 +109,8 @@ func turns(a, b string) []string {
 
 func TestTable(t *testing.T) {
 	for _, mode := range spec.Modes() {
-		if slices.ContainsFunc(Flows(mode, spec.ProfileModern), func(f Flow) bool { return f.want.unresolved && !strings.Contains(f.Name, "does not know") }) {
+		if slices.ContainsFunc(Flows(mode, spec.ProfileModern),
+			func(f Flow) bool { return f.want.unresolved && !strings.Contains(f.Name, "does not know") }) {
 			t.Errorf("%s: the profile modern leaves a name unresolved", mode)
 		}
 		flows := Flows(mode, spec.ProfileFaithful)
@@ -138,12 +153,47 @@ func TestShort(t *testing.T) {
 
 func TestReportText(t *testing.T) {
 	page := limitations()
-	r := Report{Mode: spec.ModeL2Bridge, Profile: spec.ProfileFaithful, Results: []Result{
-		{Flow: "pod → pod, same node", Protocol: TCP, Expected: answers(podOneB).String(), Seen: "answer from one-b", Outcome: AsDocumented, Took: 12 * time.Millisecond, Source: podNetwork()},
-		{Flow: "node → its own NodePort", Protocol: UDP, Expected: none().String(), Seen: "answer from one-b", Outcome: Different, Took: 3 * time.Second, Source: page},
-		{Flow: "node → ClusterIP", Protocol: UDP, Expected: none().String(), Seen: "answer from one-b", Outcome: Different, Took: time.Millisecond, Source: page},
-		{Flow: "pod → Service by FQDN", Protocol: TCP, Expected: "an answer", Seen: "the cluster has no DNS", Outcome: Skipped, Source: dns()},
-	}}
+	r := Report{
+		Mode:    spec.ModeL2Bridge,
+		Profile: spec.ProfileFaithful,
+		Results: []Result{
+			{
+				Flow:     "pod → pod, same node",
+				Protocol: TCP,
+				Expected: answers(podOneB).String(),
+				Seen:     "answer from one-b",
+				Outcome:  AsDocumented,
+				Took:     12 * time.Millisecond,
+				Source:   podNetwork(),
+			},
+			{
+				Flow:     "node → its own NodePort",
+				Protocol: UDP,
+				Expected: none().String(),
+				Seen:     "answer from one-b",
+				Outcome:  Different,
+				Took:     3 * time.Second,
+				Source:   page,
+			},
+			{
+				Flow:     "node → ClusterIP",
+				Protocol: UDP,
+				Expected: none().String(),
+				Seen:     "answer from one-b",
+				Outcome:  Different,
+				Took:     time.Millisecond,
+				Source:   page,
+			},
+			{
+				Flow:     "pod → Service by FQDN",
+				Protocol: TCP,
+				Expected: "an answer",
+				Seen:     "the cluster has no DNS",
+				Outcome:  Skipped,
+				Source:   dns(),
+			},
+		},
+	}
 	var b strings.Builder
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)

@@ -6,10 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// podSpecs are the test pods: two on the first Windows node, one on the second, one on a Linux node. one-b and two-a stand behind the
-// Services, so that one-a calls them as somebody else.
+// podSpecs are the test pods: two on the first Windows node, one on the second, one on a Linux node. one-b and two-a
+// stand behind the Services, so that one-a calls them as somebody else.
 func (b *bed) podSpecs() []*corev1.Pod {
-	specs := []*corev1.Pod{b.podSpec(podOneA, nil), b.podSpec(podOneB, map[string]string{"app": "web", "only": podOneB})}
+	specs := []*corev1.Pod{b.podSpec(podOneA, nil),
+		b.podSpec(podOneB, map[string]string{"app": "web", "only": podOneB})}
 	if b.two != nil {
 		specs = append(specs, b.podSpec(podTwoA, map[string]string{"app": "web"}))
 	}
@@ -21,7 +22,10 @@ func (b *bed) podSpecs() []*corev1.Pod {
 
 func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 	grace := int64(1)
-	ports := []corev1.ContainerPort{{ContainerPort: httpPort, Protocol: corev1.ProtocolTCP}, {ContainerPort: udpPort, Protocol: corev1.ProtocolUDP}}
+	ports := []corev1.ContainerPort{{
+		ContainerPort: httpPort,
+		Protocol:      corev1.ProtocolTCP,
+	}, {ContainerPort: udpPort, Protocol: corev1.ProtocolUDP}}
 	if name == podOneB {
 		ports[0].HostPort, ports[1].HostPort = hostPortTCP, hostPortUDP
 	}
@@ -32,13 +36,21 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Spec: corev1.PodSpec{
-			NodeName: b.podNode(name).Name, TerminationGracePeriodSeconds: &grace,
-			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, // clusters keep pods that say nothing off their Linux nodes
+			NodeName:                      b.podNode(name).Name,
+			TerminationGracePeriodSeconds: &grace,
+			// clusters keep pods that say nothing off their Linux nodes
+			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Containers: []corev1.Container{{
-				Name: "netexec", Image: image, ImagePullPolicy: corev1.PullIfNotPresent,
-				Args: []string{"netexec", "--http-port=8080", "--udp-port=8081"}, Ports: ports,
+				Name:            "netexec",
+				Image:           image,
+				ImagePullPolicy: corev1.PullIfNotPresent,
+				Args:            []string{"netexec", "--http-port=8080", "--udp-port=8081"},
+				Ports:           ports,
 				ReadinessProbe: &corev1.Probe{
-					ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromInt32(httpPort)}},
+					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+						Path: "/readyz",
+						Port: intstr.FromInt32(httpPort),
+					}},
 					PeriodSeconds: 1,
 				},
 			}},
@@ -46,8 +58,8 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 	}
 }
 
-// serviceSpecs are the Services, in the flows' names for them; in a mode without Services on Windows nodes those of the Linux node.
-// In a cluster of both families each that flows reach over IPv6 is there a second time, of that family.
+// serviceSpecs are the Services, in the flows' names for them; in a mode without Services on Windows nodes those of the
+// Linux node. In a cluster of both families each that flows reach over IPv6 is there a second time, of that family.
 func (b *bed) serviceSpecs() []*corev1.Service {
 	all := b.balancers()
 	for _, view := range b.views() {
@@ -74,7 +86,10 @@ func (b *bed) familyServices() []*corev1.Service {
 		all = b.windowsServices()
 	}
 	if b.linux != nil {
-		all = append(all, b.named("linux", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: only(podLinux)}))
+		all = append(all, b.named("linux", corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeNodePort,
+			Selector: only(podLinux),
+		}))
 	}
 	return all
 }
@@ -88,12 +103,27 @@ func (b *bed) windowsServices() []*corev1.Service {
 		outward = corev1.ServiceTypeNodePort // load balancers' addresses are of IPv4
 	}
 	return []*corev1.Service{
-		b.named("web", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: web, ExternalIPs: []string{b.externalIP()}}),
+		b.named("web", corev1.ServiceSpec{
+			Type:        corev1.ServiceTypeNodePort,
+			Selector:    web,
+			ExternalIPs: []string{b.externalIP()},
+		}),
 		b.named("sticky", corev1.ServiceSpec{Selector: web, SessionAffinity: corev1.ServiceAffinityClientIP}),
 		b.named("inward", corev1.ServiceSpec{Selector: only(podOneB), InternalTrafficPolicy: &local}),
-		b.named("outward", corev1.ServiceSpec{Type: outward, Selector: only(podOneB), ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}),
-		b.named("headless", corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: web, Ports: ports(httpPort, udpPort)}),
-		b.named("elsewhere", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: b.host("headless") + "." + b.namespace + ".svc." + b.domain}),
+		b.named("outward", corev1.ServiceSpec{
+			Type:                  outward,
+			Selector:              only(podOneB),
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		}),
+		b.named("headless", corev1.ServiceSpec{
+			ClusterIP: corev1.ClusterIPNone,
+			Selector:  web,
+			Ports:     ports(httpPort, udpPort),
+		}),
+		b.named("elsewhere", corev1.ServiceSpec{
+			Type:         corev1.ServiceTypeExternalName,
+			ExternalName: b.host("headless") + "." + b.namespace + ".svc." + b.domain,
+		}),
 		b.named("beyond", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: far}),
 	}
 }
@@ -104,21 +134,28 @@ func (b *bed) balancers() []*corev1.Service {
 		return nil
 	}
 	all := []*corev1.Service{
-		b.named("balanced", corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "web"}}),
+		b.named("balanced", corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeLoadBalancer,
+			Selector: map[string]string{"app": "web"},
+		}),
 		b.named("closed", closed(podOneB, nowhere)),
 		b.kept(),
 	}
 	if b.linux != nil {
-		all = append(all, b.named("closed-linux", closed(podLinux, nowhere)), b.named("open-linux", closed(podLinux, b.address(outside)+"/32")))
+		all = append(all, b.named("closed-linux", closed(podLinux, nowhere)),
+			b.named("open-linux", closed(podLinux, b.address(outside)+"/32")))
 	}
 	return all
 }
 
-// kept is a load balancer whose packets keep their destination, and with it its port: nobody listens at the one that they would be translated to.
+// kept is a load balancer whose packets keep their destination, and with it its port: nobody listens at the one that
+// they would be translated to.
 func (b *bed) kept() *corev1.Service {
 	s := b.named("kept", corev1.ServiceSpec{
-		Type: corev1.ServiceTypeLoadBalancer, Selector: only(podOneB), ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
-		Ports: []corev1.ServicePort{{Port: httpPort, TargetPort: intstr.FromInt32(udpPort)}},
+		Type:                  corev1.ServiceTypeLoadBalancer,
+		Selector:              only(podOneB),
+		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		Ports:                 []corev1.ServicePort{{Port: httpPort, TargetPort: intstr.FromInt32(udpPort)}},
 	})
 	s.Annotations = map[string]string{"preserve-destination": "true"}
 	return s
@@ -132,7 +169,9 @@ const nowhere = "192.0.2.0/24"
 // closed is a load balancer on the node of the pod, for callers in one network.
 func closed(pod, to string) corev1.ServiceSpec {
 	return corev1.ServiceSpec{
-		Type: corev1.ServiceTypeLoadBalancer, Selector: only(pod), ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		Type:                     corev1.ServiceTypeLoadBalancer,
+		Selector:                 only(pod),
+		ExternalTrafficPolicy:    corev1.ServiceExternalTrafficPolicyLocal,
 		LoadBalancerSourceRanges: []string{to},
 	}
 }

@@ -18,10 +18,11 @@ import (
 )
 
 const (
-	// settling is how long a flow that is to be answered is tried: Services take their time to be carried out by every node, and on a
-	// machine with much else to do single calls come too late.
+	// settling is how long a flow that is to be answered is tried: Services take their time to be carried out by every
+	// node, and on a machine with much else to do single calls come too late.
 	settling = 90 * time.Second
-	// namesSettle is how long the cluster's DNS may take to learn of Zone: it looks every 5 s, and loads what changed within 7 s.
+	// namesSettle is how long the cluster's DNS may take to learn of Zone: it looks every 5 s, and loads what changed
+	// within 7 s.
 	namesSettle = 30 * time.Second
 	// atOnce bounds the flows under way: each test pod is one process on what may be a small machine.
 	atOnce = 6
@@ -39,7 +40,8 @@ type Config struct {
 	Only *regexp.Regexp
 	// Image and LinuxImage run agnhost.
 	Image, LinuxImage string
-	// Domain is the cluster's DNS domain, DNS the address of its server on the underlay; the server is to ask the outside for names of Zone.
+	// Domain is the cluster's DNS domain, DNS the address of its server on the underlay; the server is to ask the
+	// outside for names of Zone.
 	Domain string
 	DNS    netip.Addr
 	// Step is told what is being done, Done each flow's result; they may be called from several goroutines.

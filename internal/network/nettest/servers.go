@@ -20,8 +20,8 @@ type server struct {
 	done    sync.WaitGroup
 }
 
-// serve starts a server that calls itself name, on addresses of the namespace: one socket each, so that answers to packets
-// leave from the address that was asked.
+// serve starts a server that calls itself name, on addresses of the namespace: one socket each, so that answers to
+// packets leave from the address that was asked.
 func serve(ctx context.Context, path, name string, addresses []netip.Addr) (*server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hostname", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(name)) })

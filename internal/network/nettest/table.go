@@ -9,7 +9,8 @@ import (
 // Flows are all flows of a mode, in the order in which a person reads them.
 func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 	var all []Flow
-	for _, group := range [][]Flow{podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(mode), inwardFlows(), balancerFlows(), isolatedFlows(), linuxFlows(mode)} {
+	for _, group := range [][]Flow{podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(mode), inwardFlows(),
+		balancerFlows(), isolatedFlows(), linuxFlows(mode)} {
 		all = append(all, group...)
 	}
 	all = slices.DeleteFunc(all, func(f Flow) bool {
@@ -23,8 +24,8 @@ func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 	return all
 }
 
-// Flows6 are the flows of a mode that are carried out over IPv6 too, in a cluster of both families: those over IPv4 but where there is no such thing of
-// IPv6, and those that show that the families are apart.
+// Flows6 are the flows of a mode that are carried out over IPv6 too, in a cluster of both families: those over IPv4 but
+// where there is no such thing of IPv6, and those that show that the families are apart.
 func Flows6(mode spec.Mode, profile spec.Profile) []Flow {
 	var all []Flow
 	for _, f := range Flows(mode, profile) {
@@ -48,12 +49,20 @@ func Flows6(mode spec.Mode, profile spec.Profile) []Flow {
 func familyFlows() []Flow {
 	four := func(b *bed, p Protocol) (string, int32) { return b.address(nodeOne), b.services["web"].nodePorts[p] }
 	return []Flow{
-		{Name: "outside → NodePort of a Service of IPv4 alone", Protocols: both(), from: outside, to: four, want: none(), source: dualStack()},
+		{
+			Name:      "outside → NodePort of a Service of IPv4 alone",
+			Protocols: both(),
+			from:      outside,
+			to:        four,
+			want:      none(),
+			source:    dualStack(),
+		},
 	}
 }
 
 func dualStack() Source {
-	return Source{"IPv4/IPv6 dual-stack: Services", "https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services"}
+	return Source{"IPv4/IPv6 dual-stack: Services",
+		"https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services"}
 }
 
 // ofIPv4 says that there is no such flow over IPv6.
@@ -76,7 +85,8 @@ func (f Flow) before2022(want expectation) Flow {
 
 // inCluster is upstream's test that a HostProcess container reaches the API server at its ClusterIP.
 func inCluster() Source {
-	return Source{"Kubernetes' test: HostProcess containers should support querying api-server using in-cluster config", "https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/windows/host_process.go"}
+	return Source{"Kubernetes' test: HostProcess containers should support querying api-server using in-cluster config",
+		"https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/windows/host_process.go"}
 }
 
 func both() []Protocol { return []Protocol{TCP, UDP} }
@@ -88,19 +98,85 @@ func podFlows() []Flow {
 	two := need{twoNodes: true}
 	reach := append(joined(), spec.ModeTransparent)
 	return []Flow{
-		{Name: "pod → pod, same node", Protocols: both(), from: podOneA, to: pod(podOneB), want: answers(podOneB).seenAs(clientOwn), source: podNetwork()},
-		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: answers(podTwoA).seenAs(clientOwn), source: podNetwork(), needs: two, modes: reach},
-		{Name: "pod → pod, same node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podOneB), want: answers(), source: limitations(), modes: reach},
-		{Name: "pod → pod, other node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podTwoA), want: answers(), source: limitations(), needs: two, modes: reach},
-		{Name: "node → its own pod", Protocols: both(), from: nodeOne, to: pod(podOneA), want: answers(podOneA), source: podNetwork(), modes: append(joined(), spec.ModeNAT)},
-		{Name: "node → pod, other node", Protocols: both(), from: nodeOne, to: pod(podTwoA), want: answers(podTwoA), source: podNetwork(), needs: two, modes: []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel}},
-		{Name: "pod → its own node", Protocols: both(), from: podOneA, to: node(nodeOne), want: answers(nodeOne), source: podNetwork(), modes: append(joined(), spec.ModeNAT)},
-		{Name: "pod → other node", Protocols: both(), from: podOneA, to: node(nodeTwo), want: answers(nodeTwo), source: podNetwork(), needs: two},
+		{
+			Name:      "pod → pod, same node",
+			Protocols: both(),
+			from:      podOneA,
+			to:        pod(podOneB),
+			want:      answers(podOneB).seenAs(clientOwn),
+			source:    podNetwork(),
+		},
+		{
+			Name:      "pod → pod, other node",
+			Protocols: both(),
+			from:      podOneA,
+			to:        pod(podTwoA),
+			want:      answers(podTwoA).seenAs(clientOwn),
+			source:    podNetwork(),
+			needs:     two,
+			modes:     reach,
+		},
+		{
+			Name:      "pod → pod, same node, ping",
+			Protocols: []Protocol{ICMP},
+			from:      podOneA,
+			to:        pod(podOneB),
+			want:      answers(),
+			source:    limitations(),
+			modes:     reach,
+		},
+		{
+			Name:      "pod → pod, other node, ping",
+			Protocols: []Protocol{ICMP},
+			from:      podOneA,
+			to:        pod(podTwoA),
+			want:      answers(),
+			source:    limitations(),
+			needs:     two,
+			modes:     reach,
+		},
+		{
+			Name:      "node → its own pod",
+			Protocols: both(),
+			from:      nodeOne,
+			to:        pod(podOneA),
+			want:      answers(podOneA),
+			source:    podNetwork(),
+			modes:     append(joined(), spec.ModeNAT),
+		},
+		{
+			Name:      "node → pod, other node",
+			Protocols: both(),
+			from:      nodeOne,
+			to:        pod(podTwoA),
+			want:      answers(podTwoA),
+			source:    podNetwork(),
+			needs:     two,
+			modes:     []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel},
+		},
+		{
+			Name:      "pod → its own node",
+			Protocols: both(),
+			from:      podOneA,
+			to:        node(nodeOne),
+			want:      answers(nodeOne),
+			source:    podNetwork(),
+			modes:     append(joined(), spec.ModeNAT),
+		},
+		{
+			Name:      "pod → other node",
+			Protocols: both(),
+			from:      podOneA,
+			to:        node(nodeTwo),
+			want:      answers(nodeTwo),
+			source:    podNetwork(),
+			needs:     two,
+		},
 	}
 }
 
-// outward are how the world outside sees a Windows pod, near on the underlay and beyond it: in an overlay everything beyond the overlay is
-// hidden behind the node; elsewhere the underlay knows the pods' addresses.
+// outward are how the world outside sees a Windows pod, near on the underlay and beyond it: in an overlay everything
+// beyond the overlay is hidden behind the node; elsewhere the underlay knows the pods' addresses.
 func outward(mode spec.Mode) (near, far string) {
 	switch mode {
 	case spec.ModeOverlay, spec.ModeNAT:
@@ -115,10 +191,40 @@ func outward(mode spec.Mode) (near, far string) {
 func wayOutFlows(mode spec.Mode) []Flow {
 	near, far := outward(mode)
 	return []Flow{
-		{Name: "pod → outside, underlay", Protocols: both(), from: podOneA, to: outsideAt(false), want: answers(outside).seenAs(near), source: windowsNetworking("Network modes", "network-modes")},
-		{Name: "pod → outside, beyond", Protocols: both(), from: podOneA, to: outsideAt(true), want: answers(outside).seenAs(far), source: windowsNetworking("Network modes", "network-modes")},
-		Flow{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: none(), source: limitations(), modes: joined()}.inModern(answers()),
-		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: answers(), source: drivers("Transparent"), modes: []spec.Mode{spec.ModeTransparent}},
+		{
+			Name:      "pod → outside, underlay",
+			Protocols: both(),
+			from:      podOneA,
+			to:        outsideAt(false),
+			want:      answers(outside).seenAs(near),
+			source:    windowsNetworking("Network modes", "network-modes"),
+		},
+		{
+			Name:      "pod → outside, beyond",
+			Protocols: both(),
+			from:      podOneA,
+			to:        outsideAt(true),
+			want:      answers(outside).seenAs(far),
+			source:    windowsNetworking("Network modes", "network-modes"),
+		},
+		Flow{
+			Name:      "pod → outside, beyond, ping",
+			Protocols: []Protocol{ICMP},
+			from:      podOneA,
+			to:        outsideAt(true),
+			want:      none(),
+			source:    limitations(),
+			modes:     joined(),
+		}.inModern(answers()),
+		{
+			Name:      "pod → outside, beyond, ping",
+			Protocols: []Protocol{ICMP},
+			from:      podOneA,
+			to:        outsideAt(true),
+			want:      answers(),
+			source:    drivers("Transparent"),
+			modes:     []spec.Mode{spec.ModeTransparent},
+		},
 	}
 }
 
@@ -127,13 +233,74 @@ func serviceFlows() []Flow {
 	sticky := expectation{servers: []string{podOneB, podTwoA}, same: true}
 	two := need{twoNodes: true}
 	return []Flow{
-		{Name: "pod → ClusterIP", Protocols: both(), from: podOneA, to: clusterIP("web"), want: spread, source: features(), needs: two, modes: joined()},
-		{Name: "pod → ClusterIP, other node", Protocols: both(), from: podTwoA, to: clusterIP("web"), want: answers(podOneB, podTwoA), source: features(), needs: two, modes: joined()},
-		{Name: "pod → ClusterIP, affinity ClientIP", Protocols: both(), from: podOneA, to: clusterIP("sticky"), want: sticky, source: features(), needs: need{twoNodes: true, affinity: true}, modes: joined()},
-		{Name: "pod → ClusterIP, internal policy Local", Protocols: both(), from: podOneA, to: clusterIP("inward"), want: answers(podOneB), source: service("internalTrafficPolicy", "internal-traffic-policy"), modes: joined()},
-		{Name: "pod → ClusterIP, internal policy Local, no backend there", Protocols: both(), from: podTwoA, to: clusterIP("inward"), want: none(), source: service("internalTrafficPolicy", "internal-traffic-policy"), needs: two, modes: joined()},
-		Flow{Name: "node → ClusterIP", Protocols: both(), from: nodeOne, to: clusterIP("web"), want: answers(podOneB, podTwoA), source: inCluster(), modes: joined()}.before2022(none()),
-		Flow{Name: "node → ClusterIP, backend on a Linux node", Protocols: both(), from: nodeOne, to: clusterIP("linux"), want: answers(podLinux), source: inCluster(), needs: need{linux: true}, modes: joined()}.before2022(none()),
+		{
+			Name:      "pod → ClusterIP",
+			Protocols: both(),
+			from:      podOneA,
+			to:        clusterIP("web"),
+			want:      spread,
+			source:    features(),
+			needs:     two,
+			modes:     joined(),
+		},
+		{
+			Name:      "pod → ClusterIP, other node",
+			Protocols: both(),
+			from:      podTwoA,
+			to:        clusterIP("web"),
+			want:      answers(podOneB, podTwoA),
+			source:    features(),
+			needs:     two,
+			modes:     joined(),
+		},
+		{
+			Name:      "pod → ClusterIP, affinity ClientIP",
+			Protocols: both(),
+			from:      podOneA,
+			to:        clusterIP("sticky"),
+			want:      sticky,
+			source:    features(),
+			needs:     need{twoNodes: true, affinity: true},
+			modes:     joined(),
+		},
+		{
+			Name:      "pod → ClusterIP, internal policy Local",
+			Protocols: both(),
+			from:      podOneA,
+			to:        clusterIP("inward"),
+			want:      answers(podOneB),
+			source:    service("internalTrafficPolicy", "internal-traffic-policy"),
+			modes:     joined(),
+		},
+		{
+			Name:      "pod → ClusterIP, internal policy Local, no backend there",
+			Protocols: both(),
+			from:      podTwoA,
+			to:        clusterIP("inward"),
+			want:      none(),
+			source:    service("internalTrafficPolicy", "internal-traffic-policy"),
+			needs:     two,
+			modes:     joined(),
+		},
+		Flow{
+			Name:      "node → ClusterIP",
+			Protocols: both(),
+			from:      nodeOne,
+			to:        clusterIP("web"),
+			want:      answers(podOneB, podTwoA),
+			source:    inCluster(),
+			modes:     joined(),
+		}.before2022(none()),
+		Flow{
+			Name:      "node → ClusterIP, backend on a Linux node",
+			Protocols: both(),
+			from:      nodeOne,
+			to:        clusterIP("linux"),
+			want:      answers(podLinux),
+			source:    inCluster(),
+			needs:     need{linux: true},
+			modes:     joined(),
+		}.before2022(none()),
 	}
 }
 
@@ -141,7 +308,16 @@ func nameFlows(mode spec.Mode) []Flow {
 	d := need{dns: true}
 	_, far := outward(mode)
 	at := func(name string, to target, want expectation) Flow {
-		return Flow{Name: name, Protocols: both(), from: podOneA, to: to, want: want, source: dns(), needs: d, modes: joined()}
+		return Flow{
+			Name:      name,
+			Protocols: both(),
+			from:      podOneA,
+			to:        to,
+			want:      want,
+			source:    dns(),
+			needs:     d,
+			modes:     joined(),
+		}
 	}
 	headless := func(b *bed, p Protocol) (string, int32) { return b.host("headless"), portOfPod(p) }
 	elsewhere := func(b *bed, p Protocol) (string, int32) {
@@ -162,7 +338,17 @@ func nameFlows(mode spec.Mode) []Flow {
 		at("pod → outside by name", byFarName(), answers(outside).seenAs(far)),
 		at("pod → outside by ExternalName Service", beyond, answers(outside).seenAs(far)),
 		at("pod → name that the outside does not know", unknown, unresolved).ofIPv4(),
-		Flow{Name: "pod → kubernetes.default", Protocols: []Protocol{TCP}, from: podOneA, to: byName("kubernetes.default"), want: unresolved, source: dns(), needs: d, modes: joined(), fourAlone: true}.inModern(expectation{none: true, resolved: true}),
+		Flow{
+			Name:      "pod → kubernetes.default",
+			Protocols: []Protocol{TCP},
+			from:      podOneA,
+			to:        byName("kubernetes.default"),
+			want:      unresolved,
+			source:    dns(),
+			needs:     d,
+			modes:     joined(),
+			fourAlone: true,
+		}.inModern(expectation{none: true, resolved: true}),
 	}
 }
 
@@ -175,38 +361,178 @@ func inwardFlows() []Flow {
 	}
 	web := answers(podOneB, podTwoA)
 	return []Flow{
-		{Name: "outside → NodePort", Protocols: both(), from: outside, to: nodePort("web", nodeOne), want: web, source: features(), modes: joined()},
-		{Name: "outside → NodePort, other node", Protocols: both(), from: outside, to: nodePort("web", nodeTwo), want: web, source: features(), needs: two, modes: joined()},
-		{Name: "node → NodePort of another node", Protocols: both(), from: nodeTwo, to: nodePort("web", nodeOne), want: web, source: limitations(), needs: two, modes: joined()},
-		{Name: "node → its own NodePort", Protocols: both(), from: nodeOne, to: nodePort("web", nodeOne), want: none(), source: limitations(), modes: joined()},
-		{Name: "outside → NodePort, external policy Local", Protocols: both(), from: outside, to: nodePort("outward", nodeOne), want: local, source: source, modes: joined()},
-		{Name: "outside → NodePort, external policy Local, no backend there", Protocols: both(), from: outside, to: nodePort("outward", nodeTwo), want: none(), source: source, needs: two, modes: joined()},
-		{Name: "outside → external IP", Protocols: both(), from: outside, to: external, want: web, source: service("External IPs", "external-ips"), modes: joined()},
-		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: answers(podOneB), source: plugin("win-bridge"), modes: []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT}},
-		{Name: "outside → hostPort", Protocols: both(), from: outside, to: hostPort(nodeOne), want: none(), source: plugin("win-overlay"), modes: []spec.Mode{spec.ModeOverlay}},
+		{
+			Name:      "outside → NodePort",
+			Protocols: both(),
+			from:      outside,
+			to:        nodePort("web", nodeOne),
+			want:      web,
+			source:    features(),
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → NodePort, other node",
+			Protocols: both(),
+			from:      outside,
+			to:        nodePort("web", nodeTwo),
+			want:      web,
+			source:    features(),
+			needs:     two,
+			modes:     joined(),
+		},
+		{
+			Name:      "node → NodePort of another node",
+			Protocols: both(),
+			from:      nodeTwo,
+			to:        nodePort("web", nodeOne),
+			want:      web,
+			source:    limitations(),
+			needs:     two,
+			modes:     joined(),
+		},
+		{
+			Name:      "node → its own NodePort",
+			Protocols: both(),
+			from:      nodeOne,
+			to:        nodePort("web", nodeOne),
+			want:      none(),
+			source:    limitations(),
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → NodePort, external policy Local",
+			Protocols: both(),
+			from:      outside,
+			to:        nodePort("outward", nodeOne),
+			want:      local,
+			source:    source,
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → NodePort, external policy Local, no backend there",
+			Protocols: both(),
+			from:      outside,
+			to:        nodePort("outward", nodeTwo),
+			want:      none(),
+			source:    source,
+			needs:     two,
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → external IP",
+			Protocols: both(),
+			from:      outside,
+			to:        external,
+			want:      web,
+			source:    service("External IPs", "external-ips"),
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → hostPort",
+			Protocols: both(),
+			from:      outside,
+			to:        hostPort(nodeOne),
+			want:      answers(podOneB),
+			source:    plugin("win-bridge"),
+			modes:     []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT},
+		},
+		{
+			Name:      "outside → hostPort",
+			Protocols: both(),
+			from:      outside,
+			to:        hostPort(nodeOne),
+			want:      none(),
+			source:    plugin("win-overlay"),
+			modes:     []spec.Mode{spec.ModeOverlay},
+		},
 	}
 }
 
 func trafficPolicies() Source { return service("Traffic policies", "traffic-policies") }
 
-// balancerFlows go to addresses that the cluster's own controller gave, by the routes that it made; the Service's kube-proxy is that of
-// whatever node the routes lead to.
+// balancerFlows go to addresses that the cluster's own controller gave, by the routes that it made; the Service's
+// kube-proxy is that of whatever node the routes lead to.
 func balancerFlows() []Flow {
 	source := service("type: LoadBalancer", "loadbalancer")
-	external := Source{"Create an External Load Balancer: Preserving the client source IP", "https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip"}
+	external := Source{"Create an External Load Balancer: Preserving the client source IP",
+		"https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip"}
 	web := answers(podOneB, podTwoA)
 	check := func(node string) target {
 		return func(b *bed, _ Protocol) (string, int32) { return b.address(node), b.services["outward"].healthCheck }
 	}
 	kept := func(b *bed, _ Protocol) (string, int32) { return b.service("kept").ingress, httpPort }
 	all := []Flow{
-		{Name: "outside → load balancer's IP", Protocols: both(), from: outside, to: ingress("balanced"), want: web, source: source, needs: need{ingress: "balanced"}, modes: joined()},
-		{Name: "pod → load balancer's IP", Protocols: both(), from: podOneA, to: ingress("balanced"), want: web, source: source, needs: need{ingress: "balanced"}, modes: joined()},
-		{Name: "outside → load balancer's IP, external policy Local", Protocols: both(), from: outside, to: ingress("outward"), want: answers(podOneB).seenAs(clientOwn), source: trafficPolicies(), needs: need{ingress: "outward"}, modes: joined()},
-		{Name: "outside → load balancer's IP, not of the source ranges", Protocols: both(), from: outside, to: ingress("closed"), want: answers(podOneB), source: sourceRanges(), needs: need{ingress: "closed"}, modes: joined()},
-		{Name: "outside → load balancer's IP, preserve-destination", Protocols: []Protocol{TCP}, from: outside, to: kept, want: answers(podOneB).seenAs(clientOwn), source: features(), needs: need{ingress: "kept"}, modes: joined()},
-		{Name: "outside → health check node port", Protocols: []Protocol{TCP}, from: outside, to: check(nodeOne), request: health, want: answers(withPod), source: external, modes: joined()},
-		{Name: "outside → health check node port, no backend there", Protocols: []Protocol{TCP}, from: outside, to: check(nodeTwo), request: health, want: answers(withoutPod), source: external, needs: need{twoNodes: true}, modes: joined()},
+		{
+			Name:      "outside → load balancer's IP",
+			Protocols: both(),
+			from:      outside,
+			to:        ingress("balanced"),
+			want:      web,
+			source:    source,
+			needs:     need{ingress: "balanced"},
+			modes:     joined(),
+		},
+		{
+			Name:      "pod → load balancer's IP",
+			Protocols: both(),
+			from:      podOneA,
+			to:        ingress("balanced"),
+			want:      web,
+			source:    source,
+			needs:     need{ingress: "balanced"},
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → load balancer's IP, external policy Local",
+			Protocols: both(),
+			from:      outside,
+			to:        ingress("outward"),
+			want:      answers(podOneB).seenAs(clientOwn),
+			source:    trafficPolicies(),
+			needs:     need{ingress: "outward"},
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → load balancer's IP, not of the source ranges",
+			Protocols: both(),
+			from:      outside,
+			to:        ingress("closed"),
+			want:      answers(podOneB),
+			source:    sourceRanges(),
+			needs:     need{ingress: "closed"},
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → load balancer's IP, preserve-destination",
+			Protocols: []Protocol{TCP},
+			from:      outside,
+			to:        kept,
+			want:      answers(podOneB).seenAs(clientOwn),
+			source:    features(),
+			needs:     need{ingress: "kept"},
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → health check node port",
+			Protocols: []Protocol{TCP},
+			from:      outside,
+			to:        check(nodeOne),
+			request:   health,
+			want:      answers(withPod),
+			source:    external,
+			modes:     joined(),
+		},
+		{
+			Name:      "outside → health check node port, no backend there",
+			Protocols: []Protocol{TCP},
+			from:      outside,
+			to:        check(nodeTwo),
+			request:   health,
+			want:      answers(withoutPod),
+			source:    external,
+			needs:     need{twoNodes: true},
+			modes:     joined(),
+		},
 	}
 	for i := range all {
 		all[i].fourAlone = true // the controller's pool is of IPv4
@@ -214,24 +540,76 @@ func balancerFlows() []Flow {
 	return all
 }
 
-// sourceRanges is what kube-proxy.exe does about them: its proxy of mode kernelspace does not read the field, that of Linux does.
+// sourceRanges is what kube-proxy.exe does about them: its proxy of mode kernelspace does not read the field, that of
+// Linux does.
 func sourceRanges() Source {
-	return Source{"kube-proxy's kernelspace proxier, which does not read loadBalancerSourceRanges", "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"}
+	return Source{"kube-proxy's kernelspace proxier, which does not read loadBalancerSourceRanges",
+		"https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"}
 }
 
 // natICMP is that WinNAT translates ICMP's queries: it has a time after which it forgets them.
 func natICMP() Source {
-	return Source{"Set-NetNat: IcmpQueryTimeout", "https://learn.microsoft.com/powershell/module/netnat/set-netnat#-icmpquerytimeout"}
+	return Source{"Set-NetNat: IcmpQueryTimeout",
+		"https://learn.microsoft.com/powershell/module/netnat/set-netnat#-icmpquerytimeout"}
 }
 
 // isolatedFlows show what the modes without a network of the cluster's own do and do not.
 func isolatedFlows() []Flow {
 	return []Flow{
-		{Name: "pod → pod, other node", Protocols: both(), from: podOneA, to: pod(podTwoA), want: none(), source: drivers("NAT"), needs: need{twoNodes: true}, modes: []spec.Mode{spec.ModeNAT}},
-		{Name: "pod → pod, same node, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: pod(podOneB), want: answers(), source: drivers("NAT"), modes: []spec.Mode{spec.ModeNAT}},
-		{Name: "pod → outside, beyond, ping", Protocols: []Protocol{ICMP}, from: podOneA, to: outsideAt(true), want: answers(), source: natICMP(), modes: []spec.Mode{spec.ModeNAT}},
-		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("NAT"), modes: []spec.Mode{spec.ModeNAT}},
-		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: answers(podOneA).seenAs(clientOwn), source: drivers("Transparent"), modes: []spec.Mode{spec.ModeTransparent}},
-		{Name: "outside → pod", Protocols: both(), from: outside, to: pod(podOneA), want: none(), source: drivers("Overlay"), modes: []spec.Mode{spec.ModeOverlay}},
+		{
+			Name:      "pod → pod, other node",
+			Protocols: both(),
+			from:      podOneA,
+			to:        pod(podTwoA),
+			want:      none(),
+			source:    drivers("NAT"),
+			needs:     need{twoNodes: true},
+			modes:     []spec.Mode{spec.ModeNAT},
+		},
+		{
+			Name:      "pod → pod, same node, ping",
+			Protocols: []Protocol{ICMP},
+			from:      podOneA,
+			to:        pod(podOneB),
+			want:      answers(),
+			source:    drivers("NAT"),
+			modes:     []spec.Mode{spec.ModeNAT},
+		},
+		{
+			Name:      "pod → outside, beyond, ping",
+			Protocols: []Protocol{ICMP},
+			from:      podOneA,
+			to:        outsideAt(true),
+			want:      answers(),
+			source:    natICMP(),
+			modes:     []spec.Mode{spec.ModeNAT},
+		},
+		{
+			Name:      "outside → pod",
+			Protocols: both(),
+			from:      outside,
+			to:        pod(podOneA),
+			want:      none(),
+			source:    drivers("NAT"),
+			modes:     []spec.Mode{spec.ModeNAT},
+		},
+		{
+			Name:      "outside → pod",
+			Protocols: both(),
+			from:      outside,
+			to:        pod(podOneA),
+			want:      answers(podOneA).seenAs(clientOwn),
+			source:    drivers("Transparent"),
+			modes:     []spec.Mode{spec.ModeTransparent},
+		},
+		{
+			Name:      "outside → pod",
+			Protocols: both(),
+			from:      outside,
+			to:        pod(podOneA),
+			want:      none(),
+			source:    drivers("Overlay"),
+			modes:     []spec.Mode{spec.ModeOverlay},
+		},
 	}
 }

@@ -58,7 +58,9 @@ func (c cni) remembers(conf *libcni.NetworkConfigList, id string, pod Pod) bool 
 
 func runtimeConf(id string, pod Pod) *libcni.RuntimeConf {
 	rt := &libcni.RuntimeConf{
-		ContainerID: pod.ID, NetNS: id, IfName: ifName,
+		ContainerID: pod.ID,
+		NetNS:       id,
+		IfName:      ifName,
 		Args: [][2]string{
 			{"IgnoreUnknown", "1"},
 			{"K8S_POD_NAMESPACE", pod.Namespace},

@@ -177,7 +177,9 @@ func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy,
 			}
 			setting := wire.PortMappingSetting{
 				Protocol:     map[string]uint32{"TCP": 6, "UDP": 17}[strings.ToUpper(p.Protocol)],
-				InternalPort: uint16(p.ContainerPort), ExternalPort: uint16(p.HostPort), VIP: p.HostIP,
+				InternalPort: uint16(p.ContainerPort),
+				ExternalPort: uint16(p.HostPort),
+				VIP:          p.HostIP,
 			}
 			if ip.Is6() {
 				setting.Flags = wire.NATIPv6

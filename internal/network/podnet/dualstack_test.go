@@ -28,7 +28,11 @@ func (h host) Call(_ context.Context, r hns.Request) (hns.Reply, error) {
 }
 
 func newHost(version wire.Version) host {
-	return host{hns.New(hns.Config{Version: version, Adapters: []string{"eth0"}, Addresses: []netip.Addr{netip.MustParseAddr("10.213.0.11")}})}
+	return host{hns.New(hns.Config{
+		Version:   version,
+		Adapters:  []string{"eth0"},
+		Addresses: []netip.Addr{netip.MustParseAddr("10.213.0.11")},
+	})}
 }
 
 func prefixes(t *testing.T, list ...string) []netip.Prefix {
@@ -43,8 +47,12 @@ func prefixes(t *testing.T, list ...string) []netip.Prefix {
 func open(t *testing.T, h host, dir string, dual bool) *podnet.Network {
 	t.Helper()
 	n, err := podnet.New(podnet.Config{
-		HNS: h, DualStack: dual, Drive: filepath.Join(dir, "c"), PinDir: filepath.Join(dir, "pins"), CacheDir: filepath.Join(dir, "cni"),
-		Local: prefixes(t, "10.244.0.0/16", "fd00:244::/32"),
+		HNS:       h,
+		DualStack: dual,
+		Drive:     filepath.Join(dir, "c"),
+		PinDir:    filepath.Join(dir, "pins"),
+		CacheDir:  filepath.Join(dir, "cni"),
+		Local:     prefixes(t, "10.244.0.0/16", "fd00:244::/32"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +76,8 @@ func setup(t *testing.T, n *podnet.Network, id string, ports ...podnet.PortMappi
 func TestDualStack(t *testing.T) {
 	h, dir := newHost(wire.Version{Major: 13, Minor: 2}), t.TempDir()
 	n := open(t, h, dir, true)
-	if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err == nil || !strings.Contains(err.Error(), "IPv6") {
+	if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err == nil ||
+		!strings.Contains(err.Error(), "IPv6") {
 		t.Errorf("a dual-stack node with a range of IPv4 alone: %v", err)
 	}
 	ranges := prefixes(t, "10.244.1.0/24", "fd00:244:0:1::/64")
@@ -77,7 +86,11 @@ func TestDualStack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := []string{setup(t, n, "a", podnet.PortMapping{Protocol: "TCP", HostPort: 8080, ContainerPort: 80}), setup(t, n, "b")}
+	got := []string{setup(t, n, "a", podnet.PortMapping{
+		Protocol:      "TCP",
+		HostPort:      8080,
+		ContainerPort: 80,
+	}), setup(t, n, "b")}
 	if err := n.Teardown(t.Context(), podnet.Pod{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +102,8 @@ func TestDualStack(t *testing.T) {
 	}
 
 	plan := h.Plan()
-	equal := cmp.Options{cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}), cmpopts.EquateEmpty()}
+	equal := cmp.Options{cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}),
+		cmpopts.EquateEmpty()}
 	if diff := cmp.Diff(prefixes(t, "10.244.1.2/24", "fd00:244:0:1::2/64"), plan.Bridges[0].Addrs, equal); diff != "" {
 		t.Errorf("the host's addresses: %s", diff)
 	}
@@ -101,7 +115,8 @@ func TestDualStack(t *testing.T) {
 		if diff := cmp.Diff(routes, port.Routes, equal); diff != "" {
 			t.Errorf("routes of %v: %s", port.Addrs, diff)
 		}
-		if diff := cmp.Diff([]netplan.NAT{{Except: prefixes(t, "10.244.0.0/16", "fd00:244::/32")}}, port.NAT, equal); diff != "" {
+		if diff := cmp.Diff([]netplan.NAT{{Except: prefixes(t, "10.244.0.0/16", "fd00:244::/32")}}, port.NAT,
+			equal); diff != "" {
 			t.Errorf("translation of %v: %s", port.Addrs, diff)
 		}
 	}
@@ -109,7 +124,8 @@ func TestDualStack(t *testing.T) {
 	for _, lb := range plan.LoadBalancers {
 		backends = append(backends, lb.Backends...)
 	}
-	hostPorts := []netip.AddrPort{netip.MustParseAddrPort("10.244.1.3:80"), netip.MustParseAddrPort("[fd00:244:0:1::3]:80")}
+	hostPorts := []netip.AddrPort{netip.MustParseAddrPort("10.244.1.3:80"),
+		netip.MustParseAddrPort("[fd00:244:0:1::3]:80")}
 	if diff := cmp.Diff(hostPorts, backends, equal); diff != "" {
 		t.Errorf("hostPort 8080 leads to: %s", diff)
 	}

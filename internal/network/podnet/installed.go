@@ -15,8 +15,9 @@ import (
 	"github.com/containernetworking/cni/libcni"
 )
 
-// Places where others install CNI plugins and configuration: what SIG Windows' Install-Containerd.ps1 tells containerd, and DaemonSets for
-// Windows nodes rely on (https://github.com/kubernetes-sigs/sig-windows-tools/blob/401ee6f/hostprocess/Install-Containerd.ps1).
+// Places where others install CNI plugins and configuration: what SIG Windows' Install-Containerd.ps1 tells containerd,
+// and DaemonSets for Windows nodes rely on
+// (https://github.com/kubernetes-sigs/sig-windows-tools/blob/401ee6f/hostprocess/Install-Containerd.ps1).
 const (
 	InstalledBinDir  = `C:\opt\cni\bin`
 	InstalledConfDir = `C:\etc\cni\net.d`
@@ -70,8 +71,8 @@ func (n *installed) Del(ctx context.Context, namespace string, pod Pod, there bo
 	return err
 }
 
-// configuration is what others installed, read when it is needed: the first by name of the files *.conf, *.conflist and *.json, as
-// containerd takes it (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
+// configuration is what others installed, read when it is needed: the first by name of the files *.conf, *.conflist and
+// *.json, as containerd takes it (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
 func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 	drive, err := os.OpenRoot(n.cfg.Drive) // a link in there leads nowhere else
 	if err != nil {
@@ -127,15 +128,16 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(map[string]any{"name": one.Network.Name, "cniVersion": one.Network.CNIVersion, "plugins": []json.RawMessage{data}})
+	list, err := json.Marshal(map[string]any{"name": one.Network.Name, "cniVersion": one.Network.CNIVersion,
+		"plugins": []json.RawMessage{data}})
 	if err != nil {
 		return nil, err
 	}
 	return libcni.NetworkConfFromBytes(list)
 }
 
-// used are the configurations that a pod is to be disconnected by: those that it was connected by, whatever is installed by now, or, of a pod
-// whose connecting was cut short, the one installed.
+// used are the configurations that a pod is to be disconnected by: those that it was connected by, whatever is
+// installed by now, or, of a pod whose connecting was cut short, the one installed.
 func (n *installed) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfigList, error) {
 	attachments, err := n.cni.GetCachedAttachments(pod.ID)
 	if err != nil {

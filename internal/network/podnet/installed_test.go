@@ -36,7 +36,8 @@ func (p *plugin) Run(_ context.Context, program string, env []string, stdin []by
 	return []byte(`{"cniVersion":"1.0.0","ips":[{"address":"10.244.1.3/24"}]}`), nil
 }
 
-// TestInstalled is a host whose plugin others install: it is used when it is there, as it is, and what it connected it disconnects.
+// TestInstalled is a host whose plugin others install: it is used when it is there, as it is, and what it connected it
+// disconnects.
 func TestInstalled(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "c", "etc", "cni", "net.d")
@@ -51,8 +52,12 @@ func TestInstalled(t *testing.T) {
 	}
 	p := &plugin{}
 	n, err := podnet.New(podnet.Config{
-		HNS: newHost(wire.Version{Major: 13, Minor: 2}), Exec: p, Installed: true,
-		Drive: filepath.Join(dir, "c"), PinDir: filepath.Join(dir, "pins"), CacheDir: filepath.Join(dir, "cni"),
+		HNS:       newHost(wire.Version{Major: 13, Minor: 2}),
+		Exec:      p,
+		Installed: true,
+		Drive:     filepath.Join(dir, "c"),
+		PinDir:    filepath.Join(dir, "pins"),
+		CacheDir:  filepath.Join(dir, "cni"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,10 +93,14 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// TestInstalledWrong has configurations that are none: the node is not ready, and says which file and why; nothing hangs.
+// TestInstalledWrong has configurations that are none: the node is not ready, and says which file and why; nothing
+// hangs.
 func TestInstalledWrong(t *testing.T) {
 	for name, write := range map[string]func(path string) error{
-		"no list":    func(path string) error { return os.WriteFile(path, []byte(`{"name":"x","cniVersion":"1.0.0"}`), 0o644) },
+		"no list": func(path string) error {
+			return os.WriteFile(path, []byte(`{"name":"x","cniVersion":"1.0.0"}`),
+				0o644)
+		},
 		"no JSON":    func(path string) error { return os.WriteFile(path, []byte("{"), 0o644) },
 		"too large":  func(path string) error { return os.WriteFile(path, tooLarge(), 0o644) },
 		"a pipe":     func(path string) error { return syscall.Mkfifo(path, 0o644) },

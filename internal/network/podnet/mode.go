@@ -22,8 +22,8 @@ func NetworkName(mode spec.Mode) string {
 	return "cbr0"
 }
 
-// hasHostEndpoint says that the host is itself on the pods' network, with the subnet's third address, which win-bridge.exe
-// makes the pods' gateway.
+// hasHostEndpoint says that the host is itself on the pods' network, with the subnet's third address, which
+// win-bridge.exe makes the pods' gateway.
 func hasHostEndpoint(mode spec.Mode) bool {
 	return mode == spec.ModeL2Bridge || mode == spec.ModeL2Tunnel
 }

@@ -112,12 +112,15 @@ func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {
 	}
 	policies := []any{policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: exceptions})}
 	if p.cfg.Mode == spec.ModeOverlay {
-		// As flannel delegates to win-overlay: beyond the overlay packets carry the host's address, also on the underlay,
-		// which does not know pods; packets to Services are encapsulated as if for a pod.
+		// As flannel delegates to win-overlay: beyond the overlay packets carry the host's address, also on the
+		// underlay, which does not know pods; packets to Services are encapsulated as if for a pod.
 		exceptions = []string{p.cfg.Pods.String(), p.cfg.Services.String()}
 		policies = []any{
 			policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: exceptions}),
-			policy(wire.PolicySDNRoute, wire.SDNRouteSetting{DestinationPrefix: p.cfg.Services.String(), NeedEncap: true}),
+			policy(wire.PolicySDNRoute, wire.SDNRouteSetting{
+				DestinationPrefix: p.cfg.Services.String(),
+				NeedEncap:         true,
+			}),
 			policy(wire.PolicyProviderAddress, wire.ProviderAddressSetting{ProviderAddress: p.cfg.Address.String()}),
 		}
 		conf["type"], conf["capabilities"] = "win-overlay", map[string]bool{"dns": true}

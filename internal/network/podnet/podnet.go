@@ -1,11 +1,11 @@
 // Package podnet connects the pods of one Windows host: it makes a pod's HNS namespace and has the host's CNI plugin,
-// upstream's win-bridge.exe or win-overlay.exe with host-local.exe, connect it. It owns the host's CNI configuration and the
-// HNS network that the plugin expects to find. The network modes nat and transparent and dual stack, for which there is
-// no plugin in a public Go module, it carries out by calls of HNS. A third way to connect pods is a plugin that others
-// install on the host. What HNS does, and how a Windows program is run, is others' business.
+// upstream's win-bridge.exe or win-overlay.exe with host-local.exe, connect it. It owns the host's CNI configuration
+// and the HNS network that the plugin expects to find. The network modes nat and transparent and dual stack, for which
+// there is no plugin in a public Go module, it carries out by calls of HNS. A third way to connect pods is a plugin
+// that others install on the host. What HNS does, and how a Windows program is run, is others' business.
 //
-// Places on the host are those of containerd for Windows: programs in C:\Program Files\containerd\cni\bin, configuration
-// in C:\Program Files\containerd\cni\conf (containerd v2.4.2, internal/cri/config/config_windows.go).
+// Places on the host are those of containerd for Windows: programs in C:\Program Files\containerd\cni\bin,
+// configuration in C:\Program Files\containerd\cni\conf (containerd v2.4.2, internal/cri/config/config_windows.go).
 package podnet
 
 import (
@@ -63,14 +63,15 @@ type Config struct {
 	PinDir string
 	// CacheDir is where libcni keeps results, for DEL.
 	CacheDir string
-	// Local are the cluster's own networks (pods, services, nodes): pods on a bridge reach them with their own address, and
-	// everything else with the host's.
+	// Local are the cluster's own networks (pods, services, nodes): pods on a bridge reach them with their own address,
+	// and everything else with the host's.
 	Local []netip.Prefix
-	// DualStack: pods have an address of IPv6 beside that of IPv4. There is no plugin in a public Go module that gives them both:
-	// upstream's win-bridge.exe takes the first address of its IPAM's answer and leaves the others
+	// DualStack: pods have an address of IPv6 beside that of IPv4. There is no plugin in a public Go module that gives
+	// them both: upstream's win-bridge.exe takes the first address of its IPAM's answer and leaves the others
 	// (github.com/containernetworking/plugins v1.9.1, plugins/main/windows/win-bridge).
 	DualStack bool
-	// Installed: the plugin, its configuration and the HNS network are others', who install them on the host (InstalledBinDir, InstalledConfDir).
+	// Installed: the plugin, its configuration and the HNS network are others', who install them on the host
+	// (InstalledBinDir, InstalledConfDir).
 	Installed bool
 	// Pods and Services are two of Local, which an overlay treats apart.
 	Pods, Services netip.Prefix
@@ -137,8 +138,8 @@ func namespaceOf(podID string) string {
 }
 
 // SetPodCIDR makes the HNS network of that range and writes what connects pods to it; with dual stack a range of IPv6
-// comes second, and without, one that comes is left aside. Setting the same ranges again repairs what is missing; others
-// are refused while pods are connected.
+// comes second, and without, one that comes is left aside. Setting the same ranges again repairs what is missing;
+// others are refused while pods are connected.
 func (n *Network) SetPodCIDR(ctx context.Context, cidrs ...netip.Prefix) error {
 	return n.way.SetRange(ctx, cidrs...)
 }

@@ -12,12 +12,13 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// sourceVIPFile holds host-local.exe's answer for kube-proxy's source VIP, below the host's drive, where SIG Windows' scripts
-// have it (https://github.com/kubernetes-sigs/sig-windows-tools/blob/master/hostprocess/flannel/kube-proxy/start.ps1).
+// sourceVIPFile holds host-local.exe's answer for kube-proxy's source VIP, below the host's drive, where SIG Windows'
+// scripts have it
+// (https://github.com/kubernetes-sigs/sig-windows-tools/blob/master/hostprocess/flannel/kube-proxy/start.ps1).
 const sourceVIPFile = "k/sourceVip.json"
 
-// SourceVIP is the address on the overlay that kube-proxy.exe has packets come from that a Service sends to another host; the
-// drive is the host's C: on this machine. os.ErrNotExist until the host has its range of pod addresses.
+// SourceVIP is the address on the overlay that kube-proxy.exe has packets come from that a Service sends to another
+// host; the drive is the host's C: on this machine. os.ErrNotExist until the host has its range of pod addresses.
 func SourceVIP(drive string) (netip.Addr, error) {
 	data, err := os.ReadFile(filepath.Join(drive, filepath.FromSlash(sourceVIPFile)))
 	if err != nil {
@@ -58,7 +59,8 @@ func (p *ownPlugin) ensureSourceVIP(ctx context.Context, cidr netip.Prefix) erro
 	var answer []byte
 	for _, command := range []string{"DEL", "ADD"} {
 		answer, err = p.cni.plugins.ExecPlugin(ctx, BinDir+`\host-local.exe`, stdin, []string{
-			"CNI_COMMAND=" + command, "CNI_CONTAINERID=source-vip", "CNI_NETNS=source-vip", "CNI_IFNAME=source-vip", "CNI_PATH=" + BinDir,
+			"CNI_COMMAND=" + command, "CNI_CONTAINERID=source-vip", "CNI_NETNS=source-vip", "CNI_IFNAME=source-vip",
+			"CNI_PATH=" + BinDir,
 		})
 		if err != nil {
 			return fmt.Errorf("reserve the source VIP in %s: %w", cidr, err)

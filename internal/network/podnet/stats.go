@@ -34,8 +34,11 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 			return nil, fmt.Errorf("count traffic of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 		all = append(all, InterfaceStats{
-			Name: e.Name, RxBytes: s.BytesReceived, TxBytes: s.BytesSent,
-			RxDropped: s.DroppedPacketsIncoming, TxDropped: s.DroppedPacketsOutgoing,
+			Name:      e.Name,
+			RxBytes:   s.BytesReceived,
+			TxBytes:   s.BytesSent,
+			RxDropped: s.DroppedPacketsIncoming,
+			TxDropped: s.DroppedPacketsOutgoing,
 		})
 	}
 	return all, nil

@@ -94,7 +94,8 @@ func TestAfterCrash(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			expect(t, "connecting again", slices.Concat(w.del, []string{"DeleteNamespace"}, namespaceMade(), w.add), r.since())
+			expect(t, "connecting again", slices.Concat(w.del, []string{"DeleteNamespace"}, namespaceMade(), w.add),
+				r.since())
 		})
 	}
 }
@@ -308,7 +309,8 @@ func TestRangeChanges(t *testing.T) {
 			}
 			expect(t, "the first range", slices.Concat([]string{"CreateNetwork"}, c.first), set("10.244.1.0/24"))
 			expect(t, "the same range", c.same, set("10.244.1.0/24"))
-			expect(t, "another range", slices.Concat([]string{"DeleteNetwork", "CreateNetwork"}, c.first), set("10.244.2.0/24"))
+			expect(t, "another range", slices.Concat([]string{"DeleteNetwork", "CreateNetwork"}, c.first),
+				set("10.244.2.0/24"))
 		})
 	}
 }

@@ -10,10 +10,11 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// Docker, and other programs that use iptables, drop what the machine forwards unless they know of it. A packet passes all
-// chains of a hook, so no rule in a table of ours can let it pass theirs: it takes an accept in a chain of theirs. With
-// iptables-nft, which is what distributions have, that is an nftables chain as others are. Docker leaves DOCKER-USER to the
-// user (https://docs.docker.com/engine/network/packet-filtering-firewalls/); without Docker it is FORWARD.
+// Docker, and other programs that use iptables, drop what the machine forwards unless they know of it. A packet passes
+// all chains of a hook, so no rule in a table of ours can let it pass theirs: it takes an accept in a chain of theirs.
+// With iptables-nft, which is what distributions have, that is an nftables chain as others are. Docker leaves
+// DOCKER-USER to the user (https://docs.docker.com/engine/network/packet-filtering-firewalls/); without Docker it is
+// FORWARD.
 
 // filterTable is iptables' table of family ip.
 const filterTable = "filter"
@@ -35,7 +36,9 @@ func (u *Underlay) acceptForwarding(ctx context.Context) error {
 			}
 			for _, direction := range []string{"iifname", "oifname"} {
 				tx.Insert(&knftables.Rule{
-					Chain: chain, Rule: direction + ` "` + u.cfg.Link + `" counter accept`, Comment: new(u.ruleComment()),
+					Chain:   chain,
+					Rule:    direction + ` "` + u.cfg.Link + `" counter accept`,
+					Comment: new(u.ruleComment()),
 				})
 			}
 			break
@@ -73,10 +76,14 @@ func (u *Underlay) accepts(ctx context.Context, nft knftables.Interface, chain s
 	if err != nil {
 		return nil // a chain that nft cannot show has no rule of ours
 	}
-	return slices.DeleteFunc(rules, func(r *knftables.Rule) bool { return r.Comment == nil || *r.Comment != u.ruleComment() })
+	return slices.DeleteFunc(rules, func(r *knftables.Rule) bool {
+		return r.Comment == nil ||
+			*r.Comment != u.ruleComment()
+	})
 }
 
-func (u *Underlay) dropAccepts(ctx context.Context, nft knftables.Interface, tx *knftables.Transaction, chains []string) {
+func (u *Underlay) dropAccepts(ctx context.Context, nft knftables.Interface, tx *knftables.Transaction,
+	chains []string) {
 	for _, chain := range forwardChains() {
 		if !slices.Contains(chains, chain) {
 			continue

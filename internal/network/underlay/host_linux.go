@@ -113,8 +113,9 @@ func (u *Underlay) ensureHostLink(pin, port string) error {
 				return nearErr
 			}
 			return fabric.LinkAdd(&netlink.Veth{
-				LinkAttrs: netlink.LinkAttrs{Name: port},
-				PeerName:  HostLink, PeerNamespace: netlink.NsFd(int(ns.Fd())),
+				LinkAttrs:     netlink.LinkAttrs{Name: port},
+				PeerName:      HostLink,
+				PeerNamespace: netlink.NsFd(int(ns.Fd())),
 			})
 		})
 		if err != nil {

@@ -14,19 +14,23 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
-// TestLAN puts a host on a network of the machine's: a neighbour there reaches it and its pods as a neighbour, by routes that need it on the
-// link, and is reached; nobody else is answered for, and nothing is left.
+// TestLAN puts a host on a network of the machine's: a neighbour there reaches it and its pods as a neighbour, by
+// routes that need it on the link, and is reached; nobody else is answered for, and nothing is left.
 func TestLAN(t *testing.T) {
 	machine, neighbour := netnstest.New(t, "machine"), netnstest.New(t, "neighbour")
 	connect(t, machine, neighbour)
 	lanState := func() string {
-		return state(t, machine) + run(t, machine, "sh", "-c", "ip neigh show proxy; ip addr show dev uplink | grep 'inet '")
+		return state(t, machine) + run(t, machine, "sh", "-c",
+			"ip neigh show proxy; ip addr show dev uplink | grep 'inet '")
 	}
 	before := lanState()
 	open := func() *underlay.Underlay {
 		u, err := underlay.New(underlay.Config{
-			RunDir: t.TempDir(), MachineNetns: machine, Subnet: netip.MustParsePrefix("198.51.100.0/24"), Machine: netip.MustParseAddr("198.51.100.1"),
-			LAN: underlay.LAN{Link: "uplink", MTU: 1400, Pods: netip.MustParsePrefix("10.244.0.0/16")},
+			RunDir:       t.TempDir(),
+			MachineNetns: machine,
+			Subnet:       netip.MustParsePrefix("198.51.100.0/24"),
+			Machine:      netip.MustParseAddr("198.51.100.1"),
+			LAN:          underlay.LAN{Link: "uplink", MTU: 1400, Pods: netip.MustParsePrefix("10.244.0.0/16")},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -74,14 +78,16 @@ func TestLAN(t *testing.T) {
 	if !strings.Contains(run(t, ns, "ip", "link", "show", "eth0"), "mtu 1400") {
 		t.Error("the host's interface takes more than the network carries")
 	}
-	if out := run(t, neighbour, "sh", "-c", "ping -c1 -W1 198.51.100.51; ip neigh show 198.51.100.51"); strings.Contains(out, "lladdr") {
+	if out := run(t, neighbour, "sh", "-c",
+		"ping -c1 -W1 198.51.100.51; ip neigh show 198.51.100.51"); strings.Contains(out, "lladdr") {
 		t.Errorf("the machine answers for an address that is no host's: %s", out)
 	}
 
 	if err := u.SetPodRoute(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	if routes := run(t, machine, "ip", "route"); strings.Contains(routes, "10.244.2.0") || !strings.Contains(routes, "10.244.1.0") {
+	if routes := run(t, machine, "ip", "route"); strings.Contains(routes, "10.244.2.0") ||
+		!strings.Contains(routes, "10.244.1.0") {
 		t.Errorf("after the neighbour is no node any more:\n%s", routes)
 	}
 	if err := u.SetPodRoute(t.Context(), other, theirs); err != nil {

@@ -16,9 +16,10 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// LAN puts the hosts on a network of the machine's own: their addresses are of that network's subnet, and the machine answers for them
-// there, as a router with proxy ARP does (RFC 1027). To others on that network a host is a neighbour like any, so that routes by way of it
-// can be made, and no interface has to be in promiscuous mode. The zero value: the underlay is a network of its own.
+// LAN puts the hosts on a network of the machine's own: their addresses are of that network's subnet, and the machine
+// answers for them there, as a router with proxy ARP does (RFC 1027). To others on that network a host is a neighbour
+// like any, so that routes by way of it can be made, and no interface has to be in promiscuous mode. The zero value:
+// the underlay is a network of its own.
 //
 //	LAN ── LAN.Link (answers ARP for every host) ── machine ── Config.Link (answers ARP for everybody else) ── bridge ── hosts
 type LAN struct {
@@ -35,7 +36,9 @@ func (l LAN) enabled() bool { return l.Link != "" }
 // checkLAN checks what is particular to hosts on a network of the machine's.
 func (cfg Config) checkLAN() error {
 	if !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric.IsValid() || cfg.Tunnel.enabled() || !cfg.LAN.Pods.IsValid() {
-		return fmt.Errorf("underlay: %s is not the machine's address on network %s, or there is a fabric's or a tunnel's beside it", cfg.Machine, cfg.Subnet)
+		return fmt.Errorf(
+			"underlay: %s is not the machine's address on network %s, or there is a fabric's or a tunnel's beside it",
+			cfg.Machine, cfg.Subnet)
 	}
 	return nil
 }
@@ -43,14 +46,16 @@ func (cfg Config) checkLAN() error {
 // hostProtocol marks the machine's routes to single hosts.
 const hostProtocol = 0x4f
 
-// lanPriority is the metric of the machine's routes to other nodes' pods. It follows from the run folder, by which Down knows its own.
+// lanPriority is the metric of the machine's routes to other nodes' pods. It follows from the run folder, by which Down
+// knows its own.
 func (u *Underlay) lanPriority() int {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(u.cfg.RunDir))
 	return int(sum.Sum32()>>8 + 1)
 }
 
-// ensureLAN makes the machine answer the hosts' ARP for all that is on the network, at once, and lets the fabric keep routes by way of it.
+// ensureLAN makes the machine answer the hosts' ARP for all that is on the network, at once, and lets the fabric keep
+// routes by way of it.
 func (u *Underlay) ensureLAN() error {
 	if !u.cfg.LAN.enabled() {
 		return nil
@@ -77,7 +82,11 @@ func (u *Underlay) ensureLAN() error {
 		if err := h.LinkSetUp(link); err != nil {
 			return err
 		}
-		return ensureRoute(h, bridgeName, &netlink.Route{Dst: toIPNet(u.cfg.Subnet), Scope: netlink.SCOPE_LINK, Protocol: hostProtocol})
+		return ensureRoute(h, bridgeName, &netlink.Route{
+			Dst:      toIPNet(u.cfg.Subnet),
+			Scope:    netlink.SCOPE_LINK,
+			Protocol: hostProtocol,
+		})
 	})
 }
 
@@ -91,7 +100,11 @@ func (u *Underlay) announce(addr netip.Addr) error {
 		if err != nil {
 			return fmt.Errorf("look for interface %q: %w", u.cfg.LAN.Link, err)
 		}
-		route := &netlink.Route{Dst: toIPNet(netip.PrefixFrom(addr, 32)), Scope: netlink.SCOPE_LINK, Protocol: hostProtocol}
+		route := &netlink.Route{
+			Dst:      toIPNet(netip.PrefixFrom(addr, 32)),
+			Scope:    netlink.SCOPE_LINK,
+			Protocol: hostProtocol,
+		}
 		if err := ensureRoute(h, u.cfg.Link, route); err != nil {
 			return err
 		}
@@ -103,7 +116,13 @@ func (u *Underlay) announce(addr netip.Addr) error {
 }
 
 func proxyEntry(link int, addr netip.Addr) *netlink.Neigh {
-	return &netlink.Neigh{LinkIndex: link, Family: unix.AF_INET, State: netlink.NUD_PERMANENT, Flags: netlink.NTF_PROXY, IP: addr.AsSlice()}
+	return &netlink.Neigh{
+		LinkIndex: link,
+		Family:    unix.AF_INET,
+		State:     netlink.NUD_PERMANENT,
+		Flags:     netlink.NTF_PROXY,
+		IP:        addr.AsSlice(),
+	}
 }
 
 // renounce ends what announce made for those hosts that gone says; which there are is seen from the routes to them.
@@ -139,8 +158,8 @@ func (u *Underlay) renounce(gone func(netip.Addr) bool) error {
 	})
 }
 
-// syncMachineRoutes makes these the machine's routes of one kind: by way of its own hosts over the fabric, by way of others over the network
-// that it is on itself.
+// syncMachineRoutes makes these the machine's routes of one kind: by way of its own hosts over the fabric, by way of
+// others over the network that it is on itself.
 func (u *Underlay) syncMachineRoutes(protocol netlink.RouteProtocol, want []Route) error {
 	if !u.cfg.LAN.enabled() {
 		return u.syncRoutes(u.cfg.MachineNetns, u.cfg.Link, protocol, want)
@@ -193,7 +212,10 @@ func (u *Underlay) syncOutside(protocol netlink.RouteProtocol, want []Route) err
 		}
 		for _, r := range want {
 			errs = append(errs, ensureRoute(h, u.cfg.LAN.Link, &netlink.Route{
-				Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: protocol, Priority: u.lanPriority(),
+				Dst:      toIPNet(r.CIDR),
+				Gw:       r.Via.AsSlice(),
+				Protocol: protocol,
+				Priority: u.lanPriority(),
 			}))
 		}
 		return errors.Join(errs...)
@@ -216,11 +238,13 @@ func (u *Underlay) leaveLAN(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// answerTimeout is how long the kernel takes to find out that nobody has an address (any more): up to 5 s until it doubts what it knew, and three
-// questions a second apart (arp(7): delay_first_probe_time, ucast_solicit, mcast_solicit).
+// answerTimeout is how long the kernel takes to find out that nobody has an address (any more): up to 5 s until it
+// doubts what it knew, and three questions a second apart (arp(7): delay_first_probe_time, ucast_solicit,
+// mcast_solicit).
 const answerTimeout = 9 * time.Second
 
-// Answers says whether somebody on the machine's network at link has the address, as the kernel finds out when something is sent there.
+// Answers says whether somebody on the machine's network at link has the address, as the kernel finds out when
+// something is sent there.
 func Answers(ctx context.Context, link string, address netip.Addr) bool {
 	conn, err := net.Dial("udp4", netip.AddrPortFrom(address, discardPort).String()) // asks nobody
 	if err != nil {

@@ -71,7 +71,8 @@ func (u *Underlay) ensureMachineLink() error {
 			return err
 		}
 	}
-	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return enslave(h, machinePort) }); err != nil {
+	if err := netns.Netlink(u.FabricNetns(),
+		func(h *netlink.Handle) error { return enslave(h, machinePort) }); err != nil {
 		return err
 	}
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
@@ -80,7 +81,8 @@ func (u *Underlay) ensureMachineLink() error {
 			return err
 		}
 		if u.cfg.LAN.enabled() { // the address is another interface's too, and the subnet reached over that one
-			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(u.cfg.Machine, 32))}), h.LinkSetUp(link))
+			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(u.cfg.Machine, 32))}),
+				h.LinkSetUp(link))
 		}
 		return u.ensureUp(h, link, u.cfg.Machine)
 	})
@@ -145,8 +147,9 @@ func (u *Underlay) makeMachineLink(forward string) error {
 			}
 		}
 		veth := &netlink.Veth{
-			LinkAttrs: netlink.LinkAttrs{Name: machinePort},
-			PeerName:  u.cfg.Link, PeerHardwareAddr: macOf(u.cfg.Machine),
+			LinkAttrs:        netlink.LinkAttrs{Name: machinePort},
+			PeerName:         u.cfg.Link,
+			PeerHardwareAddr: macOf(u.cfg.Machine),
 		}
 		if err := h.LinkAdd(veth); err != nil {
 			return err
@@ -185,8 +188,9 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 	return errors.Join(err, u.acceptForwarding(ctx))
 }
 
-// rules replaces the table as a whole. The guard keeps strangers out: a connection into the fabric starts on the machine
-// itself or inside, and what leaves for elsewhere carries a node's address, which is hidden behind the machine's.
+// rules replaces the table as a whole. The guard keeps strangers out: a connection into the fabric starts on the
+// machine itself or inside, and what leaves for elsewhere carries a node's address, which is hidden behind the
+// machine's.
 func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	link, subnet := `"`+u.cfg.Link+`"`, u.cfg.Subnet.String()
 	friends, own := link, subnet // who may open connections into the fabric, and what leaves it
@@ -200,13 +204,17 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	tx.Delete(&knftables.Table{})
 	tx.Add(&knftables.Table{Comment: new("mullion " + u.cfg.RunDir)})
 	tx.Add(&knftables.Chain{
-		Name: "postrouting", Type: knftables.PtrTo(knftables.NATType),
-		Hook: knftables.PtrTo(knftables.PostroutingHook), Priority: knftables.PtrTo(knftables.SNATPriority),
+		Name:     "postrouting",
+		Type:     knftables.PtrTo(knftables.NATType),
+		Hook:     knftables.PtrTo(knftables.PostroutingHook),
+		Priority: knftables.PtrTo(knftables.SNATPriority),
 	})
 	tx.Add(&knftables.Rule{Chain: "postrouting", Rule: masquerade})
 	tx.Add(&knftables.Chain{
-		Name: "forward", Type: knftables.PtrTo(knftables.FilterType),
-		Hook: knftables.PtrTo(knftables.ForwardHook), Priority: knftables.PtrTo(knftables.FilterPriority),
+		Name:     "forward",
+		Type:     knftables.PtrTo(knftables.FilterType),
+		Hook:     knftables.PtrTo(knftables.ForwardHook),
+		Priority: knftables.PtrTo(knftables.FilterPriority),
 	})
 	for _, rule := range []string{
 		"oifname " + link + " iifname != " + friends + " ct state != { established, related } drop",

@@ -11,7 +11,8 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
-// The place outside is reached at its far addresses of both families, from hosts and the machine, reaches what its routes lead to, and leaves nothing.
+// The place outside is reached at its far addresses of both families, from hosts and the machine, reaches what its
+// routes lead to, and leaves nothing.
 func TestOutside(t *testing.T) {
 	e := newEnv(t)
 	e.subnet6 = netip.MustParsePrefix("fd00:213::/64")
@@ -19,12 +20,15 @@ func TestOutside(t *testing.T) {
 	e.up(t)
 	a := e.u.HostNetns("win-a")
 	routes := func() string {
-		return run(t, a, "sh", "-c", "ip route; ip -6 route show proto static") + run(t, e.machine, "sh", "-c", "ip route; ip -6 route show proto static")
+		return run(t, a, "sh", "-c", "ip route; ip -6 route show proto static") + run(t, e.machine, "sh", "-c",
+			"ip route; ip -6 route show proto static")
 	}
 	before := routes()
 	o := underlay.Outside{
-		Name: "net.test", Address: netip.MustParseAddr("10.213.0.250"), Address6: netip.MustParseAddr("fd00:213::fa"),
-		Far: []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8:100::10")},
+		Name:     "net.test",
+		Address:  netip.MustParseAddr("10.213.0.250"),
+		Address6: netip.MustParseAddr("fd00:213::fa"),
+		Far:      []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8:100::10")},
 		Routes: []underlay.Route{
 			{CIDR: netip.MustParsePrefix("203.0.113.10/32"), Via: netip.MustParseAddr("10.213.0.11")},
 			{CIDR: netip.MustParsePrefix("2001:db8:113::10/128"), Via: netip.MustParseAddr("fd00:213::b")},
@@ -41,7 +45,8 @@ func TestOutside(t *testing.T) {
 		netnstest.Flow(t, a, addr, "outside", "")
 		netnstest.Flow(t, e.machine, addr, "outside", "")
 	}
-	run(t, a, "sh", "-c", "ip addr add 203.0.113.10/32 dev lo; ip addr add 2001:db8:113::10/128 dev lo; ip link set lo up")
+	run(
+		t, a, "sh", "-c", "ip addr add 203.0.113.10/32 dev lo; ip addr add 2001:db8:113::10/128 dev lo; ip link set lo up")
 	netnstest.Serve(t, a, "four", "203.0.113.10:80")
 	netnstest.Serve(t, a, "six", "[2001:db8:113::10]:80")
 	netnstest.Flow(t, outside, "203.0.113.10:80", "four", "10.213.0.250")

@@ -49,7 +49,11 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 			}
 		}
 		for _, r := range o.Routes {
-			if err := ensureRoute(h, HostLink, &netlink.Route{Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: outsideProtocol}); err != nil {
+			if err := ensureRoute(h, HostLink, &netlink.Route{
+				Dst:      toIPNet(r.CIDR),
+				Gw:       r.Via.AsSlice(),
+				Protocol: outsideProtocol,
+			}); err != nil {
 				return err
 			}
 		}
@@ -64,7 +68,11 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 			if far.Is6() {
 				via = o.Address6
 			}
-			err := ensureRoute(h, link, &netlink.Route{Dst: toIPNet(netip.PrefixFrom(far, far.BitLen())), Gw: via.AsSlice(), Protocol: outsideProtocol})
+			err := ensureRoute(h, link, &netlink.Route{
+				Dst:      toIPNet(netip.PrefixFrom(far, far.BitLen())),
+				Gw:       via.AsSlice(),
+				Protocol: outsideProtocol,
+			})
 			if err != nil {
 				return fmt.Errorf("set route to %s: %w", far, err)
 			}
@@ -85,7 +93,11 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 			return err
 		}
 		for _, far := range o.Far {
-			gone := h.RouteDel(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: toIPNet(netip.PrefixFrom(far, far.BitLen())), Protocol: outsideProtocol})
+			gone := h.RouteDel(&netlink.Route{
+				LinkIndex: link.Attrs().Index,
+				Dst:       toIPNet(netip.PrefixFrom(far, far.BitLen())),
+				Protocol:  outsideProtocol,
+			})
 			if !errors.Is(gone, unix.ESRCH) {
 				err = errors.Join(err, gone)
 			}
@@ -96,8 +108,8 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 	return errors.Join(err, u.RemoveHost(ctx, o.Name))
 }
 
-// eachOther runs do in the namespace of every host but one, and in the machine's, which is the underlay's router: with the name
-// of the link to the underlay there.
+// eachOther runs do in the namespace of every host but one, and in the machine's, which is the underlay's router: with
+// the name of the link to the underlay there.
 func (u *Underlay) eachOther(but string, do func(h *netlink.Handle, link string) error) error {
 	hosts, err := u.pins()
 	errs := []error{err, netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error { return do(h, u.cfg.Link) })}
@@ -105,7 +117,8 @@ func (u *Underlay) eachOther(but string, do func(h *netlink.Handle, link string)
 		if host == but {
 			continue
 		}
-		if err := netns.Netlink(u.HostNetns(host), func(h *netlink.Handle) error { return do(h, HostLink) }); err != nil {
+		if err := netns.Netlink(u.HostNetns(host),
+			func(h *netlink.Handle) error { return do(h, HostLink) }); err != nil {
 			errs = append(errs, fmt.Errorf("route of host %q: %w", host, err))
 		}
 	}

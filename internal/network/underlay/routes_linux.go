@@ -25,8 +25,8 @@ func (u *Underlay) SetRoutes(_ context.Context, routes []Route) error {
 	return u.setChecked(podProtocol, routes)
 }
 
-// SetServiceRoutes does the same for addresses of Services that the world outside reaches (load balancers'): they are kept
-// apart from the pod routes.
+// SetServiceRoutes does the same for addresses of Services that the world outside reaches (load balancers'): they are
+// kept apart from the pod routes.
 func (u *Underlay) SetServiceRoutes(_ context.Context, routes []Route) error {
 	return u.setChecked(serviceProtocol, routes)
 }
@@ -42,8 +42,8 @@ func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) er
 	return u.setRoutes(protocol, routes)
 }
 
-// SetPodRoute makes these the networks of pods behind a host, one of each family; the host is given by its IPv4 address, on this machine or
-// another. None removes the host's routes.
+// SetPodRoute makes these the networks of pods behind a host, one of each family; the host is given by its IPv4
+// address, on this machine or another. None removes the host's routes.
 func (u *Underlay) SetPodRoute(_ context.Context, host netip.Addr, cidrs ...netip.Prefix) error {
 	if !u.cfg.Subnet.Contains(host) {
 		return fmt.Errorf("set pod route of host %s: not an address of %s", host, u.cfg.Subnet)
@@ -76,7 +76,8 @@ func (u *Underlay) replaceRoutes(protocol netlink.RouteProtocol, via netip.Addr,
 		return err
 	}
 	routes = slices.DeleteFunc(routes, func(r Route) bool {
-		return r.Via == via || r.Via == u.addr6(via) || slices.ContainsFunc(with, func(w Route) bool { return w.CIDR == r.CIDR })
+		return r.Via == via || r.Via == u.addr6(via) ||
+			slices.ContainsFunc(with, func(w Route) bool { return w.CIDR == r.CIDR })
 	})
 	return u.setRoutes(protocol, append(routes, with...))
 }
@@ -142,8 +143,8 @@ func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, bits), ok && addr.BitLen() == size
 }
 
-// syncRoutes makes these the routes of one kind of the link in the namespace at path. A route to an address of the link's own
-// is left out: a node does not route its own pods away.
+// syncRoutes makes these the routes of one kind of the link in the namespace at path. A route to an address of the
+// link's own is left out: a node does not route its own pods away.
 func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProtocol, want []Route) error {
 	return netns.Netlink(path, func(h *netlink.Handle) error {
 		have, err := routesOf(h, linkName, protocol)
@@ -170,7 +171,9 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 		for _, r := range want {
 			if !slices.Contains(have, r) {
 				errs = append(errs, ensureRoute(h, linkName, &netlink.Route{
-					Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: protocol,
+					Dst:      toIPNet(r.CIDR),
+					Gw:       r.Via.AsSlice(),
+					Protocol: protocol,
 				}))
 			}
 		}
@@ -180,7 +183,10 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 
 func deleteRoute(h *netlink.Handle, link netlink.Link, protocol netlink.RouteProtocol, r Route) error {
 	err := h.RouteDel(&netlink.Route{
-		LinkIndex: link.Attrs().Index, Dst: toIPNet(r.CIDR), Gw: r.Via.AsSlice(), Protocol: protocol,
+		LinkIndex: link.Attrs().Index,
+		Dst:       toIPNet(r.CIDR),
+		Gw:        r.Via.AsSlice(),
+		Protocol:  protocol,
 	})
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("remove route %s via %s: %w", r.CIDR, r.Via, err)

@@ -30,8 +30,12 @@ func newMachine(t *testing.T, ns, at string, part byte) machine {
 	m := machine{ns: ns, at: netip.MustParseAddr(at), host: addr(11)}
 	var err error
 	m.u, err = underlay.New(underlay.Config{
-		RunDir: t.TempDir(), MachineNetns: ns, Subnet: netip.MustParsePrefix("10.213.0.0/16"), Fabric: addr(1), Machine: addr(254),
-		Tunnel: underlay.Tunnel{Local: m.at, Port: 6443, VNI: 77},
+		RunDir:       t.TempDir(),
+		MachineNetns: ns,
+		Subnet:       netip.MustParsePrefix("10.213.0.0/16"),
+		Fabric:       addr(1),
+		Machine:      addr(254),
+		Tunnel:       underlay.Tunnel{Local: m.at, Port: 6443, VNI: 77},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +92,9 @@ func TestSeveralMachines(t *testing.T) {
 	if !strings.Contains(run(t, a.u.HostNetns("host"), "ip", "link", "show", "eth0"), "mtu 1450") {
 		t.Error("a host's interface does not leave room for the tunnel's headers")
 	}
-	// Pods on the underlay itself send an Ethernet's frames, and the way between the machines is as narrow. A frame that must not be
-	// fragmented is answered by the kernel with what fits (path MTU discovery, which vxlan does for bridges), others are carried in fragments.
+	// Pods on the underlay itself send an Ethernet's frames, and the way between the machines is as narrow. A frame
+	// that must not be fragmented is answered by the kernel with what fits (path MTU discovery, which vxlan does for
+	// bridges), others are carried in fragments.
 	run(t, a.u.HostNetns("host"), "ip", "link", "set", "eth0", "mtu", "1500")
 	run(t, b.u.HostNetns("host"), "ip", "link", "set", "eth0", "mtu", "1500")
 	if !a.reaches(t, b.host, "-s", "1472", "-M", "dont") {
@@ -105,7 +110,8 @@ func TestSeveralMachines(t *testing.T) {
 	t.Run("again", func(t *testing.T) {
 		fdb := run(t, a.u.FabricNetns(), "sh", "-c", "bridge fdb show dev machines | grep 00:00:00:00:00:00")
 		a.up(t, b)
-		if diff := cmp.Diff(fdb, run(t, a.u.FabricNetns(), "sh", "-c", "bridge fdb show dev machines | grep 00:00:00:00:00:00")); diff != "" {
+		if diff := cmp.Diff(fdb, run(t, a.u.FabricNetns(), "sh", "-c",
+			"bridge fdb show dev machines | grep 00:00:00:00:00:00")); diff != "" {
 			t.Errorf("a second Up changes the flood list:\n%s", diff)
 		}
 		if !b.reaches(t, a.host) {

@@ -20,12 +20,12 @@ import (
 // tunnelPort is the bridge's port that leads to the other machines' bridges.
 const tunnelPort = "machines"
 
-// TunnelMTU is the MTU of nodes' interfaces where an underlay spans machines: an Ethernet's, less the 50 bytes of VXLAN over IPv4
-// (RFC 7348, section 5).
+// TunnelMTU is the MTU of nodes' interfaces where an underlay spans machines: an Ethernet's, less the 50 bytes of VXLAN
+// over IPv4 (RFC 7348, section 5).
 const TunnelMTU = 1450
 
-// Tunnel says how the underlay spans machines: the bridges of all are joined by VXLAN, whose socket is in the machine's own network
-// namespace. The zero value: it does not.
+// Tunnel says how the underlay spans machines: the bridges of all are joined by VXLAN, whose socket is in the machine's
+// own network namespace. The zero value: it does not.
 type Tunnel struct {
 	// Local is this machine's address that the others send to.
 	Local netip.Addr
@@ -53,8 +53,8 @@ func (u *Underlay) tunnelLink() string {
 	return "vx" + u.cfg.Link[max(0, len(u.cfg.Link)-13):]
 }
 
-// ensureTunnel makes the tunnel's port on the bridge, unless there is one as it should be. The link is made in the machine's namespace,
-// where its socket stays, and then moved.
+// ensureTunnel makes the tunnel's port on the bridge, unless there is one as it should be. The link is made in the
+// machine's namespace, where its socket stays, and then moved.
 func (u *Underlay) ensureTunnel() error {
 	if !u.cfg.Tunnel.enabled() {
 		return nil
@@ -104,7 +104,10 @@ func (u *Underlay) makeTunnel() error {
 		err := h.LinkAdd(&netlink.Vxlan{
 			// The bridge's own MTU: what is larger than the way between the machines is fragmented there, not lost.
 			LinkAttrs: netlink.LinkAttrs{Name: u.tunnelLink(), MTU: 1500},
-			VxlanId:   int(t.VNI), Port: int(t.Port), SrcAddr: t.Local.AsSlice(), Learning: true,
+			VxlanId:   int(t.VNI),
+			Port:      int(t.Port),
+			SrcAddr:   t.Local.AsSlice(),
+			Learning:  true,
 		})
 		if errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("UDP port %d with VNI %d is another cluster's: %w", t.Port, t.VNI, err)
@@ -153,8 +156,8 @@ func (u *Underlay) removeStrandedTunnel() error {
 	return errors.Join(errs...)
 }
 
-// SetMachines makes these the other machines that the underlay spans: frames for hosts whose machine is not known yet go to all of them, and
-// none but they may send.
+// SetMachines makes these the other machines that the underlay spans: frames for hosts whose machine is not known yet
+// go to all of them, and none but they may send.
 func (u *Underlay) SetMachines(ctx context.Context, machines []netip.Addr) error {
 	if !u.cfg.Tunnel.enabled() {
 		return errors.New("set the other machines: the underlay is of one machine only")
@@ -171,8 +174,8 @@ func (u *Underlay) SetMachines(ctx context.Context, machines []netip.Addr) error
 	return u.admit(ctx, machines)
 }
 
-// flood sets the tunnel's entries of the zero hardware address, which get what has no entry of its own. What was learned of a machine
-// that is no more is forgotten.
+// flood sets the tunnel's entries of the zero hardware address, which get what has no entry of its own. What was
+// learned of a machine that is no more is forgotten.
 func (u *Underlay) flood(machines []netip.Addr) error {
 	return netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		link, err := h.LinkByName(tunnelPort)
@@ -204,8 +207,12 @@ func (u *Underlay) flood(machines []netip.Addr) error {
 				continue
 			}
 			errs = append(errs, h.NeighAppend(&netlink.Neigh{
-				LinkIndex: index, Family: unix.AF_BRIDGE, State: netlink.NUD_PERMANENT, Flags: netlink.NTF_SELF,
-				IP: m.AsSlice(), HardwareAddr: make(net.HardwareAddr, 6),
+				LinkIndex:    index,
+				Family:       unix.AF_BRIDGE,
+				State:        netlink.NUD_PERMANENT,
+				Flags:        netlink.NTF_SELF,
+				IP:           m.AsSlice(),
+				HardwareAddr: make(net.HardwareAddr, 6),
 			}))
 		}
 		return errors.Join(errs...)
@@ -244,8 +251,10 @@ func (u *Underlay) guardTunnel(tx *knftables.Transaction) {
 	}
 	tx.Add(&knftables.Set{Name: machinesSet, Type: "ipv4_addr"})
 	tx.Add(&knftables.Chain{
-		Name: "input", Type: knftables.PtrTo(knftables.FilterType),
-		Hook: knftables.PtrTo(knftables.InputHook), Priority: knftables.PtrTo(knftables.FilterPriority),
+		Name:     "input",
+		Type:     knftables.PtrTo(knftables.FilterType),
+		Hook:     knftables.PtrTo(knftables.InputHook),
+		Priority: knftables.PtrTo(knftables.FilterPriority),
 	})
 	tx.Add(&knftables.Rule{Chain: "input", Rule: knftables.Concat(
 		"udp dport", u.cfg.Tunnel.Port, "ip daddr", u.cfg.Tunnel.Local.String(), "ip saddr != @"+machinesSet, "drop")})

@@ -36,7 +36,8 @@ func run(t *testing.T, ns string, args ...string) string {
 // state is everything a cluster could leave in the machine's namespace.
 func state(t *testing.T, ns string) string {
 	t.Helper()
-	return run(t, ns, "sh", "-c", "ip -br link | cut -d' ' -f1; ip route | sed 's/ linkdown//; s/ *$//'; nft list tables; cat /proc/sys/net/ipv4/ip_forward")
+	return run(
+		t, ns, "sh", "-c", "ip -br link | cut -d' ' -f1; ip route | sed 's/ linkdown//; s/ *$//'; nft list tables; cat /proc/sys/net/ipv4/ip_forward")
 }
 
 // connect gives the machine an outside behind it.
@@ -60,7 +61,8 @@ func connect(t *testing.T, inside, outside string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, outside, "sh", "-c", "ip addr add 198.51.100.2/24 dev eth0; ip link set eth0 up; ip route add default via 198.51.100.1")
+	run(
+		t, outside, "sh", "-c", "ip addr add 198.51.100.2/24 dev eth0; ip link set eth0 up; ip route add default via 198.51.100.1")
 }
 
 type env struct {
@@ -127,7 +129,8 @@ func TestFlows(t *testing.T) {
 	netnstest.NoFlow(t, e.outside, "10.213.0.11:80") // the guard
 }
 
-// Hosts, the control plane and the machine reach each other by IPv6, and the pods behind a host; the machine forwards none.
+// Hosts, the control plane and the machine reach each other by IPv6, and the pods behind a host; the machine forwards
+// none.
 func TestDualStack(t *testing.T) {
 	e := newEnv(t)
 	e.subnet6 = netip.MustParsePrefix("fd00:213::/64")
@@ -142,9 +145,11 @@ func TestDualStack(t *testing.T) {
 	netnstest.Flow(t, e.machine, "[fd00:213::b]:80", "a", "fd00:213::fe")
 	netnstest.Flow(t, b, "[fd00:213::fe]:80", "machine", "fd00:213::c")
 
-	run(t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add fd00:244:1::2/64 dev pods nodad; ip addr add 10.244.1.2/24 dev pods; ip link set pods up; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding")
+	run(
+		t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add fd00:244:1::2/64 dev pods nodad; ip addr add 10.244.1.2/24 dev pods; ip link set pods up; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding")
 	for range 2 { // the second time there is nothing to do
-		err := e.u.SetPodRoute(t.Context(), netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix("10.244.1.0/24"), netip.MustParsePrefix("fd00:244:1::/64"))
+		err := e.u.SetPodRoute(t.Context(), netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix("10.244.1.0/24"),
+			netip.MustParsePrefix("fd00:244:1::/64"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +172,8 @@ func TestDualStack(t *testing.T) {
 	if err := e.u.Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if after := run(t, e.machine, "sh", "-c", "cat /proc/sys/net/ipv6/conf/all/forwarding; ip -6 route show proto static"); after != before {
+	if after := run(t, e.machine, "sh", "-c",
+		"cat /proc/sys/net/ipv6/conf/all/forwarding; ip -6 route show proto static"); after != before {
 		t.Errorf("the machine's IPv6 before:\n%s\nand after:\n%s", before, after)
 	}
 }
@@ -177,7 +183,8 @@ func TestPodRoutes(t *testing.T) {
 	e.up(t)
 	ctx := t.Context()
 	a, b := e.u.HostNetns("win-a"), e.u.HostNetns("win-b-with-a-long-name")
-	run(t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add 10.244.1.2/24 dev pods; ip link set pods up")
+	run(
+		t, a, "sh", "-c", "ip link add pods type dummy || ip link add pods type bridge; ip addr add 10.244.1.2/24 dev pods; ip link set pods up")
 	for _, cidr := range []string{"10.244.9.0/24", "10.244.1.0/24"} {
 		if err := e.u.SetPodRoute(ctx, netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix(cidr)); err != nil {
 			t.Fatal(err)
@@ -212,11 +219,13 @@ func TestServiceRoutes(t *testing.T) {
 	a, b := e.u.HostNetns("win-a"), e.u.HostNetns("win-b-with-a-long-name")
 	const service = "10.213.0.225"
 	for _, host := range []string{a, b} {
-		run(t, host, "sh", "-c", "ip link add svc type dummy || ip link add svc type bridge; ip addr add "+service+"/32 dev svc; ip link set svc up")
+		run(
+			t, host, "sh", "-c", "ip link add svc type dummy || ip link add svc type bridge; ip addr add "+service+"/32 dev svc; ip link set svc up")
 	}
 	netnstest.Serve(t, a, "a", service+":80")
 	netnstest.Serve(t, b, "b", service+":80")
-	if err := e.u.SetPodRoute(ctx, netip.MustParseAddr("10.213.0.11"), netip.MustParsePrefix("10.244.1.0/24")); err != nil {
+	if err := e.u.SetPodRoute(ctx, netip.MustParseAddr("10.213.0.11"),
+		netip.MustParsePrefix("10.244.1.0/24")); err != nil {
 		t.Fatal(err)
 	}
 	to := func(via string) []underlay.Route {
@@ -273,17 +282,24 @@ func TestLeavesNothingBehind(t *testing.T) {
 
 func TestUpRepairs(t *testing.T) {
 	damage := map[string]func(t *testing.T, e env){
-		"nothing":         func(*testing.T, env) {},
-		"link-deleted":    func(t *testing.T, e env) { run(t, e.machine, "ip", "link", "del", "mullion0") },
-		"table-deleted":   func(t *testing.T, e env) { run(t, e.machine, "nft", "delete", "table", "ip", "mullion_mullion0") },
+		"nothing":      func(*testing.T, env) {},
+		"link-deleted": func(t *testing.T, e env) { run(t, e.machine, "ip", "link", "del", "mullion0") },
+		"table-deleted": func(t *testing.T,
+			e env) {
+			run(t, e.machine, "nft", "delete", "table", "ip", "mullion_mullion0")
+		},
 		"fabric-unpinned": func(t *testing.T, e env) { remove(t, e.u.FabricNetns()) },
 		"host-unpinned":   func(t *testing.T, e env) { remove(t, e.u.HostNetns("win-a")) },
-		"address-removed": func(t *testing.T, e env) { run(t, e.u.HostNetns("win-a"), "ip", "addr", "flush", "dev", "eth0") },
+		"address-removed": func(t *testing.T,
+			e env) {
+			run(t, e.u.HostNetns("win-a"), "ip", "addr", "flush", "dev", "eth0")
+		},
 		"address-changed": func(t *testing.T, e env) {
 			run(t, e.u.HostNetns("win-a"), "ip", "addr", "add", "10.213.0.99/24", "dev", "eth0")
 		},
 		"port-deleted": func(t *testing.T, e env) {
-			run(t, e.u.FabricNetns(), "sh", "-c", "for l in $(ip -o link | grep -o 'h[0-9a-f]\\{14\\}'); do ip link del $l || exit 1; n=1; done; [ -n \"$n\" ]")
+			run(t, e.u.FabricNetns(), "sh", "-c",
+				"for l in $(ip -o link | grep -o 'h[0-9a-f]\\{14\\}'); do ip link del $l || exit 1; n=1; done; [ -n \"$n\" ]")
 		},
 		"bridge-deleted": func(t *testing.T, e env) { run(t, e.u.FabricNetns(), "ip", "link", "del", "underlay") },
 		"half-made-in-fabric": func(t *testing.T, e env) {
@@ -307,7 +323,8 @@ func TestUpRepairs(t *testing.T) {
 			if err := e.u.Down(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if name != "link-deleted" && name != "half-made-in-fabric" { // there the memory of the switch is gone with the link
+			// there the memory of the switch is gone with the link
+			if name != "link-deleted" && name != "half-made-in-fabric" {
 				if diff := cmp.Diff(before, state(t, e.machine)); diff != "" {
 					t.Errorf("machine after Down (-before +after):\n%s", diff)
 				}
@@ -330,7 +347,8 @@ func TestTaken(t *testing.T) {
 	})
 	t.Run("subnet", func(t *testing.T) {
 		e := newEnv(t)
-		run(t, e.machine, "sh", "-c", "ip link add other type bridge; ip addr add 10.213.0.200/26 dev other; ip link set other up")
+		run(
+			t, e.machine, "sh", "-c", "ip link add other type bridge; ip addr add 10.213.0.200/26 dev other; ip link set other up")
 		if err := e.u.Up(t.Context()); !errors.Is(err, underlay.ErrSubnetTaken) {
 			t.Errorf("Up = %v, want ErrSubnetTaken", err)
 		}
@@ -376,7 +394,10 @@ func TestTwoClusters(t *testing.T) {
 	e := newEnv(t)
 	before := state(t, e.machine)
 	second, err := underlay.New(underlay.Config{
-		RunDir: t.TempDir(), MachineNetns: e.machine, Link: "mullion1", Subnet: netip.MustParsePrefix("10.214.0.0/24"),
+		RunDir:       t.TempDir(),
+		MachineNetns: e.machine,
+		Link:         "mullion1",
+		Subnet:       netip.MustParsePrefix("10.214.0.0/24"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -38,8 +38,8 @@ const (
 
 	bridgeName  = "underlay"
 	machinePort = "machine"
-	// podProtocol marks the default routes and those to pods that are made here, serviceProtocol those to addresses of Services, so
-	// that they can be told from others; the kernel's rtnetlink.h leaves both numbers free.
+	// podProtocol marks the default routes and those to pods that are made here, serviceProtocol those to addresses of
+	// Services, so that they can be told from others; the kernel's rtnetlink.h leaves both numbers free.
 	podProtocol, serviceProtocol = 0x4d, 0x4e
 )
 
@@ -58,8 +58,9 @@ type Config struct {
 	Link string
 	// Subnet is what nodes' addresses are taken from; 10.213.0.0/24.
 	Subnet netip.Prefix
-	// Subnet6 is that of IPv6 in a dual-stack cluster; else not valid. Every host and the machine have in it the address of the same
-	// number as in Subnet. The machine forwards none of it: an interface that forwards stops learning its own routes of IPv6.
+	// Subnet6 is that of IPv6 in a dual-stack cluster; else not valid. Every host and the machine have in it the
+	// address of the same number as in Subnet. The machine forwards none of it: an interface that forwards stops
+	// learning its own routes of IPv6.
 	Subnet6 netip.Prefix
 	// Fabric is the control plane's address; the first one of Subnet.
 	Fabric netip.Addr
@@ -69,8 +70,8 @@ type Config struct {
 	MachineNetns string
 	// Tunnel joins the underlay with those of other machines.
 	Tunnel Tunnel
-	// LAN is set where hosts are on a network of the machine's: Subnet is that network's then, Machine the machine's address on it, and the
-	// fabric has none.
+	// LAN is set where hosts are on a network of the machine's: Subnet is that network's then, Machine the machine's
+	// address on it, and the fabric has none.
 	LAN LAN
 }
 
@@ -161,7 +162,8 @@ func (u *Underlay) Up(ctx context.Context) error {
 	if u.cfg.LAN.enabled() {
 		return u.ensureMachineRules(ctx)
 	}
-	if err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return u.ensureGateway(h, bridgeName) }); err != nil {
+	if err := netns.Netlink(u.FabricNetns(),
+		func(h *netlink.Handle) error { return u.ensureGateway(h, bridgeName) }); err != nil {
 		return err
 	}
 	return u.ensureMachineRules(ctx)

@@ -24,16 +24,26 @@ func (a *agent) openNetwork(service *hnsserver.Service) (*podnet.Network, error)
 		return nil, err
 	}
 	var local []netip.Prefix
-	for _, p := range []netip.Prefix{a.config.PodSubnet, a.config.ServiceSubnet, a.config.NodeSubnet, a.config.IPv6.Pods, a.config.IPv6.Services, a.config.IPv6.Nodes} {
+	for _, p := range []netip.Prefix{a.config.PodSubnet, a.config.ServiceSubnet, a.config.NodeSubnet,
+		a.config.IPv6.Pods, a.config.IPv6.Services, a.config.IPv6.Nodes} {
 		if p.IsValid() {
 			local = append(local, p)
 		}
 	}
 	return podnet.New(podnet.Config{
-		Mode: a.config.Network.Mode, Address: a.config.Address, Shared: podnet.Shared(a.config.Network.Shared),
-		Pods: a.config.PodSubnet, Services: a.config.ServiceSubnet, DualStack: a.config.IPv6.Pods.IsValid(),
-		HNS: service, Exec: hostPrograms{host}, Drive: a.config.Drive, PinDir: a.pinDir(), CacheDir: filepath.Join(a.config.StateDir, "cni"),
-		Local: local, Installed: a.config.Network.NoCNI,
+		Mode:      a.config.Network.Mode,
+		Address:   a.config.Address,
+		Shared:    podnet.Shared(a.config.Network.Shared),
+		Pods:      a.config.PodSubnet,
+		Services:  a.config.ServiceSubnet,
+		DualStack: a.config.IPv6.Pods.IsValid(),
+		HNS:       service,
+		Exec:      hostPrograms{host},
+		Drive:     a.config.Drive,
+		PinDir:    a.pinDir(),
+		CacheDir:  filepath.Join(a.config.StateDir, "cni"),
+		Local:     local,
+		Installed: a.config.Network.NoCNI,
 	})
 }
 

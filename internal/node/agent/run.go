@@ -1,5 +1,5 @@
-// Package agent owns the program mullion-node, the Linux side of one Windows host: which servers it runs and how they are
-// joined to each other. What they do is theirs. Beside that the program makes Linux hosts.
+// Package agent owns the program mullion-node, the Linux side of one Windows host: which servers it runs and how they
+// are joined to each other. What they do is theirs. Beside that the program makes Linux hosts.
 //
 //	host-init     the first process of the host (package winhost)
 //	serve         HNS and CRI server of the host

@@ -124,12 +124,15 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	a.undo.Add(generation.Close)
 	return hnsserver.Open(ctx, hnsserver.Config{
 		Model: hns.Config{
-			Version:  wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
-			Adapters: []string{uplink}, Addresses: []netip.Addr{a.config.Address}, Profile: hns.Profile(a.config.Network.Profile),
+			Version:   wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
+			Adapters:  []string{uplink},
+			Addresses: []netip.Addr{a.config.Address},
+			Profile:   hns.Profile(a.config.Network.Profile),
 		},
-		Store:     hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
-		DataPlane: plane,
-		Log:       a.log.With("part", "hns"), Generation: generation,
+		Store:      hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
+		DataPlane:  plane,
+		Log:        a.log.With("part", "hns"),
+		Generation: generation,
 	})
 }
 
@@ -144,11 +147,21 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		return nil, nil, err
 	}
 	options := engine.Options{
-		Socket: a.config.ContainerdSocket, Namespace: a.config.ContainerdNamespace, RunDir: filepath.Join(a.config.RunDir, "engine"), StarterDir: filepath.Join(a.config.StateDir, "runc"),
-		SystemLayers: layers, CgroupParent: a.config.CgroupParent, Log: a.log.With("part", "engine"),
+		Socket:       a.config.ContainerdSocket,
+		Namespace:    a.config.ContainerdNamespace,
+		RunDir:       filepath.Join(a.config.RunDir, "engine"),
+		StarterDir:   filepath.Join(a.config.StateDir, "runc"),
+		SystemLayers: layers,
+		CgroupParent: a.config.CgroupParent,
+		Log:          a.log.With("part", "engine"),
 	}
 	if host.Shared != "" {
-		options.Host = &engine.Host{Prefix: filepath.Dir(a.config.Drive), Tmp: host.Tmp, Shared: host.Shared, PID: host.PID}
+		options.Host = &engine.Host{
+			Prefix: filepath.Dir(a.config.Drive),
+			Tmp:    host.Tmp,
+			Shared: host.Shared,
+			PID:    host.PID,
+		}
 	}
 	for _, m := range a.system.Mounts() {
 		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
@@ -179,14 +192,26 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		handlers = append(handlers, name)
 	}
 	server, err := cri.New(ctx, cri.Config{
-		Node: a.config.Node, StateDir: filepath.Join(a.config.StateDir, "cri"), RunDir: filepath.Join(a.config.RunDir, "cri"), Stream: stream,
-		Keeper: []string{a.executable, "keep-streams"}, Engine: eng, Images: images, Network: network{pods},
+		Node:     a.config.Node,
+		StateDir: filepath.Join(a.config.StateDir, "cri"),
+		RunDir:   filepath.Join(a.config.RunDir, "cri"),
+		Stream:   stream,
+		Keeper:   []string{a.executable, "keep-streams"},
+		Engine:   eng,
+		Images:   images,
+		Network:  network{pods},
 		HostPath: func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
 		Launch: cri.Launch{
-			Init: "/sbin/mullion-init", Loader: a.system.LoaderArgv(), Run: wine.RunProgram, Env: a.system.ContainerEnv(),
+			Init:   "/sbin/mullion-init",
+			Loader: a.system.LoaderArgv(),
+			Run:    wine.RunProgram,
+			Env:    a.system.ContainerEnv(),
 		},
-		HostProcess: a.hostProcess(host), LinuxNames: a.config.Network.Profile == spec.ProfileModern,
-		Handlers: handlers, RuntimeVersion: engineVersion, Log: a.log.With("part", "cri"),
+		HostProcess:    a.hostProcess(host),
+		LinuxNames:     a.config.Network.Profile == spec.ProfileModern,
+		Handlers:       handlers,
+		RuntimeVersion: engineVersion,
+		Log:            a.log.With("part", "cri"),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, stream.Close())
@@ -205,7 +230,13 @@ func (a *agent) hostProcess(host winhost.Host) *cri.HostProcess {
 	if host.Shared == "" || !a.build.Supports(winver.HostProcess) {
 		return nil
 	}
-	h := &cri.HostProcess{Name: host.Name, NetNS: host.Netns, LocalGroups: a.localGroups, BindFilter: a.build.Supports(winver.BindFilter), Files: map[string]string{}}
+	h := &cri.HostProcess{
+		Name:        host.Name,
+		NetNS:       host.Netns,
+		LocalGroups: a.localGroups,
+		BindFilter:  a.build.Supports(winver.BindFilter),
+		Files:       map[string]string{},
+	}
 	for _, b := range host.Binds {
 		h.Files[b.Target] = b.Source
 	}
@@ -243,6 +274,8 @@ func (a *agent) openImages() (*image.Store, error) {
 	}
 	a.undo.Add(conn.Close)
 	return image.New(conn, a.config.ContainerdNamespace, image.Config{
-		OSVersion: a.build.Version.String(), Handlers: image.DefaultHandlers(), SystemFiles: wine.Drive(a.system.Base()),
+		OSVersion:   a.build.Version.String(),
+		Handlers:    image.DefaultHandlers(),
+		SystemFiles: wine.Drive(a.system.Base()),
 	})
 }

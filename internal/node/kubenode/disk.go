@@ -8,19 +8,20 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// Room on the disk below which a kubelet gives its node the condition DiskPressure, and below which it evicts at once. They are amounts,
-// not upstream's 10% and 15%: the disk is the machine's, and a large one that is 90% full has room for years. The lower one leaves etcd
-// what it needs: its log grows in files of 64 MiB.
+// Room on the disk below which a kubelet gives its node the condition DiskPressure, and below which it evicts at once.
+// They are amounts, not upstream's 10% and 15%: the disk is the machine's, and a large one that is 90% full has room
+// for years. The lower one leaves etcd what it needs: its log grows in files of 64 MiB.
 const (
 	diskPressure = "256Mi"
 	diskFull     = "100Mi"
 )
 
-// DiskThresholds has the kubelet evict by the room on the machine's disk, besides what memory says. Below the first threshold
-// nothing is placed on the node any more, and a person has two minutes to make room before pods have to go.
+// DiskThresholds has the kubelet evict by the room on the machine's disk, besides what memory says. Below the first
+// threshold nothing is placed on the node any more, and a person has two minutes to make room before pods have to go.
 func DiskThresholds(k *kubeletv1beta1.KubeletConfiguration, hard map[string]string) {
 	never := int32(100)
-	k.ImageGCHighThresholdPercent = &never // images go under pressure, and those that cannot be pulled again never: they are pinned
+	// images go under pressure, and those that cannot be pulled again never: they are pinned
+	k.ImageGCHighThresholdPercent = &never
 	k.EvictionHard = map[string]string{"nodefs.available": diskFull, "imagefs.available": diskFull}
 	maps.Copy(k.EvictionHard, hard)
 	k.EvictionSoft = map[string]string{"nodefs.available": diskPressure, "imagefs.available": diskPressure}

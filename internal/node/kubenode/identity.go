@@ -16,14 +16,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Identity is a kubelet's client certificate, which the kubelet asks for and renews. What is done with it can do what the node can.
+// Identity is a kubelet's client certificate, which the kubelet asks for and renews. What is done with it can do what
+// the node can.
 type Identity struct {
 	// Dir is the machine's path of the kubelet's folder of certificates.
 	Dir string
 }
 
-// Links to the newest certificate with its key, the client's and the one that the kubelet serves with, where the cluster signs that:
-// https://github.com/kubernetes/client-go/blob/v0.36.3/util/certificate/certificate_store.go
+// Links to the newest certificate with its key, the client's and the one that the kubelet serves with, where the
+// cluster signs that: https://github.com/kubernetes/client-go/blob/v0.36.3/util/certificate/certificate_store.go
 const (
 	currentCertificate = "kubelet-client-current.pem"
 	currentServing     = "kubelet-server-current.pem"
@@ -89,20 +90,26 @@ func (i Identity) Wait(ctx context.Context) error {
 	}
 }
 
-// Client is a client of the API server at that URL by the kubelet's certificate, which is read anew for each connection. ca is the
-// authority (PEM).
+// Client is a client of the API server at that URL by the kubelet's certificate, which is read anew for each
+// connection. ca is the authority (PEM).
 func (i Identity) Client(server string, ca []byte) (kubernetes.Interface, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("make a client by the kubelet's certificate: the authority has no certificate")
 	}
 	return kubernetes.NewForConfig(&rest.Config{
-		Host: server, QPS: 50, Burst: 100, UserAgent: "mullion", WarningHandler: rest.NoWarnings{},
+		Host:           server,
+		QPS:            50,
+		Burst:          100,
+		UserAgent:      "mullion",
+		WarningHandler: rest.NoWarnings{},
 		Transport: &http.Transport{
 			DialContext:       (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-			ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second,
+			ForceAttemptHTTP2: true,
+			IdleConnTimeout:   90 * time.Second,
 			TLSClientConfig: &tls.Config{
-				RootCAs: roots, MinVersion: tls.VersionTLS12,
+				RootCAs:              roots,
+				MinVersion:           tls.VersionTLS12,
 				GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.load() },
 			},
 		},

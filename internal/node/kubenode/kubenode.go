@@ -1,5 +1,5 @@
-// Package kubenode owns what a kubelet and a kube-proxy need of us whatever operating system their node has: the kubeconfig they join with
-// and how they are known to be ready. It owns neither their flags nor where their files lie.
+// Package kubenode owns what a kubelet and a kube-proxy need of us whatever operating system their node has: the
+// kubeconfig they join with and how they are known to be ready. It owns neither their flags nor where their files lie.
 package kubenode
 
 import (
@@ -27,21 +27,25 @@ const (
 	ProxyMetricsPort = 10249
 )
 
-// BootstrapKubeconfig is the kubeconfig with a bootstrap token at path, with the API server's URL as nodes reach it and the authority's
-// certificates (PEM) in it.
+// BootstrapKubeconfig is the kubeconfig with a bootstrap token at path, with the API server's URL as nodes reach it and
+// the authority's certificates (PEM) in it.
 func BootstrapKubeconfig(path, server string, ca []byte) ([]byte, error) {
 	config, err := clientcmd.LoadFromFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read bootstrap kubeconfig: %w", err)
 	}
 	for name, cluster := range config.Clusters {
-		config.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca, TLSServerName: cluster.TLSServerName}
+		config.Clusters[name] = &clientcmdapi.Cluster{
+			Server:                   server,
+			CertificateAuthorityData: ca,
+			TLSServerName:            cluster.TLSServerName,
+		}
 	}
 	return clientcmd.Write(*config)
 }
 
-// HealthProbe returns what asks a health endpoint on the loopback of the network namespace pinned at netns and returns its answer. An answer
-// other than 200 is an error.
+// HealthProbe returns what asks a health endpoint on the loopback of the network namespace pinned at netns and returns
+// its answer. An answer other than 200 is an error.
 func HealthProbe(netns string, port int) func(context.Context) ([]byte, error) {
 	return probe.Target{
 		URL:     "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/healthz",
@@ -50,8 +54,8 @@ func HealthProbe(netns string, port int) func(context.Context) ([]byte, error) {
 	}.Get
 }
 
-// ProxySynced tells whether kube-proxy, whose health endpoint gave that answer, has carried out the services once. It calls itself healthy
-// before that, without an entry for an address family;
+// ProxySynced tells whether kube-proxy, whose health endpoint gave that answer, has carried out the services once. It
+// calls itself healthy before that, without an entry for an address family;
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/healthcheck/proxy_health.go
 func ProxySynced(answer []byte) error {
 	var health struct {

@@ -45,11 +45,20 @@ func TestRuntimeHealth(t *testing.T) {
 		conditions []*criapi.RuntimeCondition
 		want       string
 	}{
-		{"well", []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true}, {Type: criapi.NetworkReady, Status: true}}, ""},
-		{"warns", []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true}, {Type: "ContainerdHasNoDeprecationWarnings"}}, ""},
+		{"well", []*criapi.RuntimeCondition{{
+			Type:   criapi.RuntimeReady,
+			Status: true,
+		}, {Type: criapi.NetworkReady, Status: true}}, ""},
+		{"warns", []*criapi.RuntimeCondition{{
+			Type:   criapi.RuntimeReady,
+			Status: true,
+		}, {Type: "ContainerdHasNoDeprecationWarnings"}}, ""},
 		{
 			"no_network",
-			[]*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true}, {Type: criapi.NetworkReady, Reason: "NetworkPluginNotReady", Message: "no range"}},
+			[]*criapi.RuntimeCondition{{
+				Type:   criapi.RuntimeReady,
+				Status: true,
+			}, {Type: criapi.NetworkReady, Reason: "NetworkPluginNotReady", Message: "no range"}},
 			"NetworkReady is false: NetworkPluginNotReady no range",
 		},
 	} {

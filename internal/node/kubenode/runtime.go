@@ -11,9 +11,9 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// RuntimeHealth asks a container runtime over CRI whether it can run containers and connect pods: nil, or the conditions that do not
-// hold. dial makes the connection. The kubelet makes the node's Ready condition of the same two conditions:
-// https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/constants.go
+// RuntimeHealth asks a container runtime over CRI whether it can run containers and connect pods: nil, or the
+// conditions that do not hold. dial makes the connection. The kubelet makes the node's Ready condition of the same two
+// conditions: https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/constants.go
 func RuntimeHealth(ctx context.Context, dial func(ctx context.Context) (net.Conn, error)) error {
 	conn, err := grpc.NewClient("passthrough:///cri", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
@@ -27,8 +27,10 @@ func RuntimeHealth(ctx context.Context, dial func(ctx context.Context) (net.Conn
 	}
 	var wrong []string
 	for _, c := range answer.GetStatus().GetConditions() {
-		if !c.GetStatus() && (c.GetType() == criapi.RuntimeReady || c.GetType() == criapi.NetworkReady) { // others are warnings
-			wrong = append(wrong, strings.TrimSpace(fmt.Sprintf("%s is false: %s %s", c.GetType(), c.GetReason(), c.GetMessage())))
+		// others are warnings
+		if !c.GetStatus() && (c.GetType() == criapi.RuntimeReady || c.GetType() == criapi.NetworkReady) {
+			wrong = append(wrong, strings.TrimSpace(fmt.Sprintf("%s is false: %s %s", c.GetType(), c.GetReason(),
+				c.GetMessage())))
 		}
 	}
 	if len(wrong) > 0 {

@@ -76,8 +76,8 @@ func (hi hierarchy) shownAt() string {
 	return filepath.Join("/sys/fs/cgroup", filepath.Base(hi.dir))
 }
 
-// showsCgroups says whether the cgroups that the host sees are those of its name. They are not when the cgroups were removed,
-// even if there are new ones.
+// showsCgroups says whether the cgroups that the host sees are those of its name. They are not when the cgroups were
+// removed, even if there are new ones.
 func (h Host) showsCgroups() (bool, error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -107,8 +107,9 @@ func (h Host) showsCgroups() (bool, error) {
 	return same, err
 }
 
-// ensure makes the host's cgroup and the one of its programs. On cgroup v2 the cgroups above the host's pass on the controllers that are
-// needed, where they do not already; the host's own can do so only when the process that makes the namespaces has left it.
+// ensure makes the host's cgroup and the one of its programs. On cgroup v2 the cgroups above the host's pass on the
+// controllers that are needed, where they do not already; the host's own can do so only when the process that makes the
+// namespaces has left it.
 func (hi hierarchy) ensure(cgroup string) error {
 	path := hi.dir
 	for part := range strings.SplitSeq(strings.Trim(cgroup, "/")+"/"+leaf, "/") {
@@ -162,7 +163,8 @@ func (h Host) passOnOwn() error {
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_v2_manager_linux.go
 func needed() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
-// passOnMissing has parent pass its controllers on unless child has those that are needed: what systemd manages stays as it is.
+// passOnMissing has parent pass its controllers on unless child has those that are needed: what systemd manages stays
+// as it is.
 func passOnMissing(parent, child string) error {
 	have, err := os.ReadFile(filepath.Join(child, "cgroup.controllers"))
 	if err != nil {
@@ -221,16 +223,18 @@ func (h Host) joinCgroup() error {
 		return err
 	}
 	for _, hi := range all {
-		if err := os.WriteFile(filepath.Join(hi.dir, h.Cgroup, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(hi.dir, h.Cgroup, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())),
+			0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// enterCgroup has cmd start in the cgroup of the host's own processes, and in its cgroup namespace. With v1 the calling thread goes there, and its
-// child with it. With v2 threads of a process cannot part; the kernel (5.7) places the child, but not from within a namespace whose root is elsewhere, so
-// that nsenter(1) enters the namespace in the child. What is returned is to be closed after the start.
+// enterCgroup has cmd start in the cgroup of the host's own processes, and in its cgroup namespace. With v1 the calling
+// thread goes there, and its child with it. With v2 threads of a process cannot part; the kernel (5.7) places the
+// child, but not from within a namespace whose root is elsewhere, so that nsenter(1) enters the namespace in the child.
+// What is returned is to be closed after the start.
 func (h Host) enterCgroup(cmd *exec.Cmd) ([]*os.File, error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -264,7 +268,8 @@ func (h Host) placeChild(cmd *exec.Cmd, dir string) ([]*os.File, error) {
 	const firstExtra = 3 // standard input, output and error come before
 	fd := firstExtra + len(cmd.ExtraFiles)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, namespace)
-	cmd.Args = append([]string{"nsenter", fmt.Sprintf("--cgroup=/proc/self/fd/%d", fd), "--", cmd.Path}, cmd.Args[1:]...)
+	cmd.Args = append([]string{"nsenter", fmt.Sprintf("--cgroup=/proc/self/fd/%d", fd), "--", cmd.Path},
+		cmd.Args[1:]...)
 	cmd.Path = "/usr/bin/nsenter"
 	return []*os.File{cgroup, namespace}, nil
 }
@@ -278,7 +283,8 @@ func (h Host) mountCgroups(target string) error {
 	if all[0].v2 {
 		return bind(filepath.Join(all[0].dir, h.Cgroup), target, 0)
 	}
-	if err := unix.Mount("cgroup", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=755"); err != nil {
+	if err := unix.Mount("cgroup", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+		"mode=755"); err != nil {
 		return err
 	}
 	for _, hi := range all {

@@ -1,18 +1,19 @@
-// Package linuxhost owns the host of a Linux node: pinned mount, UTS, IPC and cgroup namespaces beside a network namespace that
-// somebody else pins, and the root file system that is seen in them. It starts programs inside. It knows neither the kubelet nor what
-// its files say, and makes no network.
+// Package linuxhost owns the host of a Linux node: pinned mount, UTS, IPC and cgroup namespaces beside a network
+// namespace that somebody else pins, and the root file system that is seen in them. It starts programs inside. It knows
+// neither the kubelet nor what its files say, and makes no network.
 //
 //	           Ensure                        Remove, or the machine's reboot
 //	(nothing) ────────▶ up (four pins) ─────────────────────────────────────▶ (nothing)
 //
-// A Linux host has no first process: a pin is a file with the namespace bound onto it, so the namespaces, and what containerd and the
-// kubelet mount in them, outlive every process of the host. Whatever is killed, pods go on.
+// A Linux host has no first process: a pin is a file with the namespace bound onto it, so the namespaces, and what
+// containerd and the kubelet mount in them, outlive every process of the host. Whatever is killed, pods go on.
 //
 // # The root
 //
-// The host's root is a folder of the node's own with the machine's programs (/usr and what stands beside it) bound into it read-only. /etc, /var,
-// /run, /home and the rest are the node's: a hostPath volume shows the node's files, not the machine's. /dev has the harmless devices,
-// /sys is read-only, and the switches of the kernel that a kubelet sets for the whole machine are plain files here.
+// The host's root is a folder of the node's own with the machine's programs (/usr and what stands beside it) bound into
+// it read-only. /etc, /var, /run, /home and the rest are the node's: a hostPath volume shows the node's files, not the
+// machine's. /dev has the harmless devices, /sys is read-only, and the switches of the kernel that a kubelet sets for
+// the whole machine are plain files here.
 //
 // # PID namespace
 //
@@ -36,7 +37,8 @@ type Host struct {
 	Netns string `json:"netns"`
 	// Root is the folder that becomes the host's root. It keeps what is written there.
 	Root string `json:"root"`
-	// RunDir is a folder of the host's own that does not survive a reboot: it holds the pins and, in its folder run, the host's /run.
+	// RunDir is a folder of the host's own that does not survive a reboot: it holds the pins and, in its folder run,
+	// the host's /run.
 	RunDir string `json:"runDir"`
 	// Cgroup is the host's cgroup below each hierarchy's root, "/a/b". In the host it is "/".
 	Cgroup string `json:"cgroup"`

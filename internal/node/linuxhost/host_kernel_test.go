@@ -58,8 +58,12 @@ func up(t *testing.T) linuxhost.Host {
 		t.Fatal(err)
 	}
 	h := linuxhost.Host{
-		Name: "linux-1", Netns: filepath.Join(dir, "netns"), Root: filepath.Join(dir, "root"), RunDir: filepath.Join(dir, "run"),
-		Cgroup: fmt.Sprintf("/mullion-test-%d/linux-1", os.Getpid()), Binds: []linuxhost.Bind{{Source: shown, Target: "/opt/shown"}},
+		Name:   "linux-1",
+		Netns:  filepath.Join(dir, "netns"),
+		Root:   filepath.Join(dir, "root"),
+		RunDir: filepath.Join(dir, "run"),
+		Cgroup: fmt.Sprintf("/mullion-test-%d/linux-1", os.Getpid()),
+		Binds:  []linuxhost.Bind{{Source: shown, Target: "/opt/shown"}},
 	}
 	if _, err := netns.Ensure(h.Netns); err != nil {
 		t.Fatal(err)
@@ -149,7 +153,8 @@ func TestHostIsolation(t *testing.T) {
 // TestHostOutlivesItsProcesses mounts something in a host in which no process is left, and finds it again.
 func TestHostOutlivesItsProcesses(t *testing.T) {
 	h := up(t)
-	if out, err := shell(t, h, "mkdir /var/volume && mount -t tmpfs volume /var/volume && echo kept > /var/volume/file"); err != nil {
+	if out, err := shell(
+		t, h, "mkdir /var/volume && mount -t tmpfs volume /var/volume && echo kept > /var/volume/file"); err != nil {
 		t.Fatal(err, out)
 	}
 	if err := h.Ensure(t.Context(), []string{"/nothing/must/be/started"}); err != nil {
@@ -179,16 +184,19 @@ func TestHostFollowsItsBinds(t *testing.T) {
 	if err := h.Ensure(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := shell(t, h, "cat /opt/shown/file; touch /opt/shown/x 2>/dev/null && echo written"); err == nil || out != "second" {
+	if out, err := shell(t, h, "cat /opt/shown/file; touch /opt/shown/x 2>/dev/null && echo written"); err == nil ||
+		out != "second" {
 		t.Errorf("got %q, %v", out, err)
 	}
 }
 
-// TestHostWithoutItsCgroups takes the host's cgroups away, as stopping a cluster does, and expects one that works again.
+// TestHostWithoutItsCgroups takes the host's cgroups away, as stopping a cluster does, and expects one that works
+// again.
 func TestHostWithoutItsCgroups(t *testing.T) {
 	h := up(t)
 	removeCgroups(t, h.Cgroup)
-	for _, dir := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} { // that somebody makes it again is not enough
+	// that somebody makes it again is not enough
+	for _, dir := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
 			continue
 		}
@@ -200,7 +208,8 @@ func TestHostWithoutItsCgroups(t *testing.T) {
 	if err := h.Ensure(t.Context(), program(t)); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := shell(t, h, "d=/sys/fs/cgroup; [ -d $d/pids ] && d=$d/pids; mkdir $d/made && rmdir $d/made && cat /opt/shown/file"); err != nil || out != "first" {
+	if out, err := shell(
+		t, h, "d=/sys/fs/cgroup; [ -d $d/pids ] && d=$d/pids; mkdir $d/made && rmdir $d/made && cat /opt/shown/file"); err != nil || out != "first" {
 		t.Errorf("got %q, %v", out, err)
 	}
 }
@@ -232,8 +241,9 @@ func TestHostThatIsDown(t *testing.T) {
 // onV2 is set in the test program's environment when it runs where only cgroup v2 is mounted.
 const onV2 = "MULLION_TEST_CGROUP2"
 
-// TestOnCgroupV2 runs the other tests again in a mount namespace with cgroup v2 alone, on a machine that has v1. All of it stays on one processor:
-// Linux 6.18 numbers mount namespaces per processor, and pins only one that has a higher number than the one it is pinned in.
+// TestOnCgroupV2 runs the other tests again in a mount namespace with cgroup v2 alone, on a machine that has v1. All of
+// it stays on one processor: Linux 6.18 numbers mount namespaces per processor, and pins only one that has a higher
+// number than the one it is pinned in.
 func TestOnCgroupV2(t *testing.T) {
 	if os.Getenv(onV2) != "" {
 		t.Skip("this is the run on cgroup v2")
@@ -242,7 +252,8 @@ func TestOnCgroupV2(t *testing.T) {
 		t.Skip("the machine has cgroup v2: the other tests were on it")
 	}
 	const script = `umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$0" -test.v -test.run '^TestHost'`
-	cmd := exec.CommandContext(t.Context(), "taskset", "-c", "0", "unshare", "-m", "--propagation", "private", "sh", "-c", script, program(t)[0])
+	cmd := exec.CommandContext(t.Context(), "taskset", "-c", "0", "unshare", "-m", "--propagation", "private", "sh",
+		"-c", script, program(t)[0])
 	cmd.Env = append(os.Environ(), onV2+"=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "\n--- PASS") < 5 {
@@ -250,8 +261,8 @@ func TestOnCgroupV2(t *testing.T) {
 	}
 }
 
-// A host can be made in any mount namespace, as in a container: on Linux 6.18 it depends on the processors that made the two whether
-// one can hold the other.
+// A host can be made in any mount namespace, as in a container: on Linux 6.18 it depends on the processors that made
+// the two whether one can hold the other.
 func TestHostInAnotherMountNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -265,7 +276,8 @@ func TestHostInAnotherMountNamespace(t *testing.T) {
 			if !all.IsSet(cpu) {
 				continue
 			}
-			script := fmt.Sprintf(`taskset -c %d unshare --mount --propagation private sh -c 'taskset -p %#x $$ >/dev/null && exec "$0" -test.v -test.run "^TestHostOutlivesItsProcesses$"' "$0"`, cpu, all[0])
+			script := fmt.Sprintf(
+				`taskset -c %d unshare --mount --propagation private sh -c 'taskset -p %#x $$ >/dev/null && exec "$0" -test.v -test.run "^TestHostOutlivesItsProcesses$"' "$0"`, cpu, all[0])
 			out, err := exec.CommandContext(t.Context(), "sh", "-c", script, program(t)[0]).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "--- PASS") {
 				t.Fatalf("in a mount namespace made on processor %d: %v\n%s", cpu, err, out)

@@ -18,15 +18,16 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// Ensure makes the host's namespaces, or finds those that are there and shows in them what Binds have now. program is the command
-// that calls SetUp. The network namespace must be pinned.
+// Ensure makes the host's namespaces, or finds those that are there and shows in them what Binds have now. program is
+// the command that calls SetUp. The network namespace must be pinned.
 func (h Host) Ensure(ctx context.Context, program []string) error {
 	there, err := h.up()
 	if err != nil {
 		return err
 	}
 	if there {
-		// Where the host's cgroups were removed all that ran in it has ended, and its namespaces show cgroups that are gone.
+		// Where the host's cgroups were removed all that ran in it has ended, and its namespaces show cgroups that are
+		// gone.
 		if there, err = h.showsCgroups(); err != nil {
 			return fmt.Errorf("look at the cgroups of host %q: %w", h.Name, err)
 		}
@@ -122,7 +123,8 @@ func replaceBind(fd int, target string) error {
 	if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {
 		return err
 	}
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
 	}
 	return unix.MoveMount(fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH)
@@ -136,8 +138,8 @@ func (h Host) Remove() error {
 	return nil
 }
 
-// Start enters the host on the calling OS thread and starts cmd there, in the cgroup of the host's own processes. It is a Starter of
-// proc.Spec: the thread must be locked and thrown away afterwards.
+// Start enters the host on the calling OS thread and starts cmd there, in the cgroup of the host's own processes. It is
+// a Starter of proc.Spec: the thread must be locked and thrown away afterwards.
 func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
 	if err := h.mustBeUp(); err != nil {
 		return err
@@ -202,8 +204,8 @@ func (h Host) inside(f func() error) error {
 	})
 }
 
-// Command makes the command that runs a program in the host, found in its PATH. It is started with Exec, never by its own methods. When ctx is over
-// it gets SIGKILL.
+// Command makes the command that runs a program in the host, found in its PATH. It is started with Exec, never by its
+// own methods. When ctx is over it gets SIGKILL.
 func (h Host) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/usr/bin/env", append([]string{"--", program}, args...)...)
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newMountNamespace moves the calling thread, which is locked, into a mount namespace that processes of the one before can pin.
+// newMountNamespace moves the calling thread, which is locked, into a mount namespace that processes of the one before
+// can pin.
 //
-// A mount namespace can be bound into one with a lesser ID only, so that none holds itself (mnt_ns_loop in Linux' fs/namespace.c).
-// Linux 6.18 takes IDs from a stock that each processor has of its own: one made later may have the lesser ID. Only the machine's
-// first namespace is always the least, so in any other, a container's for one, the thread goes from processor to processor until
-// one has an ID that will do.
+// A mount namespace can be bound into one with a lesser ID only, so that none holds itself (mnt_ns_loop in Linux'
+// fs/namespace.c). Linux 6.18 takes IDs from a stock that each processor has of its own: one made later may have the
+// lesser ID. Only the machine's first namespace is always the least, so in any other, a container's for one, the thread
+// goes from processor to processor until one has an ID that will do.
 func newMountNamespace() error {
 	before, err := mountNamespaceID()
 	if err != nil {
@@ -36,7 +37,8 @@ func newMountNamespace() error {
 			cpu++
 		}
 		if tried++; tried > all.Count() {
-			return fmt.Errorf("no processor of this machine makes one that mount namespace %d can hold (as Linux 6.18 numbers them); start from the machine's first mount namespace: %w", before, unix.EINVAL)
+			return fmt.Errorf(
+				"no processor of this machine makes one that mount namespace %d can hold (as Linux 6.18 numbers them); start from the machine's first mount namespace: %w", before, unix.EINVAL)
 		}
 		var one unix.CPUSet
 		one.Set(cpu)
@@ -46,8 +48,8 @@ func newMountNamespace() error {
 	}
 }
 
-// mountNamespaceID is the number of the calling thread's mount namespace; 0 where Linux tells none (before 6.9) and numbers them
-// in order.
+// mountNamespaceID is the number of the calling thread's mount namespace; 0 where Linux tells none (before 6.9) and
+// numbers them in order.
 func mountNamespaceID() (uint64, error) {
 	f, err := os.Open("/proc/thread-self/ns/mnt")
 	if err != nil {
@@ -55,7 +57,8 @@ func mountNamespaceID() (uint64, error) {
 	}
 	defer func() { _ = f.Close() }()
 	var id uint64
-	switch _, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), unix.NS_GET_MNTNS_ID, uintptr(unsafe.Pointer(&id))); errno {
+	switch _, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), unix.NS_GET_MNTNS_ID,
+		uintptr(unsafe.Pointer(&id))); errno {
 	case 0:
 		return id, nil
 	case unix.ENOTTY, unix.EINVAL:

@@ -14,11 +14,13 @@ import (
 // natTable is the nftables table in the node's network namespace.
 const natTable = "mullion"
 
-// NAT is the rule by which a node's pods reach the world outside of the cluster under the node's address. Everything else that pods send keeps their own.
+// NAT is the rule by which a node's pods reach the world outside of the cluster under the node's address. Everything
+// else that pods send keeps their own.
 type NAT struct {
 	// Netns is the node's pinned network namespace.
 	Netns string
-	// Pods is the cluster's subnet of pods; Inside are the subnets that are reached from pods under their own addresses.
+	// Pods is the cluster's subnet of pods; Inside are the subnets that are reached from pods under their own
+	// addresses.
 	Pods   netip.Prefix
 	Inside []netip.Prefix
 	// DualStack: the node routes IPv6 too. Nothing of it leaves the cluster, so nothing is translated.
@@ -55,10 +57,16 @@ func (c NAT) rules(nft knftables.Interface) *knftables.Transaction {
 	tx.Delete(&knftables.Table{})
 	tx.Add(&knftables.Table{Comment: new("what pods send out of the cluster")})
 	tx.Add(&knftables.Chain{
-		Name: "postrouting", Type: knftables.PtrTo(knftables.NATType),
-		Hook: knftables.PtrTo(knftables.PostroutingHook), Priority: knftables.PtrTo(knftables.SNATPriority),
+		Name:     "postrouting",
+		Type:     knftables.PtrTo(knftables.NATType),
+		Hook:     knftables.PtrTo(knftables.PostroutingHook),
+		Priority: knftables.PtrTo(knftables.SNATPriority),
 	})
-	tx.Add(&knftables.Rule{Chain: "postrouting", Rule: knftables.Concat(
-		"ip saddr", c.Pods.Masked().String(), "ip daddr != {", strings.Join(inside, ", "), "}", "fib daddr type != local", "masquerade")})
+	tx.Add(&knftables.Rule{
+		Chain: "postrouting",
+		Rule: knftables.Concat(
+			"ip saddr", c.Pods.Masked().String(), "ip daddr != {", strings.Join(inside, ", "), "}",
+			"fib daddr type != local", "masquerade"),
+	})
 	return tx
 }

@@ -16,16 +16,19 @@ func systemDirs() []string {
 	return []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 }
 
-// systemFiles are what the machine's programs need in /etc: certificates of authorities, the linker's cache, chosen alternatives.
+// systemFiles are what the machine's programs need in /etc: certificates of authorities, the linker's cache, chosen
+// alternatives.
 func systemFiles() []string {
-	return []string{"etc/ssl", "etc/pki", "etc/ca-certificates", "etc/alternatives", "etc/ld.so.cache", "etc/ld.so.conf", "etc/ld.so.conf.d"}
+	return []string{"etc/ssl", "etc/pki", "etc/ca-certificates", "etc/alternatives", "etc/ld.so.cache",
+		"etc/ld.so.conf", "etc/ld.so.conf.d"}
 }
 
 // ownDirs are the host's own folders and their modes.
 func ownDirs() map[string]fs.FileMode {
 	const sticky = fs.ModeSticky | 0o777
 	return map[string]fs.FileMode{
-		"etc": 0o755, "var": 0o755, "var/tmp": sticky, "run": 0o755, "tmp": sticky, "root": 0o700, "home": 0o755, "opt": 0o755, "srv": 0o755,
+		"etc": 0o755, "var": 0o755, "var/tmp": sticky, "run": 0o755, "tmp": sticky, "root": 0o700, "home": 0o755,
+		"opt": 0o755, "srv": 0o755,
 		"mnt": 0o755, "media": 0o755, "dev": 0o755, "proc": 0o555, "sys": 0o555,
 	}
 }
@@ -35,8 +38,9 @@ func devices() []string {
 	return []string{"null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse"}
 }
 
-// tunables are switches of the whole machine that a kubelet insists on setting; here it sets plain files, with the values it
-// wants from the start: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/container_manager_linux.go (setupKernelTunables)
+// tunables are switches of the whole machine that a kubelet insists on setting; here it sets plain files, with the
+// values it wants from the start:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/container_manager_linux.go (setupKernelTunables)
 func tunables() map[string]string {
 	return map[string]string{
 		"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
@@ -73,7 +77,8 @@ func (h Host) makeRoot() error {
 	return link("../usr/lib/os-release", h.Path("etc/os-release"))
 }
 
-// mountRoot mounts everything that the host sees below its root folder. The caller is in the host's namespaces and about to change its root.
+// mountRoot mounts everything that the host sees below its root folder. The caller is in the host's namespaces and
+// about to change its root.
 func (h Host) mountRoot() error {
 	if err := bind(h.Root, h.Root, 0); err != nil {
 		return err
@@ -189,7 +194,8 @@ func (h Host) mountDev() error {
 		}
 	}
 	for _, m := range []struct{ dir, kind, options string }{
-		{"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"}, {"shm", "tmpfs", "mode=1777"}, {"mqueue", "mqueue", ""},
+		{"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"}, {"shm", "tmpfs", "mode=1777"},
+		{"mqueue", "mqueue", ""},
 	} {
 		target := filepath.Join(dev, m.dir)
 		if err := os.Mkdir(target, 0o755); err != nil {
@@ -200,7 +206,8 @@ func (h Host) mountDev() error {
 		}
 	}
 	for name, to := range map[string]string{
-		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+		"stderr": "/proc/self/fd/2",
 	} {
 		if err := os.Symlink(to, filepath.Join(dev, name)); err != nil {
 			return err
@@ -209,7 +216,8 @@ func (h Host) mountDev() error {
 	return nil
 }
 
-// changeRoot makes dir, a mount point, the root of the mount namespace and lets go of all that was there before; pivot_root(2).
+// changeRoot makes dir, a mount point, the root of the mount namespace and lets go of all that was there before;
+// pivot_root(2).
 func changeRoot(dir string) error {
 	if err := unix.Chdir(dir); err != nil {
 		return err
@@ -223,7 +231,8 @@ func changeRoot(dir string) error {
 	return unix.Chdir("/")
 }
 
-// bind binds source, with what is mounted below it, onto target with the given attributes (mount_setattr(2), Linux 5.12).
+// bind binds source, with what is mounted below it, onto target with the given attributes (mount_setattr(2), Linux
+// 5.12).
 func bind(source, target string, attributes uint64) error {
 	if err := unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("bind %q over %q: %w", source, target, err)
@@ -231,7 +240,8 @@ func bind(source, target string, attributes uint64) error {
 	if attributes == 0 {
 		return nil
 	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes}); err != nil {
+	if err := unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: attributes}); err != nil {
 		return fmt.Errorf("make %q read-only: %w", target, err)
 	}
 	return nil

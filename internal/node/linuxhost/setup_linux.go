@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetUp is the body of `mullion-node linux-host`: it reads a Host from in, makes its namespaces on a thread of its own, writes that
-// thread's id to out, and holds them until in ends, which is when they have been pinned. The process must have no other work.
+// SetUp is the body of `mullion-node linux-host`: it reads a Host from in, makes its namespaces on a thread of its own,
+// writes that thread's id to out, and holds them until in ends, which is when they have been pinned. The process must
+// have no other work.
 func SetUp(in io.Reader, out io.Writer) error {
 	var h Host
 	dec := json.NewDecoder(in)
@@ -48,7 +49,8 @@ func (h Host) setUp() error {
 	if err := newMountNamespace(); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	// Nothing passes between the machine's mounts and the host's, in either direction; within the host's, volumes may ask for it.
+	// Nothing passes between the machine's mounts and the host's, in either direction; within the host's, volumes may
+	// ask for it.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("part from the machine's mounts: %w", err)
 	}
@@ -85,9 +87,11 @@ func enterPin(path string, kind int) error {
 	return nil
 }
 
-// kinds are the namespaces that are pinned, in the order in which they are entered: after the mount namespace, paths mean other files.
+// kinds are the namespaces that are pinned, in the order in which they are entered: after the mount namespace, paths
+// mean other files.
 func kinds() []kind {
-	return []kind{{"uts", unix.CLONE_NEWUTS}, {"ipc", unix.CLONE_NEWIPC}, {"cgroup", unix.CLONE_NEWCGROUP}, {"mnt", unix.CLONE_NEWNS}}
+	return []kind{{"uts", unix.CLONE_NEWUTS}, {"ipc", unix.CLONE_NEWIPC}, {"cgroup", unix.CLONE_NEWCGROUP},
+		{"mnt", unix.CLONE_NEWNS}}
 }
 
 type kind struct {
@@ -112,7 +116,8 @@ func (h Host) up() (bool, error) {
 
 // pinAll pins the namespaces of a thread. The mount namespace comes last: with it the host is complete.
 func (h Host) pinAll(pid, tid int) error {
-	// A mount namespace cannot be bound where the mount would show in another one: the folder of pins is a mount of its own, and private.
+	// A mount namespace cannot be bound where the mount would show in another one: the folder of pins is a mount of its
+	// own, and private.
 	if err := os.MkdirAll(h.pins(), 0o700); err != nil {
 		return err
 	}
@@ -126,7 +131,8 @@ func (h Host) pinAll(pid, tid int) error {
 		if err := touch(h.pin(k.name)); err != nil {
 			return err
 		}
-		if err := unix.Mount(fmt.Sprintf("/proc/%d/task/%d/ns/%s", pid, tid, k.name), h.pin(k.name), "", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount(fmt.Sprintf("/proc/%d/task/%d/ns/%s", pid, tid, k.name), h.pin(k.name), "", unix.MS_BIND,
+			""); err != nil {
 			return fmt.Errorf("pin %s namespace: %w", k.name, err)
 		}
 	}

@@ -1,13 +1,14 @@
-// Package linuxnode owns a Linux node as parts of a cluster: the files on its host, the configuration and flags of containerd, the
-// kubelet and kube-proxy, and the components that bring it up in order. It owns neither namespaces (package linuxhost) nor
-// the host's network (package underlay). The kubelet and kube-proxy themselves are upstream's, linked in by the package programs below this one.
+// Package linuxnode owns a Linux node as parts of a cluster: the files on its host, the configuration and flags of
+// containerd, the kubelet and kube-proxy, and the components that bring it up in order. It owns neither namespaces
+// (package linuxhost) nor the host's network (package underlay). The kubelet and kube-proxy themselves are upstream's,
+// linked in by the package programs below this one.
 //
 //	host/NODE ─▶ containerd/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
 //	namespaces,  its own CRI,       upstream's      upstream's, nftables
 //	files        our pause image
 //
-// Every Linux node has a containerd of its own, which runs in the host's namespaces: so its CRI and the CNI plugins work as they do on any
-// machine, and nothing of them is shared with other nodes but the programs.
+// Every Linux node has a containerd of its own, which runs in the host's namespaces: so its CRI and the CNI plugins
+// work as they do on any machine, and nothing of them is shared with other nodes but the programs.
 package linuxnode
 
 import (
@@ -37,7 +38,8 @@ type Config struct {
 	RunDir string
 	// Netns is the host's pinned network namespace, which must be there when the units start.
 	Netns string
-	// Bin is the folder of Mullion's programs; Program the one there that is kubelet and kube-proxy too, as `Program component NAME`.
+	// Bin is the folder of Mullion's programs; Program the one there that is kubelet and kube-proxy too, as `Program
+	// component NAME`.
 	Bin     string
 	Program string
 	// LogDir gets one file a component.
@@ -48,14 +50,16 @@ type Config struct {
 	Cgroup string
 
 	// Server is the API server's URL, CAFile the cluster's authority, BootstrapKubeconfig a kubeconfig with a bootstrap
-	// token, ProxyKubeconfig a complete one for kube-proxy, or empty: then it uses the kubelet's. The files are read when the programs start.
+	// token, ProxyKubeconfig a complete one for kube-proxy, or empty: then it uses the kubelet's. The files are read
+	// when the programs start.
 	Server              string
 	CAFile              string
 	BootstrapKubeconfig string
 	ProxyKubeconfig     string
 	// PodSubnet, ServiceSubnet and NodeSubnet (the underlay's) are the cluster's.
 	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
-	// Overlay says that pods' packets to other nodes are carried in VXLAN: they are smaller, and the underlay does not know pods' addresses.
+	// Overlay says that pods' packets to other nodes are carried in VXLAN: they are smaller, and the underlay does not
+	// know pods' addresses.
 	Overlay bool
 	// NoProxy leaves the node without kube-proxy, NoCNI without CNI configuration, both of which others install then.
 	NoProxy, NoCNI bool
@@ -64,7 +68,8 @@ type Config struct {
 	// Address6 and PodSubnet6 are those of IPv6 in a dual-stack cluster.
 	Address6   netip.Addr
 	PodSubnet6 netip.Prefix
-	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by default.
+	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by
+	// default.
 	ClusterDNS    netip.Addr
 	ClusterDomain string
 	// Taint registers the node with os=linux:NoSchedule; Labels are put on it at registration.
@@ -73,8 +78,8 @@ type Config struct {
 	// SystemReserved and KubeReserved are the kubelet's options.
 	SystemReserved, KubeReserved map[string]string
 
-	// After are the units that must be ready before the host, KubeletAfter those before the kubelet and kube-proxy, ProxyAfter before
-	// kube-proxy besides.
+	// After are the units that must be ready before the host, KubeletAfter those before the kubelet and kube-proxy,
+	// ProxyAfter before kube-proxy besides.
 	After        []string
 	KubeletAfter []string
 	ProxyAfter   []string
@@ -89,7 +94,8 @@ const (
 
 	cniConfDir  = "/etc/cni/net.d"
 	cniTemplate = "/etc/cni/mullion.conflist.template"
-	// cniBinDir is where others install plugins: containerd's default (containerd v2.4.2, internal/cri/config/config_unix.go).
+	// cniBinDir is where others install plugins: containerd's default (containerd v2.4.2,
+	// internal/cri/config/config_unix.go).
 	cniBinDir = "/opt/cni/bin"
 
 	kubeletConfig       = "/var/lib/kubelet/config.yaml"
@@ -109,8 +115,12 @@ func (c Config) KubeletUnit() string { return c.unit(Kubelet) }
 // Host describes the node's namespaces.
 func (c Config) Host() linuxhost.Host {
 	return linuxhost.Host{
-		Name: c.Name, Netns: c.Netns, Root: filepath.Join(c.Dir, "root"), RunDir: c.RunDir, Cgroup: c.Cgroup,
-		Binds: []linuxhost.Bind{{Source: c.Bin, Target: programsDir}},
+		Name:   c.Name,
+		Netns:  c.Netns,
+		Root:   filepath.Join(c.Dir, "root"),
+		RunDir: c.RunDir,
+		Cgroup: c.Cgroup,
+		Binds:  []linuxhost.Bind{{Source: c.Bin, Target: programsDir}},
 	}
 }
 
@@ -152,7 +162,9 @@ func (c Config) Validate() error {
 	}
 	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
 	if n := len(c.Socket()); n > longest {
-		errs = append(errs, fmt.Errorf("check linux node %q: the path of containerd's socket %q has %d bytes, %d are possible", c.Name, c.Socket(), n, longest))
+		errs = append(
+			errs, fmt.Errorf("check linux node %q: the path of containerd's socket %q has %d bytes, %d are possible",
+				c.Name, c.Socket(), n, longest))
 	}
 	return errors.Join(errs...)
 }

@@ -24,11 +24,12 @@ func (c Config) etcFiles(resolv string) map[string]string {
 		"passwd":        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 		"group":         "root:x:0:\nnogroup:x:65534:\n",
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
-		// By it nft writes "tcp" and not "6" when kube-proxy reads back what is there: else kube-proxy, started again, takes every Service's entry
-		// for one of other keys and removes it.
+		// By it nft writes "tcp" and not "6" when kube-proxy reads back what is there: else kube-proxy, started again,
+		// takes every Service's entry for one of other keys and removes it.
 		"protocols": "ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\nipv6-icmp 58 IPv6-ICMP\nsctp 132 SCTP\n",
 		// The same after every reboot, as machine-id(5) wants it; the kubelet reports it.
-		"machine-id": fmt.Sprintf("%x\n", [16]byte(uuid.NewSHA1(uuid.NameSpaceURL, []byte("mullion:"+c.Marker+"/"+c.Name)))),
+		"machine-id": fmt.Sprintf("%x\n",
+			[16]byte(uuid.NewSHA1(uuid.NameSpaceURL, []byte("mullion:"+c.Marker+"/"+c.Name)))),
 	}
 }
 

@@ -17,24 +17,26 @@ import (
 // engineNamespace is the containerd namespace of containerd's CRI.
 const engineNamespace = "k8s.io"
 
-// Images is the image store of one Linux node. Every Linux node has its own, as its containerd has: the stores of containerd cannot be
-// shared, and one node's content must not be another's to collect.
+// Images is the image store of one Linux node. Every Linux node has its own, as its containerd has: the stores of
+// containerd cannot be shared, and one node's content must not be another's to collect.
 type Images struct {
 	node string
 	conn *client.Client
 	cri  criapi.ImageServiceClient
 }
 
-// OpenImages connects to the store of the node whose containerd listens at c.Socket(); of the configuration no more than that is needed. It is
-// to be closed.
+// OpenImages connects to the store of the node whose containerd listens at c.Socket(); of the configuration no more
+// than that is needed. It is to be closed.
 func (c Config) OpenImages() (*Images, error) {
-	conn, err := client.New(c.Socket(), client.WithDefaultNamespace(engineNamespace), client.WithDefaultPlatform(platforms.DefaultStrict()))
+	conn, err := client.New(c.Socket(), client.WithDefaultNamespace(engineNamespace),
+		client.WithDefaultPlatform(platforms.DefaultStrict()))
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd of node %q: %w", c.Name, err)
 	}
 	channel, ok := conn.Conn().(grpc.ClientConnInterface)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("connect to containerd of node %q: no gRPC connection", c.Name), conn.Close())
+		return nil, errors.Join(fmt.Errorf("connect to containerd of node %q: no gRPC connection", c.Name),
+			conn.Close())
 	}
 	return &Images{node: c.Name, conn: conn, cri: criapi.NewImageServiceClient(channel)}, nil
 }
@@ -42,10 +44,12 @@ func (c Config) OpenImages() (*Images, error) {
 // Close ends the connection.
 func (i *Images) Close() error { return i.conn.Close() }
 
-// Load stores and unpacks the images of an archive (`docker save`, or an OCI image layout) that are for the node's platform, and returns their
-// references; errdefs.ErrNotFound says that none is. They are pinned: the kubelet does not collect what may be impossible to pull again.
+// Load stores and unpacks the images of an archive (`docker save`, or an OCI image layout) that are for the node's
+// platform, and returns their references; errdefs.ErrNotFound says that none is. They are pinned: the kubelet does not
+// collect what may be impossible to pull again.
 func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
-	loaded, err := i.conn.Import(ctx, r, client.WithImportPlatform(platforms.DefaultStrict()), client.WithImageLabels(pinned()),
+	loaded, err := i.conn.Import(ctx, r, client.WithImportPlatform(platforms.DefaultStrict()),
+		client.WithImageLabels(pinned()),
 		client.WithImageRefTranslator(translate), client.WithSkipMissing())
 	if err != nil {
 		return nil, fmt.Errorf("load images on node %q: %w", i.node, err)
@@ -58,14 +62,16 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 			refs = append(refs, img.Name)
 			continue
 		}
-		err = errors.Join(fmt.Errorf("load image %q on node %q: %w", img.Name, i.node, err), i.conn.ImageService().Delete(ctx, img.Name))
+		err = errors.Join(fmt.Errorf("load image %q on node %q: %w", img.Name, i.node, err),
+			i.conn.ImageService().Delete(ctx, img.Name))
 		if !errdefs.IsNotFound(err) {
 			return nil, err
 		}
 		none = err
 	}
 	if len(refs) == 0 && none == nil {
-		none = fmt.Errorf("load images on node %q: the archive has no image with a name: %w", i.node, errdefs.ErrNotFound)
+		none = fmt.Errorf("load images on node %q: the archive has no image with a name: %w", i.node,
+			errdefs.ErrNotFound)
 	}
 	if len(refs) == 0 {
 		return nil, none
@@ -73,7 +79,8 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 	return refs, nil
 }
 
-// Digest is the digest of what a reference stands for, an index or a manifest; errdefs.ErrNotFound when the node has no such image.
+// Digest is the digest of what a reference stands for, an index or a manifest; errdefs.ErrNotFound when the node has no
+// such image.
 func (i *Images) Digest(ctx context.Context, ref string) (string, error) {
 	img, err := i.conn.ImageService().Get(ctx, translate(ref))
 	if err != nil {
@@ -113,7 +120,8 @@ func (i *Images) List(ctx context.Context) ([]*criapi.Image, error) {
 	return answer.GetImages(), nil
 }
 
-// Remove removes an image with all its references, given one of them or its ID; errdefs.ErrNotFound when the node has no such image.
+// Remove removes an image with all its references, given one of them or its ID; errdefs.ErrNotFound when the node has
+// no such image.
 func (i *Images) Remove(ctx context.Context, ref string) error {
 	image := &criapi.ImageSpec{Image: ref}
 	status, err := i.cri.ImageStatus(ctx, &criapi.ImageStatusRequest{Image: image})

@@ -23,11 +23,16 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 	k := &kubeletv1beta1.KubeletConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
 		Authentication: kubeletv1beta1.KubeletAuthentication{
-			X509:      kubeletv1beta1.KubeletX509Authentication{ClientCAFile: caFile},
-			Webhook:   kubeletv1beta1.KubeletWebhookAuthentication{Enabled: &yes, CacheTTL: metav1.Duration{Duration: 2 * time.Minute}},
+			X509: kubeletv1beta1.KubeletX509Authentication{ClientCAFile: caFile},
+			Webhook: kubeletv1beta1.KubeletWebhookAuthentication{
+				Enabled:  &yes,
+				CacheTTL: metav1.Duration{Duration: 2 * time.Minute},
+			},
 			Anonymous: kubeletv1beta1.KubeletAnonymousAuthentication{Enabled: &no},
 		},
-		Authorization:            kubeletv1beta1.KubeletAuthorization{Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook},
+		Authorization: kubeletv1beta1.KubeletAuthorization{
+			Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook,
+		},
 		ContainerRuntimeEndpoint: "unix://" + containerdSocket,
 		RotateCertificates:       true,
 		ServerTLSBootstrap:       true,
@@ -40,7 +45,8 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 		FailCgroupV1: &no,
 		FailSwapOn:   &no,
 	}
-	kubenode.DiskThresholds(k, map[string]string{"memory.available": "100Mi", "nodefs.inodesFree": "1%", "imagefs.inodesFree": "1%"})
+	kubenode.DiskThresholds(k, map[string]string{"memory.available": "100Mi", "nodefs.inodesFree": "1%",
+		"imagefs.inodesFree": "1%"})
 	k.SystemReserved, k.KubeReserved = c.SystemReserved, c.KubeReserved
 	if c.ClusterDNS.IsValid() {
 		k.ClusterDNS = []string{c.ClusterDNS.String()}

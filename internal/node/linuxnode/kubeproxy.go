@@ -8,7 +8,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy ends.
+// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy
+// ends.
 func (c Config) ProxyArgs() []string {
 	kubeconfig := proxyKubeconfig
 	if c.ProxyKubeconfig == "" {

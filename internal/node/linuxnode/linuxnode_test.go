@@ -16,13 +16,26 @@ func sample(t *testing.T) Config {
 	t.Helper()
 	dir := t.TempDir()
 	return Config{
-		Name: "linux-1", Address: netip.MustParseAddr("10.213.0.11"), Dir: filepath.Join(dir, "nodes/linux-1"), RunDir: "/run/mullion/12345678/nodes/linux-1",
-		Netns: filepath.Join(dir, "netns"), Bin: filepath.Join(dir, "bin"), Program: filepath.Join(dir, "bin/mullion"), LogDir: filepath.Join(dir, "logs"),
-		Marker: "/data", Cgroup: "/mullion-12345678/linux-1",
-		Server: "https://10.213.0.1:6443", CAFile: filepath.Join(dir, "ca.crt"), BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
-		ProxyKubeconfig: filepath.Join(dir, "kube-proxy.kubeconfig"),
-		PodSubnet:       netip.MustParsePrefix("10.244.0.0/16"), ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"), NodeSubnet: netip.MustParsePrefix("10.213.0.0/24"),
-		ClusterDNS: netip.MustParseAddr("10.96.0.10"), Taint: true, Labels: map[string]string{"b": "2", "a": "1"},
+		Name:                "linux-1",
+		Address:             netip.MustParseAddr("10.213.0.11"),
+		Dir:                 filepath.Join(dir, "nodes/linux-1"),
+		RunDir:              "/run/mullion/12345678/nodes/linux-1",
+		Netns:               filepath.Join(dir, "netns"),
+		Bin:                 filepath.Join(dir, "bin"),
+		Program:             filepath.Join(dir, "bin/mullion"),
+		LogDir:              filepath.Join(dir, "logs"),
+		Marker:              "/data",
+		Cgroup:              "/mullion-12345678/linux-1",
+		Server:              "https://10.213.0.1:6443",
+		CAFile:              filepath.Join(dir, "ca.crt"),
+		BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
+		ProxyKubeconfig:     filepath.Join(dir, "kube-proxy.kubeconfig"),
+		PodSubnet:           netip.MustParsePrefix("10.244.0.0/16"),
+		ServiceSubnet:       netip.MustParsePrefix("10.96.0.0/16"),
+		NodeSubnet:          netip.MustParsePrefix("10.213.0.0/24"),
+		ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
+		Taint:               true,
+		Labels:              map[string]string{"b": "2", "a": "1"},
 	}
 }
 
@@ -43,7 +56,8 @@ func TestWhatProgramsAreTold(t *testing.T) {
 	c.Overlay = true
 	golden.Assert(t, c.CNITemplate(), "cni-overlay.conflist")
 	c.NoCNI = true
-	if text := c.ContainerdTOML(); strings.Contains(text, "conf_template") || !strings.Contains(text, `bin_dirs = ["/opt/cni/bin", "/opt/mullion/bin/cni"]`) {
+	if text := c.ContainerdTOML(); strings.Contains(text, "conf_template") ||
+		!strings.Contains(text, `bin_dirs = ["/opt/cni/bin", "/opt/mullion/bin/cni"]`) {
 		t.Errorf("containerd without Mullion's CNI configuration:\n%s", text)
 	}
 }
@@ -82,10 +96,12 @@ func TestHostFiles(t *testing.T) {
 	}
 }
 
-// TestForeignIdentity leaves a kubelet's certificate of another authority behind, as when a data folder's keys were made anew.
+// TestForeignIdentity leaves a kubelet's certificate of another authority behind, as when a data folder's keys were
+// made anew.
 func TestForeignIdentity(t *testing.T) {
 	c := sample(t)
-	for path, text := range map[string]string{caFile: "old", kubeletKubeconfig: "old", kubeletCertDir + "/kubelet-client-current.pem": "old"} {
+	for path, text := range map[string]string{caFile: "old", kubeletKubeconfig: "old",
+		kubeletCertDir + "/kubelet-client-current.pem": "old"} {
 		if err := c.writeFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +143,8 @@ func TestUnits(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	if _, err := Units(Config{Name: "x"}); err == nil || !strings.Contains(err.Error(), "Netns is not set") || !strings.Contains(err.Error(), "Address is not set") {
+	if _, err := Units(Config{Name: "x"}); err == nil || !strings.Contains(err.Error(), "Netns is not set") ||
+		!strings.Contains(err.Error(), "Address is not set") {
 		t.Errorf("err = %v, want all that is missing", err)
 	}
 	c := sample(t)

@@ -27,11 +27,13 @@ func (c Config) criReady(ctx context.Context) error {
 	return err
 }
 
-// ensurePause puts the pause image into the node's containerd; one that is there already is replaced, which costs little.
+// ensurePause puts the pause image into the node's containerd; one that is there already is replaced, which costs
+// little.
 func (c Config) ensurePause(ctx context.Context) error {
 	img, err := imagebuild.Build(ctx, imagebuild.Options{
-		Dir: filepath.Join(c.Bin, pauseProgram), Created: time.Unix(0, 0),
-		Spec: imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{pauseImage}, User: "65535:65535"},
+		Dir:     filepath.Join(c.Bin, pauseProgram),
+		Created: time.Unix(0, 0),
+		Spec:    imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{pauseImage}, User: "65535:65535"},
 	})
 	if err != nil {
 		return err

@@ -28,7 +28,10 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.kubeletUnit(), After: append([]string{c.unit("containerd")}, c.KubeletAfter...)},
 	}
 	if !c.NoProxy {
-		units = append(units, component.Unit{Component: c.proxyUnit(), After: slices.Concat([]string{c.unit("host")}, c.KubeletAfter, c.ProxyAfter)})
+		units = append(units, component.Unit{
+			Component: c.proxyUnit(),
+			After:     slices.Concat([]string{c.unit("host")}, c.KubeletAfter, c.ProxyAfter),
+		})
 	}
 	return units, nil
 }
@@ -39,7 +42,8 @@ type host struct{ Config }
 // Name is the component's name.
 func (h *host) Name() string { return h.unit("host") }
 
-// Start writes the files and makes the namespaces, or finds them. Nothing of the host runs then but containers and their shims.
+// Start writes the files and makes the namespaces, or finds them. Nothing of the host runs then but containers and
+// their shims.
 func (h *host) Start(ctx context.Context) error {
 	if err := h.writeHost(); err != nil {
 		return err
@@ -47,7 +51,12 @@ func (h *host) Start(ctx context.Context) error {
 	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
 		return err
 	}
-	return linuxhost.NAT{Netns: h.Netns, Pods: h.PodSubnet, Inside: h.inside(), DualStack: h.PodSubnet6.IsValid()}.Apply(ctx)
+	return linuxhost.NAT{
+		Netns:     h.Netns,
+		Pods:      h.PodSubnet,
+		Inside:    h.inside(),
+		DualStack: h.PodSubnet6.IsValid(),
+	}.Apply(ctx)
 }
 
 // inside are the networks that know pods' addresses.
@@ -66,7 +75,8 @@ type process struct {
 	*proc.Process
 	before func() error
 	after  func(context.Context) error
-	// health is asked, beside whether the process is ready, when somebody wants to know whether it works; nil: nothing more.
+	// health is asked, beside whether the process is ready, when somebody wants to know whether it works; nil: nothing
+	// more.
 	health func(context.Context) error
 }
 
@@ -92,10 +102,11 @@ func (p *process) Start(ctx context.Context) error {
 	return nil
 }
 
-// environment of the node's programs; containerd finds its shim, and everything else runc, nft and mount, in PATH. The programs idle most of
-// the time, and their memory counts more here than their processor time (GOGC).
+// environment of the node's programs; containerd finds its shim, and everything else runc, nft and mount, in PATH. The
+// programs idle most of the time, and their memory counts more here than their processor time (GOGC).
 func environment() []string {
-	return []string{"PATH=" + programsDir + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "GOGC=50"}
+	return []string{"PATH=" + programsDir + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=/root", "GOGC=50"}
 }
 
 func (c Config) logPath(part string) string { return filepath.Join(c.LogDir, part, c.Name+".log") }
@@ -103,8 +114,14 @@ func (c Config) logPath(part string) string { return filepath.Join(c.LogDir, par
 // spec is what the node's processes have in common.
 func (c Config) spec(part string, ready func(context.Context) error, program string, args ...string) proc.Spec {
 	return proc.Spec{
-		Name: c.unit(part), Path: filepath.Join(programsDir, program), Args: args, Env: environment(), Marker: c.Marker,
-		LogPath: c.logPath(part), Starter: c.Host().Start, Ready: ready,
+		Name:    c.unit(part),
+		Path:    filepath.Join(programsDir, program),
+		Args:    args,
+		Env:     environment(),
+		Marker:  c.Marker,
+		LogPath: c.logPath(part),
+		Starter: c.Host().Start,
+		Ready:   ready,
 	}
 }
 
@@ -120,7 +137,8 @@ func (c Config) prepared(part string, spec proc.Spec, write func() error) *proce
 
 // containerdUnit is the node's containerd; ready means that its CRI answers and the pause image is there.
 func (c Config) containerdUnit() component.Component {
-	p := c.prepared("containerd", c.spec("containerd", c.criReady, "containerd", "--config", containerdConfig), func() error { return nil })
+	p := c.prepared("containerd", c.spec("containerd", c.criReady, "containerd", "--config", containerdConfig),
+		func() error { return nil })
 	p.after = c.ensurePause
 	p.health = func(ctx context.Context) error {
 		return kubenode.RuntimeHealth(ctx, func(ctx context.Context) (net.Conn, error) {
@@ -130,7 +148,8 @@ func (c Config) containerdUnit() component.Component {
 	return p
 }
 
-// kubeletUnit is upstream's kubelet. Ready means that its health endpoint answers; that the node is Ready is seen in the API.
+// kubeletUnit is upstream's kubelet. Ready means that its health endpoint answers; that the node is Ready is seen in
+// the API.
 func (c Config) kubeletUnit() component.Component {
 	probe := kubenode.HealthProbe(c.Netns, kubenode.KubeletHealthPort)
 	ready := func(ctx context.Context) error { _, err := probe(ctx); return err }
@@ -138,8 +157,8 @@ func (c Config) kubeletUnit() component.Component {
 	return c.prepared(Kubelet, c.spec(Kubelet, ready, filepath.Base(c.Program), args...), c.writeKubelet)
 }
 
-// proxyUnit is upstream's kube-proxy; ready means that the services there are can be reached from the node and its pods. It waits by itself
-// until the node is registered.
+// proxyUnit is upstream's kube-proxy; ready means that the services there are can be reached from the node and its
+// pods. It waits by itself until the node is registered.
 func (c Config) proxyUnit() component.Component {
 	probe := kubenode.HealthProbe(c.Netns, kubenode.ProxyHealthPort)
 	ready := func(ctx context.Context) error {

@@ -9,12 +9,12 @@
 // # The first process
 //
 // `mullion-node host-init` (Init) is PID 1 of the host. It is started in the machine's mount namespace with
-// CLONE_NEWNS, NEWPID and NEWUTS, makes the mounts private, sets the host's name, waits for orphans, and does nothing else. It
-// gets SIGKILL when the thread that started it ends, and all of the host with it.
+// CLONE_NEWNS, NEWPID and NEWUTS, makes the mounts private, sets the host's name, waits for orphans, and does nothing
+// else. It gets SIGKILL when the thread that started it ends, and all of the host with it.
 //
 // # Programs inside
 //
-// A child joins the host because the thread that forks it has joined before. PR_SET_PDEATHSIG cannot be used for such a child:
-// Go compares getppid with the parent's pid after setting it, and getppid answers 0 across PID namespaces, so the child
-// would kill itself. It is not needed either: the host's first process has it.
+// A child joins the host because the thread that forks it has joined before. PR_SET_PDEATHSIG cannot be used for such a
+// child: Go compares getppid with the parent's pid after setting it, and getppid answers 0 across PID namespaces, so
+// the child would kill itself. It is not needed either: the host's first process has it.
 package winhost

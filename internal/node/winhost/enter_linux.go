@@ -99,8 +99,8 @@ func (h Host) enter() error {
 	return nil
 }
 
-// Command makes the command that runs a Windows program in the host: program is a Windows path, or a name for
-// Wine to find. It is started with Run, Output or StartCommand, never by its own methods. When ctx is over it gets SIGKILL.
+// Command makes the command that runs a Windows program in the host: program is a Windows path, or a name for Wine to
+// find. It is started with Run, Output or StartCommand, never by its own methods. When ctx is over it gets SIGKILL.
 func (h Host) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	argv := append(append([]string{}, h.Loader...), append([]string{program}, args...)...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -126,8 +126,8 @@ func (h Host) Run(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// Output runs a Windows program with stdin and further environment, and returns its standard output; an error has the standard
-// error's end. This is how CNI plugins are called.
+// Output runs a Windows program with stdin and further environment, and returns its standard output; an error has the
+// standard error's end. This is how CNI plugins are called.
 func (h Host) Output(ctx context.Context, stdin []byte, env []string, program string, args ...string) ([]byte, error) {
 	cmd := h.Command(ctx, program, args...)
 	cmd.Env = append(cmd.Env, env...)
@@ -137,7 +137,8 @@ func (h Host) Output(ctx context.Context, stdin []byte, env []string, program st
 	if err := h.Run(ctx, cmd); err != nil {
 		const keep = 2048
 		tail := stderr.Bytes()
-		return stdout.Bytes(), fmt.Errorf("run %s on host %q: %w: %s", program, h.Name, err, bytes.TrimSpace(tail[max(0, len(tail)-keep):]))
+		return stdout.Bytes(), fmt.Errorf("run %s on host %q: %w: %s", program, h.Name, err,
+			bytes.TrimSpace(tail[max(0, len(tail)-keep):]))
 	}
 	return stdout.Bytes(), nil
 }

@@ -13,8 +13,8 @@ import (
 // ErrDown says that a host has no first process, so nothing can be started in it.
 var ErrDown = errors.New("the host is not up")
 
-// Host describes a Windows host. It is plain data: several processes may hold it, and each finds the running host through
-// StateFile.
+// Host describes a Windows host. It is plain data: several processes may hold it, and each finds the running host
+// through StateFile.
 type Host struct {
 	// Name is the host name.
 	Name string `json:"name"`
@@ -26,10 +26,11 @@ type Host struct {
 	Binds []Bind `json:"binds,omitempty"`
 	// Keep are folders of the machine that the host sees even if they lie below /tmp, where it has its own files.
 	Keep []string `json:"keep,omitempty"`
-	// Tmp is a folder of the machine that the host has as its /tmp, emptied before the host starts; empty: the host has one that
-	// nobody else sees.
+	// Tmp is a folder of the machine that the host has as its /tmp, emptied before the host starts; empty: the host has
+	// one that nobody else sees.
 	Tmp string `json:"tmp,omitempty"`
-	// Shared is a folder of the machine in which the host sees what is mounted there while it is up; empty: there is none.
+	// Shared is a folder of the machine in which the host sees what is mounted there while it is up; empty: there is
+	// none.
 	Shared string `json:"shared,omitempty"`
 	// Loader is the command line that runs a Windows program, to be followed by its Windows path and arguments.
 	Loader []string `json:"loader"`

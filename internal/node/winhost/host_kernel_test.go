@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// up starts a host for one test, with the machine's own programs in place of Windows ones, and checks at the end that nothing
-// of it is left.
+// up starts a host for one test, with the machine's own programs in place of Windows ones, and checks at the end that
+// nothing of it is left.
 func up(t *testing.T, binds ...winhost.Bind) (winhost.Host, *proc.Process) {
 	t.Helper()
 	return upIn(t, t.TempDir(), func(h *winhost.Host) { h.Binds = binds })
@@ -50,7 +50,14 @@ func up(t *testing.T, binds ...winhost.Bind) (winhost.Host, *proc.Process) {
 func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *proc.Process) {
 	t.Helper()
 	pin := filepath.Join(dir, "netns")
-	h := winhost.Host{Name: "win-1", Netns: pin, StateFile: filepath.Join(dir, "state.json"), Keep: []string{filepath.Join(dir, "kept"), "/usr"}, Env: []string{"PATH=/usr/bin:/bin", "A=b"}, Dir: "/usr"}
+	h := winhost.Host{
+		Name:      "win-1",
+		Netns:     pin,
+		StateFile: filepath.Join(dir, "state.json"),
+		Keep:      []string{filepath.Join(dir, "kept"), "/usr"},
+		Env:       []string{"PATH=/usr/bin:/bin", "A=b"},
+		Dir:       "/usr",
+	}
 	change(&h)
 	if err := os.MkdirAll(filepath.Join(dir, "kept", "inside"), 0o755); err != nil {
 		t.Fatal(err)
@@ -67,9 +74,16 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 		t.Fatal(err)
 	}
 	p := proc.New(proc.Spec{
-		Name: "host", Path: exe, Env: []string{initVariable + "=" + file}, Netns: pin, Starter: h.StartInit, Ready: h.Ready,
-		LogPath: filepath.Join(dir, "log"), ReadyTimeout: 10 * time.Second, Marker: dir,
-		Restart: proc.Restart{Min: 10 * time.Millisecond},
+		Name:         "host",
+		Path:         exe,
+		Env:          []string{initVariable + "=" + file},
+		Netns:        pin,
+		Starter:      h.StartInit,
+		Ready:        h.Ready,
+		LogPath:      filepath.Join(dir, "log"),
+		ReadyTimeout: 10 * time.Second,
+		Marker:       dir,
+		Restart:      proc.Restart{Min: 10 * time.Millisecond},
 	})
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -159,7 +173,10 @@ func TestHostSharesWithTheMachine(t *testing.T) {
 	if err := os.MkdirAll(stale, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h, p := upIn(t, dir, func(h *winhost.Host) { h.Tmp, h.Shared = filepath.Join(dir, "tmp"), filepath.Join(dir, "shared") })
+	h, p := upIn(t, dir, func(h *winhost.Host) {
+		h.Tmp, h.Shared = filepath.Join(dir, "tmp"),
+			filepath.Join(dir, "shared")
+	})
 	if _, err := os.Stat(stale); err == nil {
 		t.Error("the host's /tmp has a file from before its start")
 	}
@@ -211,7 +228,8 @@ func TestHostSharesWithTheMachine(t *testing.T) {
 
 func TestHostPassesThrough(t *testing.T) {
 	h, _ := up(t)
-	out, err := h.Output(t.Context(), []byte("some input"), []string{"CNI_COMMAND=ADD"}, "/bin/sh", "-c", "cat; echo $CNI_COMMAND")
+	out, err := h.Output(t.Context(), []byte("some input"), []string{"CNI_COMMAND=ADD"}, "/bin/sh", "-c",
+		"cat; echo $CNI_COMMAND")
 	if err != nil || string(out) != "some inputADD\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
@@ -228,17 +246,17 @@ func TestHostPassesThrough(t *testing.T) {
 	}
 }
 
-// TestHostEndsWithInit kills the first process as a crash would and expects that the programs are gone and that the next
-// first process takes over.
-// A machine may lack what is bound over, as one without /etc/hosts does: the host has it all the same, beside what else is in the folder, and
-// the machine still lacks it.
+// TestHostEndsWithInit kills the first process as a crash would and expects that the programs are gone and that the
+// next first process takes over. A machine may lack what is bound over, as one without /etc/hosts does: the host has it
+// all the same, beside what else is in the folder, and the machine still lacks it.
 func TestHostHasWhatTheMachineLacks(t *testing.T) {
 	dir := t.TempDir()
 	source, etc := filepath.Join(dir, "source"), filepath.Join(dir, "kept", "etc")
 	if err := os.MkdirAll(etc, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{source: "127.0.0.1 localhost\n", filepath.Join(etc, "services"): "http 80/tcp\n"} {
+	for path, text := range map[string]string{source: "127.0.0.1 localhost\n",
+		filepath.Join(etc, "services"): "http 80/tcp\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +266,10 @@ func TestHostHasWhatTheMachineLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _ := upIn(t, dir, func(h *winhost.Host) {
-		h.Binds = []winhost.Bind{{Source: source, Target: filepath.Join(etc, "hosts")}, {Source: source, Target: dangling}}
+		h.Binds = []winhost.Bind{{
+			Source: source,
+			Target: filepath.Join(etc, "hosts"),
+		}, {Source: source, Target: dangling}}
 	})
 	out := output(t, h, fmt.Sprintf("cd %s && cat hosts resolv.conf services", etc))
 	if want := "127.0.0.1 localhost\n127.0.0.1 localhost\nhttp 80/tcp"; out != want {
@@ -325,7 +346,8 @@ func TestDownHost(t *testing.T) {
 	}
 	check("no state file")
 	// A process that exists, but is not the one of the record.
-	if err := os.WriteFile(h.StateFile, []byte(fmt.Sprintf(`{"pid":%d,"startTime":1}`, os.Getpid())), 0o600); err != nil {
+	if err := os.WriteFile(h.StateFile, []byte(fmt.Sprintf(`{"pid":%d,"startTime":1}`, os.Getpid())),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	check("another process has the pid")

@@ -100,7 +100,8 @@ func (h Host) Ready(context.Context) error {
 // SIGINT, or Wine's server dies. Everything in the host ends with it.
 func Init(h Host) error {
 	if os.Getpid() != 1 {
-		return errors.New("set up host: host-init is not the first process of a PID namespace; it is started by the supervisor")
+		return errors.New(
+			"set up host: host-init is not the first process of a PID namespace; it is started by the supervisor")
 	}
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
@@ -119,13 +120,15 @@ func Init(h Host) error {
 	return nil
 }
 
-// reap waits for every child that has ended. They are orphans of the host: init starts no process itself. It is an error when Wine's
-// server was killed: what Windows programs there are stand still then, as after a crash of Windows' kernel.
+// reap waits for every child that has ended. They are orphans of the host: init starts no process itself. It is an
+// error when Wine's server was killed: what Windows programs there are stand still then, as after a crash of Windows'
+// kernel.
 func (h Host) reap() error {
 	var err error
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		if orphans.IsWineServer(name) && orphans.Killed(status) {
-			err = fmt.Errorf("run host %q: Wine's server (pid %d there) was killed or failed (signal %d, exit status %d), so that its Windows programs stand still: it has to start again",
+			err = fmt.Errorf(
+				"run host %q: Wine's server (pid %d there) was killed or failed (signal %d, exit status %d), so that its Windows programs stand still: it has to start again",
 				h.Name, pid, status.Signal(), status.ExitStatus())
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supplyTargets makes the files that Binds are to cover where the machine lacks them, or has links that lead nowhere: /etc/hosts of a machine
-// that was never told of one. Only the host sees them.
+// supplyTargets makes the files that Binds are to cover where the machine lacks them, or has links that lead nowhere:
+// /etc/hosts of a machine that was never told of one. Only the host sees them.
 func (h Host) supplyTargets() error {
 	missing := map[string][]string{} // names, by folder
 	for _, b := range h.Binds {
@@ -40,9 +40,11 @@ func (h Host) supplyTargets() error {
 	return nil
 }
 
-// supplement covers a folder with one that has the same content and empty files of these names besides. Nothing of it can be written to.
+// supplement covers a folder with one that has the same content and empty files of these names besides. Nothing of it
+// can be written to.
 func supplement(dir string, names []string) (err error) {
-	// A folder that every machine has and nobody looks into now. An overlay keeps its layers when their mounts are gone.
+	// A folder that every machine has and nobody looks into now. An overlay keeps its layers when their mounts are
+	// gone.
 	const stage = "/sys"
 	if err := unix.Mount("tmpfs", stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return err

@@ -1,13 +1,14 @@
-// Package winnode owns a Windows host as parts of a cluster: the files on its C: drive, the configuration and flags of the
-// unmodified kubelet.exe and kube-proxy.exe, and the components that bring the host up in order. It owns neither namespaces (package winhost),
-// nor Wine (package wine), nor what serves HNS and CRI (package agent), nor the host's network.
+// Package winnode owns a Windows host as parts of a cluster: the files on its C: drive, the configuration and flags of
+// the unmodified kubelet.exe and kube-proxy.exe, and the components that bring the host up in order. It owns neither
+// namespaces (package winhost), nor Wine (package wine), nor what serves HNS and CRI (package agent), nor the host's
+// network.
 //
 //	wine ─▶ prefix/NODE ─▶ host/NODE ─▶ agent/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
 //	        overlay, files  namespaces   mullion-node   kubelet.exe     kube-proxy.exe
 //	                                     serve
 //
-// The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of the
-// data folder when the cluster is taken down.
+// The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of
+// the data folder when the cluster is taken down.
 package winnode
 
 import (
@@ -59,7 +60,8 @@ type Config struct {
 	Server              string
 	CAFile              string
 	BootstrapKubeconfig string
-	// ProxyKubeconfig is a kubeconfig for kube-proxy, complete, or empty: then it uses the kubelet's. It is read when kube-proxy starts.
+	// ProxyKubeconfig is a kubeconfig for kube-proxy, complete, or empty: then it uses the kubelet's. It is read when
+	// kube-proxy starts.
 	ProxyKubeconfig string
 	// ContainerdSocket is the engine's, ContainerdNamespace the containerd namespace, and CgroupParent the
 	// cgroup of the host's containers.
@@ -71,7 +73,8 @@ type Config struct {
 	// Address6 and IPv6 are the host's address and the cluster's subnets of IPv6, where the host has both families.
 	Address6 netip.Addr
 	IPv6     agentconfig.Subnets
-	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by default.
+	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by
+	// default.
 	ClusterDNS    netip.Addr
 	ClusterDomain string
 	// SelfSigned: the kubelet signs its serving certificate itself, where nobody in the cluster approves such.
@@ -100,7 +103,8 @@ func (c Config) unit(part string) string { return part + "/" + c.Name }
 // KubeletUnit is the name of the unit whose readiness means that the kubelet serves its health endpoint.
 func (c Config) KubeletUnit() string { return c.unit("kubelet") }
 
-// ProxyUnit is the name of the unit whose readiness means that the services there are can be reached from the host's pods.
+// ProxyUnit is the name of the unit whose readiness means that the services there are can be reached from the host's
+// pods.
 func (c Config) ProxyUnit() string { return c.unit("kube-proxy") }
 
 // Prefix is where the host's Wine prefix is mounted.
@@ -132,9 +136,15 @@ func (c Config) domain() string {
 // Host describes the host's namespaces and how Windows programs are run in them.
 func (c Config) Host(s *wine.System) winhost.Host {
 	h := winhost.Host{
-		Name: c.Name, Netns: c.Netns, StateFile: filepath.Join(c.RunDir, "host-state.json"),
-		Tmp: filepath.Join(c.RunDir, "tmp"), Shared: filepath.Join(c.RunDir, "hpc"),
-		Keep: []string{c.Prefix()}, Loader: s.LoaderArgv(), Env: s.HostEnv(c.Prefix()), Dir: c.drive(),
+		Name:      c.Name,
+		Netns:     c.Netns,
+		StateFile: filepath.Join(c.RunDir, "host-state.json"),
+		Tmp:       filepath.Join(c.RunDir, "tmp"),
+		Shared:    filepath.Join(c.RunDir, "hpc"),
+		Keep:      []string{c.Prefix()},
+		Loader:    s.LoaderArgv(),
+		Env:       s.HostEnv(c.Prefix()),
+		Dir:       c.drive(),
 	}
 	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"} {
 		h.Binds = append(h.Binds, winhost.Bind{Source: c.etc(name), Target: "/etc/" + name})

@@ -54,7 +54,8 @@ const (
 // driveDirs are the folders on C: that upstream's programs expect, or that are mounted from.
 func driveDirs() []string {
 	return []string{
-		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni", "ProgramData/Mullion", VolumesFolder,
+		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni",
+		"ProgramData/Mullion", VolumesFolder,
 		"Program Files/containerd/cni/conf", "Windows/System32/drivers/etc",
 	}
 }
@@ -63,7 +64,8 @@ func driveDirs() []string {
 func (c Config) writeDrive() error {
 	dirs := driveDirs()
 	if c.Network.NoCNI {
-		dirs = append(dirs, "etc/cni/net.d", "opt/cni/bin") // where others install one: podnet.InstalledConfDir, InstalledBinDir
+		// where others install one: podnet.InstalledConfDir, InstalledBinDir
+		dirs = append(dirs, "etc/cni/net.d", "opt/cni/bin")
 	}
 	for _, dir := range dirs {
 		path, err := wine.UnixPath(c.drive(), dir)
@@ -74,7 +76,8 @@ func (c Config) writeDrive() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{resolvConf: resolvconf.Machine().String(), `C:\Windows\System32\drivers\etc\hosts`: c.hosts()} {
+	for name, text := range map[string]string{resolvConf: resolvconf.Machine().String(),
+		`C:\Windows\System32\drivers\etc\hosts`: c.hosts()} {
 		if err := c.writeFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -34,11 +34,16 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 	k := &kubeletv1beta1.KubeletConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
 		Authentication: kubeletv1beta1.KubeletAuthentication{
-			X509:      kubeletv1beta1.KubeletX509Authentication{ClientCAFile: caFile},
-			Webhook:   kubeletv1beta1.KubeletWebhookAuthentication{Enabled: &yes, CacheTTL: metav1.Duration{Duration: 2 * time.Minute}},
+			X509: kubeletv1beta1.KubeletX509Authentication{ClientCAFile: caFile},
+			Webhook: kubeletv1beta1.KubeletWebhookAuthentication{
+				Enabled:  &yes,
+				CacheTTL: metav1.Duration{Duration: 2 * time.Minute},
+			},
 			Anonymous: kubeletv1beta1.KubeletAnonymousAuthentication{Enabled: &no},
 		},
-		Authorization:            kubeletv1beta1.KubeletAuthorization{Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook},
+		Authorization: kubeletv1beta1.KubeletAuthorization{
+			Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook,
+		},
 		ContainerRuntimeEndpoint: fmt.Sprintf("tcp://127.0.0.1:%d", CRIPort),
 		RotateCertificates:       true,
 		ServerTLSBootstrap:       !c.SelfSigned,

@@ -22,8 +22,9 @@ const (
 	proxyKubeconfig = `C:\etc\kubernetes\kube-proxy.conf`
 )
 
-// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy ends. The
-// source VIP is an overlay's. No feature gate is named: WinOverlay and WinDSR are locked on since Kubernetes 1.34.
+// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy
+// ends. The source VIP is an overlay's. No feature gate is named: WinOverlay and WinDSR are locked on since Kubernetes
+// 1.34.
 func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 	kubeconfig := proxyKubeconfig
 	if c.ProxyKubeconfig == "" {
@@ -51,8 +52,8 @@ func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 // sourceVIPTimeout bounds the wait for the node's range of pod addresses.
 const sourceVIPTimeout = 3 * time.Minute
 
-// sourceVIP waits until the host has reserved its source VIP, which follows from the node's range of pod addresses. Without it
-// kube-proxy ends on an overlay; in other modes there is none.
+// sourceVIP waits until the host has reserved its source VIP, which follows from the node's range of pod addresses.
+// Without it kube-proxy ends on an overlay; in other modes there is none.
 func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 	if c.Network.Mode != spec.ModeOverlay {
 		return netip.Addr{}, nil
@@ -74,8 +75,8 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 	}
 }
 
-// proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with that an
-// HNS network.
+// proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with
+// that an HNS network.
 func (c Config) proxyUnit() component.Component {
 	probe := kubenode.HealthProbe(c.Netns, kubenode.ProxyHealthPort)
 	ready := func(ctx context.Context) error {

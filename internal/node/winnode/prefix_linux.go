@@ -23,8 +23,8 @@ type prefix struct{ Config }
 // Name is the component's name.
 func (p *prefix) Name() string { return p.unit("prefix") }
 
-// Start mounts the prefix, unless it is mounted with the same layers, and writes the files. No program of the host runs then: they
-// ended with the supervisor that started them.
+// Start mounts the prefix, unless it is mounted with the same layers, and writes the files. No program of the host runs
+// then: they ended with the supervisor that started them.
 func (p *prefix) Start(context.Context) error {
 	if err := p.start(); err != nil {
 		return fmt.Errorf("prepare prefix of windows host %q: %w", p.Config.Name, err)
@@ -98,15 +98,16 @@ func (p *prefix) mount(layers []string) error {
 	for i, l := range layers {
 		escaped[i] = escapeOption(l)
 	}
-	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,redirect_dir=on", strings.Join(escaped, ":"), escapeOption(upper), escapeOption(work))
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,redirect_dir=on", strings.Join(escaped, ":"),
+		escapeOption(upper), escapeOption(work))
 	if err := unix.Mount("overlay", target, "overlay", 0, options); err != nil {
 		return fmt.Errorf("mount overlay at %q: %w", target, err)
 	}
 	return nil
 }
 
-// changeLayers records other layers than last time: another Wine, other shims or another build. The registry is made anew from
-// them, the files of C: stay.
+// changeLayers records other layers than last time: another Wine, other shims or another build. The registry is made
+// anew from them, the files of C: stay.
 func (p *prefix) changeLayers(record, want string) error {
 	for _, name := range []string{"system.reg", "user.reg", "userdef.reg", ".update-timestamp"} {
 		if err := os.RemoveAll(filepath.Join(p.Dir, "upper", name)); err != nil {

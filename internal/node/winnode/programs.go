@@ -31,8 +31,9 @@ func (c Config) programs() []program {
 	return all
 }
 
-// programsLayer makes the folder with upstream's programs that lies below every host's own, and returns it. Files are hard
-// links where that is possible, so that no node has a copy of 200 MB. New programs make a new folder: hosts that run keep theirs.
+// programsLayer makes the folder with upstream's programs that lies below every host's own, and returns it. Files are
+// hard links where that is possible, so that no node has a copy of 200 MB. New programs make a new folder: hosts that
+// run keep theirs.
 func (c Config) programsLayer() (string, error) {
 	h := sha256.New()
 	for _, p := range c.programs() {

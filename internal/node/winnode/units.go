@@ -30,7 +30,10 @@ func Units(c Config) ([]component.Unit, error) {
 	}
 	// On a build without HNS v2 upstream's kube-proxy.exe panics, here as on Windows; such a node is without Services.
 	if c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy {
-		units = append(units, component.Unit{Component: c.proxyUnit(), After: append([]string{c.KubeletUnit()}, c.ProxyAfter...)})
+		units = append(units, component.Unit{
+			Component: c.proxyUnit(),
+			After:     append([]string{c.KubeletUnit()}, c.ProxyAfter...),
+		})
 	}
 	return units, nil
 }
@@ -41,7 +44,8 @@ func (c Config) logPath(part string) string { return filepath.Join(c.LogDir, par
 type Process struct {
 	*proc.Process
 	prepare func() error
-	// health is asked, beside whether the process is ready, when somebody wants to know whether it works; nil: nothing more.
+	// health is asked, beside whether the process is ready, when somebody wants to know whether it works; nil: nothing
+	// more.
 	health func(context.Context) error
 }
 
@@ -74,8 +78,13 @@ func (c Config) hostUnit() component.Component {
 	return &Process{
 		prepare: func() error { return os.MkdirAll(filepath.Dir(c.logPath("host")), 0o700) },
 		Process: proc.New(proc.Spec{
-			Name: c.unit("host"), Path: c.NodeProgram, Args: []string{"host-init", "--host", c.HostFile()}, Env: linuxEnv(), Marker: c.Marker,
-			LogPath: c.logPath("host"), Netns: c.Netns,
+			Name:    c.unit("host"),
+			Path:    c.NodeProgram,
+			Args:    []string{"host-init", "--host", c.HostFile()},
+			Env:     linuxEnv(),
+			Marker:  c.Marker,
+			LogPath: c.logPath("host"),
+			Netns:   c.Netns,
 			Starter: func(ctx context.Context, cmd *exec.Cmd) error {
 				h, err := c.running()
 				if err != nil {
@@ -94,7 +103,8 @@ func (c Config) hostUnit() component.Component {
 	}
 }
 
-// agentUnit is the HNS and CRI server. It is in the host's network namespace only: it makes mounts that the machine has to see.
+// agentUnit is the HNS and CRI server. It is in the host's network namespace only: it makes mounts that the machine has
+// to see.
 func (c Config) agentUnit() component.Component {
 	config := filepath.Join(c.Dir, "agent.json")
 	addr := func(port uint16) netip.AddrPort {
@@ -110,17 +120,36 @@ func (c Config) agentUnit() component.Component {
 				return err
 			}
 			a := agentconfig.Config{
-				Node: c.Name, Address: c.Address, Windows: c.Build.Name, HostFile: c.HostFile(), Drive: c.drive(), SystemDir: c.System().Dir,
-				StateDir: c.Dir, RunDir: c.RunDir, HNS: addr(HNSPort), CRI: addr(CRIPort), TokenFile: c.TokenFile(),
-				ContainerdSocket: c.ContainerdSocket, ContainerdNamespace: c.ContainerdNamespace, CgroupParent: c.CgroupParent,
-				PodSubnet: c.PodSubnet, ServiceSubnet: c.ServiceSubnet, NodeSubnet: c.NodeSubnet, IPv6: c.IPv6,
-				Network: c.Network,
+				Node:                c.Name,
+				Address:             c.Address,
+				Windows:             c.Build.Name,
+				HostFile:            c.HostFile(),
+				Drive:               c.drive(),
+				SystemDir:           c.System().Dir,
+				StateDir:            c.Dir,
+				RunDir:              c.RunDir,
+				HNS:                 addr(HNSPort),
+				CRI:                 addr(CRIPort),
+				TokenFile:           c.TokenFile(),
+				ContainerdSocket:    c.ContainerdSocket,
+				ContainerdNamespace: c.ContainerdNamespace,
+				CgroupParent:        c.CgroupParent,
+				PodSubnet:           c.PodSubnet,
+				ServiceSubnet:       c.ServiceSubnet,
+				NodeSubnet:          c.NodeSubnet,
+				IPv6:                c.IPv6,
+				Network:             c.Network,
 			}
 			return a.Save(config)
 		},
 		Process: proc.New(proc.Spec{
-			Name: c.unit("agent"), Path: c.NodeProgram, Args: []string{"serve", "--config", config}, Env: linuxEnv(), Marker: c.Marker,
-			LogPath: c.logPath("agent"), Netns: c.Netns,
+			Name:    c.unit("agent"),
+			Path:    c.NodeProgram,
+			Args:    []string{"serve", "--config", config},
+			Env:     linuxEnv(),
+			Marker:  c.Marker,
+			LogPath: c.logPath("agent"),
+			Netns:   c.Netns,
 			Ready: func(ctx context.Context) error {
 				conn, err := dial(ctx)
 				if err != nil {
@@ -132,7 +161,8 @@ func (c Config) agentUnit() component.Component {
 	}
 }
 
-// kubeletUnit is upstream's kubelet.exe. Ready means that its health endpoint answers; that the node is Ready is seen in the API.
+// kubeletUnit is upstream's kubelet.exe. Ready means that its health endpoint answers; that the node is Ready is seen
+// in the API.
 func (c Config) kubeletUnit() component.Component {
 	probe := kubenode.HealthProbe(c.Netns, kubenode.KubeletHealthPort)
 	ready := func(ctx context.Context) error { _, err := probe(ctx); return err }
@@ -141,7 +171,8 @@ func (c Config) kubeletUnit() component.Component {
 }
 
 // windowsUnit is one of upstream's programs on the host, at a Windows path. Its arguments are asked for at each start.
-func (c Config) windowsUnit(name string, prepare func() error, ready func(context.Context) error, program string, args func(context.Context) ([]string, error)) component.Component {
+func (c Config) windowsUnit(name string, prepare func() error, ready func(context.Context) error, program string,
+	args func(context.Context) ([]string, error)) component.Component {
 	return &Process{
 		prepare: func() error {
 			if err := os.MkdirAll(filepath.Dir(c.logPath(name)), 0o700); err != nil {
@@ -150,8 +181,11 @@ func (c Config) windowsUnit(name string, prepare func() error, ready func(contex
 			return prepare()
 		},
 		Process: proc.New(proc.Spec{
-			Name: c.unit(name), Path: "/proc/self/exe", // replaced by the loader, which is known when the host is up
-			Marker: c.Marker, LogPath: c.logPath(name), Netns: c.Netns,
+			Name:    c.unit(name),
+			Path:    "/proc/self/exe", // replaced by the loader, which is known when the host is up
+			Marker:  c.Marker,
+			LogPath: c.logPath(name),
+			Netns:   c.Netns,
 			Starter: func(ctx context.Context, cmd *exec.Cmd) error {
 				h, err := c.running()
 				if err != nil {

@@ -25,12 +25,25 @@ func sample(t *testing.T) Config {
 	}
 	dir := t.TempDir()
 	return Config{
-		Name: "win-1", Build: b, Address: netip.MustParseAddr("10.213.0.11"), Dir: filepath.Join(dir, "nodes/win-1"), RunDir: filepath.Join(dir, "run"),
-		Netns: filepath.Join(dir, "netns"), NodeProgram: "/bin/mullion-node", Programs: filepath.Join(dir, "bin"), ProgramsDir: filepath.Join(dir, "programs"),
-		LogDir: filepath.Join(dir, "logs"), Marker: "/data", System: func() *wine.System { return &wine.System{} },
-		Server: "https://10.213.0.1:6443", CAFile: filepath.Join(dir, "ca.crt"), BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
-		ProxyKubeconfig: filepath.Join(dir, "kube-proxy.kubeconfig"),
-		ClusterDNS:      netip.MustParseAddr("10.96.0.10"), Taint: true, Labels: map[string]string{"b": "2", "a": "1"},
+		Name:                "win-1",
+		Build:               b,
+		Address:             netip.MustParseAddr("10.213.0.11"),
+		Dir:                 filepath.Join(dir, "nodes/win-1"),
+		RunDir:              filepath.Join(dir, "run"),
+		Netns:               filepath.Join(dir, "netns"),
+		NodeProgram:         "/bin/mullion-node",
+		Programs:            filepath.Join(dir, "bin"),
+		ProgramsDir:         filepath.Join(dir, "programs"),
+		LogDir:              filepath.Join(dir, "logs"),
+		Marker:              "/data",
+		System:              func() *wine.System { return &wine.System{} },
+		Server:              "https://10.213.0.1:6443",
+		CAFile:              filepath.Join(dir, "ca.crt"),
+		BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
+		ProxyKubeconfig:     filepath.Join(dir, "kube-proxy.kubeconfig"),
+		ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
+		Taint:               true,
+		Labels:              map[string]string{"b": "2", "a": "1"},
 	}
 }
 
@@ -93,7 +106,8 @@ func TestWriteKubelet(t *testing.T) {
 		t.Errorf("token %q", token)
 	}
 	boot := read(c.drive("etc/kubernetes/bootstrap-kubelet.conf"))
-	for _, want := range []string{"server: https://10.213.0.1:6443", "certificate-authority-data: YXV0aG9yaXR5IG9uZQ==", "abcdef.0123456789abcdef"} {
+	for _, want := range []string{"server: https://10.213.0.1:6443", "certificate-authority-data: YXV0aG9yaXR5IG9uZQ==",
+		"abcdef.0123456789abcdef"} {
 		if !strings.Contains(boot, want) {
 			t.Errorf("bootstrap kubeconfig lacks %q:\n%s", want, boot)
 		}
@@ -162,7 +176,8 @@ func TestProgramsLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(filepath.Join(bare, "Files", "k", "*")); err != nil || len(left) != 1 || exists(filepath.Join(bare, "Files", cniBin)) {
+	if left, err := filepath.Glob(filepath.Join(bare, "Files", "k", "*")); err != nil || len(left) != 1 ||
+		exists(filepath.Join(bare, "Files", cniBin)) {
 		t.Errorf("without kube-proxy and CNI plugins: %v, %v", left, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(c.ProgramsDir, ".new-*")); err != nil || len(left) > 0 {
@@ -180,7 +195,8 @@ func TestUnitsOrder(t *testing.T) {
 		got = append(got, u.Name()+" after "+strings.Join(u.After, ","))
 	}
 	want := []string{
-		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1", "kubelet/win-1 after agent/win-1",
+		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1",
+		"kubelet/win-1 after agent/win-1",
 		"kube-proxy/win-1 after kubelet/win-1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -22,7 +22,8 @@ type Component interface {
 
 // Prober is a component that can be asked whether it works at this moment.
 type Prober interface {
-	// Probe returns nil, or why the part cannot be used. It changes nothing, and returns when ctx is over at the latest.
+	// Probe returns nil, or why the part cannot be used. It changes nothing, and returns when ctx is over at the
+	// latest.
 	Probe(ctx context.Context) error
 }
 

@@ -33,9 +33,9 @@ type Event struct {
 // rollbackTimeout bounds the stopping of what was started when a start fails and its context is over already.
 const rollbackTimeout = 30 * time.Second
 
-// Manager starts units in the order their dependencies ask for and stops them in reverse. Its methods may be called from
-// any goroutine, but Start and Stop each run alone: a Stop that comes during a Start waits for it, so cancel the Start's
-// context first.
+// Manager starts units in the order their dependencies ask for and stops them in reverse. Its methods may be called
+// from any goroutine, but Start and Stop each run alone: a Stop that comes during a Start waits for it, so cancel the
+// Start's context first.
 type Manager struct {
 	units  []Unit
 	notify func(Event)
@@ -67,8 +67,8 @@ func (m *Manager) State(name string) State {
 }
 
 // Start starts every unit that is not ready yet, each when those it waits for are ready, and returns when all are. If
-// one fails, the starts under way are cancelled, everything this call started is stopped again in reverse order, and the
-// error says which unit failed and why. ctx bounds the start only.
+// one fails, the starts under way are cancelled, everything this call started is stopped again in reverse order, and
+// the error says which unit failed and why. ctx bounds the start only.
 func (m *Manager) Start(ctx context.Context) error {
 	m.life.Lock()
 	defer m.life.Unlock()

@@ -82,13 +82,18 @@ func TestOrder(t *testing.T) {
 			want:  []string{"b", "a"},
 		},
 		{
-			name:  "dependencies-first",
-			units: []component.Unit{unit(p("top"), "left", "right"), unit(p("left"), "base"), unit(p("right"), "base"), unit(p("base"))},
-			want:  []string{"base", "left", "right", "top"},
+			name: "dependencies-first",
+			units: []component.Unit{unit(p("top"), "left", "right"), unit(p("left"), "base"), unit(p("right"), "base"),
+				unit(p("base"))},
+			want: []string{"base", "left", "right", "top"},
 		},
 		{name: "no-name", units: []component.Unit{unit(p(""))}, wantErr: "no name"},
 		{name: "twice", units: []component.Unit{unit(p("a")), unit(p("a"))}, wantErr: `"a": the name is used twice`},
-		{name: "unknown", units: []component.Unit{unit(p("a"), "ghost")}, wantErr: `waits for "ghost", which is not a unit`},
+		{
+			name:    "unknown",
+			units:   []component.Unit{unit(p("a"), "ghost")},
+			wantErr: `waits for "ghost", which is not a unit`,
+		},
 		{name: "itself", units: []component.Unit{unit(p("a"), "a")}, wantErr: "a after a"},
 		{
 			name:    "circle",
@@ -195,11 +200,15 @@ func TestFailureUndoesTheStart(t *testing.T) {
 	m, err := component.NewManager([]component.Unit{
 		unit(&part{name: "base", j: j}),
 		unit(&part{name: "bad", j: j, start: func(context.Context) error { return boom }}, "base"),
-		unit(&part{name: "slow", j: j, start: func(ctx context.Context) error {
-			<-ctx.Done()
-			slowCancelled = true
-			return ctx.Err()
-		}}, "base"),
+		unit(&part{
+			name: "slow",
+			j:    j,
+			start: func(ctx context.Context) error {
+				<-ctx.Done()
+				slowCancelled = true
+				return ctx.Err()
+			},
+		}, "base"),
 		unit(&part{name: "never", j: j}, "bad"),
 	}, nil)
 	if err != nil {
@@ -232,11 +241,15 @@ func TestCancelledStartIsUndone(t *testing.T) {
 	var stopErr error
 	m, err := component.NewManager([]component.Unit{
 		unit(&part{name: "base", j: j, stop: func(ctx context.Context) error { stopErr = ctx.Err(); return nil }}),
-		unit(&part{name: "slow", j: j, start: func(ctx context.Context) error {
-			cancel()
-			<-ctx.Done()
-			return ctx.Err()
-		}}, "base"),
+		unit(&part{
+			name: "slow",
+			j:    j,
+			start: func(ctx context.Context) error {
+				cancel()
+				<-ctx.Done()
+				return ctx.Err()
+			},
+		}, "base"),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package confined owns how a server that is linked into nothing of ours, such as CoreDNS, is kept from the machine that it runs on: a user of its
-// own, no way to more rights, and a folder of files that it may read and not write. It does not own what the server is told, nor
-// that it is kept alive (package proc).
+// Package confined owns how a server that is linked into nothing of ours, such as CoreDNS, is kept from the machine
+// that it runs on: a user of its own, no way to more rights, and a folder of files that it may read and not write. It
+// does not own what the server is told, nor that it is kept alive (package proc).
 package confined
 
 import (

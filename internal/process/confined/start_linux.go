@@ -13,9 +13,9 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// Start starts the command as the program's user, with its capabilities and no way to more; it is a proc.Spec's Starter. The program is
-// opened here and executed by its descriptor, as the user may not be able to enter the folder that it is in; by way of a link, whose
-// name the process gets.
+// Start starts the command as the program's user, with its capabilities and no way to more; it is a proc.Spec's
+// Starter. The program is opened here and executed by its descriptor, as the user may not be able to enter the folder
+// that it is in; by way of a link, whose name the process gets.
 func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	program, err := os.Open(cmd.Path)
 	if err != nil {
@@ -34,7 +34,8 @@ func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// MakeFolder makes the folder, which hands its group on to the files made in it: the program may read them and not write.
+// MakeFolder makes the folder, which hands its group on to the files made in it: the program may read them and not
+// write.
 func (p Program) MakeFolder() error {
 	err := os.MkdirAll(p.Dir, 0o750)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package probe owns the question to a program of ours, over HTTP, whether it works. It does not know when to ask, nor what
-// to make of the answer.
+// Package probe owns the question to a program of ours, over HTTP, whether it works. It does not know when to ask, nor
+// what to make of the answer.
 package probe
 
 import (

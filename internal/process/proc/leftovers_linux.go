@@ -31,8 +31,8 @@ func Leftovers(marker string) ([]Leftover, error) {
 	return found, nil
 }
 
-// KillLeftovers kills (SIGKILL) the processes that Leftovers finds and for which keep, which may be nil, is false,
-// and those that they make meanwhile. It returns those it killed when they are gone, or an error when ctx is over before.
+// KillLeftovers kills (SIGKILL) the processes that Leftovers finds and for which keep, which may be nil, is false, and
+// those that they make meanwhile. It returns those it killed when they are gone, or an error when ctx is over before.
 func KillLeftovers(ctx context.Context, marker string, keep func(Leftover) bool) ([]Leftover, error) {
 	var killed []Leftover
 	for {

@@ -9,8 +9,9 @@ type usage struct {
 	total time.Duration // of all processors together
 }
 
-// patience measures how much of a start counts against the child: the time in which it did next to nothing although the machine had
-// processor time to spare. So a start on a slow or busy machine takes as long as it takes, and one that stands still is noticed.
+// patience measures how much of a start counts against the child: the time in which it did next to nothing although the
+// machine had processor time to spare. So a start on a slow or busy machine takes as long as it takes, and one that
+// stands still is noticed.
 type patience struct {
 	limit time.Duration // of the time that counts
 	last  time.Duration // since the start, at the last look
@@ -18,7 +19,8 @@ type patience struct {
 	idled time.Duration // the time that counts
 }
 
-// A child works if it uses a tenth of a processor; a machine has time to spare if its processors idle for a tenth of the time.
+// A child works if it uses a tenth of a processor; a machine has time to spare if its processors idle for a tenth of
+// the time.
 const share = 10
 
 // lookInterval is the time between two looks. Linux counts processor time in hundredths of a second.

@@ -68,8 +68,8 @@ func (p *Process) Probe(ctx context.Context) error {
 	return p.spec.Ready(ctx)
 }
 
-// Done returns a channel that is closed when the process is no longer supervised: it was stopped, or it failed for good. It
-// is nil before Start.
+// Done returns a channel that is closed when the process is no longer supervised: it was stopped, or it failed for
+// good. It is nil before Start.
 func (p *Process) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +90,12 @@ func (p *Process) Start(ctx context.Context) error {
 	superCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	_, patient := ctx.Deadline()
 	run := &supervision{
-		out: out, cancel: cancel, patient: patient,
-		kill: make(chan struct{}), done: make(chan struct{}), ready: make(chan error, 1),
+		out:     out,
+		cancel:  cancel,
+		patient: patient,
+		kill:    make(chan struct{}),
+		done:    make(chan struct{}),
+		ready:   make(chan error, 1),
 	}
 	if !p.adopt(run) {
 		cancel()
@@ -103,12 +107,13 @@ func (p *Process) Start(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 		stopErr := p.Stop(context.WithoutCancel(ctx))
-		return errors.Join(p.runError(run.out, fmt.Errorf("not ready yet when the start was cancelled: %w", ctx.Err())), stopErr)
+		return errors.Join(p.runError(run.out, fmt.Errorf("not ready yet when the start was cancelled: %w", ctx.Err())),
+			stopErr)
 	}
 }
 
-// Stop asks the child to end, kills it if it does not within Spec.StopTimeout or when ctx is over, and returns when it is
-// gone. It is no error if there is no child.
+// Stop asks the child to end, kills it if it does not within Spec.StopTimeout or when ctx is over, and returns when it
+// is gone. It is no error if there is no child.
 func (p *Process) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	run := p.run
@@ -256,8 +261,8 @@ func (p *Process) runOnce(ctx context.Context, run *supervision, onReady func())
 	}
 }
 
-// awaitReady asks Spec.Ready until it says yes, ctx is over, or asking is of no use: the child has stood still for Spec.ReadyTimeout or,
-// unless the caller is patient, was busy for ten times as long.
+// awaitReady asks Spec.Ready until it says yes, ctx is over, or asking is of no use: the child has stood still for
+// Spec.ReadyTimeout or, unless the caller is patient, was busy for ten times as long.
 func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 	if p.spec.Ready == nil {
 		return nil
@@ -276,7 +281,8 @@ func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 			patience.look(since, usageOf(pid))
 		}
 		if patience.over() || !patient && since >= busy*p.spec.ReadyTimeout {
-			return fmt.Errorf("it was not ready within %s, of which it stood still for %s: %w", since.Round(time.Millisecond), patience.idled.Round(time.Millisecond), err)
+			return fmt.Errorf("it was not ready within %s, of which it stood still for %s: %w",
+				since.Round(time.Millisecond), patience.idled.Round(time.Millisecond), err)
 		}
 		if !pause(ctx, Pace(p.spec.ReadyInterval, since)) {
 			return fmt.Errorf("it was not ready when the wait was ended: %w", err)
@@ -284,15 +290,15 @@ func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 	}
 }
 
-// Pace is the time to the next look at something that is waited for: the least one at first, and a fiftieth of the time so far later, as
-// looking also costs a slow machine what it is waiting for.
+// Pace is the time to the next look at something that is waited for: the least one at first, and a fiftieth of the time
+// so far later, as looking also costs a slow machine what it is waiting for.
 func Pace(least, since time.Duration) time.Duration {
 	const part = 50
 	return max(least, since/part)
 }
 
-// end makes the child end: by the stop signal first, by SIGKILL after the stop timeout or when kill is closed. If even that
-// does not help, the pid stays in the state.
+// end makes the child end: by the stop signal first, by SIGKILL after the stop timeout or when kill is closed. If even
+// that does not help, the pid stays in the state.
 func (p *Process) end(child *child, kill <-chan struct{}) {
 	_ = child.cmd.Process.Signal(p.spec.StopSignal) // it may have ended by itself
 	patience := time.NewTimer(p.spec.StopTimeout)
@@ -347,7 +353,10 @@ func abridge(s string) string {
 
 func (p *Process) runError(out *output, err error) error {
 	return &RunError{
-		Name: p.spec.Name, Command: slices.Concat([]string{p.spec.Path}, p.spec.Args), Err: err, Output: out.lines(),
+		Name:    p.spec.Name,
+		Command: slices.Concat([]string{p.spec.Path}, p.spec.Args),
+		Err:     err,
+		Output:  out.lines(),
 	}
 }
 
@@ -392,8 +401,8 @@ func (c *child) drain(ctx context.Context) {
 	}
 }
 
-// release lets go of the pipe when nobody can be writing to it who should be heard. Grandchildren that outlive the child
-// keep it until they end.
+// release lets go of the pipe when nobody can be writing to it who should be heard. Grandchildren that outlive the
+// child keep it until they end.
 func (c *child) release() {
 	select {
 	case <-c.exited:

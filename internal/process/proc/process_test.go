@@ -76,7 +76,10 @@ func alive(pid int) bool {
 func shell(t *testing.T, script string) proc.Spec {
 	t.Helper()
 	return proc.Spec{
-		Name: "test/shell", Path: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin"},
+		Name:    "test/shell",
+		Path:    "/bin/sh",
+		Args:    []string{"-c", script},
+		Env:     []string{"PATH=/usr/bin:/bin"},
 		Restart: proc.Restart{Min: 10 * time.Millisecond},
 	}
 }
@@ -131,7 +134,8 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 			distinct = append(distinct, ph)
 		}
 	}
-	want := []proc.Phase{proc.Idle, proc.Starting, proc.Running, proc.BackingOff, proc.Starting, proc.Running, proc.Stopped}
+	want := []proc.Phase{proc.Idle, proc.Starting, proc.Running, proc.BackingOff, proc.Starting, proc.Running,
+		proc.Stopped}
 	if distinct[0] == proc.Starting {
 		want = want[1:]
 	}
@@ -194,7 +198,8 @@ func TestNotReadyInTimeIsAnError(t *testing.T) {
 		}
 	}
 	err := proc.New(spec).Start(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "nobody listens") || !strings.Contains(err.Error(), "it was not ready within ") {
+	if err == nil || !strings.Contains(err.Error(), "nobody listens") ||
+		!strings.Contains(err.Error(), "it was not ready within ") {
 		t.Fatalf("got %v", err)
 	}
 	if pid == 0 || alive(pid) {

@@ -80,8 +80,8 @@ func (p *Process) startHere(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// InNetns runs f on a thread in the network namespace pinned at path ("" is the caller's own) and returns its error. What f opens there,
-// sockets for example, keeps working outside; goroutines that f starts are not in the namespace.
+// InNetns runs f on a thread in the network namespace pinned at path ("" is the caller's own) and returns its error.
+// What f opens there, sockets for example, keeps working outside; goroutines that f starts are not in the namespace.
 func InNetns(path string, f func() error) error {
 	if path == "" {
 		return f()
@@ -89,8 +89,8 @@ func InNetns(path string, f func() error) error {
 	return netns.Do(path, f)
 }
 
-// DialIn returns a dial function whose connections are made in the network namespace pinned at path ("" is the caller's own). Addresses
-// must be numeric: a look-up of a name would happen outside.
+// DialIn returns a dial function whose connections are made in the network namespace pinned at path ("" is the caller's
+// own). Addresses must be numeric: a look-up of a name would happen outside.
 func DialIn(path string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		var conn net.Conn

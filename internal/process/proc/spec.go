@@ -26,7 +26,8 @@ type Spec struct {
 	Dir string
 	// LogPath is the file that gets the child's output, both streams; "" throws it away (but for the tail).
 	LogPath string
-	// LogSize is the size in bytes at which the log file is moved to LogPath+".1" (and that to ".2"); 16 MiB by default.
+	// LogSize is the size in bytes at which the log file is moved to LogPath+".1" (and that to ".2"); 16 MiB by
+	// default.
 	LogSize int64
 	// Netns is the path of a pinned network namespace to start the child in; "" is the caller's own.
 	Netns string
@@ -38,9 +39,9 @@ type Spec struct {
 	// 5 s, until ReadyTimeout is over; nil means that a started child is a ready one.
 	// An error made with NoRestart ends the asking and the child.
 	Ready func(ctx context.Context) error
-	// ReadyTimeout is how long the child may stand still before it is ready, 60 s by default, for the first start and for each restart. Only
-	// time in which neither the child nor the machine was busy counts. A busy one is given up after ten times as long, but at the
-	// first start only when Start's context is over, if that has an end.
+	// ReadyTimeout is how long the child may stand still before it is ready, 60 s by default, for the first start and
+	// for each restart. Only time in which neither the child nor the machine was busy counts. A busy one is given up
+	// after ten times as long, but at the first start only when Start's context is over, if that has an end.
 	ReadyTimeout time.Duration
 	// ReadyInterval lies between the first questions, 50 ms by default; see Pace.
 	ReadyInterval time.Duration
@@ -49,12 +50,13 @@ type Spec struct {
 	StopTimeout time.Duration
 	// Restart says what happens when the child dies unasked.
 	Restart Restart
-	// Notify, if set, gets every change of the state, one at a time. It must not call the Process and should return soon.
+	// Notify, if set, gets every change of the state, one at a time. It must not call the Process and should return
+	// soon.
 	Notify func(State)
 }
 
-// Restart is a policy for children that die unasked: start again after Min, twice that after the next death and so on up to Max;
-// a child that was ready for Reset begins at Min again.
+// Restart is a policy for children that die unasked: start again after Min, twice that after the next death and so on
+// up to Max; a child that was ready for Reset begins at Min again.
 type Restart struct {
 	// Never leaves a dead child dead.
 	Never bool
@@ -120,8 +122,8 @@ type noRestartError struct{ err error }
 func (e noRestartError) Error() string { return e.err.Error() }
 func (e noRestartError) Unwrap() error { return e.err }
 
-// NoRestart marks err, as returned by a Spec's Starter or Ready, as one that a restart does not cure: the process fails for
-// good. NoRestart(nil) is nil.
+// NoRestart marks err, as returned by a Spec's Starter or Ready, as one that a restart does not cure: the process fails
+// for good. NoRestart(nil) is nil.
 func NoRestart(err error) error {
 	if err == nil {
 		return nil

@@ -27,8 +27,8 @@ func usageOf(pid int) usage {
 		return u
 	}
 	line, _, _ := strings.Cut(string(stat), "\n")
-	// cpu user nice system idle iowait irq softirq steal guest guest_nice (proc_stat(5)); guests' time is in user's too. Waiting for the disk
-	// is not idling.
+	// cpu user nice system idle iowait irq softirq steal guest guest_nice (proc_stat(5)); guests' time is in user's
+	// too. Waiting for the disk is not idling.
 	const idle, last = 4, 8
 	if fields := strings.Fields(line); len(fields) > last && fields[0] == "cpu" {
 		u.idle, u.total = ticks(fields[idle:idle+1]), ticks(fields[1:last+1])

@@ -7,8 +7,8 @@ import (
 	"net/url"
 )
 
-// pause makes a unit's process stand still for as long as the request is there: until the client ends it, or is gone, however it went, or the units
-// are to be stopped.
+// pause makes a unit's process stand still for as long as the request is there: until the client ends it, or is gone,
+// however it went, or the units are to be stopped.
 func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("unit")
 	i, ok := s.index[name]
@@ -41,7 +41,8 @@ func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 	s.cfg.Log.Info("unit goes on", "name", name)
 }
 
-// Pause makes a unit's process stand still until resume is called, this process is gone, or the cluster is stopped. The end of ctx does not let it go on.
+// Pause makes a unit's process stand still until resume is called, this process is gone, or the cluster is stopped. The
+// end of ctx does not let it go on.
 func (c *Client) Pause(ctx context.Context, unit string) (resume func(), err error) {
 	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	resp, err := c.socket.Open(held, http.MethodPost, "/v1/pause/"+(&url.URL{Path: unit}).EscapedPath())

@@ -41,9 +41,17 @@ func becomes(t *testing.T, pid int, want string) {
 }
 
 func TestPause(t *testing.T) {
-	sleeper := proc.New(proc.Spec{Name: "kubelet/win-1", Path: "/bin/sleep", Args: []string{"1000"}, LogPath: filepath.Join(t.TempDir(), "log")})
+	sleeper := proc.New(proc.Spec{
+		Name:    "kubelet/win-1",
+		Path:    "/bin/sleep",
+		Args:    []string{"1000"},
+		LogPath: filepath.Join(t.TempDir(), "log"),
+	})
 	socket := filepath.Join(t.TempDir(), "s.sock")
-	client, ended := runAt(t, socket, []component.Unit{{Component: sleeper}, {Component: &part{name: "files", stopped: make(chan struct{})}}})
+	client, ended := runAt(t, socket, []component.Unit{{Component: sleeper}, {Component: &part{
+		name:    "files",
+		stopped: make(chan struct{}),
+	}}})
 	await(t, client, supervisor.PhaseReady)
 	pid := sleeper.State().PID
 

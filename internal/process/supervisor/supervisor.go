@@ -67,8 +67,9 @@ type pauser interface {
 	Pause() (resume func() error, err error)
 }
 
-// probeTimeout bounds the question to each unit whether it works, unless Config says otherwise: a machine with much more to do than it can
-// lets one wait for seconds, which is no fault of the unit's. It is shorter than what Client waits.
+// probeTimeout bounds the question to each unit whether it works, unless Config says otherwise: a machine with much
+// more to do than it can lets one wait for seconds, which is no fault of the unit's. It is shorter than what Client
+// waits.
 const probeTimeout = 8 * time.Second
 
 // stopTimeout bounds an orderly stop of all units.
@@ -101,7 +102,8 @@ func (b bounded) Start(ctx context.Context) error {
 	defer cancel()
 	err := b.Component.Start(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("it did not start within %s, and `mullion up --wait` says how long a part may take: %w", b.limit, err)
+		return fmt.Errorf("it did not start within %s, and `mullion up --wait` says how long a part may take: %w",
+			b.limit, err)
 	}
 	return err
 }
@@ -116,13 +118,20 @@ type server struct {
 	index    map[string]int
 }
 
-// Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. When a unit
-// does not start, those that did are stopped, and the phase stays failed until the stop, so that it can be asked why.
+// Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. When a
+// unit does not start, those that did are stopped, and the phase stays failed until the stop, so that it can be asked
+// why.
 func Run(ctx context.Context, cfg Config) error {
 	cfg.ProbeTimeout = cmp.Or(cfg.ProbeTimeout, probeTimeout)
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &server{cfg: cfg, stop: stop, stopping: runCtx.Done(), index: map[string]int{}, status: Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}}}
+	s := &server{
+		cfg:      cfg,
+		stop:     stop,
+		stopping: runCtx.Done(),
+		index:    map[string]int{},
+		status:   Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}},
+	}
 	for i, u := range cfg.Units {
 		s.index[u.Name()] = i
 		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: component.Waiting, After: u.After})

@@ -46,7 +46,12 @@ func runAt(t *testing.T, socket string, units []component.Unit) (*supervisor.Cli
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- supervisor.Run(t.Context(), supervisor.Config{Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler), ProbeTimeout: 200 * time.Millisecond})
+		ended <- supervisor.Run(t.Context(), supervisor.Config{
+			Socket:       socket,
+			Units:        units,
+			Log:          slog.New(slog.DiscardHandler),
+			ProbeTimeout: 200 * time.Millisecond,
+		})
 	}()
 	return supervisor.NewClient(socket), ended
 }
@@ -97,8 +102,10 @@ func TestAStartHasALimit(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- supervisor.Run(t.Context(), supervisor.Config{
-			Socket: socket, Units: []component.Unit{{Component: &endless{part{name: "slow", stopped: make(chan struct{})}}}},
-			Log: slog.New(slog.DiscardHandler), StartLimit: 50 * time.Millisecond,
+			Socket:     socket,
+			Units:      []component.Unit{{Component: &endless{part{name: "slow", stopped: make(chan struct{})}}}},
+			Log:        slog.New(slog.DiscardHandler),
+			StartLimit: 50 * time.Millisecond,
 		})
 	}()
 	client := supervisor.NewClient(socket)
@@ -160,8 +167,8 @@ func TestHealthAsksEachUnit(t *testing.T) {
 	}
 }
 
-// TestStatusTellsAfter holds that the answers say what each unit waits for, and that an older supervisor's answer, which
-// does not say it, is read.
+// TestStatusTellsAfter holds that the answers say what each unit waits for, and that an older supervisor's answer,
+// which does not say it, is read.
 func TestStatusTellsAfter(t *testing.T) {
 	client, ended := runUnits(t, []component.Unit{
 		{Component: &part{name: "etcd", stopped: make(chan struct{})}},

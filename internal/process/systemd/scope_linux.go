@@ -33,8 +33,8 @@ func unified() bool {
 // slice is the one that system services are in.
 const slice = "system.slice"
 
-// Delegated returns the cgroup, as a path below the hierarchy's root, that systemd gives to the scope of that name for the scope to divide;
-// false where it gives none: systemd does not run, or the machine has cgroup v1.
+// Delegated returns the cgroup, as a path below the hierarchy's root, that systemd gives to the scope of that name for
+// the scope to divide; false where it gives none: systemd does not run, or the machine has cgroup v1.
 func Delegated(scope string) (string, bool) {
 	if !Running() || !unified() {
 		return "", false
@@ -45,12 +45,13 @@ func Delegated(scope string) (string, bool) {
 const (
 	askTimeout  = time.Minute      // for systemd to make the scope
 	stopTimeout = 30 * time.Second // for what is in the scope to end when the machine goes down
-	// inner is the cgroup, below a delegated one, of the process that entered the scope: a cgroup that has others below it may not hold processes.
+	// inner is the cgroup, below a delegated one, of the process that entered the scope: a cgroup that has others below
+	// it may not hold processes.
 	inner = "supervisor"
 )
 
-// EnterScope moves the calling process into the scope, which is made if it is not there, and does nothing where systemd does not run. What the
-// process starts afterwards is in the scope too. The scope ends with its last process.
+// EnterScope moves the calling process into the scope, which is made if it is not there, and does nothing where systemd
+// does not run. What the process starts afterwards is in the scope too. The scope ends with its last process.
 func EnterScope(ctx context.Context, scope, description string) error {
 	if !Running() {
 		return nil
@@ -79,7 +80,8 @@ func enter(ctx context.Context, scope, description string) error {
 	done := make(chan string, 1)
 	_, err = conn.StartTransientUnitContext(ctx, scope, "fail", []dbus.Property{
 		dbus.PropDescription(description), dbus.PropSlice(slice), dbus.PropPids(pid), property("Delegate", true),
-		property("CollectMode", "inactive-or-failed"), property("TasksMax", uint64(math.MaxUint64)), // systemd's own limit is for one service
+		// systemd's own limit is for one service
+		property("CollectMode", "inactive-or-failed"), property("TasksMax", uint64(math.MaxUint64)),
 		property("TimeoutStopUSec", uint64(stopTimeout/time.Microsecond)),
 	}, done)
 	var refused godbus.Error
@@ -100,7 +102,8 @@ func enter(ctx context.Context, scope, description string) error {
 	}
 }
 
-// join enters a scope that an earlier process made and that still has others in it. With cgroup v2 EnterScope does it by itself.
+// join enters a scope that an earlier process made and that still has others in it. With cgroup v2 EnterScope does it
+// by itself.
 func join(ctx context.Context, conn *dbus.Conn, scope string, pid uint32) error {
 	if unified() {
 		return nil

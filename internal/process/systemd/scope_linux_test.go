@@ -7,7 +7,8 @@ import (
 	"mullion.dev/mullion/internal/process/systemd"
 )
 
-// Where systemd does not run there is no scope to be had, and none is asked for. With systemd the rung machines tries it.
+// Where systemd does not run there is no scope to be had, and none is asked for. With systemd the rung machines tries
+// it.
 func TestWithoutSystemd(t *testing.T) {
 	if systemd.Running() {
 		t.Skip("systemd runs this machine")

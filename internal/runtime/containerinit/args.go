@@ -31,8 +31,8 @@ func Parse(args, env []string) (Config, error) {
 	return Config{Argv: args, Env: env}, nil
 }
 
-// ctrlArgv is the command that delivers a control event to the container's Windows programs, or nil if the main program is no Windows program:
-// then signals are passed on as they are.
+// ctrlArgv is the command that delivers a control event to the container's Windows programs, or nil if the main program
+// is no Windows program: then signals are passed on as they are.
 func (c Config) ctrlArgv(event string) []string {
 	if len(c.Argv) < 2 || path.Base(strings.ReplaceAll(c.Argv[1], `\`, "/")) != launcher {
 		return nil

@@ -1,10 +1,14 @@
-// Package containerinit is the first process of a Windows container: it starts the container's main program, reaps every process that loses
-// its parent (the wineserver and what Windows programs leave behind), passes signals on, and ends as the main program ended.
+// Package containerinit is the first process of a Windows container: it starts the container's main program, reaps
+// every process that loses its parent (the wineserver and what Windows programs leave behind), passes signals on, and
+// ends as the main program ended.
 //
-// A Windows program cannot receive a Linux signal. So where the main program is mullion-run.exe under Wine, a signal becomes a Windows control event,
-// delivered by a second mullion-run.exe: SIGTERM is CTRL_SHUTDOWN_EVENT, as a Windows container's stop is.
+// A Windows program cannot receive a Linux signal. So where the main program is mullion-run.exe under Wine, a signal
+// becomes a Windows control event, delivered by a second mullion-run.exe: SIGTERM is CTRL_SHUTDOWN_EVENT, as a Windows
+// container's stop is.
 //
-// When Wine's server is killed, every Windows program of the container stands still. The container ends then, as the server did.
+// When Wine's server is killed, every Windows program of the container stands still. The container ends then, as the
+// server did.
 //
-// The package keeps to the syscall and os/signal packages: one copy of it runs in every container, and its memory counts in each.
+// The package keeps to the syscall and os/signal packages: one copy of it runs in every container, and its memory
+// counts in each.
 package containerinit

@@ -15,12 +15,13 @@ import (
 // signalBase is added to a signal's number to make the exit code of a process that a signal ended, as shells do.
 const signalBase = 128
 
-// Run starts the main program and returns its exit code when it has ended; everything else in the container then dies with this process. Standard
-// input, output and error, the terminal and the process group are handed on untouched, so a program on a terminal is in its foreground.
-// errOut gets why the container ends when it is not by the main program.
+// Run starts the main program and returns its exit code when it has ended; everything else in the container then dies
+// with this process. Standard input, output and error, the terminal and the process group are handed on untouched, so a
+// program on a terminal is in its foreground. errOut gets why the container ends when it is not by the main program.
 func Run(cfg Config, errOut io.Writer) (int, error) {
 	signals := make(chan os.Signal, 64) // a burst of SIGCHLD is merged by the kernel; nothing is lost beyond this
-	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP,
+		syscall.SIGUSR1, syscall.SIGUSR2)
 
 	main, err := start(cfg.Argv, cfg.Env)
 	if err != nil {
@@ -48,15 +49,18 @@ func start(argv, env []string) (int, error) {
 	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
 }
 
-// reap collects every child that has ended and reports the exit code of the main one if it is among them. It counts as ended too when Wine's
-// server was killed, for want of memory for example: without it a Windows program stands still and never ends.
+// reap collects every child that has ended and reports the exit code of the main one if it is among them. It counts as
+// ended too when Wine's server was killed, for want of memory for example: without it a Windows program stands still
+// and never ends.
 func reap(main int, errOut io.Writer) (code int, ended bool) {
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		switch {
 		case pid == main:
 			code, ended = exitCode(status), true
 		case !ended && orphans.IsWineServer(name) && orphans.Killed(status):
-			_, _ = io.WriteString(errOut, "mullion-init: Wine's server ended with code "+strconv.Itoa(exitCode(status))+", no Windows program can go on\n")
+			_, _ = io.WriteString(errOut,
+				"mullion-init: Wine's server ended with code "+strconv.Itoa(
+					exitCode(status))+", no Windows program can go on\n")
 			code, ended = exitCode(status), true
 		}
 	})

@@ -86,7 +86,8 @@ func TestRunForwardsSignals(t *testing.T) {
 	}
 }
 
-// TestRunReapsOrphans starts processes that outlive their parents and looks for zombies among the children of the first process.
+// TestRunReapsOrphans starts processes that outlive their parents and looks for zombies among the children of the first
+// process.
 func TestRunReapsOrphans(t *testing.T) {
 	script := `(sh -c 'sleep 0.1' &) ; (sh -c 'exit 1' &)
 children() { for f in /proc/[0-9]*/stat; do read -r stat <$f; set -- ${stat##*) }; [ "$2" = $PPID ] && echo "$1"; done 2>/dev/null; }

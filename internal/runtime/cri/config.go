@@ -16,16 +16,16 @@ import (
 type Config struct {
 	// Node is the name of the Windows host; containers of other nodes in the same engine are left alone.
 	Node string
-	// StateDir holds the checkpoints and the containers' working files; it survives the server. Every folder above it may
-	// be closed to others.
+	// StateDir holds the checkpoints and the containers' working files; it survives the server. Every folder above it
+	// may be closed to others.
 	StateDir string
 	// RunDir holds sockets and FIFOs; it may be gone after a boot.
 	RunDir string
 	// Stream is where exec, attach and port-forward are served: an address that the kubelet can reach and pods cannot.
 	// Requests are admitted by one-time tokens. The server closes it.
 	Stream net.Listener
-	// Keeper is the command line of the process that keeps containers' streams, to which the socket's path is appended; it
-	// must call stream.Serve. Package stream says why it is a process of its own.
+	// Keeper is the command line of the process that keeps containers' streams, to which the socket's path is appended;
+	// it must call stream.Serve. Package stream says why it is a process of its own.
 	Keeper []string
 
 	// Engine runs containers; in production an *engine.Engine.
@@ -41,8 +41,8 @@ type Config struct {
 	HostProcess *HostProcess
 	// Launch says how a Windows program is started in a container.
 	Launch Launch
-	// LinuxNames has names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet names, where Windows
-	// knows one suffix and none.
+	// LinuxNames has names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet names,
+	// where Windows knows one suffix and none.
 	LinuxNames bool
 	// Handlers are the names of the runtime handlers besides the default one.
 	Handlers []string
@@ -89,7 +89,8 @@ type Meters interface {
 	HostID(id uint32) uint32
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	DiskUsage(ctx context.Context, id string) (bytes, inodes uint64, err error)
-	// OutOfMemory calls seen with the id of each container in which the kernel kills for want of memory, until ctx ends.
+	// OutOfMemory calls seen with the id of each container in which the kernel kills for want of memory, until ctx
+	// ends.
 	OutOfMemory(ctx context.Context, seen func(id string))
 }
 
@@ -124,8 +125,8 @@ type Images interface {
 type Network interface {
 	// Setup makes a pod's network namespace and connects it. If it returns an error nothing is left behind.
 	Setup(ctx context.Context, pod Pod) (PodNetwork, error)
-	// Teardown takes back what Setup did; a pod that is not connected is no error. podNetwork is what Setup returned, or
-	// the zero value if Setup was interrupted by a crash.
+	// Teardown takes back what Setup did; a pod that is not connected is no error. podNetwork is what Setup returned,
+	// or the zero value if Setup was interrupted by a crash.
 	Teardown(ctx context.Context, pod Pod, podNetwork PodNetwork) error
 	// Stats counts what went through a pod's interfaces.
 	Stats(ctx context.Context, pod Pod) (NetworkStats, error)

@@ -22,7 +22,8 @@ func (s *Server) Attach(_ context.Context, req *runtimeapi.AttachRequest) (*runt
 // Attach implements the streaming server's runtime: it connects a client to the streams of a container's main program.
 //
 //nolint:revive // The signature is that of streaming.Runtime.
-func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out, errw io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) error {
+func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out, errw io.WriteCloser, tty bool,
+	resize <-chan remotecommand.TerminalSize) error {
 	c, err := r.s.running(id)
 	if err != nil {
 		return err

@@ -27,7 +27,8 @@ const (
 )
 
 // CreateContainer makes a container ready to start.
-func (s *Server) CreateContainer(ctx context.Context, req *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
+func (s *Server) CreateContainer(ctx context.Context,
+	req *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
 	config := req.GetConfig()
 	if config.GetMetadata() == nil || config.GetImage() == nil {
 		return nil, fmt.Errorf("create container: config has no metadata or no image: %w", errdefs.ErrInvalidArgument)
@@ -38,11 +39,13 @@ func (s *Server) CreateContainer(ctx context.Context, req *runtimeapi.CreateCont
 		return nil, fmt.Errorf("create container %q: sandbox: %w", name, err)
 	}
 	if sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
-		return nil, fmt.Errorf("create container %q: sandbox %q is not running: %w", name, sb.ID, errdefs.ErrFailedPrecondition)
+		return nil, fmt.Errorf("create container %q: sandbox %q is not running: %w", name, sb.ID,
+			errdefs.ErrFailedPrecondition)
 	}
 	if config.GetWindows().GetSecurityContext().GetHostProcess() != isHostProcess(sb) {
 		// containerd's words (internal/cri/server/container_create.go).
-		return nil, fmt.Errorf("create container %q: pod spec and all containers inside must have the HostProcess field set to be valid: %w", name, errdefs.ErrInvalidArgument)
+		return nil, fmt.Errorf(
+			"create container %q: pod spec and all containers inside must have the HostProcess field set to be valid: %w", name, errdefs.ErrInvalidArgument)
 	}
 	c, err := s.createContainer(ctx, sb, config)
 	if err != nil {
@@ -52,7 +55,8 @@ func (s *Server) CreateContainer(ctx context.Context, req *runtimeapi.CreateCont
 	return &runtimeapi.CreateContainerResponse{ContainerId: c.ID}, nil
 }
 
-func (s *Server) createContainer(ctx context.Context, sb store.Sandbox, config *runtimeapi.ContainerConfig) (store.Container, error) {
+func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
+	config *runtimeapi.ContainerConfig) (store.Container, error) {
 	img, err := s.cfg.Images.GetAny(ctx, config.GetImage().GetImage(), sb.Handler)
 	if err != nil {
 		return store.Container{}, fmt.Errorf("find image: %w", err)
@@ -62,10 +66,16 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox, config *
 		return store.Container{}, fmt.Errorf("check image %q: %w", config.GetImage().GetImage(), err)
 	}
 	c := store.Container{
-		ID: newID(), SandboxID: sb.ID, Config: store.ContainerConfig{ContainerConfig: config}, ImageID: img.ID,
-		ImageName: config.GetImage().GetUserSpecifiedImage(), CreatedAt: time.Now(),
+		ID:          newID(),
+		SandboxID:   sb.ID,
+		Config:      store.ContainerConfig{ContainerConfig: config},
+		ImageID:     img.ID,
+		ImageName:   config.GetImage().GetUserSpecifiedImage(),
+		CreatedAt:   time.Now(),
 		HostProcess: isHostProcess(sb),
-		User:        userName(sb, config, img.Config.User), Env: mergeEnv(img.Config.Env, config.GetEnvs()), Dir: workingDir(config, img),
+		User:        userName(sb, config, img.Config.User),
+		Env:         mergeEnv(img.Config.Env, config.GetEnvs()),
+		Dir:         workingDir(config, img),
 	}
 	if c.ImageName == "" {
 		c.ImageName = config.GetImage().GetImage()
@@ -88,7 +98,8 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox, config *
 }
 
 // makeContainer makes the container's folder, its engine container and its checkpoint.
-func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Container, chainID string, mounts []engine.Mount) error {
+func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Container, chainID string,
+	mounts []engine.Mount) error {
 	var undo cleanup.Stack
 	defer func() {
 		if err := undo.Clean(); err != nil {
@@ -102,11 +113,20 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		return err
 	}
 	spec := engine.Container{
-		ID: c.ID, Labels: map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID}, ChainID: chainID,
-		Args: s.initArgs(sb, c), Env: s.loaderEnv(c), Dir: s.driveOf(c), UID: uid,
-		Hostname: hostName(sb), NetNS: sb.NetNS, Mounts: mounts,
-		SystemFiles: s.systemFiles(sb, mounts), WorkDir: runDir, Terminal: c.Config.GetTty(),
-		Resources: resourcesOf(c.Config.GetWindows().GetResources()),
+		ID:          c.ID,
+		Labels:      map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
+		ChainID:     chainID,
+		Args:        s.initArgs(sb, c),
+		Env:         s.loaderEnv(c),
+		Dir:         s.driveOf(c),
+		UID:         uid,
+		Hostname:    hostName(sb),
+		NetNS:       sb.NetNS,
+		Mounts:      mounts,
+		SystemFiles: s.systemFiles(sb, mounts),
+		WorkDir:     runDir,
+		Terminal:    c.Config.GetTty(),
+		Resources:   resourcesOf(c.Config.GetWindows().GetResources()),
 	}
 	if c.HostProcess {
 		if spec, err = s.inHost(c, spec); err != nil {
@@ -140,8 +160,8 @@ func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
 	return dir, s.writeEnvFile(dir, c.Env)
 }
 
-// runDir is a container's working folder. That of a HostProcess container has the same path on the machine, in the host and in the
-// container, whose root file system is read-only but for the run folder.
+// runDir is a container's working folder. That of a HostProcess container has the same path on the machine, in the host
+// and in the container, whose root file system is read-only but for the run folder.
 func (s *Server) runDir(c store.Container) string {
 	if c.HostProcess {
 		return filepath.Join(s.cfg.RunDir, "work", c.ID)
@@ -189,13 +209,16 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, err
 	var out []engine.Mount
 	for _, m := range config.GetMounts() {
 		if m.GetImage().GetImage() != "" {
-			return nil, fmt.Errorf("mount image %q: image volumes do not work on Windows nodes: %w", m.GetImage().GetImage(), errdefs.ErrNotImplemented)
+			return nil, fmt.Errorf("mount image %q: image volumes do not work on Windows nodes: %w",
+				m.GetImage().GetImage(), errdefs.ErrNotImplemented)
 		}
 		if m.GetPropagation() != runtimeapi.MountPropagation_PROPAGATION_PRIVATE {
-			return nil, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(), errdefs.ErrInvalidArgument)
+			return nil, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(),
+				errdefs.ErrInvalidArgument)
 		}
 		if strings.HasPrefix(m.GetHostPath(), `\\.\pipe\`) {
-			return nil, fmt.Errorf("mount named pipe %q: pipes of the host cannot be mounted (a HostProcess container sees them as they are): %w", m.GetHostPath(), errdefs.ErrNotImplemented)
+			return nil, fmt.Errorf(
+				"mount named pipe %q: pipes of the host cannot be mounted (a HostProcess container sees them as they are): %w", m.GetHostPath(), errdefs.ErrNotImplemented)
 		}
 		source, err := s.cfg.HostPath(m.GetHostPath())
 		if err != nil {
@@ -225,8 +248,8 @@ func makeMissing(source string) error {
 	return os.Chmod(source, 0o777)
 }
 
-// systemFiles are what the container's C library reads: the pod's DNS configuration, and the hosts file that the kubelet
-// mounts for Windows, so that both sides resolve alike.
+// systemFiles are what the container's C library reads: the pod's DNS configuration, and the hosts file that the
+// kubelet mounts for Windows, so that both sides resolve alike.
 func (s *Server) systemFiles(sb store.Sandbox, mounts []engine.Mount) []engine.BindMount {
 	files := []engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}}
 	for _, m := range mounts {
@@ -252,7 +275,12 @@ func hostName(sb store.Sandbox) string {
 }
 
 func resourcesOf(r *runtimeapi.WindowsContainerResources) engine.Resources {
-	return engine.Resources{CPUCount: r.GetCpuCount(), CPUMaximum: r.GetCpuMaximum(), CPUShares: r.GetCpuShares(), MemoryLimit: r.GetMemoryLimitInBytes()}
+	return engine.Resources{
+		CPUCount:    r.GetCpuCount(),
+		CPUMaximum:  r.GetCpuMaximum(),
+		CPUShares:   r.GetCpuShares(),
+		MemoryLimit: r.GetMemoryLimitInBytes(),
+	}
 }
 
 // workingDir is the Windows path in which the program starts.

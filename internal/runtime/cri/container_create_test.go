@@ -29,14 +29,21 @@ func TestCreateContainer(t *testing.T) {
 	work := filepath.Join(n.Config.StateDir, "work")
 	data, hosts := hostPath(t, n, `C:\data`), hostPath(t, n, `C:\etc-hosts`)
 	want := engine.Container{
-		ID: id, ChainID: "chain-a",
-		Labels: map[string]string{"mullion.dev/node": critest.NodeName, "mullion.dev/sandbox": pod},
+		ID:      id,
+		ChainID: "chain-a",
+		Labels:  map[string]string{"mullion.dev/node": critest.NodeName, "mullion.dev/sandbox": pod},
 		Args: []string{
-			"/sbin/init", "/bin/wine64", `C:\run.exe`, "--report", "/run/mullion/report", "--env-file", "/run/mullion/env",
-			"--cwd", `C:\app`, "--memory-limit", "1048576", "--dns-search", "default.svc.cluster.local,cluster.local", "--",
+			"/sbin/init", "/bin/wine64", `C:\run.exe`, "--report", "/run/mullion/report", "--env-file",
+			"/run/mullion/env",
+			"--cwd", `C:\app`, "--memory-limit", "1048576", "--dns-search", "default.svc.cluster.local,cluster.local",
+			"--",
 			`C:\app\app.exe`, "serve",
 		},
-		Env: []string{"WINEPREFIX=/"}, Dir: "/Files", UID: 1000, Hostname: "web", NetNS: n.Network.NetNS(pod),
+		Env:      []string{"WINEPREFIX=/"},
+		Dir:      "/Files",
+		UID:      1000,
+		Hostname: "web",
+		NetNS:    n.Network.NetNS(pod),
 		Mounts: []engine.Mount{
 			{Source: data, Target: `C:\Data`, ReadOnly: true},
 			{Source: hosts, Target: `c:\Windows\System32\drivers\etc\hosts`},
@@ -45,7 +52,8 @@ func TestCreateContainer(t *testing.T) {
 			{Source: filepath.Join(work, pod, "resolv.conf"), Target: "/etc/resolv.conf"},
 			{Source: hosts, Target: "/etc/hosts"},
 		},
-		WorkDir: filepath.Join(work, id, "run"), Resources: engine.Resources{CPUMaximum: 5000, MemoryLimit: 1 << 20},
+		WorkDir:   filepath.Join(work, id, "run"),
+		Resources: engine.Resources{CPUMaximum: 5000, MemoryLimit: 1 << 20},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the engine's container (-want +got):\n%s", diff)
@@ -105,7 +113,10 @@ func TestCreateContainerRefuses(t *testing.T) {
 		},
 		{
 			"pipe", func(c *containerConfig) {
-				c.Mounts = []*runtimeapi.Mount{{HostPath: `\\.\pipe\docker_engine`, ContainerPath: `\\.\pipe\docker_engine`}}
+				c.Mounts = []*runtimeapi.Mount{{
+					HostPath:      `\\.\pipe\docker_engine`,
+					ContainerPath: `\\.\pipe\docker_engine`,
+				}}
 			},
 			codes.Unimplemented, "named pipe",
 		},

@@ -60,11 +60,22 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 		env = append(env, "TERM=xterm")
 	}
 	x := engine.ExecSpec{
-		ID: id, UID: uidOf(c), Dir: s.driveOf(c), Env: env, FIFODir: s.fifoDir(),
+		ID:      id,
+		UID:     uidOf(c),
+		Dir:     s.driveOf(c),
+		Env:     env,
+		FIFODir: s.fifoDir(),
 		Args: s.programArgs(runSpec{
-			report: path.Join(s.workTarget(c), name), env: path.Join(s.workTarget(c), envFileName), dir: c.Dir, args: cmd,
+			report: path.Join(s.workTarget(c), name),
+			env:    path.Join(s.workTarget(c), envFileName),
+			dir:    c.Dir,
+			args:   cmd,
 		}),
-		Stdin: streams.in, Stdout: streams.out, Stderr: streams.err, Terminal: streams.tty, Resize: streams.resize,
+		Stdin:    streams.in,
+		Stdout:   streams.out,
+		Stderr:   streams.err,
+		Terminal: streams.tty,
+		Resize:   streams.resize,
 	}
 	file := filepath.Join(s.runDir(c), name)
 	defer os.Remove(file)
@@ -87,14 +98,21 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 // Exec implements the streaming server's runtime: it runs a program with streams connected to a client.
 //
 //nolint:revive // The signature is that of streaming.Runtime.
-func (r streamRuntime) Exec(ctx context.Context, id string, cmd []string, in io.Reader, out, errw io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) error {
+func (r streamRuntime) Exec(ctx context.Context, id string, cmd []string, in io.Reader, out, errw io.WriteCloser,
+	tty bool, resize <-chan remotecommand.TerminalSize) error {
 	c, err := r.s.running(id)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	code, err := r.s.exec(ctx, c, cmd, execStreams{in: in, out: writer(out), err: writer(errw), tty: tty, resize: sizes(ctx, resize)})
+	code, err := r.s.exec(ctx, c, cmd, execStreams{
+		in:     in,
+		out:    writer(out),
+		err:    writer(errw),
+		tty:    tty,
+		resize: sizes(ctx, resize),
+	})
 	if err != nil {
 		return err
 	}

@@ -69,18 +69,37 @@ func TestExecSync(t *testing.T) {
 		words    string
 	}{
 		{name: "ends", id: id, cmd: []string{"exit", "0"}, stdout: "ends with 0"},
-		{name: "32-bits", id: id, cmd: []string{"exit", "3221225477"}, stdout: "ends with 3221225477", exit: -1073741819},
+		{
+			name:   "32-bits",
+			id:     id,
+			cmd:    []string{"exit", "3221225477"},
+			stdout: "ends with 3221225477",
+			exit:   -1073741819,
+		},
 		{name: "in-time", id: id, cmd: []string{"exit", "9"}, timeout: 60, stdout: "ends with 9", exit: 9},
 		{
-			name: "not-in-time", id: id, cmd: []string{"hang"}, timeout: 1,
-			code: codes.DeadlineExceeded, words: "timeout of 1 s exceeded",
+			name:    "not-in-time",
+			id:      id,
+			cmd:     []string{"hang"},
+			timeout: 1,
+			code:    codes.DeadlineExceeded,
+			words:   "timeout of 1 s exceeded",
 		},
-		{name: "refused", id: id, cmd: []string{"fail"}, code: codes.Unknown, words: "cannot find the file specified. (0x2)"},
+		{
+			name:  "refused",
+			id:    id,
+			cmd:   []string{"fail"},
+			code:  codes.Unknown,
+			words: "cannot find the file specified. (0x2)",
+		},
 		{name: "no-command", id: id, code: codes.InvalidArgument, words: "no command"},
 		{name: "empty-command", id: id, cmd: []string{""}, code: codes.InvalidArgument, words: "no command"},
 		{
-			name: "not-started", id: notStarted, cmd: []string{"exit", "0"},
-			code: codes.FailedPrecondition, words: "CONTAINER_CREATED",
+			name:  "not-started",
+			id:    notStarted,
+			cmd:   []string{"exit", "0"},
+			code:  codes.FailedPrecondition,
+			words: "CONTAINER_CREATED",
 		},
 		{name: "not-there", id: "0123", cmd: []string{"exit", "0"}, code: codes.NotFound},
 	} {
@@ -89,7 +108,8 @@ func TestExecSync(t *testing.T) {
 			resp, err := n.ExecSync(t.Context(), req)
 			expect(t, err, tc.code, tc.words)
 			if string(resp.GetStdout()) != tc.stdout || resp.GetExitCode() != tc.exit {
-				t.Errorf("output %q, exit code %d, want %q, %d", resp.GetStdout(), resp.GetExitCode(), tc.stdout, tc.exit)
+				t.Errorf("output %q, exit code %d, want %q, %d", resp.GetStdout(), resp.GetExitCode(), tc.stdout,
+					tc.exit)
 			}
 		})
 	}
@@ -113,7 +133,8 @@ func TestExecSyncOutputIsCutOff(t *testing.T) {
 		}
 		const most = 16<<20 - 1<<10
 		stdout, stderr := len(resp.GetStdout()), len(resp.GetStderr())
-		if wantOut, wantErr := min(size, most), min(size, most-min(size, most)); stdout != wantOut || stderr != wantErr {
+		if wantOut, wantErr := min(size, most), min(size, most-min(size, most)); stdout != wantOut ||
+			stderr != wantErr {
 			t.Errorf("%d bytes: %d and %d bytes of output, want %d and %d", size, stdout, stderr, wantOut, wantErr)
 		}
 	}
@@ -150,7 +171,10 @@ func TestExec(t *testing.T) {
 	if err != nil || out.String() != "echo" {
 		t.Errorf("cat: %q, %v", out.String(), err)
 	}
-	if err := remote(t, first, remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: io.Discard}); err == nil {
+	if err := remote(t, first, remotecommand.StreamOptions{
+		Stdin:  strings.NewReader(""),
+		Stdout: io.Discard,
+	}); err == nil {
 		t.Error("a token was good twice")
 	}
 	for _, tc := range []struct{ cmd, words string }{
@@ -180,7 +204,11 @@ func TestStreamAddresses(t *testing.T) {
 	stop(t, n, stopped)
 	runs, notStarted := n.Run(t, pod, "app"), n.Create(t, pod, "new")
 	exec := func(id string, streams bool) (string, error) {
-		resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{ContainerId: id, Cmd: []string{"cmd"}, Stdout: streams})
+		resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{
+			ContainerId: id,
+			Cmd:         []string{"cmd"},
+			Stdout:      streams,
+		})
 		return resp.GetUrl(), err
 	}
 	attach := func(id string, streams bool) (string, error) {
@@ -227,7 +255,12 @@ func TestStreamAddresses(t *testing.T) {
 func TestAttach(t *testing.T) {
 	n := critest.NewNode(t)
 	id := n.Run(t, n.RunPod(t, "web"), "app", func(c *containerConfig) { c.Stdin, c.StdinOnce = true, true })
-	resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: true})
+	resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{
+		ContainerId: id,
+		Stdin:       true,
+		Stdout:      true,
+		Stderr:      true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +269,9 @@ func TestAttach(t *testing.T) {
 	var out, errs bytes.Buffer
 	go func() {
 		attached <- remote(t, resp.GetUrl(), remotecommand.StreamOptions{
-			Stdin: strings.NewReader("question"), Stdout: &out, Stderr: &errs,
+			Stdin:  strings.NewReader("question"),
+			Stdout: &out,
+			Stderr: &errs,
 		})
 	}()
 	// With stdinOnce the program sees the end of its input when that of the first client ends.
@@ -292,7 +327,10 @@ func TestAttachTerminal(t *testing.T) {
 	attached := make(chan error, 1)
 	go func() {
 		attached <- remote(t, resp.GetUrl(), remotecommand.StreamOptions{
-			Stdin: in, Stdout: io.Discard, Tty: true, TerminalSizeQueue: terminal,
+			Stdin:             in,
+			Stdout:            io.Discard,
+			Tty:               true,
+			TerminalSizeQueue: terminal,
 		})
 	}()
 	critest.Eventually(t, "the terminal has its size", func() bool {

@@ -20,7 +20,8 @@ const maxExecOutput = maxMessage - 1<<10
 
 // ExecSync runs a program in a container and returns its output and exit code. A program that is not done in time is
 // killed, and the error's code is DeadlineExceeded, which the kubelet takes for a probe's timeout
-// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/cri-client/pkg/remote_runtime.go, execSyncV1).
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/cri-client/pkg/remote_runtime.go,
+// execSyncV1).
 func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
 	c, err := s.running(req.GetContainerId())
 	if err != nil {
@@ -35,12 +36,17 @@ func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) 
 	stdout, stderr := limitedBuffer{room: &room}, limitedBuffer{room: &room}
 	code, err := s.exec(ctx, c, req.GetCmd(), execStreams{out: &stdout, err: &stderr})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, status.Errorf(codes.DeadlineExceeded, "exec in container %q: timeout of %d s exceeded: %v", c.ID, req.GetTimeout(), err)
+		return nil, status.Errorf(codes.DeadlineExceeded, "exec in container %q: timeout of %d s exceeded: %v", c.ID,
+			req.GetTimeout(), err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &runtimeapi.ExecSyncResponse{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), ExitCode: int32(code)}, nil
+	return &runtimeapi.ExecSyncResponse{
+		Stdout:   stdout.kept.Bytes(),
+		Stderr:   stderr.kept.Bytes(),
+		ExitCode: int32(code),
+	}, nil
 }
 
 // outputRoom is how many bytes of output are kept yet.

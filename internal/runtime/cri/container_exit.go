@@ -20,8 +20,8 @@ type end struct {
 	reason, message string
 }
 
-// watch records the end of a running container when it comes. The channel is closed when it is recorded, or could not be
-// at the first attempt: others follow. Watching a container twice watches it once.
+// watch records the end of a running container when it comes. The channel is closed when it is recorded, or could not
+// be at the first attempt: others follow. Watching a container twice watches it once.
 func (s *Server) watch(id string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,8 @@ const recordRetry = 500 * time.Millisecond
 // drainTimeout is how long the keeper may take to write what a container has left in its streams.
 const drainTimeout = 5 * time.Second
 
-// containerEnded completes the log of a container that has ended, and returns how it has. waitErr says that nobody saw it.
+// containerEnded completes the log of a container that has ended, and returns how it has. waitErr says that nobody saw
+// it.
 func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit, waitErr error) end {
 	// The log is complete before the kubelet hears of the end: it may delete or read it at once.
 	drainCtx, cancel := context.WithTimeout(ctx, drainTimeout)
@@ -115,8 +116,8 @@ func (s *Server) explain(id string, e *end) {
 	}
 }
 
-// recordEnd writes the end of a container to its checkpoint and tells who listens. The first end stays, and is told once.
-// It returns false if the end is not on disk. That of a container which is gone need not be.
+// recordEnd writes the end of a container to its checkpoint and tells who listens. The first end stays, and is told
+// once. It returns false if the end is not on disk. That of a container which is gone need not be.
 func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 	first := true
 	c, err := s.containers.Update(id, func(c store.Container) (store.Container, error) {

@@ -34,7 +34,8 @@ func TestHostProcessContainer(t *testing.T) {
 		}
 	})
 	c, _ := n.Engine.Container(id)
-	if c.HostProcess == nil || c.HostProcess.MountPoint != `C:\hpc\` || c.NetNS != n.Config.StateDir || c.Hostname != "" {
+	if c.HostProcess == nil || c.HostProcess.MountPoint != `C:\hpc\` || c.NetNS != n.Config.StateDir ||
+		c.Hostname != "" {
 		t.Errorf("the engine's container: %+v", c)
 	}
 	if err := stopContainer(t, n, id, 60); err != nil {

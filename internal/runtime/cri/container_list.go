@@ -10,12 +10,14 @@ import (
 )
 
 // ListContainers lists the containers that a filter lets through.
-func (s *Server) ListContainers(_ context.Context, req *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+func (s *Server) ListContainers(_ context.Context,
+	req *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
 	return &runtimeapi.ListContainersResponse{Containers: s.listContainers(req.GetFilter())}, nil
 }
 
 // StreamContainers is ListContainers for nodes with very many containers.
-func (s *Server) StreamContainers(req *runtimeapi.StreamContainersRequest, out runtimeapi.RuntimeService_StreamContainersServer) error {
+func (s *Server) StreamContainers(req *runtimeapi.StreamContainersRequest,
+	out runtimeapi.RuntimeService_StreamContainersServer) error {
 	return inBatches(s.listContainers(req.GetFilter()), func(batch []*runtimeapi.Container) error {
 		return out.Send(&runtimeapi.StreamContainersResponse{Containers: batch})
 	})
@@ -25,7 +27,8 @@ func (s *Server) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Con
 	var items []*runtimeapi.Container
 	for _, c := range s.containers.List(nil) {
 		if f.GetState() != nil && f.GetState().GetState() != c.State() || !strings.HasPrefix(c.ID, f.GetId()) ||
-			!strings.HasPrefix(c.SandboxID, f.GetPodSandboxId()) || !matches(f.GetLabelSelector(), c.Config.GetLabels()) {
+			!strings.HasPrefix(c.SandboxID, f.GetPodSandboxId()) ||
+			!matches(f.GetLabelSelector(), c.Config.GetLabels()) {
 			continue
 		}
 		items = append(items, containerItem(c))
@@ -35,9 +38,16 @@ func (s *Server) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Con
 
 func containerItem(c store.Container) *runtimeapi.Container {
 	return &runtimeapi.Container{
-		Id: c.ID, PodSandboxId: c.SandboxID, Metadata: c.Config.GetMetadata(), State: c.State(), CreatedAt: c.CreatedAt.UnixNano(),
-		Image: &runtimeapi.ImageSpec{Image: c.ImageName, UserSpecifiedImage: c.ImageName}, ImageRef: c.ImageID, ImageId: c.ImageID,
-		Labels: c.Config.GetLabels(), Annotations: c.Config.GetAnnotations(),
+		Id:           c.ID,
+		PodSandboxId: c.SandboxID,
+		Metadata:     c.Config.GetMetadata(),
+		State:        c.State(),
+		CreatedAt:    c.CreatedAt.UnixNano(),
+		Image:        &runtimeapi.ImageSpec{Image: c.ImageName, UserSpecifiedImage: c.ImageName},
+		ImageRef:     c.ImageID,
+		ImageId:      c.ImageID,
+		Labels:       c.Config.GetLabels(),
+		Annotations:  c.Config.GetAnnotations(),
 	}
 }
 

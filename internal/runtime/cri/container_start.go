@@ -29,7 +29,8 @@ const (
 
 // StartContainer starts a container and returns when its program runs. A program that Windows would not start is an
 // error with Windows' own words.
-func (s *Server) StartContainer(ctx context.Context, req *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
+func (s *Server) StartContainer(ctx context.Context,
+	req *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("start container: %w", err)
@@ -39,7 +40,8 @@ func (s *Server) StartContainer(ctx context.Context, req *runtimeapi.StartContai
 		return nil, fmt.Errorf("start container: %w", err)
 	}
 	if c.State() != runtimeapi.ContainerState_CONTAINER_CREATED {
-		return nil, fmt.Errorf("start container %q: it is in state %v: %w", c.ID, c.State(), errdefs.ErrFailedPrecondition)
+		return nil, fmt.Errorf("start container %q: it is in state %v: %w", c.ID, c.State(),
+			errdefs.ErrFailedPrecondition)
 	}
 	if err := s.checkPodRuns(c); err != nil {
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
@@ -77,7 +79,12 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) error {
 	if err := s.keeper.Open(ctx, streams); err != nil {
 		return err
 	}
-	stdio := engine.IO{Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, Terminal: c.Config.GetTty()}
+	stdio := engine.IO{
+		Stdin:    streams.Stdin,
+		Stdout:   streams.Stdout,
+		Stderr:   streams.Stderr,
+		Terminal: c.Config.GetTty(),
+	}
 	if _, err := s.cfg.Engine.Start(ctx, c.ID, stdio); err != nil {
 		return errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
 	}

@@ -46,7 +46,8 @@ func TestStartContainerIsUndone(t *testing.T) {
 			"user", func(c *containerConfig) {
 				c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: "nobody"}
 			},
-			func(t *testing.T, _ *critest.Node, _ string) { t.Helper() }, "The user name or password is incorrect. (0x52e)",
+			func(t *testing.T, _ *critest.Node, _ string) { t.Helper() },
+			"The user name or password is incorrect. (0x52e)",
 		},
 		{
 			"keeper", nil, func(t *testing.T, n *critest.Node, _ string) {

@@ -11,7 +11,8 @@ import (
 )
 
 // ContainerStatus tells the state of a container.
-func (s *Server) ContainerStatus(_ context.Context, req *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
+func (s *Server) ContainerStatus(_ context.Context,
+	req *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("get status of container: %w", err)
@@ -19,7 +20,8 @@ func (s *Server) ContainerStatus(_ context.Context, req *runtimeapi.ContainerSta
 	resp := &runtimeapi.ContainerStatusResponse{Status: containerStatus(c)}
 	if req.GetVerbose() {
 		info, err := json.Marshal(map[string]any{
-			"sandboxID": c.SandboxID, "user": c.User, "program": c.Program, "env": c.Env, "dir": c.Dir, "config": c.Config,
+			"sandboxID": c.SandboxID, "user": c.User, "program": c.Program, "env": c.Env, "dir": c.Dir,
+			"config": c.Config,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("encode status of container %q: %w", c.ID, err)
@@ -31,11 +33,20 @@ func (s *Server) ContainerStatus(_ context.Context, req *runtimeapi.ContainerSta
 
 func containerStatus(c store.Container) *runtimeapi.ContainerStatus {
 	st := &runtimeapi.ContainerStatus{
-		Id: c.ID, Metadata: c.Config.GetMetadata(), State: c.State(), CreatedAt: c.CreatedAt.UnixNano(),
-		Image: &runtimeapi.ImageSpec{Image: c.ImageName, UserSpecifiedImage: c.ImageName}, ImageRef: c.ImageID, ImageId: c.ImageID,
-		Labels: c.Config.GetLabels(), Annotations: c.Config.GetAnnotations(), Mounts: c.Config.GetMounts(), LogPath: c.NodeLogPath,
-		Resources: &runtimeapi.ContainerResources{Windows: c.Config.GetWindows().GetResources()},
-		Reason:    c.Reason, Message: c.Message,
+		Id:          c.ID,
+		Metadata:    c.Config.GetMetadata(),
+		State:       c.State(),
+		CreatedAt:   c.CreatedAt.UnixNano(),
+		Image:       &runtimeapi.ImageSpec{Image: c.ImageName, UserSpecifiedImage: c.ImageName},
+		ImageRef:    c.ImageID,
+		ImageId:     c.ImageID,
+		Labels:      c.Config.GetLabels(),
+		Annotations: c.Config.GetAnnotations(),
+		Mounts:      c.Config.GetMounts(),
+		LogPath:     c.NodeLogPath,
+		Resources:   &runtimeapi.ContainerResources{Windows: c.Config.GetWindows().GetResources()},
+		Reason:      c.Reason,
+		Message:     c.Message,
 		// CRI's field is signed, Windows' codes are not: 0xc0000005 is shown as -1073741819, as on Windows nodes.
 		ExitCode: int32(c.ExitCode),
 	}

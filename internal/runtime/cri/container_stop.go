@@ -15,10 +15,11 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// StopContainer asks a container's programs to end with CTRL_SHUTDOWN, as Windows containers are stopped, and kills them
-// when the grace period is over. It is idempotent: a container that has ended or is gone is no error
+// StopContainer asks a container's programs to end with CTRL_SHUTDOWN, as Windows containers are stopped, and kills
+// them when the grace period is over. It is idempotent: a container that has ended or is gone is no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L69-L74).
-func (s *Server) StopContainer(ctx context.Context, req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+func (s *Server) StopContainer(ctx context.Context,
+	req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if errors.Is(err, store.ErrNotFound) {
 		return &runtimeapi.StopContainerResponse{}, nil
@@ -69,8 +70,8 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 	}
 }
 
-// shutdownArgs is the command that delivers CTRL_SHUTDOWN. In a container it goes to every program; in the host, which has
-// others, to the container's own.
+// shutdownArgs is the command that delivers CTRL_SHUTDOWN. In a container it goes to every program; in the host, which
+// has others, to the container's own.
 func (s *Server) shutdownArgs(c store.Container) []string {
 	args := []string{s.cfg.Launch.Run, "--ctrl", "shutdown"}
 	if !c.HostProcess {
@@ -87,8 +88,12 @@ func (s *Server) shutdownArgs(c store.Container) []string {
 func (s *Server) askToEnd(ctx context.Context, c store.Container) {
 	if s.cfg.Launch.Run != "" {
 		x := engine.ExecSpec{
-			ID: newID()[:16], UID: uidOf(c), Dir: s.driveOf(c), Env: s.loaderEnv(c), FIFODir: s.fifoDir(),
-			Args: append(append([]string{}, s.cfg.Launch.Loader...), s.shutdownArgs(c)...),
+			ID:      newID()[:16],
+			UID:     uidOf(c),
+			Dir:     s.driveOf(c),
+			Env:     s.loaderEnv(c),
+			FIFODir: s.fifoDir(),
+			Args:    append(append([]string{}, s.cfg.Launch.Loader...), s.shutdownArgs(c)...),
 		}
 		exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
 		if err == nil && exit.Code == 0 {

@@ -24,7 +24,10 @@ func TestStopContainer(t *testing.T) {
 		{"at-once", 0, false, nil, []string{"Engine.Signal killed all"}, 137},
 		{"stubborn", 1, true, nil, []string{"Engine.Exec", "Engine.Signal killed all"}, 137},
 		{
-			"not-delivered", 60, false, func(n *critest.Node) { n.Calls.Fail("Engine.Exec", errors.New("no more processes")) },
+			"not-delivered", 60, false, func(n *critest.Node) {
+				n.Calls.Fail("Engine.Exec",
+					errors.New("no more processes"))
+			},
 			[]string{"Engine.Exec", "Engine.Signal terminated"}, 143,
 		},
 		{
@@ -48,7 +51,8 @@ func TestStopContainer(t *testing.T) {
 					t.Errorf("StopContainer: %v", err)
 				}
 			}
-			if st := n.Status(t, id); st.GetState() != exited || st.GetExitCode() != tc.code || st.GetReason() != "Error" {
+			if st := n.Status(t, id); st.GetState() != exited || st.GetExitCode() != tc.code ||
+				st.GetReason() != "Error" {
 				t.Errorf("status: %v", st)
 			}
 			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.Wait")); diff != "" {

@@ -12,7 +12,8 @@ import (
 )
 
 // UpdateContainerResources changes the limits of a container; fields that are zero stay as they are.
-func (s *Server) UpdateContainerResources(ctx context.Context, req *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
+func (s *Server) UpdateContainerResources(ctx context.Context,
+	req *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("update container: %w", err)
@@ -20,7 +21,8 @@ func (s *Server) UpdateContainerResources(ctx context.Context, req *runtimeapi.U
 	defer s.locks.lock(c.ID)()
 	change := req.GetWindows()
 	if change == nil {
-		return nil, fmt.Errorf("update container %q: the request has no Windows resources: %w", c.ID, errdefs.ErrInvalidArgument)
+		return nil, fmt.Errorf("update container %q: the request has no Windows resources: %w", c.ID,
+			errdefs.ErrInvalidArgument)
 	}
 	if c, err = s.containers.Get(c.ID); err != nil {
 		return nil, fmt.Errorf("update container: %w", err)

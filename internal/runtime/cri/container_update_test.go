@@ -18,8 +18,10 @@ func TestUpdateContainerResources(t *testing.T) {
 	pod := n.RunPod(t, "web")
 	id := n.Run(t, pod, "app", func(c *containerConfig) {
 		c.Windows.Resources = &runtimeapi.WindowsContainerResources{
-			CpuMaximum: 5000, MemoryLimitInBytes: 1 << 20, RootfsSizeInBytes: 7,
-			AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 3}},
+			CpuMaximum:         5000,
+			MemoryLimitInBytes: 1 << 20,
+			RootfsSizeInBytes:  7,
+			AffinityCpus:       []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 3}},
 		}
 	})
 	update := func(r *runtimeapi.WindowsContainerResources) error {
@@ -45,8 +47,10 @@ func TestUpdateContainerResources(t *testing.T) {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	want := &runtimeapi.WindowsContainerResources{
-		CpuMaximum: 2500, MemoryLimitInBytes: 1 << 20, RootfsSizeInBytes: 7,
-		AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 3}},
+		CpuMaximum:         2500,
+		MemoryLimitInBytes: 1 << 20,
+		RootfsSizeInBytes:  7,
+		AffinityCpus:       []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 3}},
 	}
 	if diff := cmp.Diff(want, n.Status(t, id).GetResources().GetWindows(), protocmp.Transform()); diff != "" {
 		t.Errorf("limits in the status (-want +got):\n%s", diff)

@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 )
 
-// On Windows the HNS endpoint carries a pod's DNS configuration (the pod network puts it there as well); in a container here, names
-// are resolved by the C library under Wine, which reads /etc/resolv.conf.
+// On Windows the HNS endpoint carries a pod's DNS configuration (the pod network puts it there as well); in a container
+// here, names are resolved by the C library under Wine, which reads /etc/resolv.conf.
 
 // resolverOptions make the C library's resolver fit its place:
 //   - a server that does not answer is given up sooner, as Windows does (it asks again after 1, 2 and 4 seconds, see
@@ -43,10 +43,12 @@ func (s *Server) writeResolvConf(sb store.Sandbox) error {
 	return nil
 }
 
-// windowsResolver is the resolv.conf that makes names resolve as in a pod on Windows, which has one DNS suffix, the first one of the
-// list, and no resolver options (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows):
-// only a name without a dot gets the suffix. That a name with a dot never does is seen to in shim/hooks/resolve.c, as the C library cannot
-// be told. With asLinux the rule is lifted: all suffixes and options are there, and among the options ndots, by which the hook knows.
+// windowsResolver is the resolv.conf that makes names resolve as in a pod on Windows, which has one DNS suffix, the
+// first one of the list, and no resolver options
+// (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows): only a name without a dot
+// gets the suffix. That a name with a dot never does is seen to in shim/hooks/resolve.c, as the C library cannot be
+// told. With asLinux the rule is lifted: all suffixes and options are there, and among the options ndots, by which the
+// hook knows.
 func windowsResolver(dns DNS, asLinux bool) (string, error) {
 	var b strings.Builder
 	for _, server := range dns.Servers {

@@ -15,12 +15,20 @@ func TestWindowsResolver(t *testing.T) {
 	}{
 		{
 			"ClusterFirst",
-			DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"a.svc.cluster.local", "svc.cluster.local", "cluster.local"}, Options: []string{"ndots:5"}},
+			DNS{
+				Servers:  []string{"10.96.0.10"},
+				Searches: []string{"a.svc.cluster.local", "svc.cluster.local", "cluster.local"},
+				Options:  []string{"ndots:5"},
+			},
 			"nameserver 10.96.0.10\nsearch a.svc.cluster.local\n" + options,
 		},
 		{
 			"None",
-			DNS{Servers: []string{"192.0.2.1", "2001:db8::53"}, Searches: []string{"one.example", "two.example"}, Options: []string{"ndots:2"}},
+			DNS{
+				Servers:  []string{"192.0.2.1", "2001:db8::53"},
+				Searches: []string{"one.example", "two.example"},
+				Options:  []string{"ndots:2"},
+			},
 			"nameserver 192.0.2.1\nnameserver 2001:db8::53\nsearch one.example\n" + options,
 		},
 		{"Default without a suffix", DNS{Servers: []string{"192.0.2.1"}}, "nameserver 192.0.2.1\nsearch .\n" + options},
@@ -52,10 +60,15 @@ func TestLinuxNames(t *testing.T) {
 	}{
 		{
 			"ClusterFirst",
-			DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"a.svc.cluster.local", "svc.cluster.local", "cluster.local"}, Options: []string{"ndots:5"}},
+			DNS{
+				Servers:  []string{"10.96.0.10"},
+				Searches: []string{"a.svc.cluster.local", "svc.cluster.local", "cluster.local"},
+				Options:  []string{"ndots:5"},
+			},
 			"nameserver 10.96.0.10\nsearch a.svc.cluster.local svc.cluster.local cluster.local\n" + options + "ndots:5\n",
 		},
-		{"no ndots", DNS{Searches: []string{"one.example", "two.example"}}, "search one.example two.example\n" + options + "ndots:1\n"},
+		{"no ndots", DNS{Searches: []string{"one.example", "two.example"}},
+			"search one.example two.example\n" + options + "ndots:1\n"},
 		{"nothing", DNS{}, "search .\n" + options + "ndots:1\n"},
 		{"a second suffix with a line", DNS{Searches: []string{"a", "b\nnameserver 192.0.2.2"}}, ""},
 		{"an option with a line", DNS{Options: []string{"ndots:5\nnameserver 192.0.2.2"}}, ""},

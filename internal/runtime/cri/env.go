@@ -61,7 +61,8 @@ func unixEnv(env []string) []string {
 		name, value, _ := strings.Cut(e, "=")
 		upper := strings.ToUpper(name)
 		switch {
-		case strings.HasPrefix(upper, "WINE"), strings.HasPrefix(upper, "LD_"), upper == "GLIBC_TUNABLES", upper == "GCONV_PATH":
+		case strings.HasPrefix(upper, "WINE"), strings.HasPrefix(upper, "LD_"), upper == "GLIBC_TUNABLES",
+			upper == "GCONV_PATH":
 		case slices.Contains([]string{"PATH", "PWD", "HOME", "TEMP", "TMP"}, upper):
 			out = append(out, "WINE"+upper+"="+value)
 		default:

@@ -14,14 +14,16 @@ import (
 )
 
 // interceptor gives errors their gRPC code and logs calls.
-func (s *Server) interceptor(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (s *Server) interceptor(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any,
+	error) {
 	start := time.Now()
 	resp, err := handler(ctx, req)
 	s.log.Debug("call", "method", info.FullMethod, "took", time.Since(start), "error", err)
 	return resp, coded(err)
 }
 
-func (s *Server) streamInterceptor(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (s *Server) streamInterceptor(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	return coded(handler(srv, ss))
 }
 

@@ -10,14 +10,16 @@ import (
 )
 
 // GetContainerEvents streams the lives of pods and containers to an evented kubelet.
-func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest, out runtimeapi.RuntimeService_GetContainerEventsServer) error {
+func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest,
+	out runtimeapi.RuntimeService_GetContainerEventsServer) error {
 	events, leave := s.events.join()
 	defer leave()
 	for {
 		select {
 		case e, ok := <-events:
 			if !ok {
-				return fmt.Errorf("stream events: the listener is too slow or the server ends: %w", errdefs.ErrUnavailable)
+				return fmt.Errorf("stream events: the listener is too slow or the server ends: %w",
+					errdefs.ErrUnavailable)
 			}
 			if err := out.Send(e); err != nil {
 				return err

@@ -16,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/windows/localgroup"
 )
 
-// HostProcess says where HostProcess containers run: in the Windows host itself, in its network, with its registry and its
-// C:. What is Windows' about them is as hcsshim does it
+// HostProcess says where HostProcess containers run: in the Windows host itself, in its network, with its registry and
+// its C:. What is Windows' about them is as hcsshim does it
 // (https://github.com/microsoft/hcsshim/tree/v0.15.0-rc.4/internal/jobcontainers; Kubernetes' side:
 // https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/).
 type HostProcess struct {
@@ -25,8 +25,8 @@ type HostProcess struct {
 	Name string
 	// NetNS is the path of the host's network namespace.
 	NetNS string
-	// BindFilter says that the host's Windows can show files to one container alone (bindfltapi.dll). Every container then sees its image
-	// at C:\hpc and its volumes where it wants them; else at C:\hpc\<container's id> and below it.
+	// BindFilter says that the host's Windows can show files to one container alone (bindfltapi.dll). Every container
+	// then sees its image at C:\hpc and its volumes where it wants them; else at C:\hpc\<container's id> and below it.
 	BindFilter bool
 	// LocalGroups reads the host's local groups; nil: those that every host has.
 	LocalGroups func() (localgroup.Groups, error)
@@ -91,7 +91,8 @@ func (h *HostProcess) workingDir(config *runtimeapi.ContainerConfig, img image.I
 // extraPath is what hcsshim adds to PATH after the mount point.
 const extraPath = `;C:\WINDOWS\System32\WindowsPowerShell\v1.0\;C:\WINDOWS\System32\Wbem`
 
-// environment is the program's environment: what Windows gives the account, then the image's and the container's variables.
+// environment is the program's environment: what Windows gives the account, then the image's and the container's
+// variables.
 func (h *HostProcess) environment(c *store.Container, point string) []string {
 	base := []*runtimeapi.KeyValue{}
 	set := func(name, value string) {
@@ -120,8 +121,8 @@ func (h *HostProcess) environment(c *store.Container, point string) []string {
 
 // account is a Windows account that HostProcess containers run as.
 type account struct {
-	// name is what GetUserName says; user and domain are the variables, which name the computer for accounts that are the
-	// computer on the network.
+	// name is what GetUserName says; user and domain are the variables, which name the computer for accounts that are
+	// the computer on the network.
 	name, user, domain string
 	profile, temp      string
 }
@@ -140,8 +141,8 @@ func (a account) variables() [][2]string {
 	}
 }
 
-// account finds the account for what a pod asks for. As in hcsshim a local group stands for an account of its own in that group,
-// which is named after the container. The error is hcsshim's with Windows' ERROR_LOGON_FAILURE.
+// account finds the account for what a pod asks for. As in hcsshim a local group stands for an account of its own in
+// that group, which is named after the container. The error is hcsshim's with Windows' ERROR_LOGON_FAILURE.
 func (h *HostProcess) account(asked, id string) (account, error) {
 	const prefix = "failed to create user process token: "
 	if asked == "" {
@@ -158,23 +159,32 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 	if _, found := groups.Find(asked); found {
 		name := id[:20] // the longest name of a local account
 		profile := `C:\Users\` + name
-		return account{name: name, user: name, domain: strings.ToUpper(h.Name), profile: profile, temp: profile + `\AppData\Local\Temp`}, nil
+		return account{
+			name:    name,
+			user:    name,
+			domain:  strings.ToUpper(h.Name),
+			profile: profile,
+			temp:    profile + `\AppData\Local\Temp`,
+		}, nil
 	}
 	computer := strings.ToUpper(h.Name) + "$"
 	domain, user, _ := strings.Cut(asked, `\`)
 	if strings.EqualFold(domain, "NT AUTHORITY") {
 		switch strings.ToLower(strings.ReplaceAll(user, " ", "")) {
 		case "system":
-			return account{"SYSTEM", computer, "WORKGROUP", `C:\Windows\system32\config\systemprofile`, `C:\Windows\TEMP`}, nil
+			return account{"SYSTEM", computer, "WORKGROUP", `C:\Windows\system32\config\systemprofile`,
+				`C:\Windows\TEMP`}, nil
 		case "localservice":
 			const profile = `C:\Windows\ServiceProfiles\LocalService`
-			return account{"LOCAL SERVICE", "LOCAL SERVICE", "NT AUTHORITY", profile, profile + `\AppData\Local\Temp`}, nil
+			return account{"LOCAL SERVICE", "LOCAL SERVICE", "NT AUTHORITY", profile, profile + `\AppData\Local\Temp`},
+				nil
 		case "networkservice":
 			const profile = `C:\Windows\ServiceProfiles\NetworkService`
 			return account{"NETWORK SERVICE", computer, "WORKGROUP", profile, profile + `\AppData\Local\Temp`}, nil
 		}
 	}
-	return account{}, errors.New(prefix + "failed to logon user: The user name or password is incorrect. (0x52e): the host has no account " + asked)
+	return account{}, errors.New(
+		prefix + "failed to logon user: The user name or password is incorrect. (0x52e): the host has no account " + asked)
 }
 
 // checkUser tells whether a container's user is there, in the container or in the host.
@@ -188,8 +198,8 @@ func (s *Server) checkUser(c store.Container) error {
 	return err
 }
 
-// uidOf is the Linux user of a container's programs, in the container. All programs of the host have one, whatever their account: a
-// prefix belongs to one user.
+// uidOf is the Linux user of a container's programs, in the container. All programs of the host have one, whatever
+// their account: a prefix belongs to one user.
 func uidOf(c store.Container) uint32 {
 	if c.HostProcess {
 		return uidAdministrator
@@ -198,8 +208,8 @@ func uidOf(c store.Container) uint32 {
 	return uid
 }
 
-// hostFiles are the files that a HostProcess container has in its /etc: the host's own, with its account in place of the
-// host's user.
+// hostFiles are the files that a HostProcess container has in its /etc: the host's own, with its account in place of
+// the host's user.
 func (s *Server) hostFiles(c store.Container) ([]engine.BindMount, error) {
 	var files []engine.BindMount
 	for target, source := range s.cfg.HostProcess.Files {
@@ -230,9 +240,14 @@ func (s *Server) inHost(c store.Container, spec engine.Container) (engine.Contai
 	}
 	h := s.cfg.HostProcess
 	spec.SystemFiles, spec.Hostname, spec.NetNS = files, "", h.NetNS
-	spec.HostProcess = &engine.HostProcess{MountPoint: h.mountPoint(c.ID), AtTargets: h.BindFilter, Dirs: []string{c.Dir}}
+	spec.HostProcess = &engine.HostProcess{
+		MountPoint: h.mountPoint(c.ID),
+		AtTargets:  h.BindFilter,
+		Dirs:       []string{c.Dir},
+	}
 	if a, err := h.account(c.User, c.ID); err == nil {
-		spec.HostProcess.Dirs = append(spec.HostProcess.Dirs, a.temp, a.profile+`\AppData\Roaming`, a.profile+`\AppData\Local`)
+		spec.HostProcess.Dirs = append(spec.HostProcess.Dirs, a.temp, a.profile+`\AppData\Roaming`,
+			a.profile+`\AppData\Local`)
 	}
 	return spec, nil
 }

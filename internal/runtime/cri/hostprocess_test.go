@@ -37,15 +37,20 @@ func TestHostProcessWorkingDir(t *testing.T) {
 				want = tc.bound
 			}
 			h := &HostProcess{BindFilter: bind}
-			if got := h.workingDir(&runtimeapi.ContainerConfig{WorkingDir: tc.asked}, imageWith(tc.image), h.mountPoint(hpcID)); got != want {
-				t.Errorf("working folder for %q, image %q, bind filter %v: %q, want %q", tc.asked, tc.image, bind, got, want)
+			if got := h.workingDir(&runtimeapi.ContainerConfig{WorkingDir: tc.asked}, imageWith(tc.image),
+				h.mountPoint(hpcID)); got != want {
+				t.Errorf("working folder for %q, image %q, bind filter %v: %q, want %q", tc.asked, tc.image, bind, got,
+					want)
 			}
 		}
 	}
 }
 
 func TestHostProcessAccounts(t *testing.T) {
-	h := &HostProcess{Name: "win-1", LocalGroups: func() (localgroup.Groups, error) { return localgroup.BuiltIn().Add("Builders", "") }}
+	h := &HostProcess{
+		Name:        "win-1",
+		LocalGroups: func() (localgroup.Groups, error) { return localgroup.BuiltIn().Add("Builders", "") },
+	}
 	for _, tc := range []struct{ asked, name, user, err string }{
 		{asked: `NT AUTHORITY\SYSTEM`, name: "SYSTEM", user: "WIN-1$"},
 		{asked: `nt authority\Local service`, name: "LOCAL SERVICE", user: "LOCAL SERVICE"},
@@ -69,8 +74,12 @@ func TestHostProcessAccounts(t *testing.T) {
 }
 
 func TestHostProcessGroupsUnreadable(t *testing.T) {
-	h := &HostProcess{Name: "win-1", LocalGroups: func() (localgroup.Groups, error) { return nil, errors.New("the file is no list") }}
-	if a, err := h.account("Administrators", hpcID); err == nil || !strings.Contains(err.Error(), "the file is no list") {
+	h := &HostProcess{
+		Name:        "win-1",
+		LocalGroups: func() (localgroup.Groups, error) { return nil, errors.New("the file is no list") },
+	}
+	if a, err := h.account("Administrators", hpcID); err == nil ||
+		!strings.Contains(err.Error(), "the file is no list") {
 		t.Errorf("%v, %v", a, err)
 	}
 }
@@ -78,9 +87,13 @@ func TestHostProcessGroupsUnreadable(t *testing.T) {
 func TestHostProcessProgram(t *testing.T) {
 	h := &HostProcess{Name: "win-1", BindFilter: true}
 	c := store.Container{
-		ID: hpcID, User: `NT AUTHORITY\Local service`, Config: store.ContainerConfig{ContainerConfig: &runtimeapi.ContainerConfig{}},
-		Program: []string{`%CONTAINER_SANDBOX_MOUNT_POINT%\a.exe`, `--x=$env:CONTAINER_SANDBOX_MOUNT_POINT/y`, "%PATH%"},
-		Env:     []string{`Path=C:\image;`, `At=%CONTAINER_SANDBOX_MOUNT_POINT%\z`, "UserName=mine", `container_sandbox_mount_point=forged`},
+		ID:     hpcID,
+		User:   `NT AUTHORITY\Local service`,
+		Config: store.ContainerConfig{ContainerConfig: &runtimeapi.ContainerConfig{}},
+		Program: []string{`%CONTAINER_SANDBOX_MOUNT_POINT%\a.exe`, `--x=$env:CONTAINER_SANDBOX_MOUNT_POINT/y`,
+			"%PATH%"},
+		Env: []string{`Path=C:\image;`, `At=%CONTAINER_SANDBOX_MOUNT_POINT%\z`, "UserName=mine",
+			`container_sandbox_mount_point=forged`},
 	}
 	h.adapt(&c, imageWith(""))
 	if diff := cmp.Diff([]string{`C:\hpc\a.exe`, `--x=C:\hpc/y`, "%PATH%"}, c.Program); diff != "" {
@@ -88,7 +101,8 @@ func TestHostProcessProgram(t *testing.T) {
 	}
 	const profile = `C:\Windows\ServiceProfiles\LocalService`
 	want := []string{
-		"USERDOMAIN=NT AUTHORITY", "USERPROFILE=" + profile, "HOMEDRIVE=C:", `HOMEPATH=\Windows\ServiceProfiles\LocalService`,
+		"USERDOMAIN=NT AUTHORITY", "USERPROFILE=" + profile, "HOMEDRIVE=C:",
+		`HOMEPATH=\Windows\ServiceProfiles\LocalService`,
 		"APPDATA=" + profile + `\AppData\Roaming`, "LOCALAPPDATA=" + profile + `\AppData\Local`,
 		"TEMP=" + profile + `\AppData\Local\Temp`, "TMP=" + profile + `\AppData\Local\Temp`,
 		`Path=C:\image;C:\hpc\;C:\WINDOWS\System32\WindowsPowerShell\v1.0\;C:\WINDOWS\System32\Wbem`, `At=C:\hpc\z`, "UserName=mine",

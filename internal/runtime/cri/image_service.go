@@ -13,7 +13,8 @@ import (
 )
 
 // ListImages lists the node's images, or the one that a filter names.
-func (s *Server) ListImages(ctx context.Context, req *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
+func (s *Server) ListImages(ctx context.Context, req *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse,
+	error) {
 	images, err := s.listImages(ctx, req.GetFilter())
 	if err != nil {
 		return nil, err
@@ -22,7 +23,8 @@ func (s *Server) ListImages(ctx context.Context, req *runtimeapi.ListImagesReque
 }
 
 // StreamImages is ListImages for nodes with very many images.
-func (s *Server) StreamImages(req *runtimeapi.StreamImagesRequest, out runtimeapi.ImageService_StreamImagesServer) error {
+func (s *Server) StreamImages(req *runtimeapi.StreamImagesRequest,
+	out runtimeapi.ImageService_StreamImagesServer) error {
 	images, err := s.listImages(out.Context(), req.GetFilter())
 	if err != nil {
 		return err
@@ -56,7 +58,8 @@ func (s *Server) listImages(ctx context.Context, f *runtimeapi.ImageFilter) ([]*
 
 // ImageStatus tells about one image; one that is not there has an empty answer, no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L227-L230).
-func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse, error) {
+func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse,
+	error) {
 	info, err := s.cfg.Images.GetAny(ctx, req.GetImage().GetImage(), req.GetImage().GetRuntimeHandler())
 	if errdefs.IsNotFound(err) {
 		return &runtimeapi.ImageStatusResponse{}, nil
@@ -66,7 +69,8 @@ func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusReq
 	}
 	resp := &runtimeapi.ImageStatusResponse{Image: imageItem(info)}
 	if req.GetVerbose() {
-		data, err := json.Marshal(map[string]any{"chainID": info.ChainID, "imageSpec": info.Spec, "skippedLayers": info.SkippedLayers})
+		data, err := json.Marshal(map[string]any{"chainID": info.ChainID, "imageSpec": info.Spec,
+			"skippedLayers": info.SkippedLayers})
 		if err != nil {
 			return nil, fmt.Errorf("encode status of image %q: %w", info.ID, err)
 		}
@@ -76,11 +80,16 @@ func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusReq
 }
 
 // PullImage fetches an image.
-func (s *Server) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
+func (s *Server) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse,
+	error) {
 	var auth *image.Auth
 	if a := req.GetAuth(); a != nil {
 		auth = &image.Auth{
-			Username: a.GetUsername(), Password: a.GetPassword(), Auth: a.GetAuth(), ServerAddress: a.GetServerAddress(), IdentityToken: a.GetIdentityToken(),
+			Username:      a.GetUsername(),
+			Password:      a.GetPassword(),
+			Auth:          a.GetAuth(),
+			ServerAddress: a.GetServerAddress(),
+			IdentityToken: a.GetIdentityToken(),
 		}
 	}
 	info, err := s.cfg.Images.Pull(ctx, req.GetImage().GetImage(), auth, s.pullHandler(req))
@@ -107,7 +116,8 @@ func (s *Server) pullHandler(req *runtimeapi.PullImageRequest) string {
 
 // RemoveImage removes an image; one that is not there is no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L233-L243).
-func (s *Server) RemoveImage(ctx context.Context, req *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse, error) {
+func (s *Server) RemoveImage(ctx context.Context, req *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse,
+	error) {
 	if err := s.cfg.Images.Remove(ctx, req.GetImage().GetImage()); err != nil && !errdefs.IsNotFound(err) {
 		return nil, fmt.Errorf("remove image %q: %w", req.GetImage().GetImage(), err)
 	}
@@ -115,7 +125,8 @@ func (s *Server) RemoveImage(ctx context.Context, req *runtimeapi.RemoveImageReq
 }
 
 // ImageFsInfo tells what images and containers take on disk.
-func (s *Server) ImageFsInfo(ctx context.Context, _ *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
+func (s *Server) ImageFsInfo(ctx context.Context, _ *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse,
+	error) {
 	usage, err := s.cfg.Images.FsInfo(ctx)
 	if err != nil {
 		return nil, err
@@ -132,14 +143,21 @@ const hostDrive = `C:\`
 
 func fsUsage(at time.Time, path string, bytes, inodes uint64) *runtimeapi.FilesystemUsage {
 	return &runtimeapi.FilesystemUsage{
-		Timestamp: at.UnixNano(), FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: path}, UsedBytes: number(bytes), InodesUsed: number(inodes),
+		Timestamp:  at.UnixNano(),
+		FsId:       &runtimeapi.FilesystemIdentifier{Mountpoint: path},
+		UsedBytes:  number(bytes),
+		InodesUsed: number(inodes),
 	}
 }
 
 func imageItem(i image.Info) *runtimeapi.Image {
 	item := &runtimeapi.Image{
-		Id: i.ID, RepoTags: i.RepoTags, RepoDigests: i.RepoDigests, Size: i.Size, Pinned: i.Pinned,
-		Spec: &runtimeapi.ImageSpec{Image: i.ID},
+		Id:          i.ID,
+		RepoTags:    i.RepoTags,
+		RepoDigests: i.RepoDigests,
+		Size:        i.Size,
+		Pinned:      i.Pinned,
+		Spec:        &runtimeapi.ImageSpec{Image: i.ID},
 	}
 	uid, name := i.User()
 	item.Username = name

@@ -107,7 +107,11 @@ func TestPullImage(t *testing.T) {
 	named := spec(critest.RemoteImage)
 	named.RuntimeHandler = "named"
 	for _, pull := range []*runtimeapi.PullImageRequest{
-		{Image: spec(critest.RemoteImage), SandboxConfig: pod, Auth: &runtimeapi.AuthConfig{Username: "u", Password: "p"}},
+		{
+			Image:         spec(critest.RemoteImage),
+			SandboxConfig: pod,
+			Auth:          &runtimeapi.AuthConfig{Username: "u", Password: "p"},
+		},
 		{Image: named, SandboxConfig: pod},
 		{Image: spec(critest.RemoteImage), SandboxConfig: critest.PodConfig("other")},
 		{Image: spec(critest.RemoteImage)},
@@ -131,7 +135,8 @@ func TestPullImage(t *testing.T) {
 func TestRemoveImage(t *testing.T) {
 	n := critest.NewNode(t)
 	removeImage := func() error {
-		_, err := n.ImageService.RemoveImage(t.Context(), &runtimeapi.RemoveImageRequest{Image: spec(critest.EmptyImage)})
+		_, err := n.ImageService.RemoveImage(t.Context(),
+			&runtimeapi.RemoveImageRequest{Image: spec(critest.EmptyImage)})
 		return err
 	}
 	n.Calls.Fail("Images.Remove", errors.New("it is in use"))
@@ -142,7 +147,8 @@ func TestRemoveImage(t *testing.T) {
 			t.Errorf("RemoveImage: %v", err)
 		}
 	}
-	resp, err := n.ImageService.ImageStatus(t.Context(), &runtimeapi.ImageStatusRequest{Image: spec(critest.EmptyImage)})
+	resp, err := n.ImageService.ImageStatus(t.Context(),
+		&runtimeapi.ImageStatusRequest{Image: spec(critest.EmptyImage)})
 	if err != nil || resp.GetImage() != nil {
 		t.Errorf("image after it was removed: %v, %v", resp, err)
 	}

@@ -15,7 +15,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
-// startKeeper starts the keeper of streams so that it outlives this process and no signal to this one's group reaches it.
+// startKeeper starts the keeper of streams so that it outlives this process and no signal to this one's group reaches
+// it.
 func startKeeper(argv []string, socket string) error {
 	if len(argv) == 0 {
 		return errors.New("no command line for the keeper is configured")
@@ -65,8 +66,8 @@ func (s *Server) ensureKeeper(ctx context.Context) error {
 	return nil
 }
 
-// takeOverStreams makes a new keeper read on a container's streams. Their FIFOs are there from before its start until its
-// end is recorded.
+// takeOverStreams makes a new keeper read on a container's streams. Their FIFOs are there from before its start until
+// its end is recorded.
 func (s *Server) takeOverStreams(ctx context.Context, c store.Container) {
 	streams := s.streamsOf(c)
 	if _, err := os.Stat(streams.Stdout); err != nil {

@@ -50,7 +50,8 @@ func TestKeeperIsReplaced(t *testing.T) {
 		}
 	}
 	say(talks, "one")
-	critest.Eventually(t, "the first line is logged", func() bool { return n.ContainerLog(t, talks) == "stdout F one\n" })
+	critest.Eventually(t, "the first line is logged",
+		func() bool { return n.ContainerLog(t, talks) == "stdout F one\n" })
 	ended, err := keeper.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)

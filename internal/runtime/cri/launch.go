@@ -23,7 +23,8 @@ import (
 // drive, Wine gives a program the current directory "unix".
 const driveRoot = "/Files"
 
-// prefixVariable names the Wine prefix: the root of a container, or the view that a HostProcess container has of the host's.
+// prefixVariable names the Wine prefix: the root of a container, or the view that a HostProcess container has of the
+// host's.
 const prefixVariable = "WINEPREFIX="
 
 // driveOf is the Linux path of C:\ for a container's programs.
@@ -34,9 +35,9 @@ func (s *Server) driveOf(c store.Container) string {
 	return driveRoot
 }
 
-// commandLine is what runs in a container: the container's command and arguments in place of the image's entry point and
-// command, as Kubernetes says. raw: the image was built with a shell-form instruction, so that its one string is a whole
-// command line that Windows splits (ArgsEscaped of the image's configuration).
+// commandLine is what runs in a container: the container's command and arguments in place of the image's entry point
+// and command, as Kubernetes says. raw: the image was built with a shell-form instruction, so that its one string is a
+// whole command line that Windows splits (ArgsEscaped of the image's configuration).
 func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []string, raw bool, err error) {
 	command, rest := config.GetCommand(), config.GetArgs()
 	escaped := img.Config.ArgsEscaped //nolint:staticcheck // Deprecated for new images; Windows images have it.
@@ -49,21 +50,28 @@ func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []str
 	}
 	args = append(append([]string{}, command...), rest...)
 	if len(args) == 0 || args[0] == "" {
-		return nil, false, fmt.Errorf("no command specified: neither the container nor image %q has one: %w", img.ID, errdefs.ErrInvalidArgument)
+		return nil, false, fmt.Errorf("no command specified: neither the container nor image %q has one: %w", img.ID,
+			errdefs.ErrInvalidArgument)
 	}
 	return args, raw, nil
 }
 
-// initArgs is the command line of a container's PID 1. It writes the pod's DNS suffixes into the container's registry, where agnhost's dns-suffix
-// and others look for them; a HostProcess container has the host's registry, and leaves it alone.
+// initArgs is the command line of a container's PID 1. It writes the pod's DNS suffixes into the container's registry,
+// where agnhost's dns-suffix and others look for them; a HostProcess container has the host's registry, and leaves it
+// alone.
 func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 	var searches []string
 	if !c.HostProcess {
 		searches = podOf(sb).DNS.Searches
 	}
 	program := s.programArgs(runSpec{
-		report: path.Join(s.workTarget(c), reportName), env: path.Join(s.workTarget(c), envFileName), dir: c.Dir, raw: c.Raw, args: c.Program,
-		memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(), searches: searches,
+		report:   path.Join(s.workTarget(c), reportName),
+		env:      path.Join(s.workTarget(c), envFileName),
+		dir:      c.Dir,
+		raw:      c.Raw,
+		args:     c.Program,
+		memory:   c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
+		searches: searches,
 	})
 	// In the host the container's first process is not PID 1, and has nobody to signal but its own program.
 	if s.cfg.Launch.Init == "" || c.HostProcess {

@@ -27,7 +27,10 @@ func TestMountsMakeMissingSources(t *testing.T) {
 	if data, err := os.ReadFile(mounts[1].Source); err != nil || string(data) != "kept" {
 		t.Errorf("the source that is there: %q, %v", data, err)
 	}
-	if _, err := s.mounts(&runtimeapi.ContainerConfig{Mounts: []*runtimeapi.Mount{{HostPath: "file/below", ContainerPath: `C:\x`}}}); err == nil {
+	if _, err := s.mounts(&runtimeapi.ContainerConfig{Mounts: []*runtimeapi.Mount{{
+		HostPath:      "file/below",
+		ContainerPath: `C:\x`,
+	}}}); err == nil {
 		t.Error("a folder below a file was made")
 	}
 }

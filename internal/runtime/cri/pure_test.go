@@ -26,7 +26,8 @@ func TestSupportRowsAreComplete(t *testing.T) {
 	for _, r := range rows {
 		named[r.Name] = true
 	}
-	for _, desc := range [][]string{methodsOf(runtimeapi.RuntimeService_ServiceDesc.Methods), methodsOf(runtimeapi.ImageService_ServiceDesc.Methods)} {
+	for _, desc := range [][]string{methodsOf(runtimeapi.RuntimeService_ServiceDesc.Methods),
+		methodsOf(runtimeapi.ImageService_ServiceDesc.Methods)} {
 		for _, method := range desc {
 			if !named[method] {
 				t.Errorf("call %q has no row", method)
@@ -74,7 +75,9 @@ func TestLookupUser(t *testing.T) {
 }
 
 func TestUserNameOrder(t *testing.T) {
-	container := &runtimeapi.ContainerConfig{Windows: &runtimeapi.WindowsContainerConfig{SecurityContext: &runtimeapi.WindowsContainerSecurityContext{}}}
+	container := &runtimeapi.ContainerConfig{Windows: &runtimeapi.WindowsContainerConfig{
+		SecurityContext: &runtimeapi.WindowsContainerSecurityContext{},
+	}}
 	pod := store.Sandbox{Config: store.SandboxConfig{PodSandboxConfig: &runtimeapi.PodSandboxConfig{}}}
 	if got := userName(pod, container, ""); got != "ContainerAdministrator" {
 		t.Errorf("default: %q", got)
@@ -97,15 +100,37 @@ func TestCommandLine(t *testing.T) {
 		want                   []string
 	}{
 		{name: "image", entrypoint: []string{"e"}, cmd: []string{"c"}, want: []string{"e", "c"}},
-		{name: "args-replace-cmd", entrypoint: []string{"e"}, cmd: []string{"c"}, args: []string{"a"}, want: []string{"e", "a"}},
-		{name: "command-replaces-both", entrypoint: []string{"e"}, cmd: []string{"c"}, command: []string{"x"}, want: []string{"x"}},
+		{
+			name:       "args-replace-cmd",
+			entrypoint: []string{"e"},
+			cmd:        []string{"c"},
+			args:       []string{"a"},
+			want:       []string{"e", "a"},
+		},
+		{
+			name:       "command-replaces-both",
+			entrypoint: []string{"e"},
+			cmd:        []string{"c"},
+			command:    []string{"x"},
+			want:       []string{"x"},
+		},
 		{name: "nothing", fail: true},
 		{name: "empty-program", command: []string{""}, fail: true},
-		{name: "shell-form", cmd: []string{`cmd /S /C "echo hi"`}, escaped: true, wantRaw: true, want: []string{`cmd /S /C "echo hi"`}},
+		{
+			name:    "shell-form",
+			cmd:     []string{`cmd /S /C "echo hi"`},
+			escaped: true,
+			wantRaw: true,
+			want:    []string{`cmd /S /C "echo hi"`},
+		},
 		{name: "shell-form-replaced", cmd: []string{"x y"}, command: []string{"z"}, escaped: true, want: []string{"z"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			img := image.Info{Config: ocispec.ImageConfig{Entrypoint: tc.entrypoint, Cmd: tc.cmd, ArgsEscaped: tc.escaped}} //nolint:staticcheck // Windows images have it.
+			img := image.Info{Config: ocispec.ImageConfig{
+				Entrypoint:  tc.entrypoint,
+				Cmd:         tc.cmd,
+				ArgsEscaped: tc.escaped,
+			}} //nolint:staticcheck // Windows images have it.
 			got, raw, err := commandLine(&runtimeapi.ContainerConfig{Command: tc.command, Args: tc.args}, img)
 			if (err != nil) != tc.fail || raw != tc.wantRaw {
 				t.Errorf("raw %v, error %v", raw, err)
@@ -124,9 +149,17 @@ func TestParseReport(t *testing.T) {
 	}{
 		{name: "empty"},
 		{name: "running", text: "started 32\n", want: report{started: true, pid: 32}},
-		{name: "ended", text: "started 32\nexited 3221225477\n", want: report{started: true, pid: 32, exited: true, code: 0xc0000005}},
+		{
+			name: "ended",
+			text: "started 32\nexited 3221225477\n",
+			want: report{started: true, pid: 32, exited: true, code: 0xc0000005},
+		},
 		{name: "half-a-line", text: "started 32\nexited 32212", want: report{started: true, pid: 32}},
-		{name: "refused", text: "failed 2 The system cannot find the file specified.\n", want: report{failed: true, code: 2, message: "The system cannot find the file specified."}},
+		{
+			name: "refused",
+			text: "failed 2 The system cannot find the file specified.\n",
+			want: report{failed: true, code: 2, message: "The system cannot find the file specified."},
+		},
 		{name: "nonsense", text: "exited 99999999999\nexited x\n\n \n", want: report{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

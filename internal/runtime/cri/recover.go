@@ -49,12 +49,22 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 		return nil
 	case !there:
 		// Lost, for example by a reboot of the machine.
-		s.recordEnd(ctx, c.ID, end{at: time.Now(), code: engine.UnknownExit, reason: reasonUnknown, message: "the container was lost"})
+		s.recordEnd(ctx, c.ID, end{
+			at:      time.Now(),
+			code:    engine.UnknownExit,
+			reason:  reasonUnknown,
+			message: "the container was lost",
+		})
 		return nil
 	case info.State == engine.Created && c.State() == runtimeapi.ContainerState_CONTAINER_CREATED:
 		return nil
 	case info.State == engine.Created:
-		s.recordEnd(ctx, c.ID, end{at: time.Now(), code: engine.UnknownExit, reason: reasonUnknown, message: "the container's process was lost"})
+		s.recordEnd(ctx, c.ID, end{
+			at:      time.Now(),
+			code:    engine.UnknownExit,
+			reason:  reasonUnknown,
+			message: "the container's process was lost",
+		})
 		return nil
 	}
 	if c.State() == runtimeapi.ContainerState_CONTAINER_CREATED {
@@ -94,7 +104,8 @@ func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 	return s.stopSandbox(ctx, sb)
 }
 
-// leaveHalfMade lists a pod that cannot be taken down now as not ready. The kubelet removes it, or the next server does.
+// leaveHalfMade lists a pod that cannot be taken down now as not ready. The kubelet removes it, or the next server
+// does.
 func (s *Server) leaveHalfMade(sb store.Sandbox, why error) {
 	s.log.Error("pod not taken down", "sandbox", sb.ID, "error", why)
 	_, err := s.sandboxes.Update(sb.ID, func(sb store.Sandbox) (store.Sandbox, error) {

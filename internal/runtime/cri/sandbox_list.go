@@ -10,12 +10,14 @@ import (
 )
 
 // ListPodSandbox lists the pods that a filter lets through.
-func (s *Server) ListPodSandbox(_ context.Context, req *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
+func (s *Server) ListPodSandbox(_ context.Context,
+	req *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
 	return &runtimeapi.ListPodSandboxResponse{Items: s.listSandboxes(req.GetFilter())}, nil
 }
 
 // StreamPodSandboxes is ListPodSandbox for nodes with very many pods.
-func (s *Server) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest, out runtimeapi.RuntimeService_StreamPodSandboxesServer) error {
+func (s *Server) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest,
+	out runtimeapi.RuntimeService_StreamPodSandboxesServer) error {
 	return inBatches(s.listSandboxes(req.GetFilter()), func(batch []*runtimeapi.PodSandbox) error {
 		return out.Send(&runtimeapi.StreamPodSandboxesResponse{PodSandboxes: batch})
 	})
@@ -35,8 +37,13 @@ func (s *Server) listSandboxes(f *runtimeapi.PodSandboxFilter) []*runtimeapi.Pod
 
 func sandboxItem(sb store.Sandbox) *runtimeapi.PodSandbox {
 	return &runtimeapi.PodSandbox{
-		Id: sb.ID, Metadata: sb.Config.GetMetadata(), State: sb.State(), CreatedAt: sb.CreatedAt.UnixNano(),
-		Labels: sb.Config.GetLabels(), Annotations: sb.Config.GetAnnotations(), RuntimeHandler: sb.Handler,
+		Id:             sb.ID,
+		Metadata:       sb.Config.GetMetadata(),
+		State:          sb.State(),
+		CreatedAt:      sb.CreatedAt.UnixNano(),
+		Labels:         sb.Config.GetLabels(),
+		Annotations:    sb.Config.GetAnnotations(),
+		RuntimeHandler: sb.Handler,
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 // RunPodSandbox connects a new pod. No process is started: the pod's network namespace is all it needs.
-func (s *Server) RunPodSandbox(ctx context.Context, req *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
+func (s *Server) RunPodSandbox(ctx context.Context,
+	req *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
 	config := req.GetConfig()
 	if config.GetMetadata() == nil {
 		return nil, fmt.Errorf("run pod sandbox: config has no metadata: %w", errdefs.ErrInvalidArgument)
@@ -28,7 +29,12 @@ func (s *Server) RunPodSandbox(ctx context.Context, req *runtimeapi.RunPodSandbo
 	if err := s.checkSandbox(config, req.GetRuntimeHandler()); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
-	sb := store.Sandbox{ID: newID(), Config: store.SandboxConfig{PodSandboxConfig: config}, Handler: req.GetRuntimeHandler(), CreatedAt: time.Now()}
+	sb := store.Sandbox{
+		ID:        newID(),
+		Config:    store.SandboxConfig{PodSandboxConfig: config},
+		Handler:   req.GetRuntimeHandler(),
+		CreatedAt: time.Now(),
+	}
 	if err := s.runSandbox(ctx, sb); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
@@ -40,7 +46,8 @@ func (s *Server) RunPodSandbox(ctx context.Context, req *runtimeapi.RunPodSandbo
 // checkSandbox refuses what a pod of this node cannot be.
 func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler string) error {
 	if handler != "" && !slices.Contains(s.cfg.Handlers, handler) {
-		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler, strings.Join(s.cfg.Handlers, ", "), errdefs.ErrInvalidArgument)
+		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler,
+			strings.Join(s.cfg.Handlers, ", "), errdefs.ErrInvalidArgument)
 	}
 	if config.GetWindows().GetSecurityContext().GetHostProcess() && s.cfg.HostProcess == nil {
 		return fmt.Errorf("the host's Windows has no HostProcess containers: %w", errdefs.ErrNotImplemented)
@@ -103,8 +110,8 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 	return nil
 }
 
-// connect puts a pod on its network. A HostProcess pod is on the host's, whose addresses the kubelet knows: containerd tells none
-// either.
+// connect puts a pod on its network. A HostProcess pod is on the host's, whose addresses the kubelet knows: containerd
+// tells none either.
 func (s *Server) connect(ctx context.Context, sb store.Sandbox) (PodNetwork, error) {
 	if isHostProcess(sb) {
 		return PodNetwork{NetNS: s.cfg.HostProcess.NetNS}, nil
@@ -116,16 +123,28 @@ func (s *Server) connect(ctx context.Context, sb store.Sandbox) (PodNetwork, err
 func podOf(sb store.Sandbox) Pod {
 	c := sb.Config.PodSandboxConfig
 	pod := Pod{
-		ID: sb.ID, Name: c.GetMetadata().GetName(), Namespace: c.GetMetadata().GetNamespace(), UID: c.GetMetadata().GetUid(),
-		Hostname: c.GetHostname(), Labels: c.GetLabels(), Annotations: c.GetAnnotations(),
-		DNS: DNS{Servers: c.GetDnsConfig().GetServers(), Searches: c.GetDnsConfig().GetSearches(), Options: c.GetDnsConfig().GetOptions()},
+		ID:          sb.ID,
+		Name:        c.GetMetadata().GetName(),
+		Namespace:   c.GetMetadata().GetNamespace(),
+		UID:         c.GetMetadata().GetUid(),
+		Hostname:    c.GetHostname(),
+		Labels:      c.GetLabels(),
+		Annotations: c.GetAnnotations(),
+		DNS: DNS{
+			Servers:  c.GetDnsConfig().GetServers(),
+			Searches: c.GetDnsConfig().GetSearches(),
+			Options:  c.GetDnsConfig().GetOptions(),
+		},
 	}
 	for _, p := range c.GetPortMappings() {
 		if p.GetHostPort() == 0 {
 			continue
 		}
 		pod.Ports = append(pod.Ports, PortMapping{
-			Protocol: p.GetProtocol().String(), HostIP: p.GetHostIp(), HostPort: p.GetHostPort(), ContainerPort: p.GetContainerPort(),
+			Protocol:      p.GetProtocol().String(),
+			HostIP:        p.GetHostIp(),
+			HostPort:      p.GetHostPort(),
+			ContainerPort: p.GetContainerPort(),
 		})
 	}
 	return pod

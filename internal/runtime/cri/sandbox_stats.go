@@ -12,7 +12,8 @@ import (
 )
 
 // PodSandboxStats tells what a pod uses.
-func (s *Server) PodSandboxStats(ctx context.Context, req *runtimeapi.PodSandboxStatsRequest) (*runtimeapi.PodSandboxStatsResponse, error) {
+func (s *Server) PodSandboxStats(ctx context.Context,
+	req *runtimeapi.PodSandboxStatsRequest) (*runtimeapi.PodSandboxStatsResponse, error) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if err != nil {
 		return nil, fmt.Errorf("get stats of sandbox: %w", err)
@@ -21,18 +22,22 @@ func (s *Server) PodSandboxStats(ctx context.Context, req *runtimeapi.PodSandbox
 }
 
 // ListPodSandboxStats tells what pods use.
-func (s *Server) ListPodSandboxStats(ctx context.Context, req *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+func (s *Server) ListPodSandboxStats(ctx context.Context,
+	req *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
 	return &runtimeapi.ListPodSandboxStatsResponse{Stats: s.listSandboxStats(ctx, req.GetFilter())}, nil
 }
 
 // StreamPodSandboxStats is ListPodSandboxStats for nodes with very many pods.
-func (s *Server) StreamPodSandboxStats(req *runtimeapi.StreamPodSandboxStatsRequest, out runtimeapi.RuntimeService_StreamPodSandboxStatsServer) error {
-	return inBatches(s.listSandboxStats(out.Context(), req.GetFilter()), func(batch []*runtimeapi.PodSandboxStats) error {
-		return out.Send(&runtimeapi.StreamPodSandboxStatsResponse{PodSandboxStats: batch})
-	})
+func (s *Server) StreamPodSandboxStats(req *runtimeapi.StreamPodSandboxStatsRequest,
+	out runtimeapi.RuntimeService_StreamPodSandboxStatsServer) error {
+	return inBatches(s.listSandboxStats(out.Context(), req.GetFilter()),
+		func(batch []*runtimeapi.PodSandboxStats) error {
+			return out.Send(&runtimeapi.StreamPodSandboxStatsResponse{PodSandboxStats: batch})
+		})
 }
 
-func (s *Server) listSandboxStats(ctx context.Context, f *runtimeapi.PodSandboxStatsFilter) []*runtimeapi.PodSandboxStats {
+func (s *Server) listSandboxStats(ctx context.Context,
+	f *runtimeapi.PodSandboxStatsFilter) []*runtimeapi.PodSandboxStats {
 	var out []*runtimeapi.PodSandboxStats
 	for _, sb := range s.readySandboxes() {
 		if strings.HasPrefix(sb.ID, f.GetId()) && matches(f.GetLabelSelector(), sb.Config.GetLabels()) {
@@ -43,7 +48,8 @@ func (s *Server) listSandboxStats(ctx context.Context, f *runtimeapi.PodSandboxS
 }
 
 func (s *Server) readySandboxes() []store.Sandbox {
-	return s.sandboxes.List(func(sb store.Sandbox) bool { return sb.State() == runtimeapi.PodSandboxState_SANDBOX_READY })
+	return s.sandboxes.List(
+		func(sb store.Sandbox) bool { return sb.State() == runtimeapi.PodSandboxState_SANDBOX_READY })
 }
 
 // sandboxStats sums up the containers. What cannot be measured at the moment is left out.
@@ -66,13 +72,20 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 	}
 	w.Cpu = &runtimeapi.WindowsCpuUsage{Timestamp: at, UsageCoreNanoSeconds: number(cpu), UsageNanoCores: number(cores)}
 	w.Memory = &runtimeapi.WindowsMemoryUsage{
-		Timestamp: at, WorkingSetBytes: number(set), CommitMemoryBytes: number(commit), PageFaults: number(faults), AvailableBytes: number(available),
+		Timestamp:         at,
+		WorkingSetBytes:   number(set),
+		CommitMemoryBytes: number(commit),
+		PageFaults:        number(faults),
+		AvailableBytes:    number(available),
 	}
 	w.Process = &runtimeapi.WindowsProcessUsage{Timestamp: at, ProcessCount: number(processes)}
 	w.Network = s.networkUsage(ctx, sb)
 	return &runtimeapi.PodSandboxStats{
 		Attributes: &runtimeapi.PodSandboxAttributes{
-			Id: sb.ID, Metadata: sb.Config.GetMetadata(), Labels: sb.Config.GetLabels(), Annotations: sb.Config.GetAnnotations(),
+			Id:          sb.ID,
+			Metadata:    sb.Config.GetMetadata(),
+			Labels:      sb.Config.GetLabels(),
+			Annotations: sb.Config.GetAnnotations(),
 		},
 		Windows: w,
 	}
@@ -90,8 +103,11 @@ func (s *Server) networkUsage(ctx context.Context, sb store.Sandbox) *runtimeapi
 	usage := &runtimeapi.WindowsNetworkUsage{Timestamp: stats.At.UnixNano()}
 	for i, n := range stats.Interfaces {
 		item := &runtimeapi.WindowsNetworkInterfaceUsage{
-			Name: n.Name, RxBytes: number(n.RxBytes), TxBytes: number(n.TxBytes),
-			RxPacketsDropped: number(n.RxDropped), TxPacketsDropped: number(n.TxDropped),
+			Name:             n.Name,
+			RxBytes:          number(n.RxBytes),
+			TxBytes:          number(n.TxBytes),
+			RxPacketsDropped: number(n.RxDropped),
+			TxPacketsDropped: number(n.TxDropped),
 		}
 		if i == 0 {
 			usage.DefaultInterface = item

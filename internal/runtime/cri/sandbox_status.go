@@ -12,7 +12,8 @@ import (
 )
 
 // PodSandboxStatus tells the state of a pod, and of its containers so that an evented kubelet needs no second call.
-func (s *Server) PodSandboxStatus(_ context.Context, req *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
+func (s *Server) PodSandboxStatus(_ context.Context,
+	req *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if err != nil {
 		return nil, fmt.Errorf("get status of sandbox: %w", err)
@@ -33,11 +34,17 @@ func (s *Server) PodSandboxStatus(_ context.Context, req *runtimeapi.PodSandboxS
 
 func sandboxStatus(sb store.Sandbox) *runtimeapi.PodSandboxStatus {
 	st := &runtimeapi.PodSandboxStatus{
-		Id: sb.ID, Metadata: sb.Config.GetMetadata(), State: sb.State(), CreatedAt: sb.CreatedAt.UnixNano(),
-		Labels: sb.Config.GetLabels(), Annotations: sb.Config.GetAnnotations(), RuntimeHandler: sb.Handler,
-		Network: &runtimeapi.PodSandboxNetworkStatus{},
+		Id:             sb.ID,
+		Metadata:       sb.Config.GetMetadata(),
+		State:          sb.State(),
+		CreatedAt:      sb.CreatedAt.UnixNano(),
+		Labels:         sb.Config.GetLabels(),
+		Annotations:    sb.Config.GetAnnotations(),
+		RuntimeHandler: sb.Handler,
+		Network:        &runtimeapi.PodSandboxNetworkStatus{},
 		// Told back as containerd does on Windows: the kubelet takes a difference for a pod that has changed
-		// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged).
+		// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/util/util.go,
+		// PodSandboxChanged).
 		Linux: &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{
 			Options: sb.Config.GetLinux().GetSecurityContext().GetNamespaceOptions(),
 		}},

@@ -14,7 +14,8 @@ import (
 // StopPodSandbox kills what runs in a pod and disconnects it. It is idempotent, and to stop a pod that is not there is
 // no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L31-L40).
-func (s *Server) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+func (s *Server) StopPodSandbox(ctx context.Context,
+	req *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if errors.Is(err, store.ErrNotFound) {
 		return &runtimeapi.StopPodSandboxResponse{}, nil

@@ -30,7 +30,12 @@ func TestRunPodSandbox(t *testing.T) {
 	id := n.RunPod(t, "web", func(c *podConfig) {
 		c.Annotations = map[string]string{"note": "kept"}
 		c.PortMappings = []*runtimeapi.PortMapping{
-			{ContainerPort: 80}, {ContainerPort: 53, HostPort: 5353, HostIp: "10.0.0.1", Protocol: runtimeapi.Protocol_UDP},
+			{ContainerPort: 80}, {
+				ContainerPort: 53,
+				HostPort:      5353,
+				HostIp:        "10.0.0.1",
+				Protocol:      runtimeapi.Protocol_UDP,
+			},
 		}
 	})
 	if diff := cmp.Diff([]string{"Network.Setup"}, n.Calls.Made("Engine.List")); diff != "" {
@@ -38,10 +43,18 @@ func TestRunPodSandbox(t *testing.T) {
 	}
 	pod, _ := n.Network.Pod(id)
 	want := cri.Pod{
-		ID: id, Name: "web", Namespace: "default", UID: "uid-web", Hostname: "web",
-		DNS:    cri.DNS{Servers: []string{"10.96.0.10"}, Searches: []string{"default.svc.cluster.local", "cluster.local"}},
-		Ports:  []cri.PortMapping{{Protocol: "UDP", HostIP: "10.0.0.1", HostPort: 5353, ContainerPort: 53}},
-		Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"note": "kept"},
+		ID:        id,
+		Name:      "web",
+		Namespace: "default",
+		UID:       "uid-web",
+		Hostname:  "web",
+		DNS: cri.DNS{
+			Servers:  []string{"10.96.0.10"},
+			Searches: []string{"default.svc.cluster.local", "cluster.local"},
+		},
+		Ports:       []cri.PortMapping{{Protocol: "UDP", HostIP: "10.0.0.1", HostPort: 5353, ContainerPort: 53}},
+		Labels:      map[string]string{"app": "web"},
+		Annotations: map[string]string{"note": "kept"},
 	}
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Errorf("the network's pod (-want +got):\n%s", diff)
@@ -129,7 +142,8 @@ func TestRunPodSandboxIsUndone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := errors.Join(os.MkdirAll(filepath.Dir(logs), 0o700), os.WriteFile(logs, nil, 0o600)); err != nil {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(logs), 0o700),
+					os.WriteFile(logs, nil, 0o600)); err != nil {
 					t.Fatal(err)
 				}
 			}, nil, "make log folder",

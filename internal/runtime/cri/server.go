@@ -1,7 +1,8 @@
-// Package cri is the container runtime interface (CRI, https://github.com/kubernetes/cri-api, v0.36.3) of a Windows node:
-// what its kubelet.exe calls. It owns what is Windows about a container: users, environment, command line, paths, exit
-// codes, limits, the order of stopping; and the state of pods and containers. It does not own how a container runs
-// (package engine), how images are kept (package image), how pods are connected (a Network) or streams (package stream).
+// Package cri is the container runtime interface (CRI, https://github.com/kubernetes/cri-api, v0.36.3) of a Windows
+// node: what its kubelet.exe calls. It owns what is Windows about a container: users, environment, command line, paths,
+// exit codes, limits, the order of stopping; and the state of pods and containers. It does not own how a container runs
+// (package engine), how images are kept (package image), how pods are connected (a Network) or streams (package
+// stream).
 //
 // Each RPC is in a file of its own, named after its subject: sandbox_stop.go, container_exec.go.
 //

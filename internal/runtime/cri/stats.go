@@ -14,7 +14,8 @@ import (
 )
 
 // ContainerStats tells what one container uses.
-func (s *Server) ContainerStats(ctx context.Context, req *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
+func (s *Server) ContainerStats(ctx context.Context,
+	req *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("get stats of container: %w", err)
@@ -27,18 +28,22 @@ func (s *Server) ContainerStats(ctx context.Context, req *runtimeapi.ContainerSt
 }
 
 // ListContainerStats tells what running containers use. One that ends meanwhile is left out.
-func (s *Server) ListContainerStats(ctx context.Context, req *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
+func (s *Server) ListContainerStats(ctx context.Context,
+	req *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
 	return &runtimeapi.ListContainerStatsResponse{Stats: s.listContainerStats(ctx, req.GetFilter())}, nil
 }
 
 // StreamContainerStats is ListContainerStats for nodes with very many containers.
-func (s *Server) StreamContainerStats(req *runtimeapi.StreamContainerStatsRequest, out runtimeapi.RuntimeService_StreamContainerStatsServer) error {
-	return inBatches(s.listContainerStats(out.Context(), req.GetFilter()), func(batch []*runtimeapi.ContainerStats) error {
-		return out.Send(&runtimeapi.StreamContainerStatsResponse{ContainerStats: batch})
-	})
+func (s *Server) StreamContainerStats(req *runtimeapi.StreamContainerStatsRequest,
+	out runtimeapi.RuntimeService_StreamContainerStatsServer) error {
+	return inBatches(s.listContainerStats(out.Context(), req.GetFilter()),
+		func(batch []*runtimeapi.ContainerStats) error {
+			return out.Send(&runtimeapi.StreamContainerStatsResponse{ContainerStats: batch})
+		})
 }
 
-func (s *Server) listContainerStats(ctx context.Context, f *runtimeapi.ContainerStatsFilter) []*runtimeapi.ContainerStats {
+func (s *Server) listContainerStats(ctx context.Context,
+	f *runtimeapi.ContainerStatsFilter) []*runtimeapi.ContainerStats {
 	var out []*runtimeapi.ContainerStats
 	for _, c := range s.containers.List(isRunning) {
 		if !strings.HasPrefix(c.ID, f.GetId()) || !strings.HasPrefix(c.SandboxID, f.GetPodSandboxId()) ||
@@ -87,20 +92,40 @@ func (s *Server) measure(ctx context.Context, c store.Container) (measurement, e
 
 func (m measurement) attributes() *runtimeapi.ContainerAttributes {
 	c := m.container
-	return &runtimeapi.ContainerAttributes{Id: c.ID, Metadata: c.Config.GetMetadata(), Labels: c.Config.GetLabels(), Annotations: c.Config.GetAnnotations()}
+	return &runtimeapi.ContainerAttributes{
+		Id:          c.ID,
+		Metadata:    c.Config.GetMetadata(),
+		Labels:      c.Config.GetLabels(),
+		Annotations: c.Config.GetAnnotations(),
+	}
 }
 
-// stats is the platform's common form, which the kubelet on Windows reads too where it does not take stats from CRI alone.
+// stats is the platform's common form, which the kubelet on Windows reads too where it does not take stats from CRI
+// alone.
 func (m measurement) stats() *runtimeapi.ContainerStats {
 	at := m.at.UnixNano()
 	return &runtimeapi.ContainerStats{
 		Attributes: m.attributes(),
-		Cpu:        &runtimeapi.CpuUsage{Timestamp: at, UsageCoreNanoSeconds: number(uint64(m.CPU)), UsageNanoCores: number(m.nanoCores)},
-		Memory: &runtimeapi.MemoryUsage{
-			Timestamp: at, WorkingSetBytes: number(m.WorkingSet), UsageBytes: number(m.Commit), RssBytes: number(m.Commit),
-			AvailableBytes: number(m.available()), PageFaults: number(m.PageFaults), MajorPageFaults: number(0),
+		Cpu: &runtimeapi.CpuUsage{
+			Timestamp:            at,
+			UsageCoreNanoSeconds: number(uint64(m.CPU)),
+			UsageNanoCores:       number(m.nanoCores),
 		},
-		WritableLayer: &runtimeapi.FilesystemUsage{Timestamp: at, FsId: fsID(), UsedBytes: number(m.disk), InodesUsed: number(m.inodes)},
+		Memory: &runtimeapi.MemoryUsage{
+			Timestamp:       at,
+			WorkingSetBytes: number(m.WorkingSet),
+			UsageBytes:      number(m.Commit),
+			RssBytes:        number(m.Commit),
+			AvailableBytes:  number(m.available()),
+			PageFaults:      number(m.PageFaults),
+			MajorPageFaults: number(0),
+		},
+		WritableLayer: &runtimeapi.FilesystemUsage{
+			Timestamp:  at,
+			FsId:       fsID(),
+			UsedBytes:  number(m.disk),
+			InodesUsed: number(m.inodes),
+		},
 	}
 }
 
@@ -109,10 +134,17 @@ func (m measurement) windows() *runtimeapi.WindowsContainerStats {
 	at := m.at.UnixNano()
 	return &runtimeapi.WindowsContainerStats{
 		Attributes: m.attributes(),
-		Cpu:        &runtimeapi.WindowsCpuUsage{Timestamp: at, UsageCoreNanoSeconds: number(uint64(m.CPU)), UsageNanoCores: number(m.nanoCores)},
+		Cpu: &runtimeapi.WindowsCpuUsage{
+			Timestamp:            at,
+			UsageCoreNanoSeconds: number(uint64(m.CPU)),
+			UsageNanoCores:       number(m.nanoCores),
+		},
 		Memory: &runtimeapi.WindowsMemoryUsage{
-			Timestamp: at, WorkingSetBytes: number(m.WorkingSet), AvailableBytes: number(m.available()),
-			PageFaults: number(m.PageFaults), CommitMemoryBytes: number(m.Commit),
+			Timestamp:         at,
+			WorkingSetBytes:   number(m.WorkingSet),
+			AvailableBytes:    number(m.available()),
+			PageFaults:        number(m.PageFaults),
+			CommitMemoryBytes: number(m.Commit),
 		},
 		WritableLayer: &runtimeapi.WindowsFilesystemUsage{Timestamp: at, FsId: fsID(), UsedBytes: number(m.disk)},
 	}

@@ -19,7 +19,12 @@ import (
 func usage(seconds int) engine.Usage {
 	at := time.Date(2026, 1, 1, 0, 0, seconds, 0, time.UTC)
 	return engine.Usage{
-		At: at, CPU: time.Duration(seconds) * time.Second / 2, WorkingSet: 3000, Commit: 4000, PageFaults: 5, Processes: 6,
+		At:         at,
+		CPU:        time.Duration(seconds) * time.Second / 2,
+		WorkingSet: 3000,
+		Commit:     4000,
+		PageFaults: 5,
+		Processes:  6,
 	}
 }
 
@@ -101,7 +106,8 @@ func TestListContainerStats(t *testing.T) {
 		{"no-filter", nil, []string{"app", "db"}},
 		{"pod", &runtimeapi.ContainerStatsFilter{PodSandboxId: web}, []string{"app"}},
 		{"id", &runtimeapi.ContainerStatsFilter{Id: app[:12]}, []string{"app"}},
-		{"label", &runtimeapi.ContainerStatsFilter{LabelSelector: map[string]string{"container": "db"}}, []string{"db"}},
+		{"label", &runtimeapi.ContainerStatsFilter{LabelSelector: map[string]string{"container": "db"}},
+			[]string{"db"}},
 		{"nothing", &runtimeapi.ContainerStatsFilter{Id: app, PodSandboxId: db}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -113,7 +119,8 @@ func TestListContainerStats(t *testing.T) {
 			for _, s := range resp.GetStats() {
 				list = append(list, s.GetAttributes().GetMetadata().GetName())
 			}
-			stream, err := n.StreamContainerStats(t.Context(), &runtimeapi.StreamContainerStatsRequest{Filter: tc.filter})
+			stream, err := n.StreamContainerStats(t.Context(),
+				&runtimeapi.StreamContainerStatsRequest{Filter: tc.filter})
 			if err != nil {
 				t.Fatal(err)
 			}

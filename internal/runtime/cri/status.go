@@ -8,7 +8,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Status tells whether containers can run and pods can be connected; the kubelet makes the node's Ready condition of it.
+// Status tells whether containers can run and pods can be connected; the kubelet makes the node's Ready condition of
+// it.
 func (s *Server) Status(ctx context.Context, req *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
 	ready := &runtimeapi.RuntimeCondition{Type: runtimeapi.RuntimeReady, Status: true}
 	if _, err := s.cfg.Engine.Version(ctx); err != nil {
@@ -24,11 +25,15 @@ func (s *Server) Status(ctx context.Context, req *runtimeapi.StatusRequest) (*ru
 		Features: &runtimeapi.RuntimeFeatures{},
 	}
 	for _, name := range append([]string{""}, s.cfg.Handlers...) {
-		resp.RuntimeHandlers = append(resp.RuntimeHandlers, &runtimeapi.RuntimeHandler{Name: name, Features: &runtimeapi.RuntimeHandlerFeatures{}})
+		resp.RuntimeHandlers = append(resp.RuntimeHandlers, &runtimeapi.RuntimeHandler{
+			Name:     name,
+			Features: &runtimeapi.RuntimeHandlerFeatures{},
+		})
 	}
 	if req.GetVerbose() {
 		info, err := json.Marshal(map[string]any{
-			"node": s.cfg.Node, "launch": s.cfg.Launch, "stateDir": s.cfg.StateDir, "streamAddress": s.cfg.Stream.Addr().String(),
+			"node": s.cfg.Node, "launch": s.cfg.Launch, "stateDir": s.cfg.StateDir,
+			"streamAddress": s.cfg.Stream.Addr().String(),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("encode status: %w", err)

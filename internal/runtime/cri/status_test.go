@@ -20,7 +20,10 @@ func TestStatus(t *testing.T) {
 		want        map[string]string // "": the condition is true
 	}{
 		{"ready", "", map[string]string{runtime: "", network: ""}},
-		{"no-containerd", "Engine.Version", map[string]string{runtime: "ContainerdUnreachable: it is away", network: ""}},
+		{"no-containerd", "Engine.Version", map[string]string{
+			runtime: "ContainerdUnreachable: it is away",
+			network: "",
+		}},
 		{"no-network", "Network.Ready", map[string]string{runtime: "", network: "NetworkPluginNotReady: it is away"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -78,7 +81,8 @@ func TestUpdateRuntimeConfig(t *testing.T) {
 			t.Errorf("range %q: %v", cidr, err)
 		}
 	}
-	if diff := cmp.Diff([]string{"Network.SetPodCIDR 10.244.1.0/24,fd00:244:1::/64"}, n.Calls.Made("Engine")); diff != "" {
+	if diff := cmp.Diff([]string{"Network.SetPodCIDR 10.244.1.0/24,fd00:244:1::/64"},
+		n.Calls.Made("Engine")); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	n.Calls.Fail("Network.SetPodCIDR", errors.New("the range is taken"))
@@ -106,7 +110,8 @@ func TestContainerStatusVerbose(t *testing.T) {
 	if err != nil || resp.GetStatus().GetId() != id {
 		t.Fatalf("status by the beginning of the id: %v, %v", resp, err)
 	}
-	for _, want := range []string{`"user":"ContainerUser"`, `"program":["C:\\app\\app.exe","serve"]`, `"dir":"C:\\app"`} {
+	for _, want := range []string{`"user":"ContainerUser"`, `"program":["C:\\app\\app.exe","serve"]`,
+		`"dir":"C:\\app"`} {
 		if !strings.Contains(resp.GetInfo()["info"], want) {
 			t.Errorf("verbose status %q lacks %q", resp.GetInfo()["info"], want)
 		}

@@ -53,7 +53,11 @@ func runtimeRows() []support.Row {
 		{Name: "ListContainers"},
 		{Name: "StreamContainers"},
 		{Name: "ContainerStatus"},
-		{Name: "UpdateContainerResources", Level: support.Partly, Note: "processor limits at once; the commit limit of programs that run stays, only the container's cgroup follows"},
+		{
+			Name:  "UpdateContainerResources",
+			Level: support.Partly,
+			Note:  "processor limits at once; the commit limit of programs that run stays, only the container's cgroup follows",
+		},
 		{Name: "ReopenContainerLog"},
 		{Name: "ExecSync", Note: "output is cut off at 16 MiB, both streams together"},
 		{Name: "Exec"},
@@ -66,49 +70,92 @@ func runtimeRows() []support.Row {
 		{Name: "ListPodSandboxStats"},
 		{Name: "StreamPodSandboxStats"},
 		{Name: "ListMetricDescriptors"},
-		{Name: "ListPodSandboxMetrics", Level: support.Partly, Note: "processor, memory, disk and process metrics of containers; processor time in whole seconds"},
+		{
+			Name:  "ListPodSandboxMetrics",
+			Level: support.Partly,
+			Note:  "processor, memory, disk and process metrics of containers; processor time in whole seconds",
+		},
 		{Name: "StreamPodSandboxMetrics", Level: support.Partly, Note: "as ListPodSandboxMetrics"},
 		{Name: "GetContainerEvents"},
 		{Name: "CheckpointContainer", Level: support.Not, Note: "answers Unimplemented, as Windows does"},
-		{Name: "UpdatePodSandboxResources", Level: support.Not, Note: "does nothing: the kubelet calls it on Linux nodes only"},
+		{
+			Name:  "UpdatePodSandboxResources",
+			Level: support.Not,
+			Note:  "does nothing: the kubelet calls it on Linux nodes only",
+		},
 	}
 }
 
 func fieldRows() []support.Row {
 	return []support.Row{
 		{Name: "resources.cpu_maximum"},
-		{Name: "processes and threads of a container", Level: support.Partly, Note: "4096, the same for each: CRI has no field for it"},
-		{Name: "resources.cpu_count", Level: support.Partly, Note: "processor time is limited, the number of processors a program sees is not"},
+		{
+			Name:  "processes and threads of a container",
+			Level: support.Partly,
+			Note:  "4096, the same for each: CRI has no field for it",
+		},
+		{
+			Name:  "resources.cpu_count",
+			Level: support.Partly,
+			Note:  "processor time is limited, the number of processors a program sees is not",
+		},
 		{Name: "resources.cpu_shares", Note: "ignored beside cpu_count or cpu_maximum, as on Windows"},
 		{
-			Name: "resources.memory_limit_in_bytes", Level: support.Partly,
-			Note: "committing fails in each process at the limit; all processes together are held to the limit and 64 MiB by the kernel, which kills",
+			Name:  "resources.memory_limit_in_bytes",
+			Level: support.Partly,
+			Note:  "committing fails in each process at the limit; all processes together are held to the limit and 64 MiB by the kernel, which kills",
 		},
 		{Name: "resources.rootfs_size_in_bytes", Level: support.Not, Note: "ignored: the writable layer has no quota"},
 		{Name: "resources.affinity_cpus", Level: support.Not, Note: "ignored"},
 		{
-			Name: "security_context.run_as_username", Level: support.Partly,
-			Note: `ContainerAdministrator, ContainerUser and NT AUTHORITY\SYSTEM (as ContainerAdministrator); users that an image adds are unknown (0x52e)`,
-		},
-		{Name: "security_context.credential_spec", Level: support.Not, Note: "ignored: there is no domain to log on to"},
-		{
-			Name: "security_context.host_process", Level: support.Partly,
-			Note: `in the host, with its name, network, processes, registry and C:; image and volumes where hcsshim puts them (C:\hpc, or C:\hpc\<id> before Windows Server 2022), seen by the container alone; programs are started as they are, not by way of cmd /c`,
+			Name:  "security_context.run_as_username",
+			Level: support.Partly,
+			Note:  `ContainerAdministrator, ContainerUser and NT AUTHORITY\SYSTEM (as ContainerAdministrator); users that an image adds are unknown (0x52e)`,
 		},
 		{
-			Name: "security_context.run_as_username of HostProcess", Level: support.Partly,
-			Note: `NT AUTHORITY\SYSTEM, Local Service, Network Service, Windows' local groups and those made with net localgroup give name, variables and folders; all have the same rights; others fail with 0x52e`,
+			Name:  "security_context.credential_spec",
+			Level: support.Not,
+			Note:  "ignored: there is no domain to log on to",
 		},
-		{Name: "HostProcess and volumes", Level: support.Partly, Note: "a volume's place is made on the host's C: as an empty folder or file, and stays; below the mount point a read-only volume can be written, as on Windows; before Windows Server 2022 volumes are seen below the image only, without links"},
-		{Name: "HostProcess and stopping", Level: support.Partly, Note: "CTRL_SHUTDOWN goes to the container's own program, not to those that it has started; those are killed"},
-		{Name: "namespace_options.network", Level: support.Not, Note: "ignored, as containerd on Windows does: every pod but HostProcess pods has a network of its own"},
-		{Name: "mounts", Level: support.Partly, Note: "folders and single files, read-only too, any case; no pipes of the host, no image volumes, no propagation"},
+		{
+			Name:  "security_context.host_process",
+			Level: support.Partly,
+			Note:  `in the host, with its name, network, processes, registry and C:; image and volumes where hcsshim puts them (C:\hpc, or C:\hpc\<id> before Windows Server 2022), seen by the container alone; programs are started as they are, not by way of cmd /c`,
+		},
+		{
+			Name:  "security_context.run_as_username of HostProcess",
+			Level: support.Partly,
+			Note:  `NT AUTHORITY\SYSTEM, Local Service, Network Service, Windows' local groups and those made with net localgroup give name, variables and folders; all have the same rights; others fail with 0x52e`,
+		},
+		{
+			Name:  "HostProcess and volumes",
+			Level: support.Partly,
+			Note:  "a volume's place is made on the host's C: as an empty folder or file, and stays; below the mount point a read-only volume can be written, as on Windows; before Windows Server 2022 volumes are seen below the image only, without links",
+		},
+		{
+			Name:  "HostProcess and stopping",
+			Level: support.Partly,
+			Note:  "CTRL_SHUTDOWN goes to the container's own program, not to those that it has started; those are killed",
+		},
+		{
+			Name:  "namespace_options.network",
+			Level: support.Not,
+			Note:  "ignored, as containerd on Windows does: every pod but HostProcess pods has a network of its own",
+		},
+		{
+			Name:  "mounts",
+			Level: support.Partly,
+			Note:  "folders and single files, read-only too, any case; no pipes of the host, no image volumes, no propagation",
+		},
 		{Name: "devices", Level: support.Not, Note: "ignored"},
 		{Name: "envs", Note: "names without regard to case"},
 		{Name: "stdin, stdin_once, tty"},
 		{Name: "stop_signal", Level: support.Not, Note: "ignored: Windows has no signals"},
 		{Name: "exit_code", Note: "all 32 bits, shown signed"},
 		{Name: "port_mappings", Note: "handed to the pod network"},
-		{Name: "dns_config", Note: "servers and the first search domain, as Windows has one DNS suffix, and no options; with the profile modern all of both"},
+		{
+			Name: "dns_config",
+			Note: "servers and the first search domain, as Windows has one DNS suffix, and no options; with the profile modern all of both",
+		},
 	}
 }

@@ -19,14 +19,16 @@ const (
 	uidUser          = 1000
 )
 
-// Users are the ids of a container's users by their SIDs: ContainerAdministrator, ContainerUser, and SYSTEM, which is the former
-// here (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go); and by the SIDs of the groups that they are in: Administrators; Users,
-// Authenticated Users, SERVICE and Everyone (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers).
+// Users are the ids of a container's users by their SIDs: ContainerAdministrator, ContainerUser, and SYSTEM, which is
+// the former here (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go); and by the SIDs of the
+// groups that they are in: Administrators; Users, Authenticated Users, SERVICE and Everyone
+// (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers).
 func Users() map[string][]uint32 {
 	administrator, everybody := []uint32{uidAdministrator}, []uint32{uidAdministrator, uidUser}
 	return map[string][]uint32{
 		"S-1-5-93-2-1": administrator, "S-1-5-93-2-2": {uidUser}, "S-1-5-18": administrator,
-		"S-1-5-32-544": administrator, "S-1-5-32-545": everybody, "S-1-5-11": everybody, "S-1-5-6": everybody, "S-1-1-0": everybody,
+		"S-1-5-32-544": administrator, "S-1-5-32-545": everybody, "S-1-5-11": everybody, "S-1-5-6": everybody,
+		"S-1-1-0": everybody,
 	}
 }
 
@@ -67,5 +69,7 @@ func lookupUser(name string) (uint32, error) {
 	if strings.EqualFold(domain, "NT AUTHORITY") && strings.EqualFold(user, "SYSTEM") {
 		return uidAdministrator, nil
 	}
-	return 0, fmt.Errorf("hcs::System::CreateProcess: The user name or password is incorrect. (0x52e): user %q is not in the container", name)
+	return 0, fmt.Errorf(
+		"hcs::System::CreateProcess: The user name or password is incorrect. (0x52e): user %q is not in the container",
+		name)
 }

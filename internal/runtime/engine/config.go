@@ -28,18 +28,23 @@ type DaemonConfig struct {
 func (c DaemonConfig) TOML() string {
 	disabled := []string{
 		"io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
-		"io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs",
+		"io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.blockfile",
+		"io.containerd.snapshotter.v1.erofs",
 		"io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing", "io.containerd.nri.v1.nri",
 	}
 	if !c.LinuxCRI {
-		disabled = append(disabled, "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime", "io.containerd.grpc.v1.cri",
-			"io.containerd.podsandbox.controller.v1.podsandbox", "io.containerd.internal.v1.cri", "io.containerd.internal.v1.opt")
+		disabled = append(disabled, "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime",
+			"io.containerd.grpc.v1.cri",
+			"io.containerd.podsandbox.controller.v1.podsandbox", "io.containerd.internal.v1.cri",
+			"io.containerd.internal.v1.opt")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "version = 3\nroot = %q\nstate = %q\n", c.Root, c.State)
 	fmt.Fprintf(&b, "disabled_plugins = [%s]\n", quoteList(disabled))
-	fmt.Fprintf(&b, "oom_score = -999\n\n[grpc]\n  address = %q\n\n[ttrpc]\n  address = %q\n", c.Socket, c.Socket+".ttrpc")
-	// Else the sockets are in /run/containerd/s whatever the state folder is, and a shim that is killed leaves its own there.
+	fmt.Fprintf(&b, "oom_score = -999\n\n[grpc]\n  address = %q\n\n[ttrpc]\n  address = %q\n", c.Socket,
+		c.Socket+".ttrpc")
+	// Else the sockets are in /run/containerd/s whatever the state folder is, and a shim that is killed leaves its own
+	// there.
 	fmt.Fprintf(&b, "\n[plugins.'io.containerd.shim.v1.manager']\n  socket_dir = %q\n", c.shimSockets())
 	return b.String()
 }
@@ -52,7 +57,8 @@ func (c DaemonConfig) Write(path string) error {
 	for _, d := range []struct {
 		path string
 		mode os.FileMode
-	}{{c.Root, 0o700}, {c.State, 0o711}, {filepath.Dir(c.Socket), 0o711}, {c.shimSockets(), 0o700}, {filepath.Dir(path), 0o711}} {
+	}{{c.Root, 0o700}, {c.State, 0o711}, {filepath.Dir(c.Socket), 0o711}, {c.shimSockets(), 0o700},
+		{filepath.Dir(path), 0o711}} {
 		if err := os.MkdirAll(d.path, d.mode); err != nil {
 			return fmt.Errorf("make containerd folder %q: %w", d.path, err)
 		}

@@ -234,15 +234,20 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 	}
 	tasks := e.client.TaskService()
 	_, err = tasks.Create(ctx, &tasksapi.CreateTaskRequest{
-		ContainerID: id, Rootfs: []*typesapi.Mount{rootfs},
-		Stdin: stdio.Stdin, Stdout: stdio.Stdout, Stderr: stdio.Stderr, Terminal: stdio.Terminal,
+		ContainerID: id,
+		Rootfs:      []*typesapi.Mount{rootfs},
+		Stdin:       stdio.Stdin,
+		Stdout:      stdio.Stdout,
+		Stderr:      stdio.Stderr,
+		Terminal:    stdio.Terminal,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create task of container %q: %w", id, errgrpc.ToNative(err))
 	}
 	started, err := tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id})
 	if err != nil {
-		return 0, errors.Join(fmt.Errorf("start task of container %q: %w", id, errgrpc.ToNative(err)), e.deleteTask(context.WithoutCancel(ctx), id))
+		return 0, errors.Join(fmt.Errorf("start task of container %q: %w", id, errgrpc.ToNative(err)),
+			e.deleteTask(context.WithoutCancel(ctx), id))
 	}
 	return started.Pid, nil
 }
@@ -289,7 +294,8 @@ func (e *Engine) killTask(ctx context.Context, id string) error {
 		}
 		waitCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
-		if _, err := tasks.Wait(waitCtx, &tasksapi.WaitRequest{ContainerID: id}); err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
+		if _, err := tasks.Wait(waitCtx, &tasksapi.WaitRequest{ContainerID: id}); err != nil &&
+			!errdefs.IsNotFound(errgrpc.ToNative(err)) {
 			return fmt.Errorf("wait for end of container %q: %w", id, errgrpc.ToNative(err))
 		}
 	}

@@ -50,8 +50,8 @@ type Options struct {
 	Runc string
 	// RunDir is where the ID-mapped views of the layers are mounted. Connect clears what an earlier process left in it.
 	RunDir string
-	// StarterDir is where the programs that start runc for each container are written. Programs must be allowed to run there, as
-	// they are not in /run of most distributions (noexec).
+	// StarterDir is where the programs that start runc for each container are written. Programs must be allowed to run
+	// there, as they are not in /run of most distributions (noexec).
 	StarterDir string
 	// SystemLayers are the folders below an image's own layers, top first.
 	SystemLayers []string

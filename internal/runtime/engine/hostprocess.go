@@ -22,8 +22,9 @@ import (
 //
 // One wineserver serves all programs of a prefix, and opens files for them by the Linux paths that they give: a
 // HostProcess container must have the host's prefix and see it at a path that means the same to the wineserver. So each
-// has a view of its own: the prefix bound once more, with the image and the volumes mounted in it, at a path in Shared. Wine
-// knows a prefix by device and inode, which a bind mount keeps, so the host's wineserver and registry are the view's.
+// has a view of its own: the prefix bound once more, with the image and the volumes mounted in it, at a path in Shared.
+// Wine knows a prefix by device and inode, which a bind mount keeps, so the host's wineserver and registry are the
+// view's.
 type Host struct {
 	// Prefix is the host's Wine prefix, and Tmp its /tmp, through which programs find the wineserver.
 	Prefix, Tmp string
@@ -47,7 +48,8 @@ type HostProcess struct {
 // labelHostPID says in which life of the host a container was made.
 const labelHostPID = "mullion.dev/host-pid"
 
-// View is where a HostProcess container's view of the host's prefix is on the machine, in the host and in the container.
+// View is where a HostProcess container's view of the host's prefix is on the machine, in the host and in the
+// container.
 func (e *Engine) View(id string) string {
 	if e.opts.Host == nil {
 		return ""
@@ -68,7 +70,8 @@ func (e *Engine) isHostProcess(id string) bool {
 func (e *Engine) makeView(c Container, mounts []mount.Mount) (map[string]string, error) {
 	host := e.opts.Host
 	if host == nil {
-		return nil, fmt.Errorf("make HostProcess container %q: the engine knows no Windows host: %w", c.ID, errdefs.ErrNotImplemented)
+		return nil, fmt.Errorf("make HostProcess container %q: the engine knows no Windows host: %w", c.ID,
+			errdefs.ErrNotImplemented)
 	}
 	pid, err := host.PID()
 	if err != nil {
@@ -123,8 +126,9 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 			return fmt.Errorf("look at mount source: %w", err)
 		}
 		var attr uint64 = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-		// Below the mount point Windows has a link to the volume, through which it is written whatever the pod says; scripts that deploy kube-proxy
-		// write into their ConfigMap there (github.com/Microsoft/hcsshim v0.15.0-rc.4, internal/jobcontainers/mounts.go).
+		// Below the mount point Windows has a link to the volume, through which it is written whatever the pod says;
+		// scripts that deploy kube-proxy write into their ConfigMap there (github.com/Microsoft/hcsshim v0.15.0-rc.4,
+		// internal/jobcontainers/mounts.go).
 		link := func(target int) error { return bindAt(m.Source, target, attr) }
 		if err := at(below(c.HostProcess.MountPoint, m.Target), info.IsDir(), link); err != nil {
 			return err
@@ -179,8 +183,8 @@ func mountImage(o overlay, target int) error {
 	return nil
 }
 
-// bindAt mounts a folder or file of the machine, with what is mounted in it, on what is open as target. The mount takes no
-// part in what is mounted in source later; on a shared folder it is seen wherever that is seen.
+// bindAt mounts a folder or file of the machine, with what is mounted in it, on what is open as target. The mount takes
+// no part in what is mounted in source later; on a shared folder it is seen wherever that is seen.
 func bindAt(source string, target int, attr uint64) error {
 	tree, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
@@ -191,7 +195,8 @@ func bindAt(source string, target int, attr uint64) error {
 	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, set); err != nil {
 		return fmt.Errorf("bind %q: %w", source, err)
 	}
-	if err := unix.MoveMount(tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+	if err := unix.MoveMount(tree, "", target, "",
+		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return fmt.Errorf("bind %q: %w", source, err)
 	}
 	return nil
@@ -252,7 +257,8 @@ func step(dir int, name string, folder bool) (int, error) {
 		return fd, nil
 	}
 	_ = unix.Close(fd)
-	return -1, errors.New("it is there and is something else: a link, a file where a folder belongs, or a folder where a file belongs")
+	return -1, errors.New(
+		"it is there and is something else: a link, a file where a folder belongs, or a folder where a file belongs")
 }
 
 func makeEntry(dir int, name string, folder bool) error {
@@ -283,8 +289,8 @@ func removeView(view string) error {
 	return nil
 }
 
-// hostProcessRoot is the root file system of a HostProcess container: the system layers, read-only. Its C: is not there but
-// in the view.
+// hostProcessRoot is the root file system of a HostProcess container: the system layers, read-only. Its C: is not there
+// but in the view.
 func (e *Engine) hostProcessRoot(ctx context.Context, id string) (*typesapi.Mount, error) {
 	record, err := e.client.ContainerService().Get(ctx, id)
 	if err != nil {
@@ -295,19 +301,25 @@ func (e *Engine) hostProcessRoot(ctx context.Context, id string) (*typesapi.Moun
 		return nil, err
 	}
 	if record.Labels[labelHostPID] != strconv.Itoa(pid) {
-		return nil, fmt.Errorf("start container %q: the Windows host has been restarted since it was created: %w", id, errdefs.ErrFailedPrecondition)
+		return nil, fmt.Errorf("start container %q: the Windows host has been restarted since it was created: %w", id,
+			errdefs.ErrFailedPrecondition)
 	}
 	layers := e.opts.SystemLayers
 	if len(layers) == 1 {
 		return &typesapi.Mount{Type: "bind", Source: layers[0], Options: []string{"rbind", "ro"}}, nil
 	}
-	return &typesapi.Mount{Type: "overlay", Source: "overlay", Options: []string{"ro", "lowerdir=" + strings.Join(layers, ":")}}, nil
+	return &typesapi.Mount{
+		Type:    "overlay",
+		Source:  "overlay",
+		Options: []string{"ro", "lowerdir=" + strings.Join(layers, ":")},
+	}, nil
 }
 
-// hostProcessCapabilities are what a HostProcess container's root may do on Linux: use all files it sees, which are the host's C:,
-// low ports and raw sockets. It gets none over the machine: no mounts, no devices, no network configuration.
+// hostProcessCapabilities are what a HostProcess container's root may do on Linux: use all files it sees, which are the
+// host's C:, low ports and raw sockets. It gets none over the machine: no mounts, no devices, no network configuration.
 func hostProcessCapabilities() *specs.LinuxCapabilities {
-	list := []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_NET_RAW"}
+	list := []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
+		"CAP_NET_RAW"}
 	return &specs.LinuxCapabilities{Bounding: list, Effective: list, Permitted: list}
 }
 
@@ -348,5 +360,10 @@ func (e *Engine) inHost(c Container, s *specs.Spec, pid string) {
 }
 
 func bound(source, target string, options ...string) specs.Mount {
-	return specs.Mount{Destination: target, Type: "bind", Source: source, Options: append([]string{"rbind", "rw", "rprivate"}, options...)}
+	return specs.Mount{
+		Destination: target,
+		Type:        "bind",
+		Source:      source,
+		Options:     append([]string{"rbind", "rw", "rprivate"}, options...),
+	}
 }

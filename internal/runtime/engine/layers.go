@@ -17,9 +17,9 @@ import (
 // id 0 of the containers in the view. One view for each folder, made when first needed. An overlay mounted from a
 // view keeps its own hold on it, so views can go while containers live.
 //
-// containerd can ID-map lower layers itself (overlay mount options uidmap and gidmap), but maps the nearest common parent
-// of all layers with everything mounted below it: here that would be the whole data folder, with its pinned network
-// namespaces and overlays, which cannot be ID-mapped.
+// containerd can ID-map lower layers itself (overlay mount options uidmap and gidmap), but maps the nearest common
+// parent of all layers with everything mounted below it: here that would be the whole data folder, with its pinned
+// network namespaces and overlays, which cannot be ID-mapped.
 type layerViews struct {
 	dir string
 	ids IDRange

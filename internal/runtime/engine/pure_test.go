@@ -21,10 +21,22 @@ func TestResources(t *testing.T) {
 		{name: "none", quota: -1, shares: 1024, limit: -1},
 		{name: "half-of-all", in: Resources{CPUMaximum: 5000}, quota: 200_000, shares: 1024, limit: -1},
 		{name: "least", in: Resources{CPUMaximum: 1}, quota: 1000, shares: 1024, limit: -1},
-		{name: "count-before-maximum", in: Resources{CPUCount: 1, CPUMaximum: 5000}, quota: 100_000, shares: 1024, limit: -1},
+		{
+			name:   "count-before-maximum",
+			in:     Resources{CPUCount: 1, CPUMaximum: 5000},
+			quota:  100_000,
+			shares: 1024,
+			limit:  -1,
+		},
 		{name: "more-than-there-are", in: Resources{CPUCount: 99}, quota: 400_000, shares: 1024, limit: -1},
 		{name: "shares", in: Resources{CPUShares: 10000}, quota: -1, shares: 2048, limit: -1},
-		{name: "maximum-before-shares", in: Resources{CPUShares: 10000, CPUMaximum: 10000}, quota: 400_000, shares: 1024, limit: -1},
+		{
+			name:   "maximum-before-shares",
+			in:     Resources{CPUShares: 10000, CPUMaximum: 10000},
+			quota:  400_000,
+			shares: 1024,
+			limit:  -1,
+		},
 		{name: "memory", in: Resources{MemoryLimit: 100 << 20}, quota: -1, shares: 1024, limit: 164 << 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -98,7 +110,8 @@ func TestResolveTarget(t *testing.T) {
 			continue
 		}
 		if err == nil && (got.Path() != tc.want || got.exists != tc.exists || got.isDir != tc.isDir) {
-			t.Errorf("resolveTarget(%q) = %s %d %v, want %s %d %v", tc.in, got.Path(), got.exists, got.isDir, tc.want, tc.exists, tc.isDir)
+			t.Errorf("resolveTarget(%q) = %s %d %v, want %s %d %v", tc.in, got.Path(), got.exists, got.isDir, tc.want,
+				tc.exists, tc.isDir)
 		}
 	}
 }
@@ -112,7 +125,8 @@ func TestResolveTargetSeesWhiteouts(t *testing.T) {
 	if err := unix.Mknod(filepath.Join(image, "Files", "gone"), unix.S_IFCHR, 0); err != nil {
 		t.Skipf("make whiteout: %v", err)
 	}
-	if err := unix.Lsetxattr(filepath.Join(image, "Files", "opaque"), "trusted.overlay.opaque", []byte("y"), 0); err != nil {
+	if err := unix.Lsetxattr(filepath.Join(image, "Files", "opaque"), "trusted.overlay.opaque", []byte("y"),
+		0); err != nil {
 		t.Skipf("make opaque folder: %v", err)
 	}
 	for in, exists := range map[string]int{`C:\gone\below`: 0, `C:\opaque\BELOW`: 1} {
@@ -141,10 +155,12 @@ func TestMakeTargetStaysInUpper(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stat unix.Stat_t
-	if err := unix.Lstat(filepath.Join(upper, "Files"), &stat); err != nil || stat.Mode&0o7777 != 0o1777 || stat.Uid != DefaultIDs().Base {
+	if err := unix.Lstat(filepath.Join(upper, "Files"), &stat); err != nil || stat.Mode&0o7777 != 0o1777 ||
+		stat.Uid != DefaultIDs().Base {
 		t.Errorf("folder copied from below: mode %o, owner %d, %v", stat.Mode, stat.Uid, err)
 	}
-	if err := unix.Lstat(filepath.Join(upper, "Files/windows/system32/drivers/etc/hosts"), &stat); err != nil || stat.Uid != 12345 {
+	if err := unix.Lstat(filepath.Join(upper, "Files/windows/system32/drivers/etc/hosts"), &stat); err != nil ||
+		stat.Uid != 12345 {
 		t.Errorf("new file: owner %d, %v", stat.Uid, err)
 	}
 	if err := e.makeTarget(upper, target, true, 12345); err == nil {
@@ -159,8 +175,12 @@ func TestMakeTargetStaysInUpper(t *testing.T) {
 }
 
 func TestOverlayOf(t *testing.T) {
-	got, err := overlayOf([]mount.Mount{{Type: "overlay", Options: []string{"index=off", "workdir=/s/3/work", "upperdir=/s/3/fs", "lowerdir=/s/2/fs:/s/1/fs"}}})
-	if err != nil || got.upper != "/s/3/fs" || got.work != "/s/3/work" || len(got.lower) != 2 || got.lower[0] != "/s/2/fs" || len(got.rest) != 1 {
+	got, err := overlayOf([]mount.Mount{{
+		Type:    "overlay",
+		Options: []string{"index=off", "workdir=/s/3/work", "upperdir=/s/3/fs", "lowerdir=/s/2/fs:/s/1/fs"},
+	}})
+	if err != nil || got.upper != "/s/3/fs" || got.work != "/s/3/work" || len(got.lower) != 2 ||
+		got.lower[0] != "/s/2/fs" || len(got.rest) != 1 {
 		t.Errorf("overlay: %+v %v", got, err)
 	}
 	got, err = overlayOf([]mount.Mount{{Type: "bind", Source: "/s/4/fs", Options: []string{"rw", "rbind"}}})

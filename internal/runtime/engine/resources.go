@@ -22,16 +22,18 @@ type Resources struct {
 const (
 	cpuPeriod = 100_000 // microseconds, the kernel's default (Documentation/scheduler/sched-bwc.rst)
 	minQuota  = 1_000   // the smallest quota that the kernel takes
-	// overhead is what the container's own Windows, wineserver and mullion-init, may use beside the programs; on Windows
-	// the kernel's share is not charged to the container.
+	// overhead is what the container's own Windows, wineserver and mullion-init, may use beside the programs; on
+	// Windows the kernel's share is not charged to the container.
 	overhead = 64 << 20
-	// mostTasks is how many processes and threads a container may have, its own Windows' among them. Without a limit one container could take all
-	// that the machine has (kernel.pid_max). A .NET or JVM server has some hundreds of threads.
+	// mostTasks is how many processes and threads a container may have, its own Windows' among them. Without a limit
+	// one container could take all that the machine has (kernel.pid_max). A .NET or JVM server has some hundreds of
+	// threads.
 	mostTasks = 4096
 )
 
 // cgroup returns the same limits for Linux. As in HCS, the count of processors goes before the maximum, and the maximum
-// before the weight (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/kuberuntime_container_windows.go#L60).
+// before the weight
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/kuberuntime_container_windows.go#L60).
 func (r Resources) cgroup() *specs.LinuxResources {
 	return r.cgroupFor(int64(runtime.NumCPU()))
 }
@@ -57,5 +59,9 @@ func (r Resources) cgroupFor(processors int64) *specs.LinuxResources {
 		limit = r.MemoryLimit + overhead
 	}
 	tasks := int64(mostTasks)
-	return &specs.LinuxResources{CPU: cpu, Memory: &specs.LinuxMemory{Limit: &limit}, Pids: &specs.LinuxPids{Limit: &tasks}}
+	return &specs.LinuxResources{
+		CPU:    cpu,
+		Memory: &specs.LinuxMemory{Limit: &limit},
+		Pids:   &specs.LinuxPids{Limit: &tasks},
+	}
 }

@@ -18,9 +18,10 @@ func (e *Engine) writeRunc(c Container) (string, error) {
 		return e.opts.Runc, nil
 	}
 	runc := shellQuote(e.opts.Runc)
-	// What ends a container has no need of the namespace, which may be gone by then; what starts something must not start
-	// it in the machine's.
-	script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' delete '* | *' kill '*) exec %s \"$@\" ;; esac\nexec nsenter --net=%s -- %s \"$@\"\n",
+	// What ends a container has no need of the namespace, which may be gone by then; what starts something must not
+	// start it in the machine's.
+	script := fmt.Sprintf(
+		"#!/bin/sh\ncase \" $* \" in *' delete '* | *' kill '*) exec %s \"$@\" ;; esac\nexec nsenter --net=%s -- %s \"$@\"\n",
 		runc, shellQuote(c.NetNS), runc)
 	return e.writeStarter(c.ID, script)
 }

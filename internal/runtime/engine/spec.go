@@ -32,7 +32,8 @@ type Container struct {
 	NetNS string
 	// Mounts are folders and files of the machine to be seen in C:.
 	Mounts []Mount
-	// SystemFiles are files of the machine bound read-only to Linux paths that the system layer has, as /etc/resolv.conf.
+	// SystemFiles are files of the machine bound read-only to Linux paths that the system layer has, as
+	// /etc/resolv.conf.
 	SystemFiles []BindMount
 	// WorkDir is a folder of the machine that the container's user can write to, seen as WorkDirTarget.
 	WorkDir string
@@ -84,8 +85,8 @@ func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*spec
 			Cwd:             c.Dir,
 			Capabilities:    e.capabilities(c.HostProcess != nil),
 			NoNewPrivileges: true,
-			// No core files; open files are limited as containerd itself is, whose limit cannot be raised from inside a user
-			// namespace.
+			// No core files; open files are limited as containerd itself is, whose limit cannot be raised from inside a
+			// user namespace.
 			Rlimits: []specs.POSIXRlimit{{Type: "RLIMIT_CORE"}},
 		},
 		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, targets)...),
@@ -102,7 +103,10 @@ func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*spec
 	if c.HostProcess != nil {
 		e.inHost(c, s, c.Labels[labelHostPID])
 	}
-	s.Linux.Resources.Devices = append([]specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}}, s.Linux.Resources.Devices...)
+	s.Linux.Resources.Devices = append([]specs.LinuxDeviceCgroup{{
+		Allow:  false,
+		Access: "rwm",
+	}}, s.Linux.Resources.Devices...)
 	// containerd's default profile, the same that Linux pods get with RuntimeDefault.
 	if err := seccomp.WithDefaultProfile()(ctx, nil, &containers.Container{ID: c.ID}, s); err != nil {
 		return nil, fmt.Errorf("make seccomp profile of container %q: %w", c.ID, err)
@@ -115,17 +119,47 @@ func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*spec
 func (e *Engine) systemMounts(c Container) []specs.Mount {
 	mounts := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
-		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=65536k"}},
-		{Destination: "/dev/pts", Type: "devpts", Source: "devpts", Options: []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
-		{Destination: "/dev/shm", Type: "tmpfs", Source: "shm", Options: []string{"nosuid", "noexec", "nodev", "mode=1777"}},
+		{
+			Destination: "/dev",
+			Type:        "tmpfs",
+			Source:      "tmpfs",
+			Options:     []string{"nosuid", "strictatime", "mode=755", "size=65536k"},
+		},
+		{
+			Destination: "/dev/pts",
+			Type:        "devpts",
+			Source:      "devpts",
+			Options:     []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"},
+		},
+		{
+			Destination: "/dev/shm",
+			Type:        "tmpfs",
+			Source:      "shm",
+			Options:     []string{"nosuid", "noexec", "nodev", "mode=1777"},
+		},
 		{Destination: "/tmp", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=1777"}},
-		{Destination: "/run", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "noexec", "mode=755", "size=1024k"}},
+		{
+			Destination: "/run",
+			Type:        "tmpfs",
+			Source:      "tmpfs",
+			Options:     []string{"nosuid", "nodev", "noexec", "mode=755", "size=1024k"},
+		},
 	}
 	if c.WorkDir != "" {
-		mounts = append(mounts, specs.Mount{Destination: WorkDirTarget, Type: "bind", Source: c.WorkDir, Options: []string{"bind", "rw", "nosuid", "nodev", "noexec", "rprivate"}})
+		mounts = append(mounts, specs.Mount{
+			Destination: WorkDirTarget,
+			Type:        "bind",
+			Source:      c.WorkDir,
+			Options:     []string{"bind", "rw", "nosuid", "nodev", "noexec", "rprivate"},
+		})
 	}
 	for _, m := range slices.Concat(e.opts.SystemMounts, c.SystemFiles) {
-		mounts = append(mounts, specs.Mount{Destination: m.Target, Type: "bind", Source: m.Source, Options: []string{"rbind", "ro", "nosuid", "nodev", "rprivate"}})
+		mounts = append(mounts, specs.Mount{
+			Destination: m.Target,
+			Type:        "bind",
+			Source:      m.Source,
+			Options:     []string{"rbind", "ro", "nosuid", "nodev", "rprivate"},
+		})
 	}
 	return mounts
 }
@@ -137,7 +171,12 @@ func bindMounts(mounts []Mount, targets []string) []specs.Mount {
 		if m.ReadOnly {
 			mode = "ro"
 		}
-		out = append(out, specs.Mount{Destination: targets[i], Type: "bind", Source: m.Source, Options: []string{"rbind", mode, "nosuid", "nodev", "rprivate"}})
+		out = append(out, specs.Mount{
+			Destination: targets[i],
+			Type:        "bind",
+			Source:      m.Source,
+			Options:     []string{"rbind", mode, "nosuid", "nodev", "rprivate"},
+		})
 	}
 	return out
 }
@@ -145,6 +184,7 @@ func bindMounts(mounts []Mount, targets []string) []specs.Mount {
 // maskedPaths are those that Kubernetes masks for Linux pods
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/securitycontext/util.go, defaultMaskedPaths).
 func maskedPaths() []string {
-	return strings.Fields("/proc/acpi /proc/asound /proc/interrupts /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug " +
-		"/proc/scsi /proc/timer_list /proc/timer_stats /proc/sysrq-trigger")
+	return strings.Fields(
+		"/proc/acpi /proc/asound /proc/interrupts /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug " +
+			"/proc/scsi /proc/timer_list /proc/timer_stats /proc/sysrq-trigger")
 }

@@ -174,8 +174,9 @@ func isOpaque(dir string) bool {
 	return err == nil && n == 1 && value[0] == 'y'
 }
 
-// makeTarget makes the place for a mount of a folder (dir) or a file in a fresh upper layer and gives what is new to the
-// machine's id owner. Folders of lower layers on the way are made again with their owners and modes; overlayfs merges.
+// makeTarget makes the place for a mount of a folder (dir) or a file in a fresh upper layer and gives what is new to
+// the machine's id owner. Folders of lower layers on the way are made again with their owners and modes; overlayfs
+// merges.
 func (e *Engine) makeTarget(upper string, t target, dir bool, owner int) error {
 	if t.exists == len(t.parts) {
 		if t.isDir != dir {

@@ -53,7 +53,11 @@ func (e *Engine) Wait(ctx context.Context, id string) (Exit, error) {
 // Signal sends a signal to PID 1 of a container, or with all to each of its processes. A container that runs no more is
 // no error.
 func (e *Engine) Signal(ctx context.Context, id string, signal unix.Signal, all bool) error {
-	_, err := e.client.TaskService().Kill(e.with(ctx), &tasksapi.KillRequest{ContainerID: id, Signal: uint32(signal), All: all})
+	_, err := e.client.TaskService().Kill(e.with(ctx), &tasksapi.KillRequest{
+		ContainerID: id,
+		Signal:      uint32(signal),
+		All:         all,
+	})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("send %v to container %q: %w", signal, id, err)
 	}
@@ -76,7 +80,10 @@ func (e *Engine) Resize(ctx context.Context, id string, width, height uint16) er
 
 func (e *Engine) resize(ctx context.Context, id, exec string, width, height uint16) error {
 	_, err := e.client.TaskService().ResizePty(e.with(ctx), &tasksapi.ResizePtyRequest{
-		ContainerID: id, ExecID: exec, Width: uint32(width), Height: uint32(height),
+		ContainerID: id,
+		ExecID:      exec,
+		Width:       uint32(width),
+		Height:      uint32(height),
 	})
 	if err != nil {
 		return fmt.Errorf("resize terminal in container %q: %w", id, errgrpc.ToNative(err))
@@ -133,17 +140,26 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	defer stdio.Close()
 	tasks := e.client.TaskService()
 	process, err := typeurl.MarshalAnyToProto(&specs.Process{
-		Terminal: x.Terminal, User: specs.User{UID: x.UID, GID: x.UID}, Args: x.Args,
-		Env: append(slices.Clip(x.Env), execMarker+x.ID), Cwd: x.Dir,
-		Capabilities: e.capabilities(e.isHostProcess(id)), NoNewPrivileges: true,
+		Terminal:        x.Terminal,
+		User:            specs.User{UID: x.UID, GID: x.UID},
+		Args:            x.Args,
+		Env:             append(slices.Clip(x.Env), execMarker+x.ID),
+		Cwd:             x.Dir,
+		Capabilities:    e.capabilities(e.isHostProcess(id)),
+		NoNewPrivileges: true,
 	})
 	if err != nil {
 		return Exit{}, fmt.Errorf("encode program for container %q: %w", id, err)
 	}
 	cfg := stdio.Config()
 	_, err = tasks.Exec(ctx, &tasksapi.ExecProcessRequest{
-		ContainerID: id, ExecID: x.ID, Spec: process,
-		Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr, Terminal: cfg.Terminal,
+		ContainerID: id,
+		ExecID:      x.ID,
+		Spec:        process,
+		Stdin:       cfg.Stdin,
+		Stdout:      cfg.Stdout,
+		Stderr:      cfg.Stderr,
+		Terminal:    cfg.Terminal,
 	})
 	if err != nil {
 		stdio.Cancel()
@@ -161,14 +177,18 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 // background; nobody else has to.
 func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
 	go func() {
-		_, err := e.client.TaskService().DeleteProcess(ctx, &tasksapi.DeleteProcessRequest{ContainerID: id, ExecID: exec})
+		_, err := e.client.TaskService().DeleteProcess(ctx, &tasksapi.DeleteProcessRequest{
+			ContainerID: id,
+			ExecID:      exec,
+		})
 		if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
 			e.opts.Log.Debug("program not forgotten", "container", id, "error", err)
 		}
 	}()
 }
 
-// execMarker begins the Linux environment variable that all processes of one exec carry; Windows programs do not see it.
+// execMarker begins the Linux environment variable that all processes of one exec carry; Windows programs do not see
+// it.
 const execMarker = "MULLION_EXEC="
 
 // killExec kills a program with all that it has started: each Windows process is a Linux process of its own, and no
@@ -281,8 +301,14 @@ func (e *Engine) execIO(x ExecSpec) (cio.IO, error) {
 	return cio.NewCreator(opts...)(x.ID)
 }
 
-// runtimeOptions are the shim's options for a container of the machine's user owner: the standard streams belong to that
-// user, so that programs can open them again by path; and runc's own state is in the run folder, not in /run/containerd/runc.
+// runtimeOptions are the shim's options for a container of the machine's user owner: the standard streams belong to
+// that user, so that programs can open them again by path; and runc's own state is in the run folder, not in
+// /run/containerd/runc.
 func (e *Engine) runtimeOptions(owner uint32, runc string) *runcoptions.Options {
-	return &runcoptions.Options{BinaryName: runc, IoUid: owner, IoGid: owner, Root: filepath.Join(e.opts.RunDir, "runc-state")}
+	return &runcoptions.Options{
+		BinaryName: runc,
+		IoUid:      owner,
+		IoGid:      owner,
+		Root:       filepath.Join(e.opts.RunDir, "runc-state"),
+	}
 }

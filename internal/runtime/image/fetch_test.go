@@ -70,7 +70,10 @@ func tarLayer(t *testing.T, file, body string) v1.Layer {
 	if err := tw.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(buf.Bytes())), nil })
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(buf.Bytes())),
+			nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +82,20 @@ func tarLayer(t *testing.T, file, body string) v1.Layer {
 
 func testImage(t *testing.T, os, version string, history []string, layers ...v1.Layer) v1.Image {
 	t.Helper()
-	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: os, Architecture: "amd64", OSVersion: version, RootFS: v1.RootFS{Type: "layers"}})
+	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+		OS:           os,
+		Architecture: "amd64",
+		OSVersion:    version,
+		RootFS:       v1.RootFS{Type: "layers"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, l := range layers {
-		if img, err = mutate.Append(img, mutate.Addendum{Layer: l, History: v1.History{CreatedBy: history[i]}}); err != nil {
+		if img, err = mutate.Append(img, mutate.Addendum{
+			Layer:   l,
+			History: v1.History{CreatedBy: history[i]},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,7 +174,8 @@ func TestFetch(t *testing.T) {
 	good := testImage(t, "windows", v2022, []string{"Apply image 10.0.20348.1", "copy"}, base, app)
 	old := testImage(t, "windows", v2019, []string{"copy"}, app)
 	linux := testImage(t, "linux", "", []string{"copy"}, tarLayer(t, "bin/sh", "sh"))
-	flipped, cut := tarLayer(t, "Files/flipped", strings.Repeat("f", 999)), tarLayer(t, "Files/cut", strings.Repeat("c", 999))
+	flipped, cut := tarLayer(t, "Files/flipped", strings.Repeat("f", 999)),
+		tarLayer(t, "Files/cut", strings.Repeat("c", 999))
 	for l, breaks := range map[v1.Layer]func([]byte) []byte{
 		flipped: func(b []byte) []byte { b = slices.Clone(b); b[len(b)/2] ^= 1; return b },
 		cut:     func(b []byte) []byte { return b[:len(b)/2] },
@@ -279,7 +291,8 @@ func TestFetch(t *testing.T) {
 func TestPickUnknown(t *testing.T) {
 	unknown := ocispec.Descriptor{Platform: &ocispec.Platform{OS: "unknown", Architecture: "unknown"}}
 	s := &Store{cfg: Config{OSVersion: "10.0.20348.1"}}
-	if _, err := s.pick(newMatcher("10.0.20348.1", Process), "").index([]ocispec.Descriptor{unknown}); err == nil || strings.Contains(err.Error(), "unknown") {
+	if _, err := s.pick(newMatcher("10.0.20348.1", Process), "").index([]ocispec.Descriptor{unknown}); err == nil ||
+		strings.Contains(err.Error(), "unknown") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package image is the image store of a Windows node: it pulls, loads, lists and removes Windows images in containerd and
-// unpacks them into snapshots that lie over the Wine system layer.
+// Package image is the image store of a Windows node: it pulls, loads, lists and removes Windows images in containerd
+// and unpacks them into snapshots that lie over the Wine system layer.
 //
 // It owns: which manifest of an image a node takes (os.version, as containerd on Windows chooses), whether an image may
 // run on the node's build (Check), which layers are Microsoft's base layers and therefore neither fetched nor unpacked,
@@ -63,9 +63,9 @@ type Config struct {
 	Snapshotter string
 	// Registries says how registries are reached.
 	Registries Registries
-	// SystemFiles is the C: drive of the Wine system layer (base/Files). Names that exist there keep their letter case in
-	// every image, and the system's own libraries are not replaced by an image's. Empty: the store unpacks nothing. What
-	// it pulls or loads is checked and stored, and a node's store unpacks it when it first looks for it.
+	// SystemFiles is the C: drive of the Wine system layer (base/Files). Names that exist there keep their letter case
+	// in every image, and the system's own libraries are not replaced by an image's. Empty: the store unpacks nothing.
+	// What it pulls or loads is checked and stored, and a node's store unpacks it when it first looks for it.
 	SystemFiles string
 	// Owner is the uid and gid on disk that a container sees as 0 (ContainerAdministrator): 0 where layers are mounted
 	// ID-mapped, as package engine does. Unpacked files belong to it; what belongs to ContainerUser has
@@ -145,8 +145,8 @@ type Info struct {
 	Target ocispec.Descriptor
 	// Size is the compressed size in bytes of all that the node keeps of it, skipped base layers not counted.
 	Size uint64
-	// ChainID is the snapshot to pass as parent to the snapshotter when a container is prepared. Empty: the image has no
-	// layer of its own beside the base, and the container is prepared without a parent; or the store unpacks nothing
+	// ChainID is the snapshot to pass as parent to the snapshotter when a container is prepared. Empty: the image has
+	// no layer of its own beside the base, and the container is prepared without a parent; or the store unpacks nothing
 	// (Config.SystemFiles). It is not the OCI chain ID: base layers are not part of it, and it carries a prefix for the
 	// way it was unpacked.
 	ChainID string

@@ -42,8 +42,8 @@ const (
 type layerFilter struct {
 	names *names
 	owner int
-	// windows: the layer holds Windows itself (a base image whose history was lost, or a squashed image): only what lies
-	// outside the Windows folder is taken.
+	// windows: the layer holds Windows itself (a base image whose history was lost, or a squashed image): only what
+	// lies outside the Windows folder is taken.
 	windows bool
 }
 
@@ -59,7 +59,8 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 	case strings.EqualFold(top, "Hives"):
 		return f.hive(hdr, rest), nil
 	case !strings.EqualFold(top, "Files"):
-		return false, fmt.Errorf("entry %q lies outside Files and Hives, this is not a Windows layer: %w", hdr.Name, errdefs.ErrInvalidArgument)
+		return false, fmt.Errorf("entry %q lies outside Files and Hives, this is not a Windows layer: %w", hdr.Name,
+			errdefs.ErrInvalidArgument)
 	}
 	switch hdr.Typeflag {
 	case tar.TypeReg, tar.TypeDir, tar.TypeSymlink, tar.TypeLink:
@@ -132,7 +133,8 @@ const (
 // redistributable tells whether a system library is one that programs may bring themselves, and that Wine then prefers
 // (Visual C++ redistributables, https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute).
 func redistributable(base string) bool {
-	for _, prefix := range []string{"vcruntime", "msvcp", "concrt", "vcomp", "vccorlib", "mfc", "atl1", "msvcr1", "ucrtbase"} {
+	for _, prefix := range []string{"vcruntime", "msvcp", "concrt", "vcomp", "vccorlib", "mfc", "atl1", "msvcr1",
+		"ucrtbase"} {
 		if strings.HasPrefix(base, prefix) {
 			return true
 		}
@@ -158,7 +160,8 @@ func (f *layerFilter) rename(hdr *tar.Header, rest string) error {
 		old := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(hdr.Linkname, `\`, "/")), "/")
 		top, target, _ := strings.Cut(old, "/")
 		if !strings.EqualFold(top, "Files") {
-			return fmt.Errorf("hard link %q to %q leaves the drive: %w", hdr.Name, hdr.Linkname, errdefs.ErrInvalidArgument)
+			return fmt.Errorf("hard link %q to %q leaves the drive: %w", hdr.Name, hdr.Linkname,
+				errdefs.ErrInvalidArgument)
 		}
 		if target, err = f.names.resolve(target, false); err != nil {
 			return err
@@ -228,7 +231,8 @@ func (f *layerFilter) access(hdr *tar.Header, win string) {
 		hdr.Uid, hdr.Gid = f.owner+ContainerUserID, f.owner+ContainerUserID
 	}
 	closed := under(win, "windows") && !under(win, "windows/temp") || under(win, "program files") ||
-		under(win, "program files (x86)") || win == "users" || under(win, "users/containeruser") || under(win, "users/containeradministrator")
+		under(win, "program files (x86)") || win == "users" || under(win, "users/containeruser") ||
+		under(win, "users/containeradministrator")
 	switch {
 	case hdr.Typeflag == tar.TypeDir && !closed:
 		hdr.Mode = 0o1777
@@ -237,7 +241,8 @@ func (f *layerFilter) access(hdr *tar.Header, win string) {
 	default:
 		hdr.Mode = 0o755
 	}
-	if hidden := attr & (attrHidden | attrSystem); hidden != 0 && (hdr.Typeflag == tar.TypeReg || hdr.Typeflag == tar.TypeDir) {
+	if hidden := attr & (attrHidden | attrSystem); hidden != 0 &&
+		(hdr.Typeflag == tar.TypeReg || hdr.Typeflag == tar.TypeDir) {
 		hdr.PAXRecords = map[string]string{paxDOSAttrib: fmt.Sprintf("0x%x", hidden)}
 	}
 }

@@ -45,34 +45,118 @@ func TestLayerEntry(t *testing.T) {
 		in   tar.Header
 		want tar.Header // Name "" means left out
 	}{
-		{"case-of-system", tar.Header{Name: "Files/Windows/System32/Own.DLL", Typeflag: reg}, tar.Header{Name: "Files/windows/system32/Own.DLL", Mode: 0o755}},
+		{"case-of-system", tar.Header{
+			Name:     "Files/Windows/System32/Own.DLL",
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/windows/system32/Own.DLL", Mode: 0o755}},
 		{"system-library-stays", tar.Header{Name: "Files/Windows/System32/KERNEL32.dll", Typeflag: reg}, tar.Header{}},
-		{"system-library-not-deleted", tar.Header{Name: "Files/Windows/System32/.wh.kernel32.dll", Typeflag: reg}, tar.Header{}},
-		{"redistributable-replaces", tar.Header{Name: "Files/Windows/System32/MSVCP140.dll", Typeflag: reg}, tar.Header{Name: "Files/windows/system32/msvcp140.dll", Mode: 0o755}},
-		{"case-of-lower-layer", tar.Header{Name: `Files/APP/data/New`, Typeflag: reg}, tar.Header{Name: "Files/App/Data/New", Mode: 0o755}},
-		{"back-slashes", tar.Header{Name: `Files\app\data\n`, Typeflag: reg}, tar.Header{Name: "Files/App/Data/n", Mode: 0o755}},
-		{"whiteout", tar.Header{Name: "Files/app/.wh.DATA", Typeflag: reg}, tar.Header{Name: "Files/App/.wh.Data", Mode: 0o755}},
-		{"opaque", tar.Header{Name: "Files/app/.wh..wh..opq", Typeflag: reg}, tar.Header{Name: "Files/App/.wh..wh..opq", Mode: 0o755}},
+		{"system-library-not-deleted", tar.Header{
+			Name:     "Files/Windows/System32/.wh.kernel32.dll",
+			Typeflag: reg,
+		}, tar.Header{}},
+		{"redistributable-replaces", tar.Header{
+			Name:     "Files/Windows/System32/MSVCP140.dll",
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/windows/system32/msvcp140.dll", Mode: 0o755}},
+		{"case-of-lower-layer", tar.Header{
+			Name:     `Files/APP/data/New`,
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/App/Data/New", Mode: 0o755}},
+		{"back-slashes", tar.Header{
+			Name:     `Files\app\data\n`,
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/App/Data/n", Mode: 0o755}},
+		{"whiteout", tar.Header{
+			Name:     "Files/app/.wh.DATA",
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/App/.wh.Data", Mode: 0o755}},
+		{"opaque", tar.Header{
+			Name:     "Files/app/.wh..wh..opq",
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/App/.wh..wh..opq", Mode: 0o755}},
 		{"opaque-windows", tar.Header{Name: "Files/Windows/.wh..wh..opq", Typeflag: reg}, tar.Header{}},
-		{"read-only", tar.Header{Name: "Files/r", Typeflag: reg, PAXRecords: attr("33")}, tar.Header{Name: "Files/r", Mode: 0o555}},
-		{"hidden", tar.Header{Name: "Files/h", Typeflag: reg, PAXRecords: attr("38")}, tar.Header{Name: "Files/h", Mode: 0o755, PAXRecords: map[string]string{"SCHILY.xattr.user.DOSATTRIB": "0x6"}}},
+		{"read-only", tar.Header{
+			Name:       "Files/r",
+			Typeflag:   reg,
+			PAXRecords: attr("33"),
+		}, tar.Header{Name: "Files/r", Mode: 0o555}},
+		{"hidden", tar.Header{
+			Name:       "Files/h",
+			Typeflag:   reg,
+			PAXRecords: attr("38"),
+		}, tar.Header{
+			Name:       "Files/h",
+			Mode:       0o755,
+			PAXRecords: map[string]string{"SCHILY.xattr.user.DOSATTRIB": "0x6"},
+		}},
 		{"open-folder", tar.Header{Name: "Files/data", Typeflag: dir}, tar.Header{Name: "Files/data", Mode: 0o1777}},
-		{"closed-folder", tar.Header{Name: "Files/Program Files/x", Typeflag: dir}, tar.Header{Name: "Files/Program Files/x", Mode: 0o755}},
-		{"temp", tar.Header{Name: "Files/Windows/Temp", Typeflag: dir}, tar.Header{Name: "Files/windows/Temp", Mode: 0o1777}},
-		{"no-set-uid", tar.Header{Name: "Files/s", Typeflag: reg, Mode: 0o6755}, tar.Header{Name: "Files/s", Mode: 0o755}},
-		{"no-capabilities", tar.Header{Name: "Files/cap", Typeflag: reg, PAXRecords: map[string]string{"SCHILY.xattr.security.capability": "x"}}, tar.Header{Name: "Files/cap", Mode: 0o755}},
+		{"closed-folder", tar.Header{
+			Name:     "Files/Program Files/x",
+			Typeflag: dir,
+		}, tar.Header{Name: "Files/Program Files/x", Mode: 0o755}},
+		{"temp", tar.Header{
+			Name:     "Files/Windows/Temp",
+			Typeflag: dir,
+		}, tar.Header{Name: "Files/windows/Temp", Mode: 0o1777}},
+		{"no-set-uid", tar.Header{
+			Name:     "Files/s",
+			Typeflag: reg,
+			Mode:     0o6755,
+		}, tar.Header{Name: "Files/s", Mode: 0o755}},
+		{"no-capabilities", tar.Header{
+			Name:       "Files/cap",
+			Typeflag:   reg,
+			PAXRecords: map[string]string{"SCHILY.xattr.security.capability": "x"},
+		}, tar.Header{Name: "Files/cap", Mode: 0o755}},
 		{"device", tar.Header{Name: "Files/dev", Typeflag: tar.TypeChar}, tar.Header{}},
 		{"utility-vm", tar.Header{Name: "UtilityVM/Files/x", Typeflag: reg}, tar.Header{}},
-		{"hive", tar.Header{Name: "Hives/System_Delta", Typeflag: reg}, tar.Header{Name: "Hives/System_Delta", Mode: 0o644}},
-		{"link-absolute", tar.Header{Name: "Files/l1", Typeflag: sym, Linkname: `C:\APP\data`}, tar.Header{Name: "Files/l1", Mode: 0o755, Linkname: "App/Data"}},
-		{"link-nt", tar.Header{Name: "Files/App/l2", Typeflag: sym, Linkname: `\??\C:\users\public`}, tar.Header{Name: "Files/App/l2", Mode: 0o755, Linkname: "../users/Public"}},
-		{"link-relative", tar.Header{Name: "Files/App/Data/l3", Typeflag: sym, Linkname: `..\X`}, tar.Header{Name: "Files/App/Data/l3", Mode: 0o755, Linkname: "../X"}},
-		{"link-escapes", tar.Header{Name: "Files/App/l4", Typeflag: sym, Linkname: "../../../../etc/passwd"}, tar.Header{Name: "Files/App/l4", Mode: 0o755, Linkname: "../etc/passwd"}},
-		{"link-linux-root", tar.Header{Name: "Files/l5", Typeflag: sym, Linkname: "/etc/passwd"}, tar.Header{Name: "Files/l5", Mode: 0o755, Linkname: "etc/passwd"}},
-		{"link-other-volume", tar.Header{Name: "Files/l6", Typeflag: sym, Linkname: `\\?\Volume{1-2}\x`}, tar.Header{Name: "Files/l6", Mode: 0o755, Linkname: ".mullion-other-volume"}},
-		{"hard-link", tar.Header{Name: "Files/h1", Typeflag: hard, Linkname: "Files/APP/DATA/X"}, tar.Header{Name: "Files/h1", Mode: 0o755, Linkname: "Files/App/Data/x"}},
-		{"dots", tar.Header{Name: "Files/../../Files/App/q", Typeflag: reg}, tar.Header{Name: "Files/App/q", Mode: 0o755}},
-		{"names-not-read-through-links", tar.Header{Name: "Files/outside/PASSWD", Typeflag: reg}, tar.Header{Name: "Files/outside/PASSWD", Mode: 0o755}},
+		{"hive", tar.Header{
+			Name:     "Hives/System_Delta",
+			Typeflag: reg,
+		}, tar.Header{Name: "Hives/System_Delta", Mode: 0o644}},
+		{"link-absolute", tar.Header{
+			Name:     "Files/l1",
+			Typeflag: sym,
+			Linkname: `C:\APP\data`,
+		}, tar.Header{Name: "Files/l1", Mode: 0o755, Linkname: "App/Data"}},
+		{"link-nt", tar.Header{
+			Name:     "Files/App/l2",
+			Typeflag: sym,
+			Linkname: `\??\C:\users\public`,
+		}, tar.Header{Name: "Files/App/l2", Mode: 0o755, Linkname: "../users/Public"}},
+		{"link-relative", tar.Header{
+			Name:     "Files/App/Data/l3",
+			Typeflag: sym,
+			Linkname: `..\X`,
+		}, tar.Header{Name: "Files/App/Data/l3", Mode: 0o755, Linkname: "../X"}},
+		{"link-escapes", tar.Header{
+			Name:     "Files/App/l4",
+			Typeflag: sym,
+			Linkname: "../../../../etc/passwd",
+		}, tar.Header{Name: "Files/App/l4", Mode: 0o755, Linkname: "../etc/passwd"}},
+		{"link-linux-root", tar.Header{
+			Name:     "Files/l5",
+			Typeflag: sym,
+			Linkname: "/etc/passwd",
+		}, tar.Header{Name: "Files/l5", Mode: 0o755, Linkname: "etc/passwd"}},
+		{"link-other-volume", tar.Header{
+			Name:     "Files/l6",
+			Typeflag: sym,
+			Linkname: `\\?\Volume{1-2}\x`,
+		}, tar.Header{Name: "Files/l6", Mode: 0o755, Linkname: ".mullion-other-volume"}},
+		{"hard-link", tar.Header{
+			Name:     "Files/h1",
+			Typeflag: hard,
+			Linkname: "Files/APP/DATA/X",
+		}, tar.Header{Name: "Files/h1", Mode: 0o755, Linkname: "Files/App/Data/x"}},
+		{"dots", tar.Header{
+			Name:     "Files/../../Files/App/q",
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/App/q", Mode: 0o755}},
+		{"names-not-read-through-links", tar.Header{
+			Name:     "Files/outside/PASSWD",
+			Typeflag: reg,
+		}, tar.Header{Name: "Files/outside/PASSWD", Mode: 0o755}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,8 +172,10 @@ func TestLayerEntry(t *testing.T) {
 			if !ok {
 				return
 			}
-			if hdr.Name != tt.want.Name || hdr.Mode != tt.want.Mode || hdr.Linkname != tt.want.Linkname || hdr.Uid != uid ||
-				len(hdr.PAXRecords) != len(tt.want.PAXRecords) || hdr.PAXRecords[paxDOSAttrib] != tt.want.PAXRecords[paxDOSAttrib] {
+			if hdr.Name != tt.want.Name || hdr.Mode != tt.want.Mode || hdr.Linkname != tt.want.Linkname ||
+				hdr.Uid != uid ||
+				len(hdr.PAXRecords) != len(tt.want.PAXRecords) ||
+				hdr.PAXRecords[paxDOSAttrib] != tt.want.PAXRecords[paxDOSAttrib] {
 				t.Errorf("got %+v\nwant %+v", hdr, tt.want)
 			}
 		})
@@ -104,10 +190,17 @@ func TestLayerRefused(t *testing.T) {
 		}
 	}
 	f := &layerFilter{names: drives(t)}
-	if _, err := f.entry(&tar.Header{Name: "Files/Windows/System32/ntdll.dll", Typeflag: tar.TypeReg}); !errors.Is(err, errWindowsInside) {
+	if _, err := f.entry(&tar.Header{
+		Name:     "Files/Windows/System32/ntdll.dll",
+		Typeflag: tar.TypeReg,
+	}); !errors.Is(err, errWindowsInside) {
 		t.Errorf("ntdll: %v", err)
 	}
-	if _, err := f.entry(&tar.Header{Name: "Files/x", Typeflag: tar.TypeLink, Linkname: "../../etc/shadow"}); err == nil {
+	if _, err := f.entry(&tar.Header{
+		Name:     "Files/x",
+		Typeflag: tar.TypeLink,
+		Linkname: "../../etc/shadow",
+	}); err == nil {
 		t.Error("a hard link out of the drive is taken")
 	}
 }

@@ -109,7 +109,8 @@ func (s *Store) loadItem(ctx context.Context, d ocispec.Descriptor, opts LoadOpt
 		name = opts.Name
 	}
 	if name == "" {
-		return loadItem{}, fmt.Errorf("image %s in the archive has no name, give one: %w", d.Digest, errdefs.ErrInvalidArgument)
+		return loadItem{}, fmt.Errorf("image %s in the archive has no name, give one: %w", d.Digest,
+			errdefs.ErrInvalidArgument)
 	}
 	ref, err := Normalize(name)
 	if err != nil {
@@ -148,13 +149,14 @@ func (s *Store) recordLoaded(ctx context.Context, item loadItem, opts LoadOption
 
 // labelAll labels everything that desc leads to, as far as it is there, for the garbage collector.
 func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
-	handler := images.SetChildrenLabels(s.content, func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-		children, err := images.Children(ctx, s.content, d)
-		if errdefs.IsNotFound(err) {
-			return nil, images.ErrSkipDesc
-		}
-		return children, err
-	})
+	handler := images.SetChildrenLabels(s.content,
+		func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+			children, err := images.Children(ctx, s.content, d)
+			if errdefs.IsNotFound(err) {
+				return nil, images.ErrSkipDesc
+			}
+			return children, err
+		})
 	if err := images.Walk(ctx, handler, desc); err != nil {
 		return fmt.Errorf("label children of %s: %w", desc.Digest, err)
 	}
@@ -163,7 +165,8 @@ func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
 
 // windowsManifests finds the windows/amd64 manifests that desc leads to and whose content is there. offered are the
 // platforms that were seen.
-func (s *Store) windowsManifests(ctx context.Context, desc ocispec.Descriptor, depth int) (found []selection, offered []ocispec.Platform, err error) {
+func (s *Store) windowsManifests(ctx context.Context, desc ocispec.Descriptor, depth int) (found []selection,
+	offered []ocispec.Platform, err error) {
 	switch {
 	case depth > 8:
 		return nil, nil, fmt.Errorf("image index %v is nested too deeply: %w", desc.Digest, errdefs.ErrInvalidArgument)

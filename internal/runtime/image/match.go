@@ -133,7 +133,10 @@ func noMatch(offered []ocispec.Platform, node string, iso Isolation) error {
 		want += " or older"
 	}
 	if builds {
-		return fmt.Errorf("%w: the node is %s, the image has %v: %w", base, want, names, &MismatchError{Image: first, Node: node})
+		return fmt.Errorf("%w: the node is %s, the image has %v: %w", base, want, names, &MismatchError{
+			Image: first,
+			Node:  node,
+		})
 	}
 	return fmt.Errorf("%w: the node is %s, the image has %v", base, want, names)
 }

@@ -64,7 +64,10 @@ func TestMatch(t *testing.T) {
 
 func TestPickFromIndex(t *testing.T) {
 	offer := func(versions ...string) []ocispec.Descriptor {
-		out := []ocispec.Descriptor{{Digest: "sha256:linux", Platform: &ocispec.Platform{OS: "linux", Architecture: "amd64"}}}
+		out := []ocispec.Descriptor{{
+			Digest:   "sha256:linux",
+			Platform: &ocispec.Platform{OS: "linux", Architecture: "amd64"},
+		}}
 		for _, v := range versions {
 			p := windows(v)
 			out = append(out, ocispec.Descriptor{Digest: "sha256:0", Platform: &p})
@@ -78,7 +81,8 @@ func TestPickFromIndex(t *testing.T) {
 		want       string
 	}{
 		{"exact", "10.0.17763.1", Process, offer("10.0.20348.1", "10.0.17763.5", "10.0.26100.1"), "10.0.17763.5"},
-		{"newest-that-fits", "10.0.26100.1", Process, offer("10.0.20348.1", "10.0.26100.7", "10.0.17763.5"), "10.0.26100.7"},
+		{"newest-that-fits", "10.0.26100.1", Process, offer("10.0.20348.1", "10.0.26100.7", "10.0.17763.5"),
+			"10.0.26100.7"},
 		{"stable-interface", "10.0.26100.1", Process, offer("10.0.20348.1", "10.0.17763.5"), "10.0.20348.1"},
 		{"hyper-v-takes-older", "10.0.20348.1", HyperV, offer("10.0.26100.7", "10.0.17763.5"), "10.0.17763.5"},
 		{"none", "10.0.20348.1", Process, offer("10.0.26100.7", "10.0.17763.5"), ""},
@@ -89,11 +93,13 @@ func TestPickFromIndex(t *testing.T) {
 			s := &Store{cfg: Config{OSVersion: tt.node, Handlers: map[string]Isolation{"h": tt.iso}}}
 			got, err := s.pick(newMatcher(tt.node, tt.iso), "h").index(tt.offered)
 			if tt.want == "" {
-				if !errdefs.IsNotFound(err) || !strings.HasPrefix(err.Error(), "no match for platform in manifest: not found") {
+				if !errdefs.IsNotFound(err) ||
+					!strings.HasPrefix(err.Error(), "no match for platform in manifest: not found") {
 					t.Errorf("error %v", err)
 				}
 				var mismatch *MismatchError
-				if has := errors.As(err, &mismatch); has != slices.ContainsFunc(tt.offered, func(d ocispec.Descriptor) bool { return d.Platform.OS == "windows" }) {
+				if has := errors.As(err, &mismatch); has != slices.ContainsFunc(tt.offered,
+					func(d ocispec.Descriptor) bool { return d.Platform.OS == "windows" }) {
 					t.Errorf("error speaks of a mismatch: %v: %v", has, err)
 				}
 				return
@@ -107,7 +113,8 @@ func TestPickFromIndex(t *testing.T) {
 
 func TestMismatchWords(t *testing.T) {
 	err := checkPlatform(windows("10.0.17763.1"), "10.0.20348.2762", Process)
-	for _, want := range []string{"hcs::CreateComputeSystem", MismatchMessage, "0xc0370101", "10.0.17763.1", "10.0.20348.2762"} {
+	for _, want := range []string{"hcs::CreateComputeSystem", MismatchMessage, "0xc0370101", "10.0.17763.1",
+		"10.0.20348.2762"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
 		}
@@ -118,7 +125,10 @@ func TestMismatchWords(t *testing.T) {
 	if err := checkPlatform(windows("10.0.17763.1"), "10.0.20348.2762", HyperV); err != nil {
 		t.Errorf("hyper-v: %v", err)
 	}
-	if err := checkPlatform(ocispec.Platform{OS: "linux", Architecture: "amd64"}, "10.0.20348.2762", Process); !errdefs.IsNotFound(err) {
+	if err := checkPlatform(ocispec.Platform{
+		OS:           "linux",
+		Architecture: "amd64",
+	}, "10.0.20348.2762", Process); !errdefs.IsNotFound(err) {
 		t.Errorf("linux: %v", err)
 	}
 }

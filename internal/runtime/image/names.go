@@ -129,7 +129,8 @@ func (n *names) systemFile(p string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// mkdir makes a folder in the layer being written, with the owner and mode of hdr, unless something of that name is there.
+// mkdir makes a folder in the layer being written, with the owner and mode of hdr, unless something of that name is
+// there.
 func (n *names) mkdir(dir string, hdr *tar.Header) error {
 	if len(n.layers) == 0 { // nothing is being written
 		return nil

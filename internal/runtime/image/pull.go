@@ -53,9 +53,9 @@ type Progress struct {
 	Note string
 }
 
-// Pull makes ref present on the node and returns what it is. An image that was loaded as one that lies here alone is given without
-// asking a registry. Otherwise it fetches only the manifest that the node takes and of
-// that only what is not there; a failed pull leaves nothing behind.
+// Pull makes ref present on the node and returns what it is. An image that was loaded as one that lies here alone is
+// given without asking a registry. Otherwise it fetches only the manifest that the node takes and of that only what is
+// not there; a failed pull leaves nothing behind.
 //
 // An index without a manifest for the node's build, and an image that is not for windows/amd64, are refused here. A
 // lone manifest of another Windows build is pulled, as containerd on Windows does, and refused by Check.
@@ -144,7 +144,8 @@ func (s *Store) inLease(ctx context.Context, do func(context.Context) error) err
 }
 
 // record makes the references by which the image is found: its name, its digest and its ID.
-func (s *Store) record(ctx context.Context, ref string, target ocispec.Descriptor, id string, more map[string]string) error {
+func (s *Store) record(ctx context.Context, ref string, target ocispec.Descriptor, id string,
+	more map[string]string) error {
 	labels := map[string]string{labelWindows: valueWindows}
 	maps.Copy(labels, more)
 	named, err := reference.ParseDockerRef(ref)
@@ -222,7 +223,8 @@ func (s *Store) pick(m matcher, handler string) picker {
 				}
 			}
 			if best == nil { // as containerd: a manifest without a platform is a last resort
-				if i := slices.IndexFunc(offered, func(d ocispec.Descriptor) bool { return d.Platform == nil }); i >= 0 {
+				if i := slices.IndexFunc(offered,
+					func(d ocispec.Descriptor) bool { return d.Platform == nil }); i >= 0 {
 					return offered[i], nil
 				}
 				return ocispec.Descriptor{}, noMatch(all, s.cfg.OSVersion, iso)
@@ -288,7 +290,8 @@ func (f *fetch) manifest(ctx context.Context, desc ocispec.Descriptor, p picker)
 			return desc, nil
 		}
 		if !images.IsIndexType(desc.MediaType) {
-			return desc, fmt.Errorf("unexpected media type %v for %v: %w", desc.MediaType, desc.Digest, errdefs.ErrNotFound)
+			return desc, fmt.Errorf("unexpected media type %v for %v: %w", desc.MediaType, desc.Digest,
+				errdefs.ErrNotFound)
 		}
 		if err := f.labelChildren(ctx, desc); err != nil {
 			return desc, err
@@ -350,7 +353,8 @@ func (f *fetch) labelChildren(ctx context.Context, desc ocispec.Descriptor) erro
 // abort drops half-fetched blobs. Those that are complete have no half left, so it is right after success too.
 func (f *fetch) abort(ctx context.Context) {
 	for _, d := range f.begun {
-		_ = f.content.Abort(ctx, remotes.MakeRefKey(ctx, d)) // not found is the normal case; a real fault shows in the next write
+		// not found is the normal case; a real fault shows in the next write
+		_ = f.content.Abort(ctx, remotes.MakeRefKey(ctx, d))
 	}
 }
 
@@ -391,7 +395,12 @@ type countingReader struct {
 func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if n > 0 {
-		r.progress(Progress{Step: "fetch", Digest: r.desc.Digest.String(), Done: r.done.Add(int64(n)), Total: r.desc.Size})
+		r.progress(Progress{
+			Step:   "fetch",
+			Digest: r.desc.Digest.String(),
+			Done:   r.done.Add(int64(n)),
+			Total:  r.desc.Size,
+		})
 	}
 	return n, err
 }

@@ -56,15 +56,16 @@ func (a *Auth) credentials(host string) (user, secret string, err error) {
 		}
 		user, secret, ok := strings.Cut(string(raw), ":")
 		if !ok {
-			return "", "", fmt.Errorf("decode registry credentials: want user:password in base64: %w", errdefs.ErrInvalidArgument)
+			return "", "", fmt.Errorf("decode registry credentials: want user:password in base64: %w",
+				errdefs.ErrInvalidArgument)
 		}
 		return user, strings.TrimRight(secret, "\x00"), nil
 	}
 	return "", "", nil
 }
 
-// resolver reaches registries as containerd does: hosts.toml folders first; else HTTPS, and for a loopback registry with a
-// port HTTPS without verification and then HTTP.
+// resolver reaches registries as containerd does: hosts.toml folders first; else HTTPS, and for a loopback registry
+// with a port HTTPS without verification and then HTTP.
 func (r Registries) resolver(ctx context.Context, auth *Auth) remotes.Resolver {
 	opts := dockerconfig.HostOptions{
 		Credentials:    auth.credentials,

@@ -29,7 +29,13 @@ func TestCredentials(t *testing.T) {
 		{name: "token", host: "h", auth: &Auth{IdentityToken: "t"}, secret: "t"},
 		{name: "basic", host: "h", auth: &Auth{Auth: basic}, user: "u", secret: "p:q"},
 		{name: "other-host", host: "evil", auth: &Auth{Username: "u", Password: "p", ServerAddress: "https://h/v1"}},
-		{name: "bare-host", host: "h:5000", auth: &Auth{Username: "u", Password: "p", ServerAddress: "h:5000"}, user: "u", secret: "p"},
+		{
+			name:   "bare-host",
+			host:   "h:5000",
+			auth:   &Auth{Username: "u", Password: "p", ServerAddress: "h:5000"},
+			user:   "u",
+			secret: "p",
+		},
 		{name: "no-base64", host: "h", auth: &Auth{Auth: "!"}, fails: true},
 		{name: "no-colon", host: "h", auth: &Auth{Auth: "dQ=="}, fails: true},
 	}
@@ -86,7 +92,10 @@ func TestResolve(t *testing.T) {
 	}{
 		{"password", host + "/x:v1", Registries{}, &Auth{Username: "me", Password: "secret"}, ""},
 		{"by-digest", host + "/x@" + want.String(), Registries{}, &Auth{Username: "me", Password: "secret"}, ""},
-		{"mirror", "mirrored.example/x:v1", Registries{HostDirs: []string{t.TempDir(), mirrors}}, &Auth{Username: "me", Password: "secret"}, ""},
+		{"mirror", "mirrored.example/x:v1", Registries{HostDirs: []string{t.TempDir(), mirrors}}, &Auth{
+			Username: "me",
+			Password: "secret",
+		}, ""},
 		{"wrong-password", host + "/x:v1", Registries{}, &Auth{Username: "me", Password: "guess"}, "401 Unauthorized"},
 		{"no-password", host + "/x:v1", Registries{}, nil, "no basic auth credentials"},
 		{"not-there", host + "/y:v1", Registries{}, &Auth{Username: "me", Password: "secret"}, "not found"},
@@ -108,8 +117,9 @@ func TestResolve(t *testing.T) {
 
 func TestNormalize(t *testing.T) {
 	for in, want := range map[string]string{
-		"nginx": "docker.io/library/nginx:latest", "a/b:v1": "docker.io/a/b:v1", "mullion.local/x:v1": "mullion.local/x:v1",
-		"BAD": "", "": "", "a b": "",
+		"nginx": "docker.io/library/nginx:latest", "a/b:v1": "docker.io/a/b:v1",
+		"mullion.local/x:v1": "mullion.local/x:v1",
+		"BAD":                "", "": "", "a b": "",
 	} {
 		got, err := Normalize(in)
 		if got != want || (err != nil) != (want == "") {

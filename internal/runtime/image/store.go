@@ -89,8 +89,8 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 	return s.info(found.sel, recs), found.err
 }
 
-// GetAny is GetFor for an image that the node has, whatever Windows build it is for, so that a container of the wrong build
-// is refused by Check and in Windows' own words, and not looked for in a registry. Such an image is not listed.
+// GetAny is GetFor for an image that the node has, whatever Windows build it is for, so that a container of the wrong
+// build is refused by Check and in Windows' own words, and not looked for in a registry. Such an image is not listed.
 func (s *Store) GetAny(ctx context.Context, idOrRef, handler string) (Info, error) {
 	info, err := s.GetFor(ctx, idOrRef, handler)
 	if !errdefs.IsNotFound(err) {
@@ -152,8 +152,8 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 }
 
 // Remove removes an image with all its references, as CRI's RemoveImage: no error if there is none. Containers made of
-// it keep running. A reference to an index of which nodes of other builds have their own manifest stays; for this node's
-// build the image is gone nevertheless. The store of all builds (Config.OSVersion empty) removes it for all.
+// it keep running. A reference to an index of which nodes of other builds have their own manifest stays; for this
+// node's build the image is gone nevertheless. The store of all builds (Config.OSVersion empty) removes it for all.
 func (s *Store) Remove(ctx context.Context, idOrRef string) error {
 	info, err := s.Get(ctx, idOrRef)
 	if errdefs.IsNotFound(err) {
@@ -307,7 +307,8 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 	var out []record
 	for _, img := range all {
 		r := record{name: img.Name, pinned: img.Labels[labelPinned] == valuePinned, target: img.Target}
-		r.sel, err = s.known.find(knownKey{img.Target.Digest, iso}, func() (selection, error) { return s.find(ctx, img.Target, m) })
+		r.sel, err = s.known.find(knownKey{img.Target.Digest, iso},
+			func() (selection, error) { return s.find(ctx, img.Target, m) })
 		if errors.Is(err, errdefs.ErrNotFound) {
 			continue // another platform's or another node's, or half removed
 		}
@@ -333,7 +334,8 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 	return out, nil
 }
 
-// ready unpacks an image, of which snapshot is the label, if that has been left to this store, and returns the new label.
+// ready unpacks an image, of which snapshot is the label, if that has been left to this store, and returns the new
+// label.
 func (s *Store) ready(ctx context.Context, sel selection, snapshot string) (string, error) {
 	if snapshot != notUnpacked || s.cfg.SystemFiles == "" {
 		return snapshot, nil
@@ -364,12 +366,19 @@ func (s *Store) find(ctx context.Context, desc ocispec.Descriptor, m matcher) (s
 }
 
 func hexadecimal(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
+	return s != "" && !strings.ContainsFunc(s,
+		func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
 }
 
 // info gathers what the references say of one image.
 func (*Store) info(sel selection, recs []record) Info {
-	i := Info{ID: sel.config.Digest.String(), Spec: sel.spec, Config: sel.spec.Config, OSVersion: sel.spec.OSVersion, ChainID: sel.snapshot}
+	i := Info{
+		ID:        sel.config.Digest.String(),
+		Spec:      sel.spec,
+		Config:    sel.spec.Config,
+		OSVersion: sel.spec.OSVersion,
+		ChainID:   sel.snapshot,
+	}
 	i.Size = uint64(max(sel.config.Size, 0))
 	for _, l := range sel.layers {
 		if l.base != "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/opencontainers/image-spec/identity"
 )
 
-// labelChecked, on a layer's blob, is the diff ID with which it has been read to its end and found good. The manifests of an index, one
-// for each Windows build, mostly have the same layers, as images with the same programs have.
+// labelChecked, on a layer's blob, is the diff ID with which it has been read to its end and found good. The manifests
+// of an index, one for each Windows build, mostly have the same layers, as images with the same programs have.
 const labelChecked = "dev.mullion.checked"
 
 // labelSnapshot, on an image's configuration blob, names the snapshot that the image was unpacked into, or is
@@ -177,7 +177,8 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 	if err := filter.folders("Files"); err != nil { // even a layer of nothing is a layer of Windows
 		return err
 	}
-	opts := []archive.ApplyOpt{archive.WithFilter(filter.entry), archive.WithConvertWhiteout(archive.OverlayConvertWhiteout)}
+	opts := []archive.ApplyOpt{archive.WithFilter(filter.entry),
+		archive.WithConvertWhiteout(archive.OverlayConvertWhiteout)}
 	if len(lower) > 0 {
 		opts = append(opts, archive.WithParents(lower))
 	}
@@ -246,7 +247,8 @@ func (s *Store) readLayer(ctx context.Context, l layer, do func(io.Reader) error
 		return fmt.Errorf("read layer to its end: %w", err)
 	}
 	if got := digester.Digest(); got != l.diffID {
-		return fmt.Errorf("wrong diff id %s calculated on extraction, the image says %s: %w", got, l.diffID, errdefs.ErrInvalidArgument)
+		return fmt.Errorf("wrong diff id %s calculated on extraction, the image says %s: %w", got, l.diffID,
+			errdefs.ErrInvalidArgument)
 	}
 	return nil
 }
@@ -272,5 +274,6 @@ func snapshotFolders(mounts []mount.Mount) (upper string, lower []string, err er
 			return upper, lower, nil
 		}
 	}
-	return "", nil, fmt.Errorf("snapshot mount of type %q: want bind or a writable overlay: %w", m.Type, errdefs.ErrNotImplemented)
+	return "", nil, fmt.Errorf("snapshot mount of type %q: want bind or a writable overlay: %w", m.Type,
+		errdefs.ErrNotImplemented)
 }

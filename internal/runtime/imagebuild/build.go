@@ -1,16 +1,17 @@
 // Package imagebuild makes a Windows image, or a Linux one, from a folder of files, on Linux and without Windows.
 //
-// Of a Windows image it owns the form: an OCI index with one manifest for each Windows build, each with os "windows", architecture "amd64"
-// and os.version, and layers as hcsshim writes them (Files/…, Hives/…, MSWINDOWS.* records with attributes and
-// security descriptors). The same folder and description give the same digests, whatever the files' times and owners.
-// It does not own storing the image (package image) or the command line.
+// Of a Windows image it owns the form: an OCI index with one manifest for each Windows build, each with os "windows",
+// architecture "amd64" and os.version, and layers as hcsshim writes them (Files/…, Hives/…, MSWINDOWS.* records with
+// attributes and security descriptors). The same folder and description give the same digests, whatever the files'
+// times and owners. It does not own storing the image (package image) or the command line.
 //
 // What real Windows would still need: the first layer here is a stand-in, two empty folders, for Microsoft's base layer
 // (nanoserver or servercore), which cannot be made without Windows. On a Mullion node Wine stands in for the base, so
 // the image runs as it is. On a real Windows node it does not; its second layer does, put on a real base layer of the
 // same build.
 //
-// A Linux image is an index with one manifest for linux/amd64 of one layer: the files, owned by root, with their permissions.
+// A Linux image is an index with one manifest for linux/amd64 of one layer: the files, owned by root, with their
+// permissions.
 package imagebuild
 
 import (
@@ -43,8 +44,8 @@ const (
 
 // Options are what Build works on.
 type Options struct {
-	// Dir holds the files. For a Linux image it may be one file, a program, which becomes the entrypoint if none is given.
-	// It may be empty if there are layers Below.
+	// Dir holds the files. For a Linux image it may be one file, a program, which becomes the entrypoint if none is
+	// given. It may be empty if there are layers Below.
 	Dir string
 	// Below are layers that were made before and lie under that of Dir, lowest first. They are for the system of Spec.
 	Below []*Layer
@@ -101,7 +102,8 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
 	o.Created = whole(o.Created)
-	if info, err := os.Stat(o.Dir); err == nil && o.Spec.linux() && info.Mode().IsRegular() && len(o.Spec.Entrypoint) == 0 {
+	if info, err := os.Stat(o.Dir); err == nil && o.Spec.linux() && info.Mode().IsRegular() &&
+		len(o.Spec.Entrypoint) == 0 {
 		o.Spec.Entrypoint = []string{path.Join("/", o.Spec.Target, filepath.Base(o.Dir))}
 	}
 	layers, err := makeLayers(ctx, o)
@@ -120,8 +122,8 @@ type addition struct {
 	history string
 }
 
-// Layer is a layer by itself. Images that are built with the same one share its bytes, so that it is compressed once, and a store has
-// it once.
+// Layer is a layer by itself. Images that are built with the same one share its bytes, so that it is compressed once,
+// and a store has it once.
 type Layer struct {
 	linux    bool
 	addition addition
@@ -228,11 +230,17 @@ func makeIndex(o Options, versions []string, layers []addition) (v1.ImageIndex, 
 func makeImage(o Options, platform *v1.Platform, layers []addition) (v1.Image, error) {
 	s := o.Spec
 	cfg := &v1.ConfigFile{
-		Architecture: platform.Architecture, OS: platform.OS, OSVersion: platform.OSVersion,
-		Created: v1.Time{Time: o.Created},
+		Architecture: platform.Architecture,
+		OS:           platform.OS,
+		OSVersion:    platform.OSVersion,
+		Created:      v1.Time{Time: o.Created},
 		Config: v1.Config{
-			User: s.User, Env: s.Env, Entrypoint: s.Entrypoint, Cmd: s.Cmd, WorkingDir: s.WorkingDir,
-			Labels: map[string]string{},
+			User:       s.User,
+			Env:        s.Env,
+			Entrypoint: s.Entrypoint,
+			Cmd:        s.Cmd,
+			WorkingDir: s.WorkingDir,
+			Labels:     map[string]string{},
 		},
 		RootFS: v1.RootFS{Type: "layers"},
 	}
@@ -257,8 +265,9 @@ func makeImage(o Options, platform *v1.Platform, layers []addition) (v1.Image, e
 	var adds []mutate.Addendum
 	for _, l := range layers {
 		adds = append(adds, mutate.Addendum{
-			Layer: l.layer, MediaType: types.OCILayer,
-			History: v1.History{Created: v1.Time{Time: o.Created}, CreatedBy: l.history},
+			Layer:     l.layer,
+			MediaType: types.OCILayer,
+			History:   v1.History{Created: v1.Time{Time: o.Created}, CreatedBy: l.history},
 		})
 	}
 	return mutate.Append(img, adds...)

@@ -27,7 +27,8 @@ func folder(t *testing.T, at time.Time) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, body := range map[string]string{
-		"app/server.exe": "MZ" + strings.Repeat("\x90", 3000), "app/Data/readme.txt": "hello\r\n", "ü.txt": "umlaut", SpecFile: "tags: [x]",
+		"app/server.exe": "MZ" + strings.Repeat("\x90", 3000), "app/Data/readme.txt": "hello\r\n", "ü.txt": "umlaut",
+		SpecFile: "tags: [x]",
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -53,11 +54,18 @@ func folder(t *testing.T, at time.Time) string {
 
 func goldenOptions(dir string) Options {
 	return Options{
-		Dir: dir, Created: time.Unix(1700000000, 0),
+		Dir:     dir,
+		Created: time.Unix(1700000000, 0),
 		Spec: Spec{
-			Tags: []string{"mullion.local/golden:v1", "golden:latest"}, OSVersions: []string{"10.0.17763.6414", "10.0.20348.2762"},
-			Entrypoint: []string{`C:\app\server.exe`}, Cmd: []string{"-v"}, Env: []string{"A=1", "B=x=y"}, WorkingDir: `C:\app`,
-			User: "ContainerUser", ExposedPorts: []string{"80", "53/udp"}, Labels: map[string]string{"title": "golden"},
+			Tags:         []string{"mullion.local/golden:v1", "golden:latest"},
+			OSVersions:   []string{"10.0.17763.6414", "10.0.20348.2762"},
+			Entrypoint:   []string{`C:\app\server.exe`},
+			Cmd:          []string{"-v"},
+			Env:          []string{"A=1", "B=x=y"},
+			WorkingDir:   `C:\app`,
+			User:         "ContainerUser",
+			ExposedPorts: []string{"80", "53/udp"},
+			Labels:       map[string]string{"title": "golden"},
 		},
 	}
 }
@@ -71,8 +79,8 @@ func build(t *testing.T, o Options) *Image {
 	return img
 }
 
-// describeImage is the image as text: layers entry by entry, diff IDs, configuration. What Go's compressor decides (blob
-// digests) is left out, for it may change with Go.
+// describeImage is the image as text: layers entry by entry, diff IDs, configuration. What Go's compressor decides
+// (blob digests) is left out, for it may change with Go.
 func describeImage(t *testing.T, i *Image) string {
 	t.Helper()
 	var b strings.Builder
@@ -94,7 +102,8 @@ func describeImage(t *testing.T, i *Image) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "\nmanifest %s %s/%s %s\nid %s\n%s\n", d.MediaType, d.Platform.OS, d.Platform.Architecture, d.Platform.OSVersion, id, raw)
+		fmt.Fprintf(&b, "\nmanifest %s %s/%s %s\nid %s\n%s\n", d.MediaType, d.Platform.OS, d.Platform.Architecture,
+			d.Platform.OSVersion, id, raw)
 		if n > 0 {
 			continue // the layers are the same
 		}
@@ -135,7 +144,8 @@ func describeLayer(t *testing.T, b *strings.Builder, l v1.Layer) {
 			t.Fatal(err)
 		}
 		kind := map[byte]string{tar.TypeReg: "file", tar.TypeDir: "folder", tar.TypeSymlink: "link"}[h.Typeflag]
-		fmt.Fprintf(b, "  %s %o %s size=%d attr=%s created=%s sd=%d", kind, h.Mode, h.Name, h.Size, h.PAXRecords[paxFileAttr], h.PAXRecords[paxCreationTime], len(h.PAXRecords[paxRawSD]))
+		fmt.Fprintf(b, "  %s %o %s size=%d attr=%s created=%s sd=%d", kind, h.Mode, h.Name, h.Size,
+			h.PAXRecords[paxFileAttr], h.PAXRecords[paxCreationTime], len(h.PAXRecords[paxRawSD]))
 		if h.Linkname != "" {
 			fmt.Fprintf(b, " -> %s", h.Linkname)
 		}
@@ -148,7 +158,8 @@ func TestGolden(t *testing.T) {
 }
 
 func TestDeterministic(t *testing.T) {
-	first, second := build(t, goldenOptions(folder(t, time.Unix(1, 0)))), build(t, goldenOptions(folder(t, time.Unix(1e9, 0))))
+	first, second := build(t, goldenOptions(folder(t, time.Unix(1, 0)))),
+		build(t, goldenOptions(folder(t, time.Unix(1e9, 0))))
 	var a, b bytes.Buffer
 	if err := first.WriteArchive(&a); err != nil {
 		t.Fatal(err)
@@ -252,17 +263,20 @@ func TestBelow(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, err := below.addition.layer.Digest()
-	if _, ok := blobs[h]; err != nil || !ok || !strings.Contains(describeImage(t, build(t, more)), "file 100000 Files/more.txt size=4") {
+	if _, ok := blobs[h]; err != nil || !ok ||
+		!strings.Contains(describeImage(t, build(t, more)), "file 100000 Files/more.txt size=4") {
 		t.Errorf("files above a layer: %v, %v", blobs, err)
 	}
 	more.Spec = Spec{OS: Linux, Tags: []string{"x"}}
-	if _, err := Build(t.Context(), more); !errors.Is(err, errdefs.ErrInvalidArgument) || !strings.Contains(err.Error(), "another system") {
+	if _, err := Build(t.Context(), more); !errors.Is(err, errdefs.ErrInvalidArgument) ||
+		!strings.Contains(err.Error(), "another system") {
 		t.Errorf("a layer of another system: %v", err)
 	}
 	if _, err := Build(t.Context(), Options{Spec: more.Spec}); err == nil {
 		t.Error("an image is made of nothing")
 	}
-	if _, err := MakeLayer(t.Context(), Options{Dir: filepath.Join(o.Dir, "none")}); err == nil || !strings.Contains(err.Error(), "make layer from") {
+	if _, err := MakeLayer(t.Context(), Options{Dir: filepath.Join(o.Dir, "none")}); err == nil ||
+		!strings.Contains(err.Error(), "make layer from") {
 		t.Errorf("a layer of no folder: %v", err)
 	}
 }
@@ -285,15 +299,25 @@ func TestRefused(t *testing.T) {
 		spec func(*Spec)
 		want string
 	}{
-		{"absolute-link", func(_ *testing.T, d string) error { return os.Symlink("/etc/passwd", filepath.Join(d, "l")) }, nil, "only relative links"},
-		{"link-out", func(_ *testing.T, d string) error { return os.Symlink("../../x", filepath.Join(d, "l")) }, nil, "leads out of the folder"},
+		{"absolute-link", func(_ *testing.T,
+			d string) error {
+			return os.Symlink("/etc/passwd", filepath.Join(d, "l"))
+		}, nil, "only relative links"},
+		{"link-out", func(_ *testing.T, d string) error { return os.Symlink("../../x", filepath.Join(d, "l")) }, nil,
+			"leads out of the folder"},
 		{"same-name", func(_ *testing.T, d string) error {
 			return os.WriteFile(filepath.Join(d, "Ü.TXT"), nil, 0o644)
 		}, nil, "same name"},
-		{"reserved", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "nul.txt"), nil, 0o644) }, nil, "names a device"},
-		{"colon", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a:b"), nil, 0o644) }, nil, "not a Windows file name"},
-		{"dot-at-end", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a."), nil, 0o644) }, nil, "not a Windows file name"},
-		{"whiteout", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, ".wh.x"), nil, 0o644) }, nil, "means a deletion"},
+		{"reserved", func(_ *testing.T, d string) error {
+			return os.WriteFile(filepath.Join(d, "nul.txt"), nil,
+				0o644)
+		}, nil, "names a device"},
+		{"colon", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a:b"), nil, 0o644) }, nil,
+			"not a Windows file name"},
+		{"dot-at-end", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a."), nil, 0o644) },
+			nil, "not a Windows file name"},
+		{"whiteout", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, ".wh.x"), nil, 0o644) },
+			nil, "means a deletion"},
 		{"no-folder", func(_ *testing.T, d string) error { return os.RemoveAll(d) }, nil, "read folder"},
 		{"unknown-build", nil, func(s *Spec) { s.OSVersions = []string{"windows95"} }, "windows95"},
 		{"same-build-twice", nil, func(s *Spec) { s.OSVersions = []string{"ltsc2022", "2022"} }, "listed twice"},
@@ -332,7 +356,8 @@ func TestReadSpec(t *testing.T) {
 	if err := os.WriteFile(file, []byte("tags: [a]\nentrypont: [x]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadSpec(file); err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "entrypont") {
+	if _, err := ReadSpec(file); err == nil || !strings.Contains(err.Error(), "line 2") ||
+		!strings.Contains(err.Error(), "entrypont") {
 		t.Errorf("a misspelt field: %v", err)
 	}
 }

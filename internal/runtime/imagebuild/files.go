@@ -28,8 +28,8 @@ type file struct {
 // naming judges the names of a folder's files, given with slashes relative to it.
 type naming interface{ check(rel string) error }
 
-// scan lists the folder, sorted, with the folders that lead to target first. It refuses names that are not of the system, and what is
-// neither a file, nor a folder, nor a link.
+// scan lists the folder, sorted, with the folders that lead to target first. It refuses names that are not of the
+// system, and what is neither a file, nor a folder, nor a link.
 func scan(ctx context.Context, dir, target string, names naming) ([]file, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -95,7 +95,8 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (file, error) {
 			return file{}, err
 		}
 	default:
-		return file{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, f.kind, errdefs.ErrInvalidArgument)
+		return file{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, f.kind,
+			errdefs.ErrInvalidArgument)
 	}
 	return f, nil
 }
@@ -108,11 +109,13 @@ func scanLink(dir, rel, p string) (target string, toDir bool, err error) {
 	}
 	target = filepath.ToSlash(target)
 	if path.IsAbs(target) {
-		return "", false, fmt.Errorf("link %q leads to %q: only relative links can become part of an image: %w", rel, target, errdefs.ErrInvalidArgument)
+		return "", false, fmt.Errorf("link %q leads to %q: only relative links can become part of an image: %w", rel,
+			target, errdefs.ErrInvalidArgument)
 	}
 	to := path.Join(path.Dir(rel), target)
 	if to == ".." || strings.HasPrefix(to, "../") {
-		return "", false, fmt.Errorf("link %q leads out of the folder, to %q: %w", rel, target, errdefs.ErrInvalidArgument)
+		return "", false, fmt.Errorf("link %q leads out of the folder, to %q: %w", rel, target,
+			errdefs.ErrInvalidArgument)
 	}
 	info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(to)))
 	return target, err == nil && info.IsDir(), nil
@@ -139,7 +142,8 @@ func checkName(name string) error {
 		return fmt.Errorf("%q means a deletion in an image layer: %w", name, errdefs.ErrInvalidArgument)
 	}
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `<>:"|?*\/`) ||
-		strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 }) || strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
+		strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 }) || strings.HasSuffix(name, ".") ||
+		strings.HasSuffix(name, " ") {
 		return fmt.Errorf("%q: %w", name, errNames)
 	}
 	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
@@ -147,7 +151,8 @@ func checkName(name string) error {
 	case "CON", "PRN", "AUX", "NUL":
 		return fmt.Errorf("%q names a device: %w", name, errNames)
 	}
-	if len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '1' && stem[3] <= '9' {
+	if len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '1' &&
+		stem[3] <= '9' {
 		return fmt.Errorf("%q names a device: %w", name, errNames)
 	}
 	return nil

@@ -77,7 +77,9 @@ func copyFile(tw *tar.Writer, source string) error {
 
 func header(name string, f file, at time.Time, secured bool) *tar.Header {
 	h := &tar.Header{
-		Format: tar.FormatPAX, Name: name, ModTime: at,
+		Format:     tar.FormatPAX,
+		Name:       name,
+		ModTime:    at,
 		PAXRecords: map[string]string{paxCreationTime: fmt.Sprintf("%d.0", at.Unix())},
 	}
 	attr := 0

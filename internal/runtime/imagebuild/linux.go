@@ -64,7 +64,8 @@ func scanLinux(ctx context.Context, dir, target string) ([]file, error) {
 		return scan(ctx, dir, target, linuxNames{})
 	}
 	if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-		return nil, fmt.Errorf("read program %q: it is neither a folder nor a program: %w", dir, errdefs.ErrInvalidArgument)
+		return nil, fmt.Errorf("read program %q: it is neither a folder nor a program: %w", dir,
+			errdefs.ErrInvalidArgument)
 	}
 	var files []file
 	at := ""
@@ -73,11 +74,16 @@ func scanLinux(ctx context.Context, dir, target string) ([]file, error) {
 			files = append(files, file{name: at, kind: fs.ModeDir, mode: 0o755})
 		}
 	}
-	return append(files, file{name: path.Join(target, filepath.Base(dir)), source: dir, size: info.Size(), mode: permissions(info)}), nil
+	return append(files, file{
+		name:   path.Join(target, filepath.Base(dir)),
+		source: dir,
+		size:   info.Size(),
+		mode:   permissions(info),
+	}), nil
 }
 
-// permissions are those of a file as it lies in the folder, but open to all for reading: the one who builds has a umask, the program has
-// another user.
+// permissions are those of a file as it lies in the folder, but open to all for reading: the one who builds has a
+// umask, the program has another user.
 func permissions(info fs.FileInfo) int64 {
 	mode := info.Mode().Perm() | 0o444
 	if info.IsDir() || mode&0o111 != 0 {
@@ -86,7 +92,8 @@ func permissions(info fs.FileInfo) int64 {
 	return int64(mode &^ 0o022)
 }
 
-// writeLinuxLayer writes a layer as https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md has it: everything is root's.
+// writeLinuxLayer writes a layer as https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md has it:
+// everything is root's.
 func writeLinuxLayer(ctx context.Context, w io.Writer, files []file, at time.Time) error {
 	tw := tar.NewWriter(w)
 	for _, f := range files {

@@ -58,7 +58,8 @@ func entries(t *testing.T, img v1.Image) []string {
 
 func TestLinuxFolder(t *testing.T) {
 	dir := t.TempDir()
-	for name, mode := range map[string]os.FileMode{"bin/server": 0o700, "etc/A.conf": 0o600, "etc/a.conf": 0o666, "con": 0o644, SpecFile: 0o644} {
+	for name, mode := range map[string]os.FileMode{"bin/server": 0o700, "etc/A.conf": 0o600, "etc/a.conf": 0o666,
+		"con": 0o644, SpecFile: 0o644} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -70,15 +71,20 @@ func TestLinuxFolder(t *testing.T) {
 	if err := os.Symlink("server", filepath.Join(dir, "bin/alias")); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: dir, Spec: Spec{OS: Linux, Tags: []string{"app:v1"}, Target: "/opt/app/", User: "1000:1000", Cmd: []string{"x"}}}
+	o := Options{
+		Dir:  dir,
+		Spec: Spec{OS: Linux, Tags: []string{"app:v1"}, Target: "/opt/app/", User: "1000:1000", Cmd: []string{"x"}},
+	}
 	built := build(t, o)
 	img, platform := theImage(t, built)
 	if platform.OS != "linux" || platform.Architecture != "amd64" || platform.OSVersion != "" {
 		t.Errorf("platform %v", platform)
 	}
 	want := []string{
-		"drwxr-xr-x opt/", "drwxr-xr-x opt/app/", "drwxr-xr-x opt/app/bin/", "Lrwxrwxrwx opt/app/bin/alias server", "-rwxr-xr-x opt/app/bin/server",
-		"-rw-r--r-- opt/app/con", "drwxr-xr-x opt/app/etc/", "-rw-r--r-- opt/app/etc/A.conf", "-rw-r--r-- opt/app/etc/a.conf",
+		"drwxr-xr-x opt/", "drwxr-xr-x opt/app/", "drwxr-xr-x opt/app/bin/", "Lrwxrwxrwx opt/app/bin/alias server",
+		"-rwxr-xr-x opt/app/bin/server",
+		"-rw-r--r-- opt/app/con", "drwxr-xr-x opt/app/etc/", "-rw-r--r-- opt/app/etc/A.conf",
+		"-rw-r--r-- opt/app/etc/a.conf",
 	}
 	if diff := cmp.Diff(want, entries(t, img)); diff != "" {
 		t.Error(diff)
@@ -120,7 +126,10 @@ func TestLinuxRefused(t *testing.T) {
 		spec            Spec
 	}{
 		{"no_program", filepath.Join(dir, "file"), "neither a folder nor a program", Spec{OS: Linux}},
-		{"windows_versions", dir, "osVersions: an image for Linux has none", Spec{OS: Linux, OSVersions: []string{"ltsc2022"}}},
+		{"windows_versions", dir, "osVersions: an image for Linux has none", Spec{
+			OS:         Linux,
+			OSVersions: []string{"ltsc2022"},
+		}},
 		{"relative_target", dir, `target: "app"`, Spec{OS: Linux, Target: "app"}},
 		{"target_leads_out", dir, `target: "/../x"`, Spec{OS: Linux, Target: "/../x"}},
 		{"unknown_system", dir, `os: "plan9": want windows or linux`, Spec{OS: "plan9"}},

@@ -22,8 +22,8 @@ const (
 )
 
 // WriteArchive writes the image, under all its references, as a tar archive of an OCI image layout
-// (https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md), which `mullion image load`, containerd and
-// others read. The same image gives the same bytes.
+// (https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md), which `mullion image load`, containerd
+// and others read. The same image gives the same bytes.
 func (i *Image) WriteArchive(w io.Writer) error {
 	root, err := partial.Descriptor(i.Index)
 	if err != nil {
@@ -130,7 +130,12 @@ type archive struct {
 func (a *archive) header(name string, size int64) {
 	if a.err == nil {
 		a.err = a.tw.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR,
+			Typeflag: tar.TypeReg,
+			Name:     name,
+			Size:     size,
+			Mode:     0o644,
+			ModTime:  time.Unix(0, 0),
+			Format:   tar.FormatUSTAR,
 		})
 	}
 }

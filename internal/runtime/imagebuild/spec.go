@@ -38,7 +38,8 @@ type Spec struct {
 	Env []string `yaml:"env"`
 	// WorkingDir is the folder that the program starts in.
 	WorkingDir string `yaml:"workingDir"`
-	// User is ContainerUser, ContainerAdministrator or empty (the runtime's choice); for Linux a number or a name, and ":" and a group's.
+	// User is ContainerUser, ContainerAdministrator or empty (the runtime's choice); for Linux a number or a name, and
+	// ":" and a group's.
 	User string `yaml:"user"`
 	// ExposedPorts are lines such as "80/tcp".
 	ExposedPorts []string `yaml:"exposedPorts"`
@@ -131,7 +132,8 @@ func (s Spec) check() error {
 		if m == nil {
 			errs = append(errs, fmt.Errorf("exposedPorts: %q: want 80/tcp: %w", p, errdefs.ErrInvalidArgument))
 		} else if n, err := strconv.Atoi(m[1]); err != nil || n < 1 || n > 65535 {
-			errs = append(errs, fmt.Errorf("exposedPorts: %q: want a port from 1 to 65535: %w", p, errdefs.ErrInvalidArgument))
+			errs = append(errs, fmt.Errorf("exposedPorts: %q: want a port from 1 to 65535: %w", p,
+				errdefs.ErrInvalidArgument))
 		}
 	}
 	errs = append(errs, s.checkSystem())

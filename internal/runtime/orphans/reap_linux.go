@@ -15,7 +15,8 @@ type siginfo struct {
 	_                     [108]byte
 }
 
-// Flags of waitid(2), which package syscall does not name: https://github.com/torvalds/linux/blob/v6.12/include/uapi/linux/wait.h
+// Flags of waitid(2), which package syscall does not name:
+// https://github.com/torvalds/linux/blob/v6.12/include/uapi/linux/wait.h
 const (
 	pAll    = 0
 	noHang  = 0x1
@@ -23,12 +24,13 @@ const (
 	leaveIt = 0x01000000 // WNOWAIT
 )
 
-// Reap waits for every child that has ended, and calls ended with each one's pid, the name that the kernel knew it by, and how it ended. It does
-// not wait for those that live.
+// Reap waits for every child that has ended, and calls ended with each one's pid, the name that the kernel knew it by,
+// and how it ended. It does not wait for those that live.
 func Reap(ended func(pid int, name string, status syscall.WaitStatus)) {
 	for {
 		var info siginfo
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pAll, 0, uintptr(unsafe.Pointer(&info)), exited|noHang|leaveIt, 0, 0)
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pAll, 0, uintptr(unsafe.Pointer(&info)),
+			exited|noHang|leaveIt, 0, 0)
 		if errno == syscall.EINTR {
 			continue
 		}

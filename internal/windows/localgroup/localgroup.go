@@ -1,6 +1,6 @@
-// Package localgroup owns the local groups of a Windows host: which are there from the beginning, and the file on its C: drive that says
-// what was made of them, which stands for Windows' account database. Programs of the host write it (net.exe); the container runtime reads it from outside.
-// It owns no accounts: members are names.
+// Package localgroup owns the local groups of a Windows host: which are there from the beginning, and the file on its
+// C: drive that says what was made of them, which stands for Windows' account database. Programs of the host write it
+// (net.exe); the container runtime reads it from outside. It owns no accounts: members are names.
 package localgroup
 
 import (
@@ -65,7 +65,10 @@ func (g Groups) Add(name, comment string) (Groups, error) {
 		return g, ErrExists
 	}
 	g = append(slices.Clone(g), Group{Name: name, Comment: comment})
-	slices.SortStableFunc(g, func(a, b Group) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	slices.SortStableFunc(g, func(a, b Group) int {
+		return strings.Compare(strings.ToLower(a.Name),
+			strings.ToLower(b.Name))
+	})
 	return g, nil
 }
 

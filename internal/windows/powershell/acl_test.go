@@ -7,7 +7,8 @@ import (
 
 func TestRightsAsText(t *testing.T) {
 	for rights, want := range map[int64]string{
-		0x1f01ff: "FullControl", 0x1200a9: "ReadAndExecute, Synchronize", 0x120089: "Read, Synchronize", 0x4: "AppendData", 0x2: "CreateFiles",
+		0x1f01ff: "FullControl", 0x1200a9: "ReadAndExecute, Synchronize", 0x120089: "Read, Synchronize",
+		0x4: "AppendData", 0x2: "CreateFiles",
 		0x10000000: "268435456", 0: "0", 0x1301bf: "Modify, Synchronize", 0x3: "ListDirectory, CreateFiles",
 	} {
 		if got := (enum{enumOf("system.security.accesscontrol.filesystemrights"), rights}).text(); got != want {
@@ -18,10 +19,20 @@ func TestRightsAsText(t *testing.T) {
 
 // TestACLObject has the properties of a descriptor and of its rules, and how they are shown.
 func TestACLObject(t *testing.T) {
-	a := acl{owner: `BUILTIN\Administrators`, group: `NT AUTHORITY\SYSTEM`, sddl: "O:BA", rules: []rule{
-		{who: `BUILTIN\Users`, rights: 0x1200a9, flags: aceObjectInherit | aceContainerInherit | aceInherited},
-		{who: "Everyone", rights: 0x80000000, deny: true, flags: aceInheritOnly | aceContainerInherit | aceNoPropagate},
-	}}
+	a := acl{
+		owner: `BUILTIN\Administrators`,
+		group: `NT AUTHORITY\SYSTEM`,
+		sddl:  "O:BA",
+		rules: []rule{
+			{who: `BUILTIN\Users`, rights: 0x1200a9, flags: aceObjectInherit | aceContainerInherit | aceInherited},
+			{
+				who:    "Everyone",
+				rights: 0x80000000,
+				deny:   true,
+				flags:  aceInheritOnly | aceContainerInherit | aceNoPropagate,
+			},
+		},
+	}
 	got, err := formatted([]value{a.object("/dir/file"), a.object("/dir/file").props["access"]}, "\n")
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,12 @@ func readACL(path string) (acl, error) {
 	if err != nil {
 		return acl{}, err
 	}
-	a := acl{owner: account(owner, "O:"), group: account(group, "G:"), sddl: sd.String(), protected: control&windows.SE_DACL_PROTECTED != 0}
+	a := acl{
+		owner:     account(owner, "O:"),
+		group:     account(group, "G:"),
+		sddl:      sd.String(),
+		protected: control&windows.SE_DACL_PROTECTED != 0,
+	}
 	list, _, err := sd.DACL()
 	if err != nil || list == nil { // no list: everyone may do everything, and there are no rules
 		return a, err

@@ -11,12 +11,12 @@ import (
 type cmdlet struct {
 	name    string
 	aliases []string
-	// values and flags are its parameters with and without a value; positions are those that an argument without a name is
-	// for, and rest says that the last of them takes all that follow.
+	// values and flags are its parameters with and without a value; positions are those that an argument without a name
+	// is for, and rest says that the last of them takes all that follow.
 	values, flags, positions []string
 	rest                     bool
-	// takes is the parameter that the pipeline gives, "" where it gives none. needs are the parameters without which there
-	// is nothing to do; a|b is either. In takes and needs path stands for literalpath too.
+	// takes is the parameter that the pipeline gives, "" where it gives none. needs are the parameters without which
+	// there is nothing to do; a|b is either. In takes and needs path stands for literalpath too.
 	takes string
 	needs []string
 	// stream says that run is called for each object of the pipeline as it comes.

@@ -40,8 +40,13 @@ func newExample(t *testing.T, name string, files map[string]string) *example {
 
 func (e *example) run(ctx context.Context) int {
 	s := Session{
-		Args: []string{"/c", e.script}, Environ: e.environ, Stdin: strings.NewReader(""), Stdout: &e.out, Stderr: &e.errs,
-		Newline: "\n", windows: stageWindows(),
+		Args:    []string{"/c", e.script},
+		Environ: e.environ,
+		Stdin:   strings.NewReader(""),
+		Stdout:  &e.out,
+		Stderr:  &e.errs,
+		Newline: "\n",
+		windows: stageWindows(),
 	}
 	return s.Run(ctx)
 }

@@ -13,7 +13,8 @@ func levels() [][]string {
 		{"-and", "-or", "-xor"},
 		{"-band", "-bor", "-bxor"},
 		{
-			"-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-ieq", "-ine", "-ceq", "-cne", "-like", "-notlike", "-match", "-notmatch",
+			"-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-ieq", "-ine", "-ceq", "-cne", "-like", "-notlike", "-match",
+			"-notmatch",
 			"-contains", "-notcontains", "-in", "-notin", "-replace", "-split", "-join", "-as",
 		},
 		{"+", "-"},

@@ -92,7 +92,8 @@ func (f *formatter) row(o *object) error {
 		return f.line(p("path"))
 	case "file":
 		at, _ := o.props["lastwritetime"].(moment)
-		return f.line(fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.at.Format("1/2/2006   3:04 PM"), p("length"), p("name")))
+		return f.line(fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.at.Format("1/2/2006   3:04 PM"), p("length"),
+			p("name")))
 	case "process":
 		return f.line(fmt.Sprintf("%8s %s", p("id"), p("processname")))
 	case "acl":

@@ -56,7 +56,9 @@ func stageWindows() *system {
 	}
 	list := func(string) (acl, error) {
 		return acl{
-			owner: `BUILTIN\Administrators`, group: `NT AUTHORITY\SYSTEM`, sddl: "O:BA",
+			owner: `BUILTIN\Administrators`,
+			group: `NT AUTHORITY\SYSTEM`,
+			sddl:  "O:BA",
 			rules: []rule{
 				{who: `BUILTIN\Administrators`, rights: 0x1f01ff},
 				{who: `NT AUTHORITY\SYSTEM`, rights: 0x1f01ff},
@@ -83,7 +85,12 @@ func play(t *testing.T, script string) (string, outcome) {
 	s := Session{
 		Args:    []string{"-NoProfile", "-Command", script},
 		Environ: []string{"PATH=/usr/bin:/bin", "COMPUTERNAME=HOST-1", "HOME=/home/me"},
-		Stdin:   strings.NewReader(""), Stdout: &out, Stderr: &errs, Self: self, Newline: "\n", windows: stageWindows(),
+		Stdin:   strings.NewReader(""),
+		Stdout:  &out,
+		Stderr:  &errs,
+		Self:    self,
+		Newline: "\n",
+		windows: stageWindows(),
 	}
 	got := outcome{code: s.Run(t.Context())}
 	changing := strings.NewReplacer(dir, "DIR", fmt.Sprint(os.Getpid()), "PID")

@@ -49,7 +49,8 @@ func importModule(c *call) error {
 			return thrown("Import-Module : %v", because(name, err))
 		}
 		if !hnsFunction.Match(source) {
-			return thrown("Import-Module : %s is not Microsoft's: it has no function Invoke-HnsRequest or Get-HnsNetwork.", name)
+			return thrown(
+				"Import-Module : %s is not Microsoft's: it has no function Invoke-HnsRequest or Get-HnsNetwork.", name)
 		}
 	}
 	return nil
@@ -119,25 +120,39 @@ func removeHNS(kind string) func(c *call) error {
 func hnsCmdlets() []cmdlet {
 	var all []cmdlet
 	for _, k := range []struct{ noun, kind, about string }{
-		{"HnsNetwork", "networks", "networks"}, {"HnsEndpoint", "endpoints", "endpoints"}, {"HnsPolicyList", "policylists", "load balancers"},
+		{"HnsNetwork", "networks", "networks"}, {"HnsEndpoint", "endpoints", "endpoints"},
+		{"HnsPolicyList", "policylists", "load balancers"},
 	} {
 		all = append(
 			all,
 			cmdlet{
-				name: "Get-" + k.noun, about: "HNS' " + k.about, run: getHNS(k.kind),
-				values: []string{"id"}, positions: []string{"id"},
+				name:      "Get-" + k.noun,
+				about:     "HNS' " + k.about,
+				run:       getHNS(k.kind),
+				values:    []string{"id"},
+				positions: []string{"id"},
 			},
 			cmdlet{
-				name: "Remove-" + k.noun, about: "removes HNS' " + k.about, run: removeHNS(k.kind),
-				values: []string{objectName}, positions: []string{objectName}, takes: objectName, needs: []string{objectName},
+				name:      "Remove-" + k.noun,
+				about:     "removes HNS' " + k.about,
+				run:       removeHNS(k.kind),
+				values:    []string{objectName},
+				positions: []string{objectName},
+				takes:     objectName,
+				needs:     []string{objectName},
 			},
 		)
 	}
 	return append(all, cmdlet{
-		name: "Import-Module", aliases: []string{"ipmo"}, values: []string{"name"},
-		flags: []string{"force", "disablenamechecking"}, positions: []string{"name"},
-		takes: "name", needs: []string{"name"}, run: importModule,
-		about: "HostNetworkingService, or a file hns.psm1 in its place",
+		name:      "Import-Module",
+		aliases:   []string{"ipmo"},
+		values:    []string{"name"},
+		flags:     []string{"force", "disablenamechecking"},
+		positions: []string{"name"},
+		takes:     "name",
+		needs:     []string{"name"},
+		run:       importModule,
+		about:     "HostNetworkingService, or a file hns.psm1 in its place",
 	})
 }
 

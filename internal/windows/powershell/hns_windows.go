@@ -21,7 +21,8 @@ func callHNS(method, path, body string) (string, error) {
 		return "", err
 	}
 	var answer *uint16
-	hr, _, _ := call.Call(uintptr(unsafe.Pointer(in[0])), uintptr(unsafe.Pointer(in[1])), uintptr(unsafe.Pointer(in[2])), uintptr(unsafe.Pointer(&answer)))
+	hr, _, _ := call.Call(uintptr(unsafe.Pointer(in[0])), uintptr(unsafe.Pointer(in[1])),
+		uintptr(unsafe.Pointer(in[2])), uintptr(unsafe.Pointer(&answer)))
 	if answer != nil {
 		defer windows.CoTaskMemFree(unsafe.Pointer(answer))
 	}

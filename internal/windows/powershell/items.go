@@ -35,7 +35,8 @@ func copyItem(c *call) error {
 	if destination != "" {
 		to = c.f.in.path(destination)
 	}
-	if info, err := os.Stat(to); strings.HasSuffix(filepath.ToSlash(destination), "/") && (err != nil || !info.IsDir()) {
+	if info, err := os.Stat(to); strings.HasSuffix(filepath.ToSlash(destination), "/") &&
+		(err != nil || !info.IsDir()) {
 		return c.fail(because(destination, fs.ErrNotExist))
 	}
 	return c.forEach(func(t target) error { return c.copyTo(t.full, to) })
@@ -55,7 +56,8 @@ func (c *call) copyTo(from, to string) error {
 	if !info.IsDir() {
 		return copyFile(from, to, info.Mode().Perm(), c.flags["force"])
 	}
-	if rel, err := filepath.Rel(from, to); recurse && err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if rel, err := filepath.Rel(from, to); recurse && err == nil && rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return fmt.Errorf("a folder is not copied into itself, %s", to)
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil || !recurse {

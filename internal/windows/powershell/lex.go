@@ -18,7 +18,8 @@ type parser struct {
 	depth, blockEnd int
 	// lines are the line ends up to counted.
 	lines, counted int
-	// known are the values that have been read, by where they begin: what turns out to be no assignment is not read twice.
+	// known are the values that have been read, by where they begin: what turns out to be no assignment is not read
+	// twice.
 	known map[int]reading
 }
 
@@ -365,7 +366,8 @@ func (p *parser) escaped() rune {
 	if p.at < len(p.src) {
 		p.at++
 	}
-	if e, ok := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', '0': 0, 'a': 7, 'b': 8, 'f': 12, 'v': 11, 'e': 27}[r]; ok {
+	if e, ok := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', '0': 0, 'a': 7, 'b': 8, 'f': 12, 'v': 11,
+		'e': 27}[r]; ok {
 		return e
 	}
 	return r

@@ -68,7 +68,9 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 		}
 		o, ok := of.(*object)
 		if !ok || o.kind != custom || !o.has(to.name) {
-			return thrown("The property '%s' cannot be found on this object. Verify that the property exists and can be set.", to.name)
+			return thrown(
+				"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
+				to.name)
 		}
 		o.props[to.name] = v
 		return nil
@@ -229,7 +231,8 @@ func (c *call) picked(item value) (value, error) {
 
 // comparisons are the operators that Where-Object takes as parameters.
 func comparisons() []string {
-	return []string{"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin", "contains", "notcontains"}
+	return []string{"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin",
+		"contains", "notcontains"}
 }
 
 // compared picks objects by a property: Where-Object Name -eq value.

@@ -165,7 +165,8 @@ func (p *parser) statement() (stmt, error) {
 		return nil, err
 	}
 	defer done()
-	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue"); word {
+	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break",
+		"continue"); word {
 	case "if":
 		return p.ifStatement()
 	case "while":

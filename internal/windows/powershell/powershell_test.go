@@ -16,7 +16,15 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		s := Session{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Self: self, Newline: "\n"}
+		s := Session{
+			Args:    os.Args[1:],
+			Environ: os.Environ(),
+			Stdin:   os.Stdin,
+			Stdout:  os.Stdout,
+			Stderr:  os.Stderr,
+			Self:    self,
+			Newline: "\n",
+		}
 		os.Exit(s.Run(context.Background()))
 	}
 	os.Exit(m.Run())
@@ -35,7 +43,15 @@ func run(t *testing.T, dir string, env []string, args ...string) outcome {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	s := Session{Args: args, Environ: append([]string{"PATH=/usr/bin:/bin"}, env...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Self: self, Newline: "\n"}
+	s := Session{
+		Args:    args,
+		Environ: append([]string{"PATH=/usr/bin:/bin"}, env...),
+		Stdin:   strings.NewReader(""),
+		Stdout:  &out,
+		Stderr:  &errs,
+		Self:    self,
+		Newline: "\n",
+	}
 	code := s.Run(t.Context())
 	return outcome{out.String(), errs.String(), code}
 }
@@ -63,7 +79,8 @@ func TestArguments(t *testing.T) {
 		{"no_file", []string{"-File", "none.ps1"}, "", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := run(t, dir, nil, tt.args...); got.out != tt.want || got.code != tt.code || tt.want == "" && got.errs == "" {
+			if got := run(t, dir, nil, tt.args...); got.out != tt.want || got.code != tt.code || tt.want == "" &&
+				got.errs == "" {
 				t.Errorf("%+v, want %q and %d", got, tt.want, tt.code)
 			}
 		})
@@ -72,7 +89,8 @@ func TestArguments(t *testing.T) {
 
 func TestTooMuchText(t *testing.T) {
 	for _, script := range []string{`'xy' * 9223372036854775807`, `'xy' * 9000000`} {
-		if got := run(t, t.TempDir(), nil, "-Command", script); got.code != 1 || !strings.Contains(got.errs, "Cannot repeat") {
+		if got := run(t, t.TempDir(), nil, "-Command", script); got.code != 1 ||
+			!strings.Contains(got.errs, "Cannot repeat") {
 			t.Errorf("%s: %+v", script, got)
 		}
 	}
@@ -85,20 +103,23 @@ func TestLinks(t *testing.T) {
 	}
 	for property, want := range map[string]string{"LinkType": "SymbolicLink\n", "Target": "/etc/hosts\n"} {
 		script := "$ErrorActionPreference = 'Stop'; (Get-Item -Force -LiteralPath $env:linkpath)." + property
-		if got := run(t, dir, []string{"linkpath=" + filepath.Join(dir, "link")}, "/c", script); got.out != want || got.code != 0 {
+		if got := run(t, dir, []string{"linkpath=" + filepath.Join(dir, "link")}, "/c", script); got.out != want ||
+			got.code != 0 {
 			t.Errorf("%s of a link: %+v", property, got)
 		}
 		if got := run(t, dir, []string{"linkpath=" + dir}, "/c", script); got.out != "" || got.code != 0 {
 			t.Errorf("%s of a folder: %+v", property, got)
 		}
-		if got := run(t, dir, []string{"linkpath=/no/such"}, "/c", script); got.code != 1 || !strings.Contains(got.errs, "Cannot find path") {
+		if got := run(t, dir, []string{"linkpath=/no/such"}, "/c", script); got.code != 1 ||
+			!strings.Contains(got.errs, "Cannot find path") {
 			t.Errorf("%s of nothing: %+v", property, got)
 		}
 	}
 }
 
 func TestJobs(t *testing.T) {
-	got := run(t, t.TempDir(), nil, "-Command", `foreach ($n in 1..2) { Start-Job -ScriptBlock { foreach($m in 1..3){$r=$m*1340371;$r} } } ; get-job | wait-job`)
+	got := run(t, t.TempDir(), nil, "-Command",
+		`foreach ($n in 1..2) { Start-Job -ScriptBlock { foreach($m in 1..3){$r=$m*1340371;$r} } } ; get-job | wait-job`)
 	if got.code != 0 || strings.Count(got.out, "Completed") != 2 {
 		t.Errorf("%+v", got)
 	}
@@ -128,11 +149,16 @@ if ($lists) { $lists | Remove-HnsPolicyList }
 `
 	var out, errs bytes.Buffer
 	s := Session{
-		Args: []string{"/c", script}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n",
+		Args:    []string{"/c", script},
+		Stdin:   strings.NewReader(""),
+		Stdout:  &out,
+		Stderr:  &errs,
+		Newline: "\n",
 		windows: &system{hns: do},
 	}
 	s.Run(t.Context())
-	if out.String() != "L2Bridge 10.244.1.0/24\n" || asked != "GET /networks/\nGET /networks/\nGET /policylists/\nDELETE /policylists/a\nDELETE /policylists/b\n" {
+	if out.String() != "L2Bridge 10.244.1.0/24\n" ||
+		asked != "GET /networks/\nGET /networks/\nGET /policylists/\nDELETE /policylists/a\nDELETE /policylists/b\n" {
 		t.Errorf("printed %q, asked:\n%s", out.String(), asked)
 	}
 	if !strings.Contains(errs.String(), "Element not found.") {

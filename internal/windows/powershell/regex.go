@@ -180,7 +180,8 @@ func (p *pattern) all(s string) ([][]int, error) {
 	}
 	for _, m := range found {
 		if m[0] != m[1] {
-			return nil, thrown("The regular expression %q matches something and nothing, which is not part of Mullion's PowerShell.",
+			return nil, thrown(
+				"The regular expression %q matches something and nothing, which is not part of Mullion's PowerShell.",
 				p.source)
 		}
 	}

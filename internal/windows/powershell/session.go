@@ -56,7 +56,8 @@ func ignored() map[string][]string {
 	return map[string][]string{
 		"noprofile": nil, "nop": nil, "noninteractive": nil, "noni": nil, "nologo": nil, "sta": nil, "mta": nil,
 		"executionpolicy": policies, "ex": policies, "ep": policies, "exec": policies,
-		"windowstyle": {"normal", "minimized", "maximized", "hidden"}, "w": {"normal", "minimized", "maximized", "hidden"},
+		"windowstyle":  {"normal", "minimized", "maximized", "hidden"},
+		"w":            {"normal", "minimized", "maximized", "hidden"},
 		"outputformat": {"text"}, "inputformat": {"text"},
 	}
 }
@@ -106,7 +107,8 @@ func (s *Session) work() (work, error) {
 			args = args[1:]
 		}
 	}
-	return work{}, errors.New("an interactive shell is not part of Mullion's PowerShell; give it a command: powershell -Command …")
+	return work{}, errors.New(
+		"an interactive shell is not part of Mullion's PowerShell; give it a command: powershell -Command …")
 }
 
 // command is the script of -Command, which - has in the standard input.
@@ -185,8 +187,9 @@ func (s *Session) code(in *interpreter, w work, err error) int {
 }
 
 func (s *Session) refuse(err error) int {
-	fmt.Fprintf(s.Stderr, "powershell.exe: %v.%[2]sNothing was run. Mullion's PowerShell is a small part of the language; `mullion support` and docs/compat list what it has.%[2]s"+
-		"Use cmd.exe, or a program of the image itself (a Go, Rust or C program, or a batch file), for the rest.%[2]s", strings.TrimSuffix(err.Error(), "."), s.Newline)
+	fmt.Fprintf(
+		s.Stderr, "powershell.exe: %v.%[2]sNothing was run. Mullion's PowerShell is a small part of the language; `mullion support` and docs/compat list what it has.%[2]s"+
+			"Use cmd.exe, or a program of the image itself (a Go, Rust or C program, or a batch file), for the rest.%[2]s", strings.TrimSuffix(err.Error(), "."), s.Newline)
 	return ExitRefused
 }
 

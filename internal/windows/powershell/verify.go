@@ -23,7 +23,8 @@ func (c cmdlet) verify(b bound, piped bool) error {
 			}
 			if s, whole := beginning(x); whole {
 				if name == "process" || name == "scriptblock" {
-					return fmt.Errorf("-%s of %s that is no script block is not part of Mullion's PowerShell", name, c.name)
+					return fmt.Errorf("-%s of %s that is no script block is not part of Mullion's PowerShell", name,
+						c.name)
 				}
 				if err := c.permits(name, s); err != nil {
 					return err

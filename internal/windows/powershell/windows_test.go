@@ -14,8 +14,13 @@ func asWindows(t *testing.T, dir, script string, environ ...string) outcome {
 	t.Chdir(dir)
 	var out, errs bytes.Buffer
 	s := Session{
-		Args: []string{"/c", script}, Environ: environ, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-		Newline: "\r\n", windows: stageWindows(),
+		Args:    []string{"/c", script},
+		Environ: environ,
+		Stdin:   strings.NewReader(""),
+		Stdout:  &out,
+		Stderr:  &errs,
+		Newline: "\r\n",
+		windows: stageWindows(),
 	}
 	code := s.Run(t.Context())
 	return outcome{out.String(), errs.String(), code}
@@ -54,7 +59,8 @@ func TestCombineAsWindows(t *testing.T) {
 // TestPrograms finds programs as Windows does: by PATHEXT, in the folders of PATH and never in the current one.
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"bin/tool.exe", "bin/both.cmd", "bin/both.exe", "here.exe", "bin/bare", "bin/odd.ext"} {
+	for _, name := range []string{"bin/tool.exe", "bin/both.cmd", "bin/both.exe", "here.exe", "bin/bare",
+		"bin/odd.ext"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -86,7 +92,8 @@ func TestHNSAnswer(t *testing.T) {
 	if got, err := hnsAnswer(0, "{}"); got != "{}" || err != nil {
 		t.Errorf("an answer: %q, %v", got, err)
 	}
-	if got, err := hnsAnswer(-2143617023, "{}"); got != "" || err == nil || !strings.Contains(err.Error(), "0x803b0001") {
+	if got, err := hnsAnswer(-2143617023, "{}"); got != "" || err == nil ||
+		!strings.Contains(err.Error(), "0x803b0001") {
 		t.Errorf("an error: %q, %v", got, err)
 	}
 }
@@ -135,8 +142,11 @@ func TestIgnoredArguments(t *testing.T) {
 func TestStandardInput(t *testing.T) {
 	var out bytes.Buffer
 	s := Session{
-		Args: []string{"-Command", "-"}, Stdin: strings.NewReader("echo one\necho two\n"),
-		Stdout: &out, Stderr: &out, Newline: "\n",
+		Args:    []string{"-Command", "-"},
+		Stdin:   strings.NewReader("echo one\necho two\n"),
+		Stdout:  &out,
+		Stderr:  &out,
+		Newline: "\n",
 	}
 	if code := s.Run(t.Context()); code != 0 || out.String() != "one\ntwo\n" {
 		t.Errorf("%d, %q", code, out.String())

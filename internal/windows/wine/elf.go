@@ -15,23 +15,27 @@ import (
 // printers) is left without what it needs, so it does not load.
 func consoleLibs() []string {
 	return []string{
-		"ntdll.so", "ws2_32.so", "bcrypt.so", "crypt32.so", "secur32.so", "kerberos.so", "msv1_0.so", "nsiproxy.so", "dnsapi.so",
+		"ntdll.so", "ws2_32.so", "bcrypt.so", "crypt32.so", "secur32.so", "kerberos.so", "msv1_0.so", "nsiproxy.so",
+		"dnsapi.so",
 		"mountmgr.so", "netapi32.so", "win32u.so",
 	}
 }
 
-// openedLibs are what Wine and glibc open by name at run time. libgcc_s is for pthread_exit; without freetype Wine complains on
-// standard error even with WINEDEBUG=-all, and without fontconfig win32u.so calls a function that is not there, by which every
-// program with user32.dll (cmd.exe too) dies; the nss libraries are part of libc from glibc 2.34 on, but for compat ones.
+// openedLibs are what Wine and glibc open by name at run time. libgcc_s is for pthread_exit; without freetype Wine
+// complains on standard error even with WINEDEBUG=-all, and without fontconfig win32u.so calls a function that is not
+// there, by which every program with user32.dll (cmd.exe too) dies; the nss libraries are part of libc from glibc 2.34
+// on, but for compat ones.
 func openedLibs() []string {
 	return []string{
-		"libgcc_s.so.1", "libfreetype.so.6", "libfontconfig.so.1", "libgnutls.so.30", "libgssapi_krb5.so.2", "libkrb5.so.3", "libnss_files.so.2", "libnss_dns.so.2",
+		"libgcc_s.so.1", "libfreetype.so.6", "libfontconfig.so.1", "libgnutls.so.30", "libgssapi_krb5.so.2",
+		"libkrb5.so.3", "libnss_files.so.2", "libnss_dns.so.2",
 		"libresolv.so.2",
 	}
 }
 
-// elfClosure returns the ELF files that programs and libs need, with the loader of programs, as paths whose folders hold no
-// links (the file itself may be one: it is what is asked for by name). It does as ldd does, without running anything.
+// elfClosure returns the ELF files that programs and libs need, with the loader of programs, as paths whose folders
+// hold no links (the file itself may be one: it is what is asked for by name). It does as ldd does, without running
+// anything.
 func elfClosure(programs, libs, byName []string) ([]string, error) {
 	dirs := libraryDirs()
 	var queue, found []string
@@ -136,7 +140,8 @@ func libraryDirs() []string {
 			}
 		}
 	}
-	return append(dirs, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+	return append(dirs, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
+		"/usr/lib")
 }
 
 // findLibrary returns the first 64-bit x86 library of that name, or "".

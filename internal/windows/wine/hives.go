@@ -28,10 +28,13 @@ func machineKeys() []Key {
 		{Path: currentVersion + `\AeDebug`, Values: []Value{SZ("Auto", "1"), SZ("Debugger", "false")}},
 		// pkg/kubelet/winstats reads the boot id and pkg/kubelet/cadvisor the machine's id here; a host sets its own.
 		{Path: `System\HardwareConfig`, Values: []Value{SZ("LastConfig", "{00000000-0000-0000-0000-000000000000}")}},
-		{Path: `System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters`, Values: []Value{DWORD("BootId", 1)}},
+		{
+			Path:   `System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters`,
+			Values: []Value{DWORD("BootId", 1)},
+		},
 	}
-	// The server of a prefix holds the registry in memory: what only 32-bit programs, marshalling between COM apartments and media
-	// players read is left out, which takes 6.5 MB down to 2.3 MB.
+	// The server of a prefix holds the registry in memory: what only 32-bit programs, marshalling between COM
+	// apartments and media players read is left out, which takes 6.5 MB down to 2.3 MB.
 	for _, path := range []string{
 		`Software\Classes\Interface`, `Software\Classes\Typelib`, `Software\Classes\MediaFoundation`, `Software\Classes\DirectShow`,
 		`Software\Classes\Wow6432Node`, `Software\Wow6432Node`,
@@ -43,8 +46,9 @@ func machineKeys() []Key {
 
 const servicesKey = `System\CurrentControlSet\Services\`
 
-// serviceKeys are the changes to a system.reg that keep Wine's services and drivers from starting with the first program: each would
-// be a process of 5 to 15 MB. nsiproxy (network interfaces) and MountMgr (volumes) are asked for by programs without windows.
+// serviceKeys are the changes to a system.reg that keep Wine's services and drivers from starting with the first
+// program: each would be a process of 5 to 15 MB. nsiproxy (network interfaces) and MountMgr (volumes) are asked for by
+// programs without windows.
 func serviceKeys(systemReg string) ([]Key, error) {
 	h, err := parseHive(systemReg)
 	if err != nil {
@@ -61,8 +65,9 @@ func serviceKeys(systemReg string) ([]Key, error) {
 	return keys, nil
 }
 
-// userKeys are the changes to HKEY_CURRENT_USER (user.reg). overrides names the DLLs (without ending) of which Wine has one too
-// and ours is to be taken. `Software\Wine` `Version` must not be set: it would win over the build of the machine keys.
+// userKeys are the changes to HKEY_CURRENT_USER (user.reg). overrides names the DLLs (without ending) of which Wine has
+// one too and ours is to be taken. `Software\Wine` `Version` must not be set: it would win over the build of the
+// machine keys.
 func userKeys(overrides []string) []Key {
 	dlls := Key{Path: `Software\Wine\DllOverrides`}
 	for _, name := range overrides {
@@ -73,7 +78,8 @@ func userKeys(overrides []string) []Key {
 		{Path: `Software\Wine`, Drop: []string{"Version"}},
 		{Path: `Software\Wine\Drivers`, Values: []Value{SZ("Graphics", "null"), SZ("Audio", "")}},
 		{Path: `Software\Wine\WineDbg`, Values: []Value{DWORD("ShowCrashDialog", 0)}},
-		// What wineboot found on the machine that made the layer: its fonts (with paths of its disk), its menus, its user.
+		// What wineboot found on the machine that made the layer: its fonts (with paths of its disk), its menus, its
+		// user.
 		{Path: `Software\Wine\Fonts`, Delete: true},
 		{Path: `Software\Wine\MenuFiles`, Delete: true},
 		{Path: `Volatile Environment`, Delete: true},
@@ -81,16 +87,16 @@ func userKeys(overrides []string) []Key {
 	}
 }
 
-// ProfileKey is the change to HKEY_CURRENT_USER (user.reg) for programs that run as a Windows user other than AdminUser. The
-// paths are literal: Wine puts the user's environment together before %USERPROFILE% is known.
+// ProfileKey is the change to HKEY_CURRENT_USER (user.reg) for programs that run as a Windows user other than
+// AdminUser. The paths are literal: Wine puts the user's environment together before %USERPROFILE% is known.
 func ProfileKey(user string) Key {
 	temp := `C:\users\` + user + `\AppData\Local\Temp`
 	return Key{Path: `Environment`, Values: []Value{SZ("TEMP", temp), SZ("TMP", temp)}}
 }
 
-// buildKeys are the changes to HKEY_LOCAL_MACHINE that make Wine answer as one Windows build. Wine 8.0's ntdll takes the version
-// from CurrentVersion and CurrentBuildNumber (dlls/ntdll/version.c, get_nt_registry_version) where Windows keeps
-// CurrentVersion at 6.3, so 10.0 it must be.
+// buildKeys are the changes to HKEY_LOCAL_MACHINE that make Wine answer as one Windows build. Wine 8.0's ntdll takes
+// the version from CurrentVersion and CurrentBuildNumber (dlls/ntdll/version.c, get_nt_registry_version) where Windows
+// keeps CurrentVersion at 6.3, so 10.0 it must be.
 func buildKeys(b winver.Build) []Key {
 	number := fmt.Sprint(b.Version.Build)
 	key := Key{
@@ -118,7 +124,10 @@ func buildKeys(b winver.Build) []Key {
 	}
 	return []Key{
 		key,
-		{Path: `System\CurrentControlSet\Control\Windows`, Values: []Value{DWORD("CSDVersion", 0), DWORD("CSDBuildNumber", b.Version.Revision)}},
+		{
+			Path:   `System\CurrentControlSet\Control\Windows`,
+			Values: []Value{DWORD("CSDVersion", 0), DWORD("CSDBuildNumber", b.Version.Revision)},
+		},
 	}
 }
 
@@ -170,10 +179,13 @@ func etcFiles() map[string]string {
 func profileDirs(user string) []string {
 	var dirs []string
 	for _, d := range []string{
-		"Desktop", "Documents", "Downloads", "Favorites", "Links", "Music", "Pictures", "Saved Games", "Videos", "Contacts", "Searches",
-		"AppData/LocalLow", "AppData/Local/Temp", "AppData/Local/Microsoft/Windows/INetCache", "AppData/Local/Microsoft/Windows/INetCookies",
+		"Desktop", "Documents", "Downloads", "Favorites", "Links", "Music", "Pictures", "Saved Games", "Videos",
+		"Contacts", "Searches",
+		"AppData/LocalLow", "AppData/Local/Temp", "AppData/Local/Microsoft/Windows/INetCache",
+		"AppData/Local/Microsoft/Windows/INetCookies",
 		"AppData/Local/Microsoft/Windows/History", "AppData/Roaming/Microsoft/Windows/Start Menu/Programs/StartUp",
-		"AppData/Roaming/Microsoft/Windows/Templates", "AppData/Roaming/Microsoft/Windows/SendTo", "AppData/Roaming/Microsoft/Windows/Recent",
+		"AppData/Roaming/Microsoft/Windows/Templates", "AppData/Roaming/Microsoft/Windows/SendTo",
+		"AppData/Roaming/Microsoft/Windows/Recent",
 	} {
 		dirs = append(dirs, filepath.Join("Files/users", user, d))
 	}

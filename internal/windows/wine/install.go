@@ -20,15 +20,18 @@ const (
 
 // The errors that a person can cure by installing Wine; both messages say how.
 var (
-	ErrNotFound = errors.New("wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64` (Debian, Ubuntu) or your distribution's package manager")
-	ErrTooOld   = errors.New("wine is too old: version 8.0 or newer is needed; Debian 12 and Ubuntu 23.10 have it, https://www.winehq.org has packages for others")
+	ErrNotFound = errors.New(
+		"wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64` (Debian, Ubuntu) or your distribution's package manager")
+	ErrTooOld = errors.New(
+		"wine is too old: version 8.0 or newer is needed; Debian 12 and Ubuntu 23.10 have it, https://www.winehq.org has packages for others")
 )
 
 // Install is a Wine installation on this machine. All paths are absolute and without symbolic links.
 type Install struct {
 	// Version as Wine tells it, for example "8.0".
 	Version string `json:"version"`
-	// Loader is the program that runs 64-bit Windows programs, and Server its wineserver (the ELF program, not a wrapper).
+	// Loader is the program that runs 64-bit Windows programs, and Server its wineserver (the ELF program, not a
+	// wrapper).
 	Loader string `json:"loader"`
 	Server string `json:"server"`
 	// LibDir holds x86_64-unix and x86_64-windows.
@@ -43,14 +46,16 @@ func (i Install) UnixDir() string { return filepath.Join(i.LibDir, "x86_64-unix"
 // WindowsDir is the folder of Wine's builtin DLLs and programs.
 func (i Install) WindowsDir() string { return filepath.Join(i.LibDir, "x86_64-windows") }
 
-// Find looks for Wine where Debian, Ubuntu, Fedora, Arch and WineHQ's packages put it. The error wraps ErrNotFound or ErrTooOld.
+// Find looks for Wine where Debian, Ubuntu, Fedora, Arch and WineHQ's packages put it. The error wraps ErrNotFound or
+// ErrTooOld.
 func Find() (Install, error) { return find("/", askVersion) }
 
 // find looks below root; version asks a loader for its version.
 func find(root string, version func(loader string) (string, error)) (Install, error) {
 	var tooOld error
 	for _, loader := range []string{
-		"usr/lib/wine/wine64", "usr/bin/wine64", "usr/local/bin/wine64", "opt/wine-stable/bin/wine64", "opt/wine-staging/bin/wine64",
+		"usr/lib/wine/wine64", "usr/bin/wine64", "usr/local/bin/wine64", "opt/wine-stable/bin/wine64",
+		"opt/wine-staging/bin/wine64",
 		"opt/wine-devel/bin/wine64", "usr/bin/wine", "opt/wine-stable/bin/wine", "opt/wine-devel/bin/wine",
 	} {
 		inst, err := inspect(root, filepath.Join(root, loader))
@@ -91,12 +96,14 @@ func inspect(root, loader string) (Install, error) {
 	dir := filepath.Dir(real)
 	inst := Install{Loader: real}
 	if inst.LibDir, err = firstWith("x86_64-unix/ntdll.so",
-		filepath.Join(dir, "../x86_64-linux-gnu/wine"), filepath.Join(dir, "../lib/wine"), filepath.Join(dir, "../lib64/wine"),
+		filepath.Join(dir, "../x86_64-linux-gnu/wine"), filepath.Join(dir, "../lib/wine"),
+		filepath.Join(dir, "../lib64/wine"),
 		filepath.Join(dir, "../lib/x86_64-linux-gnu/wine"), dir); err != nil {
 		return Install{}, err
 	}
 	if inst.DataDir, err = firstWith("nls/l_intl.nls",
-		filepath.Join(dir, "../share/wine"), filepath.Join(dir, "../../share/wine"), filepath.Join(root, "usr/share/wine")); err != nil {
+		filepath.Join(dir, "../share/wine"), filepath.Join(dir, "../../share/wine"),
+		filepath.Join(root, "usr/share/wine")); err != nil {
 		return Install{}, err
 	}
 	for _, server := range []string{"wineserver64", "wineserver"} {

@@ -36,7 +36,8 @@ func TestFind(t *testing.T) {
 		"usr/lib/x86_64-linux-gnu/wine/x86_64-unix/ntdll.so", "usr/share/wine/nls/l_intl.nls",
 	}
 	fedora := []string{
-		"usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine/x86_64-unix/ntdll.so", "usr/share/wine/nls/l_intl.nls", "usr/bin/wine.sh",
+		"usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine/x86_64-unix/ntdll.so",
+		"usr/share/wine/nls/l_intl.nls", "usr/bin/wine.sh",
 	}
 	winehq := []string{
 		"opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver", "opt/wine-stable/lib/wine/x86_64-unix/ntdll.so",
@@ -49,10 +50,13 @@ func TestFind(t *testing.T) {
 		want    Install
 		err     error
 	}{
-		{"debian", debian, "8.0", Install{"8.0", "usr/lib/wine/wine64", "usr/lib/wine/wineserver64", "usr/lib/x86_64-linux-gnu/wine", "usr/share/wine"}, nil},
-		{"fedora", fedora, "10.4", Install{"10.4", "usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine", "usr/share/wine"}, nil},
+		{"debian", debian, "8.0", Install{"8.0", "usr/lib/wine/wine64", "usr/lib/wine/wineserver64",
+			"usr/lib/x86_64-linux-gnu/wine", "usr/share/wine"}, nil},
+		{"fedora", fedora, "10.4", Install{"10.4", "usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine",
+			"usr/share/wine"}, nil},
 		{"winehq", winehq, "9.0", Install{
-			"9.0", "opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver", "opt/wine-stable/lib/wine", "opt/wine-stable/share/wine",
+			"9.0", "opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver", "opt/wine-stable/lib/wine",
+			"opt/wine-stable/share/wine",
 		}, nil},
 		{"nothing", nil, "", Install{}, ErrNotFound},
 		{"loader without libraries", debian[:2], "8.0", Install{}, ErrNotFound},

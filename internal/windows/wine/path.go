@@ -18,8 +18,8 @@ const maxLinks = 40
 
 // UnixPath maps a Windows path to a path below drive, the Unix folder that is C:. Components are found without regard
 // to case, with / and \ alike; the letter C: and the prefix \\?\ are optional. What does not exist keeps the name as
-// given, so the answer can be created. Symbolic links are followed inside the drive and refused when they lead out of it;
-// the answer itself holds no link. Whoever uses the answer where others can write at the same time opens it with
+// given, so the answer can be created. Symbolic links are followed inside the drive and refused when they lead out of
+// it; the answer itself holds no link. Whoever uses the answer where others can write at the same time opens it with
 // RESOLVE_NO_SYMLINKS.
 func UnixPath(drive, winPath string) (string, error) {
 	parts, err := splitWindows(winPath)
@@ -149,8 +149,9 @@ func (w *walker) follow(dir, target string, rest []string) (string, error) {
 	return w.walk(dir, append(parts, rest...))
 }
 
-// upAndOut returns the absolute target of a relative one that begins with as many .. as lead from dir, in which there is no link, to the folder
-// above the drive: a Windows program's link to C:\x is "../../dosdevices/c:/x", so that it is good wherever the prefix is mounted.
+// upAndOut returns the absolute target of a relative one that begins with as many .. as lead from dir, in which there
+// is no link, to the folder above the drive: a Windows program's link to C:\x is "../../dosdevices/c:/x", so that it is
+// good wherever the prefix is mounted.
 func (w *walker) upAndOut(dir, target string) (string, bool) {
 	for ; dir != filepath.Dir(w.root); dir = filepath.Dir(dir) {
 		rest, ok := strings.CutPrefix(target, "../")

@@ -12,7 +12,8 @@ func TestUnixPath(t *testing.T) {
 	prefix := t.TempDir()
 	drive := filepath.Join(prefix, "Files")
 	outside := t.TempDir()
-	for _, d := range []string{"Windows/System32/drivers/etc", "k", "var/lib/kubelet/pods/UID/v", "dosdevices/c:", "K2", "k2"} {
+	for _, d := range []string{"Windows/System32/drivers/etc", "k", "var/lib/kubelet/pods/UID/v", "dosdevices/c:", "K2",
+		"k2"} {
 		if err := os.MkdirAll(filepath.Join(drive, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,8 @@ func FuzzUnixPath(f *testing.F) {
 	})
 }
 
-// TestLinksOfWindowsPrograms follows links as Windows programs write them, by way of dosdevices, and no further than the drive.
+// TestLinksOfWindowsPrograms follows links as Windows programs write them, by way of dosdevices, and no further than
+// the drive.
 func TestLinksOfWindowsPrograms(t *testing.T) {
 	prefix := t.TempDir()
 	drive := filepath.Join(prefix, "Files")
@@ -151,14 +153,16 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]string{
-		"link": "../../dosdevices/c:/b/file", "junction": "../../dosdevices/./c:/b", "root": "../../dosdevices/c:", "out": "../../dosdevices/c:/../x",
+		"link": "../../dosdevices/c:/b/file", "junction": "../../dosdevices/./c:/b", "root": "../../dosdevices/c:",
+		"out": "../../dosdevices/c:/../x",
 		"etc": "../../dosdevices/z:/etc", "high": "../../../dosdevices/c:/b", "deep": "../dosdevices/c:/b",
 	} {
 		if err := os.Symlink(target, filepath.Join(drive, "a", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]string{`C:\a\link`: "b/file", `C:\a\junction\c`: "b/c", `C:\a\root\d`: "d", `C:\a\deep`: "dosdevices/c:/b"} {
+	for path, want := range map[string]string{`C:\a\link`: "b/file", `C:\a\junction\c`: "b/c", `C:\a\root\d`: "d",
+		`C:\a\deep`: "dosdevices/c:/b"} {
 		got, err := UnixPath(drive, path)
 		if err != nil || got != filepath.Join(drive, want) {
 			t.Errorf("%s: %q, %v, want %s", path, got, err, want)

@@ -24,7 +24,8 @@ type Options struct {
 	Install Install
 	// Dir is the folder that holds the layers of all keys.
 	Dir string
-	// ShimDir holds Mullion's DLLs and programs (bin/windows/shim), which go into C:\Windows\System32. Empty: none, for tests.
+	// ShimDir holds Mullion's DLLs and programs (bin/windows/shim), which go into C:\Windows\System32. Empty: none, for
+	// tests.
 	ShimDir string
 	// InitBinary becomes /sbin/mullion-init. Empty: none.
 	InitBinary string
@@ -79,7 +80,8 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 func (o Options) key() (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "layout %d\nwine %s\n", layoutVersion, o.Install.Version)
-	for _, f := range []string{o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"), filepath.Join(o.Install.DataDir, "wine.inf")} {
+	for _, f := range []string{o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"),
+		filepath.Join(o.Install.DataDir, "wine.inf")} {
 		info, err := os.Stat(f)
 		if err != nil {
 			return "", err
@@ -161,10 +163,15 @@ func (o Options) fill(ctx context.Context, tmp string) error {
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return err
 	}
-	if err := o.step("make a windows folder with wineboot", func() error { return o.boot(ctx, tmp, base) }); err != nil {
+	if err := o.step("make a windows folder with wineboot",
+		func() error { return o.boot(ctx, tmp, base) }); err != nil {
 		return err
 	}
-	if err := o.step("link builtin programs", func() error { return linkBuiltins(o.Install.WindowsDir(), filepath.Join(base, "Files/windows")) }); err != nil {
+	if err := o.step("link builtin programs",
+		func() error {
+			return linkBuiltins(o.Install.WindowsDir(),
+				filepath.Join(base, "Files/windows"))
+		}); err != nil {
 		return err
 	}
 	if err := o.step("copy elf libraries", func() error { return o.copyUnix(base) }); err != nil {
@@ -249,7 +256,10 @@ func (o Options) installShims(system32 string) ([]string, error) {
 	var overrides []string
 	for _, f := range files {
 		name := filepath.Base(f)
-		if install := map[string]func(shim, system32 string) ([]string, error){refusal: o.refuseEmpty, tools: o.installTools}[name]; install != nil {
+		if install := map[string]func(shim, system32 string) ([]string, error){
+			refusal: o.refuseEmpty,
+			tools:   o.installTools,
+		}[name]; install != nil {
 			replaced, err := install(f, system32)
 			if err != nil {
 				return nil, err

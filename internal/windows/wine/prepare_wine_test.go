@@ -45,7 +45,8 @@ func runIn(t *testing.T, s *System, b winver.Build, args ...string) string {
 		}
 	}
 	prefix := filepath.Join(dir, "prefix")
-	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", strings.Join(layers, ":"), filepath.Join(dir, "upper"), filepath.Join(dir, "work"))
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", strings.Join(layers, ":"), filepath.Join(dir, "upper"),
+		filepath.Join(dir, "work"))
 	if err := unix.Mount("overlay", prefix, "overlay", 0, options); err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +80,12 @@ func TestVersionOfEachBuild(t *testing.T) {
 	s := prepared(t)
 	for _, b := range winver.All() {
 		t.Run(b.Name, func(t *testing.T) {
-			out := runIn(t, s, b, "cmd", "/c", "ver&set&reg query HKLM\\System\\CurrentControlSet\\Control\\ProductOptions&cd /d C:\\windows&cd") +
+			out := runIn(t, s, b, "cmd", "/c",
+				"ver&set&reg query HKLM\\System\\CurrentControlSet\\Control\\ProductOptions&cd /d C:\\windows&cd") +
 				runIn(t, s, b, "reg", "query", `HKLM\`+currentVersion)
 			for _, want := range []string{
-				fmt.Sprintf("Microsoft Windows 10.0.%d", b.Version.Build), b.ProductName, fmt.Sprintf("UBR    REG_DWORD    0x%x", b.Version.Revision),
+				fmt.Sprintf("Microsoft Windows 10.0.%d", b.Version.Build), b.ProductName,
+				fmt.Sprintf("UBR    REG_DWORD    0x%x", b.Version.Revision),
 				"ServerNT", `C:\windows`, "NUMBER_OF_PROCESSORS",
 			} {
 				if !strings.Contains(out, want) {

@@ -68,7 +68,8 @@ type hiveKey struct {
 	lines  []string
 }
 
-// EditRegistry applies changes to the text of a .reg file as Wine's server writes it (version 2) and returns the new text.
+// EditRegistry applies changes to the text of a .reg file as Wine's server writes it (version 2) and returns the new
+// text.
 func EditRegistry(text string, changes []Key) (string, error) {
 	h, err := parseHive(text)
 	if err != nil {

@@ -14,13 +14,14 @@ const refusal = "refuse.exe"
 // (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in package wintools.
 func emptyPrograms() []string {
 	return []string{
-		"arp.exe", "cacls.exe", "certutil.exe", "dism.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe", "regini.exe", "regsvcs.exe", "sdbinst.exe",
+		"arp.exe", "cacls.exe", "certutil.exe", "dism.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe",
+		"regini.exe", "regsvcs.exe", "sdbinst.exe",
 		"servicemodelreg.exe", "shutdown.exe", "subst.exe", "wevtutil.exe",
 	}
 }
 
-// isEmpty tells whether the installed Wine's program is still an empty one: the text of the FIXME is in it, and it is small.
-// A newer Wine that has the real program keeps it.
+// isEmpty tells whether the installed Wine's program is still an empty one: the text of the FIXME is in it, and it is
+// small. A newer Wine that has the real program keeps it.
 func (i Install) isEmpty(name string) bool {
 	const small = 256 << 10
 	path := filepath.Join(i.WindowsDir(), name)

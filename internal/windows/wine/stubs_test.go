@@ -65,7 +65,8 @@ func TestInstallTools(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, want := range map[string]string{
-		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net", "findstr.exe": "",
+		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net",
+		"findstr.exe": "",
 	} {
 		text, err := os.ReadFile(filepath.Join(system32, name))
 		if (err != nil) != (want == "") || string(text) != want {

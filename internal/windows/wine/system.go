@@ -86,11 +86,12 @@ func (s *System) environment(prefix string) []string {
 // noDesktop keeps Wine from starting what makes menus, a desktop, and offers to download Mono and Gecko.
 const noDesktop = "winemenubuilder.exe,explorer.exe,mscoree,mshtml=d"
 
-// ContainerEnv is the environment of the loader in a container, whose root is the prefix. Every program of a container is started
-// through mullion-run.exe, which does in its own process what matters of wineboot's work; so wineboot stays off, and the
-// services it would start. A container's own variables are mullion-run.exe's business as well.
+// ContainerEnv is the environment of the loader in a container, whose root is the prefix. Every program of a container
+// is started through mullion-run.exe, which does in its own process what matters of wineboot's work; so wineboot stays
+// off, and the services it would start. A container's own variables are mullion-run.exe's business as well.
 func (s *System) ContainerEnv() []string {
-	return append(s.environment("/"), "WINEDLLOVERRIDES=wineboot.exe,"+noDesktop, "HOME=/", "PATH="+filepath.Dir(s.Install.Loader)+":/usr/bin")
+	return append(s.environment("/"), "WINEDLLOVERRIDES=wineboot.exe,"+noDesktop, "HOME=/",
+		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/bin")
 }
 
 // HostEnv is the environment of the loader on a Windows host, whose prefix is mounted at prefix.
@@ -102,7 +103,8 @@ func (s *System) HostEnv(prefix string) []string {
 // Drive is the folder that is C: of the prefix at prefix.
 func Drive(prefix string) string { return filepath.Join(prefix, "Files") }
 
-// EditHive applies changes to the hive file (system.reg, user.reg) of a prefix in which no program runs. The file is replaced whole.
+// EditHive applies changes to the hive file (system.reg, user.reg) of a prefix in which no program runs. The file is
+// replaced whole.
 func EditHive(path string, keys []Key) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

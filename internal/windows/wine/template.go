@@ -16,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/base/filecopy"
 )
 
-// boot runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine of two cores, and minutes on an
-// emulated one.
+// boot runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine of
+// two cores, and minutes on an emulated one.
 func (o Options) boot(ctx context.Context, tmp, base string) error {
 	prefix, scratch := filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch")
 	for _, dir := range []string{prefix, scratch} {
@@ -26,7 +26,8 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 		}
 	}
 	env := []string{
-		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINELOADER=" + o.Install.Loader, "WINESERVER=" + o.Install.Server, "WINEDEBUG=-all",
+		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINELOADER=" + o.Install.Loader, "WINESERVER=" + o.Install.Server,
+		"WINEDEBUG=-all",
 		// No offers to download Mono and Gecko, no menu entries.
 		"WINEDLLOVERRIDES=mscoree,mshtml=;winemenubuilder.exe=d",
 		// Wine links profile folders to those below HOME; Debian's keeps its server's folder below TMPDIR.
@@ -41,7 +42,8 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 		// A process that wineboot leaves behind holds the pipe; it is waited for with wineserver -w.
 		cmd.WaitDelay = time.Second
 		if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-			return fmt.Errorf("run %s %s: %w: %s", program, strings.Join(args, " "), err, strings.TrimSpace(out.String()))
+			return fmt.Errorf("run %s %s: %w: %s", program, strings.Join(args, " "), err,
+				strings.TrimSpace(out.String()))
 		}
 		return nil
 	}
@@ -60,10 +62,11 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 	return errors.Join(os.RemoveAll(prefix), os.RemoveAll(scratch))
 }
 
-// adopt turns a prefix that wineboot made into the base layer: only C:, no links to the machine's folders, the accounts of
-// a container.
+// adopt turns a prefix that wineboot made into the base layer: only C:, no links to the machine's folders, the accounts
+// of a container.
 func adopt(prefix, base string) error {
-	for _, dir := range []string{"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64", "usr/bin", "sbin"} {
+	for _, dir := range []string{"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64",
+		"usr/bin", "sbin"} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
 			return err
 		}
@@ -76,7 +79,8 @@ func adopt(prefix, base string) error {
 			return err
 		}
 	}
-	for link, target := range map[string]string{"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"} {
+	for link, target := range map[string]string{"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64",
+		"bin": "usr/bin"} {
 		if err := os.Symlink(target, filepath.Join(base, link)); err != nil {
 			return err
 		}
@@ -144,9 +148,9 @@ func makeProfiles(base string) error {
 	})
 }
 
-// linkBuiltins replaces each file below windows that equals one of Wine's own by a hard link to it, where the file systems
-// allow: half a gigabyte less, and one copy in memory. The layer is never written to; whoever lies over it in an
-// overlay writes to a copy.
+// linkBuiltins replaces each file below windows that equals one of Wine's own by a hard link to it, where the file
+// systems allow: half a gigabyte less, and one copy in memory. The layer is never written to; whoever lies over it in
+// an overlay writes to a copy.
 func linkBuiltins(builtins, windows string) error {
 	return filepath.WalkDir(windows, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -254,8 +258,8 @@ func copyTree(dir, base string) error {
 	})
 }
 
-// copyFile copies the content of from to a new file, in a folder that it makes, with the time of the original, which Wine compares
-// for wine.inf.
+// copyFile copies the content of from to a new file, in a folder that it makes, with the time of the original, which
+// Wine compares for wine.inf.
 func copyFile(from, to string, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

@@ -10,12 +10,12 @@ import (
 // tools is the shim that is several programs of Windows (package wintools).
 const tools = "wintools.exe"
 
-// netOfWine is Wine's own net.exe beside Mullion's, which hands it what it does not do itself. Windows has a program of that
-// name for the same purpose.
+// netOfWine is Wine's own net.exe beside Mullion's, which hands it what it does not do itself. Windows has a program of
+// that name for the same purpose.
 const netOfWine = "net1.exe"
 
-// installTools puts the programs of shim into system32 and returns which of Wine's own they take the place of. Where Wine has a real program, that
-// stays, but for net: it becomes net1.
+// installTools puts the programs of shim into system32 and returns which of Wine's own they take the place of. Where
+// Wine has a real program, that stays, but for net: it becomes net1.
 func (o Options) installTools(shim, system32 string) ([]string, error) {
 	var names []string
 	first := ""
@@ -26,7 +26,8 @@ func (o Options) installTools(shim, system32 string) ([]string, error) {
 			continue
 		}
 		if builtin && name == "net" {
-			if err := copyFile(filepath.Join(o.Install.WindowsDir(), file), filepath.Join(system32, netOfWine), 0o755); err != nil {
+			if err := copyFile(filepath.Join(o.Install.WindowsDir(), file), filepath.Join(system32, netOfWine),
+				0o755); err != nil {
 				return nil, err
 			}
 		}

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// keyRecord is an INPUT_RECORD with a KEY_EVENT_RECORD in it (https://learn.microsoft.com/windows/console/input-record-str).
+// keyRecord is an INPUT_RECORD with a KEY_EVENT_RECORD in it
+// (https://learn.microsoft.com/windows/console/input-record-str).
 type keyRecord struct {
 	kind              uint16
 	_                 uint16
@@ -41,7 +42,8 @@ func (local) Key(wait time.Duration) (rune, error) {
 		}
 		var record keyRecord
 		var read uint32
-		ok, _, err := kernel32("ReadConsoleInputW").Call(uintptr(input), uintptr(unsafe.Pointer(&record)), 1, uintptr(unsafe.Pointer(&read)))
+		ok, _, err := kernel32("ReadConsoleInputW").Call(uintptr(input), uintptr(unsafe.Pointer(&record)), 1,
+			uintptr(unsafe.Pointer(&read)))
 		if ok == 0 {
 			return 0, err
 		}

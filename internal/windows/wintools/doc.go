@@ -1,7 +1,8 @@
-// Package wintools owns the small console programs of Windows that scripts, probes and tests call and that Wine has only empty, or not at all. They take the
-// options that Windows documents, say what Windows says and end as Windows' programs end
-// (https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands); an option that is not there is refused in the words in which
-// Windows refuses one that it does not know. They are one program, which goes by its name.
+// Package wintools owns the small console programs of Windows that scripts, probes and tests call and that Wine has
+// only empty, or not at all. They take the options that Windows documents, say what Windows says and end as Windows'
+// programs end (https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands); an option
+// that is not there is refused in the words in which Windows refuses one that it does not know. They are one program,
+// which goes by its name.
 //
 // What they need of Windows itself is System; all the rest is plain Go, and is tested anywhere.
 package wintools
@@ -93,7 +94,8 @@ type Adapter struct {
 
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
-		"fc": fc, "findstr": findstr, "net": network, "setx": setx, "systeminfo": systeminfo, "tasklist": tasklist, "timeout": timeout, "where": where,
+		"fc": fc, "findstr": findstr, "net": network, "setx": setx, "systeminfo": systeminfo, "tasklist": tasklist,
+		"timeout": timeout, "where": where,
 	}
 }
 

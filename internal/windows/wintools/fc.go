@@ -25,8 +25,9 @@ const defaultTab = 8
 type comparison struct {
 	binary, ascii                               bool
 	short, ignoreCase, numbers, keepTabs, white bool
-	again, buffer                               int // lines that have to fit before the texts count as the same again, and how far they are looked for
-	names                                       []string
+	// lines that have to fit before the texts count as the same again, and how far they are looked for
+	again, buffer int
+	names         []string
 }
 
 // fc compares two files.
@@ -61,13 +62,15 @@ func fc(e Env, args []string) int {
 
 // isProgram tells whether fc compares a file as bytes without being told so.
 func isProgram(name string) bool {
-	return slices.Contains([]string{".exe", ".com", ".sys", ".obj", ".lib", ".bin"}, strings.ToLower(filepath.Ext(name)))
+	return slices.Contains([]string{".exe", ".com", ".sys", ".obj", ".lib", ".bin"},
+		strings.ToLower(filepath.Ext(name)))
 }
 
 func parseFC(e Env, args []string) (c comparison, code int) {
 	c.again, c.buffer = 2, 100
 	flags := map[string]*bool{
-		"b": &c.binary, "l": &c.ascii, "a": &c.short, "c": &c.ignoreCase, "n": &c.numbers, "t": &c.keepTabs, "w": &c.white, "off": new(bool), "offline": new(bool),
+		"b": &c.binary, "l": &c.ascii, "a": &c.short, "c": &c.ignoreCase, "n": &c.numbers, "t": &c.keepTabs,
+		"w": &c.white, "off": new(bool), "offline": new(bool),
 	}
 	var names []string
 	for _, arg := range args {

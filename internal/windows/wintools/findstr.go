@@ -17,7 +17,8 @@ const (
 	findstrBad   = 2
 )
 
-// search is what findstr was asked for (https://learn.microsoft.com/windows-server/administration/windows-commands/findstr).
+// search is what findstr was asked for
+// (https://learn.microsoft.com/windows-server/administration/windows-commands/findstr).
 type search struct {
 	begin, end, whole, ignoreCase, invert bool
 	number, offset, nameOnly, below, text bool
@@ -68,7 +69,8 @@ func parseFindstr(e Env, args []string) (s search, code int) {
 	for _, arg := range args {
 		if arg == "/?" || arg == "-?" {
 			e.print("Searches for strings in files.\r\n")
-			e.print("FINDSTR [/B] [/E] [/L] [/R] [/S] [/I] [/X] [/V] [/N] [/M] [/O] [/P] [/F:file]\r\n        [/C:string] [/G:file] [/D:dir list] [/A:color] [/OFF[LINE]]\r\n        strings [[drive:][path]filename[ ...]]")
+			e.print(
+				"FINDSTR [/B] [/E] [/L] [/R] [/S] [/I] [/X] [/V] [/N] [/M] [/O] [/P] [/F:file]\r\n        [/C:string] [/G:file] [/D:dir list] [/A:color] [/OFF[LINE]]\r\n        strings [[drive:][path]filename[ ...]]")
 			return s, findstrFound
 		}
 		if _, is := option(arg); !is {
@@ -108,7 +110,8 @@ func (s *search) option(e Env, arg string) (code int) {
 		return -1
 	}
 	flags := map[rune]*bool{
-		'b': &s.begin, 'e': &s.end, 'l': &s.literal, 'r': &s.regular, 's': &s.below, 'i': &s.ignoreCase, 'x': &s.whole, 'v': &s.invert, 'n': &s.number,
+		'b': &s.begin, 'e': &s.end, 'l': &s.literal, 'r': &s.regular, 's': &s.below, 'i': &s.ignoreCase, 'x': &s.whole,
+		'v': &s.invert, 'n': &s.number,
 		'm': &s.nameOnly, 'o': &s.offset, 'p': &s.text,
 	}
 	for _, r := range strings.ToLower(arg[1:]) {
@@ -173,8 +176,8 @@ func linesOf(e Env, name string) ([]string, error) {
 	return lines, err
 }
 
-// compile makes patterns of the strings. If nothing says what they are, those of /c are literal, and others are regular expressions if the first of
-// them has a character that means something in one.
+// compile makes patterns of the strings. If nothing says what they are, those of /c are literal, and others are regular
+// expressions if the first of them has a character that means something in one.
 func (s *search) compile() error {
 	regular := s.regular
 	if !s.regular && !s.literal && !s.listed {
@@ -217,7 +220,8 @@ func (s *search) scanFiles(e Env, out *bufio.Writer, name string) (found bool) {
 	return found
 }
 
-// scan prints the lines of a file that fit. A last line without an end gets one, as findstr gives it; that of a pipe counts as one with it.
+// scan prints the lines of a file that fit. A last line without an end gets one, as findstr gives it; that of a pipe
+// counts as one with it.
 func (s *search) scan(out *bufio.Writer, name string, from io.Reader, pipe bool) (found bool) {
 	lines := bufio.NewReader(from)
 	if s.text && !printable(lines) {

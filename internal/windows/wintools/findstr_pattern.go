@@ -10,7 +10,8 @@ import (
 // pattern is one string that findstr searches for.
 type pattern struct {
 	expr *regexp.Regexp
-	// returned: the line has to end in CR LF. That is where findstr sees the end that $ means: it fits no line of a text of Linux.
+	// returned: the line has to end in CR LF. That is where findstr sees the end that $ means: it fits no line of a
+	// text of Linux.
 	returned bool
 }
 
@@ -63,8 +64,9 @@ func (p pattern) fits(line []byte, returned bool) bool {
 	return (returned || !p.returned) && p.expr.Match(bytes.ToValidUTF8(line, []byte("?")))
 }
 
-// translate makes Go's form of a regular expression of findstr's: . * ^ $ [class] [^class] \< \> and \ before any other character
-// (https://learn.microsoft.com/windows-server/administration/windows-commands/findstr). There are no groups and no alternatives.
+// translate makes Go's form of a regular expression of findstr's: . * ^ $ [class] [^class] \< \> and \ before any other
+// character (https://learn.microsoft.com/windows-server/administration/windows-commands/findstr). There are no groups
+// and no alternatives.
 func translate(text string) (expr string, atEnd bool) {
 	var out strings.Builder
 	rest := []rune(text)
@@ -109,7 +111,8 @@ func translate(text string) (expr string, atEnd bool) {
 	return out.String(), atEnd
 }
 
-// translateClass makes Go's form of the class that rest begins with, and tells how long it is there; 0: it is none, as it has no end.
+// translateClass makes Go's form of the class that rest begins with, and tells how long it is there; 0: it is none, as
+// it has no end.
 func translateClass(rest []rune) (class string, length int) {
 	var out strings.Builder
 	out.WriteByte('[')

@@ -10,7 +10,8 @@ import (
 // wild tells whether a name stands for several.
 func wild(name string) bool { return strings.ContainsAny(name, "*?") }
 
-// matches tells whether a name fits a pattern of * and ?, without regard to case. As on Windows *.* fits names without a dot too.
+// matches tells whether a name fits a pattern of * and ?, without regard to case. As on Windows *.* fits names without
+// a dot too.
 func matches(pattern, name string) bool {
 	if pattern == "*.*" {
 		return true
@@ -42,8 +43,8 @@ func fits(pattern, name []rune) bool {
 	return p == len(pattern)
 }
 
-// expand gives the files that a path with * and ? in its last part stands for, sorted; below takes those of the folders below too. A path that
-// stands for nothing gives nothing.
+// expand gives the files that a path with * and ? in its last part stands for, sorted; below takes those of the folders
+// below too. A path that stands for nothing gives nothing.
 func expand(path string, below bool) []string {
 	dir, pattern := split(path)
 	var found []string

@@ -29,7 +29,8 @@ func network(e Env, args []string) int {
 	return code
 }
 
-// groupRequest is what net localgroup was asked for (https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2012-r2-and-2012/cc725622(v=ws.11)).
+// groupRequest is what net localgroup was asked for
+// (https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2012-r2-and-2012/cc725622(v=ws.11)).
 type groupRequest struct {
 	name           string
 	members        []string
@@ -65,7 +66,8 @@ func localGroup(e Env, args []string) int {
 		if !found {
 			return netError(e, localgroup.ErrNotFound)
 		}
-		e.print("Alias name     %s\r\nComment        %s\r\n\r\nMembers\r\n\r\n%s", g.Name, g.Comment, strings.Repeat("-", 79))
+		e.print("Alias name     %s\r\nComment        %s\r\n\r\nMembers\r\n\r\n%s", g.Name, g.Comment,
+			strings.Repeat("-", 79))
 		for _, m := range g.Members {
 			e.print("%s", m)
 		}
@@ -118,7 +120,8 @@ func changeGroup(e Env, r groupRequest) int {
 	for _, m := range r.members {
 		account := resolve(m)
 		if account == "" {
-			e.complain("There is no such global user or group: %s.\r\n\r\nMore help is available by typing NET HELPMSG 3783.\r\n", m)
+			e.complain(
+				"There is no such global user or group: %s.\r\n\r\nMore help is available by typing NET HELPMSG 3783.\r\n", m)
 			return netFailed
 		}
 		members = append(members, account)
@@ -167,7 +170,8 @@ func (r groupRequest) apply(groups localgroup.Groups, members []string) (localgr
 // resolve gives the account of that name as it is known; empty: there is none.
 func resolve(name string) string {
 	for _, known := range slices.Concat(localgroup.Accounts(), localgroup.WellKnown()) {
-		if _, short, _ := strings.Cut(known, `\`); strings.EqualFold(known, name) || short != "" && strings.EqualFold(short, name) {
+		if _, short, _ := strings.Cut(known, `\`); strings.EqualFold(known, name) || short != "" &&
+			strings.EqualFold(short, name) {
 			return known
 		}
 	}

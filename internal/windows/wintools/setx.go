@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// maxVariable is how much of a value setx keeps, in characters (https://learn.microsoft.com/windows-server/administration/windows-commands/setx).
+// maxVariable is how much of a value setx keeps, in characters
+// (https://learn.microsoft.com/windows-server/administration/windows-commands/setx).
 const maxVariable = 1024
 
 // setx writes a variable to the user's or the machine's environment in the registry. Programs that run do not see it.
@@ -27,7 +28,8 @@ func setx(e Env, args []string) int {
 	return setVariable(e, machine, words[0], value)
 }
 
-// parseSetx reads the arguments: the variable, and its value or the key that has it. The code is negative if there is something to do.
+// parseSetx reads the arguments: the variable, and its value or the key that has it. The code is negative if there is
+// something to do.
 func parseSetx(e Env, args []string) (words []string, machine bool, key string, code int) {
 	for i := 0; i < len(args); i++ {
 		name, is := option(args[i])

@@ -32,7 +32,11 @@ func (local) Tasks() ([]Task, error) {
 	entry.Size = uint32(unsafe.Sizeof(entry))
 	var found []Task
 	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
-		t := Task{PID: entry.ProcessID, Image: windows.UTF16ToString(entry.ExeFile[:]), Memory: workingSet(entry.ProcessID)}
+		t := Task{
+			PID:    entry.ProcessID,
+			Image:  windows.UTF16ToString(entry.ExeFile[:]),
+			Memory: workingSet(entry.ProcessID),
+		}
 		_ = windows.ProcessIdToSessionId(t.PID, &t.Session) // one that has just ended has none
 		found = append(found, t)
 	}
@@ -42,7 +46,8 @@ func (local) Tasks() ([]Task, error) {
 	return found, nil
 }
 
-// memoryCounters is PROCESS_MEMORY_COUNTERS (https://learn.microsoft.com/windows/win32/api/psapi/ns-psapi-process_memory_counters).
+// memoryCounters is PROCESS_MEMORY_COUNTERS
+// (https://learn.microsoft.com/windows/win32/api/psapi/ns-psapi-process_memory_counters).
 type memoryCounters struct {
 	size, faults                    uint32
 	peakWorkingSet, workingSet      uintptr
@@ -58,7 +63,8 @@ func workingSet(pid uint32) uint64 {
 	defer windows.CloseHandle(process) //nolint:errcheck // it was only asked
 	counters := memoryCounters{}
 	counters.size = uint32(unsafe.Sizeof(counters))
-	ok, _, _ := kernel32("K32GetProcessMemoryInfo").Call(uintptr(process), uintptr(unsafe.Pointer(&counters)), uintptr(counters.size))
+	ok, _, _ := kernel32("K32GetProcessMemoryInfo").Call(uintptr(process), uintptr(unsafe.Pointer(&counters)),
+		uintptr(counters.size))
 	if ok == 0 {
 		return 0
 	}
@@ -69,7 +75,8 @@ func kernel32(name string) *windows.LazyProc {
 	return windows.NewLazySystemDLL("kernel32.dll").NewProc(name)
 }
 
-// memoryStatus is MEMORYSTATUSEX (https://learn.microsoft.com/windows/win32/api/sysinfoapi/ns-sysinfoapi-memorystatusex).
+// memoryStatus is MEMORYSTATUSEX
+// (https://learn.microsoft.com/windows/win32/api/sysinfoapi/ns-sysinfoapi-memorystatusex).
 type memoryStatus struct {
 	length, load                                                        uint32
 	total, free, commit, commitFree, virtual, virtualFree, extendedFree uint64
@@ -101,10 +108,21 @@ func (l local) Describe() (Machine, error) {
 	}
 	v := windows.RtlGetVersion()
 	return Machine{
-		Host: strings.ToUpper(l.Name()), Product: "Microsoft " + value("ProductName"), Owner: value("RegisteredOwner"), ProductID: value("ProductId"),
+		Host:       strings.ToUpper(l.Name()),
+		Product:    "Microsoft " + value("ProductName"),
+		Owner:      value("RegisteredOwner"),
+		ProductID:  value("ProductId"),
 		Version:    fmt.Sprintf("%d.%d.%d N/A Build %d", v.MajorVersion, v.MinorVersion, v.BuildNumber, v.BuildNumber),
-		WindowsDir: dir, SystemDir: system, Domain: "WORKGROUP", Boot: time.Now().Add(-windows.DurationSinceBoot()), Processors: processors(),
-		Memory: status.total, MemoryFree: status.free, Commit: status.commit, CommitFree: status.commitFree, Adapters: adapters(),
+		WindowsDir: dir,
+		SystemDir:  system,
+		Domain:     "WORKGROUP",
+		Boot:       time.Now().Add(-windows.DurationSinceBoot()),
+		Processors: processors(),
+		Memory:     status.total,
+		MemoryFree: status.free,
+		Commit:     status.commit,
+		CommitFree: status.commitFree,
+		Adapters:   adapters(),
 	}, nil
 }
 

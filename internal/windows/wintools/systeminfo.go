@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// systeminfo prints what the machine is (https://learn.microsoft.com/windows-server/administration/windows-commands/systeminfo). What there is no
-// answer to here, as the BIOS, the disks, the hotfixes and the time zone, is not in it.
+// systeminfo prints what the machine is
+// (https://learn.microsoft.com/windows-server/administration/windows-commands/systeminfo). What there is no answer to
+// here, as the BIOS, the disks, the hotfixes and the time zone, is not in it.
 func systeminfo(e Env, args []string) int {
 	format, noHeader := "list", false
 	for i := 0; i < len(args); i++ {
@@ -61,13 +62,17 @@ func (m Machine) facts() []fact {
 	}
 	one := func(name, value string) fact { return fact{name, []string{value}} }
 	return []fact{
-		one("Host Name", m.Host), one("OS Name", m.Product), one("OS Version", m.Version), one("OS Manufacturer", "Microsoft Corporation"),
-		one("OS Configuration", "Standalone Server"), one("OS Build Type", "Multiprocessor Free"), one("Registered Owner", m.Owner), one("Product ID", m.ProductID),
+		one("Host Name", m.Host), one("OS Name", m.Product), one("OS Version", m.Version),
+		one("OS Manufacturer", "Microsoft Corporation"),
+		one("OS Configuration", "Standalone Server"), one("OS Build Type", "Multiprocessor Free"),
+		one("Registered Owner", m.Owner), one("Product ID", m.ProductID),
 		one("System Boot Time", m.Boot.Format("1/2/2006, 3:04:05 PM")), one("System Type", "x64-based PC"),
 		{"Processor(s)", processors},
 		one("Windows Directory", m.WindowsDir), one("System Directory", m.SystemDir),
-		one("Total Physical Memory", size(m.Memory)), one("Available Physical Memory", size(m.MemoryFree)), one("Virtual Memory: Max Size", size(m.Commit)),
-		one("Virtual Memory: Available", size(m.CommitFree)), one("Virtual Memory: In Use", size(m.Commit-m.CommitFree)), one("Domain", m.Domain),
+		one("Total Physical Memory", size(m.Memory)), one("Available Physical Memory", size(m.MemoryFree)),
+		one("Virtual Memory: Max Size", size(m.Commit)),
+		one("Virtual Memory: Available", size(m.CommitFree)),
+		one("Virtual Memory: In Use", size(m.Commit-m.CommitFree)), one("Domain", m.Domain),
 		{"Network Card(s)", cards},
 	}
 }
@@ -100,7 +105,8 @@ func printFacts(e Env, facts []fact, format string, noHeader bool) {
 	rules := make([]string, len(names))
 	for i := range names {
 		width := max(len(names[i]), len(values[i]))
-		names[i], values[i], rules[i] = fmt.Sprintf("%-*s", width, names[i]), fmt.Sprintf("%-*s", width, values[i]), strings.Repeat("=", width)
+		names[i], values[i], rules[i] = fmt.Sprintf("%-*s", width, names[i]), fmt.Sprintf("%-*s", width, values[i]),
+			strings.Repeat("=", width)
 	}
 	e.print("")
 	if !noHeader {

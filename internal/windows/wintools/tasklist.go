@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// tasks is what tasklist was asked for (https://learn.microsoft.com/windows-server/administration/windows-commands/tasklist).
+// tasks is what tasklist was asked for
+// (https://learn.microsoft.com/windows-server/administration/windows-commands/tasklist).
 type tasks struct {
 	format   string
 	noHeader bool
@@ -138,7 +139,8 @@ func (t Task) kilobytes() uint64 { return t.Memory >> 10 }
 
 // fields are a task's columns.
 func (t Task) fields() []string {
-	return []string{t.Image, strconv.FormatUint(uint64(t.PID), 10), t.session(), strconv.FormatUint(uint64(t.Session), 10), thousands(t.kilobytes()) + " K"}
+	return []string{t.Image, strconv.FormatUint(uint64(t.PID), 10), t.session(),
+		strconv.FormatUint(uint64(t.Session), 10), thousands(t.kilobytes()) + " K"}
 }
 
 func (t tasks) print(e Env, some []Task) {
@@ -162,7 +164,8 @@ func (t tasks) print(e Env, some []Task) {
 		e.print("")
 		if !t.noHeader {
 			e.print("%-25s %8s %-16s %11s %12s", columns[0], columns[1], columns[2], columns[3], columns[4])
-			e.print("%s %s %s %s %s", strings.Repeat("=", 25), strings.Repeat("=", 8), strings.Repeat("=", 16), strings.Repeat("=", 11), strings.Repeat("=", 12))
+			e.print("%s %s %s %s %s", strings.Repeat("=", 25), strings.Repeat("=", 8), strings.Repeat("=", 16),
+				strings.Repeat("=", 11), strings.Repeat("=", 12))
 		}
 		for _, one := range some {
 			f := one.fields()

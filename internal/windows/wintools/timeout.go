@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// maxTimeout is the longest that timeout waits, in seconds (https://learn.microsoft.com/windows-server/administration/windows-commands/timeout).
+// maxTimeout is the longest that timeout waits, in seconds
+// (https://learn.microsoft.com/windows-server/administration/windows-commands/timeout).
 const maxTimeout = 99999
 
 // timeout waits some seconds, or for a key. As on Windows it wants a console: with other input it ends at once.
@@ -77,7 +78,8 @@ func await(e Env, seconds int, noBreak bool) int {
 		if seconds >= 0 && first {
 			fmt.Fprintf(e.Stdout, "\r\nWaiting for %*d seconds, %s", digits, seconds, what)
 		} else if seconds >= 0 {
-			fmt.Fprintf(e.Stdout, "%s%*d seconds, %s", strings.Repeat("\b", digits+len(" seconds, "+what)), digits, max(0, int(left.Round(time.Second)/time.Second)), what)
+			fmt.Fprintf(e.Stdout, "%s%*d seconds, %s", strings.Repeat("\b", digits+len(" seconds, "+what)), digits,
+				max(0, int(left.Round(time.Second)/time.Second)), what)
 		}
 		wait := min(left, time.Second)
 		if seconds < 0 {

@@ -93,8 +93,8 @@ func (l lookup) run(e Env) int {
 	return whereNone
 }
 
-// find gives the files that fit one pattern: a name, a list of folders and a name (a;b:name), or an environment variable with folders and a name
-// ($variable:name).
+// find gives the files that fit one pattern: a name, a list of folders and a name (a;b:name), or an environment
+// variable with folders and a name ($variable:name).
 func (l lookup) find(e Env, pattern string) []string {
 	names := withExtensions(e, pattern)
 	if l.below != "" {

@@ -27,8 +27,13 @@ type fake struct {
 func (w *fake) Tasks() ([]Task, error) { return w.tasks, w.err }
 func (w *fake) Describe() (Machine, error) {
 	return Machine{
-		Host: "WIN-1", Product: "Microsoft Windows Server 2022 Datacenter", Version: "10.0.20348 N/A Build 20348", Memory: 8 << 30, Processors: []string{"one", "two"},
-		Boot: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Adapters: []Adapter{{Name: "Ethernet", Addresses: []string{"192.0.2.1"}}},
+		Host:       "WIN-1",
+		Product:    "Microsoft Windows Server 2022 Datacenter",
+		Version:    "10.0.20348 N/A Build 20348",
+		Memory:     8 << 30,
+		Processors: []string{"one", "two"},
+		Boot:       time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Adapters:   []Adapter{{Name: "Ethernet", Addresses: []string{"192.0.2.1"}}},
 	}, w.err
 }
 
@@ -79,7 +84,13 @@ func run(t *testing.T, w *fake, input string, args ...string) result {
 	if w.variables == nil {
 		w.variables = map[string]string{}
 	}
-	e := Env{Getenv: func(name string) string { return w.variables["env "+name] }, Stdin: strings.NewReader(input), Stdout: &out, Stderr: &errs, System: w}
+	e := Env{
+		Getenv: func(name string) string { return w.variables["env "+name] },
+		Stdin:  strings.NewReader(input),
+		Stdout: &out,
+		Stderr: &errs,
+		System: w,
+	}
 	code := e.Run(`C:\Windows\System32\`+strings.ToUpper(args[0])+`.EXE`, args[1:])
 	return result{code, strings.ReplaceAll(out.String(), "\r\n", "\n"), strings.ReplaceAll(errs.String(), "\r\n", "\n")}
 }
@@ -98,7 +109,11 @@ func write(t *testing.T, dir string, files map[string]string) {
 }
 
 func TestTasklist(t *testing.T) {
-	w := &fake{tasks: []Task{{PID: 4, Image: "System", Memory: 8 << 10}, {PID: 3120, Session: 1, Image: "a-name-that-is-longer-than-a-column.exe", Memory: 1234 << 20}}}
+	w := &fake{tasks: []Task{{
+		PID:    4,
+		Image:  "System",
+		Memory: 8 << 10,
+	}, {PID: 3120, Session: 1, Image: "a-name-that-is-longer-than-a-column.exe", Memory: 1234 << 20}}}
 	const header = "\nImage Name                     PID Session Name        Session#    Mem Usage\n" +
 		"========================= ======== ================ =========== ============\n"
 	const first = "System                           4 Services                   0          8 K\n"
@@ -114,12 +129,17 @@ func TestTasklist(t *testing.T) {
 		{"not_image", []string{"/fi", "IMAGENAME ne system", "/nh"}, result{0, "\n" + second, ""}},
 		{"both", []string{"/fi", "pid gt 4", "/fi", "MEMUSAGE lt 10"}, result{0, none, ""}},
 		{"session", []string{"/fi", "session ge 1", "/nh"}, result{0, "\n" + second, ""}},
-		{"csv", []string{"/fo", "csv", "/nh", "/fi", "sessionname eq services"}, result{0, `"System","4","Services","0","8 K"` + "\n", ""}},
-		{"list", []string{"/fo", "LIST", "/fi", "pid le 4"}, result{0, "\nImage Name:   System\nPID:          4\nSession Name: Services\nSession#:     0\nMem Usage:    8 K\n", ""}},
-		{"bad_filter", []string{"/fi", "color eq red"}, result{1, "", "ERROR: The search filter cannot be recognized.\n"}},
+		{"csv", []string{"/fo", "csv", "/nh", "/fi", "sessionname eq services"},
+			result{0, `"System","4","Services","0","8 K"` + "\n", ""}},
+		{"list", []string{"/fo", "LIST", "/fi", "pid le 4"},
+			result{0, "\nImage Name:   System\nPID:          4\nSession Name: Services\nSession#:     0\nMem Usage:    8 K\n", ""}},
+		{"bad_filter", []string{"/fi", "color eq red"},
+			result{1, "", "ERROR: The search filter cannot be recognized.\n"}},
 		{"bad_number", []string{"/fi", "pid eq x"}, result{1, "", "ERROR: The search filter cannot be recognized.\n"}},
-		{"unknown", []string{"/m"}, result{1, "", "ERROR: Invalid argument/option - '/m'.\nType \"TASKLIST /?\" for usage.\n"}},
-		{"no_value", []string{"/fi"}, result{1, "", "ERROR: Invalid syntax. Value expected for '/fi'.\nType \"TASKLIST /?\" for usage.\n"}},
+		{"unknown", []string{"/m"}, result{1, "",
+			"ERROR: Invalid argument/option - '/m'.\nType \"TASKLIST /?\" for usage.\n"}},
+		{"no_value", []string{"/fi"}, result{1, "",
+			"ERROR: Invalid syntax. Value expected for '/fi'.\nType \"TASKLIST /?\" for usage.\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := run(t, w, "", append([]string{"tasklist"}, tc.args...)...)
@@ -142,7 +162,8 @@ func TestTimeout(t *testing.T) {
 		code int
 		text string
 	}{
-		{"no_console", nil, []string{"1"}, 1, "ERROR: Input redirection is not supported, exiting the process immediately.\n"},
+		{"no_console", nil, []string{"1"}, 1,
+			"ERROR: Input redirection is not supported, exiting the process immediately.\n"},
 		{"key", []rune{'x'}, []string{"/t", "99999"}, 0, "\nWaiting for 99999 seconds, press a key to continue ...\n"},
 		{"any_key", []rune{'x'}, []string{"-1"}, 0, "\nPress any key to continue ...\n"},
 		{"over", []rune{}, []string{"0", "/nobreak"}, 0, "\nWaiting for 0 seconds, press CTRL+C to quit ...\n"},
@@ -171,21 +192,28 @@ func TestSetx(t *testing.T) {
 		{"user", []string{"A", "b c"}, result{0, saved, ""}, "A", "b c"},
 		{"machine", []string{"A", "b", "/M"}, result{0, saved, ""}, "machine A", "b"},
 		{"like_an_option", []string{"A", "/x"}, result{0, saved, ""}, "A", "/x"},
-		{"key", []string{"A", "/k", `HKLM\Software\X\Y`}, result{0, "Extracted value is: value of Y. \n" + saved, ""}, "A", "value of Y"},
-		{"no_key", []string{"A", "/k", `HKLM\None\Y`}, result{1, "", "ERROR: The specified registry key or value does not exist.\n"}, "A", ""},
-		{"long", []string{"A", strings.Repeat("x", 1025)}, result{0, "\nWARNING: The data being saved is truncated to 1024 characters.\n" + saved, ""}, "A", strings.Repeat("x", 1024)},
+		{"key", []string{"A", "/k", `HKLM\Software\X\Y`}, result{0, "Extracted value is: value of Y. \n" + saved, ""},
+			"A", "value of Y"},
+		{"no_key", []string{"A", "/k", `HKLM\None\Y`},
+			result{1, "", "ERROR: The specified registry key or value does not exist.\n"}, "A", ""},
+		{"long", []string{"A", strings.Repeat("x", 1025)},
+			result{0, "\nWARNING: The data being saved is truncated to 1024 characters.\n" + saved, ""}, "A",
+			strings.Repeat("x", 1024)},
 		{"no_value", []string{"A"}, result{1, "", "ERROR: Invalid syntax. \nType \"SETX /?\" for usage.\n"}, "A", ""},
-		{"unknown", []string{"/z", "A", "b"}, result{1, "", "ERROR: Invalid argument/option - '/z'.\nType \"SETX /?\" for usage.\n"}, "A", ""},
+		{"unknown", []string{"/z", "A", "b"},
+			result{1, "", "ERROR: Invalid argument/option - '/z'.\nType \"SETX /?\" for usage.\n"}, "A", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &fake{}
 			got := run(t, w, "", append([]string{"setx"}, tc.args...)...)
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(result{})); diff != "" || w.variables[tc.key] != tc.value {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(result{})); diff != "" ||
+				w.variables[tc.key] != tc.value {
 				t.Errorf("%s\n%v", diff, w.variables)
 			}
 		})
 	}
-	if got := run(t, &fake{err: syscall.EACCES}, "", "setx", "A", "b"); got.code != 1 || got.err != "ERROR: "+syscall.EACCES.Error()+"\n" {
+	if got := run(t, &fake{err: syscall.EACCES}, "", "setx", "A", "b"); got.code != 1 ||
+		got.err != "ERROR: "+syscall.EACCES.Error()+"\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -193,22 +221,27 @@ func TestSetx(t *testing.T) {
 func TestSysteminfo(t *testing.T) {
 	got := run(t, &fake{}, "", "systeminfo")
 	for _, line := range []string{
-		"\nHost Name:                 WIN-1\n", "\nOS Version:                10.0.20348 N/A Build 20348\n", "\nTotal Physical Memory:     8,192 MB\n",
-		"\nProcessor(s):              2 Processor(s) Installed.\n                           [01]: one\n", "                                 [01]: 192.0.2.1\n",
+		"\nHost Name:                 WIN-1\n", "\nOS Version:                10.0.20348 N/A Build 20348\n",
+		"\nTotal Physical Memory:     8,192 MB\n",
+		"\nProcessor(s):              2 Processor(s) Installed.\n                           [01]: one\n",
+		"                                 [01]: 192.0.2.1\n",
 		"\nSystem Boot Time:          1/2/2026, 3:04:05 AM\n",
 	} {
 		if got.code != 0 || !strings.Contains(got.out, line) {
 			t.Errorf("%q is not in %+v", line, got)
 		}
 	}
-	if got := run(t, &fake{}, "", "systeminfo", "/fo", "csv"); !strings.HasPrefix(got.out, `"Host Name","OS Name","OS Version",`) || strings.Count(got.out, "\n") != 2 {
+	if got := run(t, &fake{}, "", "systeminfo", "/fo", "csv"); !strings.HasPrefix(got.out,
+		`"Host Name","OS Name","OS Version",`) || strings.Count(got.out, "\n") != 2 {
 		t.Errorf("%+v", got)
 	}
-	if got := run(t, &fake{}, "", "systeminfo", "/fo", "table", "/nh"); !strings.HasPrefix(got.out, "\nWIN-1     Microsoft Windows") {
+	if got := run(t, &fake{}, "", "systeminfo", "/fo", "table", "/nh"); !strings.HasPrefix(got.out,
+		"\nWIN-1     Microsoft Windows") {
 		t.Errorf("%+v", got)
 	}
 	for _, args := range [][]string{{"/z"}, {"/fo", "xml"}, {"/nh"}} {
-		if got := run(t, &fake{}, "", append([]string{"systeminfo"}, args...)...); got.code != 1 || got.err == "" || got.out != "" {
+		if got := run(t, &fake{}, "", append([]string{"systeminfo"}, args...)...); got.code != 1 || got.err == "" ||
+			got.out != "" {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
@@ -217,7 +250,8 @@ func TestSysteminfo(t *testing.T) {
 func TestFC(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, ".", map[string]string{
-		"a": "1\n2\n3\n4\n5\n", "b": "1\n2\nX\n4\n5\n", "c": "1\n2\n4\n5\n6\n", "upper": "A b\n", "lower": "a  b\n", "e": "", "p.exe": "abc", "q.exe": "aXcd",
+		"a": "1\n2\n3\n4\n5\n", "b": "1\n2\nX\n4\n5\n", "c": "1\n2\n4\n5\n6\n", "upper": "A b\n", "lower": "a  b\n",
+		"e": "", "p.exe": "abc", "q.exe": "aXcd",
 	})
 	const same = "FC: no differences encountered\n\n"
 	for _, tc := range []struct {
@@ -226,17 +260,24 @@ func TestFC(t *testing.T) {
 		want result
 	}{
 		{"same", []string{"a", "a"}, result{0, "Comparing files a and A\n" + same, ""}},
-		{"line", []string{"a", "b"}, result{1, "Comparing files a and B\n***** a\n2\n3\n4\n***** B\n2\nX\n4\n*****\n\n\n", ""}},
-		{"numbers", []string{"/n", "a", "b"}, result{1, "Comparing files a and B\n***** a\n    2:  2\n    3:  3\n    4:  4\n***** B\n    2:  2\n    3:  X\n    4:  4\n*****\n\n\n", ""}},
-		{"gone_and_new", []string{"a", "c"}, result{1, "Comparing files a and C\n***** a\n2\n3\n4\n***** C\n2\n4\n*****\n\n***** a\n5\n***** C\n5\n6\n*****\n\n\n", ""}},
-		{"empty", []string{"e", "upper"}, result{1, "Comparing files e and UPPER\n***** e\n***** UPPER\nA b\n*****\n\n\n", ""}},
-		{"case_and_space", []string{"/c", "/w", "upper", "lower"}, result{0, "Comparing files upper and LOWER\n" + same, ""}},
-		{"bytes", []string{"p.exe", "q.exe"}, result{1, "Comparing files p.exe and Q.EXE\n00000001: 62 58\nFC: Q.EXE longer than p.exe\n\n\n", ""}},
+		{"line", []string{"a", "b"}, result{1,
+			"Comparing files a and B\n***** a\n2\n3\n4\n***** B\n2\nX\n4\n*****\n\n\n", ""}},
+		{"numbers", []string{"/n", "a", "b"},
+			result{1, "Comparing files a and B\n***** a\n    2:  2\n    3:  3\n    4:  4\n***** B\n    2:  2\n    3:  X\n    4:  4\n*****\n\n\n", ""}},
+		{"gone_and_new", []string{"a", "c"},
+			result{1, "Comparing files a and C\n***** a\n2\n3\n4\n***** C\n2\n4\n*****\n\n***** a\n5\n***** C\n5\n6\n*****\n\n\n", ""}},
+		{"empty", []string{"e", "upper"},
+			result{1, "Comparing files e and UPPER\n***** e\n***** UPPER\nA b\n*****\n\n\n", ""}},
+		{"case_and_space", []string{"/c", "/w", "upper", "lower"},
+			result{0, "Comparing files upper and LOWER\n" + same, ""}},
+		{"bytes", []string{"p.exe", "q.exe"},
+			result{1, "Comparing files p.exe and Q.EXE\n00000001: 62 58\nFC: Q.EXE longer than p.exe\n\n\n", ""}},
 		{"bytes_same", []string{"/b", "a", "a"}, result{0, "Comparing files a and A\n" + same, ""}},
 		{"missing", []string{"a", "none"}, result{2, "", "FC: cannot open none - No such file or folder\n\n"}},
 		{"one", []string{"a"}, result{-1, "", "FC: Insufficient number of file specifications\n\n"}},
 		{"unknown", []string{"/z", "a", "b"}, result{-1, "", "FC: Invalid Switch\n\n"}},
-		{"too_different", []string{"/lb1", "a", "upper"}, result{1, "Comparing files a and UPPER\nResync Failed.  Files are too different.\n***** a\n1\n2\n3\n4\n5\n***** UPPER\nA b\n*****\n\n\n", ""}},
+		{"too_different", []string{"/lb1", "a", "upper"},
+			result{1, "Comparing files a and UPPER\nResync Failed.  Files are too different.\n***** a\n1\n2\n3\n4\n5\n***** UPPER\nA b\n*****\n\n\n", ""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := run(t, &fake{}, "", append([]string{"fc"}, tc.args...)...)
@@ -260,16 +301,24 @@ func TestNet(t *testing.T) {
 	}{
 		{"other", []string{"start", "x"}, result{7, "wine's net start x\n", ""}},
 		{"add", []string{"localgroup", "Builders", "/ADD", "/comment:who Build"}, result{0, done, ""}},
-		{"add_again", []string{"localgroup", "builders", "/add"}, failure("1379", "The specified local group already exists.")},
+		{"add_again", []string{"localgroup", "builders", "/add"},
+			failure("1379", "The specified local group already exists.")},
 		{"add_member", []string{"localgroup", "builders", "guest", `nt authority\system`, "/add"}, result{0, done, ""}},
-		{"add_member_again", []string{"localgroup", "builders", "Guest", "/add"}, failure("1378", "The specified account name is already a member of the group.")},
-		{"stranger", []string{"localgroup", "builders", "nobody", "/add"}, result{2, "", "There is no such global user or group: nobody.\n\nMore help is available by typing NET HELPMSG 3783.\n\n"}},
-		{"show", []string{"LOCALGROUP", "builders"}, result{0, "Alias name     Builders\nComment        who Build\n\nMembers\n\n" + strings.Repeat("-", 79) + "\nGuest\nNT AUTHORITY\\SYSTEM\n" + done, ""}},
+		{"add_member_again", []string{"localgroup", "builders", "Guest", "/add"},
+			failure("1378", "The specified account name is already a member of the group.")},
+		{"stranger", []string{"localgroup", "builders", "nobody", "/add"},
+			result{2, "", "There is no such global user or group: nobody.\n\nMore help is available by typing NET HELPMSG 3783.\n\n"}},
+		{"show", []string{"LOCALGROUP", "builders"},
+			result{0, "Alias name     Builders\nComment        who Build\n\nMembers\n\n" + strings.Repeat("-",
+				79) + "\nGuest\nNT AUTHORITY\\SYSTEM\n" + done, ""}},
 		{"leave", []string{"localgroup", "builders", "guest", "/delete"}, result{0, done, ""}},
-		{"leave_again", []string{"localgroup", "builders", "guest", "/delete"}, failure("1377", "The specified account name is not a member of the group.")},
+		{"leave_again", []string{"localgroup", "builders", "guest", "/delete"},
+			failure("1377", "The specified account name is not a member of the group.")},
 		{"delete", []string{"localgroup", "builders", "/delete"}, result{0, done, ""}},
-		{"delete_again", []string{"localgroup", "builders", "/delete"}, failure("1376", "The specified local group does not exist.")},
-		{"delete_built_in", []string{"localgroup", "Users", "/delete"}, failure("1371", "Cannot perform this operation on built-in accounts.")},
+		{"delete_again", []string{"localgroup", "builders", "/delete"},
+			failure("1376", "The specified local group does not exist.")},
+		{"delete_built_in", []string{"localgroup", "Users", "/delete"},
+			failure("1371", "Cannot perform this operation on built-in accounts.")},
 		{"bad_name", []string{"localgroup", "a*b", "/add"}, failure("87", "The parameter is incorrect.")},
 		{"show_none", []string{"localgroup", "builders"}, failure("1376", "The specified local group does not exist.")},
 	} {
@@ -280,13 +329,16 @@ func TestNet(t *testing.T) {
 			}
 		})
 	}
-	for _, args := range [][]string{{"/add"}, {"x", "/zzz"}, {"x", "y"}, {"x", "/add", "/delete"}, {"x", "/delete", "/comment:y"}} {
-		if got := run(t, w, "", append([]string{"net", "localgroup"}, args...)...); got.code != 1 || !strings.HasPrefix(got.err, "The syntax of this command is:\n") {
+	for _, args := range [][]string{{"/add"}, {"x", "/zzz"}, {"x", "y"}, {"x", "/add", "/delete"},
+		{"x", "/delete", "/comment:y"}} {
+		if got := run(t, w, "", append([]string{"net", "localgroup"}, args...)...); got.code != 1 ||
+			!strings.HasPrefix(got.err, "The syntax of this command is:\n") {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
 	list := run(t, w, "", "net", "localgroup")
-	if !strings.HasPrefix(list.out, "\nAliases for \\\\WIN-1\n\n---") || strings.Count(list.out, "\n*") != len(localgroup.BuiltIn()) {
+	if !strings.HasPrefix(list.out, "\nAliases for \\\\WIN-1\n\n---") ||
+		strings.Count(list.out, "\n*") != len(localgroup.BuiltIn()) {
 		t.Errorf("%+v", list)
 	}
 }

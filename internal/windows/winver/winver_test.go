@@ -56,7 +56,8 @@ func TestCatalogue(t *testing.T) {
 			}
 			seen[n] = b.Name
 		}
-		if b.Version.Revision == 0 || b.ProductName == "" || b.ReleaseID == "" || b.BuildLab == "" || !strings.HasPrefix(b.Source, "https://") {
+		if b.Version.Revision == 0 || b.ProductName == "" || b.ReleaseID == "" || b.BuildLab == "" ||
+			!strings.HasPrefix(b.Source, "https://") {
 			t.Errorf("%s: incomplete row %+v", b.Name, b)
 		}
 		if (b.DisplayVersion != "") != (b.Version.Build >= 19042) {

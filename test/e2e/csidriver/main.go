@@ -1,6 +1,7 @@
-// Command csidriver is a CSI node driver for the end-to-end tests, as small as one can be: a volume is a folder on the node, and publishing
-// it makes a link. It runs as a HostProcess pod, as drivers on Windows do, and registers itself with the kubelet as
-// kubernetes-csi/node-driver-registrar does for others. Both of its sockets are Unix sockets on the node's C:.
+// Command csidriver is a CSI node driver for the end-to-end tests, as small as one can be: a volume is a folder on the
+// node, and publishing it makes a link. It runs as a HostProcess pod, as drivers on Windows do, and registers itself
+// with the kubelet as kubernetes-csi/node-driver-registrar does for others. Both of its sockets are Unix sockets on the
+// node's C:.
 package main
 
 import (
@@ -81,10 +82,16 @@ type driver struct {
 }
 
 func (d *driver) GetInfo(context.Context, *registration.InfoRequest) (*registration.PluginInfo, error) {
-	return &registration.PluginInfo{Type: registration.CSIPlugin, Name: driverName, Endpoint: d.endpoint, SupportedVersions: []string{"1.0.0"}}, nil
+	return &registration.PluginInfo{
+		Type:              registration.CSIPlugin,
+		Name:              driverName,
+		Endpoint:          d.endpoint,
+		SupportedVersions: []string{"1.0.0"},
+	}, nil
 }
 
-func (d *driver) NotifyRegistrationStatus(_ context.Context, s *registration.RegistrationStatus) (*registration.RegistrationStatusResponse, error) {
+func (d *driver) NotifyRegistrationStatus(_ context.Context,
+	s *registration.RegistrationStatus) (*registration.RegistrationStatusResponse, error) {
 	fmt.Println("registered:", s.GetPluginRegistered(), s.GetError())
 	return &registration.RegistrationStatusResponse{}, nil
 }
@@ -93,7 +100,8 @@ func (d *driver) GetPluginInfo(context.Context, *csi.GetPluginInfoRequest) (*csi
 	return &csi.GetPluginInfoResponse{Name: driverName, VendorVersion: "v1"}, nil
 }
 
-func (d *driver) GetPluginCapabilities(context.Context, *csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
+func (d *driver) GetPluginCapabilities(context.Context,
+	*csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
 	return &csi.GetPluginCapabilitiesResponse{}, nil
 }
 
@@ -101,7 +109,8 @@ func (d *driver) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse, 
 	return &csi.ProbeResponse{}, nil
 }
 
-func (d *driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
+func (d *driver) NodeGetCapabilities(context.Context,
+	*csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
 	return &csi.NodeGetCapabilitiesResponse{}, nil
 }
 
@@ -109,8 +118,10 @@ func (d *driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.Nod
 	return &csi.NodeGetInfoResponse{NodeId: d.node}, nil
 }
 
-// NodePublishVolume makes the volume's folder, writes into it what the pod asked for, and a link to it where the kubelet wants the volume.
-func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+// NodePublishVolume makes the volume's folder, writes into it what the pod asked for, and a link to it where the
+// kubelet wants the volume.
+func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse,
+	error) {
 	fmt.Println("publish", r.GetVolumeId(), "at", r.GetTargetPath())
 	source, err := d.source(r.GetVolumeId())
 	if err != nil {
@@ -134,7 +145,8 @@ func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRe
 }
 
 // NodeUnpublishVolume removes the link, and a volume that is one pod's alone, whose name the kubelet made up.
-func (d *driver) NodeUnpublishVolume(_ context.Context, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (d *driver) NodeUnpublishVolume(_ context.Context,
+	r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
 	fmt.Println("unpublish", r.GetVolumeId(), "at", r.GetTargetPath())
 	if err := os.Remove(r.GetTargetPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -1,5 +1,5 @@
-// Command tool is the program of the end-to-end tests' Windows image: one verb for each thing that a pod has to show. It runs
-// on Windows only in the sense that its tests do; it needs nothing but the standard library.
+// Command tool is the program of the end-to-end tests' Windows image: one verb for each thing that a pod has to show.
+// It runs on Windows only in the sense that its tests do; it needs nothing but the standard library.
 package main
 
 import (
@@ -96,7 +96,8 @@ func sleep(args []string) error {
 	return nil
 }
 
-// serve ADDRESS: "/" says where it runs; "/healthy" fails while the file C:\sick is there; "/big" is more than one packet.
+// serve ADDRESS: "/" says where it runs; "/healthy" fails while the file C:\sick is there; "/big" is more than one
+// packet.
 func serve(args []string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -262,6 +263,9 @@ func api(args []string) error {
 	if !pool.AppendCertsFromPEM(ca) {
 		return errors.New("no certificate in ca.crt")
 	}
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	client := http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
+	}
 	return show(&client, args[0], string(token))
 }

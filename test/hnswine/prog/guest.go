@@ -66,18 +66,21 @@ func (w *watched) register(c *caller, function string, of ...uintptr) (handle ui
 func makeGuest(c *caller) (handle uintptr, id string, err error) {
 	var wanted guid
 	settings := `{"MirrorHostNetworking":true,"Flags":3,"SchemaVersion":{"Major":2,"Minor":0}}`
-	if err := c.call("HcnCreateGuestNetworkService", uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)), uintptr(unsafe.Pointer(&handle))); err != nil {
+	if err := c.call("HcnCreateGuestNetworkService", uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)),
+		uintptr(unsafe.Pointer(&handle))); err != nil {
 		return 0, "", err
 	}
 	var properties uintptr
-	if err := c.call("HcnQueryGuestNetworkServiceProperties", handle, uintptr(text("{}")), uintptr(unsafe.Pointer(&properties))); err != nil {
+	if err := c.call("HcnQueryGuestNetworkServiceProperties", handle, uintptr(text("{}")),
+		uintptr(unsafe.Pointer(&properties))); err != nil {
 		return 0, "", err
 	}
 	return handle, utf16At(properties, 1<<16)[7:43], nil
 }
 
 func reserve(c *caller, service uintptr, port int) (handle uintptr, err error) {
-	return handle, c.call("HcnReserveGuestNetworkServicePort", service, 1, 1, uintptr(port), uintptr(unsafe.Pointer(&handle)))
+	return handle, c.call("HcnReserveGuestNetworkServicePort", service, 1, 1, uintptr(port),
+		uintptr(unsafe.Pointer(&handle)))
 }
 
 func listenable(port int) bool {
@@ -97,12 +100,14 @@ func ports(c *caller, service uintptr) error {
 	if listenable(8080) {
 		return errors.New("a program binds a reserved port")
 	}
-	if _, err := reserve(c, service, 8080); err == nil || err.Error() != "HcnReserveGuestNetworkServicePort: 0x803b0013" {
+	if _, err := reserve(c, service, 8080); err == nil ||
+		err.Error() != "HcnReserveGuestNetworkServicePort: 0x803b0013" {
 		return fmt.Errorf("the same port again: %v", err)
 	}
 	var of struct{ first, last uint16 }
 	var held uintptr
-	if err := c.call("HcnReserveGuestNetworkServicePortRange", service, 63, uintptr(unsafe.Pointer(&of)), uintptr(unsafe.Pointer(&held))); err != nil {
+	if err := c.call("HcnReserveGuestNetworkServicePortRange", service, 63, uintptr(unsafe.Pointer(&of)),
+		uintptr(unsafe.Pointer(&held))); err != nil {
 		return err
 	}
 	if of.first != 49152 || of.last != 49152+63 || listenable(int(of.last)) {
@@ -110,7 +115,8 @@ func ports(c *caller, service uintptr) error {
 	}
 	var count uint32
 	var entries uintptr
-	if err := c.call("HcnEnumerateGuestNetworkPortReservations", uintptr(unsafe.Pointer(&count)), uintptr(unsafe.Pointer(&entries))); err != nil {
+	if err := c.call("HcnEnumerateGuestNetworkPortReservations", uintptr(unsafe.Pointer(&count)),
+		uintptr(unsafe.Pointer(&entries))); err != nil {
 		return err
 	}
 	if count != 2 {
@@ -168,7 +174,8 @@ func guest(c *caller) error {
 		return err
 	}
 	ns, err := namespace(c)
-	if err := errors.Join(err, all.expect(0x7, id), some.expect(0x11, id), all.expect(0x5, ns), all.expect(0x6, ns)); err != nil {
+	if err := errors.Join(err, all.expect(0x7, id), some.expect(0x11, id), all.expect(0x5, ns),
+		all.expect(0x6, ns)); err != nil {
 		return err
 	}
 	if err := ports(c, handle); err != nil {
@@ -199,7 +206,8 @@ func restarted(c *caller, all *watched, service uintptr, none *watched, id strin
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(c.call("HcnDeleteGuestNetworkService", uintptr(unsafe.Pointer(&g))), all.expect(0x8, id)); err != nil {
+	if err := errors.Join(c.call("HcnDeleteGuestNetworkService", uintptr(unsafe.Pointer(&g))),
+		all.expect(0x8, id)); err != nil {
 		return err
 	}
 	if err := c.call("HcnUnregisterServiceCallback", service); err != nil {

@@ -1,12 +1,12 @@
 //go:build windows
 
-// Command hnsload fills HNS as kube-proxy does at its first synchronisation: for each Service some remote endpoints and a
-// load balancer, call by call. It prints how many calls that were and how long they took.
+// Command hnsload fills HNS as kube-proxy does at its first synchronisation: for each Service some remote endpoints and
+// a load balancer, call by call. It prints how many calls that were and how long they took.
 //
 //	hnsload <network> <services> <endpoints per service>
 //
-// With list it reads all endpoints and load balancers as kube-proxy does at each synchronisation, deletes one load balancer,
-// and reads again.
+// With list it reads all endpoints and load balancers as kube-proxy does at each synchronisation, deletes one load
+// balancer, and reads again.
 //
 //	hnsload list
 //
@@ -33,8 +33,8 @@ type caller struct {
 	calls int
 }
 
-// call calls a function of computenetwork.dll; the last argument is where an error's record goes. Pointers among the arguments
-// have to be converted in the call itself: then what they point to stays where it is until the call is over.
+// call calls a function of computenetwork.dll; the last argument is where an error's record goes. Pointers among the
+// arguments have to be converted in the call itself: then what they point to stays where it is until the call is over.
 //
 //go:uintptrescapes
 func (c *caller) call(name string, args ...uintptr) error {
@@ -61,14 +61,17 @@ func (c *caller) make(kind, settings string, network uintptr) (string, error) {
 	var wanted guid
 	var err error
 	if network != 0 {
-		err = c.call("HcnCreate"+kind, network, uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)), uintptr(unsafe.Pointer(&handle)))
+		err = c.call("HcnCreate"+kind, network, uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)),
+			uintptr(unsafe.Pointer(&handle)))
 	} else {
-		err = c.call("HcnCreate"+kind, uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)), uintptr(unsafe.Pointer(&handle)))
+		err = c.call("HcnCreate"+kind, uintptr(unsafe.Pointer(&wanted)), uintptr(text(settings)),
+			uintptr(unsafe.Pointer(&handle)))
 	}
 	if err != nil {
 		return "", err
 	}
-	if err := c.call("HcnQuery"+kind+"Properties", handle, uintptr(text("{}")), uintptr(unsafe.Pointer(&properties))); err != nil {
+	if err := c.call("HcnQuery"+kind+"Properties", handle, uintptr(text("{}")),
+		uintptr(unsafe.Pointer(&properties))); err != nil {
 		return "", err
 	}
 	id := utf16At(properties, len(`{"ID":"00000000-0000-0000-0000-000000000000"`))[7:43]
@@ -120,7 +123,8 @@ func (c *caller) read(kind string, id guid) (string, error) {
 		return "", err
 	}
 	defer func() { _, _, _ = c.dll.MustFindProc("HcnClose" + kind).Call(handle) }()
-	if err := c.call("HcnQuery"+kind+"Properties", handle, uintptr(text("{}")), uintptr(unsafe.Pointer(&properties))); err != nil {
+	if err := c.call("HcnQuery"+kind+"Properties", handle, uintptr(text("{}")),
+		uintptr(unsafe.Pointer(&properties))); err != nil {
 		return "", err
 	}
 	return utf16At(properties, 1<<20), nil
@@ -136,7 +140,8 @@ func (c *caller) listAll() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d endpoints and %d load balancers read in %.0f ms\n", len(endpoints), len(balancers), time.Since(start).Seconds()*1000)
+	fmt.Printf("%d endpoints and %d load balancers read in %.0f ms\n", len(endpoints), len(balancers),
+		time.Since(start).Seconds()*1000)
 	if len(balancers) == 0 {
 		return errors.New("no load balancers")
 	}
@@ -183,11 +188,14 @@ func run(args []string) error {
 		backends := ""
 		for j := range each {
 			var network uintptr
-			if err := c.call("HcnOpenNetwork", uintptr(unsafe.Pointer(&id)), uintptr(unsafe.Pointer(&network))); err != nil {
+			if err := c.call("HcnOpenNetwork", uintptr(unsafe.Pointer(&id)),
+				uintptr(unsafe.Pointer(&network))); err != nil {
 				return err
 			}
 			n := i*each + j
-			ep, err := c.make("Endpoint", fmt.Sprintf(`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.%d.%d.%d"}]}`, 64+n>>16, n>>8&255, n&255), network)
+			ep, err := c.make("Endpoint",
+				fmt.Sprintf(`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.%d.%d.%d"}]}`, 64+n>>16, n>>8&255, n&255),
+				network)
 			if err != nil {
 				return err
 			}

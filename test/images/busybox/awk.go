@@ -34,7 +34,12 @@ func awk(_ context.Context, c *call) int {
 		return c.usage("%v", err)
 	}
 	config := &interp.Config{
-		Argv0: c.args[0], Stdin: c.stdin, Output: c.stdout, Error: c.stderr, Environ: variables(c.env), NoExec: true,
+		Argv0:   c.args[0],
+		Stdin:   c.stdin,
+		Output:  c.stdout,
+		Error:   c.stderr,
+		Environ: variables(c.env),
+		NoExec:  true,
 	}
 	if o.has("F") {
 		config.Vars = append(config.Vars, "FS", o.get("F"))

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// call is one call of a program: its arguments, the name first, and its surroundings, which within a shell are not those of
-// the process.
+// call is one call of a program: its arguments, the name first, and its surroundings, which within a shell are not
+// those of the process.
 type call struct {
 	args           []string
 	dir            string
@@ -172,7 +172,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// each runs do for every file that is named, or for standard input where none is or for "-", and gives the worst exit code.
+// each runs do for every file that is named, or for standard input where none is or for "-", and gives the worst exit
+// code.
 func (c *call) each(names []string, do func(name string, r io.Reader) error) int {
 	if len(names) == 0 {
 		names = []string{"-"}

@@ -31,7 +31,8 @@ type query struct {
 	tcp  bool
 }
 
-// dig knows @SERVER, NAME, TYPE, -x ADDRESS, -p PORT, +short, +noall, +answer, +search, +tcp, +notcp, +time= and +tries=.
+// dig knows @SERVER, NAME, TYPE, -x ADDRESS, -p PORT, +short, +noall, +answer, +search, +tcp, +notcp, +time= and
+// +tries=.
 func dig(ctx context.Context, c *call) int {
 	q := query{kind: dnsmessage.TypeA}
 	var server, port string
@@ -96,13 +97,15 @@ func dig(ctx context.Context, c *call) int {
 
 func printDig(c *call, msg dnsmessage.Message, short, answerOnly bool) {
 	if !short && !answerOnly {
-		fmt.Fprintf(c.stdout, ";; status: %s, id: %d\n;; ANSWER SECTION:\n", strings.TrimPrefix(msg.RCode.String(), "RCode"), msg.ID)
+		fmt.Fprintf(c.stdout, ";; status: %s, id: %d\n;; ANSWER SECTION:\n",
+			strings.TrimPrefix(msg.RCode.String(), "RCode"), msg.ID)
 	}
 	for _, r := range msg.Answers {
 		if short {
 			fmt.Fprintln(c.stdout, data(r.Body))
 		} else {
-			fmt.Fprintf(c.stdout, "%s\t%d\tIN\t%s\t%s\n", r.Header.Name, r.Header.TTL, strings.TrimPrefix(r.Header.Type.String(), "Type"), data(r.Body))
+			fmt.Fprintf(c.stdout, "%s\t%d\tIN\t%s\t%s\n", r.Header.Name, r.Header.TTL,
+				strings.TrimPrefix(r.Header.Type.String(), "Type"), data(r.Body))
 		}
 	}
 }
@@ -110,7 +113,8 @@ func printDig(c *call, msg dnsmessage.Message, short, answerOnly bool) {
 func types() map[string]dnsmessage.Type {
 	return map[string]dnsmessage.Type{
 		"A": dnsmessage.TypeA, "AAAA": dnsmessage.TypeAAAA, "PTR": dnsmessage.TypePTR, "SRV": dnsmessage.TypeSRV,
-		"CNAME": dnsmessage.TypeCNAME, "TXT": dnsmessage.TypeTXT, "NS": dnsmessage.TypeNS, "SOA": dnsmessage.TypeSOA, "MX": dnsmessage.TypeMX,
+		"CNAME": dnsmessage.TypeCNAME, "TXT": dnsmessage.TypeTXT, "NS": dnsmessage.TypeNS, "SOA": dnsmessage.TypeSOA,
+		"MX": dnsmessage.TypeMX,
 	}
 }
 
@@ -168,11 +172,13 @@ func nslookup(ctx context.Context, c *call) int {
 	}
 	fmt.Fprintf(c.stdout, "Server:\t\t%s\nAddress:\t%s\n\n", from.Addr(), from)
 	if len(msg.Answers) == 0 {
-		fmt.Fprintf(c.stdout, "** server can't find %s: %s\n", args[0], strings.ToUpper(strings.TrimPrefix(msg.RCode.String(), "RCode")))
+		fmt.Fprintf(c.stdout, "** server can't find %s: %s\n", args[0],
+			strings.ToUpper(strings.TrimPrefix(msg.RCode.String(), "RCode")))
 		return 1
 	}
 	for _, r := range msg.Answers {
-		fmt.Fprintf(c.stdout, "Name:\t%s\nAddress: %s\n", strings.TrimSuffix(r.Header.Name.String(), "."), strings.TrimSuffix(data(r.Body), "."))
+		fmt.Fprintf(c.stdout, "Name:\t%s\nAddress: %s\n", strings.TrimSuffix(r.Header.Name.String(), "."),
+			strings.TrimSuffix(data(r.Body), "."))
 	}
 	return 0
 }

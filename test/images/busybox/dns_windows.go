@@ -16,7 +16,8 @@ func systemResolver() (resolver, error) {
 	for {
 		buf := make([]byte, size)
 		first := (*windows.IpAdapterAddresses)(unsafe.Pointer(&buf[0])) // the call fills the buffer with this structure
-		err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, windows.GAA_FLAG_SKIP_ANYCAST|windows.GAA_FLAG_SKIP_MULTICAST, 0, first, &size)
+		err := windows.GetAdaptersAddresses(windows.AF_UNSPEC,
+			windows.GAA_FLAG_SKIP_ANYCAST|windows.GAA_FLAG_SKIP_MULTICAST, 0, first, &size)
 		if err == windows.ERROR_BUFFER_OVERFLOW { //nolint:errorlint // the call returns the number itself
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// expr prints the value of an expression and returns 1 if that is nothing or 0, 2 if it is none. Its operators are those
-// of POSIX; the pattern of ":" is read as an extended regular expression.
+// expr prints the value of an expression and returns 1 if that is nothing or 0, 2 if it is none. Its operators are
+// those of POSIX; the pattern of ":" is read as an extended regular expression.
 func expr(_ context.Context, c *call) int {
 	e := &expression{words: c.args[1:]}
 	value, err := e.binary(0)
@@ -107,7 +107,8 @@ func evaluate(left, operator, right string) (string, error) {
 	if numbers {
 		order = int(min(max(a-b, -1), 1))
 	}
-	holds := map[string]bool{"=": order == 0, "==": order == 0, "!=": order != 0, ">": order > 0, ">=": order >= 0, "<": order < 0, "<=": order <= 0}
+	holds := map[string]bool{"=": order == 0, "==": order == 0, "!=": order != 0, ">": order > 0, ">=": order >= 0,
+		"<": order < 0, "<=": order <= 0}
 	if holds[operator] {
 		return "1", nil
 	}

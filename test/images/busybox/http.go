@@ -95,7 +95,8 @@ func curlOne(ctx context.Context, c *call, o *options, target string) int {
 func curlRequest(ctx context.Context, o *options, target string) (*http.Request, error) {
 	method := o.either("X", "request")
 	var body io.Reader
-	if data := append(append(append([]string{}, o.all["d"]...), o.all["data"]...), o.all["data-raw"]...); len(data) > 0 {
+	if data := append(append(append([]string{}, o.all["d"]...), o.all["data"]...),
+		o.all["data-raw"]...); len(data) > 0 {
 		body = strings.NewReader(strings.Join(data, "&"))
 		if method == "" {
 			method = http.MethodPost
@@ -151,8 +152,10 @@ func httpClient(o *options) (*http.Client, error) {
 		network = "tcp4"
 	}
 	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, DisableCompression: true, TLSHandshakeTimeout: dialer.Timeout,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: o.hasEither("k", "insecure")}, // what -k asks for
+		DisableKeepAlives:   true,
+		DisableCompression:  true,
+		TLSHandshakeTimeout: dialer.Timeout,
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: o.hasEither("k", "insecure")}, // what -k asks for
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, addr)
 		},
@@ -233,7 +236,8 @@ func writeOut(o *options, resp *http.Response) string {
 	if resp != nil {
 		code = resp.StatusCode
 	}
-	return strings.NewReplacer("%{http_code}", fmt.Sprintf("%03d", code), `\n`, "\n", "%%", "%").Replace(o.either("w", "write-out"))
+	return strings.NewReplacer("%{http_code}", fmt.Sprintf("%03d", code), `\n`, "\n", "%%",
+		"%").Replace(o.either("w", "write-out"))
 }
 
 // wget knows -q, -O FILE or -, -T SECONDS, -S, --post-data and --spider.
@@ -314,8 +318,8 @@ func wgetSave(c *call, o *options, resp *http.Response) int {
 	return 0
 }
 
-// nginx serves the files of the folder html beneath the folder it is started in, or of /usr/share/nginx/html, on port 80,
-// with nginx's welcome page where there is no index.html that was there at the start.
+// nginx serves the files of the folder html beneath the folder it is started in, or of /usr/share/nginx/html, on port
+// 80, with nginx's welcome page where there is no index.html that was there at the start.
 func nginx(ctx context.Context, c *call) int {
 	o, err := c.parse("v t", "g c p")
 	if err != nil {
@@ -336,10 +340,12 @@ func nginx(ctx context.Context, c *call) int {
 		}
 	}
 	srv := &http.Server{
-		Addr: ":" + strconv.Itoa(port), ReadHeaderTimeout: time.Minute,
+		Addr:              ":" + strconv.Itoa(port),
+		ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Server", "nginx (mullion stand-in)")
-			fmt.Fprintf(c.stdout, "%s - - [%s] \"%s %s %s\"\n", r.RemoteAddr, time.Now().Format("02/Jan/2006:15:04:05 -0700"), r.Method, r.URL.RequestURI(), r.Proto)
+			fmt.Fprintf(c.stdout, "%s - - [%s] \"%s %s %s\"\n", r.RemoteAddr,
+				time.Now().Format("02/Jan/2006:15:04:05 -0700"), r.Method, r.URL.RequestURI(), r.Proto)
 			serveFile(w, r, root)
 		}),
 	}

@@ -90,7 +90,8 @@ func printEntry(c *call, o *options, name string, info fs.FileInfo) {
 		fmt.Fprintln(c.stdout, name)
 		return
 	}
-	fmt.Fprintf(c.stdout, "%s 1 root root %12d %s %s\n", info.Mode(), info.Size(), info.ModTime().Format("Jan _2 15:04"), name)
+	fmt.Fprintf(c.stdout, "%s 1 root root %12d %s %s\n", info.Mode(), info.Size(),
+		info.ModTime().Format("Jan _2 15:04"), name)
 }
 
 // find knows: find [PATH…] [-type f|d|l] [-name PATTERN] [-maxdepth N].
@@ -139,7 +140,8 @@ func find(_ context.Context, c *call) int {
 				}
 				return nil
 			}
-			if matched, err := filepath.Match(pattern, d.Name()); pattern != "" && (err != nil || !matched) || kind != "" && kind != kindOf(d) {
+			if matched, err := filepath.Match(pattern, d.Name()); pattern != "" && (err != nil || !matched) ||
+				kind != "" && kind != kindOf(d) {
 				return err
 			}
 			name := strings.TrimSuffix(root, "/") + "/" + rel
@@ -193,7 +195,8 @@ func stat(_ context.Context, c *call) int {
 		}
 		uid, gid := owner(info)
 		fmt.Fprintln(c.stdout, strings.NewReplacer(
-			"%a", strconv.FormatUint(uint64(info.Mode().Perm()), 8), "%s", strconv.FormatInt(info.Size(), 10), "%n", name, "%F", kind,
+			"%a", strconv.FormatUint(uint64(info.Mode().Perm()), 8), "%s", strconv.FormatInt(info.Size(), 10), "%n",
+			name, "%F", kind,
 			"%u", strconv.Itoa(uid), "%g", strconv.Itoa(gid),
 		).Replace(format))
 	}

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// nc connects to HOST PORT (with -z only that, with -u by UDP; -t, to answer telnet's negotiation, has nothing to do), or listens (-l, with -p PORT or PORT); without -l, -p is the port it comes from. -w is how many
-// seconds connecting may take, and how long nothing may arrive.
+// nc connects to HOST PORT (with -z only that, with -u by UDP; -t, to answer telnet's negotiation, has nothing to do),
+// or listens (-l, with -p PORT or PORT); without -l, -p is the port it comes from. -w is how many seconds connecting
+// may take, and how long nothing may arrive.
 func nc(ctx context.Context, c *call) int {
 	o, err := c.parse("v z u t l n k N 4", "w p q i")
 	if err != nil {
@@ -103,8 +104,8 @@ func ncListen(ctx context.Context, c *call, o *options, network string) int {
 	}
 }
 
-// talk carries standard input to the other side and what comes back to standard output, until that side ends, or nothing
-// has come for the time that -w says.
+// talk carries standard input to the other side and what comes back to standard output, until that side ends, or
+// nothing has come for the time that -w says.
 func talk(ctx context.Context, c *call, conn net.Conn, limit time.Duration) int {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()

@@ -119,15 +119,23 @@ func newShell(c *call, params, flags []string) (*interp.Runner, error) {
 	)
 }
 
-// execApplet runs a program that is one of ours in this process: by its bare name or as /bin/NAME. Another is looked for
-// as a file.
+// execApplet runs a program that is one of ours in this process: by its bare name or as /bin/NAME. Another is looked
+// for as a file.
 func execApplet(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
 		hc := interp.HandlerCtx(ctx)
 		folder := strings.TrimSuffix(strings.ReplaceAll(args[0], `\`, "/"), "/"+baseName(args[0]))
 		known := applets()[appletName(args[0])]
-		if known != nil && (folder == args[0] || strings.EqualFold(folder, "/bin") || folder == "/usr/bin" || strings.EqualFold(folder, "c:/bin")) {
-			code := known(ctx, &call{args: args, dir: hc.Dir, env: environ(hc.Env), stdin: hc.Stdin, stdout: hc.Stdout, stderr: hc.Stderr})
+		if known != nil && (folder == args[0] || strings.EqualFold(folder, "/bin") || folder == "/usr/bin" ||
+			strings.EqualFold(folder, "c:/bin")) {
+			code := known(ctx, &call{
+				args:   args,
+				dir:    hc.Dir,
+				env:    environ(hc.Env),
+				stdin:  hc.Stdin,
+				stdout: hc.Stdout,
+				stderr: hc.Stderr,
+			})
 			if code != 0 {
 				return interp.ExitStatus(code) // exit codes of applets are small
 			}
@@ -185,7 +193,14 @@ func viaShell(ctx context.Context, c *call) int {
 		words[i] = quoted
 	}
 	script := strings.Join(words, " ")
-	return sh(ctx, &call{args: []string{"sh", "-c", script}, dir: c.dir, env: c.env, stdin: c.stdin, stdout: c.stdout, stderr: c.stderr})
+	return sh(ctx, &call{
+		args:   []string{"sh", "-c", script},
+		dir:    c.dir,
+		env:    c.env,
+		stdin:  c.stdin,
+		stdout: c.stdout,
+		stderr: c.stderr,
+	})
 }
 
 // program runs a command line as the shell would: one of ours in this process, another as a process.
@@ -198,7 +213,14 @@ func (c *call) program(ctx context.Context, args []string) int {
 		}
 		words[i] = quoted
 	}
-	return sh(ctx, &call{args: []string{"sh", "-c", strings.Join(words, " ")}, dir: c.dir, env: c.env, stdin: c.stdin, stdout: c.stdout, stderr: c.stderr})
+	return sh(ctx, &call{
+		args:   []string{"sh", "-c", strings.Join(words, " ")},
+		dir:    c.dir,
+		env:    c.env,
+		stdin:  c.stdin,
+		stdout: c.stdout,
+		stderr: c.stderr,
+	})
 }
 
 // wait waits for d, or until the program is to end, which it tells.

@@ -45,7 +45,8 @@ func seconds(text string) (time.Duration, error) {
 	}
 	unit := time.Second
 	if text != "" {
-		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[text[len(text)-1]]; ok {
+		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour,
+			'd': 24 * time.Hour}[text[len(text)-1]]; ok {
 			unit, text = u, text[:len(text)-1]
 		}
 	}
@@ -73,9 +74,12 @@ func date(_ context.Context, c *call) int {
 		}
 	}
 	fmt.Fprintln(c.stdout, strings.NewReplacer(
-		"%%", "%", "%s", strconv.FormatInt(now.Unix(), 10), "%N", fmt.Sprintf("%09d", now.Nanosecond()), "%Y", now.Format("2006"), "%m", now.Format("01"),
-		"%d", now.Format("02"), "%e", now.Format("_2"), "%H", now.Format("15"), "%M", now.Format("04"), "%S", now.Format("05"), "%a", now.Format("Mon"),
-		"%b", now.Format("Jan"), "%Z", now.Format("MST"), "%z", now.Format("-0700"), "%F", now.Format("2006-01-02"), "%T", now.Format("15:04:05"),
+		"%%", "%", "%s", strconv.FormatInt(now.Unix(), 10), "%N", fmt.Sprintf("%09d", now.Nanosecond()), "%Y",
+		now.Format("2006"), "%m", now.Format("01"),
+		"%d", now.Format("02"), "%e", now.Format("_2"), "%H", now.Format("15"), "%M", now.Format("04"), "%S",
+		now.Format("05"), "%a", now.Format("Mon"),
+		"%b", now.Format("Jan"), "%Z", now.Format("MST"), "%z", now.Format("-0700"), "%F", now.Format("2006-01-02"),
+		"%T", now.Format("15:04:05"),
 	).Replace(layout))
 	return 0
 }
@@ -161,8 +165,8 @@ func id(_ context.Context, c *call) int {
 	return 0
 }
 
-// hostname knows -i, the address by which the machine reaches others, and -f, which is the same name here. The name has no
-// line end, as that of the program that it stands in for
+// hostname knows -i, the address by which the machine reaches others, and -f, which is the same name here. The name has
+// no line end, as that of the program that it stands in for
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/hostname.go), only on Windows.
 func hostname(ctx context.Context, c *call) int {
 	o, err := c.parse("i f s", "")

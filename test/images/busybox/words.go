@@ -150,7 +150,8 @@ func tr(_ context.Context, c *call) int {
 }
 
 func charSet(s string) []rune {
-	s = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", "[:upper:]", "A-Z", "[:lower:]", "a-z", "[:space:]", " \t\n\r", "[:digit:]", "0-9").Replace(s)
+	s = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", "[:upper:]", "A-Z", "[:lower:]", "a-z", "[:space:]",
+		" \t\n\r", "[:digit:]", "0-9").Replace(s)
 	in := []rune(s)
 	var out []rune
 	for i := 0; i < len(in); i++ {

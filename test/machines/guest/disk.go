@@ -33,8 +33,8 @@ type Disk struct {
 // diskSize is the size of a guest's root file system; the file is sparse.
 const diskSize = "12G"
 
-// MakeDisk returns the disk of a machine that has the packages besides its own, from the cache folder if it is there. Making one takes a minute or two and needs root. log gets what
-// is being done, a line a step.
+// MakeDisk returns the disk of a machine that has the packages besides its own, from the cache folder if it is there.
+// Making one takes a minute or two and needs root. log gets what is being done, a line a step.
 func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, log func(string)) (Disk, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return Disk{}, err
@@ -49,14 +49,25 @@ func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, l
 	if m.Hardened {
 		scripts = append(scripts, hardenScript)
 	}
-	r := recipe{Machine: m, Packages: append(m.packages(), packages...), Script: append([]string{installScript}, scripts...), AuthorizedKey: authorized}
+	r := recipe{
+		Machine:       m,
+		Packages:      append(m.packages(), packages...),
+		Script:        append([]string{installScript}, scripts...),
+		AuthorizedKey: authorized,
+	}
 	dir := filepath.Join(cache, m.Name+"-"+r.id())
 	if _, err := os.Stat(filepath.Join(dir, "root.ext4")); errors.Is(err, fs.ErrNotExist) {
 		if err := r.make(ctx, cache, dir, log); err != nil {
 			return Disk{}, fmt.Errorf("make the disk of machine %q: %w", m.Name, err)
 		}
 	}
-	d := Disk{Image: filepath.Join(dir, "root.ext4"), Kernel: filepath.Join(dir, "vmlinuz"), Initrd: filepath.Join(dir, "initrd.img"), Key: key, KeyFile: keyFile}
+	d := Disk{
+		Image:   filepath.Join(dir, "root.ext4"),
+		Kernel:  filepath.Join(dir, "vmlinuz"),
+		Initrd:  filepath.Join(dir, "initrd.img"),
+		Key:     key,
+		KeyFile: keyFile,
+	}
 	hostKey, err := os.ReadFile(filepath.Join(dir, "host.pub"))
 	if err != nil {
 		return d, err
@@ -114,12 +125,15 @@ func (r recipe) make(ctx context.Context, cache, dir string, log func(string)) (
 		return err
 	}
 	log("debootstrap " + r.Machine.Suite)
-	if err := run(ctx, nil, "debootstrap", "--variant=minbase", "--cache-dir="+packages, r.Machine.Suite, root); err != nil {
+	if err := run(ctx, nil, "debootstrap", "--variant=minbase", "--cache-dir="+packages, r.Machine.Suite,
+		root); err != nil {
 		return err
 	}
 	env := []string{
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "NAME=" + r.Machine.Name, "SUITE=" + r.Machine.Suite, "KERNEL_FROM=" + r.Machine.kernelFrom(),
-		"PACKAGES=" + strings.Join(r.Packages, " "), "AUTHORIZED_KEY=" + r.AuthorizedKey, "FIREWALL=" + r.Machine.Firewall,
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "NAME=" + r.Machine.Name, "SUITE=" + r.Machine.Suite,
+		"KERNEL_FROM=" + r.Machine.kernelFrom(),
+		"PACKAGES=" + strings.Join(r.Packages, " "), "AUTHORIZED_KEY=" + r.AuthorizedKey,
+		"FIREWALL=" + r.Machine.Firewall,
 	}
 	log("install packages and set up " + r.Machine.Name)
 	if err := inRoot(ctx, root, packages, env, "set -eu\n"+strings.Join(r.Script, "\n")); err != nil {
@@ -160,7 +174,8 @@ func (m Machine) kernelFrom() string {
 func inRoot(ctx context.Context, root, packages string, env []string, script string) error {
 	const mounts = `mount -t proc proc "$1/proc" && mount -t sysfs -o ro sysfs "$1/sys" && mount --bind "$2" "$1/var/cache/apt/archives" && ` +
 		`mount -t tmpfs -o size=64m tmpfs "$1/tmp" && exec chroot "$1" /bin/sh -c "$3"`
-	return run(ctx, env, "unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", mounts, "sh", root, packages, script)
+	return run(ctx, env, "unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", mounts, "sh", root,
+		packages, script)
 }
 
 // takeKernel copies the kernel, its initrd and version, and the public host key out of a root.
@@ -190,7 +205,8 @@ func takeKernel(root, to string) error {
 
 // ext4 writes a file system of what is in dir.
 func ext4(ctx context.Context, dir, image, label, size string) error {
-	return run(ctx, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, "mke2fs", "-q", "-t", "ext4", "-L", label, "-d", dir, image, size)
+	return run(ctx, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, "mke2fs", "-q", "-t", "ext4", "-L", label, "-d",
+		dir, image, size)
 }
 
 // run runs a program; its output is part of the error.
@@ -209,7 +225,8 @@ func run(ctx context.Context, env []string, program string, args ...string) erro
 	return nil
 }
 
-// CacheDir is where disks and packages are kept between runs: MULLION_MACHINES_CACHE, else below the user's cache folder.
+// CacheDir is where disks and packages are kept between runs: MULLION_MACHINES_CACHE, else below the user's cache
+// folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("MULLION_MACHINES_CACHE"); dir != "" {
 		return dir, nil

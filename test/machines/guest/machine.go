@@ -30,7 +30,13 @@ func Machines() []Machine {
 		{Name: "bookworm", Suite: "bookworm"},
 		{Name: "bookworm-hardened", Suite: "bookworm", Hardened: true, Firewall: "ufw"},
 		{Name: "bookworm-backports", Suite: "bookworm", KernelFrom: "bookworm-backports"},
-		{Name: "bookworm-backports-hardened", Suite: "bookworm", KernelFrom: "bookworm-backports", Hardened: true, Firewall: "firewalld"},
+		{
+			Name:       "bookworm-backports-hardened",
+			Suite:      "bookworm",
+			KernelFrom: "bookworm-backports",
+			Hardened:   true,
+			Firewall:   "firewalld",
+		},
 		{Name: "trixie", Suite: "trixie"},
 		{Name: "trixie-hardened", Suite: "trixie", Hardened: true, Firewall: "firewalld"},
 	}
@@ -59,10 +65,12 @@ var setupScript string
 //go:embed scripts/harden.sh
 var hardenScript string
 
-// packages are what every guest has beside what Mullion needs: what a server of the distribution has from its installer.
+// packages are what every guest has beside what Mullion needs: what a server of the distribution has from its
+// installer.
 func (m Machine) packages() []string {
 	all := []string{
-		"systemd-sysv", "libpam-systemd", "dbus", "udev", "kmod", "initramfs-tools", "procps", "openssh-server", "sudo", "cron", "ca-certificates", "curl", "locales",
+		"systemd-sysv", "libpam-systemd", "dbus", "udev", "kmod", "initramfs-tools", "procps", "openssh-server", "sudo",
+		"cron", "ca-certificates", "curl", "locales",
 		"netbase", "util-linux-extra", "less",
 	}
 	if m.Hardened {

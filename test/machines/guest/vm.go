@@ -41,7 +41,8 @@ type Guest struct {
 	conns map[string]*ssh.Client // by user; one is kept for all commands of a user
 }
 
-// bootTimeout is what a guest may take until it lets somebody log in. Under emulation it takes a minute where nothing else runs.
+// bootTimeout is what a guest may take until it lets somebody log in. Under emulation it takes a minute where nothing
+// else runs.
 const bootTimeout = 10 * time.Minute
 
 // Boot starts a guest and returns when one can log in. Stop must be called also after an error.
@@ -112,17 +113,18 @@ func (g *Guest) start() error {
 	return nil
 }
 
-// arguments are qemu's. With smap, smep, pku, fsgsbase and la57 the emulation of qemu 7.2 (Debian 12) faults in Wine's programs; Debian 13's kernel
-// needs a newer one in any case (hack/deps.sh).
+// arguments are qemu's. With smap, smep, pku, fsgsbase and la57 the emulation of qemu 7.2 (Debian 12) faults in Wine's
+// programs; Debian 13's kernel needs a newer one in any case (hack/deps.sh).
 func (g *Guest) arguments() []string {
 	o := g.options
 	accelerator, cpu := o.Accelerator, "host"
 	kernel := "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=false"
 	if accelerator == "" || accelerator == "tcg" {
 		accelerator, cpu = "tcg,thread=multi,tb-size=1024", "max,-smap,-smep,-pku,-fsgsbase,-la57"
-		// The emulator shows the real processor's time stamp counter. Linux does not trust it on a processor with several cores that is not Intel's,
-		// and takes the HPET instead: then reading the time is a system call, and a lock of the emulator. An emulated processor does not speculate,
-		// so that what the kernel does against that only costs time.
+		// The emulator shows the real processor's time stamp counter. Linux does not trust it on a processor with
+		// several cores that is not Intel's, and takes the HPET instead: then reading the time is a system call, and a
+		// lock of the emulator. An emulated processor does not speculate, so that what the kernel does against that
+		// only costs time.
 		kernel += " tsc=reliable clocksource=tsc mitigations=off"
 	}
 	if o.Machine.Hardened {
@@ -135,7 +137,8 @@ func (g *Guest) arguments() []string {
 		"-drive", "if=virtio,format=raw,snapshot=on,cache=unsafe,file=" + o.Disk.Image,
 		"-drive", "if=virtio,format=raw,readonly=on,file=" + filepath.Join(o.Work, "payload.ext4"),
 		// The guest reaches nothing outside, and only its SSH server is reached.
-		"-netdev", fmt.Sprintf("user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", g.port), "-device", "virtio-net-pci,netdev=net,romfile=",
+		"-netdev", fmt.Sprintf("user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", g.port), "-device",
+		"virtio-net-pci,netdev=net,romfile=",
 		"-device", "virtio-rng-pci", "-serial", "file:" + g.Console(),
 	}
 }
@@ -148,8 +151,11 @@ func (g *Guest) login(ctx context.Context, user string) (*ssh.Client, error) {
 		return c, nil
 	}
 	config := &ssh.ClientConfig{
-		User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(g.options.Disk.Key)}, HostKeyCallback: ssh.FixedHostKey(g.options.Disk.HostKey),
-		HostKeyAlgorithms: []string{g.options.Disk.HostKey.Type()}, Timeout: time.Minute,
+		User:              user,
+		Auth:              []ssh.AuthMethod{ssh.PublicKeys(g.options.Disk.Key)},
+		HostKeyCallback:   ssh.FixedHostKey(g.options.Disk.HostKey),
+		HostKeyAlgorithms: []string{g.options.Disk.HostKey.Type()},
+		Timeout:           time.Minute,
 	}
 	for {
 		c, err := dialSSH(ctx, fmt.Sprintf("127.0.0.1:%d", g.port), config)
@@ -165,7 +171,8 @@ func (g *Guest) login(ctx context.Context, user string) (*ssh.Client, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("log in as %s: %w (last: %w)", user, ctx.Err(), err)
 		case <-g.exited:
-			text, _ := os.ReadFile(filepath.Join(g.options.Work, "qemu.log")) // the better part of the message, if it is there
+			// the better part of the message, if it is there
+			text, _ := os.ReadFile(filepath.Join(g.options.Work, "qemu.log"))
 			return nil, fmt.Errorf("qemu ended: %s", strings.TrimSpace(string(text)))
 		case <-time.After(time.Second):
 		}

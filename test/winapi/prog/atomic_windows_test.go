@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// publish writes a new generation of a volume as the kubelet does on Windows (k8s.io/kubernetes v1.36.3 pkg/volume/util/atomic_writer.go): a new
-// folder, a new link beside the old one, on Windows the old link removed and made again; then links for the names users see.
+// publish writes a new generation of a volume as the kubelet does on Windows (k8s.io/kubernetes v1.36.3
+// pkg/volume/util/atomic_writer.go): a new folder, a new link beside the old one, on Windows the old link removed and
+// made again; then links for the names users see.
 func publish(t *testing.T, volume string, generation int, files map[string]string) {
 	t.Helper()
 	data := fmt.Sprintf("..2026_01_01_%d", generation)

@@ -16,7 +16,8 @@ func TestChildMakesLink(t *testing.T) {
 	}
 	wantTarget(t, filepath.Join(dir, "link"), "file")
 	wantContent(t, filepath.Join(dir, "link"), "hello")
-	out, err := exec.CommandContext(t.Context(), "cmd", "/c", "cmd", "/c", "mklink", filepath.Join(dir, "deep"), "file").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "cmd", "/c", "cmd", "/c", "mklink", filepath.Join(dir, "deep"),
+		"file").CombinedOutput()
 	if err != nil {
 		t.Fatalf("mklink in a shell's shell: %v\n%s", err, out)
 	}
@@ -26,7 +27,8 @@ func TestChildMakesLink(t *testing.T) {
 		t.Errorf("exit code of a child: got %v\n%s", err, out)
 	}
 	// A link is removed as a link.
-	if out, err := exec.CommandContext(t.Context(), "cmd", "/c", "del", filepath.Join(dir, "link")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "cmd", "/c", "del",
+		filepath.Join(dir, "link")).CombinedOutput(); err != nil {
 		t.Fatalf("del: %v\n%s", err, out)
 	}
 	wantGone(t, filepath.Join(dir, "link"))

@@ -42,9 +42,14 @@ func icmp6(t *testing.T) (handle uintptr, send *windows.LazyProc) {
 }
 
 // echo6 sends a request; with an event in the background.
-func echo6(handle uintptr, send *windows.LazyProc, event windows.Handle, to string, data []byte, reply *echoReply, timeout uintptr) (uintptr, windows.Errno) {
-	from, target := windows.RawSockaddrInet6{Family: windows.AF_INET6}, windows.RawSockaddrInet6{Family: windows.AF_INET6, Addr: netip.MustParseAddr(to).As16()}
-	n, _, err := send.Call(handle, uintptr(event), 0, 0, uintptr(unsafe.Pointer(&from)), uintptr(unsafe.Pointer(&target)), uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)),
+func echo6(handle uintptr, send *windows.LazyProc, event windows.Handle, to string, data []byte, reply *echoReply,
+	timeout uintptr) (uintptr, windows.Errno) {
+	from, target := windows.RawSockaddrInet6{Family: windows.AF_INET6}, windows.RawSockaddrInet6{
+		Family: windows.AF_INET6,
+		Addr:   netip.MustParseAddr(to).As16(),
+	}
+	n, _, err := send.Call(handle, uintptr(event), 0, 0, uintptr(unsafe.Pointer(&from)),
+		uintptr(unsafe.Pointer(&target)), uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)),
 		0, uintptr(unsafe.Pointer(reply)), unsafe.Sizeof(*reply), timeout)
 	code, _ := err.(windows.Errno)
 	return n, code
@@ -52,8 +57,10 @@ func echo6(handle uintptr, send *windows.LazyProc, event windows.Handle, to stri
 
 func checkEcho(t *testing.T, reply *echoReply, data string) {
 	t.Helper()
-	if reply.status != ipSuccess || netip.AddrFrom16(reply.address).String() != "::1" || string(reply.data[:len(data)]) != data {
-		t.Errorf("status %d of %s with %q, want %q of ::1", reply.status, netip.AddrFrom16(reply.address), reply.data[:len(data)], data)
+	if reply.status != ipSuccess || netip.AddrFrom16(reply.address).String() != "::1" ||
+		string(reply.data[:len(data)]) != data {
+		t.Errorf("status %d of %s with %q, want %q of ::1", reply.status, netip.AddrFrom16(reply.address),
+			reply.data[:len(data)], data)
 	}
 }
 
@@ -71,7 +78,8 @@ func TestEcho6(t *testing.T) {
 	if n, err := echo6(handle, send, 0, "::1", make([]byte, 4000), &reply, 5000); n != 1 || reply.status != ipSuccess {
 		t.Errorf("%d answers of status %d: %v", n, reply.status, err)
 	}
-	if n, _, err := send.Call(handle, 0, 0, 0, 0, 0, 0, 0, 0, uintptr(unsafe.Pointer(&reply)), unsafe.Sizeof(reply), 100); n != 0 || err != windows.ERROR_INVALID_PARAMETER {
+	if n, _, err := send.Call(handle, 0, 0, 0, 0, 0, 0, 0, 0, uintptr(unsafe.Pointer(&reply)), unsafe.Sizeof(reply),
+		100); n != 0 || err != windows.ERROR_INVALID_PARAMETER {
 		t.Errorf("without an address: %d, %v", n, err)
 	}
 }
@@ -84,7 +92,8 @@ func TestEcho6InBackground(t *testing.T) {
 	}
 	defer func() { _ = windows.CloseHandle(event) }()
 	reply := &echoReply{status: ipRequestTimeout}
-	if n, code := echo6(handle, send, event, "::1", []byte("later"), reply, 5000); n != 0 || code != windows.ERROR_IO_PENDING {
+	if n, code := echo6(handle, send, event, "::1", []byte("later"), reply, 5000); n != 0 ||
+		code != windows.ERROR_IO_PENDING {
 		t.Fatalf("%d, %v; want ERROR_IO_PENDING", n, code)
 	}
 	if got, err := windows.WaitForSingleObject(event, 10_000); err != nil || got != windows.WAIT_OBJECT_0 {

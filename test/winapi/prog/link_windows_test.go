@@ -132,7 +132,8 @@ func TestSymlinkTargetCase(t *testing.T) {
 	mkdir(t, filepath.Join(dir, "Folder"))
 	write(t, filepath.Join(dir, "Folder", "File"), "hello")
 	wantContent(t, symlink(t, `folder\FILE`, filepath.Join(dir, "rel")), "hello")
-	wantContent(t, symlink(t, strings.ToUpper(filepath.Join(dir, "Folder", "File")), filepath.Join(dir, "abs")), "hello")
+	wantContent(t, symlink(t, strings.ToUpper(filepath.Join(dir, "Folder", "File")), filepath.Join(dir, "abs")),
+		"hello")
 }
 
 func TestSymlinkDriveRelative(t *testing.T) {
@@ -164,7 +165,8 @@ func TestSymlinkErrors(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "link"), 0o777); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("mkdir over a link: got %v, want exists", err)
 	}
-	if f, err := os.OpenFile(filepath.Join(dir, "link"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); !errors.Is(err, fs.ErrExist) {
+	if f, err := os.OpenFile(filepath.Join(dir, "link"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); !errors.Is(err,
+		fs.ErrExist) {
 		t.Errorf("exclusive create over a link: got %v, %v, want exists", f, err)
 	}
 }
@@ -307,7 +309,8 @@ func TestReadDirOfDanglingLinksOnly(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
 	for i := range 300 { // more than one buffer
-		name := "dangling-with-a-long-name-" + strings.Repeat("x", 100) + string(rune('a'+i%26)) + string(rune('a'+i/26))
+		name := "dangling-with-a-long-name-" + strings.Repeat("x",
+			100) + string(rune('a'+i%26)) + string(rune('a'+i/26))
 		symlink(t, "none", filepath.Join(dir, name))
 		want = append(want, name)
 	}

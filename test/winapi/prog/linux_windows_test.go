@@ -43,8 +43,8 @@ func TestServesLinuxDialer(t *testing.T) {
 	}
 }
 
-// TestSeesLinuxLinks looks at absolute links that a Linux program has made: one into the drive is a link; one that leads out of all drives has no
-// target that Windows could name, so it is seen as what it leads to.
+// TestSeesLinuxLinks looks at absolute links that a Linux program has made: one into the drive is a link; one that
+// leads out of all drives has no target that Windows could name, so it is seen as what it leads to.
 func TestSeesLinuxLinks(t *testing.T) {
 	linuxPeer(t)
 	target, err := os.Readlink(`C:\inward`)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// needsNames skips unless the program runs with the name server and the hosts file of TestNames in package winapi. The DNS suffix
-// is svc.test.
+// needsNames skips unless the program runs with the name server and the hosts file of TestNames in package winapi. The
+// DNS suffix is svc.test.
 func needsNames(t *testing.T) {
 	t.Helper()
 	if os.Getenv("WINAPI_NAMES") == "" {
@@ -116,7 +116,8 @@ func TestNamesDnsQuery(t *testing.T) {
 	}
 }
 
-// aliasOf is what the CNAME record of a name holds; net.LookupCNAME would not take a record of the completed name for an answer.
+// aliasOf is what the CNAME record of a name holds; net.LookupCNAME would not take a record of the completed name for
+// an answer.
 func aliasOf(name string) (string, error) {
 	var records *windows.DNSRecord
 	if err := windows.DnsQuery(name, windows.DNS_TYPE_CNAME, 0, nil, &records, nil); err != nil {
@@ -153,7 +154,8 @@ func TestNamesDnsQuerySuffix(t *testing.T) {
 func TestLinuxNamesGetAddrInfoW(t *testing.T) {
 	needsNames(t)
 	for _, tt := range []struct{ name, address string }{
-		{"one", "192.0.2.1"}, {"one.other", "192.0.2.2"}, {"one.other.svc.test", "192.0.2.2"}, {"whole.example", "192.0.2.3"}, {"nothing.example", ""},
+		{"one", "192.0.2.1"}, {"one.other", "192.0.2.2"}, {"one.other.svc.test", "192.0.2.2"},
+		{"whole.example", "192.0.2.3"}, {"nothing.example", ""},
 	} {
 		got, err := net.DefaultResolver.LookupHost(t.Context(), tt.name)
 		if tt.address == "" && err == nil || tt.address != "" && !slices.Equal(got, []string{tt.address}) {

@@ -29,7 +29,8 @@ func TestFindFirstFileTag(t *testing.T) {
 			continue
 		}
 		_ = windows.FindClose(h)
-		if data.FileAttributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 || data.Reserved0 != windows.IO_REPARSE_TAG_SYMLINK {
+		if data.FileAttributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 ||
+			data.Reserved0 != windows.IO_REPARSE_TAG_SYMLINK {
 			t.Errorf("%s: attributes %#x, tag %#x", name, data.FileAttributes, data.Reserved0)
 		}
 	}
@@ -47,7 +48,8 @@ func TestFolderNotifies(t *testing.T) {
 		}
 		defer windows.CloseHandle(event)
 		overlapped := windows.Overlapped{HEvent: event}
-		err = windows.ReadDirectoryChanges(h, &buffer[0], uint32(len(buffer)), false, windows.FILE_NOTIFY_CHANGE_FILE_NAME|windows.FILE_NOTIFY_CHANGE_DIR_NAME, nil, &overlapped, 0)
+		err = windows.ReadDirectoryChanges(h, &buffer[0], uint32(len(buffer)), false,
+			windows.FILE_NOTIFY_CHANGE_FILE_NAME|windows.FILE_NOTIFY_CHANGE_DIR_NAME, nil, &overlapped, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

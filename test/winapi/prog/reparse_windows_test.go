@@ -36,7 +36,8 @@ func open(t *testing.T, name string, access, flags uint32) windows.Handle {
 func attributeTag(t *testing.T, h windows.Handle) (attributes, tag uint32) {
 	t.Helper()
 	var info [2]uint32
-	if err := windows.GetFileInformationByHandleEx(h, fileAttributeTagInfo, (*byte)(unsafe.Pointer(&info)), 8); err != nil {
+	if err := windows.GetFileInformationByHandleEx(h, fileAttributeTagInfo, (*byte)(unsafe.Pointer(&info)),
+		8); err != nil {
 		t.Fatal(err)
 	}
 	return info[0], info[1]
@@ -113,7 +114,8 @@ func TestLinkHandleDuplicate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if attributes, _ := attributeTag(t, windows.Handle(f.Fd())); attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
+		if attributes, _ := attributeTag(t,
+			windows.Handle(f.Fd())); attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
 			t.Fatal("a folder's handle passes for a link")
 		}
 		f.Close()
@@ -148,7 +150,8 @@ func TestJunction(t *testing.T) {
 	h := open(t, junction, windows.GENERIC_WRITE, openLink)
 	buffer := mountPoint(target)
 	var n uint32
-	if err := windows.DeviceIoControl(h, windows.FSCTL_SET_REPARSE_POINT, &buffer[0], uint32(len(buffer)), nil, 0, &n, nil); err != nil {
+	if err := windows.DeviceIoControl(h, windows.FSCTL_SET_REPARSE_POINT, &buffer[0], uint32(len(buffer)), nil, 0, &n,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	wantContent(t, filepath.Join(junction, "file"), "hello")
@@ -174,7 +177,8 @@ func TestDeleteReparsePoint(t *testing.T) {
 	h := open(t, link, windows.GENERIC_WRITE, openLink)
 	header := binary.LittleEndian.AppendUint64(nil, windows.IO_REPARSE_TAG_SYMLINK)
 	var n uint32
-	if err := windows.DeviceIoControl(h, windows.FSCTL_DELETE_REPARSE_POINT, &header[0], 8, nil, 0, &n, nil); err != nil {
+	if err := windows.DeviceIoControl(h, windows.FSCTL_DELETE_REPARSE_POINT, &header[0], 8, nil, 0, &n,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := lmode(t, link); got != fs.ModeDir {

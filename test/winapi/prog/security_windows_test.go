@@ -10,13 +10,15 @@ import (
 )
 
 const (
-	// inFolder and inFile are what C:\ hands down to what administrators make below it (BA: BUILTIN\Administrators, SY: NT AUTHORITY\SYSTEM,
-	// BU: BUILTIN\Users, CO: CREATOR OWNER; https://learn.microsoft.com/windows/win32/secauthz/ace-strings).
+	// inFolder and inFile are what C:\ hands down to what administrators make below it (BA: BUILTIN\Administrators, SY:
+	// NT AUTHORITY\SYSTEM, BU: BUILTIN\Users, CO: CREATOR OWNER;
+	// https://learn.microsoft.com/windows/win32/secauthz/ace-strings).
 	inFolder = "(A;OICIID;FA;;;BA)(A;OICIID;FA;;;SY)(A;ID;FA;;;BA)(A;OICIIOID;GA;;;CO)(A;OICIID;0x1200a9;;;BU)(A;CIID;0x4;;;BU)(A;CIID;0x2;;;BU)"
 	inFile   = "(A;ID;FA;;;BA)(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;0x1200a9;;;BU)"
 )
 
-const everyPart = windows.OWNER_SECURITY_INFORMATION | windows.GROUP_SECURITY_INFORMATION | windows.DACL_SECURITY_INFORMATION
+const everyPart = windows.OWNER_SECURITY_INFORMATION | windows.GROUP_SECURITY_INFORMATION |
+	windows.DACL_SECURITY_INFORMATION
 
 // descriptor is a file's descriptor as text, with rights that Windows has words for as numbers.
 func descriptor(t *testing.T, path string) string {
@@ -46,7 +48,8 @@ func setList(t *testing.T, path, text string, info windows.SECURITY_INFORMATION)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION|info, nil, nil, list, nil); err != nil {
+	if err := windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION|info, nil,
+		nil, list, nil); err != nil {
 		t.Fatalf("set the list of %s: %v", path, err)
 	}
 }
@@ -65,7 +68,8 @@ func TestListsOfNewFiles(t *testing.T) {
 	if err := os.Mkdir(sub, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	wantDescriptor(t, `C:\`, "O:BAG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;OICIIO;GA;;;CO)(A;OICI;0x1200a9;;;BU)(A;CI;0x4;;;BU)(A;CIIO;0x2;;;BU)(A;;0x1200a9;;;WD)")
+	wantDescriptor(
+		t, `C:\`, "O:BAG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;OICIIO;GA;;;CO)(A;OICI;0x1200a9;;;BU)(A;CI;0x4;;;BU)(A;CIIO;0x2;;;BU)(A;;0x1200a9;;;WD)")
 	wantDescriptor(t, dir, "O:BAG:SYD:AI"+inFolder)
 	wantDescriptor(t, sub, "O:BAG:SYD:AI"+inFolder)
 	wantDescriptor(t, writeEmpty(t, filepath.Join(sub, "file")), "O:BAG:SYD:AI"+inFile)
@@ -109,7 +113,8 @@ func TestSetsListAlone(t *testing.T) {
 	}
 	open := func(access uint32) windows.Handle {
 		t.Helper()
-		h, err := windows.CreateFile(windows.StringToUTF16Ptr(file), access, windows.FILE_SHARE_READ, nil, windows.OPEN_EXISTING, 0, 0)
+		h, err := windows.CreateFile(windows.StringToUTF16Ptr(file), access, windows.FILE_SHARE_READ, nil,
+			windows.OPEN_EXISTING, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +124,8 @@ func TestSetsListAlone(t *testing.T) {
 	if err := windows.SetKernelObjectSecurity(open(windows.READ_CONTROL), windows.DACL_SECURITY_INFORMATION, sd); err != windows.ERROR_ACCESS_DENIED { //nolint:errorlint // the system's own, as it is
 		t.Errorf("a handle that may only be asked lets itself be set: %v", err)
 	}
-	if err := windows.SetKernelObjectSecurity(open(windows.WRITE_DAC), windows.DACL_SECURITY_INFORMATION, sd); err != nil {
+	if err := windows.SetKernelObjectSecurity(open(windows.WRITE_DAC), windows.DACL_SECURITY_INFORMATION,
+		sd); err != nil {
 		t.Fatal(err)
 	}
 	wantDescriptor(t, file, "O:BAG:SYD:(A;;FR;;;WD)")
@@ -136,7 +142,8 @@ func TestSetsOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	const info = windows.OWNER_SECURITY_INFORMATION | windows.GROUP_SECURITY_INFORMATION
-	if err := windows.SetNamedSecurityInfo(file, windows.SE_FILE_OBJECT, info, user.User.Sid, admins, nil, nil); err != nil {
+	if err := windows.SetNamedSecurityInfo(file, windows.SE_FILE_OBJECT, info, user.User.Sid, admins, nil,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	sd, err := windows.GetNamedSecurityInfo(file, windows.SE_FILE_OBJECT, everyPart)
@@ -151,7 +158,8 @@ func TestSetsOwner(t *testing.T) {
 	if err != nil || !group.Equals(admins) {
 		t.Errorf("group: got %s, %v, want %s", group, err, admins)
 	}
-	if !strings.Contains(sd.String(), "(A;ID;FA;;;"+user.User.Sid.String()+")") && !strings.Contains(sd.String(), "(A;ID;FA;;;LA)") {
+	if !strings.Contains(sd.String(), "(A;ID;FA;;;"+user.User.Sid.String()+")") &&
+		!strings.Contains(sd.String(), "(A;ID;FA;;;LA)") {
 		t.Errorf("what CREATOR OWNER has is not the owner's: %s", sd)
 	}
 }
@@ -160,7 +168,8 @@ func TestMakesFilesWithLists(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, given, want string }{
 		{"protected", "D:P(A;OICI;GA;;;BA)(A;OICI;GR;;;WD)", "O:BAG:SYD:PAI(A;OICI;FA;;;BA)(A;OICI;FR;;;WD)"},
-		{"inherits", "O:BUG:BUD:(A;;GR;;;WD)", "O:BUG:BUD:AI(A;;FR;;;WD)" + strings.Replace(inFolder, "(A;ID;FA;;;BA)", "(A;ID;FA;;;BU)", 1)},
+		{"inherits", "O:BUG:BUD:(A;;GR;;;WD)",
+			"O:BUG:BUD:AI(A;;FR;;;WD)" + strings.Replace(inFolder, "(A;ID;FA;;;BA)", "(A;ID;FA;;;BU)", 1)},
 	} {
 		sd, err := windows.SecurityDescriptorFromString(tt.given)
 		if err != nil {
@@ -184,7 +193,8 @@ func TestListsOfLinks(t *testing.T) {
 	}
 	setList(t, link, "D:(A;;FA;;;BA)", windows.PROTECTED_DACL_SECURITY_INFORMATION)
 	wantDescriptor(t, file, "O:BAG:SYD:PAI(A;;FA;;;BA)")
-	h, err := windows.CreateFile(windows.StringToUTF16Ptr(link), windows.READ_CONTROL|windows.WRITE_DAC, windows.FILE_SHARE_READ, nil, windows.OPEN_EXISTING,
+	h, err := windows.CreateFile(windows.StringToUTF16Ptr(link), windows.READ_CONTROL|windows.WRITE_DAC,
+		windows.FILE_SHARE_READ, nil, windows.OPEN_EXISTING,
 		windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +212,8 @@ func TestListsOfLinks(t *testing.T) {
 	}
 }
 
-// TestListsThatLinuxLeft asks for the descriptors of files that a Linux program has made, one with an attribute that is none of ours.
+// TestListsThatLinuxLeft asks for the descriptors of files that a Linux program has made, one with an attribute that is
+// none of ours.
 func TestListsThatLinuxLeft(t *testing.T) {
 	linuxPeer(t)
 	wantDescriptor(t, `C:\linux-folder\file`, "O:BAG:SYD:AI"+inFile)
@@ -213,10 +224,13 @@ func TestListsThatLinuxLeft(t *testing.T) {
 func TestLeavesLists(t *testing.T) {
 	linuxPeer(t)
 	for name, list := range map[string]string{
-		"open": "D:(A;;FA;;;BU)", "closed": "D:(A;;FA;;;BA)(A;;FA;;;SY)", "read": "D:(A;;FR;;;BA)(A;;FR;;;BU)", "denied": "D:(D;;FW;;;BU)(A;;FA;;;WD)",
+		"open": "D:(A;;FA;;;BU)", "closed": "D:(A;;FA;;;BA)(A;;FA;;;SY)", "read": "D:(A;;FR;;;BA)(A;;FR;;;BU)",
+		"denied":  "D:(D;;FW;;;BU)(A;;FA;;;WD)",
 		"written": "D:(A;;FA;;;BA)(A;;FR;;;BU)",
 	} {
-		setList(t, writeEmpty(t, `C:\lists-`+os.Getenv("WINAPI_LISTS")+name), list, windows.PROTECTED_DACL_SECURITY_INFORMATION)
-		setList(t, `C:\lists-`+os.Getenv("WINAPI_LISTS")+name, list, windows.PROTECTED_DACL_SECURITY_INFORMATION) // a file that may not be written too
+		setList(t, writeEmpty(t, `C:\lists-`+os.Getenv("WINAPI_LISTS")+name), list,
+			windows.PROTECTED_DACL_SECURITY_INFORMATION)
+		// a file that may not be written too
+		setList(t, `C:\lists-`+os.Getenv("WINAPI_LISTS")+name, list, windows.PROTECTED_DACL_SECURITY_INFORMATION)
 	}
 }

@@ -43,7 +43,8 @@ func TestUDPListen(t *testing.T) {
 	}
 }
 
-// listenUnix listens in a folder of its own and returns the listener and its path. Socket names are at most 107 bytes long.
+// listenUnix listens in a folder of its own and returns the listener and its path. Socket names are at most 107 bytes
+// long.
 func listenUnix(t *testing.T) (net.Listener, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.sock")
@@ -76,7 +77,8 @@ func TestUnixSocketFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What the kubelet's IsUnixDomainSocket looks at (k8s.io/kubernetes v1.36.3 pkg/util/filesystem/util_windows.go).
+		// What the kubelet's IsUnixDomainSocket looks at (k8s.io/kubernetes v1.36.3
+		// pkg/util/filesystem/util_windows.go).
 		if info.Mode()&fs.ModeSocket == 0 {
 			t.Errorf("mode: got %v, want a socket", info.Mode())
 		}
@@ -171,7 +173,8 @@ func TestUnixHTTP(t *testing.T) {
 	})}
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
 	for i := range 50 {

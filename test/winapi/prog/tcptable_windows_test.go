@@ -15,7 +15,8 @@ func loopbackPorts(t *testing.T) map[int]bool {
 	get := windows.NewLazySystemDLL("iphlpapi.dll").NewProc("GetExtendedTcpTable")
 	buffer := make([]byte, 64<<10)
 	size := uint32(len(buffer))
-	if code, _, _ := get.Call(uintptr(unsafe.Pointer(&buffer[0])), uintptr(unsafe.Pointer(&size)), 0, windows.AF_INET, tableBasicListener, 0); code != 0 {
+	if code, _, _ := get.Call(uintptr(unsafe.Pointer(&buffer[0])), uintptr(unsafe.Pointer(&size)), 0, windows.AF_INET,
+		tableBasicListener, 0); code != 0 {
 		t.Fatalf("list listening sockets: %v", windows.Errno(code))
 	}
 	ports := map[int]bool{}

@@ -26,7 +26,8 @@ func volume(args []string) error {
 	if err := windows.GetVolumeInformation(root, &label[0], 64, &serial, &longest, &flags, &system[0], 64); err != nil {
 		return fmt.Errorf("read volume information of %q: %w", args[0], err)
 	}
-	fmt.Printf("label %q\nsystem %s\nlongest %d\nserial %08x\n", windows.UTF16ToString(label), windows.UTF16ToString(system), longest, serial)
+	fmt.Printf("label %q\nsystem %s\nlongest %d\nserial %08x\n", windows.UTF16ToString(label),
+		windows.UTF16ToString(system), longest, serial)
 	var mine, all, free uint64
 	if err := windows.GetDiskFreeSpaceEx(root, &mine, &all, &free); err != nil {
 		return fmt.Errorf("read free space of %q: %w", args[0], err)
@@ -40,7 +41,9 @@ func volume(args []string) error {
 	if _, err := windows.GetLogicalDriveStrings(255, &names[0]); err != nil {
 		return fmt.Errorf("list drive names: %w", err)
 	}
-	fmt.Printf("type %d\nnone %d\nc %t\n", windows.GetDriveType(root), windows.GetDriveType(windows.StringToUTF16Ptr(`Q:\`)), drives&4 != 0 && strings.Contains(windows.UTF16ToString(names), `C:\`))
+	fmt.Printf("type %d\nnone %d\nc %t\n", windows.GetDriveType(root),
+		windows.GetDriveType(windows.StringToUTF16Ptr(`Q:\`)), drives&4 != 0 &&
+			strings.Contains(windows.UTF16ToString(names), `C:\`))
 	info, err := os.Stat(args[0])
 	if err != nil {
 		return err
@@ -89,7 +92,8 @@ func interfaceAddresses() (string, error) {
 	return text.String(), nil
 }
 
-// helperAPI calls functions of iphlpapi.dll that do not go by way of each other, and prints their results: 0, or 122 for "the buffer is too small".
+// helperAPI calls functions of iphlpapi.dll that do not go by way of each other, and prints their results: 0, or 122
+// for "the buffer is too small".
 func helperAPI([]string) error {
 	dll := windows.NewLazySystemDLL("iphlpapi.dll")
 	buffer := make([]byte, 1<<18)
@@ -164,13 +168,15 @@ func threads(args []string) error {
 	return nil
 }
 
-// size prints the columns and rows that the console's window has, again whenever they change, until it has printed as often as was asked for.
+// size prints the columns and rows that the console's window has, again whenever they change, until it has printed as
+// often as was asked for.
 func size(args []string) error {
 	times, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
 	}
-	screen, err := windows.CreateFile(windows.StringToUTF16Ptr("CONOUT$"), windows.GENERIC_READ|windows.GENERIC_WRITE, windows.FILE_SHARE_WRITE, nil,
+	screen, err := windows.CreateFile(windows.StringToUTF16Ptr("CONOUT$"), windows.GENERIC_READ|windows.GENERIC_WRITE,
+		windows.FILE_SHARE_WRITE, nil,
 		windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return fmt.Errorf("open the console: %w", err)
@@ -182,7 +188,8 @@ func size(args []string) error {
 			return fmt.Errorf("read the size of the console: %w", err)
 		}
 		if info.Window != last {
-			fmt.Printf("%d columns, %d rows\n", info.Window.Right-info.Window.Left+1, info.Window.Bottom-info.Window.Top+1)
+			fmt.Printf("%d columns, %d rows\n", info.Window.Right-info.Window.Left+1,
+				info.Window.Bottom-info.Window.Top+1)
 			last = info.Window
 			if times--; times == 0 {
 				return nil

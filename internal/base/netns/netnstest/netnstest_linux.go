@@ -77,8 +77,8 @@ func Serve(t *testing.T, ns, name, addr string) *Server {
 	return s
 }
 
-// Ask calls the address from within the namespace over "tcp" or "udp", of the address's family, and returns who answered and the address that
-// the server saw.
+// Ask calls the address from within the namespace over "tcp" or "udp", of the address's family, and returns who
+// answered and the address that the server saw.
 func Ask(ns, network, addr string, timeout time.Duration) (name string, seen netip.Addr, err error) {
 	var c net.Conn
 	err = netns.Do(ns, func() error {
@@ -115,7 +115,8 @@ func Flow(t *testing.T, ns, addr, wantName, wantSeen string) {
 		case err != nil:
 			t.Errorf("%s to %s: %v", network, addr, err)
 		case name != wantName || wantSeen != "" && seen.String() != wantSeen:
-			t.Errorf("%s to %s: answered by %q which saw %s; want %q, %s", network, addr, name, seen, wantName, wantSeen)
+			t.Errorf("%s to %s: answered by %q which saw %s; want %q, %s", network, addr, name, seen, wantName,
+				wantSeen)
 		}
 	}
 }

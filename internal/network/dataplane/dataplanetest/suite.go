@@ -39,26 +39,43 @@ const (
 func Plan(subnet string) netplan.Plan {
 	p := netplan.Plan{
 		Bridges: []netplan.Bridge{{
-			ID: Net, Mode: netplan.L2Bridge, MAC: "00:15:5d:00:00:02", Addrs: []netip.Prefix{netip.MustParsePrefix(subnet + ".2/24")},
+			ID:    Net,
+			Mode:  netplan.L2Bridge,
+			MAC:   "00:15:5d:00:00:02",
+			Addrs: []netip.Prefix{netip.MustParsePrefix(subnet + ".2/24")},
 		}},
 		Namespaces: []string{NSA, NSB},
 		LoadBalancers: []netplan.LoadBalancer{
 			{
-				ID: LB, VIPs: []netip.Addr{netip.MustParseAddr("10.96.0.10")}, Protocol: netplan.TCP, Port: 80,
-				Backends: []netip.AddrPort{netip.MustParseAddrPort(subnet + ".5:8080"), netip.MustParseAddrPort(subnet + ".6:8080")},
+				ID:       LB,
+				VIPs:     []netip.Addr{netip.MustParseAddr("10.96.0.10")},
+				Protocol: netplan.TCP,
+				Port:     80,
+				Backends: []netip.AddrPort{netip.MustParseAddrPort(subnet + ".5:8080"),
+					netip.MustParseAddrPort(subnet + ".6:8080")},
 			},
 			{
-				ID: Node, Protocol: netplan.UDP, Port: 30053, ByClient: true,
+				ID:       Node,
+				Protocol: netplan.UDP,
+				Port:     30053,
+				ByClient: true,
 				Backends: []netip.AddrPort{netip.MustParseAddrPort(subnet + ".5:8080")},
 			},
 		},
 	}
 	for _, pod := range []struct{ ns, ep, last string }{{NSA, EpA, "5"}, {NSB, EpB, "6"}} {
 		p.Ports = append(p.Ports, netplan.Port{
-			ID: pod.ep, Bridge: Net, Namespace: pod.ns, Name: "eth0", MAC: "00:15:5d:00:00:0" + pod.last,
-			Addrs:  []netip.Prefix{netip.MustParsePrefix(subnet + "." + pod.last + "/24")},
-			Routes: []netplan.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(subnet + ".2")}},
-			NAT:    []netplan.NAT{{Except: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}},
+			ID:        pod.ep,
+			Bridge:    Net,
+			Namespace: pod.ns,
+			Name:      "eth0",
+			MAC:       "00:15:5d:00:00:0" + pod.last,
+			Addrs:     []netip.Prefix{netip.MustParsePrefix(subnet + "." + pod.last + "/24")},
+			Routes: []netplan.Route{{
+				Dst: netip.MustParsePrefix("0.0.0.0/0"),
+				Via: netip.MustParseAddr(subnet + ".2"),
+			}},
+			NAT: []netplan.NAT{{Except: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}},
 		})
 	}
 	p.Normalize()
@@ -78,15 +95,27 @@ func addDual(p *netplan.Plan, subnet6 string) {
 		port := &p.Ports[i]
 		last := port.MAC[len(port.MAC)-1:]
 		port.Addrs = append(slices.Clone(port.Addrs), netip.MustParsePrefix(subnet6+"::"+last+"/64"))
-		port.Routes = append(slices.Clone(port.Routes), netplan.Route{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr(subnet6 + "::2")})
+		port.Routes = append(slices.Clone(port.Routes), netplan.Route{
+			Dst: netip.MustParsePrefix("::/0"),
+			Via: netip.MustParseAddr(subnet6 + "::2"),
+		})
 		port.NAT[0].Except = append(port.NAT[0].Except, netip.MustParsePrefix("fd00:244::/32"))
 	}
 	p.LoadBalancers = append(p.LoadBalancers, netplan.LoadBalancer{
-		ID: LB + "-1", VIPs: []netip.Addr{netip.MustParseAddr("fd00:96::10")}, Protocol: netplan.TCP, Port: 80, External: true,
-		SourceVIP: netip.MustParseAddr(subnet6 + "::9"), Backends: []netip.AddrPort{netip.MustParseAddrPort("[" + subnet6 + "::5]:8080")},
+		ID:        LB + "-1",
+		VIPs:      []netip.Addr{netip.MustParseAddr("fd00:96::10")},
+		Protocol:  netplan.TCP,
+		Port:      80,
+		External:  true,
+		SourceVIP: netip.MustParseAddr(subnet6 + "::9"),
+		Backends:  []netip.AddrPort{netip.MustParseAddrPort("[" + subnet6 + "::5]:8080")},
 	}, netplan.LoadBalancer{
-		ID: Node + "-1", Protocol: netplan.UDP, Port: 30053, ByClient: true,
-		Backends: []netip.AddrPort{netip.MustParseAddrPort("[" + subnet6 + "::5]:8080"), netip.MustParseAddrPort("[" + subnet6 + "::6]:8080")},
+		ID:       Node + "-1",
+		Protocol: netplan.UDP,
+		Port:     30053,
+		ByClient: true,
+		Backends: []netip.AddrPort{netip.MustParseAddrPort("[" + subnet6 + "::5]:8080"),
+			netip.MustParseAddrPort("[" + subnet6 + "::6]:8080")},
 	})
 	p.Normalize()
 }
@@ -131,10 +160,13 @@ func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 // changes lead from Plan to another one.
 func changes() map[string]func(p *netplan.Plan) {
 	return map[string]func(p *netplan.Plan){
-		"same-again":      func(*netplan.Plan) {},
-		"pod-leaves":      func(p *netplan.Plan) { p.Ports, p.Namespaces = p.Ports[:1], p.Namespaces[:1] },
-		"port-leaves":     func(p *netplan.Plan) { p.Ports = p.Ports[1:] },
-		"address-changes": func(p *netplan.Plan) { p.Ports[0].Addrs = []netip.Prefix{netip.MustParsePrefix("10.244.1.77/24")} },
+		"same-again":  func(*netplan.Plan) {},
+		"pod-leaves":  func(p *netplan.Plan) { p.Ports, p.Namespaces = p.Ports[:1], p.Namespaces[:1] },
+		"port-leaves": func(p *netplan.Plan) { p.Ports = p.Ports[1:] },
+		"address-changes": func(
+			p *netplan.Plan) {
+			p.Ports[0].Addrs = []netip.Prefix{netip.MustParsePrefix("10.244.1.77/24")}
+		},
 		"route-added": func(p *netplan.Plan) {
 			p.Ports[0].Routes = append(p.Ports[0].Routes[:1:1],
 				netplan.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Via: netip.MustParseAddr("10.244.1.2")})
@@ -147,16 +179,22 @@ func changes() map[string]func(p *netplan.Plan) {
 		"vip-changes": func(p *netplan.Plan) {
 			p.LoadBalancers[1].VIPs = []netip.Addr{netip.MustParseAddr("10.96.0.11")}
 		},
-		"host-leaves": func(p *netplan.Plan) { p.Bridges[0].Addrs, p.Bridges[0].MAC = nil, "00:15:5d:00:00:02"; p.Ports = nil },
+		"host-leaves": func(p *netplan.Plan) {
+			p.Bridges[0].Addrs, p.Bridges[0].MAC = nil,
+				"00:15:5d:00:00:02"
+			p.Ports = nil
+		},
 		"nat-to": func(p *netplan.Plan) {
 			p.Ports[0].NAT[0].To, p.Ports[0].NAT[0].ICMP = netip.MustParseAddr("10.244.1.2"), true
 		},
 		"limit": func(p *netplan.Plan) { p.Ports[0].EgressBPS = 8_000_000 },
 		"other-mode": func(p *netplan.Plan) {
-			p.Bridges[0].Mode, p.Bridges[0].Gateways = netplan.WinNAT, []netip.Prefix{netip.MustParsePrefix("10.244.1.1/24")}
+			p.Bridges[0].Mode, p.Bridges[0].Gateways = netplan.WinNAT,
+				[]netip.Prefix{netip.MustParsePrefix("10.244.1.1/24")}
 		},
 		"backends-change": func(p *netplan.Plan) {
-			p.LoadBalancers[1].Backends = append(p.LoadBalancers[1].Backends[1:2:2], netip.MustParseAddrPort("10.244.1.9:1"), netip.MustParseAddrPort("10.244.1.8:1"))
+			p.LoadBalancers[1].Backends = append(p.LoadBalancers[1].Backends[1:2:2],
+				netip.MustParseAddrPort("10.244.1.9:1"), netip.MustParseAddrPort("10.244.1.8:1"))
 		},
 		"backends-leave": func(p *netplan.Plan) {
 			p.LoadBalancers[1].ByClient, p.LoadBalancers[1].Backends = true, p.LoadBalancers[1].Backends[:1]
@@ -164,7 +202,10 @@ func changes() map[string]func(p *netplan.Plan) {
 		"from-outside": func(p *netplan.Plan) {
 			p.LoadBalancers[1].External, p.LoadBalancers[1].SourceVIP = true, netip.MustParseAddr("10.244.1.3")
 		},
-		"keeps-destination": func(p *netplan.Plan) { p.LoadBalancers[1].PreserveDIP, p.LoadBalancers[1].External = true, true },
+		"keeps-destination": func(p *netplan.Plan) {
+			p.LoadBalancers[1].PreserveDIP, p.LoadBalancers[1].External = true,
+				true
+		},
 		"vip-of-another": func(p *netplan.Plan) {
 			first := p.LoadBalancers[1]
 			first.ID, first.Backends = "0", first.Backends[:1]

@@ -1,5 +1,5 @@
-// Package hcn calls a Host Networking Service as Windows programs do, in Go types: what hnslib's hcn is to them. It owns
-// no connection; the service itself and server.Client are both callers.
+// Package hcn calls a Host Networking Service as Windows programs do, in Go types: what hnslib's hcn is to them. It
+// owns no connection; the service itself and server.Client are both callers.
 package hcn
 
 import (
@@ -96,7 +96,11 @@ func Create(ctx context.Context, c Caller, kind Kind, parent string, v any) (str
 	if err != nil {
 		return "", err
 	}
-	reply, err := c.Call(ctx, hns.Request{Function: "HcnCreate" + string(kind), Object: parent, Text: []string{string(settings)}})
+	reply, err := c.Call(ctx, hns.Request{
+		Function: "HcnCreate" + string(kind),
+		Object:   parent,
+		Text:     []string{string(settings)},
+	})
 	return reply.Object, err
 }
 

@@ -33,8 +33,8 @@ func NewClient(conn net.Conn, token string) (*Client, error) {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Call carries one request to the server. The error of a request that HNS refused is a *wire.Error. After any other error
-// the connection is of no more use.
+// Call carries one request to the server. The error of a request that HNS refused is a *wire.Error. After any other
+// error the connection is of no more use.
 func (c *Client) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,22 +14,23 @@ import (
 )
 
 // The protocol between the DLLs (shim/computenetwork, shim/vmcompute) and the server, over one TCP connection. Numbers
-// are 32 bits, little endian. A frame is its length in bytes, then that many bytes: fields, each a length and its bytes.
+// are 32 bits, little endian. A frame is its length in bytes, then that many bytes: fields, each a length and its
+// bytes.
 //
 //	hello     client: "MHN1", token [, "copies"]                       (once; a wrong one closes the connection)
 //	request   client: function, object GUID, new GUID, text …          (GUIDs 16 bytes as in memory on Windows, or none;
 //	                                                                     texts UTF-16, little endian, at most 3)
 //	response  server: HRESULT, GUID, text, error record [, generation, object …]
 //
-// A client that said "copies" gets the objects that an answer names as well: each its GUID and behind it its properties in
-// UTF-8. They are good as long as the file of the generation (8 bytes) has the same number in it as the answer.
+// A client that said "copies" gets the objects that an answer names as well: each its GUID and behind it its properties
+// in UTF-8. They are good as long as the file of the generation (8 bytes) has the same number in it as the answer.
 //
-// The answer to a function that fills a structure has that in the text's place, as it lies in memory on Windows. What a client
-// reserves is kept as long as its connection. From HcnRegister…Callback on, a connection carries events alone, each a response
-// with the event's number in the place of the HRESULT; its end says that there will be no more.
+// The answer to a function that fills a structure has that in the text's place, as it lies in memory on Windows. What a
+// client reserves is kept as long as its connection. From HcnRegister…Callback on, a connection carries events alone,
+// each a response with the event's number in the place of the HRESULT; its end says that there will be no more.
 //
-// A server that stops ends its side of the connection and reads no more: a request without a byte of a response by then is
-// not carried out.
+// A server that stops ends its side of the connection and reads no more: a request without a byte of a response by then
+// is not carried out.
 const (
 	helloMagic = "MHN1"
 	withCopies = "copies"
@@ -174,6 +175,7 @@ func response(reply hns.Reply, copies [][]byte, err error) []byte {
 	if text == nil {
 		text = encodeText(reply.Text)
 	}
-	fields := [][]byte{binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), text, encodeText(record)}
+	fields := [][]byte{binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), text,
+		encodeText(record)}
 	return makeFrame(append(fields, copies...)...)
 }

@@ -74,10 +74,12 @@ func TestBadFrames(t *testing.T) {
 
 // Whatever comes in, it is refused or answered by a well-formed frame, and the model's state stays loadable.
 func FuzzRequest(f *testing.F) {
-	f.Add(frameOf("HcnCreateNetwork", nil, make([]byte, 16), `{"Name":"n","Type":"L2Bridge","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.0.0.0/24"}]}]}`))
+	f.Add(frameOf("HcnCreateNetwork", nil, make([]byte, 16),
+		`{"Name":"n","Type":"L2Bridge","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.0.0.0/24"}]}]}`))
 	f.Add(frameOf("HcnEnumerateEndpoints", nil, nil, `{"Filter":"{\"Name\":\"x\"}"}`))
 	f.Add(frameOf("HcnCreateNamespace", nil, nil, `{"Type":"Host"}`))
-	f.Add(frameOf("HNSCall", nil, nil, "POST", "/endpoints/", `{"VirtualNetwork":"`+id+`","Policies":[{"Type":"OutBoundNAT","ExceptionList":["10.0.0.0/8"]}]}`))
+	f.Add(frameOf("HNSCall", nil, nil, "POST", "/endpoints/",
+		`{"VirtualNetwork":"`+id+`","Policies":[{"Type":"OutBoundNAT","ExceptionList":["10.0.0.0/8"]}]}`))
 	f.Add(frameOf("HNSCall", nil, nil, "GET", "/networks/", ""))
 	f.Add(frameOf("HcnDeleteNetwork", encodeGUID(id), nil))
 	f.Fuzz(func(t *testing.T, data []byte) {

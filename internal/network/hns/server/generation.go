@@ -15,15 +15,15 @@ import (
 // GenerationFile is where DLLs look for the generation, below the folder that is C:.
 const GenerationFile = "ProgramData/Mullion/hns.generation"
 
-// generation is a number that is another one after each change. DLLs map its file into memory: kube-proxy.exe reads all of
-// thousands of objects before each change it makes, one by one, and need not ask for those that it has.
+// generation is a number that is another one after each change. DLLs map its file into memory: kube-proxy.exe reads all
+// of thousands of objects before each change it makes, one by one, and need not ask for those that it has.
 type generation struct {
 	file io.WriterAt // nil: nobody keeps copies
 	now  uint64
 }
 
-// next makes the copies that are out there worthless. The numbers are random: a reader that sees half of one and half of the
-// other takes that for neither.
+// next makes the copies that are out there worthless. The numbers are random: a reader that sees half of one and half
+// of the other takes that for neither.
 func (g *generation) next() error {
 	if g.file == nil {
 		return nil
@@ -50,8 +50,8 @@ func (g *generation) copies(objects []hns.Content) [][]byte {
 	return fields
 }
 
-// OpenGenerationFile opens the file below drive, or makes it. Windows programs may write there: no link leads out of the drive, and
-// what is not a file is replaced. A file that is there is kept, as programs have it mapped.
+// OpenGenerationFile opens the file below drive, or makes it. Windows programs may write there: no link leads out of
+// the drive, and what is not a file is replaced. A file that is there is kept, as programs have it mapped.
 func OpenGenerationFile(drive string) (*os.File, error) {
 	root, err := os.OpenRoot(drive)
 	if err != nil {

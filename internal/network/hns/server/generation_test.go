@@ -23,8 +23,11 @@ func withGeneration(t *testing.T, drive string) (*Service, *os.File) {
 	}
 	t.Cleanup(func() { _ = file.Close() })
 	s, err := Open(t.Context(), Config{
-		Model: hns.Config{Version: wire.Version{Major: 15}}, Store: FileStore{Path: filepath.Join(t.TempDir(), "state.json")},
-		DataPlane: &dataplane.Fake{}, Log: slog.New(slog.DiscardHandler), Generation: file,
+		Model:      hns.Config{Version: wire.Version{Major: 15}},
+		Store:      FileStore{Path: filepath.Join(t.TempDir(), "state.json")},
+		DataPlane:  &dataplane.Fake{},
+		Log:        slog.New(slog.DiscardHandler),
+		Generation: file,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,15 +104,21 @@ func (d *fullDisk) WriteAt(b []byte, _ int64) (int, error) { return len(b), d.er
 func TestNoGeneration(t *testing.T) {
 	disk := &fullDisk{}
 	s, err := Open(t.Context(), Config{
-		Model: hns.Config{Version: wire.Version{Major: 15}}, Store: FileStore{Path: filepath.Join(t.TempDir(), "state.json")},
-		DataPlane: &dataplane.Fake{}, Log: slog.New(slog.DiscardHandler), Generation: disk,
+		Model:      hns.Config{Version: wire.Version{Major: 15}},
+		Store:      FileStore{Path: filepath.Join(t.TempDir(), "state.json")},
+		DataPlane:  &dataplane.Fake{},
+		Log:        slog.New(slog.DiscardHandler),
+		Generation: disk,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := len(s.Plan().Namespaces)
 	disk.err = errors.New("no space")
-	if _, err := s.Call(t.Context(), hns.Request{Function: "HcnCreateNamespace", Text: []string{`{"Type":"Host"}`}}); hresult(err) != wire.EFail {
+	if _, err := s.Call(t.Context(), hns.Request{
+		Function: "HcnCreateNamespace",
+		Text:     []string{`{"Type":"Host"}`},
+	}); hresult(err) != wire.EFail {
 		t.Errorf("err = %v", err)
 	}
 	if got := len(s.Plan().Namespaces); got != before {
@@ -117,8 +126,8 @@ func TestNoGeneration(t *testing.T) {
 	}
 }
 
-// Windows programs may put anything in the file's place; nothing outside of the drive is written, and a file that programs
-// have mapped stays.
+// Windows programs may put anything in the file's place; nothing outside of the drive is written, and a file that
+// programs have mapped stays.
 func TestGenerationFile(t *testing.T) {
 	drive, outside := newDrive(t), filepath.Join(t.TempDir(), "outside")
 	path := filepath.Join(drive, GenerationFile)

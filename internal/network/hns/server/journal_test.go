@@ -37,7 +37,8 @@ func remote(i int) string {
 }
 
 func balancer(endpoint string, port int) string {
-	return fmt.Sprintf(`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":%d}]}`, endpoint, port)
+	return fmt.Sprintf(
+		`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":%d}]}`, endpoint, port)
 }
 
 // A crash may cut the file at any byte behind what Open wrote: the calls whose lines are whole are there, and no other.
@@ -60,7 +61,8 @@ func TestStateCutAnywhere(t *testing.T) {
 	note()
 	ns := call(t, s, "HcnCreateNamespace", "", `{"Type":"Host"}`).Object
 	note()
-	call(t, s, "HcnModifyNamespace", ns, fmt.Sprintf(`{"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":%q}}`, ep))
+	call(t, s, "HcnModifyNamespace", ns,
+		fmt.Sprintf(`{"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":%q}}`, ep))
 	note()
 	call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 80))
 	note()
@@ -101,7 +103,11 @@ func TestStateCutAnywhere(t *testing.T) {
 		"empty":         {},
 		"newer":         []byte("{\"version\":3}\n"),
 	} {
-		_, err := Open(t.Context(), Config{Store: memory{&damaged}, DataPlane: &dataplane.Fake{}, Log: slog.New(slog.DiscardHandler)})
+		_, err := Open(t.Context(), Config{
+			Store:     memory{&damaged},
+			DataPlane: &dataplane.Fake{},
+			Log:       slog.New(slog.DiscardHandler),
+		})
 		if err == nil {
 			t.Errorf("state damaged %s was taken", name)
 		}
@@ -142,7 +148,10 @@ func TestDiskFull(t *testing.T) {
 	}
 	before := fake.Dump()
 	fail = true
-	if _, err := s.Call(t.Context(), hns.Request{Function: "HcnCreateNamespace", Text: []string{`{}`}}); err == nil || !strings.Contains(err.Error(), "no space") {
+	if _, err := s.Call(t.Context(), hns.Request{
+		Function: "HcnCreateNamespace",
+		Text:     []string{`{}`},
+	}); err == nil || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("err = %v", err)
 	}
 	if got := fake.Dump(); got != before {
@@ -158,7 +167,11 @@ func TestDiskFull(t *testing.T) {
 
 func TestJournalIsWrittenAnew(t *testing.T) {
 	var data []byte
-	s, err := Open(t.Context(), Config{Store: memory{&data}, DataPlane: &dataplane.Fake{}, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(t.Context(), Config{
+		Store:     memory{&data},
+		DataPlane: &dataplane.Fake{},
+		Log:       slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,9 +217,11 @@ func TestBalancersFollow(t *testing.T) {
 	if strings.Contains(fake.Dump(), ids[150]) {
 		t.Error("a call that was applied at once left behind what waited")
 	}
-	pod := call(t, s, "HcnCreateEndpoint", net, `{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8080}}]}`).Object
+	pod := call(t, s, "HcnCreateEndpoint", net,
+		`{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8080}}]}`).Object
 	ns := call(t, s, "HcnCreateNamespace", "", `{}`).Object
-	call(t, s, "HcnModifyNamespace", ns, fmt.Sprintf(`{"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":%q}}`, pod))
+	call(t, s, "HcnModifyNamespace", ns,
+		fmt.Sprintf(`{"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":%q}}`, pod))
 	if !strings.Contains(fake.Dump(), "lb "+pod) {
 		t.Errorf("a pod is attached without its host port:\n%s", fake.Dump())
 	}
@@ -240,12 +255,14 @@ func TestRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	s, fake := open(t, path)
 	net := call(t, s, "HcnCreateNetwork", "", l2bridge).Object
-	lb := call(t, s, "HcnCreateLoadBalancer", "", balancer(call(t, s, "HcnCreateEndpoint", net, remote(1)).Object, 80)).Object
+	lb := call(t, s, "HcnCreateLoadBalancer", "",
+		balancer(call(t, s, "HcnCreateEndpoint", net, remote(1)).Object, 80)).Object
 	fake.Forget()
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := fake.Dump(); got != dataplane.Dump(s.Plan()) || !strings.Contains(got, lb) || !strings.Contains(got, net) {
+	if got := fake.Dump(); got != dataplane.Dump(s.Plan()) || !strings.Contains(got, lb) ||
+		!strings.Contains(got, net) {
 		t.Errorf("after the restart:\n%s", got)
 	}
 	whole, err := os.ReadFile(path)
@@ -280,7 +297,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Thousands of calls at once, with restarts and repairs among them: the kernel ends as the plan says, and so does the disk.
+// Thousands of calls at once, with restarts and repairs among them: the kernel ends as the plan says, and so does the
+// disk.
 func TestManyAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	s, fake := open(t, path)
@@ -290,15 +308,25 @@ func TestManyAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for j := range 25 {
 				n := 25*i + j
-				ep, err := s.Call(t.Context(), hns.Request{Function: "HcnCreateEndpoint", Object: net, Text: []string{remote(n)}})
+				ep, err := s.Call(t.Context(), hns.Request{
+					Function: "HcnCreateEndpoint",
+					Object:   net,
+					Text:     []string{remote(n)},
+				})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if _, err := s.Call(t.Context(), hns.Request{Function: "HcnCreateLoadBalancer", Text: []string{balancer(ep.Object, 1000+n)}}); err != nil {
+				if _, err := s.Call(t.Context(), hns.Request{
+					Function: "HcnCreateLoadBalancer",
+					Text:     []string{balancer(ep.Object, 1000+n)},
+				}); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.Call(t.Context(), hns.Request{Function: "HcnCreateNamespace", Text: []string{`{}`}}); err != nil {
+				if _, err := s.Call(t.Context(), hns.Request{
+					Function: "HcnCreateNamespace",
+					Text:     []string{`{}`},
+				}); err != nil {
 					t.Error(err)
 				}
 				switch {
@@ -317,8 +345,10 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 	s.Flush(t.Context())
 	want := dataplane.Dump(s.Plan())
-	if got := fake.Dump(); got != want || strings.Count(got, "lb ") != 1000 || strings.Count(got, "namespace ") != 1000 {
-		t.Errorf("the kernel has %d load balancers and %d namespaces, as planned: %v", strings.Count(got, "lb "), strings.Count(got, "namespace "), got == want)
+	if got := fake.Dump(); got != want || strings.Count(got, "lb ") != 1000 ||
+		strings.Count(got, "namespace ") != 1000 {
+		t.Errorf("the kernel has %d load balancers and %d namespaces, as planned: %v", strings.Count(got, "lb "),
+			strings.Count(got, "namespace "), got == want)
 	}
 	_, again := open(t, path)
 	if again.Dump() != want {
@@ -329,8 +359,14 @@ func TestManyAtOnce(t *testing.T) {
 // BenchmarkCall is a call with all that is behind it but a kernel: model, journal on disk, coalescing.
 func BenchmarkCall(b *testing.B) {
 	s, err := Open(context.WithoutCancel(b.Context()), Config{
-		Model: hns.Config{Version: wire.Version{Major: 16}, Adapters: []string{"Ethernet"}, Addresses: []netip.Addr{netip.MustParseAddr("192.168.0.5")}},
-		Store: FileStore{Path: filepath.Join(b.TempDir(), "state.json")}, DataPlane: nothing{}, Log: slog.New(slog.DiscardHandler),
+		Model: hns.Config{
+			Version:   wire.Version{Major: 16},
+			Adapters:  []string{"Ethernet"},
+			Addresses: []netip.Addr{netip.MustParseAddr("192.168.0.5")},
+		},
+		Store:     FileStore{Path: filepath.Join(b.TempDir(), "state.json")},
+		DataPlane: nothing{},
+		Log:       slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)

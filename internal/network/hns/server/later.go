@@ -22,7 +22,8 @@ func (l *later) empty() bool { return len(l.balancers)+len(l.peers) == 0 }
 
 // add notes the load balancers and peers of a change.
 func (l *later) add(c netplan.Change) {
-	note(&l.balancers, c.Set.LoadBalancers, c.Removed.LoadBalancers, func(x *netplan.LoadBalancer) string { return x.ID })
+	note(&l.balancers, c.Set.LoadBalancers, c.Removed.LoadBalancers,
+		func(x *netplan.LoadBalancer) string { return x.ID })
 	note(&l.peers, c.Set.Peers, c.Removed.Peers, func(x *netplan.Peer) string { return x.ID })
 }
 
@@ -75,8 +76,8 @@ func (s *Service) applySoon(ctx context.Context, change netplan.Change) {
 	time.AfterFunc(applyAfter, func() { s.Flush(ctx) })
 }
 
-// Flush carries out now what waits for others, and returns when the kernel has it and what was under way before. An error is
-// in the log, and Repair tries again.
+// Flush carries out now what waits for others, and returns when the kernel has it and what was under way before. An
+// error is in the log, and Repair tries again.
 func (s *Service) Flush(ctx context.Context) {
 	s.mu.Lock()
 	s.kernel.Lock()

@@ -126,8 +126,8 @@ func (s *Service) closed(err error) {
 	}
 }
 
-// portEntries are the reservations as an array of HCN_PORT_RANGE_ENTRY (computenetwork.h, Windows SDK 10.0.26100). Fields
-// whose values Microsoft does not document are 0.
+// portEntries are the reservations as an array of HCN_PORT_RANGE_ENTRY (computenetwork.h, Windows SDK 10.0.26100).
+// Fields whose values Microsoft does not document are 0.
 func (s *Service) portEntries() []byte {
 	b := []byte{}
 	for _, r := range s.model.Reservations() {
@@ -143,7 +143,8 @@ func (s *Service) portEntries() []byte {
 		}
 		b = append(b, encodeGUID(r.Machine)...) // OwningPartitionId
 		b = append(b, encodeGUID(r.Machine)...) // TargetPartitionId
-		for _, n := range []uint32{protocol, 0 /* padding */, 0, 0 /* Priority */, 0 /* ReservationType */, sharing, 0 /* DeliveryMode */} {
+		for _, n := range []uint32{protocol, 0 /* padding */, 0, 0 /* Priority */, 0 /* ReservationType */, sharing,
+			0 /* DeliveryMode */} {
 			b = binary.LittleEndian.AppendUint32(b, n)
 		}
 		b = binary.LittleEndian.AppendUint16(b, r.First)

@@ -42,7 +42,10 @@ func serveOpen(t *testing.T) served {
 
 func (s served) guest(t *testing.T) string {
 	t.Helper()
-	made, err := s.Call(t.Context(), hns.Request{Function: "HcnCreateGuestNetworkService", Text: []string{`{"VirtualMachineId":"` + id + `"}`}})
+	made, err := s.Call(t.Context(), hns.Request{
+		Function: "HcnCreateGuestNetworkService",
+		Text:     []string{`{"VirtualMachineId":"` + id + `"}`},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +93,8 @@ func TestReservationsEndWithTheClient(t *testing.T) {
 	}
 	_, _, entries := raw(t, other, frameOf(listPorts, nil, nil))
 	want := append(encodeGUID(id), encodeGUID(id)...)
-	want = append(want, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x90, 0x1f, 0x90, 0x1f)
+	want = append(want, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x90, 0x1f,
+		0x90, 0x1f)
 	if len(entries) != 128 || !bytes.Equal(entries[:64], want) {
 		t.Errorf("entries % x, want first % x", entries, want)
 	}
@@ -99,7 +103,10 @@ func TestReservationsEndWithTheClient(t *testing.T) {
 	if code, _, _ := raw(t, other, port); code != wire.OK {
 		t.Errorf("the port of a client that is gone: 0x%08x", uint32(code))
 	}
-	if _, err := s.Call(t.Context(), hns.Request{Function: "HcnDeleteGuestNetworkService", Object: swapGUID([16]byte(service)).String()}); err != nil {
+	if _, err := s.Call(t.Context(), hns.Request{
+		Function: "HcnDeleteGuestNetworkService",
+		Object:   swapGUID([16]byte(service)).String(),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if s.fake.Holds(8080) || s.fake.Holds(49152) {
@@ -116,7 +123,8 @@ func TestTooManyReserved(t *testing.T) {
 	if code, _, _ := raw(t, c, frameOf(reservePortRange, service, nil, `{"PortCount":16383}`)); code != wire.OK {
 		t.Fatalf("all dynamic ports: 0x%08x", uint32(code))
 	}
-	if code, _, _ := raw(t, c, frameOf(reservePort, service, nil, `{"Protocol":1,"Access":1,"Port":80}`)); code != wire.PortAlreadyExists {
+	if code, _, _ := raw(t, c, frameOf(reservePort, service, nil,
+		`{"Protocol":1,"Access":1,"Port":80}`)); code != wire.PortAlreadyExists {
 		t.Errorf("one more: 0x%08x", uint32(code))
 	}
 }
@@ -134,16 +142,21 @@ func TestWatch(t *testing.T) {
 	if code, _, _ := raw(t, some, frameOf(watchGuest, encodeGUID(guest), nil)); code != wire.OK {
 		t.Errorf("0x%08x", uint32(code))
 	}
-	modify := hns.Request{Function: "HcnModifyGuestNetworkService", Object: guest, Text: []string{
-		`{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Synchronized"}}`,
-	}}
+	modify := hns.Request{
+		Function: "HcnModifyGuestNetworkService",
+		Object:   guest,
+		Text: []string{
+			`{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Synchronized"}}`,
+		},
+	}
 	if _, err := s.Call(t.Context(), modify); err != nil {
 		t.Fatal(err)
 	}
 	for c, want := range map[net.Conn]hns.EventType{all: hns.GuestCreate, some: hns.GuestStateChanged} {
 		code, object, data := next(t, c)
 		text, err := decodeText(data)
-		if err != nil || hns.EventType(code) != want || !bytes.Equal(object, encodeGUID(guest)) || text != `{"ID":"`+guest+`","Flags":0}` {
+		if err != nil || hns.EventType(code) != want || !bytes.Equal(object, encodeGUID(guest)) ||
+			text != `{"ID":"`+guest+`","Flags":0}` {
 			t.Errorf("told %x of % x: %s %v, want %x", uint32(code), object, text, err, uint32(want))
 		}
 	}

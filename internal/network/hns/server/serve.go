@@ -21,8 +21,9 @@ const (
 	leaveTimeout = 200 * time.Millisecond
 )
 
-// Serve answers DLLs on the listener until ctx ends; then it closes listener and connections and returns nil. The listener
-// must be on the loopback of the Windows host's own network namespace; the token keeps out what else runs there.
+// Serve answers DLLs on the listener until ctx ends; then it closes listener and connections and returns nil. The
+// listener must be on the loopback of the Windows host's own network namespace; the token keeps out what else runs
+// there.
 func (s *Service) Serve(ctx context.Context, l net.Listener, token string) error {
 	if token == "" {
 		return errors.New("serve HNS: the token is empty")
@@ -91,8 +92,8 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 	}
 }
 
-// leave ends a connection. When the service stops, a request may be on its way: ending our side first, instead of resetting
-// the connection, tells the client that nobody carries it out, and that it may send it to the next server.
+// leave ends a connection. When the service stops, a request may be on its way: ending our side first, instead of
+// resetting the connection, tells the client that nobody carries it out, and that it may send it to the next server.
 func (s *Service) leave(ctx context.Context, c net.Conn) {
 	if half, ok := c.(interface{ CloseWrite() error }); ok && ctx.Err() != nil && half.CloseWrite() == nil {
 		_ = c.SetReadDeadline(time.Now().Add(leaveTimeout))

@@ -1,6 +1,6 @@
 // Package server runs the Host Networking Service of one Windows host: it keeps the model's state on disk, has the data
-// plane carry out what changes of the plan, and answers the DLLs over TCP. What HNS means is the model's; what the kernel
-// does is the data plane's.
+// plane carry out what changes of the plan, and answers the DLLs over TCP. What HNS means is the model's; what the
+// kernel does is the data plane's.
 package server
 
 import (
@@ -65,8 +65,11 @@ type Service struct {
 // Open reads the state and brings the kernel in line with it.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
-		cfg: cfg, journal: journal{store: cfg.Store}, generation: generation{file: cfg.Generation},
-		held: map[string]held{}, watchers: map[*watcher]bool{},
+		cfg:        cfg,
+		journal:    journal{store: cfg.Store},
+		generation: generation{file: cfg.Generation},
+		held:       map[string]held{},
+		watchers:   map[*watcher]bool{},
 	}
 	if err := s.Restart(ctx); err != nil {
 		return nil, err
@@ -175,7 +178,8 @@ func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
 	s.later.add(change)
 	all := s.later.take()
 	all.Set.Bridges, all.Set.Namespaces, all.Set.Ports = change.Set.Bridges, change.Set.Namespaces, change.Set.Ports
-	all.Removed.Bridges, all.Removed.Namespaces, all.Removed.Ports = change.Removed.Bridges, change.Removed.Namespaces, change.Removed.Ports
+	all.Removed.Bridges, all.Removed.Namespaces, all.Removed.Ports = change.Removed.Bridges, change.Removed.Namespaces,
+		change.Removed.Ports
 	return s.cfg.DataPlane.ApplyChange(ctx, all)
 }
 

@@ -24,7 +24,8 @@ func open(t *testing.T, path string) (*Service, *dataplane.Fake) {
 	s, err := Open(t.Context(), Config{
 		Model:     hns.Config{Version: wire.Version{Major: 15}, Adapters: []string{"Ethernet"}},
 		Store:     FileStore{Path: path},
-		DataPlane: fake, Log: slog.New(slog.DiscardHandler),
+		DataPlane: fake,
+		Log:       slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +62,10 @@ func TestRepair(t *testing.T) {
 	fake := &dataplane.Fake{}
 	var said bytes.Buffer
 	s, err := Open(t.Context(), Config{
-		Model: hns.Config{Version: wire.Version{Major: 15}}, Store: FileStore{Path: filepath.Join(t.TempDir(), "state.json")},
-		DataPlane: fake, Log: slog.New(slog.NewTextHandler(&said, nil)),
+		Model:     hns.Config{Version: wire.Version{Major: 15}},
+		Store:     FileStore{Path: filepath.Join(t.TempDir(), "state.json")},
+		DataPlane: fake,
+		Log:       slog.New(slog.NewTextHandler(&said, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +144,8 @@ func TestServe(t *testing.T) {
 		}
 	})
 	t.Run("million-bytes", func(t *testing.T) {
-		code, _, err := ask(dial(t, addr, "secret"), frameOf("HcnCreateNetwork", nil, nil, `{"Name":"`+strings.Repeat("x", 1_000_000)))
+		code, _, err := ask(dial(t, addr, "secret"),
+			frameOf("HcnCreateNetwork", nil, nil, `{"Name":"`+strings.Repeat("x", 1_000_000)))
 		if err != nil || code != wire.InvalidJSON {
 			t.Errorf("0x%08x %v", uint32(code), err)
 		}

@@ -23,7 +23,8 @@ func statsID(r hns.Request) (string, bool) {
 	return strings.CutPrefix(strings.TrimLeft(r.Text[1], "/"), "endpointstats/")
 }
 
-// stats answers GET /endpointstats/<id> and HcnQueryEndpointStats. An endpoint that is not attached has counted nothing.
+// stats answers GET /endpointstats/<id> and HcnQueryEndpointStats. An endpoint that is not attached has counted
+// nothing.
 func (s *Service) stats(ctx context.Context, r hns.Request, id string) (hns.Reply, error) {
 	s.mu.Lock()
 	reply, err := s.model.Call(hns.Request{Function: "HcnOpenEndpoint", Object: strings.TrimRight(id, "/")})
@@ -40,9 +41,14 @@ func (s *Service) stats(ctx context.Context, r hns.Request, id string) (hns.Repl
 		return hns.Reply{Text: hns.V1Error(err)}, nil
 	}
 	out, err := json.Marshal(wire.V1Stats{
-		BytesReceived: st.RxBytes, BytesSent: st.TxBytes, PacketsReceived: st.RxPackets, PacketsSent: st.TxPackets,
-		DroppedPacketsIncoming: st.RxDropped, DroppedPacketsOutgoing: st.TxDropped,
-		EndpointId: reply.Object, InstanceId: reply.Object,
+		BytesReceived:          st.RxBytes,
+		BytesSent:              st.TxBytes,
+		PacketsReceived:        st.RxPackets,
+		PacketsSent:            st.TxPackets,
+		DroppedPacketsIncoming: st.RxDropped,
+		DroppedPacketsOutgoing: st.TxDropped,
+		EndpointId:             reply.Object,
+		InstanceId:             reply.Object,
 	})
 	if err != nil || r.Function == queryStats {
 		return hns.Reply{Object: reply.Object, Text: string(out)}, err

@@ -110,5 +110,6 @@ func (s *Service) report(ctx context.Context, c net.Conn, w *watcher) {
 }
 
 func eventFrame(e hns.Event) []byte {
-	return makeFrame(binary.LittleEndian.AppendUint32(nil, uint32(e.Type)), encodeGUID(e.Object), encodeText(e.Text), nil)
+	return makeFrame(binary.LittleEndian.AppendUint32(nil, uint32(e.Type)), encodeGUID(e.Object), encodeText(e.Text),
+		nil)
 }

@@ -225,8 +225,8 @@ const (
 	GuestDestroyed = "Destroyed"
 )
 
-// GuestNetworkService is the part of HNS that a virtual machine's network goes through; ports of the host are reserved for
-// it. Its shape is known from a program that uses it:
+// GuestNetworkService is the part of HNS that a virtual machine's network goes through; ports of the host are reserved
+// for it. Its shape is known from a program that uses it:
 // https://github.com/microsoft/WSL/blob/2.5.9/src/shared/inc/hns_schema.h.
 type GuestNetworkService struct {
 	ID                      string          `json:",omitempty"`

@@ -1,5 +1,5 @@
-// Package admin is how a person looks into the agent of a Windows host and provokes what happens to it: a small HTTP API on a
-// Unix socket that only root reaches. Windows programs do not see it; they have HNS's own interface.
+// Package admin is how a person looks into the agent of a Windows host and provokes what happens to it: a small HTTP
+// API on a Unix socket that only root reaches. Windows programs do not see it; they have HNS's own interface.
 package admin
 
 import (
@@ -53,7 +53,11 @@ func Serve(ctx context.Context, socket string, hns HNS, log *slog.Logger) error 
 	if err := os.Chmod(socket, 0o600); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	server := &http.Server{Handler: routes(hns, log), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{
+		Handler:           routes(hns, log),
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

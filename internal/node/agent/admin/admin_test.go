@@ -67,7 +67,8 @@ func TestDiagnoseAndRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Restarts != 2 || s.restarts != 2 || len(d.Differences) != 1 || len(d.Plan.Namespaces) != 1 || d.Started.IsZero() {
+	if d.Restarts != 2 || s.restarts != 2 || len(d.Differences) != 1 || len(d.Plan.Namespaces) != 1 ||
+		d.Started.IsZero() {
 		t.Errorf("Diagnose() = %+v after 2 restarts, of which the service saw %d", d, s.restarts)
 	}
 }

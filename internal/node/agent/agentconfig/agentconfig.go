@@ -1,5 +1,5 @@
-// Package agentconfig owns the shape of the file that tells `mullion-node serve` about its Windows host. It is plain data, so
-// that who writes the file need not link what reads it.
+// Package agentconfig owns the shape of the file that tells `mullion-node serve` about its Windows host. It is plain
+// data, so that who writes the file need not link what reads it.
 package agentconfig
 
 import (
@@ -28,7 +28,8 @@ type Config struct {
 	// StateDir is the folder of state of the host, RunDir of what does not survive a reboot.
 	StateDir string `json:"stateDir"`
 	RunDir   string `json:"runDir"`
-	// HNS and CRI are where the servers listen, on the loopback of the host's network namespace, in which the agent runs.
+	// HNS and CRI are where the servers listen, on the loopback of the host's network namespace, in which the agent
+	// runs.
 	HNS netip.AddrPort `json:"hns"`
 	CRI netip.AddrPort `json:"cri"`
 	// TokenFile holds what clients of the HNS server present.

@@ -1,5 +1,5 @@
-// Package programs runs a Linux node's upstream programs, kubelet and kube-proxy, inside the calling process. As with the control
-// plane's, a process runs one of them and nothing else, for its whole life.
+// Package programs runs a Linux node's upstream programs, kubelet and kube-proxy, inside the calling process. As with
+// the control plane's, a process runs one of them and nothing else, for its whole life.
 package programs
 
 import (

@@ -49,8 +49,12 @@ type container struct {
 // of HostProcess containers.
 func NewEngine(calls *Calls, dir string) *Engine {
 	return &Engine{
-		calls: calls, dir: dir, containers: map[string]*container{}, usage: map[string]engine.Usage{},
-		sizes: map[string][2]uint16{}, outOfMem: map[int]func(string){},
+		calls:      calls,
+		dir:        dir,
+		containers: map[string]*container{},
+		usage:      map[string]engine.Usage{},
+		sizes:      map[string][2]uint16{},
+		outOfMem:   map[int]func(string){},
 	}
 }
 
@@ -202,8 +206,13 @@ func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec
 	}
 	report := machinePath(c, argument(x.Args, "--report"))
 	code, err := e.OnExec(ctx, Program{
-		Container: c.ID, Args: programOf(x.Args), Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, Resize: x.Resize,
-		report: report,
+		Container: c.ID,
+		Args:      programOf(x.Args),
+		Stdin:     x.Stdin,
+		Stdout:    x.Stdout,
+		Stderr:    x.Stderr,
+		Resize:    x.Resize,
+		report:    report,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("wait for program in container %q: %w", c.ID, err)

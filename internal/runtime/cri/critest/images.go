@@ -50,8 +50,11 @@ type Images struct {
 // NewImages returns the images above. It records its calls in calls.
 func NewImages(calls *Calls) *Images {
 	app := imageInfo(AppImage, "a", NodeBuild, ocispec.ImageConfig{
-		Entrypoint: []string{`C:\app\app.exe`}, Cmd: []string{"serve"}, WorkingDir: `C:\app`, User: "ContainerUser",
-		Env: []string{"Color=red", "From_Image=yes"},
+		Entrypoint: []string{`C:\app\app.exe`},
+		Cmd:        []string{"serve"},
+		WorkingDir: `C:\app`,
+		User:       "ContainerUser",
+		Env:        []string{"Color=red", "From_Image=yes"},
 	})
 	app.Pinned = true
 	return &Images{
@@ -68,8 +71,12 @@ func NewImages(calls *Calls) *Images {
 // imageInfo is an image whose id is 64 times the same digit.
 func imageInfo(ref, digit, osVersion string, config ocispec.ImageConfig) image.Info {
 	return image.Info{
-		ID: "sha256:" + strings.Repeat(digit, 64), RepoTags: []string{ref}, Size: 100, ChainID: "chain-" + digit,
-		OSVersion: osVersion, Config: config,
+		ID:        "sha256:" + strings.Repeat(digit, 64),
+		RepoTags:  []string{ref},
+		Size:      100,
+		ChainID:   "chain-" + digit,
+		OSVersion: osVersion,
+		Config:    config,
 	}
 }
 

@@ -79,16 +79,30 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 	}
 	calls := NewCalls()
 	n := &Node{
-		Calls: calls, Engine: NewEngine(calls, dir), Images: NewImages(calls),
-		Network: NewNetwork(calls, filepath.Join(dir, "netns")), Log: &Log{}, dir: dir, over: make(chan struct{}),
+		Calls:   calls,
+		Engine:  NewEngine(calls, dir),
+		Images:  NewImages(calls),
+		Network: NewNetwork(calls, filepath.Join(dir, "netns")),
+		Log:     &Log{},
+		dir:     dir,
+		over:    make(chan struct{}),
 	}
 	n.Config = cri.Config{
-		Node: NodeName, StateDir: filepath.Join(dir, "state"), RunDir: filepath.Join(dir, "run"),
-		Engine: n.Engine, Images: n.Images, Network: n.Network, HostPath: n.HostPath,
+		Node:     NodeName,
+		StateDir: filepath.Join(dir, "state"),
+		RunDir:   filepath.Join(dir, "run"),
+		Engine:   n.Engine,
+		Images:   n.Images,
+		Network:  n.Network,
+		HostPath: n.HostPath,
 		Launch: cri.Launch{
-			Init: "/sbin/init", Loader: []string{"/bin/wine64"}, Run: `C:\run.exe`, Env: []string{"WINEPREFIX=/"},
+			Init:   "/sbin/init",
+			Loader: []string{"/bin/wine64"},
+			Run:    `C:\run.exe`,
+			Env:    []string{"WINEPREFIX=/"},
 		},
-		Handlers: []string{Handler}, RuntimeVersion: "2.0.0",
+		Handlers:       []string{Handler},
+		RuntimeVersion: "2.0.0",
 	}
 	for _, c := range change {
 		c(&n.Config)
@@ -255,7 +269,8 @@ func (n *Node) removeAll(t *testing.T) {
 		if _, err := n.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: pod.GetId()}); err != nil {
 			t.Errorf("StopPodSandbox: %v", err)
 		}
-		if _, err := n.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: pod.GetId()}); err != nil {
+		if _, err := n.RemovePodSandbox(ctx,
+			&runtimeapi.RemovePodSandboxRequest{PodSandboxId: pod.GetId()}); err != nil {
 			t.Errorf("RemovePodSandbox: %v", err)
 		}
 	}

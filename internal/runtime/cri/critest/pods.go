@@ -13,8 +13,10 @@ import (
 // PodConfig is what a kubelet asks for a pod of that name.
 func PodConfig(name string) *runtimeapi.PodSandboxConfig {
 	return &runtimeapi.PodSandboxConfig{
-		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"}, Hostname: name,
-		LogDirectory: `C:\var\log\pods\` + name, Labels: map[string]string{"app": name},
+		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"},
+		Hostname:     name,
+		LogDirectory: `C:\var\log\pods\` + name,
+		Labels:       map[string]string{"app": name},
 		DnsConfig: &runtimeapi.DNSConfig{
 			Servers: []string{"10.96.0.10"}, Searches: []string{"default.svc.cluster.local", "cluster.local"},
 		},
@@ -33,8 +35,11 @@ func HostProcessPod(name string) *runtimeapi.PodSandboxConfig {
 // ContainerConfig is what a kubelet asks for a container of that name of AppImage.
 func ContainerConfig(name string) *runtimeapi.ContainerConfig {
 	return &runtimeapi.ContainerConfig{
-		Metadata: &runtimeapi.ContainerMetadata{Name: name}, Image: &runtimeapi.ImageSpec{Image: AppImage},
-		LogPath: name + `\0.log`, Labels: map[string]string{"container": name}, Windows: &runtimeapi.WindowsContainerConfig{},
+		Metadata: &runtimeapi.ContainerMetadata{Name: name},
+		Image:    &runtimeapi.ImageSpec{Image: AppImage},
+		LogPath:  name + `\0.log`,
+		Labels:   map[string]string{"container": name},
+		Windows:  &runtimeapi.WindowsContainerConfig{},
 	}
 }
 

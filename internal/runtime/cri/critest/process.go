@@ -25,7 +25,8 @@ const (
 type Process struct {
 	// Args is the Windows program's own command line.
 	Args []string
-	// Stdin, Stdout and Stderr are the container's FIFOs as the shim has them open; those that are not connected are nil.
+	// Stdin, Stdout and Stderr are the container's FIFOs as the shim has them open; those that are not connected are
+	// nil.
 	Stdin, Stdout, Stderr *os.File
 	// Stubborn processes do not end when they are asked to.
 	Stubborn bool

@@ -12,7 +12,8 @@ func TestFakeEngine(t *testing.T) {
 	critest.EngineSuite(t, func(t *testing.T) critest.Subject {
 		t.Helper()
 		return critest.Subject{
-			Engine: critest.NewEngine(critest.NewCalls(), t.TempDir()), Container: engine.Container{Args: []string{"forever"}},
+			Engine:    critest.NewEngine(critest.NewCalls(), t.TempDir()),
+			Container: engine.Container{Args: []string{"forever"}},
 		}
 	})
 }

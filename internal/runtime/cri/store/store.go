@@ -1,6 +1,6 @@
 // Package store owns what the CRI server remembers: pods and containers, in memory and as one checkpoint file each, so
-// that a server started again knows them. It does not own what the engine knows: whether a container still runs is asked
-// there. The state of a pod or container is derived from its times, never stored:
+// that a server started again knows them. It does not own what the engine knows: whether a container still runs is
+// asked there. The state of a pod or container is derived from its times, never stored:
 //
 //	Container  CreatedAt ── StartedAt ── FinishedAt      Sandbox  CreatedAt ── StoppedAt
 //	           CREATED      RUNNING      EXITED                   READY        NOTREADY
@@ -69,7 +69,8 @@ func Open[T any](dir string) (*Store[T], error) {
 			return nil, fmt.Errorf("decode checkpoint %q: %w", path, err)
 		}
 		if c.Version != Version {
-			return nil, fmt.Errorf("decode checkpoint %q: version is %d, this program knows %d", path, c.Version, Version)
+			return nil, fmt.Errorf("decode checkpoint %q: version is %d, this program knows %d", path, c.Version,
+				Version)
 		}
 		s.objects[id] = c.Object
 	}

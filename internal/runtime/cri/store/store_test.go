@@ -20,14 +20,24 @@ func TestStoreSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Container{
-		ID: "abc", SandboxID: "p", CreatedAt: time.Unix(10, 5).UTC(), Program: []string{"x"},
-		Config: ContainerConfig{&runtimeapi.ContainerConfig{Metadata: &runtimeapi.ContainerMetadata{Name: "n"}, Envs: []*runtimeapi.KeyValue{{Key: "k", Value: []byte{0xff}}}}},
+		ID:        "abc",
+		SandboxID: "p",
+		CreatedAt: time.Unix(10, 5).UTC(),
+		Program:   []string{"x"},
+		Config: ContainerConfig{&runtimeapi.ContainerConfig{
+			Metadata: &runtimeapi.ContainerMetadata{Name: "n"},
+			Envs:     []*runtimeapi.KeyValue{{Key: "k", Value: []byte{0xff}}},
+		}},
 	}
 	if err := s.Put("abc", want); err != nil {
 		t.Fatal(err)
 	}
 	boom := errors.New("boom")
-	if _, err := s.Update("abc", func(c Container) (Container, error) { c.ExitCode = 9; return c, boom }); !errors.Is(err, boom) {
+	if _, err := s.Update("abc", func(c Container) (Container, error) {
+		c.ExitCode = 9
+		return c,
+			boom
+	}); !errors.Is(err, boom) {
 		t.Errorf("Update: %v", err)
 	}
 	// What a crash in the middle of writing leaves.

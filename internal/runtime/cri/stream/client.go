@@ -152,8 +152,8 @@ func (r refusal) Error() string { return string(r) }
 type AttachSpec struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// StdinEnd, unless nil, is called when Stdin has ended. The keeper then closes its end of the container's input, as soon
-	// as it has passed on everything before; without, the input stays open for the next client.
+	// StdinEnd, unless nil, is called when Stdin has ended. The keeper then closes its end of the container's input, as
+	// soon as it has passed on everything before; without, the input stays open for the next client.
 	StdinEnd func()
 }
 

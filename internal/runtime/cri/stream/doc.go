@@ -9,8 +9,9 @@
 // logging program started by the shim (containerd's binary:// scheme) would be safe too, but knows neither input nor
 // attach and costs a process for each container. One keeper for all containers of a Windows host outlives the server,
 // has all FIFOs open and holds half-read lines. If the keeper itself is killed, the shims keep the FIFOs of running
-// containers open, and the next keeper, which the server starts as soon as the connection by which it watches the keeper
-// breaks, goes on reading; only a half-read line and, of a container that ends in that moment, the last words are lost.
+// containers open, and the next keeper, which the server starts as soon as the connection by which it watches the
+// keeper breaks, goes on reading; only a half-read line and, of a container that ends in that moment, the last words
+// are lost.
 //
 //	container ─ pipe ─▶ shim ─ FIFO ─▶ keeper ─▶ log file
 //	                                     ▲ └───▶ attached clients

@@ -35,7 +35,13 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &kept{log: log.With("container", streams.ID), file: file, drained: make(chan struct{}), cancel: cancel, clients: map[net.Conn]bool{}}
+	s := &kept{
+		log:     log.With("container", streams.ID),
+		file:    file,
+		drained: make(chan struct{}),
+		cancel:  cancel,
+		clients: map[net.Conn]bool{},
+	}
 	var wg sync.WaitGroup
 	for _, out := range []struct {
 		path, name string

@@ -87,18 +87,29 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 		t.Errorf("a second Ensure: %v %v", started, err)
 	}
 	dir := t.TempDir()
-	s := Streams{ID: "c1", Stdin: filepath.Join(dir, "in"), Stdout: filepath.Join(dir, "out"), Stderr: filepath.Join(dir, "err"), LogPath: filepath.Join(dir, "0.log")}
+	s := Streams{
+		ID:      "c1",
+		Stdin:   filepath.Join(dir, "in"),
+		Stdout:  filepath.Join(dir, "out"),
+		Stderr:  filepath.Join(dir, "err"),
+		LogPath: filepath.Join(dir, "0.log"),
+	}
 	for range 2 { // opening twice is opening once
 		if err := c.Open(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out, errs, in := openEnd(t, s.Stdout, os.O_WRONLY), openEnd(t, s.Stderr, os.O_WRONLY), openEnd(t, s.Stdin, os.O_RDONLY)
+	out, errs, in := openEnd(t, s.Stdout, os.O_WRONLY), openEnd(t, s.Stderr, os.O_WRONLY),
+		openEnd(t, s.Stdin, os.O_RDONLY)
 	typed, typing := io.Pipe()
 	var got bytes.Buffer
 	ended, attached := make(chan struct{}), make(chan error, 1)
 	go func() {
-		attached <- c.Attach(t.Context(), "c1", AttachSpec{Stdin: typed, Stdout: &got, StdinEnd: func() { close(ended) }})
+		attached <- c.Attach(t.Context(), "c1", AttachSpec{
+			Stdin:    typed,
+			Stdout:   &got,
+			StdinEnd: func() { close(ended) },
+		})
 	}()
 	if _, err := typing.Write([]byte("question\n")); err != nil {
 		t.Fatal(err)
