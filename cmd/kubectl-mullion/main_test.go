@@ -16,8 +16,10 @@ func TestExitCodes(t *testing.T) {
 		out, err string
 	}{
 		{"check", strings.Replace(pod, "%", "", 1), 0, "0 errors", ""},
-		{"check -", strings.Replace(pod, "%", ", hostPID: true", 1), command.CodeFindings, "[host-pid]",
-			"severity error or worse"},
+		{
+			"check -", strings.Replace(pod, "%", ", hostPID: true", 1), command.CodeFindings, "[host-pid]",
+			"severity error or worse",
+		},
 		{"check -o github", strings.Replace(pod, "%", ", hostPID: true", 1), command.CodeFindings, "::error file=", ""},
 		{"check", "a: [", command.CodeUnreadable, "not read", "not read"},
 		{"check -o nothing", "", exitUsage, "", `output "nothing"`},

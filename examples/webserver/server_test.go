@@ -39,8 +39,10 @@ func TestPage(t *testing.T) {
 		}
 	}
 	_, body := get(t, s, "/", "10.1.1.2:7", "text/html")
-	for _, want := range []string{"<h1>changed</h1>", "Caller 10.1.1.1<td>3 requests", "Caller 10.1.1.2<td>1 requests",
-		`win-1\&lt;x&gt;`} {
+	for _, want := range []string{
+		"<h1>changed</h1>", "Caller 10.1.1.1<td>3 requests", "Caller 10.1.1.2<td>1 requests",
+		`win-1\&lt;x&gt;`,
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("page lacks %q: %s", want, body)
 		}

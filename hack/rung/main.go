@@ -80,8 +80,10 @@ func runAll(ctx context.Context, rungs []string, w io.Writer) bool {
 
 // tags are the build tags of the rungs.
 func tags() map[string]string {
-	return map[string]string{"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e",
-		"conformance": "conformance", "machines": "machines"}
+	return map[string]string{
+		"pure": "", "kernel": "kernel", "wine": "wine", "cluster": "e2e",
+		"conformance": "conformance", "machines": "machines",
+	}
 }
 
 // limit is the time that a package of the rung may take. All machines, emulated, take hours.

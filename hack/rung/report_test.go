@@ -27,8 +27,10 @@ func TestReasons(t *testing.T) {
 		name, output string
 		want         []string
 	}{
-		{"error", "=== RUN   TestX\n    x_test.go:1: got 1,\n        want 2\n--- FAIL: TestX (0.00s)\n",
-			[]string{"x_test.go:1: got 1,\n    want 2"}},
+		{
+			"error", "=== RUN   TestX\n    x_test.go:1: got 1,\n        want 2\n--- FAIL: TestX (0.00s)\n",
+			[]string{"x_test.go:1: got 1,\n    want 2"},
+		},
 		{"log", "    x_test.go:2: noise\n        more noise\n    x_test.go:3: == attached\n        noise\n    x_test.go:3: the reason\n", []string{"x_test.go:3: the reason"}},
 		{"printed", "printed\n    x_test.go:1: bad\nprinted\n        no message\n", []string{"x_test.go:1: bad"}},
 		{"panic", "    x_test.go:2: noise\npanic: boom\n\ngoroutine 1\n", []string{"panic: boom\n\ngoroutine 1"}},

@@ -96,8 +96,10 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/kubectl-mullion", "k8s.io/", "the plugin is the checker alone"},
 	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
 	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
-	{"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns",
-		"cri reaches the network through its Network interface"},
+	{
+		"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns",
+		"cri reaches the network through its Network interface",
+	},
 	{"internal/runtime/cri", "mullion.dev/mullion/internal/node/winhost", "cri reaches the host through interfaces"},
 }
 

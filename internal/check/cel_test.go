@@ -22,8 +22,10 @@ func TestCEL(t *testing.T) {
 			Path: "spec.nodeSelector[kubernetes.io/os]",
 			Op:   check.Absent,
 		}, `(!(has(o.spec)) || (!(has(o.spec.nodeSelector)) || !("kubernetes.io/os" in o.spec.nodeSelector)))`},
-		{in("spec.volumes[*].emptyDir.medium", "Memory"),
-			`(has(o.spec) && (has(o.spec.volumes) && o.spec.volumes.exists(i0, (has(i0.emptyDir) && (has(i0.emptyDir.medium) && string(i0.emptyDir.medium) in ["Memory"])))))`},
+		{
+			in("spec.volumes[*].emptyDir.medium", "Memory"),
+			`(has(o.spec) && (has(o.spec.volumes) && o.spec.volumes.exists(i0, (has(i0.emptyDir) && (has(i0.emptyDir.medium) && string(i0.emptyDir.medium) in ["Memory"])))))`,
+		},
 		{check.Match{Path: "a[*].b", Op: check.Absent}, `(has(o.a) && o.a.exists(i0, !(has(i0.b))))`},
 	} {
 		got, err := tc.m.CEL("o")

@@ -143,8 +143,10 @@ const maxNamed = 6
 // windowsRepositories are those whose images are all for Windows.
 // https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images
 func windowsRepositories() []string {
-	return []string{"mcr.microsoft.com/windows", "mcr.microsoft.com/dotnet/framework",
-		"mcr.microsoft.com/mssql/server/windows"}
+	return []string{
+		"mcr.microsoft.com/windows", "mcr.microsoft.com/dotnet/framework",
+		"mcr.microsoft.com/mssql/server/windows",
+	}
 }
 
 // linuxRepositories are official images of Docker Hub that name no Windows platform in their Architectures:

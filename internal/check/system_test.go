@@ -22,15 +22,23 @@ func TestEvidenceOrder(t *testing.T) {
 		name, spec, class, image string
 		want                     check.OS
 	}{
-		{"os.name before the selector", "os: {name: windows}, nodeSelector: {kubernetes.io/os: linux}", "linux",
-			"nginx", check.Windows},
-		{"the selector before affinity", "nodeSelector: {kubernetes.io/os: windows}, " + affinity("linux"), "linux",
-			"nginx", check.Windows},
-		{"the beta label", "nodeSelector: {beta.kubernetes.io/os: linux}, " + affinity("windows"), "windows",
-			"x:nanoserver", check.Linux},
+		{
+			"os.name before the selector", "os: {name: windows}, nodeSelector: {kubernetes.io/os: linux}", "linux",
+			"nginx", check.Windows,
+		},
+		{
+			"the selector before affinity", "nodeSelector: {kubernetes.io/os: windows}, " + affinity("linux"), "linux",
+			"nginx", check.Windows,
+		},
+		{
+			"the beta label", "nodeSelector: {beta.kubernetes.io/os: linux}, " + affinity("windows"), "windows",
+			"x:nanoserver", check.Linux,
+		},
 		{"affinity before the class", affinity("windows"), "linux", "nginx", check.Windows},
-		{"the class before tolerations", "tolerations: [{key: os, value: windows}]", "linux", "x:nanoserver",
-			check.Linux},
+		{
+			"the class before tolerations", "tolerations: [{key: os, value: windows}]", "linux", "x:nanoserver",
+			check.Linux,
+		},
 		{"a class for Windows", "x: y", "windows", "nginx", check.Windows},
 		{"a class that says nothing", "x: y", "neither", "nginx", check.Either},
 		{"tolerations say what it is meant for", "tolerations: [{key: os, value: Windows}]", "", "x", check.Windows},
@@ -101,8 +109,11 @@ func TestAcrossStreams(t *testing.T) {
 		}
 		return nil
 	}
-	for _, s := range []struct{ file, text string }{{"one", fmt.Sprintf(service, "one")},
-		{"two", fmt.Sprintf(service, "two")}, {"three", pod}} {
+	for _, s := range []struct{ file, text string }{
+		{"one", fmt.Sprintf(service, "one")},
+		{"two", fmt.Sprintf(service, "two")},
+		{"three", pod},
+	} {
 		if err := c.Run(t.Context(), s.file, strings.NewReader(s.text), emit); err != nil {
 			t.Fatal(err)
 		}

@@ -231,8 +231,10 @@ func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 		if p.Left > 0 {
 			left = fmt.Sprintf(", about %s left", p.Left.Round(time.Minute/2))
 		}
-		word := map[result.State]string{result.Passed: "ok", result.Failed: "FAIL", result.Flaky: "flaky",
-			result.Skipped: "skip"}[p.Spec.State]
+		word := map[result.State]string{
+			result.Passed: "ok", result.Failed: "FAIL", result.Flaky: "flaky",
+			result.Skipped: "skip",
+		}[p.Spec.State]
 		at := fmt.Sprintf("%d/%d", p.Done, p.Total)
 		line(fmt.Sprintf("%-5s %9s %6.1fs  %s", word, at, p.Spec.Seconds, p.Spec.Name))
 		if p.Spec.State == result.Failed {

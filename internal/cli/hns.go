@@ -44,8 +44,13 @@ func hnsKinds() []struct {
 	return []struct {
 		name string
 		kind hcn.Kind
-	}{{"network", hcn.Network}, {"endpoint", hcn.Endpoint}, {"namespace", hcn.Namespace},
-		{"loadbalancer", hcn.LoadBalancer}, {"route", hcn.SdnRoute}}
+	}{
+		{"network", hcn.Network},
+		{"endpoint", hcn.Endpoint},
+		{"namespace", hcn.Namespace},
+		{"loadbalancer", hcn.LoadBalancer},
+		{"route", hcn.SdnRoute},
+	}
 }
 
 // withHNS runs do on a connection to a node's HNS.

@@ -101,8 +101,10 @@ EEEE0000      every    30090/UDP  8081  10.244.0.5,10.244.1.9  DSR,affinity
 }
 
 func TestHNSFind(t *testing.T) {
-	for what, want := range map[string]int{"vxlan0": 1, "10.244.0.5": 1, "eeee": 1, "{BBBB0000-1111}": 1,
-		"nothing": 0} {
+	for what, want := range map[string]int{
+		"vxlan0": 1, "10.244.0.5": 1, "eeee": 1, "{BBBB0000-1111}": 1,
+		"nothing": 0,
+	} {
 		if got := len(objects().find(what)); got != want {
 			t.Errorf("find(%q) has %d objects, want %d", what, got, want)
 		}

@@ -237,39 +237,69 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		remedy string
 	}{
 		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
-		{discovery.ErrExpired, ExitNotReady,
-			"renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again"},
-		{discovery.ErrUnreachable, ExitNotReady,
-			fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server)},
-		{discovery.ErrNotReady, ExitNotReady,
-			"wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here"},
+		{
+			discovery.ErrExpired, ExitNotReady,
+			"renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again",
+		},
+		{
+			discovery.ErrUnreachable, ExitNotReady,
+			fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server),
+		},
+		{
+			discovery.ErrNotReady, ExitNotReady,
+			"wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here",
+		},
 		{discovery.ErrToken, ExitRefused, fresh},
-		{discovery.ErrSecret, ExitRefused,
-			"check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh},
-		{discovery.ErrAuthority, ExitRefused,
-			"somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself"},
+		{
+			discovery.ErrSecret, ExitRefused,
+			"check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh,
+		},
+		{
+			discovery.ErrAuthority, ExitRefused,
+			"somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself",
+		},
 		{machines.ErrRefused, ExitRefused, fresh},
-		{cluster.ErrKubeconfig, ExitUsage,
-			"name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes"},
-		{cluster.ErrNotAllowed, ExitRefused,
-			"name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash"},
-		{cluster.ErrNodeAddresses, ExitUsage,
-			"with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network"},
+		{
+			cluster.ErrKubeconfig, ExitUsage,
+			"name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes",
+		},
+		{
+			cluster.ErrNotAllowed, ExitRefused,
+			"name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash",
+		},
+		{
+			cluster.ErrNodeAddresses, ExitUsage,
+			"with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network",
+		},
 		{cluster.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
-		{cluster.ErrNoNetwork, ExitRequirement,
-			"name the machine's address on the network of the cluster's nodes with --advertise-address"},
-		{cluster.ErrLinuxForeign, ExitUsage,
-			"leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`"},
-		{kubeadm.ErrVersion, ExitConflict,
-			"bring the cluster to a version that goes with " + version.Kubernetes + ", or use another version of Mullion"},
-		{kubeadm.ErrNetwork, ExitConflict,
-			"nodes join where pods' own addresses are routed: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)"},
-		{machines.ErrForeign, ExitConflict,
-			"if it is Mullion's, bring it up with `mullion server`; others can be joined if kubeadm made them (ConfigMap kubeadm-config)"},
-		{machines.ErrFull, ExitConflict,
-			"take a machine's nodes out (`mullion leave` there, or `kubectl delete node`), or bring the server up with a larger networking.underlaySubnet"},
-		{machines.ErrNodeExists, ExitConflict,
-			"choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server"},
+		{
+			cluster.ErrNoNetwork, ExitRequirement,
+			"name the machine's address on the network of the cluster's nodes with --advertise-address",
+		},
+		{
+			cluster.ErrLinuxForeign, ExitUsage,
+			"leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`",
+		},
+		{
+			kubeadm.ErrVersion, ExitConflict,
+			"bring the cluster to a version that goes with " + version.Kubernetes + ", or use another version of Mullion",
+		},
+		{
+			kubeadm.ErrNetwork, ExitConflict,
+			"nodes join where pods' own addresses are routed: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)",
+		},
+		{
+			machines.ErrForeign, ExitConflict,
+			"if it is Mullion's, bring it up with `mullion server`; others can be joined if kubeadm made them (ConfigMap kubeadm-config)",
+		},
+		{
+			machines.ErrFull, ExitConflict,
+			"take a machine's nodes out (`mullion leave` there, or `kubectl delete node`), or bring the server up with a larger networking.underlaySubnet",
+		},
+		{
+			machines.ErrNodeExists, ExitConflict,
+			"choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server",
+		},
 		{cluster.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` tries too"},
 	} {
 		if errors.Is(err, known.is) {

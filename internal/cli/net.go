@@ -67,8 +67,10 @@ func (a *app) netFlows() *cobra.Command {
 		"the profile whose expectations are listed")
 	cmd.Flags().BoolVar(&dual, "dual-stack", false, "list those over IPv6 too, which a cluster of both families has")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or markdown for the table of all modes")
-	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "profile": profileNames(),
-		"output": {"text", "markdown"}})
+	a.completeFlags(cmd, map[string][]string{
+		"mode": modeNames(), "profile": profileNames(),
+		"output": {"text", "markdown"},
+	})
 	return cmd
 }
 

@@ -45,7 +45,8 @@ func (a *app) nodeExec() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeNodes,
 		RunE: func(cmd *cobra.Command,
-			args []string) error {
+			args []string,
+		) error {
 			return a.runOnHost(cmd, args[0], args[1], args[2:]...)
 		},
 	}

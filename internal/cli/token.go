@@ -43,7 +43,8 @@ func (a *app) tokenCreate() *cobra.Command {
 }
 
 func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration, description string,
-	command bool) error {
+	command bool,
+) error {
 	if ttl < 0 {
 		return usage(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
 	}

@@ -17,8 +17,10 @@ func (a *app) version() *cobra.Command {
 		Short: "Print the versions of Mullion and of what it carries",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := map[string]string{"mullion": version.Mullion(), "kubernetes": version.Kubernetes,
-				"go": runtime.Version()}
+			v := map[string]string{
+				"mullion": version.Mullion(), "kubernetes": version.Kubernetes,
+				"go": runtime.Version(),
+			}
 			if output == "json" {
 				return json.NewEncoder(a.env.Out).Encode(v)
 			}

@@ -119,8 +119,11 @@ func TestNodeReady(t *testing.T) {
 		{"registered-after-a-refusal", []answer{forbidden, missing}, "it has not registered", "forbidden"},
 		{"forbidden", []answer{forbidden}, `nodes "win-1" is forbidden`, "registered"},
 		{"refused", []answer{{err: syscall.ECONNREFUSED}}, "connection refused", "registered"},
-		{"forbidden-later", []answer{told(corev1.ConditionFalse, after, "no CNI"), forbidden},
-			"no CNI; the last question", "registered"},
+		{
+			"forbidden-later",
+			[]answer{told(corev1.ConditionFalse, after, "no CNI"), forbidden},
+			"no CNI; the last question", "registered",
+		},
 		{"not-ready", []answer{forbidden, told(corev1.ConditionFalse, after, "no CNI")}, "no CNI", "forbidden"},
 		{"stale", []answer{told(corev1.ConditionTrue, before, posting)}, "was Ready at 2026-03-01T11:00:00Z", posting},
 	} {

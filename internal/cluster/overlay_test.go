@@ -45,8 +45,10 @@ func TestOverlayOfSeveralMachines(t *testing.T) {
 		via:   netip.MustParseAddr("10.213.1.11"),
 		cidrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.7/24")},
 	}
-	for router, known := range map[string]bool{"": false, "00:15:5d:01:02:03": true, "01:15:5d:01:02:03": false,
-		"x": false, "02:00:5e:10:00:00:00:01": false} {
+	for router, known := range map[string]bool{
+		"": false, "00:15:5d:01:02:03": true, "01:15:5d:01:02:03": false,
+		"x": false, "02:00:5e:10:00:00:00:01": false,
+	} {
 		there.router = router
 		o.take(there)
 		end := o.elsewhere["there"]

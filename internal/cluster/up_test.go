@@ -55,8 +55,10 @@ func TestAskToStop(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, false, false},
-		{"stops", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }), true,
-			false},
+		{
+			"stops", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }), true,
+			false,
+		},
 		{"error", serve(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no", http.StatusInternalServerError)
 		}), true, true},

@@ -30,8 +30,10 @@ func config() controlplane.Config {
 }
 
 func TestFlags(t *testing.T) {
-	for _, name := range []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager,
-		controlplane.Scheduler} {
+	for _, name := range []string{
+		controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager,
+		controlplane.Scheduler,
+	} {
 		t.Run(name, func(t *testing.T) {
 			golden.Assert(t, strings.Join(config().Flags(name), "\n")+"\n", name+".flags")
 		})
@@ -118,8 +120,10 @@ func TestValidate(t *testing.T) {
 	}{
 		{"program", func(c *controlplane.Config) { c.Program = "" }, "Program is not set"},
 		{"address", func(c *controlplane.Config) { c.Address = netip.AddrPort{} }, "Address is not set"},
-		{"pods", func(c *controlplane.Config) { c.PodSubnet = netip.MustParsePrefix("10.244.0.0/25") },
-			"no room for a /24"},
+		{
+			"pods", func(c *controlplane.Config) { c.PodSubnet = netip.MustParsePrefix("10.244.0.0/25") },
+			"no room for a /24",
+		},
 		{"socket", func(c *controlplane.Config) { c.RunDir = "/" + strings.Repeat("x", 100) }, "107 are possible"},
 	}
 	for _, tt := range tests {

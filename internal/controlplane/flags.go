@@ -91,8 +91,10 @@ func (c Config) controllerManagerFlags() []string {
 	// The flag without a family is refused where there are two.
 	masks := []string{fmt.Sprintf("--node-cidr-mask-size=%d", nodeMask)}
 	if c.PodSubnet6.IsValid() {
-		masks = []string{fmt.Sprintf("--node-cidr-mask-size-ipv4=%d", nodeMask),
-			fmt.Sprintf("--node-cidr-mask-size-ipv6=%d", spec.NodeBits6)}
+		masks = []string{
+			fmt.Sprintf("--node-cidr-mask-size-ipv4=%d", nodeMask),
+			fmt.Sprintf("--node-cidr-mask-size-ipv6=%d", spec.NodeBits6),
+		}
 	}
 	return slices.Concat(c.loopbackFlags(kubeconfig, pki.ControllerManagerServing, controllerManagerPort), []string{
 		"--controllers=*,bootstrapsigner,tokencleaner",

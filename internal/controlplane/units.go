@@ -101,8 +101,10 @@ func (*certificates) Name() string { return Certificates }
 // Start makes what is missing and renews what must be.
 func (u *certificates) Start(context.Context) error {
 	c := u.config
-	for _, dir := range []string{filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "kubeconfig"), c.etcdDir(),
-		c.LogDir} {
+	for _, dir := range []string{
+		filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "kubeconfig"), c.etcdDir(),
+		c.LogDir,
+	} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("make folder of the control plane: %w", err)
 		}
@@ -115,8 +117,10 @@ func (u *certificates) Start(context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, user := range []pki.User{pki.SuperAdmin(), pki.ControllerManager(), pki.Scheduler(), pki.ServingApprover(),
-		pki.KubeProxy()} {
+	for _, user := range []pki.User{
+		pki.SuperAdmin(), pki.ControllerManager(), pki.Scheduler(), pki.ServingApprover(),
+		pki.KubeProxy(),
+	} {
 		if err := bundle.WriteKubeconfig(c.Kubeconfig(user), user, c.Name, c.Server()); err != nil {
 			return err
 		}

@@ -101,7 +101,8 @@ func claimOf(ctx context.Context, client kubernetes.Interface, node string) (str
 
 // want writes a wish down, or takes it back where there is no task. The ConfigMap goes with the node.
 func want(ctx context.Context, client kubernetes.Interface, node metav1.OwnerReference, volume string,
-	task Task) error {
+	task Task,
+) error {
 	objects := client.CoreV1().ConfigMaps(VolumesNamespace)
 	return retry.OnError(retry.DefaultBackoff,
 		func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {

@@ -18,7 +18,8 @@ const resync = time.Minute
 // when it has told them once, for which it waits as long as start is not over. done is closed when the last call of
 // told has ended.
 func Watch(start, run context.Context, client kubernetes.Interface,
-	told func(context.Context, []Machine)) (done <-chan struct{}, err error) {
+	told func(context.Context, []Machine),
+) (done <-chan struct{}, err error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(Namespace))
 	claims := factory.Core().V1().ConfigMaps().Informer()
 	wake := make(chan struct{}, 1)
@@ -56,7 +57,8 @@ func Watch(start, run context.Context, client kubernetes.Interface,
 
 // atEach calls do whenever it is woken, until run is done; then it shuts the factory down and closes what it returns.
 func atEach(run context.Context, wake <-chan struct{}, factory informers.SharedInformerFactory,
-	do func()) <-chan struct{} {
+	do func(),
+) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

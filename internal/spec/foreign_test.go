@@ -45,12 +45,18 @@ func TestForeign(t *testing.T) {
 		change func(*spec.Cluster)
 		want   string
 	}{
-		"too_few": {func(c *spec.Cluster) { c.Join.Foreign.Addresses = c.Join.Foreign.Addresses[:1] },
-			"1 addresses for 2 nodes"},
-		"elsewhere": {func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.90" },
-			"not an address on this machine's network"},
-		"twice": {func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.50" },
-			"two nodes have the address"},
+		"too_few": {
+			func(c *spec.Cluster) { c.Join.Foreign.Addresses = c.Join.Foreign.Addresses[:1] },
+			"1 addresses for 2 nodes",
+		},
+		"elsewhere": {
+			func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.90" },
+			"not an address on this machine's network",
+		},
+		"twice": {
+			func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.50" },
+			"two nodes have the address",
+		},
 		"machine":     {func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.2" }, "it is this machine's"},
 		"broadcast":   {func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.63" }, "the network's own"},
 		"no_address":  {func(c *spec.Cluster) { c.Join.Address = "192.0.3.2" }, "is not an address on network"},

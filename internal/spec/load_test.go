@@ -121,8 +121,10 @@ func TestMixedNodes(t *testing.T) {
 	for _, n := range c.Nodes {
 		got = append(got, n.OS+" "+n.Name+" "+n.WindowsVersion)
 	}
-	want := []string{"windows win-1 ltsc2022", "windows win-2 ltsc2022", "linux linux-1 ", "linux linux-2 ",
-		"linux a-linux-node-with-a-long-name "}
+	want := []string{
+		"windows win-1 ltsc2022", "windows win-2 ltsc2022", "linux linux-1 ", "linux linux-2 ",
+		"linux a-linux-node-with-a-long-name ",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -134,81 +136,147 @@ func TestMixedNodes(t *testing.T) {
 func TestLoadNamesLineAndField(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"empty", "", "the file is empty"},
-		{"unknown_field", head + "nodes:\n- os: windows\n  windowsVersoin: x\n",
-			`line 5: unknown field "windowsVersoin" in node`},
-		{"unknown_version", head + "nodes:\n- os: windows\n  windowsVersion: xp\n",
-			"line 5: nodes[0].windowsVersion: "},
+		{
+			"unknown_field", head + "nodes:\n- os: windows\n  windowsVersoin: x\n",
+			`line 5: unknown field "windowsVersoin" in node`,
+		},
+		{
+			"unknown_version", head + "nodes:\n- os: windows\n  windowsVersion: xp\n",
+			"line 5: nodes[0].windowsVersion: ",
+		},
 		{"wrong_type", head + "nodes:\n- count: many\n", "line 4: `many` is not of type int"},
-		{"bad_subnet", head + "networking:\n  podSubnet: 10.0\nnodes: [{os: windows}]\n",
-			`line 4: networking.podSubnet: "10.0" is not an IPv4 subnet`},
-		{"overlap", head + "networking:\n  podSubnet: 10.96.0.0/12\nnodes: [{os: windows}]\n",
-			"networking.serviceSubnet: 10.96.0.0/16 overlaps 10.96.0.0/12"},
-		{"mode", head + "networking:\n  mode: bridge\nnodes: [{os: windows}]\n",
-			`line 4: networking.mode: "bridge" is none of l2bridge, overlay, l2tunnel, nat, transparent`},
-		{"mode_spelling", head + "networking:\n  mode: L2Bridge\nnodes: [{os: windows}]\n",
-			`networking.mode: "L2Bridge" is written "l2bridge"`},
-		{"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n",
-			`line 4: networking.profile: "new" is none of faithful, modern`},
-		{"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n",
-			"line 5: networking.enableDSR: kube-proxy does not run"},
-		{"proxy_mode", head + "networking:\n  kubeProxyMode: iptables\nnodes: [{}]\n",
-			`line 4: networking.kubeProxyMode: "iptables" is not "none"; left out, kube-proxy is of mode kernelspace`},
-		{"dsr_of_none", head + "networking:\n  kubeProxyMode: none\n  enableDSR: true\nnodes: [{}]\n",
-			"line 5: networking.enableDSR: is for Mullion's own kube-proxy"},
-		{"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n",
-			"line 5: networking.disableDefaultCNI: mode nat has no CNI plugin"},
-		{"pool", head + "networking:\n  loadBalancerPool: 10.213.0.224\nnodes: [{}]\n",
-			`line 4: networking.loadBalancerPool: "10.213.0.224" is not an IPv4 subnet`},
-		{"pool_of_nodes", head + "networking:\n  loadBalancerPool: 10.213.0.12/31\nnodes: [{count: 2}]\n",
-			"10.213.0.12/31 has addresses of nodes: 10.213.0.11 to 10.213.0.12"},
-		{"pool_of_machine", head + "networking:\n  loadBalancerPool: 10.213.0.240/28\nnodes: [{}]\n",
-			"has addresses of the machine: 10.213.0.254"},
-		{"pool_of_pods", head + "networking:\n  loadBalancerPool: 10.244.9.0/24\nnodes: [{}]\n",
-			"10.244.9.0/24 overlaps 10.244.0.0/16"},
-		{"pool_shared", head + "networking:\n  mode: transparent\n  loadBalancerPool: 10.213.0.192/28\nnodes: [{}]\n",
-			"pods in mode transparent: 10.213.0.128 to 10.213.0.223"},
+		{
+			"bad_subnet", head + "networking:\n  podSubnet: 10.0\nnodes: [{os: windows}]\n",
+			`line 4: networking.podSubnet: "10.0" is not an IPv4 subnet`,
+		},
+		{
+			"overlap", head + "networking:\n  podSubnet: 10.96.0.0/12\nnodes: [{os: windows}]\n",
+			"networking.serviceSubnet: 10.96.0.0/16 overlaps 10.96.0.0/12",
+		},
+		{
+			"mode", head + "networking:\n  mode: bridge\nnodes: [{os: windows}]\n",
+			`line 4: networking.mode: "bridge" is none of l2bridge, overlay, l2tunnel, nat, transparent`,
+		},
+		{
+			"mode_spelling", head + "networking:\n  mode: L2Bridge\nnodes: [{os: windows}]\n",
+			`networking.mode: "L2Bridge" is written "l2bridge"`,
+		},
+		{
+			"profile", head + "networking:\n  profile: new\nnodes: [{os: windows}]\n",
+			`line 4: networking.profile: "new" is none of faithful, modern`,
+		},
+		{
+			"dsr_without_proxy", head + "networking:\n  mode: nat\n  enableDSR: true\nnodes: [{os: windows}]\n",
+			"line 5: networking.enableDSR: kube-proxy does not run",
+		},
+		{
+			"proxy_mode", head + "networking:\n  kubeProxyMode: iptables\nnodes: [{}]\n",
+			`line 4: networking.kubeProxyMode: "iptables" is not "none"; left out, kube-proxy is of mode kernelspace`,
+		},
+		{
+			"dsr_of_none", head + "networking:\n  kubeProxyMode: none\n  enableDSR: true\nnodes: [{}]\n",
+			"line 5: networking.enableDSR: is for Mullion's own kube-proxy",
+		},
+		{
+			"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n",
+			"line 5: networking.disableDefaultCNI: mode nat has no CNI plugin",
+		},
+		{
+			"pool", head + "networking:\n  loadBalancerPool: 10.213.0.224\nnodes: [{}]\n",
+			`line 4: networking.loadBalancerPool: "10.213.0.224" is not an IPv4 subnet`,
+		},
+		{
+			"pool_of_nodes", head + "networking:\n  loadBalancerPool: 10.213.0.12/31\nnodes: [{count: 2}]\n",
+			"10.213.0.12/31 has addresses of nodes: 10.213.0.11 to 10.213.0.12",
+		},
+		{
+			"pool_of_machine", head + "networking:\n  loadBalancerPool: 10.213.0.240/28\nnodes: [{}]\n",
+			"has addresses of the machine: 10.213.0.254",
+		},
+		{
+			"pool_of_pods", head + "networking:\n  loadBalancerPool: 10.244.9.0/24\nnodes: [{}]\n",
+			"10.244.9.0/24 overlaps 10.244.0.0/16",
+		},
+		{
+			"pool_shared", head + "networking:\n  mode: transparent\n  loadBalancerPool: 10.213.0.192/28\nnodes: [{}]\n",
+			"pods in mode transparent: 10.213.0.128 to 10.213.0.223",
+		},
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
-		{"advertise", head + "networking:\n  advertiseAddress: 127.0.0.1\n",
-			`line 4: networking.advertiseAddress: "127.0.0.1" is not an IPv4 address by which other machines reach`},
-		{"advertise_small", head + "networking:\n  advertiseAddress: 192.0.2.1\n  underlaySubnet: 10.213.0.0/24\n",
-			"line 5: networking.underlaySubnet: 10.213.0.0/24 has room for one machine"},
-		{"advertise_pool", head + "networking:\n  advertiseAddress: 192.0.2.1\n  loadBalancerPool: 10.213.1.224/28\n",
-			"has addresses of other machines: 10.213.1.0"},
+		{
+			"advertise", head + "networking:\n  advertiseAddress: 127.0.0.1\n",
+			`line 4: networking.advertiseAddress: "127.0.0.1" is not an IPv4 address by which other machines reach`,
+		},
+		{
+			"advertise_small", head + "networking:\n  advertiseAddress: 192.0.2.1\n  underlaySubnet: 10.213.0.0/24\n",
+			"line 5: networking.underlaySubnet: 10.213.0.0/24 has room for one machine",
+		},
+		{
+			"advertise_pool", head + "networking:\n  advertiseAddress: 192.0.2.1\n  loadBalancerPool: 10.213.1.224/28\n",
+			"has addresses of other machines: 10.213.1.0",
+		},
 		{"join", head + "join: {part: 1}\nnodes: [{}]\n", `unknown field "join" in cluster`},
 		{"api_version", "apiVersion: v1\nkind: Cluster\nnodes: [{}]\n", `line 1: apiVersion: is "v1"`},
 		{"same_name", head + "nodes:\n- name: a\n- name: a\n", `two nodes are called "a"`},
 		{"long_name", head + "nodes:\n- name: a-windows-node-too-long\n", "15 characters"},
-		{"linux_with_version", head + "nodes:\n- os: linux\n  windowsVersion: ltsc2022\n",
-			"line 5: nodes[0].windowsVersion: is for a Windows node"},
-		{"unknown_os", head + "nodes:\n- os: plan9\n",
-			`line 4: nodes[0].os: "plan9" is not an operating system of a node: windows or linux`},
-		{"too_long_name", head + "nodes:\n- os: linux\n  name: " + strings.Repeat("n", 41) + "\n",
-			"more than 40 characters"},
-		{"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n",
-			`line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`},
-		{"reserved_unknown", head + "nodes:\n- systemReserved: {disk: 1Gi}\n",
-			"nodes[0].systemReserved.disk: is none of cpu, memory, ephemeral-storage"},
+		{
+			"linux_with_version", head + "nodes:\n- os: linux\n  windowsVersion: ltsc2022\n",
+			"line 5: nodes[0].windowsVersion: is for a Windows node",
+		},
+		{
+			"unknown_os", head + "nodes:\n- os: plan9\n",
+			`line 4: nodes[0].os: "plan9" is not an operating system of a node: windows or linux`,
+		},
+		{
+			"too_long_name", head + "nodes:\n- os: linux\n  name: " + strings.Repeat("n", 41) + "\n",
+			"more than 40 characters",
+		},
+		{
+			"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n",
+			`line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`,
+		},
+		{
+			"reserved_unknown", head + "nodes:\n- systemReserved: {disk: 1Gi}\n",
+			"nodes[0].systemReserved.disk: is none of cpu, memory, ephemeral-storage",
+		},
 		{"addon", head + "addons: {dashboard: true}\nnodes: [{}]\n", `line 3: unknown field "dashboard" in addons`},
-		{"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n",
-			`line 4: networking.podSubnet: "fd00::/56" is of IPv6 alone, which Windows does not support`},
-		{"six_first", head + "networking:\n  podSubnet: fd00::/56,10.244.0.0/16\nnodes: [{}]\n",
-			"the subnet of IPv4 comes first"},
-		{"two_of_four", head + "networking:\n  podSubnet: 10.244.0.0/16,10.245.0.0/16\nnodes: [{}]\n",
-			`"10.245.0.0/16" is not an IPv6 subnet`},
-		{"three", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56,fd01::/56\nnodes: [{}]\n",
-			"is not an IPv6 subnet"},
-		{"six_length", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/64\nnodes: [{}]\n",
-			"the prefix length must be between 48 and 56"},
-		{"six_services", head + "networking:\n  serviceSubnet: 10.96.0.0/16,fd00::/64\nnodes: [{}]\n",
-			"the prefix length must be between 108 and 120"},
-		{"six_link_local", head + "networking:\n  podSubnet: 10.244.0.0/16,fe80::/56\nnodes: [{}]\n",
-			"choose a subnet of addresses that can be routed"},
+		{
+			"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n",
+			`line 4: networking.podSubnet: "fd00::/56" is of IPv6 alone, which Windows does not support`,
+		},
+		{
+			"six_first", head + "networking:\n  podSubnet: fd00::/56,10.244.0.0/16\nnodes: [{}]\n",
+			"the subnet of IPv4 comes first",
+		},
+		{
+			"two_of_four", head + "networking:\n  podSubnet: 10.244.0.0/16,10.245.0.0/16\nnodes: [{}]\n",
+			`"10.245.0.0/16" is not an IPv6 subnet`,
+		},
+		{
+			"three", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56,fd01::/56\nnodes: [{}]\n",
+			"is not an IPv6 subnet",
+		},
+		{
+			"six_length", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/64\nnodes: [{}]\n",
+			"the prefix length must be between 48 and 56",
+		},
+		{
+			"six_services", head + "networking:\n  serviceSubnet: 10.96.0.0/16,fd00::/64\nnodes: [{}]\n",
+			"the prefix length must be between 108 and 120",
+		},
+		{
+			"six_link_local", head + "networking:\n  podSubnet: 10.244.0.0/16,fe80::/56\nnodes: [{}]\n",
+			"choose a subnet of addresses that can be routed",
+		},
 		{"six_overlap", head + "networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n", "networking.serviceSubnet: fd00::/112 overlaps fd00::/56"},
-		{"dual_overlay", head + "networking:\n  mode: overlay\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n",
-			"line 5: networking.podSubnet: dual stack in mode overlay: overlay (VXLAN) networks on Windows have no dual-stack support"},
+		{
+			"dual_overlay", head + "networking:\n  mode: overlay\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n",
+			"line 5: networking.podSubnet: dual stack in mode overlay: overlay (VXLAN) networks on Windows have no dual-stack support",
+		},
 		{"dual_machines", head + "networking:\n  advertiseAddress: 192.0.2.1\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: a dual-stack cluster is of one machine"},
-		{"dual_nat", head + "networking:\n  mode: nat\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n",
-			"dual stack in mode nat: NAT networks on Windows are of IPv4"},
+		{
+			"dual_nat", head + "networking:\n  mode: nat\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n",
+			"dual stack in mode nat: NAT networks on Windows are of IPv4",
+		},
 		{"not_yaml", "a: [", "line 1"},
 	}
 	for _, tt := range tests {

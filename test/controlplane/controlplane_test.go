@@ -140,7 +140,8 @@ func testRights(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 // request asks a signer for a certificate of a node, for the usages that kubelets ask it for, and returns the request's
 // name and the key.
 func request(t *testing.T, client kubernetes.Interface, node, signer string, sans x509.CertificateRequest) (name string,
-	key *ecdsa.PrivateKey) {
+	key *ecdsa.PrivateKey,
+) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

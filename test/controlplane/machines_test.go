@@ -141,10 +141,14 @@ func testRefusals(t *testing.T, admin *kubernetes.Clientset, good discovery.Conf
 		want   error
 	}{
 		"secret": {func(c *discovery.Config) { c.Token.Secret = "ffffffffffffffff" }, discovery.ErrSecret},
-		"hash": {func(c *discovery.Config) { c.Hashes = []string{"sha256:" + fmt.Sprintf("%064d", 1)} },
-			discovery.ErrAuthority},
-		"clock": {func(c *discovery.Config) { c.Now = func() time.Time { return time.Now().Add(-time.Hour) } },
-			discovery.ErrClock},
+		"hash": {
+			func(c *discovery.Config) { c.Hashes = []string{"sha256:" + fmt.Sprintf("%064d", 1)} },
+			discovery.ErrAuthority,
+		},
+		"clock": {
+			func(c *discovery.Config) { c.Now = func() time.Time { return time.Now().Add(-time.Hour) } },
+			discovery.ErrClock,
+		},
 		"port": {func(c *discovery.Config) { c.Server = "10.213.0.1:6444" }, discovery.ErrUnreachable},
 	} {
 		c := good

@@ -405,13 +405,22 @@ func testMutations(t *testing.T, admin *kubernetes.Clientset) {
 	}{
 		{c, nil, nil},
 		{"os: {name: linux}, " + c, map[string]string{"kubernetes.io/os": "linux"}, nil},
-		{"os: {name: windows}, nodeSelector: {disk: ssd}, " + c,
-			map[string]string{"disk": "ssd", "kubernetes.io/os": "windows"}, both},
+		{
+			"os: {name: windows}, nodeSelector: {disk: ssd}, " + c,
+			map[string]string{"disk": "ssd", "kubernetes.io/os": "windows"},
+			both,
+		},
 		{"nodeSelector: {kubernetes.io/os: windows}, " + c, map[string]string{"kubernetes.io/os": "windows"}, both},
-		{"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{key: os, operator: Exists}], " + c,
-			map[string]string{"kubernetes.io/os": "windows"}, []string{"os=", both[1]}},
-		{"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{operator: Exists}], " + c,
-			map[string]string{"kubernetes.io/os": "windows"}, []string{"="}},
+		{
+			"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{key: os, operator: Exists}], " + c,
+			map[string]string{"kubernetes.io/os": "windows"},
+			[]string{"os=", both[1]},
+		},
+		{
+			"nodeSelector: {kubernetes.io/os: windows}, tolerations: [{operator: Exists}], " + c,
+			map[string]string{"kubernetes.io/os": "windows"},
+			[]string{"="},
+		},
 	} {
 		selector, keys := made(tc.spec)
 		if diff := cmp.Diff(tc.selector, selector) + cmp.Diff(tc.keys, keys); diff != "" {

@@ -201,8 +201,10 @@ func TestMounts(t *testing.T) {
 	if err := os.Chmod(volume, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for file, text := range map[string]string{hosts: "10.0.0.7 seven\n",
-		filepath.Join(volume, "a.txt"): "from the volume"} {
+	for file, text := range map[string]string{
+		hosts:                          "10.0.0.7 seven\n",
+		filepath.Join(volume, "a.txt"): "from the volume",
+	} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -264,7 +264,8 @@ func windowsImage(exe, osVersion string) (v1.Image, error) {
 		return nil, err
 	}
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser,
-		error) {
+		error,
+	) {
 		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
 	})
 	if err != nil {

@@ -232,7 +232,8 @@ func (n *node) pod(t *testing.T, name string) (id string, config *runtimeapi.Pod
 
 // create makes a container of the test image; change may change its configuration.
 func (n *node) create(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
-	change func(*runtimeapi.ContainerConfig)) string {
+	change func(*runtimeapi.ContainerConfig),
+) string {
 	t.Helper()
 	config := &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: "c"},
@@ -256,7 +257,8 @@ func (n *node) create(t *testing.T, pod string, podConfig *runtimeapi.PodSandbox
 }
 
 func (n *node) run1(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
-	change func(*runtimeapi.ContainerConfig)) string {
+	change func(*runtimeapi.ContainerConfig),
+) string {
 	t.Helper()
 	id := n.create(t, pod, podConfig, args, change)
 	if _, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {

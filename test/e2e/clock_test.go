@@ -42,14 +42,24 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 		code        int
 		says        []string
 	}{
-		{"behind", 25 * hour, -hour, hour, cli.ExitRequirement,
-			[]string{"this machine's is 25h0m0s behind", "here it is " + stamp(now),
-				"there " + stamp(now.Add(25*hour))}},
-		{"not-yet", 4 * time.Minute, 3 * time.Minute, hour, cli.ExitRequirement,
-			[]string{"clocks of this machine and of the server differ", "certificate is valid from"}},
-		{"ahead", -26 * hour, -27 * hour, -25 * hour, cli.ExitRequirement,
-			[]string{"clocks of this machine and of the server differ", "here it is " + stamp(now),
-				"there " + stamp(now.Add(-26*hour))}},
+		{
+			"behind", 25 * hour, -hour, hour, cli.ExitRequirement,
+			[]string{
+				"this machine's is 25h0m0s behind", "here it is " + stamp(now),
+				"there " + stamp(now.Add(25*hour)),
+			},
+		},
+		{
+			"not-yet", 4 * time.Minute, 3 * time.Minute, hour, cli.ExitRequirement,
+			[]string{"clocks of this machine and of the server differ", "certificate is valid from"},
+		},
+		{
+			"ahead", -26 * hour, -27 * hour, -25 * hour, cli.ExitRequirement,
+			[]string{
+				"clocks of this machine and of the server differ", "here it is " + stamp(now),
+				"there " + stamp(now.Add(-26*hour)),
+			},
+		},
 		{"expired", 0, -2 * hour, -hour, cli.ExitNotReady, []string{"the API server's certificate has expired"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

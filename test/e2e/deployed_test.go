@@ -97,8 +97,10 @@ func (f fixture) example(t *testing.T, name, to string, fill ...*strings.Replace
 func (f fixture) deployables(t *testing.T) {
 	t.Helper()
 	tool, proxy, cni := filepath.Join(f.home, "tool"), filepath.Join(f.home, "kube-proxy"), filepath.Join(f.home, "cni")
-	for file, source := range map[string]string{filepath.Join(tool, "tool.exe"): "./tool",
-		filepath.Join(cni, "network.exe"): exampleDir + "/cni"} {
+	for file, source := range map[string]string{
+		filepath.Join(tool, "tool.exe"):   "./tool",
+		filepath.Join(cni, "network.exe"): exampleDir + "/cni",
+	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
 		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {

@@ -119,8 +119,11 @@ func (f fixture) image(t *testing.T) {
 		f.buildPrograms(t)
 	}
 	windows, linux, csi := f.programs()
-	for _, args := range [][]string{{windows, "-f", "tool/image.yaml"}, {csi, "-f", "csidriver/image.yaml"},
-		{linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"}} {
+	for _, args := range [][]string{
+		{windows, "-f", "tool/image.yaml"},
+		{csi, "-f", "csidriver/image.yaml"},
+		{linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"},
+	} {
 		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
 			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}

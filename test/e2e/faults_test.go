@@ -155,8 +155,10 @@ func (f fixture) controlPlane(t *testing.T) {
 	})
 	before := f.containers(t)
 	end := f.serving(t, url)
-	for _, pattern := range []string{` component kube-apiserver `, ` component etcd `,
-		` component (etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `} {
+	for _, pattern := range []string{
+		` component kube-apiserver `, ` component etcd `,
+		` component (etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `,
+	} {
 		if out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", "written",
 			"--from-literal=by="+pattern); err != nil {
 			t.Fatalf("%v\n%s", err, out)

@@ -39,8 +39,10 @@ func TestForeignCluster(t *testing.T) {
 	})
 
 	byFile := []string{"join", "--kubeconfig", plane.kubeconfig, "--node-address", "198.51.100.50", "--name", "wina"}
-	byToken := []string{"join", "--server", "198.51.100.1:6443", "--token", kubeadmToken, "--ca-cert-hash", plane.hash,
-		"--node-address", "198.51.100.51", "--name", "winb"}
+	byToken := []string{
+		"join", "--server", "198.51.100.1:6443", "--token", kubeadmToken, "--ca-cert-hash", plane.hash,
+		"--node-address", "198.51.100.51", "--name", "winb",
+	}
 	other.refused(t, cli.ExitUsage, "takes --node-address once for each node",
 		append(byFile[:3:3], "--count", "2", "--node-address", "198.51.100.50")...)
 	other.refused(t, cli.ExitConflict, "not an address on this machine's network",

@@ -143,10 +143,14 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 			APIGroup: rbacv1.GroupName,
 			Name:     "system:anonymous",
 		}}},
-		{"kube-system", "kubeadm-config", "ClusterConfiguration",
-			"apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: kubernetes\nnetworking:\n  dnsDomain: cluster.local\n  podSubnet: 10.244.0.0/16\n  serviceSubnet: 10.96.0.0/16\n", group(tokens, nodes)},
-		{"kube-system", "kubelet-config", "kubelet",
-			"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nclusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\nrotateCertificates: true\n", group(tokens, nodes)},
+		{
+			"kube-system", "kubeadm-config", "ClusterConfiguration",
+			"apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: kubernetes\nnetworking:\n  dnsDomain: cluster.local\n  podSubnet: 10.244.0.0/16\n  serviceSubnet: 10.96.0.0/16\n", group(tokens, nodes),
+		},
+		{
+			"kube-system", "kubelet-config", "kubelet",
+			"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nclusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\nrotateCertificates: true\n", group(tokens, nodes),
+		},
 	} {
 		if _, err := p.client.CoreV1().ConfigMaps(m.namespace).Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: m.name},

@@ -98,8 +98,10 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 // and come again.
 func TestSeveralMachines(t *testing.T) {
 	server, other := twoMachines(t)
-	join := []string{"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash",
-		"sha256:" + strings.Repeat("0", 64)}
+	join := []string{
+		"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash",
+		"sha256:" + strings.Repeat("0", 64),
+	}
 	other.refused(t, cli.ExitNotReady, "cannot be reached", append(join, "--discovery-timeout", "0s")...)
 
 	t.Cleanup(func() { server.takeDown(t) })

@@ -65,7 +65,8 @@ func smallImage() (v1.Image, error) {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser,
-		error) {
+		error,
+	) {
 		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
 	})
 	if err != nil {

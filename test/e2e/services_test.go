@@ -70,8 +70,10 @@ func (f fixture) services(t *testing.T) {
 	})
 	f.answered(t)
 	for _, c := range []struct{ name, kill, back string }{
-		{"kube-proxy", `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `,
-			`^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},
+		{
+			"kube-proxy", `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `,
+			`^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `,
+		},
 		{"hns", "", ""},
 		{"agent", `mullion-node serve .*/win-1/`, `mullion-node serve .*/win-1/`},
 		{"host", `mullion-node host-init .*/win-1/`, `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},

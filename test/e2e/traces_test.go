@@ -48,8 +48,10 @@ func (f fixture) traces(t *testing.T) []string {
 	having("table", "nft", "list", "tables")
 	having("mount", "cat", "/proc/self/mountinfo")
 	having("rule", "ip", "rule")
-	for _, pattern := range []string{"/sys/fs/cgroup/mullion-" + f.tag(), "/sys/fs/cgroup/*/mullion-" + f.tag(), f.data,
-		"/run/mullion/" + f.tag()} {
+	for _, pattern := range []string{
+		"/sys/fs/cgroup/mullion-" + f.tag(), "/sys/fs/cgroup/*/mullion-" + f.tag(), f.data,
+		"/run/mullion/" + f.tag(),
+	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

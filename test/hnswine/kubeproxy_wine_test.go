@@ -56,8 +56,10 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 			}
 		default:
 			group := strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(r.URL.Path), "/apis/"), "/api/")
-			kind := map[string]string{"services": "ServiceList", "endpointslices": "EndpointSliceList",
-				"nodes": "NodeList", "servicecidrs": "ServiceCIDRList"}[resource]
+			kind := map[string]string{
+				"services": "ServiceList", "endpointslices": "EndpointSliceList",
+				"nodes": "NodeList", "servicecidrs": "ServiceCIDRList",
+			}[resource]
 			if items == nil {
 				items = []any{}
 			}
@@ -81,8 +83,10 @@ func service(name, ip string, port, target int) (svc, slice map[string]any, add 
 		"ports":       []any{map[string]any{"name": "", "port": target, "protocol": "TCP"}},
 	}
 	add = func(ip, node string) {
-		e := map[string]any{"addresses": []any{ip},
-			"conditions": map[string]any{"ready": true, "serving": true, "terminating": false}}
+		e := map[string]any{
+			"addresses":  []any{ip},
+			"conditions": map[string]any{"ready": true, "serving": true, "terminating": false},
+		}
 		if node != "" {
 			e["nodeName"] = node
 		}
@@ -121,8 +125,10 @@ func TestKubeProxy(t *testing.T) {
 		"nodes": {map[string]any{
 			"metadata": map[string]any{"name": "win-a", "uid": "win-a", "resourceVersion": "1"},
 			"spec":     map[string]any{"podCIDR": "10.244.1.0/24", "podCIDRs": []any{"10.244.1.0/24"}},
-			"status": map[string]any{"addresses": []any{map[string]any{"type": "InternalIP",
-				"address": "10.213.0.11"}}},
+			"status": map[string]any{"addresses": []any{map[string]any{
+				"type":    "InternalIP",
+				"address": "10.213.0.11",
+			}}},
 		}},
 	})
 	log := a.startKubeProxy(t)

@@ -30,8 +30,10 @@ const (
 func systemFiles(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	for _, p := range []string{"windows/system32/ntdll.dll", "windows/system32/kernel32.dll",
-		"windows/system32/vcruntime140.dll", "users/Public/x"} {
+	for _, p := range []string{
+		"windows/system32/ntdll.dll", "windows/system32/kernel32.dll",
+		"windows/system32/vcruntime140.dll", "users/Public/x",
+	} {
 		file := filepath.Join(dir, p)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			tb.Fatal(err)

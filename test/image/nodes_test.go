@@ -332,8 +332,10 @@ func TestLoadRefused(t *testing.T) {
 		name, want string
 		archive    io.Reader
 	}{
-		{"no-archive", "load image archive",
-			strings.NewReader("this is no tar archive, and long enough to be taken for one")},
+		{
+			"no-archive", "load image archive",
+			strings.NewReader("this is no tar archive, and long enough to be taken for one"),
+		},
 		{"linux", "no match for platform in manifest", dockerArchive(t, "linux:v1", linux)},
 		{"not-a-windows-layer", "outside Files and Hives", dockerArchive(t, "odd:v1", odd)},
 	} {

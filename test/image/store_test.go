@@ -35,8 +35,10 @@ func TestPull(t *testing.T) {
 		entry{name: "Files/App/"}, entry{
 			name: "Files/App/app.exe",
 			body: "MZ",
-			header: tar.Header{PAXRecords: map[string]string{"MSWINDOWS.fileattr": "33",
-				"MSWINDOWS.rawsd": "AQAEgA=="}},
+			header: tar.Header{PAXRecords: map[string]string{
+				"MSWINDOWS.fileattr": "33",
+				"MSWINDOWS.rawsd":    "AQAEgA==",
+			}},
 		},
 		entry{name: "Files/Users/ContainerUser/"}, entry{name: "Files/Users/ContainerUser/f", body: "x"},
 		entry{name: "Files/link", header: tar.Header{Typeflag: tar.TypeSymlink, Linkname: `C:\app\APP.exe`}},
@@ -168,13 +170,19 @@ func TestRefused(t *testing.T) {
 		{
 			"other-build-index", hub.pushIndex(t, "index:v1", makeImage(t, "windows", v2019, files),
 				makeImage(t, "windows", v2025, files)),
-			[]string{"no match for platform in manifest: not found",
-				"The container operating system does not match the host operating system.", "0xc0370101"},
+			[]string{
+				"no match for platform in manifest: not found",
+				"The container operating system does not match the host operating system.", "0xc0370101",
+			},
 		},
-		{"corrupt", hub.push(t, "corrupt:v1", makeImage(t, "windows", v2022, part{layer: corrupt})),
-			[]string{"unexpected commit digest"}},
-		{"missing", hub.push(t, "missing:v1", makeImage(t, "windows", v2022, files, part{layer: missing})),
-			[]string{"not found"}},
+		{
+			"corrupt", hub.push(t, "corrupt:v1", makeImage(t, "windows", v2022, part{layer: corrupt})),
+			[]string{"unexpected commit digest"},
+		},
+		{
+			"missing", hub.push(t, "missing:v1", makeImage(t, "windows", v2022, files, part{layer: missing})),
+			[]string{"not found"},
+		},
 		{
 			"not-a-windows-layer", hub.push(t, "odd:v1",
 				makeImage(t, "windows", v2022, files, part{layer: makeLayer(t, entry{

@@ -186,7 +186,8 @@ func (try *trial) whole(t *testing.T) {
 	}
 	for _, script := range []string{"exec", "interact", "sample", "linux", "limits", "metrics", "storage"} {
 		try.step(t, "script-"+script, func(ctx context.Context,
-			t *testing.T) {
+			t *testing.T,
+		) {
 			t.Helper()
 			try.script(ctx, t, script)
 		})

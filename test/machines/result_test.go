@@ -32,8 +32,10 @@ func TestPageAndJUnit(t *testing.T) {
 	if err := r.WriteJUnit(&junit); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<testsuite name="bookworm" tests="2" failures="1">`,
-		`<testcase name="up" time="270"></testcase>`, `<failure></failure>`} {
+	for _, want := range []string{
+		`<testsuite name="bookworm" tests="2" failures="1">`,
+		`<testcase name="up" time="270"></testcase>`, `<failure></failure>`,
+	} {
 		if !strings.Contains(junit.String(), want) {
 			t.Errorf("JUnit lacks %q:\n%s", want, junit.String())
 		}

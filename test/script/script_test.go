@@ -104,8 +104,10 @@ func TestSupportRows(t *testing.T) {
 	for _, r := range rows {
 		areas[r.Area] = true
 	}
-	for _, area := range []string{"CRI runtime calls", "HNS", "Images", "Kubernetes", "Windows API: files",
-		"Windows host"} {
+	for _, area := range []string{
+		"CRI runtime calls", "HNS", "Images", "Kubernetes", "Windows API: files",
+		"Windows host",
+	} {
 		if !areas[area] {
 			t.Errorf("no row of %q", area)
 		}

@@ -140,8 +140,10 @@ func (p prefix) resolvingBy(t *testing.T, resolv, ns string, args ...string) *ex
 	t.Helper()
 	dir := t.TempDir()
 	script := ""
-	for name, text := range map[string]string{"resolv.conf": resolv, "hosts": namesHosts,
-		"nsswitch.conf": namesNsswitch} {
+	for name, text := range map[string]string{
+		"resolv.conf": resolv, "hosts": namesHosts,
+		"nsswitch.conf": namesNsswitch,
+	} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

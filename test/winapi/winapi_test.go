@@ -168,8 +168,10 @@ func makeLinuxLinks(t *testing.T, p prefix) {
 	if err := os.WriteFile(outside, []byte("outside"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"inward": filepath.Join(p.dir, "drive_c/windows/win.ini"),
-		"outward": outside} {
+	for name, target := range map[string]string{
+		"inward":  filepath.Join(p.dir, "drive_c/windows/win.ini"),
+		"outward": outside,
+	} {
 		if err := os.Symlink(target, filepath.Join(p.dir, "drive_c", name)); err != nil {
 			t.Fatal(err)
 		}

@@ -372,8 +372,10 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 		"kernel version": {info.KernelVersion, host.Build.Version.String()},
 		"os":             {info.OperatingSystem, "windows"},
 		"architecture":   {info.Architecture, "amd64"},
-		"build label": {node.Labels["node.kubernetes.io/windows-build"],
-			fmt.Sprintf("10.0.%d", host.Build.Version.Build)},
+		"build label": {
+			node.Labels["node.kubernetes.io/windows-build"],
+			fmt.Sprintf("10.0.%d", host.Build.Version.Build),
+		},
 		"os label":       {node.Labels["kubernetes.io/os"], "windows"},
 		"hostname label": {node.Labels["kubernetes.io/hostname"], "win-1"},
 		"own label":      {node.Labels["pool"], "test"},
@@ -424,8 +426,10 @@ func (r *rig) checkHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("cmd on the host took %v", time.Since(start).Round(time.Millisecond))
-	for _, want := range []string{fmt.Sprintf("10.0.%d", r.host.Build.Version.Build), wine.HostUser, "WIN-1",
-		"kubelet.exe"} {
+	for _, want := range []string{
+		fmt.Sprintf("10.0.%d", r.host.Build.Version.Build), wine.HostUser, "WIN-1",
+		"kubelet.exe",
+	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the host's answer lacks %q:\n%s", want, out)
 		}

@@ -40,8 +40,10 @@ func newPrefix(t *testing.T) prefix {
 		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
 	}
 	p.server(t, "-k")
-	for _, name := range []string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "pdh.dll",
-		"powershell.exe"} {
+	for _, name := range []string{
+		"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "pdh.dll",
+		"powershell.exe",
+	} {
 		p.copyIn(t, filepath.Join("../../bin/windows/shim", name), "windows/system32/"+name)
 	}
 	p.copyIn(t, "../../bin/windows/shim/powershell.exe", "windows/system32/WindowsPowerShell/v1.0/powershell.exe")

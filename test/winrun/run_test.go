@@ -64,8 +64,10 @@ func parseTold(t *testing.T, o outcome) told {
 
 func testArguments(t *testing.T, p prefix) {
 	t.Helper()
-	want := []string{"a b", `q"x`, `c:\dir\`, `c:\my dir\`, "", `\"`, `x\\"y z\`, "tab\tin", "ü €", "%PATH%", "a^b&c|d",
-		"'"}
+	want := []string{
+		"a b", `q"x`, `c:\dir\`, `c:\my dir\`, "", `\"`, `x\\"y z\`, "tab\tin", "ü €", "%PATH%", "a^b&c|d",
+		"'",
+	}
 	got := parseTold(t, p.run(t, append([]string{"--", `C:\prog.exe`, "args"}, want...)...))
 	if diff := cmp.Diff(want, got.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
@@ -115,12 +117,20 @@ func testRefusals(t *testing.T, p prefix) {
 		report string
 	}{
 		{"missing", []string{"--", "nosuch", "x"}, 127, "failed 2 The system cannot find the file specified.\n"},
-		{"missing_path", []string{"--", `C:\no\such.exe`}, 127,
-			"failed 2 The system cannot find the file specified.\n"},
+		{
+			"missing_path",
+			[]string{"--", `C:\no\such.exe`},
+			127,
+			"failed 2 The system cannot find the file specified.\n",
+		},
 		{"a_folder", []string{"--", `C:\tools`}, 127, "failed 2 The system cannot find the file specified.\n"},
 		{"no_program", []string{"--", "text"}, 126, "failed 193 %1 is not a valid Win32 application.\n"},
-		{"missing_folder", []string{"--cwd", `C:\nosuch`, "--", "prog"}, 126,
-			"failed 267 The directory name is invalid.\n"},
+		{
+			"missing_folder",
+			[]string{"--cwd", `C:\nosuch`, "--", "prog"},
+			126,
+			"failed 267 The directory name is invalid.\n",
+		},
 		{"bad_option", []string{"--what", "--", "prog"}, 125, ""},
 		{"nothing", []string{"--"}, 125, ""},
 	} {
@@ -176,8 +186,10 @@ func testServiceLinks(t *testing.T, p prefix) {
 	t.Helper()
 	var content strings.Builder
 	for i := range 5000 {
-		for _, name := range []string{"SERVICE_HOST", "SERVICE_PORT", "PORT", "PORT_80_TCP", "PORT_80_TCP_PROTO",
-			"PORT_80_TCP_PORT", "PORT_80_TCP_ADDR"} {
+		for _, name := range []string{
+			"SERVICE_HOST", "SERVICE_PORT", "PORT", "PORT_80_TCP", "PORT_80_TCP_PROTO",
+			"PORT_80_TCP_PORT", "PORT_80_TCP_ADDR",
+		} {
 			fmt.Fprintf(&content, "SERVICE_OF_THE_NAMESPACE_%d_%s=tcp://10.96.0.1:%d\x00", i, name, i)
 		}
 	}
@@ -406,8 +418,10 @@ func testServices(t *testing.T, p prefix) {
 
 func testPowerShell(t *testing.T, p prefix) {
 	t.Helper()
-	for _, name := range []string{"powershell", "powershell.exe", "pwsh",
-		`C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe`} {
+	for _, name := range []string{
+		"powershell", "powershell.exe", "pwsh",
+		`C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe`,
+	} {
 		got := p.run(t, "--", name, "-Command", "Write-Host hello; Start-Sleep -Milliseconds 1; exit 9")
 		if got.code != 9 || got.out != "hello\n" {
 			t.Errorf("%s: %+v", name, got)

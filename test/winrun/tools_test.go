@@ -24,22 +24,32 @@ func testTools(t *testing.T, p prefix) {
 		{"where", `where prog cmd`, 0, "C:\\prog.exe\nC:\\windows\\system32\\cmd.exe\n", ""},
 		{"where_none", `where nothing`, 1, "", "INFO: Could not find files for the given pattern(s).\n"},
 		{"tasklist", `tasklist /nh /fo csv /fi "imagename eq tasklist.exe" | findstr /r "^.tasklist.exe.,.[0-9]*.,.Console.,.1.,.[0-9,]*.K.$" >nul && echo found`, 0, "found\n", ""},
-		{"tasklist_none", `tasklist /fi "imagename eq nothing.exe"`, 0,
-			"INFO: No tasks are running which match the specified criteria.\n", ""},
-		{"timeout", `timeout /t 5 <nul`, 1, "",
-			"ERROR: Input redirection is not supported, exiting the process immediately.\n"},
+		{
+			"tasklist_none", `tasklist /fi "imagename eq nothing.exe"`, 0,
+			"INFO: No tasks are running which match the specified criteria.\n", "",
+		},
+		{
+			"timeout", `timeout /t 5 <nul`, 1, "",
+			"ERROR: Input redirection is not supported, exiting the process immediately.\n",
+		},
 		{"setx", `setx Mullion "a b" && reg query HKCU\Environment /v Mullion | findstr /c:"    a b" >nul && echo saved`, 0, "\nSUCCESS: Specified value was saved.\nsaved\n", ""},
 		{"setx_machine", `setx /M Mullion c && reg query "HKLM\System\CurrentControlSet\Control\Session Manager\Environment" | findstr Mullion >nul && echo saved`, 0, "\nSUCCESS: Specified value was saved.\nsaved\n", ""},
-		{"systeminfo", `systeminfo | findstr /b /c:"OS "`, 0,
+		{
+			"systeminfo", `systeminfo | findstr /b /c:"OS "`, 0,
 			"OS Name:                   Microsoft Windows Server 2022 Datacenter\nOS Version:                10.0.20348 N/A Build 20348\n" +
-				"OS Manufacturer:           Microsoft Corporation\nOS Configuration:          Standalone Server\nOS Build Type:             Multiprocessor Free\n", ""},
-		{"fc", `fc C:\tools\list.txt C:\tools\other.txt`, 1,
-			"Comparing files C:\\tools\\list.txt and C:\\TOOLS\\OTHER.TXT\n***** C:\\tools\\list.txt\none\ntwo\nthree\n***** C:\\TOOLS\\OTHER.TXT\none\n2\nthree\n*****\n\n\n", ""},
+				"OS Manufacturer:           Microsoft Corporation\nOS Configuration:          Standalone Server\nOS Build Type:             Multiprocessor Free\n", "",
+		},
+		{
+			"fc", `fc C:\tools\list.txt C:\tools\other.txt`, 1,
+			"Comparing files C:\\tools\\list.txt and C:\\TOOLS\\OTHER.TXT\n***** C:\\tools\\list.txt\none\ntwo\nthree\n***** C:\\TOOLS\\OTHER.TXT\none\n2\nthree\n*****\n\n\n", "",
+		},
 		{"net_add", `net localgroup builders /add`, 0, "The command completed successfully.\n\n", ""},
 		{"net_list", `net localgroup | findstr /b *b`, 0, "*builders\n", ""},
-		{"net_delete", `net localgroup Builders /delete && net localgroup builders`, 2,
+		{
+			"net_delete", `net localgroup Builders /delete && net localgroup builders`, 2,
 			"The command completed successfully.\n\n",
-			"System error 1376 has occurred.\n\nThe specified local group does not exist.\n\n"},
+			"System error 1376 has occurred.\n\nThe specified local group does not exist.\n\n",
+		},
 		{"net_other", `net help | findstr START`, 0, "Where 'command' is one of HELP, START, STOP or USE.\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

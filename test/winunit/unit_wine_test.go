@@ -65,8 +65,10 @@ func build(t *testing.T, list []unit) []string {
 		programs = append(programs, filepath.Join(dir, fmt.Sprint(n), path.Base(u.Path)+".test.exe"))
 	}
 	for n := range len(rounds) {
-		args := append([]string{"test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o",
-			filepath.Join(dir, fmt.Sprint(n)) + "/"}, rounds[n]...)
+		args := append([]string{
+			"test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o",
+			filepath.Join(dir, fmt.Sprint(n)) + "/",
+		}, rounds[n]...)
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = "../../upstream/kubernetes"
 		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")

@@ -20,8 +20,10 @@ import (
 func TestPlan(t *testing.T) {
 	got, err := planOf("cbr0", netip.MustParsePrefix("10.244.1.7/24"))
 	addr := netip.MustParseAddr
-	want := plan{"cbr0", netip.MustParsePrefix("10.244.1.0/24"), addr("10.244.1.1"), addr("10.244.1.2"),
-		addr("10.244.1.3")}
+	want := plan{
+		"cbr0", netip.MustParsePrefix("10.244.1.0/24"), addr("10.244.1.1"), addr("10.244.1.2"),
+		addr("10.244.1.3"),
+	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})); err != nil || diff != "" {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
@@ -62,8 +64,10 @@ func TestRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"CONTAINER_SANDBOX_MOUNT_POINT": dir, "KUBERNETES_SERVICE_HOST": at.Hostname(),
-		"KUBERNETES_SERVICE_PORT": at.Port()}
+	env := map[string]string{
+		"CONTAINER_SANDBOX_MOUNT_POINT": dir, "KUBERNETES_SERVICE_HOST": at.Hostname(),
+		"KUBERNETES_SERVICE_PORT": at.Port(),
+	}
 	a, err := connect(func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,8 @@ func TestClient(t *testing.T) {
 	mux.HandleFunc("GET /text", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("yes")) })
 	mux.HandleFunc("POST /good", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	mux.HandleFunc("GET /bad", func(w http.ResponseWriter,
-		_ *http.Request) {
+		_ *http.Request,
+	) {
 		http.Error(w, "no room", http.StatusConflict)
 	})
 	mux.HandleFunc("GET /silent", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

@@ -39,8 +39,10 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"Deployment first", "hostPID", "Deployment second", "hostIPC", "no services",
-		"cluster:deployments"} {
+	for _, want := range []string{
+		"Deployment first", "hostPID", "Deployment second", "hostIPC", "no services",
+		"cluster:deployments",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q", want)
 		}

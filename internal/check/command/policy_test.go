@@ -24,8 +24,10 @@ func TestPoliciesObeyTheConfig(t *testing.T) {
 // TestPoliciesOfVersions: a version without policies is refused, and one without those that change pods leaves them
 // out.
 func TestPoliciesOfVersions(t *testing.T) {
-	for version, want := range map[string]string{"1.29": "error", "1.30": "left out", "1.35": "left out",
-		"1.36": "kind: MutatingAdmissionPolicy\n"} {
+	for version, want := range map[string]string{
+		"1.29": "error", "1.30": "left out", "1.35": "left out",
+		"1.36": "kind: MutatingAdmissionPolicy\n",
+	} {
 		var out bytes.Buffer
 		err := command.WritePolicies(command.Options{Dir: t.TempDir(), Kubernetes: version}, &out)
 		if err != nil {

@@ -42,8 +42,10 @@ func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
 func (g *generator) manifest(i int) {
 	kind := g.pick("Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod",
 		"Service", "ConfigMap")
-	version := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
-		"Job": "batch/v1", "CronJob": "batch/v1"}[kind]
+	version := map[string]string{
+		"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
+		"Job": "batch/v1", "CronJob": "batch/v1",
+	}[kind]
 	if version == "" {
 		version = "v1"
 	}

@@ -29,8 +29,10 @@ func TestEdits(t *testing.T) {
 		want string // "" : the edit is left out
 	}{
 		{"block", remove, "a: 1\n%b: 2 # why\nc: 3\n", "a: 1\nc: 3\n"},
-		{"deep", remove, "a:\n  %b:\n    c: [1]\n    # inside\n    d: |\n      text\n\n  # of e\n  e: 1\n",
-			"a:\n\n  # of e\n  e: 1\n"},
+		{
+			"deep", remove, "a:\n  %b:\n    c: [1]\n    # inside\n    d: |\n      text\n\n  # of e\n  e: 1\n",
+			"a:\n\n  # of e\n  e: 1\n",
+		},
 		{"list at the key's column", remove, "a:\n  %b:\n  - x: 1\n    y: 2\n  - z\n  c: 3\n", "a:\n  c: 3\n"},
 		{"first of an item", remove, "a:\n- %b: 1\n  c: 2\n- d: 3\n", "a:\n- c: 2\n- d: 3\n"},
 		{"only one", remove, "a: # why\n  %b: 1\nc: 2\n", "a: {} # why\nc: 2\n"},
@@ -51,13 +53,17 @@ func TestEdits(t *testing.T) {
 		{"block scalar", set, "a: %|\n  more\n", ""},
 		{"key", rename, "a:\n  %b.c/d: 1\n", "a:\n  new: 1\n"},
 		{"quoted key", rename, "a: {%\"b\": 1}\n", "a: {new: 1}\n"},
-		{"into block", insert, "s:\n  %a: 1\n  b:\n  - c\n\n# end\nt: 2\n",
-			"s:\n  a: 1\n  b:\n  - c\n  k.io/os: {a: windows}\n\n# end\nt: 2\n"},
+		{
+			"into block", insert, "s:\n  %a: 1\n  b:\n  - c\n\n# end\nt: 2\n",
+			"s:\n  a: 1\n  b:\n  - c\n  k.io/os: {a: windows}\n\n# end\nt: 2\n",
+		},
 		{"into block without an end of line", insert, "s:\n  %a: 1", "s:\n  a: 1\n  k.io/os: {a: windows}\n"},
 		{"into flow", insert, "s: %{a: 1, b: [2]} # x\n", "s: {a: 1, b: [2], k.io/os: {a: windows}} # x\n"},
 		{"into an empty map", insert, "s: %{}\n", "s: {k.io/os: {a: windows}}\n"},
-		{"into JSON", insert, "{\"s\": %{\n    \"a\": 1\n  }\n}\n",
-			"{\"s\": {\n    \"a\": 1,\n    \"k.io/os\": {\"a\": \"windows\"}\n  }\n}\n"},
+		{
+			"into JSON", insert, "{\"s\": %{\n    \"a\": 1\n  }\n}\n",
+			"{\"s\": {\n    \"a\": 1,\n    \"k.io/os\": {\"a\": \"windows\"}\n  }\n}\n",
+		},
 		{"second document", remove, "a: 1\n---\n# c\n%b: 2\nc: 3\n---\nd: 4\n", "a: 1\n---\n# c\nc: 3\n---\nd: 4\n"},
 	} {
 		at := strings.Index(tc.text, "%")

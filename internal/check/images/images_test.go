@@ -164,8 +164,10 @@ func (a answers) put(text string) string {
 func listOf(digests ...string) string {
 	var entries []map[string]any
 	for _, d := range digests {
-		entries = append(entries, map[string]any{"mediaType": "application/vnd.oci.image.index.v1+json", "size": 1,
-			"digest": d})
+		entries = append(entries, map[string]any{
+			"mediaType": "application/vnd.oci.image.index.v1+json", "size": 1,
+			"digest": d,
+		})
 	}
 	text, _ := json.Marshal(map[string]any{"schemaVersion": 2, "manifests": entries})
 	return string(text)
@@ -227,7 +229,8 @@ func TestUnreachable(t *testing.T) {
 	gone := strings.TrimPrefix(closed.URL, "http://")
 	closed.Close()
 	busy := serve(t, http.HandlerFunc(func(w http.ResponseWriter,
-		_ *http.Request) {
+		_ *http.Request,
+	) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	f := finder(t, images.Options{Keychain: authn.NewMultiKeychain()})
@@ -294,8 +297,10 @@ func TestFaultsAreLocated(t *testing.T) {
 		fmt.Fprintf(
 			&in, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeSelector: {kubernetes.io/os: windows}\n  containers:\n  - {name: c, image: %q}\n", image)
 	}
-	for _, image := range []string{hang + "/a:1", hang + "/b:1", refuse + "/a:1", refuse + "/a:2", good + "/app:linux",
-		good + "/app:2019"} {
+	for _, image := range []string{
+		hang + "/a:1", hang + "/b:1", refuse + "/a:1", refuse + "/a:2", good + "/app:linux",
+		good + "/app:2019",
+	} {
 		pod(image)
 	}
 	fmt.Fprintf(

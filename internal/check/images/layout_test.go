@@ -64,8 +64,10 @@ func TestLayouts(t *testing.T) {
 		index(t, true, "windows/amd64:10.0.20348.2762", "linux/amd64"))
 	contain := ociLayout(t, "io.containerd.image.name", "docker.io/library/app:latest",
 		index(t, false, "windows/amd64:10.0.20348.2762", "linux/amd64"))
-	for path, ref := range map[string]string{named: "example.com/app:1", pack(t, named): "example.com/app:1",
-		contain: "app", pack(t, contain): "index.docker.io/library/app:latest"} {
+	for path, ref := range map[string]string{
+		named: "example.com/app:1", pack(t, named): "example.com/app:1",
+		contain: "app", pack(t, contain): "index.docker.io/library/app:latest",
+	} {
 		f := finder(t, images.Options{Offline: true, Layouts: []string{path}})
 		got, err := f.Platforms(t.Context(), ref)
 		if diff := cmp.Diff(want, texts(got)); err != nil || diff != "" {

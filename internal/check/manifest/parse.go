@@ -242,8 +242,10 @@ func (b *builder) node(y *yaml.Node, depth int) (n *Node, size int, err error) {
 	if y.Kind == yaml.AliasNode {
 		got, ok := b.made[y.Alias]
 		if !ok || got.node == nil {
-			return nil, 0, &placedError{b.pos(y),
-				fmt.Errorf("the alias *%s stands for a value that it is part of", y.Value)}
+			return nil, 0, &placedError{
+				b.pos(y),
+				fmt.Errorf("the alias *%s stands for a value that it is part of", y.Value),
+			}
 		}
 		return got.node, got.size, nil
 	}

@@ -26,7 +26,8 @@ func shapes() []shape {
 		{"pods", "object", []resource{{`""`, "v1", []string{"pods"}}}},
 		{"workloads", "object.spec.template", []resource{
 			{"apps", "v1", []string{"daemonsets", "deployments", "replicasets", "statefulsets"}},
-			{"batch", "v1", []string{"jobs"}}, {`""`, "v1", []string{"replicationcontrollers"}},
+			{"batch", "v1", []string{"jobs"}},
+			{`""`, "v1", []string{"replicationcontrollers"}},
 		}},
 		{"cronjobs", "object.spec.jobTemplate.spec.template", []resource{{"batch", "v1", []string{"cronjobs"}}}},
 	}

@@ -102,8 +102,10 @@ func (j *JUnit) Result(r check.Result) error {
 		s.Cases = append(s.Cases, junitCase{
 			Class: r.File,
 			Name:  "read",
-			Error: &junitMessage{f.Message, "fault",
-				fmt.Sprintf("%s:%d:%d: %s\n%s", r.File, f.Line, f.Column, f.Message, f.Remedy)},
+			Error: &junitMessage{
+				f.Message, "fault",
+				fmt.Sprintf("%s:%d:%d: %s\n%s", r.File, f.Line, f.Column, f.Message, f.Remedy),
+			},
 		})
 	}
 	for _, f := range r.Findings {

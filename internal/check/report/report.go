@@ -174,8 +174,10 @@ func (j *JSON) Result(r check.Result) error {
 		if f.Suppressed != "" && !j.ShowSuppressed {
 			continue
 		}
-		v := finding{f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File,
-			f.Line, f.Column, f.Path, f.Suppressed}
+		v := finding{
+			f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File,
+			f.Line, f.Column, f.Path, f.Suppressed,
+		}
 		if err := j.enc.Encode(map[string]finding{"finding": v}); err != nil {
 			return err
 		}

@@ -98,8 +98,10 @@ func (s *SARIF) Result(r check.Result) error {
 		if f.Remedy != "" {
 			text += " (" + f.Remedy + ")"
 		}
-		s.faults = append(s.faults, sarifNotification{"error", sarifMessage(text),
-			[]sarifLocation{sarifAt(r.File, f.Line, f.Column, "")}})
+		s.faults = append(s.faults, sarifNotification{
+			"error", sarifMessage(text),
+			[]sarifLocation{sarifAt(r.File, f.Line, f.Column, "")},
+		})
 	}
 	for _, f := range r.Findings {
 		at := sarifAt(f.File, f.Line, f.Column, f.Snippet)
@@ -147,8 +149,10 @@ func (s *SARIF) Close() error {
 			Locations: []sarifLocation{},
 		})
 	}
-	invocation := map[string]any{"executionSuccessful": len(s.faults) == 0,
-		"toolExecutionNotifications": append([]sarifNotification{}, s.faults...)}
+	invocation := map[string]any{
+		"executionSuccessful":        len(s.faults) == 0,
+		"toolExecutionNotifications": append([]sarifNotification{}, s.faults...),
+	}
 	if err := s.write(",\n\"invocations\":", []any{invocation}); err != nil {
 		return err
 	}

@@ -30,8 +30,10 @@ func TestQuantity(t *testing.T) {
 
 // TestBuildsAreTheCatalogues holds the builds that rules name against winver, which is where they are from.
 func TestBuildsAreTheCatalogues(t *testing.T) {
-	for feature, build := range map[winver.Feature]uint32{winver.DualStack: dualStackBuild,
-		winver.SessionAffinity: sessionAffinityBuild} {
+	for feature, build := range map[winver.Feature]uint32{
+		winver.DualStack:       dualStackBuild,
+		winver.SessionAffinity: sessionAffinityBuild,
+	} {
 		i := slices.IndexFunc(winver.Features(), func(r winver.FeatureRow) bool { return r.Feature == feature })
 		if i < 0 || winver.Features()[i].Since != build {
 			t.Errorf("%s: %d is not the catalogue's build", feature, build)

@@ -31,8 +31,10 @@ func placement() []check.Rule {
 			Title:    "in a mixed cluster this pod may land on Linux or on Windows",
 			Why:      "neither os.name, a node selector, node affinity nor a RuntimeClass says which nodes can run it, and the scheduler does not look at images",
 			Remedy:   "set spec.os.name and spec.nodeSelector[kubernetes.io/os]",
-			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.tolerations[*]",
-				"spec.containers[*].image"},
+			Fields: []string{
+				"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.tolerations[*]",
+				"spec.containers[*].image",
+			},
 			Func: undecided,
 		},
 		{
@@ -64,8 +66,10 @@ func placement() []check.Rule {
 			Title:    "parts of the pod name different systems",
 			Why:      "no node can run it: a container runs only on its own system, and the kubelet refuses pods whose os.name is another",
 			Remedy:   "make os.name, selectors, affinity and images agree",
-			Fields: []string{"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity",
-				"spec.containers[*].image"},
+			Fields: []string{
+				"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity",
+				"spec.containers[*].image",
+			},
 			Func: disagreeing,
 		},
 		runtimeClass(),

@@ -124,8 +124,10 @@ func reservedMemory(page string) check.Rule {
 		Title:  "less than 2 GiB of memory is reserved for Windows itself",
 		Why:    "Windows does not kill for memory: when pods are promised all of it, the node pages and slows down with everything on it",
 		Remedy: "reserve 2 GiB or more in systemReserved.memory and kubeReserved.memory",
-		Fields: []string{"KubeletConfiguration:containerRuntimeEndpoint", "KubeletConfiguration:staticPodPath",
-			"KubeletConfiguration:systemReserved[memory]", "KubeletConfiguration:kubeReserved[memory]"},
+		Fields: []string{
+			"KubeletConfiguration:containerRuntimeEndpoint", "KubeletConfiguration:staticPodPath",
+			"KubeletConfiguration:systemReserved[memory]", "KubeletConfiguration:kubeReserved[memory]",
+		},
 		Cross: func(in *check.Input) []check.CrossHit {
 			var out []check.CrossHit
 			for _, k := range in.Objects["KubeletConfiguration"] {

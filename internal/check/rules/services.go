@@ -118,7 +118,8 @@ func services() []check.Rule {
 			Why:        "connections of a client go to any pod",
 			Remedy:     "use Windows Server 2022 or later, or keep no state in a pod",
 			Cross: onServices(func(s *check.Fact,
-				_ []check.Selected) []check.Hit {
+				_ []check.Selected,
+			) []check.Hit {
 				return at(s, "sessionAffinity", "ClientIP")
 			}),
 		}),

@@ -59,8 +59,10 @@ func claims() []check.Rule {
 					return nil, nil
 				}
 				return class, hits(class.Values("provisioner"), func(text string) string {
-					for _, part := range []string{"nfs", "cephfs.csi.ceph.com", "rbd.csi.ceph.com", "efs.csi.aws.com",
-						"glusterfs"} {
+					for _, part := range []string{
+						"nfs", "cephfs.csi.ceph.com", "rbd.csi.ceph.com", "efs.csi.aws.com",
+						"glusterfs",
+					} {
 						if strings.Contains(text, part) {
 							return text
 						}

@@ -58,8 +58,10 @@ func volumes() []check.Rule {
 			Remedy:   "use SMB (a CSI driver), azureFile, or another type that Windows has",
 			Match: func() []check.Match {
 				var ms []check.Match
-				for _, t := range []string{"nfs", "cephfs", "rbd", "glusterfs", "fc", "iscsi", "cinder", "quobyte",
-					"storageos", "scaleIO", "flocker", "portworxVolume"} {
+				for _, t := range []string{
+					"nfs", "cephfs", "rbd", "glusterfs", "fc", "iscsi", "cinder", "quobyte",
+					"storageos", "scaleIO", "flocker", "portworxVolume",
+				} {
 					ms = append(ms, present("spec.volumes[*]."+t))
 				}
 				return ms
@@ -235,8 +237,10 @@ func mountPaths() []check.Rule {
 					vs = append(vs, c.Values("volumeMounts[*].mountPath")...)
 					vs = append(vs, c.Values("volumeMounts[*].subPath")...)
 				}
-				for _, of := range []string{"configMap", "secret", "downwardAPI", "projected.sources[*].configMap",
-					"projected.sources[*].secret"} {
+				for _, of := range []string{
+					"configMap", "secret", "downwardAPI", "projected.sources[*].configMap",
+					"projected.sources[*].secret",
+				} {
 					vs = append(vs, p.Values("spec.volumes[*]."+of+".items[*].path")...)
 				}
 				return hits(vs, badFileName)

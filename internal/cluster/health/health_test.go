@@ -203,7 +203,8 @@ func TestPictures(t *testing.T) {
 			}, "192.0.2.7"))
 		}},
 		{"hns-differs", health.Healthy, func(
-			o *health.Observed) {
+			o *health.Observed,
+		) {
 			o.HNS["win-1"] = health.HNS{Differences: []string{"bridge br0 is missing"}}
 		}},
 		{"disk-full", health.Unhealthy, func(o *health.Observed) {

@@ -69,8 +69,10 @@ func underWay() []component.State {
 }
 
 func (p Picture) textNodes(b *strings.Builder) {
-	rows := [][]string{{"NODE", "READY", "PODS", "NETWORK", "HOST", "RUNTIME", "HNS", "KUBELET", "KUBE-PROXY",
-		"ADDRESS", "SYSTEM"}}
+	rows := [][]string{{
+		"NODE", "READY", "PODS", "NETWORK", "HOST", "RUNTIME", "HNS", "KUBELET", "KUBE-PROXY",
+		"ADDRESS", "SYSTEM",
+	}}
 	for _, n := range p.Nodes {
 		ready := map[string]string{"True": "yes", "False": "NO", "": "-"}[n.Ready]
 		if ready == "" {
@@ -107,8 +109,13 @@ func (p Picture) textPods(b *strings.Builder) {
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{p.Pods.Ready, "ready"}, {p.Pods.Waiting, "on their way"}, {p.Pods.Failing, "FAILING"},
-		{p.Pods.Lost, "ON NODES THAT ARE NOT READY"}, {p.Pods.Done, "done"}} {
+	}{
+		{p.Pods.Ready, "ready"},
+		{p.Pods.Waiting, "on their way"},
+		{p.Pods.Failing, "FAILING"},
+		{p.Pods.Lost, "ON NODES THAT ARE NOT READY"},
+		{p.Pods.Done, "done"},
+	} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
 		}

@@ -324,8 +324,10 @@ func inotify(f Facts, _ Want) []Finding {
 		name  string
 		value int64
 		good  int64
-	}{{"fs.inotify.max_user_instances", f.InotifyInstances, inotifyInstances},
-		{"fs.inotify.max_user_watches", f.InotifyWatches, inotifyWatches}} {
+	}{
+		{"fs.inotify.max_user_instances", f.InotifyInstances, inotifyInstances},
+		{"fs.inotify.max_user_watches", f.InotifyWatches, inotifyWatches},
+	} {
 		if limit.value != 0 && limit.value < limit.good {
 			all = append(all, Finding{
 				Check: "inotify",

@@ -22,8 +22,10 @@ func good() Facts {
 		MemoryAvailable:   6 << 30,
 		InotifyInstances:  1024,
 		InotifyWatches:    1 << 20,
-		Routes: []Route{{netip.MustParsePrefix("10.0.2.0/24"), "eth0"},
-			{netip.MustParsePrefix("0.0.0.0/0"), "eth0"}},
+		Routes: []Route{
+			{netip.MustParsePrefix("10.0.2.0/24"), "eth0"},
+			{netip.MustParsePrefix("0.0.0.0/0"), "eth0"},
+		},
 	}
 }
 
@@ -48,50 +50,90 @@ func TestJudge(t *testing.T) {
 		fatal           bool
 		problem, remedy string
 	}{
-		{"old kernel", func(f *Facts) { f.Kernel = "5.15.0-91-generic" }, "kernel", true,
-			"5.15.0-91-generic, and Windows containers need 5.19", "boot a newer kernel"},
-		{"no Wine", func(f *Facts) { f.Programs = []error{errors.New("find Wine")} }, "programs", true, "find Wine",
-			"make deps"},
-		{"no user namespaces in the kernel", func(f *Facts) { f.Namespaces = []string{"user"} }, "namespaces", true,
-			"user", "kernel of a distribution"},
-		{"user namespaces turned off", func(f *Facts) { f.MaxUserNamespaces = 0 }, "namespaces", true,
-			"user.max_user_namespaces = 0", "sysctl -w"},
-		{"noexec data folder", func(f *Facts) { f.DataFolder.NoExec = true }, "folders", true,
-			`"/var/lib" is mounted with noexec`, "mount -o remount,exec /var/lib"},
-		{"read-only data folder", func(f *Facts) { f.DataFolder.ReadOnly, f.DataFolder.Overlay = true, refused },
-			"folders", true, "read-only", "--data-dir"},
-		{"data folder in a container", func(f *Facts) { f.DataFolder.Type, f.DataFolder.Overlay = "overlay", refused },
-			"folders", true, "is on overlayfs", "on a volume"},
-		{"data folder without overlays", func(f *Facts) { f.DataFolder.Type, f.DataFolder.Overlay = "nfs", refused },
-			"folders", true, "(nfs): operation not permitted", "ext4, xfs or btrfs"},
-		{"data folder without ID-mapped mounts",
+		{
+			"old kernel", func(f *Facts) { f.Kernel = "5.15.0-91-generic" }, "kernel", true,
+			"5.15.0-91-generic, and Windows containers need 5.19", "boot a newer kernel",
+		},
+		{
+			"no Wine", func(f *Facts) { f.Programs = []error{errors.New("find Wine")} }, "programs", true, "find Wine",
+			"make deps",
+		},
+		{
+			"no user namespaces in the kernel", func(f *Facts) { f.Namespaces = []string{"user"} }, "namespaces", true,
+			"user", "kernel of a distribution",
+		},
+		{
+			"user namespaces turned off", func(f *Facts) { f.MaxUserNamespaces = 0 }, "namespaces", true,
+			"user.max_user_namespaces = 0", "sysctl -w",
+		},
+		{
+			"noexec data folder", func(f *Facts) { f.DataFolder.NoExec = true }, "folders", true,
+			`"/var/lib" is mounted with noexec`, "mount -o remount,exec /var/lib",
+		},
+		{
+			"read-only data folder", func(f *Facts) { f.DataFolder.ReadOnly, f.DataFolder.Overlay = true, refused },
+			"folders", true, "read-only", "--data-dir",
+		},
+		{
+			"data folder in a container", func(f *Facts) { f.DataFolder.Type, f.DataFolder.Overlay = "overlay", refused },
+			"folders", true, "is on overlayfs", "on a volume",
+		},
+		{
+			"data folder without overlays", func(f *Facts) { f.DataFolder.Type, f.DataFolder.Overlay = "nfs", refused },
+			"folders", true, "(nfs): operation not permitted", "ext4, xfs or btrfs",
+		},
+		{
+			"data folder without ID-mapped mounts",
 			func(f *Facts) { f.DataFolder.Type, f.DataFolder.IDMapped = "zfs", refused }, "folders", true,
-			"with other ids (zfs)", "ext4, xfs or btrfs"},
-		{"no memory controller", func(f *Facts) { f.Controllers = []string{"cpu", "cpuset", "io", "pids"} }, "cgroups",
-			true, "need them: memory", "cgroup_enable=memory"},
-		{"read-only cgroups", func(f *Facts) { f.CgroupWritable = refused }, "cgroups", true, "cannot be made",
-			"privileged"},
-		{"no bridge", func(f *Facts) { f.Network["a bridge"] = refused }, "network", true, "a bridge cannot be made",
-			"modules"},
-		{"locked modules", func(f *Facts) { f.Network["a bridge"], f.ModulesLocked = refused, true }, "network", true,
-			"a bridge", "modules_disabled"},
+			"with other ids (zfs)", "ext4, xfs or btrfs",
+		},
+		{
+			"no memory controller", func(f *Facts) { f.Controllers = []string{"cpu", "cpuset", "io", "pids"} }, "cgroups",
+			true, "need them: memory", "cgroup_enable=memory",
+		},
+		{
+			"read-only cgroups", func(f *Facts) { f.CgroupWritable = refused }, "cgroups", true, "cannot be made",
+			"privileged",
+		},
+		{
+			"no bridge", func(f *Facts) { f.Network["a bridge"] = refused }, "network", true, "a bridge cannot be made",
+			"modules",
+		},
+		{
+			"locked modules", func(f *Facts) { f.Network["a bridge"], f.ModulesLocked = refused, true }, "network", true,
+			"a bridge", "modules_disabled",
+		},
 		{"no seccomp", func(f *Facts) { f.Seccomp = false }, "seccomp", true, "seccomp", "kernel"},
-		{"confined", func(f *Facts) { f.AppArmorProfile = "docker-default" }, "apparmor", false, "docker-default",
-			"unconfined"},
-		{"little memory", func(f *Facts) { f.MemoryAvailable = 1 << 30 }, "memory", false,
-			"1024 MiB of memory are available", "fewer nodes"},
+		{
+			"confined", func(f *Facts) { f.AppArmorProfile = "docker-default" }, "apparmor", false, "docker-default",
+			"unconfined",
+		},
+		{
+			"little memory", func(f *Facts) { f.MemoryAvailable = 1 << 30 }, "memory", false,
+			"1024 MiB of memory are available", "fewer nodes",
+		},
 		{"full disk", func(f *Facts) { f.DataFolder.Free = 1 << 30 }, "disk", true, "1024 MiB are free", "make room"},
-		{"small disk", func(f *Facts) { f.DataFolder.Free = 3 << 30 }, "disk", false, "leaves little for images",
-			"make room"},
-		{"few inotify instances", func(f *Facts) { f.InotifyInstances = 64 }, "inotify", false,
-			"max_user_instances is 64", "sysctl -w fs.inotify.max_user_instances=128"},
-		{"a network that pods would hide",
+		{
+			"small disk", func(f *Facts) { f.DataFolder.Free = 3 << 30 }, "disk", false, "leaves little for images",
+			"make room",
+		},
+		{
+			"few inotify instances", func(f *Facts) { f.InotifyInstances = 64 }, "inotify", false,
+			"max_user_instances is 64", "sysctl -w fs.inotify.max_user_instances=128",
+		},
+		{
+			"a network that pods would hide",
 			func(f *Facts) { f.Routes = append(f.Routes, Route{netip.MustParsePrefix("10.100.0.0/16"), "wg0"}) },
-			"subnets", false, "serviceSubnet 10.96.0.0/12 overlaps 10.100.0.0/16", "networking.serviceSubnet"},
-		{"firewalld", func(f *Facts) { f.Dropping = []string{"inet firewalld filter_FORWARD"} }, "firewall", false,
-			"firewalld", "--add-interface=mullion1"},
-		{"rules by hand", func(f *Facts) { f.Dropping = []string{"inet filter forward"} }, "firewall", false,
-			"inet filter forward", "link mullion1"},
+			"subnets", false, "serviceSubnet 10.96.0.0/12 overlaps 10.100.0.0/16", "networking.serviceSubnet",
+		},
+		{
+			"firewalld", func(f *Facts) { f.Dropping = []string{"inet firewalld filter_FORWARD"} }, "firewall", false,
+			"firewalld", "--add-interface=mullion1",
+		},
+		{
+			"rules by hand", func(f *Facts) { f.Dropping = []string{"inet filter forward"} }, "firewall", false,
+			"inet filter forward", "link mullion1",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := good()

@@ -56,8 +56,10 @@ func TestFoldersThatWillNotDo(t *testing.T) {
 		flags                 uintptr
 		problem               string
 	}{
-		{"merged", "overlay", "lowerdir=" + at("lower") + ",upperdir=" + at("upper") + ",workdir=" + at("work"), 0,
-			"is on overlayfs"},
+		{
+			"merged", "overlay", "lowerdir=" + at("lower") + ",upperdir=" + at("upper") + ",workdir=" + at("work"), 0,
+			"is on overlayfs",
+		},
 		{"noexec", "tmpfs", "", unix.MS_NOEXEC, "is mounted with noexec"},
 		{"readonly", "tmpfs", "", unix.MS_RDONLY, "is mounted read-only"},
 	} {

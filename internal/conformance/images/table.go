@@ -122,16 +122,20 @@ func All() []Image {
 			StandIn: nginxStandIn,
 			Content: map[string]Content{
 				Windows: {
-					Layers: windows(map[string]File{"usr/share/nginx/nginx.exe": {Program: "windows/busybox.exe"},
-						"usr/share/nginx/html/index.html": index}),
+					Layers: windows(map[string]File{
+						"usr/share/nginx/nginx.exe":       {Program: "windows/busybox.exe"},
+						"usr/share/nginx/html/index.html": index,
+					}),
 					Env:        []string{windowsPath},
 					User:       "ContainerAdministrator",
 					Ports:      []string{"80"},
 					Entrypoint: []string{"/bin/sh", "-c", " cd /usr/share/nginx && ./nginx.exe"},
 				},
 				Linux: {
-					Layers: linux(map[string]File{"bin/nginx": {Link: "busybox"},
-						"usr/share/nginx/html/index.html": index}),
+					Layers: linux(map[string]File{
+						"bin/nginx":                       {Link: "busybox"},
+						"usr/share/nginx/html/index.html": index,
+					}),
 					Env:   []string{linuxPath},
 					Ports: []string{"80"},
 					Cmd:   []string{"nginx"},
@@ -165,15 +169,19 @@ func All() []Image {
 			StandIn: "the consumers are upstream's; " + toolsStandIn + "; no testlimit.exe and no stress, which consume memory",
 			Content: map[string]Content{
 				Windows: {
-					Layers: windows(map[string]File{"consumer.exe": {Program: "windows/resource-consumer.exe"},
-						"consume-cpu/consume-cpu.exe": {Program: "windows/consume-cpu.exe"}}),
+					Layers: windows(map[string]File{
+						"consumer.exe":                {Program: "windows/resource-consumer.exe"},
+						"consume-cpu/consume-cpu.exe": {Program: "windows/consume-cpu.exe"},
+					}),
 					Env:        []string{windowsPath},
 					Ports:      []string{"8080"},
 					Entrypoint: []string{"/consumer.exe"},
 				},
 				Linux: {
-					Layers: linux(map[string]File{"consumer": {Program: "linux/resource-consumer"},
-						"consume-cpu/consume-cpu": {Program: "linux/consume-cpu"}}),
+					Layers: linux(map[string]File{
+						"consumer":                {Program: "linux/resource-consumer"},
+						"consume-cpu/consume-cpu": {Program: "linux/consume-cpu"},
+					}),
 					Env:        []string{linuxPath},
 					Ports:      []string{"8080"},
 					Entrypoint: []string{"/consumer"},

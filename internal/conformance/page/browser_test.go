@@ -179,14 +179,22 @@ func TestPageFilters(t *testing.T) {
 		name, do string
 		want     string // an expression
 	}{
-		{"area", `document.querySelector('[data-area="sig-windows"]').click()`,
-			`document.querySelectorAll('#g tr[data-a="sig-windows"]').length`},
-		{"name", `by('q').value = 'PROBING container'; by('q').dispatchEvent(new Event('input'))`,
-			`rows.filter(r => r.innerText.includes('Probing container')).length`},
-		{"tag", `by('q').value = '[conformance]'; by('q').dispatchEvent(new Event('input'))`,
-			`document.querySelectorAll('#g [title*="[Conformance]"]').length`},
-		{"state", `document.querySelector('#f [value=passed]').click()`,
-			`document.querySelectorAll('#g tr:not([data-s=passed])').length`},
+		{
+			"area", `document.querySelector('[data-area="sig-windows"]').click()`,
+			`document.querySelectorAll('#g tr[data-a="sig-windows"]').length`,
+		},
+		{
+			"name", `by('q').value = 'PROBING container'; by('q').dispatchEvent(new Event('input'))`,
+			`rows.filter(r => r.innerText.includes('Probing container')).length`,
+		},
+		{
+			"tag", `by('q').value = '[conformance]'; by('q').dispatchEvent(new Event('input'))`,
+			`document.querySelectorAll('#g [title*="[Conformance]"]').length`,
+		},
+		{
+			"state", `document.querySelector('#f [value=passed]').click()`,
+			`document.querySelectorAll('#g tr:not([data-s=passed])').length`,
+		},
 		{"differs", `by('d').click()`, `rows.filter(r => new Set([...r.querySelectorAll('.s')].map(c => c.innerText)).size > 1).length`},
 		{"nothing", `by('q').value = 'no such spec'; by('q').dispatchEvent(new Event('input'))`, `0`},
 	} {
@@ -216,8 +224,10 @@ func TestPageUnfolds(t *testing.T) {
 		chromedp.WithPollingTimeout(10*time.Second))); err != nil {
 		t.Fatalf("the link of a spec does not unfold its failure: %v", err)
 	}
-	for what, want := range map[string]string{"pre": "success: Told to stop trying",
-		"details:nth-of-type(1) pre": "powershell.exe: line 40", "details:nth-of-type(2) pre": "kubelet of win-1"} {
+	for what, want := range map[string]string{
+		"pre":                        "success: Told to stop trying",
+		"details:nth-of-type(1) pre": "powershell.exe: line 40", "details:nth-of-type(2) pre": "kubelet of win-1",
+	} {
 		selector := fmt.Sprintf("%s.querySelector(':scope > div > %s, :scope > div %s')", failure, what, what)
 		if before := js[bool](ctx, t, selector+".checkVisibility()"); what != "pre" && before {
 			t.Errorf("%s is open before somebody opens it", what)

@@ -266,8 +266,10 @@ func took(seconds float64) string {
 
 // mark is a letter for a state, so that nobody has to tell colours apart.
 func mark(s result.State) string {
-	return map[result.State]string{result.Passed: "✓", result.Failed: "✗", result.Flaky: "~", result.Skipped: "s",
-		result.Cut: "!", result.NotRun: "·"}[s]
+	return map[result.State]string{
+		result.Passed: "✓", result.Failed: "✗", result.Flaky: "~", result.Skipped: "s",
+		result.Cut: "!", result.NotRun: "·",
+	}[s]
 }
 
 // Write writes all forms into the run's folder and gives the HTML file's path.

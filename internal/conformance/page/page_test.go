@@ -66,8 +66,10 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 func TestWrite(t *testing.T) {
 	results := t.TempDir()
 	old := runOf(t, results, "20261120T090000Z", result.Complete,
-		map[string]result.State{"[sig-node] Pods a [Conformance]": result.Failed,
-			"[sig-node] gone since": result.Passed})
+		map[string]result.State{
+			"[sig-node] Pods a [Conformance]": result.Failed,
+			"[sig-node] gone since":           result.Passed,
+		})
 	now := runOf(t, results, "20261121T090000Z", result.Partial, map[string]result.State{
 		"[sig-node] Pods a [Conformance]":                         result.Passed,
 		"[sig-windows] Hybrid should provide Internet connection": result.Failed,

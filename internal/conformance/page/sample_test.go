@@ -62,7 +62,8 @@ func samplePage(t *testing.T) string {
 
 // earlier writes a run that was before another one and ended otherwise.
 func earlier(t *testing.T, results string, later result.Results, before time.Duration,
-	change func(i int, s *result.Spec)) {
+	change func(i int, s *result.Spec),
+) {
 	t.Helper()
 	run := later.Run
 	run.Start = run.Start.Add(-before)

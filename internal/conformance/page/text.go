@@ -100,8 +100,12 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 		Skipped:   counts[result.Skipped] + counts[result.Cut] + counts[result.NotRun],
 		Time:      fmt.Sprintf("%.1f", r.Run.Busy.Seconds()),
 		Timestamp: r.Run.Start.UTC().Format("2006-01-02T15:04:05"),
-		Properties: []junitProperty{{"kubernetes", r.Run.Server}, {"e2e.test", r.Run.Test}, {"mullion", r.Run.Mullion},
-			{"end", string(r.Run.End)}},
+		Properties: []junitProperty{
+			{"kubernetes", r.Run.Server},
+			{"e2e.test", r.Run.Test},
+			{"mullion", r.Run.Mullion},
+			{"end", string(r.Run.End)},
+		},
 	}
 	for _, ref := range slices.Sorted(maps.Keys(r.Run.StandIns)) {
 		suite.Properties = append(suite.Properties, junitProperty{"stand-in " + ref, r.Run.StandIns[ref]})

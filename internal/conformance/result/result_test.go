@@ -132,10 +132,14 @@ func TestKnownCauses(t *testing.T) {
 		want   Class
 	}{
 		{Spec{Name: "[sig-windows] Hybrid cluster network for all supported CNIs should provide Internet connection for Linux containers"}, "", Network},
-		{Spec{Name: "[sig-storage] Secrets should be consumable from pods in volume"},
-			"error from PowerShell Script: exit status 1, powershell.exe: the cmdlet Get-Disk is not part of Mullion's PowerShell", OurGap},
-		{Spec{Name: "[k8s.io] Image Manager public image with tag should be pulled and removed [Conformance]"},
-			"pull gcr.io/k8s-staging-cri-tools/win-test-image-tag:test", Network},
+		{
+			Spec{Name: "[sig-storage] Secrets should be consumable from pods in volume"},
+			"error from PowerShell Script: exit status 1, powershell.exe: the cmdlet Get-Disk is not part of Mullion's PowerShell", OurGap,
+		},
+		{
+			Spec{Name: "[k8s.io] Image Manager public image with tag should be pulled and removed [Conformance]"},
+			"pull gcr.io/k8s-staging-cri-tools/win-test-image-tag:test", Network,
+		},
 		{Spec{Name: "[sig-x] something new", Message: "surprise"}, "text", Unknown},
 	} {
 		if got := causes.Of(tt.spec, tt.output); got.Class != tt.want || got.Note == "" {

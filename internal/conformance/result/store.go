@@ -99,8 +99,10 @@ func (f *Folder) Add(s Spec, output, nodeLog string) error {
 	for _, file := range []struct {
 		to         *string
 		name, text string
-	}{{&s.Output, fmt.Sprintf("%d.log", s.Number), output},
-		{&s.NodeLog, fmt.Sprintf("%d.node.log", s.Number), nodeLog}} {
+	}{
+		{&s.Output, fmt.Sprintf("%d.log", s.Number), output},
+		{&s.NodeLog, fmt.Sprintf("%d.node.log", s.Number), nodeLog},
+	} {
 		if file.text == "" {
 			continue
 		}

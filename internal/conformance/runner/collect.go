@@ -79,8 +79,10 @@ func (r *running) output(text []byte) {
 }
 
 func failed(state string) bool {
-	return slices.Contains([]string{ginkgo.Failed, ginkgo.Panicked, ginkgo.TimedOut, ginkgo.Interrupted,
-		ginkgo.Aborted}, state)
+	return slices.Contains([]string{
+		ginkgo.Failed, ginkgo.Panicked, ginkgo.TimedOut, ginkgo.Interrupted,
+		ginkgo.Aborted,
+	}, state)
 }
 
 // toSpec keeps of a report what results are made of.

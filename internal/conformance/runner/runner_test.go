@@ -42,11 +42,19 @@ func TestJudge(t *testing.T) {
 		windows int
 		linux   []string
 	}{
-		{"mixed", []*corev1.Node{node("l", "linux", true), node("m", "linux", true, no), node("w", "windows", true)},
-			"", 1, []string{"l"}},
+		{
+			"mixed",
+			[]*corev1.Node{node("l", "linux", true), node("m", "linux", true, no), node("w", "windows", true)},
+			"", 1,
+			[]string{"l"},
+		},
 		{"no-windows", []*corev1.Node{node("l", "linux", true)}, "no Windows node", 0, nil},
-		{"not-ready", []*corev1.Node{node("l", "linux", false), node("w", "windows", true)}, "not ready: node l", 0,
-			nil},
+		{
+			"not-ready",
+			[]*corev1.Node{node("l", "linux", false), node("w", "windows", true)},
+			"not ready: node l", 0,
+			nil,
+		},
 		{"no-node", nil, "no Windows node", 0, nil},
 	}
 	for _, tt := range tests {

@@ -38,8 +38,10 @@ func TestSelection(t *testing.T) {
 		{"parallel", secrets, true},
 		{"parallel", "[sig-node] Pods should be x [LinuxOnly] [NodeConformance] [Conformance]", false},
 		{"parallel", serial, false},
-		{"parallel", "[sig-windows] Services should be able to create a functioning NodePort service for Windows",
-			true},
+		{
+			"parallel", "[sig-windows] Services should be able to create a functioning NodePort service for Windows",
+			true,
+		},
 		{"serial", serial, true},
 		{"serial", secrets, false},
 		{"hpa", "[sig-autoscaling] [Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) [Serial] [Slow] Deployment", true},

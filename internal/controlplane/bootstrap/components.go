@@ -46,7 +46,8 @@ const applyEvery = 100 * time.Millisecond
 
 // Client returns a client for a kubeconfig file, without a limit on requests.
 func Client(kubeconfig string, dial func(ctx context.Context, network, address string) (net.Conn,
-	error)) (*kubernetes.Clientset, error) {
+	error),
+) (*kubernetes.Clientset, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig %q: %w", kubeconfig, err)

@@ -62,8 +62,10 @@ func (d DNS) apply(ctx context.Context, client kubernetes.Interface, force metav
 		WithLabels(map[string]string{
 			"k8s-app": dnsService, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS",
 		}).
-		WithAnnotations(map[string]string{"prometheus.io/scrape": "true",
-			"prometheus.io/port": fmt.Sprint(d.MetricsPort)})
+		WithAnnotations(map[string]string{
+			"prometheus.io/scrape": "true",
+			"prometheus.io/port":   fmt.Sprint(d.MetricsPort),
+		})
 	spec := coreapply.ServiceSpec().WithClusterIP(d.ClusterIP.String())
 	slice := discoveryapply.EndpointSlice(dnsService, metav1.NamespaceSystem).
 		WithLabels(map[string]string{

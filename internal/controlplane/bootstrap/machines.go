@@ -73,11 +73,17 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 			rule("", "configmaps", "create"), rule("", "configmaps", "get").WithResourceNames(machines.Cluster),
 			claims("get", "delete"),
 		}},
-		{"mullion:machines", machines.Namespace, nodesGroup,
-			[]*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch"),
-				claims("update")}},
-		{"mullion:volumes", machines.VolumesNamespace, nodesGroup,
-			[]*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch")}},
+		{
+			"mullion:machines", machines.Namespace, nodesGroup,
+			[]*rbacapply.PolicyRuleApplyConfiguration{
+				rule("", "configmaps", "get", "list", "watch"),
+				claims("update"),
+			},
+		},
+		{
+			"mullion:volumes", machines.VolumesNamespace, nodesGroup,
+			[]*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch")},
+		},
 	} {
 		role := rbacapply.Role(r.name, r.namespace).WithRules(r.rules...)
 		if _, err := client.RbacV1().Roles(r.namespace).Apply(ctx, role, force); err != nil {

@@ -81,8 +81,10 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubernetes.Interface) erro
 		return fmt.Errorf("apply service %q: %w", metricsService, err)
 	}
 	slice := discoveryapply.EndpointSlice(metricsService, metav1.NamespaceSystem).
-		WithLabels(map[string]string{discoveryv1.LabelServiceName: metricsService,
-			discoveryv1.LabelManagedBy: "mullion.dev"}).
+		WithLabels(map[string]string{
+			discoveryv1.LabelServiceName: metricsService,
+			discoveryv1.LabelManagedBy:   "mullion.dev",
+		}).
 		WithAddressType(discoveryv1.AddressTypeIPv4).
 		WithEndpoints(discoveryapply.Endpoint().WithAddresses(m.Address.String()).
 			WithConditions(discoveryapply.EndpointConditions().WithReady(true))).

@@ -125,7 +125,8 @@ func (g grant) apply(ctx context.Context, client kubernetes.Interface, force met
 // controller-manager's bootstrapsigner signs it with each token. `kubeadm join` reads it:
 // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#configmap-signing
 func applyClusterInfo(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions, server string,
-	ca []byte) error {
+	ca []byte,
+) error {
 	const name, roleName = "cluster-info", "kubeadm:bootstrap-signer-clusterinfo"
 	text, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{"": {Server: server, CertificateAuthorityData: ca}},

@@ -28,10 +28,14 @@ func TestRuntimeClasses(t *testing.T) {
 	for _, step := range []struct {
 		versions, want []string
 	}{
-		{[]string{"ltsc2022", "20h2", "ltsc2022"},
-			[]string{"runhcs-wcow-hypervisor", "windows-20h2", "windows-ltsc2022", "windows-mine"}},
-		{[]string{"ltsc2019", "ltsc2022"},
-			[]string{"runhcs-wcow-hypervisor", "windows-ltsc2019", "windows-ltsc2022", "windows-mine"}},
+		{
+			[]string{"ltsc2022", "20h2", "ltsc2022"},
+			[]string{"runhcs-wcow-hypervisor", "windows-20h2", "windows-ltsc2022", "windows-mine"},
+		},
+		{
+			[]string{"ltsc2019", "ltsc2022"},
+			[]string{"runhcs-wcow-hypervisor", "windows-ltsc2019", "windows-ltsc2022", "windows-mine"},
+		},
 	} {
 		var windows []winver.Build
 		for _, v := range step.versions {
@@ -61,8 +65,10 @@ func TestRuntimeClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &nodev1.Scheduling{
-		NodeSelector: map[string]string{"kubernetes.io/os": "windows",
-			"node.kubernetes.io/windows-build": "10.0.20348"},
+		NodeSelector: map[string]string{
+			"kubernetes.io/os":                 "windows",
+			"node.kubernetes.io/windows-build": "10.0.20348",
+		},
 		Tolerations: []corev1.Toleration{{Key: "os", Operator: "Equal", Value: "windows", Effect: "NoSchedule"}},
 	}
 	if diff := cmp.Diff(want, class.Scheduling); diff != "" || class.Handler != "runhcs-wcow-process" {

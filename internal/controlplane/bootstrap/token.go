@@ -50,7 +50,8 @@ func NewToken(ctx context.Context, client kubernetes.Interface, life time.Durati
 
 // CreateToken puts a token by which nodes can join into the API. A life of 0 is without end.
 func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life time.Duration,
-	description string) (Token, error) {
+	description string,
+) (Token, error) {
 	object := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + t.ID, Namespace: metav1.NamespaceSystem},
 		Type:       corev1.SecretTypeBootstrapToken,

@@ -26,10 +26,16 @@ func TestCorefile(t *testing.T) {
 		upstreams []netip.Addr
 		zones     []Zone
 	}{
-		{"upstreams.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::53")},
-			nil},
-		{"zones.Corefile", []netip.Addr{netip.MustParseAddr("192.0.2.1")},
-			[]Zone{{"corp.example", []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")}}}},
+		{
+			"upstreams.Corefile",
+			[]netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::53")},
+			nil,
+		},
+		{
+			"zones.Corefile",
+			[]netip.Addr{netip.MustParseAddr("192.0.2.1")},
+			[]Zone{{"corp.example", []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")}}},
+		},
 		{"alone.Corefile", nil, nil},
 	} {
 		t.Run(tt.golden, func(t *testing.T) {

@@ -59,7 +59,11 @@ func (c Config) kubeconfig() string { return filepath.Join(c.dir(), "kubeconfig"
 // Validate tells what is missing.
 func (c Config) Validate() error {
 	for _, s := range []struct{ name, value string }{
-		{"Program", c.Program}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir}, {"Domain", c.Domain}, {"PKIDir", c.PKIDir},
+		{"Program", c.Program},
+		{"RunDir", c.RunDir},
+		{"LogDir", c.LogDir},
+		{"Domain", c.Domain},
+		{"PKIDir", c.PKIDir},
 		{"Server", c.Server},
 	} {
 		if s.value == "" {

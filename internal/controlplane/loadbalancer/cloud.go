@@ -36,7 +36,8 @@ func newCloud(pool netip.Prefix, services corelisters.ServiceLister) *cloud {
 // EnsureLoadBalancer gives the Service an address: the one that it asks for (spec.loadBalancerIP), the one it has, or
 // the first free one. An address that cannot be had is an error, which the controller makes an event of the Service.
 func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service,
-	_ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+	_ []*corev1.Node,
+) (*corev1.LoadBalancerStatus, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	taken, err := c.taken(s.UID)
@@ -137,7 +138,8 @@ func ours(s *corev1.Service) bool {
 
 // GetLoadBalancer says whether the Service has an address.
 func (c *cloud) GetLoadBalancer(_ context.Context, _ string, s *corev1.Service) (*corev1.LoadBalancerStatus, bool,
-	error) {
+	error,
+) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, given := c.given[s.UID]

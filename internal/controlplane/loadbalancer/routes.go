@@ -80,7 +80,8 @@ func serving(n *corev1.Node) bool {
 // withEndpoint are the nodes that have a ready endpoint of the Service, which is what kube-proxy's answer at
 // spec.healthCheckNodePort says too.
 func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service,
-	all []*discoveryv1.EndpointSlice) map[string]netip.Addr {
+	all []*discoveryv1.EndpointSlice,
+) map[string]netip.Addr {
 	local := map[string]netip.Addr{}
 	for _, slice := range all {
 		if slice.Namespace != svc.Namespace || slice.Labels[discoveryv1.LabelServiceName] != svc.Name {

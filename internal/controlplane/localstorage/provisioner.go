@@ -26,7 +26,8 @@ const elsewhereTimeout = 15 * time.Second
 
 // Provision makes the folder and describes the volume. It may be called again for the same volume.
 func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume,
-	controller.ProvisioningState, error) {
+	controller.ProvisioningState, error,
+) {
 	if err := check(o); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}

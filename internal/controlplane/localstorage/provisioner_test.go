@@ -92,17 +92,25 @@ func TestProvisionRefuses(t *testing.T) {
 		name, want string
 		change     func(*controller.ProvisionOptions)
 	}{
-		{"no_node", "needs volumeBindingMode WaitForFirstConsumer",
-			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "" }},
-		{"other_node", `node "far" is not a node of this machine`,
-			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "far" }},
+		{
+			"no_node", "needs volumeBindingMode WaitForFirstConsumer",
+			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "" },
+		},
+		{
+			"other_node", `node "far" is not a node of this machine`,
+			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "far" },
+		},
 		{"mode", "access mode ReadWriteMany is not supported", func(o *controller.ProvisionOptions) {
 			o.PVC.Spec.AccessModes = append(o.PVC.Spec.AccessModes, corev1.ReadWriteMany)
 		}},
-		{"selector", "spec.selector is not supported",
-			func(o *controller.ProvisionOptions) { o.PVC.Spec.Selector = &metav1.LabelSelector{} }},
-		{"parameters", "this provisioner knows none",
-			func(o *controller.ProvisionOptions) { o.StorageClass.Parameters = map[string]string{"a": "b"} }},
+		{
+			"selector", "spec.selector is not supported",
+			func(o *controller.ProvisionOptions) { o.PVC.Spec.Selector = &metav1.LabelSelector{} },
+		},
+		{
+			"parameters", "this provisioner knows none",
+			func(o *controller.ProvisionOptions) { o.StorageClass.Parameters = map[string]string{"a": "b"} },
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, _, err := p.Provision(t.Context(), options(tt.change)); err == nil ||

@@ -94,8 +94,10 @@ func MetricsServer() User { return User{File: "metrics-server", Name: "system:me
 
 // users returns all of them.
 func users() []User {
-	return []User{Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS(),
-		MetricsServer()}
+	return []User{
+		Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS(),
+		MetricsServer(),
+	}
 }
 
 // leaf is what a certificate must say.

@@ -92,7 +92,8 @@ func newLeaf(l leaf, signer *pair, now time.Time) (*pair, error) {
 
 // sign returns the pair of template, given a serial number and signed, and key.
 func sign(template *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certificate,
-	parentKey *ecdsa.PrivateKey) (*pair, error) {
+	parentKey *ecdsa.PrivateKey,
+) (*pair, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
 		return nil, fmt.Errorf("make serial number: %w", err)

@@ -99,8 +99,10 @@ func TestEnsureMakesWhatServersAndClientsNeed(t *testing.T) {
 	}); err == nil {
 		t.Error("the front proxy's certificate is signed by the cluster's authority: it would pass as a user")
 	}
-	for _, name := range []string{pki.APIServer, pki.APIServerKubeletClient, pki.FrontProxyClient,
-		pki.ControllerManagerServing, "clients/admin"} {
+	for _, name := range []string{
+		pki.APIServer, pki.APIServerKubeletClient, pki.FrontProxyClient,
+		pki.ControllerManagerServing, "clients/admin",
+	} {
 		if _, err := tls.LoadX509KeyPair(b.Cert(name), b.Key(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

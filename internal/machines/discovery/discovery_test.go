@@ -124,16 +124,21 @@ func TestRefusals(t *testing.T) {
 		says   string
 	}{
 		"token unknown": {func(_ *testing.T, w *world,
-			_ *discovery.Config) {
+			_ *discovery.Config,
+		) {
 			delete(w.data, "jws-kubeconfig-"+tokenID)
 		}, discovery.ErrToken, `"abcdef"`},
-		"secret wrong": {func(_ *testing.T, _ *world, c *discovery.Config) { c.Token.Secret = "fedcba9876543210" },
-			discovery.ErrSecret, "secret"},
+		"secret wrong": {
+			func(_ *testing.T, _ *world, c *discovery.Config) { c.Token.Secret = "fedcba9876543210" },
+			discovery.ErrSecret, "secret",
+		},
 		"info changed on the way": {func(_ *testing.T, w *world, _ *discovery.Config) {
 			w.data["kubeconfig"] = strings.Replace(w.data["kubeconfig"], w.URL, "https://192.0.2.66:6443", 1)
 		}, discovery.ErrSecret, ""},
-		"hash of another": {func(_ *testing.T, _ *world, c *discovery.Config) { c.Hashes = []string{other.hash} },
-			discovery.ErrAuthority, "sha256:"},
+		"hash of another": {
+			func(_ *testing.T, _ *world, c *discovery.Config) { c.Hashes = []string{other.hash} },
+			discovery.ErrAuthority, "sha256:",
+		},
 		// Somebody who knows the token signs an authority of his own: the hash is what he does not get past.
 		"authority of another": {func(t *testing.T, w *world, _ *discovery.Config) {
 			t.Helper()
@@ -145,8 +150,10 @@ func TestRefusals(t *testing.T) {
 			w.publish(t, w.URL, other.ca)
 			c.Hashes = []string{other.hash}
 		}, discovery.ErrAuthority, "certificate"},
-		"clock behind": {func(_ *testing.T, w *world, _ *discovery.Config) { w.date = time.Now().Add(time.Hour) },
-			discovery.ErrClock, "behind"},
+		"clock behind": {
+			func(_ *testing.T, w *world, _ *discovery.Config) { w.date = time.Now().Add(time.Hour) },
+			discovery.ErrClock, "behind",
+		},
 		"clock far ahead": {func(_ *testing.T, _ *world, c *discovery.Config) {
 			c.Now = func() time.Time { return time.Now().AddDate(3, 0, 0) }
 		}, discovery.ErrClock, "here it is"},
@@ -155,7 +162,8 @@ func TestRefusals(t *testing.T) {
 			c.Now = func() time.Time { return w.date }
 		}, discovery.ErrExpired, "is valid from"},
 		"still starting": {func(_ *testing.T, w *world,
-			_ *discovery.Config) {
+			_ *discovery.Config,
+		) {
 			w.status = http.StatusServiceUnavailable
 		}, discovery.ErrNotReady, "503"},
 		"no cluster": {func(_ *testing.T, w *world, _ *discovery.Config) { w.data = nil }, discovery.ErrNotReady, ""},
@@ -216,8 +224,10 @@ func TestWaitsForAServerThatStarts(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, bad := range []string{"", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcdef\n",
-		"abcde.f0123456789abcdef"} {
+	for _, bad := range []string{
+		"", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcdef\n",
+		"abcde.f0123456789abcdef",
+	} {
 		if _, err := discovery.ParseToken(bad); err == nil {
 			t.Errorf("token %q is accepted", bad)
 		}
@@ -226,8 +236,10 @@ func TestParse(t *testing.T) {
 		token.String() != "abcdef.0123456789abcdef" {
 		t.Errorf("got %v, %v", token, err)
 	}
-	for _, bad := range []string{"", "sha256:", "sha256:12", "md5:" + strings.Repeat("a", 64),
-		"sha256:" + strings.Repeat("g", 64)} {
+	for _, bad := range []string{
+		"", "sha256:", "sha256:12", "md5:" + strings.Repeat("a", 64),
+		"sha256:" + strings.Repeat("g", 64),
+	} {
 		if _, err := discovery.ParseHash(bad); err == nil {
 			t.Errorf("hash %q is accepted", bad)
 		}

@@ -91,8 +91,10 @@ func TestReadRefuses(t *testing.T) {
 		"none":      {fake.NewClientset(), kubeadm.ErrNone, "kubeadm-config"},
 		"forbidden": {forbidden, kubeadm.ErrNone, "forbidden"},
 		"no_pods":   {cluster(ourversion.Kubernetes, "networking: {}\n", dns), kubeadm.ErrNetwork, "has no podSubnet"},
-		"ipv6": {cluster(ourversion.Kubernetes, "networking: {podSubnet: 'fd00::/56'}\n", dns),
-			kubeadm.ErrNetwork, "no subnet of IPv4"},
+		"ipv6": {
+			cluster(ourversion.Kubernetes, "networking: {podSubnet: 'fd00::/56'}\n", dns),
+			kubeadm.ErrNetwork, "no subnet of IPv4",
+		},
 		"older":      {cluster("v1.35.9", kind, dns), kubeadm.ErrVersion, "v1.35.9"},
 		"too_new":    {cluster("v1.40.0", kind, dns), kubeadm.ErrVersion, "up to 3 older"},
 		"not_yaml":   {cluster(ourversion.Kubernetes, "\t{", dns), nil, "read ClusterConfiguration"},
@@ -114,11 +116,15 @@ func TestCheckNetwork(t *testing.T) {
 	}{
 		"nothing_known":   {nil, ""},
 		"flannel_host_gw": {map[string]string{"flannel.alpha.coreos.com/backend-type": "host-gw"}, ""},
-		"flannel_vxlan": {map[string]string{"flannel.alpha.coreos.com/backend-type": "vxlan"},
-			`flannel's backend is "vxlan"`},
+		"flannel_vxlan": {
+			map[string]string{"flannel.alpha.coreos.com/backend-type": "vxlan"},
+			`flannel's backend is "vxlan"`,
+		},
 		"calico_bgp": {map[string]string{"projectcalico.org/IPv4Address": "192.0.2.1/24"}, ""},
-		"calico_ipip": {map[string]string{"projectcalico.org/IPv4IPIPTunnelAddr": "10.244.1.1"},
-			"Calico with IP in IP"},
+		"calico_ipip": {
+			map[string]string{"projectcalico.org/IPv4IPIPTunnelAddr": "10.244.1.1"},
+			"Calico with IP in IP",
+		},
 		"calico_vxlan": {map[string]string{"projectcalico.org/IPv4VXLANTunnelAddr": "10.244.1.1"}, "Calico with VXLAN"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,8 @@ func (e *ServingError) Command() string { return "kubectl certificate approve " 
 // ServingRequest is the newest request for a serving certificate of a node's kubelet on which nobody has decided; nil
 // where there is none. Nodes and administrators may look.
 func ServingRequest(ctx context.Context, client kubernetes.Interface, node string) (*certv1.CertificateSigningRequest,
-	error) {
+	error,
+) {
 	all, err := client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.signerName", certv1.KubeletServingSignerName).String(),
 	})

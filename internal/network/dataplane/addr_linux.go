@@ -134,7 +134,9 @@ func sysctls6(name string) error {
 		return nil
 	}
 	return sysctls([][2]string{
-		{conf + "/disable_ipv6", "0"}, {conf + "/accept_ra", "0"}, {conf + "/accept_redirects", "0"},
+		{conf + "/disable_ipv6", "0"},
+		{conf + "/accept_ra", "0"},
+		{conf + "/accept_redirects", "0"},
 		{conf + "/accept_dad", "0"},
 	})
 }

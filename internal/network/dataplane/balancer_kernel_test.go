@@ -137,8 +137,11 @@ func TestUDPFlowsMove(t *testing.T) {
 	vip, node := "10.96.0.53:53", "10.213.0.11:30053"
 	_, _ = inside.c.WriteTo([]byte("?"), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(vip)))
 	_, _ = fromOutside.c.WriteTo([]byte("?"), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(node)))
-	for _, backend := range []struct{ name, addr string }{{"near", "10.244.1.6:53"}, {"far", "10.244.2.5:53"},
-		{"near", "10.244.1.6:53"}} {
+	for _, backend := range []struct{ name, addr string }{
+		{"near", "10.244.1.6:53"},
+		{"far", "10.244.2.5:53"},
+		{"near", "10.244.1.6:53"},
+	} {
 		lbs := slices.Concat(both("dns", "10.96.0.53", 53, nil, backend.addr),
 			both("node", "", 30053, nil, backend.addr))
 		a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: lbs}})
@@ -208,8 +211,10 @@ func TestICMP(t *testing.T) {
 		return strings.Contains(run(t, a.Pin(dataplanetest.NSA), "ping -c1 -W1 "+to+" || true"), " 0% packet loss")
 	}
 	run(t, outside, "ip route add 10.244.1.0/24 via 10.213.0.11") // it would answer
-	want := map[string]bool{"10.244.1.6": true, "10.244.2.5": true, "10.244.1.2": true, "10.213.0.11": true,
-		"198.51.100.1": false, "10.213.0.12": false}
+	want := map[string]bool{
+		"10.244.1.6": true, "10.244.2.5": true, "10.244.1.2": true, "10.213.0.11": true,
+		"198.51.100.1": false, "10.213.0.12": false,
+	}
 	for to, answered := range want {
 		if got := ping(to); got != answered {
 			t.Errorf("ping of %s answered: %v", to, got)

@@ -175,8 +175,11 @@ func TestIPv6UDPFlowsMove(t *testing.T) {
 	netnstest.Serve(t, a.Pin(dataplanetest.NSB), "near", "[fd00:244:1:1::6]:53")
 	client := newUDPClient(t, a.Pin(dataplanetest.NSA))
 	vip := "[fd00:96::53]:53"
-	for _, backend := range []struct{ name, addr string }{{"near", "[fd00:244:1:1::6]:53"},
-		{"self", "[fd00:244:1:1::5]:53"}, {"near", "[fd00:244:1:1::6]:53"}} {
+	for _, backend := range []struct{ name, addr string }{
+		{"near", "[fd00:244:1:1::6]:53"},
+		{"self", "[fd00:244:1:1::5]:53"},
+		{"near", "[fd00:244:1:1::6]:53"},
+	} {
 		a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("dns", "fd00:96::53", 53, nil,
 			backend.addr)}})
 		client.answeredBy(vip, backend.name)

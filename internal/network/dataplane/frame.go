@@ -145,7 +145,8 @@ func frame(tx *knftables.Transaction) {
 }
 
 func base(name string, kind knftables.BaseChainType, hook knftables.BaseChainHook,
-	prio knftables.BaseChainPriority) knftables.Chain {
+	prio knftables.BaseChainPriority,
+) knftables.Chain {
 	return knftables.Chain{Name: name, Type: &kind, Hook: &hook, Priority: &prio}
 }
 

@@ -24,8 +24,10 @@ const subnetProtocol = 0x4f
 
 // linkLocal is the address that a hardware address has on its link (RFC 4291, appendix A).
 func linkLocal(mac net.HardwareAddr) netip.Addr {
-	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3],
-		14: mac[4], 15: mac[5]})
+	return netip.AddrFrom16([16]byte{
+		0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3],
+		14: mac[4], 15: mac[5],
+	})
 }
 
 // subnetRoutes are those to a pod's own subnets of IPv6.

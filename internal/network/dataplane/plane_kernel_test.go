@@ -99,23 +99,28 @@ func TestRepairs(t *testing.T) {
 			run(t, h.ns, "ip link set $(ip -o link | grep -o 'vp[0-9a-f]*' | head -1) alias ''")
 		},
 		"pod-address-gone": func(t *testing.T,
-			h host) {
+			h host,
+		) {
 			run(t, h.Pin(dataplanetest.NSA), "ip addr flush dev eth0")
 		},
 		"pod-route-gone": func(t *testing.T,
-			h host) {
+			h host,
+		) {
 			run(t, h.Pin(dataplanetest.NSA), "ip route del default")
 		},
 		"pod-address-6-gone": func(t *testing.T,
-			h host) {
+			h host,
+		) {
 			run(t, h.Pin(dataplanetest.NSA), "ip -6 addr flush dev eth0 scope global")
 		},
 		"pod-route-6-gone": func(t *testing.T,
-			h host) {
+			h host,
+		) {
 			run(t, h.Pin(dataplanetest.NSA), "ip -6 route del default")
 		},
 		"pod-subnet-route-gone": func(t *testing.T,
-			h host) {
+			h host,
+		) {
 			run(t, h.Pin(dataplanetest.NSA), "ip -6 route del fd00:244:1:1::/64")
 		},
 		"pod-neighbour-gone": func(t *testing.T, h host) {

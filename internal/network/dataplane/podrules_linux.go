@@ -144,8 +144,10 @@ func proxyRule(f family, link string, x netplan.Proxy, users map[string][]uint32
 	if x.In {
 		direction, remote = "iifname", f.in("{ip} saddr")
 	}
-	parts := []string{f.in("meta nfproto {proto}"), direction, `"` + link + `"`,
-		fmt.Sprintf("meta l4proto %d", x.Protocol)}
+	parts := []string{
+		f.in("meta nfproto {proto}"), direction, `"` + link + `"`,
+		fmt.Sprintf("meta l4proto %d", x.Protocol),
+	}
 	if len(x.Remote) > 0 {
 		match, ok := f.matchAddrs(x.Remote)
 		if !ok {

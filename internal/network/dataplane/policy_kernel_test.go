@@ -27,7 +27,8 @@ func prefixes(list ...string) []netip.Prefix {
 
 // accessHost is a host with pods at 10.244.1.5 and .6 that all serve, a load balancer 10.96.0.1:80 to .6 among them.
 func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan,
-	reach func(from, to string, timeout time.Duration) bool) {
+	reach func(from, to string, timeout time.Duration) bool,
+) {
 	t.Helper()
 	h = newHost(t)
 	plan = network(mode, "10.244.1")
@@ -69,13 +70,17 @@ func TestAccessRules(t *testing.T) {
 	}{
 		"nothing-in": {
 			[]netplan.ACL{block(netplan.ACL{Priority: 100, In: true})},
-			map[[2]string]bool{{"5", to6}: false, {"host", to6}: false, {"5", toVIP}: false, {"6", to5}: true,
-				{"6", toHost}: true},
+			map[[2]string]bool{
+				{"5", to6}: false, {"host", to6}: false, {"5", toVIP}: false, {"6", to5}: true,
+				{"6", toHost}: true,
+			},
 		},
 		"nothing-out": {
 			[]netplan.ACL{block(netplan.ACL{Priority: 100})},
-			map[[2]string]bool{{"5", to6}: true, {"host", to6}: true, {"5", toVIP}: true, {"6", to5}: false,
-				{"6", toHost}: false},
+			map[[2]string]bool{
+				{"5", to6}: true, {"host", to6}: true, {"5", toVIP}: true, {"6", to5}: false,
+				{"6", toHost}: false,
+			},
 		},
 		"lowest-priority-decides": {
 			[]netplan.ACL{

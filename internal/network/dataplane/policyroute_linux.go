@@ -112,7 +112,8 @@ func defaultGateway(h *netlink.Handle, uplink netlink.Link) (net.IP, error) {
 
 // policyDifferences are what of a switch's table is missing, and what is there beside.
 func (p *Plane) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing, left []netlink.Route, rule bool,
-	err error) {
+	err error,
+) {
 	want, err := p.policyRoutes(h, b)
 	if err != nil {
 		return nil, nil, false, err

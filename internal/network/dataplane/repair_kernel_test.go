@@ -26,10 +26,14 @@ func TestRepairsOfAnOverlay(t *testing.T) {
 	u.b.apply(t, planB)
 	a5, _, _ := u.serve(t)
 	for name, c := range map[string]struct{ harm, want string }{
-		"forwarding": {"bridge fdb del 00:15:5d:aa:00:12 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx) dst 10.213.0.12",
-			"forwarding entry 00:15:5d:aa:00:12 by 10.213.0.12"},
-		"neighbour": {"ip neigh del 10.244.2.0 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx)",
-			"neighbour 10.244.2.0 by 00:15:5d:aa:00:12"},
+		"forwarding": {
+			"bridge fdb del 00:15:5d:aa:00:12 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx) dst 10.213.0.12",
+			"forwarding entry 00:15:5d:aa:00:12 by 10.213.0.12",
+		},
+		"neighbour": {
+			"ip neigh del 10.244.2.0 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx)",
+			"neighbour 10.244.2.0 by 00:15:5d:aa:00:12",
+		},
 		"route":      {"ip route del 10.244.2.0/24", "route to 10.244.2.0/24"},
 		"stranger":   {"ip neigh add 10.244.9.0 lladdr 00:15:5d:aa:00:99 dev $(ls /proc/sys/net/ipv4/conf | grep ^vx) nud permanent", "left over: neighbour 10.244.9.0"},
 		"vxlan":      {"ip link del $(ls /proc/sys/net/ipv4/conf | grep ^vx)", "VXLAN interface"},

@@ -116,8 +116,10 @@ func TestAccessTiers(t *testing.T) {
 		{
 			Priority: 100,
 			In:       true,
-			Remote: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.1.2.3/32"),
-				netip.MustParsePrefix("fd00::/8")},
+			Remote: []netip.Prefix{
+				netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.1.2.3/32"),
+				netip.MustParsePrefix("fd00::/8"),
+			},
 		},
 		{Priority: 50, In: true, Remote: []netip.Prefix{netip.MustParsePrefix("fd00::/8")}, Block: true},
 		{Priority: 1, Block: true},

@@ -188,8 +188,10 @@ func partText(kind string, b []byte) string {
 	case "ifname":
 		return fmt.Sprintf("%q", bytes.TrimRight(b, "\x00"))
 	case "inet_proto":
-		if name := map[netplan.Protocol]string{netplan.TCP: "tcp",
-			netplan.UDP: "udp"}[netplan.Protocol(b[0])]; name != "" {
+		if name := map[netplan.Protocol]string{
+			netplan.TCP: "tcp",
+			netplan.UDP: "udp",
+		}[netplan.Protocol(b[0])]; name != "" {
 			return name
 		}
 		return fmt.Sprint(b[0])

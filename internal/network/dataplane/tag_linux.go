@@ -123,8 +123,11 @@ func (p *Plane) ensureTagPair(h *netlink.Handle, name string, parent netlink.Lin
 // it routes: the pods of a Transparent network do so themselves.
 func tagSysctls(name string) error {
 	conf := "net/ipv4/conf/" + name
-	return errors.Join(sysctls([][2]string{{conf + "/forwarding", "1"}, {conf + "/rp_filter", "0"},
-		{conf + "/send_redirects", "0"}}), sysctls6(name))
+	return errors.Join(sysctls([][2]string{
+		{conf + "/forwarding", "1"},
+		{conf + "/rp_filter", "0"},
+		{conf + "/send_redirects", "0"},
+	}), sysctls6(name))
 }
 
 // silence keeps the host from speaking by an interface that has no address: it carries frames alone.

@@ -51,8 +51,10 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 	}
 	apply(nil, windows)
 	before := link()
-	for _, want := range []string{"vxlan id 4096 local 10.213.0.13 dev eth0", "dstport 4789 nolearning", "mtu 1450",
-		"inet 10.244.3.0/32", "10.244.1.0/24 via 10.244.1.0 dev vxlan0"} {
+	for _, want := range []string{
+		"vxlan id 4096 local 10.213.0.13 dev eth0", "dstport 4789 nolearning", "mtu 1450",
+		"inet 10.244.3.0/32", "10.244.1.0/24 via 10.244.1.0 dev vxlan0",
+	} {
 		if !strings.Contains(before, want) {
 			t.Errorf("want %q in\n%s", want, before)
 		}

@@ -76,8 +76,10 @@ func TestReservePort(t *testing.T) {
 	h.reserve(t, wire.OK, id, `{"Protocol":2,"Access":2,"Port":5353}`)
 	h.reserve(t, wire.OK, id, `{"Protocol":2,"Access":2,"Port":5353}`)
 	h.reserve(t, wire.PortAlreadyExists, id, `{`+udp+`,"Port":5353}`)
-	for _, bad := range []string{`{"Access":1,"Port":1}`, `{"Protocol":4,"Access":1,"Port":1}`,
-		`{"Protocol":1,"Port":1}`, `{` + tcp + `}`} {
+	for _, bad := range []string{
+		`{"Access":1,"Port":1}`, `{"Protocol":4,"Access":1,"Port":1}`,
+		`{"Protocol":1,"Port":1}`, `{` + tcp + `}`,
+	} {
 		h.reserve(t, wire.EInvalidArg, id, bad)
 	}
 	h.reserve(t, wire.InvalidJSON, id, `{`)

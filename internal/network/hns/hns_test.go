@@ -169,8 +169,10 @@ func TestErrors(t *testing.T) {
 		{"network-name", wire.NetworkAlreadyExists, "HcnCreateNetwork", "", network("cbr0", "10.9.0.0/24", "10.9.0.1")},
 		{"network-overlap", wire.InvalidNetwork, "HcnCreateNetwork", "", network("n", "10.244.0.0/16", "10.244.0.1")},
 		{"network-gateway", wire.InvalidNetwork, "HcnCreateNetwork", "", network("n", "10.9.0.0/24", "10.8.0.1")},
-		{"network-adapter", wire.AdapterNotFound, "HcnCreateNetwork", "",
-			`{"Name":"n","Type":"L2Bridge","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"eth7"}}]}`},
+		{
+			"network-adapter", wire.AdapterNotFound, "HcnCreateNetwork", "",
+			`{"Name":"n","Type":"L2Bridge","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"eth7"}}]}`,
+		},
 		{"network-in-use", wire.EntityHasReferences, "HcnDeleteNetwork", h.network, ""},
 		{"endpoint-no-network", wire.NetworkNotFound, "HcnCreateEndpoint", missing, addr("10.244.1.9")},
 		{"endpoint-outside", wire.InvalidIP, "HcnCreateEndpoint", h.network, addr("10.245.1.9")},
@@ -180,18 +182,24 @@ func TestErrors(t *testing.T) {
 		{"endpoint-duplicate", wire.AddrInvalidOrReserved, "HcnCreateEndpoint", h.network, addr("10.244.1.5")},
 		{"endpoint-mac", wire.InvalidEndpoint, "HcnCreateEndpoint", h.network, `{"MacAddress":"ff-ff-ff-ff-ff-ff"}`},
 		{"endpoint-policy-type", wire.InvalidPolicyType, "HcnCreateEndpoint", h.network, policy(`{"Type":"Teleport"}`)},
-		{"endpoint-policy", wire.InvalidPolicy, "HcnCreateEndpoint", h.network,
-			policy(`{"Type":"OutBoundNAT","Settings":{"Exceptions":["all"]}}`)},
+		{
+			"endpoint-policy", wire.InvalidPolicy, "HcnCreateEndpoint", h.network,
+			policy(`{"Type":"OutBoundNAT","Settings":{"Exceptions":["all"]}}`),
+		},
 		{"attach-twice", wire.EndpointAttached, "HcnModifyNamespace", h.namespace(t), attach(ep)},
 		{"attach-remote", wire.InvalidRemoteOperation, "HcnModifyNamespace", ns, attach(remote)},
 		{"attach-missing", wire.ENotFound, "HcnModifyNamespace", ns, attach(missing)},
 		{"detach-other", wire.ENotFound, "HcnModifyNamespace", ns, strings.Replace(attach(other), "Add", "Remove", 1)},
 		{"namespace-type", wire.EInvalidArg, "HcnCreateNamespace", "", `{"Type":"Elsewhere"}`},
-		{"balancer-no-port", wire.InvalidPolicy, "HcnCreateLoadBalancer", "",
-			fmt.Sprintf(`{"HostComputeEndpoints":[%q]}`, ep)},
-		{"balancer-missing", wire.ENotFound, "HcnCreateLoadBalancer", "",
+		{
+			"balancer-no-port", wire.InvalidPolicy, "HcnCreateLoadBalancer", "",
+			fmt.Sprintf(`{"HostComputeEndpoints":[%q]}`, ep),
+		},
+		{
+			"balancer-missing", wire.ENotFound, "HcnCreateLoadBalancer", "",
 			fmt.Sprintf(
-				`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1}]}`, missing)},
+				`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":1}]}`, missing),
+		},
 		{"filter-not-json", wire.InvalidJSON, "HcnEnumerateNetworks", "", `{"Filter":"x"}`},
 	}
 	for _, tt := range tests {
@@ -274,8 +282,10 @@ func TestStateOfVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := dataplane.Dump(m.Plan())
-	for _, want := range []string{"bridge " + net, "namespace " + ns, "port " + ep + " " + ns + "/eth1",
-		"lb " + lb + " [10.96.0.1]"} {
+	for _, want := range []string{
+		"bridge " + net, "namespace " + ns, "port " + ep + " " + ns + "/eth1",
+		"lb " + lb + " [10.96.0.1]",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("plan lacks %q:\n%s", want, got)
 		}

@@ -49,8 +49,10 @@ func (m *Model) createNetwork(id, settings string) (string, error) {
 
 // networkType is the type as HNS writes it; a NAT when empty, the schema's zero value.
 func networkType(t string) (string, error) {
-	for _, known := range []string{wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay,
-		wire.NetworkTransparent, wire.NetworkNAT} {
+	for _, known := range []string{
+		wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay,
+		wire.NetworkTransparent, wire.NetworkNAT,
+	} {
 		if strings.EqualFold(t, known) {
 			return known, nil
 		}

@@ -252,7 +252,8 @@ func family(a netip.Addr) int {
 }
 
 func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int,
-	vips []netip.Addr) netplan.LoadBalancer {
+	vips []netip.Addr,
+) netplan.LoadBalancer {
 	b := netplan.LoadBalancer{
 		VIPs:        vips,
 		Protocol:    netplan.Protocol(mapping.Protocol),

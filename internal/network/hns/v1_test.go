@@ -197,8 +197,10 @@ func TestVersion1PolicyLists(t *testing.T) {
 	if h.v1(t, "GET", "/policylists/", "", &all); len(all) != 2 {
 		t.Errorf("%d policy lists", len(all))
 	}
-	for _, bad := range []string{`{"Policies":[]}`, `{"Policies":[{"Type":"VLAN"}]}`,
-		`{"References":["/endpoints/x"],"Policies":[{"Type":"ELB"}]}`} {
+	for _, bad := range []string{
+		`{"Policies":[]}`, `{"Policies":[{"Type":"VLAN"}]}`,
+		`{"References":["/endpoints/x"],"Policies":[{"Type":"ELB"}]}`,
+	} {
 		if msg := h.v1(t, "POST", "/policylists/", bad, nil); msg == "" {
 			t.Errorf("%s was taken", bad)
 		}

@@ -104,8 +104,10 @@ func trafficPolicies() Source { return service("Traffic policies", "traffic-poli
 // kube-proxy is that of whatever node the routes lead to.
 func balancerFlows() []Flow {
 	source := service("type: LoadBalancer", "loadbalancer")
-	external := Source{"Create an External Load Balancer: Preserving the client source IP",
-		"https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip"}
+	external := Source{
+		"Create an External Load Balancer: Preserving the client source IP",
+		"https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip",
+	}
 	web := answers(podOneB, podTwoA)
 	check := func(node string) target {
 		return func(b *bed, _ Protocol) (string, int32) { return b.address(node), b.services["outward"].healthCheck }
@@ -193,14 +195,18 @@ func balancerFlows() []Flow {
 // sourceRanges is what kube-proxy.exe does about them: its proxy of mode kernelspace does not read the field, that of
 // Linux does.
 func sourceRanges() Source {
-	return Source{"kube-proxy's kernelspace proxier, which does not read loadBalancerSourceRanges",
-		"https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"}
+	return Source{
+		"kube-proxy's kernelspace proxier, which does not read loadBalancerSourceRanges",
+		"https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go",
+	}
 }
 
 // natICMP is that WinNAT translates ICMP's queries: it has a time after which it forgets them.
 func natICMP() Source {
-	return Source{"Set-NetNat: IcmpQueryTimeout",
-		"https://learn.microsoft.com/powershell/module/netnat/set-netnat#-icmpquerytimeout"}
+	return Source{
+		"Set-NetNat: IcmpQueryTimeout",
+		"https://learn.microsoft.com/powershell/module/netnat/set-netnat#-icmpquerytimeout",
+	}
 }
 
 // isolatedFlows show what the modes without a network of the cluster's own do and do not.

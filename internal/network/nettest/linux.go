@@ -124,11 +124,15 @@ func linuxPodFlows(mode spec.Mode) []Flow {
 }
 
 func linuxServiceFlows() []Flow {
-	proxy := Source{"Virtual IPs and Service Proxies: nftables proxy mode",
-		"https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-nftables"}
+	proxy := Source{
+		"Virtual IPs and Service Proxies: nftables proxy mode",
+		"https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-nftables",
+	}
 	ranges := service("type: LoadBalancer", "loadbalancer")
-	linuxDNS := Source{"DNS for Services and Pods: Namespaces of Services",
-		"https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#namespaces-of-services"}
+	linuxDNS := Source{
+		"DNS for Services and Pods: Namespaces of Services",
+		"https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#namespaces-of-services",
+	}
 	d := need{dns: true}
 	web, own := answers(podOneB, podTwoA), answers(podLinux)
 	return []Flow{

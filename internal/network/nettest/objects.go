@@ -9,8 +9,10 @@ import (
 // podSpecs are the test pods: two on the first Windows node, one on the second, one on a Linux node. one-b and two-a
 // stand behind the Services, so that one-a calls them as somebody else.
 func (b *bed) podSpecs() []*corev1.Pod {
-	specs := []*corev1.Pod{b.podSpec(podOneA, nil),
-		b.podSpec(podOneB, map[string]string{"app": "web", "only": podOneB})}
+	specs := []*corev1.Pod{
+		b.podSpec(podOneA, nil),
+		b.podSpec(podOneB, map[string]string{"app": "web", "only": podOneB}),
+	}
 	if b.two != nil {
 		specs = append(specs, b.podSpec(podTwoA, map[string]string{"app": "web"}))
 	}

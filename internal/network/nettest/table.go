@@ -9,8 +9,10 @@ import (
 // Flows are all flows of a mode, in the order in which a person reads them.
 func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 	var all []Flow
-	for _, group := range [][]Flow{podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(mode), inwardFlows(),
-		balancerFlows(), isolatedFlows(), linuxFlows(mode)} {
+	for _, group := range [][]Flow{
+		podFlows(), wayOutFlows(mode), serviceFlows(), nameFlows(mode), inwardFlows(),
+		balancerFlows(), isolatedFlows(), linuxFlows(mode),
+	} {
 		all = append(all, group...)
 	}
 	all = slices.DeleteFunc(all, func(f Flow) bool {
@@ -61,8 +63,10 @@ func familyFlows() []Flow {
 }
 
 func dualStack() Source {
-	return Source{"IPv4/IPv6 dual-stack: Services",
-		"https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services"}
+	return Source{
+		"IPv4/IPv6 dual-stack: Services",
+		"https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services",
+	}
 }
 
 // ofIPv4 says that there is no such flow over IPv6.
@@ -85,8 +89,10 @@ func (f Flow) before2022(want expectation) Flow {
 
 // inCluster is upstream's test that a HostProcess container reaches the API server at its ClusterIP.
 func inCluster() Source {
-	return Source{"Kubernetes' test: HostProcess containers should support querying api-server using in-cluster config",
-		"https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/windows/host_process.go"}
+	return Source{
+		"Kubernetes' test: HostProcess containers should support querying api-server using in-cluster config",
+		"https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/windows/host_process.go",
+	}
 }
 
 func both() []Protocol { return []Protocol{TCP, UDP} }

@@ -2,8 +2,10 @@ package nettest
 
 // Where Windows' behaviour is documented.
 func windowsNetworking(title, anchor string) Source {
-	return Source{"Networking on Windows: " + title,
-		"https://kubernetes.io/docs/concepts/services-networking/windows-networking/#" + anchor}
+	return Source{
+		"Networking on Windows: " + title,
+		"https://kubernetes.io/docs/concepts/services-networking/windows-networking/#" + anchor,
+	}
 }
 
 func limitations() Source { return windowsNetworking("Limitations", "limitations") }
@@ -12,8 +14,10 @@ func features() Source {
 }
 
 func podNetwork() Source {
-	return Source{"The Kubernetes network model",
-		"https://kubernetes.io/docs/concepts/services-networking/#the-kubernetes-network-model"}
+	return Source{
+		"The Kubernetes network model",
+		"https://kubernetes.io/docs/concepts/services-networking/#the-kubernetes-network-model",
+	}
 }
 
 func service(title, anchor string) Source {
@@ -21,8 +25,10 @@ func service(title, anchor string) Source {
 }
 
 func dns() Source {
-	return Source{"DNS for Services and Pods: DNS resolution on Windows nodes",
-		"https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows"}
+	return Source{
+		"DNS for Services and Pods: DNS resolution on Windows nodes",
+		"https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows",
+	}
 }
 
 // plugin is a CNI plugin's page; win-bridge has the capability portMappings, win-overlay has not.
@@ -31,8 +37,10 @@ func plugin(name string) Source {
 }
 
 func drivers(title string) Source {
-	return Source{"Windows container network drivers: " + title,
-		"https://learn.microsoft.com/virtualization/windowscontainers/container-networking/network-drivers-topologies#network-modesdocker-drivers"}
+	return Source{
+		"Windows container network drivers: " + title,
+		"https://learn.microsoft.com/virtualization/windowscontainers/container-networking/network-drivers-topologies#network-modesdocker-drivers",
+	}
 }
 
 // Targets.

@@ -102,8 +102,10 @@ func TestDualStack(t *testing.T) {
 	}
 
 	plan := h.Plan()
-	equal := cmp.Options{cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}),
-		cmpopts.EquateEmpty()}
+	equal := cmp.Options{
+		cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}),
+		cmpopts.EquateEmpty(),
+	}
 	if diff := cmp.Diff(prefixes(t, "10.244.1.2/24", "fd00:244:0:1::2/64"), plan.Bridges[0].Addrs, equal); diff != "" {
 		t.Errorf("the host's addresses: %s", diff)
 	}
@@ -124,8 +126,10 @@ func TestDualStack(t *testing.T) {
 	for _, lb := range plan.LoadBalancers {
 		backends = append(backends, lb.Backends...)
 	}
-	hostPorts := []netip.AddrPort{netip.MustParseAddrPort("10.244.1.3:80"),
-		netip.MustParseAddrPort("[fd00:244:0:1::3]:80")}
+	hostPorts := []netip.AddrPort{
+		netip.MustParseAddrPort("10.244.1.3:80"),
+		netip.MustParseAddrPort("[fd00:244:0:1::3]:80"),
+	}
 	if diff := cmp.Diff(hostPorts, backends, equal); diff != "" {
 		t.Errorf("hostPort 8080 leads to: %s", diff)
 	}

@@ -128,8 +128,10 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(map[string]any{"name": one.Network.Name, "cniVersion": one.Network.CNIVersion,
-		"plugins": []json.RawMessage{data}})
+	list, err := json.Marshal(map[string]any{
+		"name": one.Network.Name, "cniVersion": one.Network.CNIVersion,
+		"plugins": []json.RawMessage{data},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,8 @@ func (u *Underlay) accepts(ctx context.Context, nft knftables.Interface, chain s
 }
 
 func (u *Underlay) dropAccepts(ctx context.Context, nft knftables.Interface, tx *knftables.Transaction,
-	chains []string) {
+	chains []string,
+) {
 	for _, chain := range forwardChains() {
 		if !slices.Contains(chains, chain) {
 			continue

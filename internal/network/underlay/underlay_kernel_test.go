@@ -285,13 +285,15 @@ func TestUpRepairs(t *testing.T) {
 		"nothing":      func(*testing.T, env) {},
 		"link-deleted": func(t *testing.T, e env) { run(t, e.machine, "ip", "link", "del", "mullion0") },
 		"table-deleted": func(t *testing.T,
-			e env) {
+			e env,
+		) {
 			run(t, e.machine, "nft", "delete", "table", "ip", "mullion_mullion0")
 		},
 		"fabric-unpinned": func(t *testing.T, e env) { remove(t, e.u.FabricNetns()) },
 		"host-unpinned":   func(t *testing.T, e env) { remove(t, e.u.HostNetns("win-a")) },
 		"address-removed": func(t *testing.T,
-			e env) {
+			e env,
+		) {
 			run(t, e.u.HostNetns("win-a"), "ip", "addr", "flush", "dev", "eth0")
 		},
 		"address-changed": func(t *testing.T, e env) {

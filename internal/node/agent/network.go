@@ -24,8 +24,10 @@ func (a *agent) openNetwork(service *hnsserver.Service) (*podnet.Network, error)
 		return nil, err
 	}
 	var local []netip.Prefix
-	for _, p := range []netip.Prefix{a.config.PodSubnet, a.config.ServiceSubnet, a.config.NodeSubnet,
-		a.config.IPv6.Pods, a.config.IPv6.Services, a.config.IPv6.Nodes} {
+	for _, p := range []netip.Prefix{
+		a.config.PodSubnet, a.config.ServiceSubnet, a.config.NodeSubnet,
+		a.config.IPv6.Pods, a.config.IPv6.Services, a.config.IPv6.Nodes,
+	} {
 		if p.IsValid() {
 			local = append(local, p)
 		}

@@ -17,14 +17,22 @@ func TestHierarchies(t *testing.T) {
 		name, mountinfo string
 		want            []hierarchy
 	}{
-		{"v2", "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
-			[]hierarchy{{"/sys/fs/cgroup", true}}},
-		{"v1", tmpfs + memory + joined, []hierarchy{{"/sys/fs/cgroup/memory", false},
-			{"/sys/fs/cgroup/cpu,cpuacct", false}}},
-		{"hybrid", tmpfs + memory + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
-			[]hierarchy{{"/sys/fs/cgroup/memory", false}}},
-		{"of_a_container", memory + "90 31 0:32 / /var/lib/x/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
-			[]hierarchy{{"/sys/fs/cgroup/memory", false}}},
+		{
+			"v2", "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+			[]hierarchy{{"/sys/fs/cgroup", true}},
+		},
+		{"v1", tmpfs + memory + joined, []hierarchy{
+			{"/sys/fs/cgroup/memory", false},
+			{"/sys/fs/cgroup/cpu,cpuacct", false},
+		}},
+		{
+			"hybrid", tmpfs + memory + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+			[]hierarchy{{"/sys/fs/cgroup/memory", false}},
+		},
+		{
+			"of_a_container", memory + "90 31 0:32 / /var/lib/x/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+			[]hierarchy{{"/sys/fs/cgroup/memory", false}},
+		},
 		{"beside_an_overlay", "40 23 0:40 / /x rw - overlay overlay rw,lowerdir=" + strings.Repeat("/layer:",
 			5000) + "\n" + memory, []hierarchy{{"/sys/fs/cgroup/memory", false}}},
 	} {
@@ -99,8 +107,10 @@ func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
 
 // A machine may hold back a controller. One that a kubelet needs is told of by its name; of others nobody hears.
 func TestCgroupV2WithoutAController(t *testing.T) {
-	for controllers, want := range map[string]string{"io hugetlb": "",
-		"io memory": `pass on cgroup controller "memory"`} {
+	for controllers, want := range map[string]string{
+		"io hugetlb": "",
+		"io memory":  `pass on cgroup controller "memory"`,
+	} {
 		// cannot be written to
 		root := tree(t, map[string]string{"cgroup.controllers": controllers, "cgroup.subtree_control/": ""})
 		err := passOn(root)
@@ -118,8 +128,10 @@ func TestCgroupV1FillsCpusets(t *testing.T) {
 	if err := (hierarchy{dir: root}).ensure("/m/linux-1"); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{"m/cpuset.cpus": "0-1\n", "m/cpuset.mems": "0\n",
-		"m/linux-1/cpuset.cpus": "1\n", "m/linux-1/cpuset.mems": "0\n"} {
+	for file, want := range map[string]string{
+		"m/cpuset.cpus": "0-1\n", "m/cpuset.mems": "0\n",
+		"m/linux-1/cpuset.cpus": "1\n", "m/linux-1/cpuset.mems": "0\n",
+	} {
 		if got := last(t, filepath.Join(root, file)); got != want {
 			t.Errorf("%s = %q, want %q", file, got, want)
 		}

@@ -12,8 +12,10 @@ func TestNATRules(t *testing.T) {
 	fake := knftables.NewFake(knftables.IPv4Family, natTable)
 	c := NAT{
 		Pods: netip.MustParsePrefix("10.244.0.0/16"),
-		Inside: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("10.96.0.0/16"),
-			netip.MustParsePrefix("10.213.0.0/24")},
+		Inside: []netip.Prefix{
+			netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("10.96.0.0/16"),
+			netip.MustParsePrefix("10.213.0.0/24"),
+		},
 	}
 	for range 2 { // the second time there is something to replace
 		if err := fake.Run(t.Context(), c.rules(fake)); err != nil {

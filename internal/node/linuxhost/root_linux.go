@@ -19,8 +19,10 @@ func systemDirs() []string {
 // systemFiles are what the machine's programs need in /etc: certificates of authorities, the linker's cache, chosen
 // alternatives.
 func systemFiles() []string {
-	return []string{"etc/ssl", "etc/pki", "etc/ca-certificates", "etc/alternatives", "etc/ld.so.cache",
-		"etc/ld.so.conf", "etc/ld.so.conf.d"}
+	return []string{
+		"etc/ssl", "etc/pki", "etc/ca-certificates", "etc/alternatives", "etc/ld.so.cache",
+		"etc/ld.so.conf", "etc/ld.so.conf.d",
+	}
 }
 
 // ownDirs are the host's own folders and their modes.
@@ -194,7 +196,8 @@ func (h Host) mountDev() error {
 		}
 	}
 	for _, m := range []struct{ dir, kind, options string }{
-		{"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"}, {"shm", "tmpfs", "mode=1777"},
+		{"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"},
+		{"shm", "tmpfs", "mode=1777"},
 		{"mqueue", "mqueue", ""},
 	} {
 		target := filepath.Join(dev, m.dir)

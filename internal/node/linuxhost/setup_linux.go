@@ -90,8 +90,12 @@ func enterPin(path string, kind int) error {
 // kinds are the namespaces that are pinned, in the order in which they are entered: after the mount namespace, paths
 // mean other files.
 func kinds() []kind {
-	return []kind{{"uts", unix.CLONE_NEWUTS}, {"ipc", unix.CLONE_NEWIPC}, {"cgroup", unix.CLONE_NEWCGROUP},
-		{"mnt", unix.CLONE_NEWNS}}
+	return []kind{
+		{"uts", unix.CLONE_NEWUTS},
+		{"ipc", unix.CLONE_NEWIPC},
+		{"cgroup", unix.CLONE_NEWCGROUP},
+		{"mnt", unix.CLONE_NEWNS},
+	}
 }
 
 type kind struct {

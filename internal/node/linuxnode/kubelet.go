@@ -45,8 +45,10 @@ func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 		FailCgroupV1: &no,
 		FailSwapOn:   &no,
 	}
-	kubenode.DiskThresholds(k, map[string]string{"memory.available": "100Mi", "nodefs.inodesFree": "1%",
-		"imagefs.inodesFree": "1%"})
+	kubenode.DiskThresholds(k, map[string]string{
+		"memory.available": "100Mi", "nodefs.inodesFree": "1%",
+		"imagefs.inodesFree": "1%",
+	})
 	k.SystemReserved, k.KubeReserved = c.SystemReserved, c.KubeReserved
 	if c.ClusterDNS.IsValid() {
 		k.ClusterDNS = []string{c.ClusterDNS.String()}

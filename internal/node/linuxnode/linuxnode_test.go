@@ -100,8 +100,10 @@ func TestHostFiles(t *testing.T) {
 // made anew.
 func TestForeignIdentity(t *testing.T) {
 	c := sample(t)
-	for path, text := range map[string]string{caFile: "old", kubeletKubeconfig: "old",
-		kubeletCertDir + "/kubelet-client-current.pem": "old"} {
+	for path, text := range map[string]string{
+		caFile: "old", kubeletKubeconfig: "old",
+		kubeletCertDir + "/kubelet-client-current.pem": "old",
+	} {
 		if err := c.writeFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

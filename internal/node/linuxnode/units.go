@@ -105,8 +105,10 @@ func (p *process) Start(ctx context.Context) error {
 // environment of the node's programs; containerd finds its shim, and everything else runc, nft and mount, in PATH. The
 // programs idle most of the time, and their memory counts more here than their processor time (GOGC).
 func environment() []string {
-	return []string{"PATH=" + programsDir + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME=/root", "GOGC=50"}
+	return []string{
+		"PATH=" + programsDir + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=/root", "GOGC=50",
+	}
 }
 
 func (c Config) logPath(part string) string { return filepath.Join(c.LogDir, part, c.Name+".log") }

@@ -255,8 +255,10 @@ func TestHostHasWhatTheMachineLacks(t *testing.T) {
 	if err := os.MkdirAll(etc, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{source: "127.0.0.1 localhost\n",
-		filepath.Join(etc, "services"): "http 80/tcp\n"} {
+	for path, text := range map[string]string{
+		source:                         "127.0.0.1 localhost\n",
+		filepath.Join(etc, "services"): "http 80/tcp\n",
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -76,8 +76,10 @@ func (c Config) writeDrive() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{resolvConf: resolvconf.Machine().String(),
-		`C:\Windows\System32\drivers\etc\hosts`: c.hosts()} {
+	for name, text := range map[string]string{
+		resolvConf:                              resolvconf.Machine().String(),
+		`C:\Windows\System32\drivers\etc\hosts`: c.hosts(),
+	} {
 		if err := c.writeFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -172,7 +172,8 @@ func (c Config) kubeletUnit() component.Component {
 
 // windowsUnit is one of upstream's programs on the host, at a Windows path. Its arguments are asked for at each start.
 func (c Config) windowsUnit(name string, prepare func() error, ready func(context.Context) error, program string,
-	args func(context.Context) ([]string, error)) component.Component {
+	args func(context.Context) ([]string, error),
+) component.Component {
 	return &Process{
 		prepare: func() error {
 			if err := os.MkdirAll(filepath.Dir(c.logPath(name)), 0o700); err != nil {

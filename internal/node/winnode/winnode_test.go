@@ -106,8 +106,10 @@ func TestWriteKubelet(t *testing.T) {
 		t.Errorf("token %q", token)
 	}
 	boot := read(c.drive("etc/kubernetes/bootstrap-kubelet.conf"))
-	for _, want := range []string{"server: https://10.213.0.1:6443", "certificate-authority-data: YXV0aG9yaXR5IG9uZQ==",
-		"abcdef.0123456789abcdef"} {
+	for _, want := range []string{
+		"server: https://10.213.0.1:6443", "certificate-authority-data: YXV0aG9yaXR5IG9uZQ==",
+		"abcdef.0123456789abcdef",
+	} {
 		if !strings.Contains(boot, want) {
 			t.Errorf("bootstrap kubeconfig lacks %q:\n%s", want, boot)
 		}

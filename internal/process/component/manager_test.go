@@ -83,8 +83,10 @@ func TestOrder(t *testing.T) {
 		},
 		{
 			name: "dependencies-first",
-			units: []component.Unit{unit(p("top"), "left", "right"), unit(p("left"), "base"), unit(p("right"), "base"),
-				unit(p("base"))},
+			units: []component.Unit{
+				unit(p("top"), "left", "right"), unit(p("left"), "base"), unit(p("right"), "base"),
+				unit(p("base")),
+			},
 			want: []string{"base", "left", "right", "top"},
 		},
 		{name: "no-name", units: []component.Unit{unit(p(""))}, wantErr: "no name"},

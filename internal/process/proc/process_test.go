@@ -134,8 +134,10 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 			distinct = append(distinct, ph)
 		}
 	}
-	want := []proc.Phase{proc.Idle, proc.Starting, proc.Running, proc.BackingOff, proc.Starting, proc.Running,
-		proc.Stopped}
+	want := []proc.Phase{
+		proc.Idle, proc.Starting, proc.Running, proc.BackingOff, proc.Starting, proc.Running,
+		proc.Stopped,
+	}
 	if distinct[0] == proc.Starting {
 		want = want[1:]
 	}

@@ -40,8 +40,11 @@ func TestCtrlArgv(t *testing.T) {
 		argv []string
 		want []string
 	}{
-		{"windows_program", []string{"/usr/lib/wine/wine64", run, "--", "x"},
-			[]string{"/usr/lib/wine/wine64", run, "--ctrl", "shutdown"}},
+		{
+			"windows_program",
+			[]string{"/usr/lib/wine/wine64", run, "--", "x"},
+			[]string{"/usr/lib/wine/wine64", run, "--ctrl", "shutdown"},
+		},
 		{"linux_program", []string{"/bin/sh", "-c", "x"}, nil},
 		{"wine_without_launcher", []string{"/usr/lib/wine/wine64", `C:\x.exe`}, nil},
 		{"no_arguments", []string{"/bin/sh"}, nil},

@@ -23,7 +23,8 @@ func (s *Server) Attach(_ context.Context, req *runtimeapi.AttachRequest) (*runt
 //
 //nolint:revive // The signature is that of streaming.Runtime.
 func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out, errw io.WriteCloser, tty bool,
-	resize <-chan remotecommand.TerminalSize) error {
+	resize <-chan remotecommand.TerminalSize,
+) error {
 	c, err := r.s.running(id)
 	if err != nil {
 		return err

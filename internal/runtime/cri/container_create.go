@@ -28,7 +28,8 @@ const (
 
 // CreateContainer makes a container ready to start.
 func (s *Server) CreateContainer(ctx context.Context,
-	req *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
+	req *runtimeapi.CreateContainerRequest,
+) (*runtimeapi.CreateContainerResponse, error) {
 	config := req.GetConfig()
 	if config.GetMetadata() == nil || config.GetImage() == nil {
 		return nil, fmt.Errorf("create container: config has no metadata or no image: %w", errdefs.ErrInvalidArgument)
@@ -56,7 +57,8 @@ func (s *Server) CreateContainer(ctx context.Context,
 }
 
 func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
-	config *runtimeapi.ContainerConfig) (store.Container, error) {
+	config *runtimeapi.ContainerConfig,
+) (store.Container, error) {
 	img, err := s.cfg.Images.GetAny(ctx, config.GetImage().GetImage(), sb.Handler)
 	if err != nil {
 		return store.Container{}, fmt.Errorf("find image: %w", err)
@@ -99,7 +101,8 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 
 // makeContainer makes the container's folder, its engine container and its checkpoint.
 func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Container, chainID string,
-	mounts []engine.Mount) error {
+	mounts []engine.Mount,
+) error {
 	var undo cleanup.Stack
 	defer func() {
 		if err := undo.Clean(); err != nil {

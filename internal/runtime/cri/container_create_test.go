@@ -164,7 +164,8 @@ func TestCreateContainerIsUndone(t *testing.T) {
 				t.Helper()
 				n.Calls.Fail("Engine.Create", errors.New("no space left"))
 			},
-			[]string{"Engine.Create"}, "no space left",
+			[]string{"Engine.Create"},
+			"no space left",
 		},
 		{
 			"checkpoint", func(t *testing.T, n *critest.Node) {
@@ -174,7 +175,8 @@ func TestCreateContainerIsUndone(t *testing.T) {
 					return nil
 				})
 			},
-			[]string{"Engine.Create", "Engine.Remove"}, "write checkpoint",
+			[]string{"Engine.Create", "Engine.Remove"},
+			"write checkpoint",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

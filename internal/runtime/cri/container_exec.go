@@ -99,7 +99,8 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 //
 //nolint:revive // The signature is that of streaming.Runtime.
 func (r streamRuntime) Exec(ctx context.Context, id string, cmd []string, in io.Reader, out, errw io.WriteCloser,
-	tty bool, resize <-chan remotecommand.TerminalSize) error {
+	tty bool, resize <-chan remotecommand.TerminalSize,
+) error {
 	c, err := r.s.running(id)
 	if err != nil {
 		return err

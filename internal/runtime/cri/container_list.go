@@ -11,13 +11,15 @@ import (
 
 // ListContainers lists the containers that a filter lets through.
 func (s *Server) ListContainers(_ context.Context,
-	req *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+	req *runtimeapi.ListContainersRequest,
+) (*runtimeapi.ListContainersResponse, error) {
 	return &runtimeapi.ListContainersResponse{Containers: s.listContainers(req.GetFilter())}, nil
 }
 
 // StreamContainers is ListContainers for nodes with very many containers.
 func (s *Server) StreamContainers(req *runtimeapi.StreamContainersRequest,
-	out runtimeapi.RuntimeService_StreamContainersServer) error {
+	out runtimeapi.RuntimeService_StreamContainersServer,
+) error {
 	return inBatches(s.listContainers(req.GetFilter()), func(batch []*runtimeapi.Container) error {
 		return out.Send(&runtimeapi.StreamContainersResponse{Containers: batch})
 	})

@@ -13,7 +13,8 @@ import (
 // RemoveContainer removes a container, killing it if it runs. It is idempotent: a container that is gone is no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L75-L79).
 func (s *Server) RemoveContainer(ctx context.Context,
-	req *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
+	req *runtimeapi.RemoveContainerRequest,
+) (*runtimeapi.RemoveContainerResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if errors.Is(err, store.ErrNotFound) {
 		return &runtimeapi.RemoveContainerResponse{}, nil

@@ -30,7 +30,8 @@ const (
 // StartContainer starts a container and returns when its program runs. A program that Windows would not start is an
 // error with Windows' own words.
 func (s *Server) StartContainer(ctx context.Context,
-	req *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
+	req *runtimeapi.StartContainerRequest,
+) (*runtimeapi.StartContainerResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("start container: %w", err)

@@ -12,7 +12,8 @@ import (
 
 // ContainerStatus tells the state of a container.
 func (s *Server) ContainerStatus(_ context.Context,
-	req *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
+	req *runtimeapi.ContainerStatusRequest,
+) (*runtimeapi.ContainerStatusResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("get status of container: %w", err)

@@ -19,7 +19,8 @@ import (
 // them when the grace period is over. It is idempotent: a container that has ended or is gone is no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L69-L74).
 func (s *Server) StopContainer(ctx context.Context,
-	req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	req *runtimeapi.StopContainerRequest,
+) (*runtimeapi.StopContainerResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if errors.Is(err, store.ErrNotFound) {
 		return &runtimeapi.StopContainerResponse{}, nil

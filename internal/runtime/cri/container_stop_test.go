@@ -28,11 +28,13 @@ func TestStopContainer(t *testing.T) {
 				n.Calls.Fail("Engine.Exec",
 					errors.New("no more processes"))
 			},
-			[]string{"Engine.Exec", "Engine.Signal terminated"}, 143,
+			[]string{"Engine.Exec", "Engine.Signal terminated"},
+			143,
 		},
 		{
 			"without-run", 60, false, func(n *critest.Node) { n.Config.Launch.Run = "" },
-			[]string{"Engine.Signal terminated"}, 143,
+			[]string{"Engine.Signal terminated"},
+			143,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 
 // UpdateContainerResources changes the limits of a container; fields that are zero stay as they are.
 func (s *Server) UpdateContainerResources(ctx context.Context,
-	req *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
+	req *runtimeapi.UpdateContainerResourcesRequest,
+) (*runtimeapi.UpdateContainerResourcesResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("update container: %w", err)

@@ -67,8 +67,11 @@ func TestLinuxNames(t *testing.T) {
 			},
 			"nameserver 10.96.0.10\nsearch a.svc.cluster.local svc.cluster.local cluster.local\n" + options + "ndots:5\n",
 		},
-		{"no ndots", DNS{Searches: []string{"one.example", "two.example"}},
-			"search one.example two.example\n" + options + "ndots:1\n"},
+		{
+			"no ndots",
+			DNS{Searches: []string{"one.example", "two.example"}},
+			"search one.example two.example\n" + options + "ndots:1\n",
+		},
 		{"nothing", DNS{}, "search .\n" + options + "ndots:1\n"},
 		{"a second suffix with a line", DNS{Searches: []string{"a", "b\nnameserver 192.0.2.2"}}, ""},
 		{"an option with a line", DNS{Options: []string{"ndots:5\nnameserver 192.0.2.2"}}, ""},

@@ -15,7 +15,8 @@ import (
 
 // interceptor gives errors their gRPC code and logs calls.
 func (s *Server) interceptor(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any,
-	error) {
+	error,
+) {
 	start := time.Now()
 	resp, err := handler(ctx, req)
 	s.log.Debug("call", "method", info.FullMethod, "took", time.Since(start), "error", err)
@@ -23,7 +24,8 @@ func (s *Server) interceptor(ctx context.Context, req any, info *grpc.UnaryServe
 }
 
 func (s *Server) streamInterceptor(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo,
-	handler grpc.StreamHandler) error {
+	handler grpc.StreamHandler,
+) error {
 	return coded(handler(srv, ss))
 }
 

@@ -11,7 +11,8 @@ import (
 
 // GetContainerEvents streams the lives of pods and containers to an evented kubelet.
 func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest,
-	out runtimeapi.RuntimeService_GetContainerEventsServer) error {
+	out runtimeapi.RuntimeService_GetContainerEventsServer,
+) error {
 	events, leave := s.events.join()
 	defer leave()
 	for {

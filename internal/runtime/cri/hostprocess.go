@@ -172,8 +172,10 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 	if strings.EqualFold(domain, "NT AUTHORITY") {
 		switch strings.ToLower(strings.ReplaceAll(user, " ", "")) {
 		case "system":
-			return account{"SYSTEM", computer, "WORKGROUP", `C:\Windows\system32\config\systemprofile`,
-				`C:\Windows\TEMP`}, nil
+			return account{
+				"SYSTEM", computer, "WORKGROUP", `C:\Windows\system32\config\systemprofile`,
+				`C:\Windows\TEMP`,
+			}, nil
 		case "localservice":
 			const profile = `C:\Windows\ServiceProfiles\LocalService`
 			return account{"LOCAL SERVICE", "LOCAL SERVICE", "NT AUTHORITY", profile, profile + `\AppData\Local\Temp`},

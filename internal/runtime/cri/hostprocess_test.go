@@ -90,10 +90,14 @@ func TestHostProcessProgram(t *testing.T) {
 		ID:     hpcID,
 		User:   `NT AUTHORITY\Local service`,
 		Config: store.ContainerConfig{ContainerConfig: &runtimeapi.ContainerConfig{}},
-		Program: []string{`%CONTAINER_SANDBOX_MOUNT_POINT%\a.exe`, `--x=$env:CONTAINER_SANDBOX_MOUNT_POINT/y`,
-			"%PATH%"},
-		Env: []string{`Path=C:\image;`, `At=%CONTAINER_SANDBOX_MOUNT_POINT%\z`, "UserName=mine",
-			`container_sandbox_mount_point=forged`},
+		Program: []string{
+			`%CONTAINER_SANDBOX_MOUNT_POINT%\a.exe`, `--x=$env:CONTAINER_SANDBOX_MOUNT_POINT/y`,
+			"%PATH%",
+		},
+		Env: []string{
+			`Path=C:\image;`, `At=%CONTAINER_SANDBOX_MOUNT_POINT%\z`, "UserName=mine",
+			`container_sandbox_mount_point=forged`,
+		},
 	}
 	h.adapt(&c, imageWith(""))
 	if diff := cmp.Diff([]string{`C:\hpc\a.exe`, `--x=C:\hpc/y`, "%PATH%"}, c.Program); diff != "" {

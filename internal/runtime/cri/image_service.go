@@ -14,7 +14,8 @@ import (
 
 // ListImages lists the node's images, or the one that a filter names.
 func (s *Server) ListImages(ctx context.Context, req *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse,
-	error) {
+	error,
+) {
 	images, err := s.listImages(ctx, req.GetFilter())
 	if err != nil {
 		return nil, err
@@ -24,7 +25,8 @@ func (s *Server) ListImages(ctx context.Context, req *runtimeapi.ListImagesReque
 
 // StreamImages is ListImages for nodes with very many images.
 func (s *Server) StreamImages(req *runtimeapi.StreamImagesRequest,
-	out runtimeapi.ImageService_StreamImagesServer) error {
+	out runtimeapi.ImageService_StreamImagesServer,
+) error {
 	images, err := s.listImages(out.Context(), req.GetFilter())
 	if err != nil {
 		return err
@@ -59,7 +61,8 @@ func (s *Server) listImages(ctx context.Context, f *runtimeapi.ImageFilter) ([]*
 // ImageStatus tells about one image; one that is not there has an empty answer, no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L227-L230).
 func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse,
-	error) {
+	error,
+) {
 	info, err := s.cfg.Images.GetAny(ctx, req.GetImage().GetImage(), req.GetImage().GetRuntimeHandler())
 	if errdefs.IsNotFound(err) {
 		return &runtimeapi.ImageStatusResponse{}, nil
@@ -69,8 +72,10 @@ func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusReq
 	}
 	resp := &runtimeapi.ImageStatusResponse{Image: imageItem(info)}
 	if req.GetVerbose() {
-		data, err := json.Marshal(map[string]any{"chainID": info.ChainID, "imageSpec": info.Spec,
-			"skippedLayers": info.SkippedLayers})
+		data, err := json.Marshal(map[string]any{
+			"chainID": info.ChainID, "imageSpec": info.Spec,
+			"skippedLayers": info.SkippedLayers,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("encode status of image %q: %w", info.ID, err)
 		}
@@ -81,7 +86,8 @@ func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusReq
 
 // PullImage fetches an image.
 func (s *Server) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse,
-	error) {
+	error,
+) {
 	var auth *image.Auth
 	if a := req.GetAuth(); a != nil {
 		auth = &image.Auth{
@@ -117,7 +123,8 @@ func (s *Server) pullHandler(req *runtimeapi.PullImageRequest) string {
 // RemoveImage removes an image; one that is not there is no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L233-L243).
 func (s *Server) RemoveImage(ctx context.Context, req *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse,
-	error) {
+	error,
+) {
 	if err := s.cfg.Images.Remove(ctx, req.GetImage().GetImage()); err != nil && !errdefs.IsNotFound(err) {
 		return nil, fmt.Errorf("remove image %q: %w", req.GetImage().GetImage(), err)
 	}
@@ -126,7 +133,8 @@ func (s *Server) RemoveImage(ctx context.Context, req *runtimeapi.RemoveImageReq
 
 // ImageFsInfo tells what images and containers take on disk.
 func (s *Server) ImageFsInfo(ctx context.Context, _ *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse,
-	error) {
+	error,
+) {
 	usage, err := s.cfg.Images.FsInfo(ctx)
 	if err != nil {
 		return nil, err

@@ -20,20 +20,34 @@ type metric struct {
 func containerMetrics() []metric {
 	counter, gauge := runtimeapi.MetricType_COUNTER, runtimeapi.MetricType_GAUGE
 	return []metric{
-		{"container_cpu_usage_seconds_total", "Cumulative CPU time consumed in seconds.", counter,
-			func(m measurement) uint64 { return uint64(m.CPU / time.Second) }},
-		{"container_memory_working_set_bytes", "Current working set in bytes.", gauge,
-			func(m measurement) uint64 { return m.WorkingSet }},
-		{"container_memory_usage_bytes", "Current committed memory in bytes.", gauge,
-			func(m measurement) uint64 { return m.Commit }},
-		{"container_memory_failures_total", "Cumulative count of page faults.", counter,
-			func(m measurement) uint64 { return m.PageFaults }},
-		{"container_fs_usage_bytes", "Bytes of the writable layer.", gauge,
-			func(m measurement) uint64 { return m.disk }},
-		{"container_processes", "Number of processes inside the container.", gauge,
-			func(m measurement) uint64 { return m.Processes }},
-		{"container_start_time_seconds", "Start time of the container since unix epoch in seconds.", gauge,
-			func(m measurement) uint64 { return uint64(m.container.StartedAt.Unix()) }},
+		{
+			"container_cpu_usage_seconds_total", "Cumulative CPU time consumed in seconds.", counter,
+			func(m measurement) uint64 { return uint64(m.CPU / time.Second) },
+		},
+		{
+			"container_memory_working_set_bytes", "Current working set in bytes.", gauge,
+			func(m measurement) uint64 { return m.WorkingSet },
+		},
+		{
+			"container_memory_usage_bytes", "Current committed memory in bytes.", gauge,
+			func(m measurement) uint64 { return m.Commit },
+		},
+		{
+			"container_memory_failures_total", "Cumulative count of page faults.", counter,
+			func(m measurement) uint64 { return m.PageFaults },
+		},
+		{
+			"container_fs_usage_bytes", "Bytes of the writable layer.", gauge,
+			func(m measurement) uint64 { return m.disk },
+		},
+		{
+			"container_processes", "Number of processes inside the container.", gauge,
+			func(m measurement) uint64 { return m.Processes },
+		},
+		{
+			"container_start_time_seconds", "Start time of the container since unix epoch in seconds.", gauge,
+			func(m measurement) uint64 { return uint64(m.container.StartedAt.Unix()) },
+		},
 	}
 }
 
@@ -42,7 +56,8 @@ func metricLabels() []string { return []string{"container", "id", "image", "name
 
 // ListMetricDescriptors describes what ListPodSandboxMetrics tells.
 func (s *Server) ListMetricDescriptors(context.Context,
-	*runtimeapi.ListMetricDescriptorsRequest) (*runtimeapi.ListMetricDescriptorsResponse, error) {
+	*runtimeapi.ListMetricDescriptorsRequest,
+) (*runtimeapi.ListMetricDescriptorsResponse, error) {
 	resp := &runtimeapi.ListMetricDescriptorsResponse{}
 	for _, m := range containerMetrics() {
 		resp.Descriptors = append(resp.Descriptors, &runtimeapi.MetricDescriptor{
@@ -56,13 +71,15 @@ func (s *Server) ListMetricDescriptors(context.Context,
 
 // ListPodSandboxMetrics tells metrics of the containers of running pods.
 func (s *Server) ListPodSandboxMetrics(ctx context.Context,
-	_ *runtimeapi.ListPodSandboxMetricsRequest) (*runtimeapi.ListPodSandboxMetricsResponse, error) {
+	_ *runtimeapi.ListPodSandboxMetricsRequest,
+) (*runtimeapi.ListPodSandboxMetricsResponse, error) {
 	return &runtimeapi.ListPodSandboxMetricsResponse{PodMetrics: s.listMetrics(ctx)}, nil
 }
 
 // StreamPodSandboxMetrics is ListPodSandboxMetrics for nodes with very many pods.
 func (s *Server) StreamPodSandboxMetrics(_ *runtimeapi.StreamPodSandboxMetricsRequest,
-	out runtimeapi.RuntimeService_StreamPodSandboxMetricsServer) error {
+	out runtimeapi.RuntimeService_StreamPodSandboxMetricsServer,
+) error {
 	return inBatches(s.listMetrics(out.Context()), func(batch []*runtimeapi.PodSandboxMetrics) error {
 		return out.Send(&runtimeapi.StreamPodSandboxMetricsResponse{PodSandboxMetrics: batch})
 	})

@@ -26,8 +26,10 @@ func TestSupportRowsAreComplete(t *testing.T) {
 	for _, r := range rows {
 		named[r.Name] = true
 	}
-	for _, desc := range [][]string{methodsOf(runtimeapi.RuntimeService_ServiceDesc.Methods),
-		methodsOf(runtimeapi.ImageService_ServiceDesc.Methods)} {
+	for _, desc := range [][]string{
+		methodsOf(runtimeapi.RuntimeService_ServiceDesc.Methods),
+		methodsOf(runtimeapi.ImageService_ServiceDesc.Methods),
+	} {
 		for _, method := range desc {
 			if !named[method] {
 				t.Errorf("call %q has no row", method)
@@ -129,8 +131,8 @@ func TestCommandLine(t *testing.T) {
 			img := image.Info{Config: ocispec.ImageConfig{
 				Entrypoint:  tc.entrypoint,
 				Cmd:         tc.cmd,
-				ArgsEscaped: tc.escaped,
-			}} //nolint:staticcheck // Windows images have it.
+				ArgsEscaped: tc.escaped, //nolint:staticcheck // Windows images have it.
+			}}
 			got, raw, err := commandLine(&runtimeapi.ContainerConfig{Command: tc.command, Args: tc.args}, img)
 			if (err != nil) != tc.fail || raw != tc.wantRaw {
 				t.Errorf("raw %v, error %v", raw, err)

@@ -8,7 +8,8 @@ import (
 
 // UpdateRuntimeConfig takes the node's range of pod addresses.
 func (s *Server) UpdateRuntimeConfig(ctx context.Context,
-	req *runtimeapi.UpdateRuntimeConfigRequest) (*runtimeapi.UpdateRuntimeConfigResponse, error) {
+	req *runtimeapi.UpdateRuntimeConfigRequest,
+) (*runtimeapi.UpdateRuntimeConfigResponse, error) {
 	if cidr := req.GetRuntimeConfig().GetNetworkConfig().GetPodCidr(); cidr != "" {
 		if err := s.cfg.Network.SetPodCIDR(ctx, cidr); err != nil {
 			return nil, err
@@ -19,6 +20,7 @@ func (s *Server) UpdateRuntimeConfig(ctx context.Context,
 
 // RuntimeConfig tells about cgroups on Linux nodes; of Windows nodes there is nothing to tell.
 func (s *Server) RuntimeConfig(context.Context, *runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse,
-	error) {
+	error,
+) {
 	return &runtimeapi.RuntimeConfigResponse{}, nil
 }

@@ -11,13 +11,15 @@ import (
 
 // ListPodSandbox lists the pods that a filter lets through.
 func (s *Server) ListPodSandbox(_ context.Context,
-	req *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
+	req *runtimeapi.ListPodSandboxRequest,
+) (*runtimeapi.ListPodSandboxResponse, error) {
 	return &runtimeapi.ListPodSandboxResponse{Items: s.listSandboxes(req.GetFilter())}, nil
 }
 
 // StreamPodSandboxes is ListPodSandbox for nodes with very many pods.
 func (s *Server) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest,
-	out runtimeapi.RuntimeService_StreamPodSandboxesServer) error {
+	out runtimeapi.RuntimeService_StreamPodSandboxesServer,
+) error {
 	return inBatches(s.listSandboxes(req.GetFilter()), func(batch []*runtimeapi.PodSandbox) error {
 		return out.Send(&runtimeapi.StreamPodSandboxesResponse{PodSandboxes: batch})
 	})

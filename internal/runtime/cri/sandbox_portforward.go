@@ -16,7 +16,8 @@ import (
 
 // PortForward prepares a connection to a port of a pod at the returned address.
 func (s *Server) PortForward(_ context.Context, req *runtimeapi.PortForwardRequest) (*runtimeapi.PortForwardResponse,
-	error) {
+	error,
+) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if err != nil {
 		return nil, fmt.Errorf("forward port: %w", err)

@@ -14,7 +14,8 @@ import (
 // RemovePodSandbox removes a pod with all its containers, running ones too. It is idempotent: a pod that is gone is no
 // error (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L41-L45).
 func (s *Server) RemovePodSandbox(ctx context.Context,
-	req *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {
+	req *runtimeapi.RemovePodSandboxRequest,
+) (*runtimeapi.RemovePodSandboxResponse, error) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if errors.Is(err, store.ErrNotFound) {
 		return &runtimeapi.RemovePodSandboxResponse{}, nil

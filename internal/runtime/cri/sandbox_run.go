@@ -20,7 +20,8 @@ import (
 
 // RunPodSandbox connects a new pod. No process is started: the pod's network namespace is all it needs.
 func (s *Server) RunPodSandbox(ctx context.Context,
-	req *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
+	req *runtimeapi.RunPodSandboxRequest,
+) (*runtimeapi.RunPodSandboxResponse, error) {
 	config := req.GetConfig()
 	if config.GetMetadata() == nil {
 		return nil, fmt.Errorf("run pod sandbox: config has no metadata: %w", errdefs.ErrInvalidArgument)

@@ -13,7 +13,8 @@ import (
 
 // PodSandboxStats tells what a pod uses.
 func (s *Server) PodSandboxStats(ctx context.Context,
-	req *runtimeapi.PodSandboxStatsRequest) (*runtimeapi.PodSandboxStatsResponse, error) {
+	req *runtimeapi.PodSandboxStatsRequest,
+) (*runtimeapi.PodSandboxStatsResponse, error) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if err != nil {
 		return nil, fmt.Errorf("get stats of sandbox: %w", err)
@@ -23,13 +24,15 @@ func (s *Server) PodSandboxStats(ctx context.Context,
 
 // ListPodSandboxStats tells what pods use.
 func (s *Server) ListPodSandboxStats(ctx context.Context,
-	req *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+	req *runtimeapi.ListPodSandboxStatsRequest,
+) (*runtimeapi.ListPodSandboxStatsResponse, error) {
 	return &runtimeapi.ListPodSandboxStatsResponse{Stats: s.listSandboxStats(ctx, req.GetFilter())}, nil
 }
 
 // StreamPodSandboxStats is ListPodSandboxStats for nodes with very many pods.
 func (s *Server) StreamPodSandboxStats(req *runtimeapi.StreamPodSandboxStatsRequest,
-	out runtimeapi.RuntimeService_StreamPodSandboxStatsServer) error {
+	out runtimeapi.RuntimeService_StreamPodSandboxStatsServer,
+) error {
 	return inBatches(s.listSandboxStats(out.Context(), req.GetFilter()),
 		func(batch []*runtimeapi.PodSandboxStats) error {
 			return out.Send(&runtimeapi.StreamPodSandboxStatsResponse{PodSandboxStats: batch})
@@ -37,7 +40,8 @@ func (s *Server) StreamPodSandboxStats(req *runtimeapi.StreamPodSandboxStatsRequ
 }
 
 func (s *Server) listSandboxStats(ctx context.Context,
-	f *runtimeapi.PodSandboxStatsFilter) []*runtimeapi.PodSandboxStats {
+	f *runtimeapi.PodSandboxStatsFilter,
+) []*runtimeapi.PodSandboxStats {
 	var out []*runtimeapi.PodSandboxStats
 	for _, sb := range s.readySandboxes() {
 		if strings.HasPrefix(sb.ID, f.GetId()) && matches(f.GetLabelSelector(), sb.Config.GetLabels()) {

@@ -13,7 +13,8 @@ import (
 
 // PodSandboxStatus tells the state of a pod, and of its containers so that an evented kubelet needs no second call.
 func (s *Server) PodSandboxStatus(_ context.Context,
-	req *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
+	req *runtimeapi.PodSandboxStatusRequest,
+) (*runtimeapi.PodSandboxStatusResponse, error) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if err != nil {
 		return nil, fmt.Errorf("get status of sandbox: %w", err)

@@ -15,7 +15,8 @@ import (
 // no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L31-L40).
 func (s *Server) StopPodSandbox(ctx context.Context,
-	req *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+	req *runtimeapi.StopPodSandboxRequest,
+) (*runtimeapi.StopPodSandboxResponse, error) {
 	sb, err := s.sandboxes.Get(req.GetPodSandboxId())
 	if errors.Is(err, store.ErrNotFound) {
 		return &runtimeapi.StopPodSandboxResponse{}, nil

@@ -150,7 +150,8 @@ func TestRunPodSandboxIsUndone(t *testing.T) {
 		},
 		{
 			"network", func(t *testing.T, n *critest.Node) { t.Helper(); n.Calls.Fail("Network.Setup", boom) },
-			[]string{"Network.Setup"}, "connect to network: no addresses left",
+			[]string{"Network.Setup"},
+			"connect to network: no addresses left",
 		},
 		{
 			"checkpoint", func(t *testing.T, n *critest.Node) {
@@ -160,7 +161,8 @@ func TestRunPodSandboxIsUndone(t *testing.T) {
 					return nil
 				})
 			},
-			[]string{"Network.Setup", "Network.Teardown"}, "write checkpoint",
+			[]string{"Network.Setup", "Network.Teardown"},
+			"write checkpoint",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

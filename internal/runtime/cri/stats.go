@@ -15,7 +15,8 @@ import (
 
 // ContainerStats tells what one container uses.
 func (s *Server) ContainerStats(ctx context.Context,
-	req *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
+	req *runtimeapi.ContainerStatsRequest,
+) (*runtimeapi.ContainerStatsResponse, error) {
 	c, err := s.containers.Get(req.GetContainerId())
 	if err != nil {
 		return nil, fmt.Errorf("get stats of container: %w", err)
@@ -29,13 +30,15 @@ func (s *Server) ContainerStats(ctx context.Context,
 
 // ListContainerStats tells what running containers use. One that ends meanwhile is left out.
 func (s *Server) ListContainerStats(ctx context.Context,
-	req *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
+	req *runtimeapi.ListContainerStatsRequest,
+) (*runtimeapi.ListContainerStatsResponse, error) {
 	return &runtimeapi.ListContainerStatsResponse{Stats: s.listContainerStats(ctx, req.GetFilter())}, nil
 }
 
 // StreamContainerStats is ListContainerStats for nodes with very many containers.
 func (s *Server) StreamContainerStats(req *runtimeapi.StreamContainerStatsRequest,
-	out runtimeapi.RuntimeService_StreamContainerStatsServer) error {
+	out runtimeapi.RuntimeService_StreamContainerStatsServer,
+) error {
 	return inBatches(s.listContainerStats(out.Context(), req.GetFilter()),
 		func(batch []*runtimeapi.ContainerStats) error {
 			return out.Send(&runtimeapi.StreamContainerStatsResponse{ContainerStats: batch})
@@ -43,7 +46,8 @@ func (s *Server) StreamContainerStats(req *runtimeapi.StreamContainerStatsReques
 }
 
 func (s *Server) listContainerStats(ctx context.Context,
-	f *runtimeapi.ContainerStatsFilter) []*runtimeapi.ContainerStats {
+	f *runtimeapi.ContainerStatsFilter,
+) []*runtimeapi.ContainerStats {
 	var out []*runtimeapi.ContainerStats
 	for _, c := range s.containers.List(isRunning) {
 		if !strings.HasPrefix(c.ID, f.GetId()) || !strings.HasPrefix(c.SandboxID, f.GetPodSandboxId()) ||

@@ -106,8 +106,10 @@ func TestListContainerStats(t *testing.T) {
 		{"no-filter", nil, []string{"app", "db"}},
 		{"pod", &runtimeapi.ContainerStatsFilter{PodSandboxId: web}, []string{"app"}},
 		{"id", &runtimeapi.ContainerStatsFilter{Id: app[:12]}, []string{"app"}},
-		{"label", &runtimeapi.ContainerStatsFilter{LabelSelector: map[string]string{"container": "db"}},
-			[]string{"db"}},
+		{
+			"label", &runtimeapi.ContainerStatsFilter{LabelSelector: map[string]string{"container": "db"}},
+			[]string{"db"},
+		},
 		{"nothing", &runtimeapi.ContainerStatsFilter{Id: app, PodSandboxId: db}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

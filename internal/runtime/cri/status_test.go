@@ -110,8 +110,10 @@ func TestContainerStatusVerbose(t *testing.T) {
 	if err != nil || resp.GetStatus().GetId() != id {
 		t.Fatalf("status by the beginning of the id: %v, %v", resp, err)
 	}
-	for _, want := range []string{`"user":"ContainerUser"`, `"program":["C:\\app\\app.exe","serve"]`,
-		`"dir":"C:\\app"`} {
+	for _, want := range []string{
+		`"user":"ContainerUser"`, `"program":["C:\\app\\app.exe","serve"]`,
+		`"dir":"C:\\app"`,
+	} {
 		if !strings.Contains(resp.GetInfo()["info"], want) {
 			t.Errorf("verbose status %q lacks %q", resp.GetInfo()["info"], want)
 		}

@@ -57,8 +57,13 @@ func (c DaemonConfig) Write(path string) error {
 	for _, d := range []struct {
 		path string
 		mode os.FileMode
-	}{{c.Root, 0o700}, {c.State, 0o711}, {filepath.Dir(c.Socket), 0o711}, {c.shimSockets(), 0o700},
-		{filepath.Dir(path), 0o711}} {
+	}{
+		{c.Root, 0o700},
+		{c.State, 0o711},
+		{filepath.Dir(c.Socket), 0o711},
+		{c.shimSockets(), 0o700},
+		{filepath.Dir(path), 0o711},
+	} {
 		if err := os.MkdirAll(d.path, d.mode); err != nil {
 			return fmt.Errorf("make containerd folder %q: %w", d.path, err)
 		}

@@ -318,8 +318,10 @@ func (e *Engine) hostProcessRoot(ctx context.Context, id string) (*typesapi.Moun
 // hostProcessCapabilities are what a HostProcess container's root may do on Linux: use all files it sees, which are the
 // host's C:, low ports and raw sockets. It gets none over the machine: no mounts, no devices, no network configuration.
 func hostProcessCapabilities() *specs.LinuxCapabilities {
-	list := []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
-		"CAP_NET_RAW"}
+	list := []string{
+		"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
+		"CAP_NET_RAW",
+	}
 	return &specs.LinuxCapabilities{Bounding: list, Effective: list, Permitted: list}
 }
 

@@ -22,18 +22,30 @@ func TestBaseLayers(t *testing.T) {
 		history []string // "-" marks an entry without a layer
 		want    int      // base layers from the bottom
 	}{
-		{"ltsc2025", []string{plain, plain, plain},
-			[]string{"Apply image 10.0.26100.33438", cp, "cmd /S /C #(nop)  CMD"}, 1},
-		{"1803", []string{plain, plain, plain}, []string{"Apply image 1803-RTM-amd64", "Install update 1803-amd64", cp},
-			2},
+		{
+			"ltsc2025",
+			[]string{plain, plain, plain},
+			[]string{"Apply image 10.0.26100.33438", cp, "cmd /S /C #(nop)  CMD"},
+			1,
+		},
+		{
+			"1803",
+			[]string{plain, plain, plain},
+			[]string{"Apply image 1803-RTM-amd64", "Install update 1803-amd64", cp},
+			2,
+		},
 		{"foreign", []string{foreign, foreign, plain}, nil, 2},
 		{"foreign-oci", []string{oci, plain}, nil, 1},
 		{"empty-history-entries", []string{plain, plain}, []string{"Apply image 10.0.20348.1", "-", cp}, 1},
 		{"no-base", []string{plain, plain}, []string{"mullion", "mullion"}, 0},
 		{"history-does-not-fit", []string{plain, plain}, []string{"Apply image 10.0.20348.1"}, 0},
 		{"only-from-the-bottom", []string{plain, foreign}, []string{cp, "Apply image 10.0.20348.1"}, 0},
-		{"user-command-is-no-base", []string{plain, plain},
-			[]string{"Apply image 10.0.20348.1", "cmd /S /C Install update x"}, 1},
+		{
+			"user-command-is-no-base",
+			[]string{plain, plain},
+			[]string{"Apply image 10.0.20348.1", "cmd /S /C Install update x"},
+			1,
+		},
 		{"base-only", []string{plain}, []string{"Apply image 10.0.20348.1"}, 1},
 	}
 	for _, tt := range tests {

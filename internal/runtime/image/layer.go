@@ -133,8 +133,10 @@ const (
 // redistributable tells whether a system library is one that programs may bring themselves, and that Wine then prefers
 // (Visual C++ redistributables, https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute).
 func redistributable(base string) bool {
-	for _, prefix := range []string{"vcruntime", "msvcp", "concrt", "vcomp", "vccorlib", "mfc", "atl1", "msvcr1",
-		"ucrtbase"} {
+	for _, prefix := range []string{
+		"vcruntime", "msvcp", "concrt", "vcomp", "vccorlib", "mfc", "atl1", "msvcr1",
+		"ucrtbase",
+	} {
 		if strings.HasPrefix(base, prefix) {
 			return true
 		}

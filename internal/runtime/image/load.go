@@ -166,7 +166,8 @@ func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
 // windowsManifests finds the windows/amd64 manifests that desc leads to and whose content is there. offered are the
 // platforms that were seen.
 func (s *Store) windowsManifests(ctx context.Context, desc ocispec.Descriptor, depth int) (found []selection,
-	offered []ocispec.Platform, err error) {
+	offered []ocispec.Platform, err error,
+) {
 	switch {
 	case depth > 8:
 		return nil, nil, fmt.Errorf("image index %v is nested too deeply: %w", desc.Digest, errdefs.ErrInvalidArgument)

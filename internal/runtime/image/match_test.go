@@ -81,8 +81,10 @@ func TestPickFromIndex(t *testing.T) {
 		want       string
 	}{
 		{"exact", "10.0.17763.1", Process, offer("10.0.20348.1", "10.0.17763.5", "10.0.26100.1"), "10.0.17763.5"},
-		{"newest-that-fits", "10.0.26100.1", Process, offer("10.0.20348.1", "10.0.26100.7", "10.0.17763.5"),
-			"10.0.26100.7"},
+		{
+			"newest-that-fits", "10.0.26100.1", Process, offer("10.0.20348.1", "10.0.26100.7", "10.0.17763.5"),
+			"10.0.26100.7",
+		},
 		{"stable-interface", "10.0.26100.1", Process, offer("10.0.20348.1", "10.0.17763.5"), "10.0.20348.1"},
 		{"hyper-v-takes-older", "10.0.20348.1", HyperV, offer("10.0.26100.7", "10.0.17763.5"), "10.0.17763.5"},
 		{"none", "10.0.20348.1", Process, offer("10.0.26100.7", "10.0.17763.5"), ""},
@@ -113,8 +115,10 @@ func TestPickFromIndex(t *testing.T) {
 
 func TestMismatchWords(t *testing.T) {
 	err := checkPlatform(windows("10.0.17763.1"), "10.0.20348.2762", Process)
-	for _, want := range []string{"hcs::CreateComputeSystem", MismatchMessage, "0xc0370101", "10.0.17763.1",
-		"10.0.20348.2762"} {
+	for _, want := range []string{
+		"hcs::CreateComputeSystem", MismatchMessage, "0xc0370101", "10.0.17763.1",
+		"10.0.20348.2762",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
 		}

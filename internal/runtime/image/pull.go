@@ -145,7 +145,8 @@ func (s *Store) inLease(ctx context.Context, do func(context.Context) error) err
 
 // record makes the references by which the image is found: its name, its digest and its ID.
 func (s *Store) record(ctx context.Context, ref string, target ocispec.Descriptor, id string,
-	more map[string]string) error {
+	more map[string]string,
+) error {
 	labels := map[string]string{labelWindows: valueWindows}
 	maps.Copy(labels, more)
 	named, err := reference.ParseDockerRef(ref)

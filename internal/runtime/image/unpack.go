@@ -177,8 +177,10 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 	if err := filter.folders("Files"); err != nil { // even a layer of nothing is a layer of Windows
 		return err
 	}
-	opts := []archive.ApplyOpt{archive.WithFilter(filter.entry),
-		archive.WithConvertWhiteout(archive.OverlayConvertWhiteout)}
+	opts := []archive.ApplyOpt{
+		archive.WithFilter(filter.entry),
+		archive.WithConvertWhiteout(archive.OverlayConvertWhiteout),
+	}
 	if len(lower) > 0 {
 		opts = append(opts, archive.WithParents(lower))
 	}

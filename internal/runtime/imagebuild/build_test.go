@@ -300,11 +300,14 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		{"absolute-link", func(_ *testing.T,
-			d string) error {
+			d string,
+		) error {
 			return os.Symlink("/etc/passwd", filepath.Join(d, "l"))
 		}, nil, "only relative links"},
-		{"link-out", func(_ *testing.T, d string) error { return os.Symlink("../../x", filepath.Join(d, "l")) }, nil,
-			"leads out of the folder"},
+		{
+			"link-out", func(_ *testing.T, d string) error { return os.Symlink("../../x", filepath.Join(d, "l")) }, nil,
+			"leads out of the folder",
+		},
 		{"same-name", func(_ *testing.T, d string) error {
 			return os.WriteFile(filepath.Join(d, "Ü.TXT"), nil, 0o644)
 		}, nil, "same name"},
@@ -312,12 +315,18 @@ func TestRefused(t *testing.T) {
 			return os.WriteFile(filepath.Join(d, "nul.txt"), nil,
 				0o644)
 		}, nil, "names a device"},
-		{"colon", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a:b"), nil, 0o644) }, nil,
-			"not a Windows file name"},
-		{"dot-at-end", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a."), nil, 0o644) },
-			nil, "not a Windows file name"},
-		{"whiteout", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, ".wh.x"), nil, 0o644) },
-			nil, "means a deletion"},
+		{
+			"colon", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a:b"), nil, 0o644) }, nil,
+			"not a Windows file name",
+		},
+		{
+			"dot-at-end", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, "a."), nil, 0o644) },
+			nil, "not a Windows file name",
+		},
+		{
+			"whiteout", func(_ *testing.T, d string) error { return os.WriteFile(filepath.Join(d, ".wh.x"), nil, 0o644) },
+			nil, "means a deletion",
+		},
 		{"no-folder", func(_ *testing.T, d string) error { return os.RemoveAll(d) }, nil, "read folder"},
 		{"unknown-build", nil, func(s *Spec) { s.OSVersions = []string{"windows95"} }, "windows95"},
 		{"same-build-twice", nil, func(s *Spec) { s.OSVersions = []string{"ltsc2022", "2022"} }, "listed twice"},

@@ -58,8 +58,10 @@ func entries(t *testing.T, img v1.Image) []string {
 
 func TestLinuxFolder(t *testing.T) {
 	dir := t.TempDir()
-	for name, mode := range map[string]os.FileMode{"bin/server": 0o700, "etc/A.conf": 0o600, "etc/a.conf": 0o666,
-		"con": 0o644, SpecFile: 0o644} {
+	for name, mode := range map[string]os.FileMode{
+		"bin/server": 0o700, "etc/A.conf": 0o600, "etc/a.conf": 0o666,
+		"con": 0o644, SpecFile: 0o644,
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

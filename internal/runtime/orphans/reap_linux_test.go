@@ -49,8 +49,10 @@ func TestReap(t *testing.T) {
 }
 
 func TestIsWineServer(t *testing.T) {
-	for name, want := range map[string]bool{"wineserver": true, "wineserver64": true, "wine64-preloade": false,
-		"kubelet.exe": false, "": false} {
+	for name, want := range map[string]bool{
+		"wineserver": true, "wineserver64": true, "wine64-preloade": false,
+		"kubelet.exe": false, "": false,
+	} {
 		if got := orphans.IsWineServer(name); got != want {
 			t.Errorf("IsWineServer(%q) = %v", name, got)
 		}

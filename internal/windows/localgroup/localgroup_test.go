@@ -20,32 +20,50 @@ func TestChanges(t *testing.T) {
 		want   error
 	}{
 		{"made", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add("Builders", "who build") }, nil},
-		{"made_twice", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add("builders", "") },
-			localgroup.ErrExists},
-		{"bad_name", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add("a/b", "") },
-			localgroup.ErrName},
-		{"no_name", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add(" .", "") },
-			localgroup.ErrName},
+		{
+			"made_twice", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add("builders", "") },
+			localgroup.ErrExists,
+		},
+		{
+			"bad_name", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add("a/b", "") },
+			localgroup.ErrName,
+		},
+		{
+			"no_name", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add(" .", "") },
+			localgroup.ErrName,
+		},
 		{"long_name", func(g localgroup.Groups) (localgroup.Groups,
-			error) {
+			error,
+		) {
 			return g.Add(strings.Repeat("x", 257), "")
 		}, localgroup.ErrName},
-		{"bad_comment", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add("x", "a\tb") },
-			localgroup.ErrName},
+		{
+			"bad_comment", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Add("x", "a\tb") },
+			localgroup.ErrName,
+		},
 		{"joined", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Join("BUILDERS", "Guest") }, nil},
-		{"joined_twice", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Join("Builders", "guest") },
-			localgroup.ErrMember},
-		{"joined_nothing", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Join("none", "Guest") },
-			localgroup.ErrNotFound},
+		{
+			"joined_twice", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Join("Builders", "guest") },
+			localgroup.ErrMember,
+		},
+		{
+			"joined_nothing", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Join("none", "Guest") },
+			localgroup.ErrNotFound,
+		},
 		{"left_twice", func(g localgroup.Groups) (localgroup.Groups,
-			error) {
+			error,
+		) {
 			return g.Leave("Builders", "Administrator")
 		}, localgroup.ErrNotMember},
 		{"comment", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Comment("Builders", "new") }, nil},
-		{"built_in", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Delete("users") },
-			localgroup.ErrBuiltIn},
-		{"gone", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Delete("none") },
-			localgroup.ErrNotFound},
+		{
+			"built_in", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Delete("users") },
+			localgroup.ErrBuiltIn,
+		},
+		{
+			"gone", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Delete("none") },
+			localgroup.ErrNotFound,
+		},
 	} {
 		next, err := step.change(g)
 		if !errors.Is(err, step.want) {
@@ -79,7 +97,8 @@ func TestFile(t *testing.T) {
 	}
 	got, err := localgroup.Read(file)
 	if diff := cmp.Diff(g, got, cmp.Comparer(func(a,
-		b []string) bool {
+		b []string,
+	) bool {
 		return strings.Join(a, "\t") == strings.Join(b, "\t")
 	})); err != nil || diff != "" {
 		t.Error(err, diff)

@@ -75,8 +75,10 @@ func (a acl) object(path string) *object {
 	for _, r := range a.rules {
 		o := r.object()
 		rules = append(rules, o)
-		lines = append(lines, strings.Join([]string{r.who, text(o.props["accesscontroltype"]), "",
-			text(o.props["filesystemrights"])}, " "))
+		lines = append(lines, strings.Join([]string{
+			r.who, text(o.props["accesscontroltype"]), "",
+			text(o.props["filesystemrights"]),
+		}, " "))
 	}
 	return newObject("acl").set("Path", `Microsoft.PowerShell.Core\FileSystem::`+path).set("PSChildName",
 		filepath.Base(path)).set("DirectoryName", filepath.Dir(path)).
@@ -91,8 +93,12 @@ func (r rule) object() *object {
 		flag uint8
 		to   *int64
 		n    int64
-	}{{aceContainerInherit, &inheritance, 1}, {aceObjectInherit, &inheritance, 2}, {aceNoPropagate, &propagation, 1},
-		{aceInheritOnly, &propagation, 2}} {
+	}{
+		{aceContainerInherit, &inheritance, 1},
+		{aceObjectInherit, &inheritance, 2},
+		{aceNoPropagate, &propagation, 1},
+		{aceInheritOnly, &propagation, 2},
+	} {
 		if r.flags&f.flag != 0 {
 			*f.to |= f.n
 		}

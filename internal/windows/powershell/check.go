@@ -133,6 +133,7 @@ func (s *foreachStmt) check(c *checker) {
 	s.in.check(c)
 	s.body.check(c)
 }
+
 func (s *functionStmt) check(c *checker) {
 	c.functions[s.name] = true
 	if cmd, ok := lookup(s.name); (ok && lower(cmd.name) != s.name) || strings.Contains(aliases, " "+s.name+" ") {

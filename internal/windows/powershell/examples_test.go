@@ -100,7 +100,7 @@ func TestCNIExample(t *testing.T) {
 	config := []byte{}
 	for !bytes.HasSuffix(config, []byte("}\n")) && ctx.Err() == nil {
 		<-tick.C
-		config, _ = os.ReadFile(path) //nolint:errcheck // it is not there yet
+		config, _ = os.ReadFile(path) // it may not be there yet
 	}
 	cancel()
 	if code := <-ended; code != 1 {

@@ -59,8 +59,7 @@ func (c *call) forEach(do func(t target) error) error {
 // show gives an object to the next command; that one's errors are not this one's.
 func (c *call) show(v value) error {
 	if err := c.out.put(v); err != nil {
-		var left *leaving
-		if errors.As(err, &left) {
+		if _, left := errors.AsType[*leaving](err); left {
 			return err
 		}
 		return thrown("%s : %v", c.name, err)

@@ -17,17 +17,17 @@ import (
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata print")
 
 // scripts are the scripts of a folder of testdata, by their names.
-func scripts(t testing.TB, folder string) map[string]string {
-	t.Helper()
+func scripts(tb testing.TB, folder string) map[string]string {
+	tb.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.ps1"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("find the scripts: %v, %v", files, err)
+		tb.Fatalf("find the scripts: %v, %v", files, err)
 	}
 	found := map[string]string{}
 	for _, f := range files {
 		data, err := os.ReadFile(f)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		found[strings.TrimSuffix(filepath.Base(f), ".ps1")] = string(data)
 	}

@@ -120,7 +120,8 @@ func removeHNS(kind string) func(c *call) error {
 func hnsCmdlets() []cmdlet {
 	var all []cmdlet
 	for _, k := range []struct{ noun, kind, about string }{
-		{"HnsNetwork", "networks", "networks"}, {"HnsEndpoint", "endpoints", "endpoints"},
+		{"HnsNetwork", "networks", "networks"},
+		{"HnsEndpoint", "endpoints", "endpoints"},
 		{"HnsPolicyList", "policylists", "load balancers"},
 	} {
 		all = append(

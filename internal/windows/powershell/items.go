@@ -87,7 +87,9 @@ func copyFile(from, to string, mode fs.FileMode, force bool) error {
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode|0o200)
 	if err != nil {
-		return errors.Join(fmt.Errorf("the destination %s: %v", to, errors.Unwrap(err)), restore())
+		// Not wrapped: that the destination's folder is missing does not make the source missing.
+		err = fmt.Errorf("the destination %s: %v", to, errors.Unwrap(err)) //nolint:errorlint // see above
+		return errors.Join(err, restore())
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close(), restore())

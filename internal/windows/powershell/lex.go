@@ -366,8 +366,10 @@ func (p *parser) escaped() rune {
 	if p.at < len(p.src) {
 		p.at++
 	}
-	if e, ok := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', '0': 0, 'a': 7, 'b': 8, 'f': 12, 'v': 11,
-		'e': 27}[r]; ok {
+	if e, ok := map[rune]rune{
+		'n': '\n', 'r': '\r', 't': '\t', '0': 0, 'a': 7, 'b': 8, 'f': 12, 'v': 11,
+		'e': 27,
+	}[r]; ok {
 		return e
 	}
 	return r

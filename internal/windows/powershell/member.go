@@ -115,11 +115,11 @@ func methods() map[string]struct {
 }
 
 func indexOf(s, part string) value {
-	i := strings.Index(s, part)
-	if i < 0 {
+	before, _, found := strings.Cut(s, part)
+	if !found {
 		return int64(-1)
 	}
-	return int64(len(utf16.Encode([]rune(s[:i]))))
+	return int64(len(utf16.Encode([]rune(before))))
 }
 
 func method(of value, name string, args []value) (value, error) {

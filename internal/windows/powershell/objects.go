@@ -231,8 +231,10 @@ func (c *call) picked(item value) (value, error) {
 
 // comparisons are the operators that Where-Object takes as parameters.
 func comparisons() []string {
-	return []string{"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin",
-		"contains", "notcontains"}
+	return []string{
+		"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin",
+		"contains", "notcontains",
+	}
 }
 
 // compared picks objects by a property: Where-Object Name -eq value.

@@ -10,8 +10,10 @@ import (
 // automatic are the variables of PowerShell's own that there are. A script reads them and, but for $null, never sets
 // them.
 func automatic() []string {
-	return []string{"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "psitem", "pwd",
-		"true"}
+	return []string{
+		"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "psitem", "pwd",
+		"true",
+	}
 }
 
 // missing are the variables of PowerShell's own that there are not: to take one for an empty variable of the script's

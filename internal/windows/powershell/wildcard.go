@@ -137,7 +137,7 @@ func wildCards() []string {
 func (c *call) knownPath(path string) error {
 	err := badPath(path)
 	if err == nil {
-		err = c.cmdlet.environment(path)
+		err = c.environment(path)
 	}
 	if err != nil {
 		return thrown("%s : %v.", c.name, err)

@@ -59,8 +59,10 @@ func TestCombineAsWindows(t *testing.T) {
 // TestPrograms finds programs as Windows does: by PATHEXT, in the folders of PATH and never in the current one.
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"bin/tool.exe", "bin/both.cmd", "bin/both.exe", "here.exe", "bin/bare",
-		"bin/odd.ext"} {
+	for _, name := range []string{
+		"bin/tool.exe", "bin/both.cmd", "bin/both.exe", "here.exe", "bin/bare",
+		"bin/odd.ext",
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

@@ -50,10 +50,14 @@ func TestFind(t *testing.T) {
 		want    Install
 		err     error
 	}{
-		{"debian", debian, "8.0", Install{"8.0", "usr/lib/wine/wine64", "usr/lib/wine/wineserver64",
-			"usr/lib/x86_64-linux-gnu/wine", "usr/share/wine"}, nil},
-		{"fedora", fedora, "10.4", Install{"10.4", "usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine",
-			"usr/share/wine"}, nil},
+		{"debian", debian, "8.0", Install{
+			"8.0", "usr/lib/wine/wine64", "usr/lib/wine/wineserver64",
+			"usr/lib/x86_64-linux-gnu/wine", "usr/share/wine",
+		}, nil},
+		{"fedora", fedora, "10.4", Install{
+			"10.4", "usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine",
+			"usr/share/wine",
+		}, nil},
 		{"winehq", winehq, "9.0", Install{
 			"9.0", "opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver", "opt/wine-stable/lib/wine",
 			"opt/wine-stable/share/wine",

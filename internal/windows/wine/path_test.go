@@ -12,8 +12,10 @@ func TestUnixPath(t *testing.T) {
 	prefix := t.TempDir()
 	drive := filepath.Join(prefix, "Files")
 	outside := t.TempDir()
-	for _, d := range []string{"Windows/System32/drivers/etc", "k", "var/lib/kubelet/pods/UID/v", "dosdevices/c:", "K2",
-		"k2"} {
+	for _, d := range []string{
+		"Windows/System32/drivers/etc", "k", "var/lib/kubelet/pods/UID/v", "dosdevices/c:", "K2",
+		"k2",
+	} {
 		if err := os.MkdirAll(filepath.Join(drive, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -161,8 +163,10 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]string{`C:\a\link`: "b/file", `C:\a\junction\c`: "b/c", `C:\a\root\d`: "d",
-		`C:\a\deep`: "dosdevices/c:/b"} {
+	for path, want := range map[string]string{
+		`C:\a\link`: "b/file", `C:\a\junction\c`: "b/c", `C:\a\root\d`: "d",
+		`C:\a\deep`: "dosdevices/c:/b",
+	} {
 		got, err := UnixPath(drive, path)
 		if err != nil || got != filepath.Join(drive, want) {
 			t.Errorf("%s: %q, %v, want %s", path, got, err, want)

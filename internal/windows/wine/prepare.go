@@ -80,8 +80,10 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 func (o Options) key() (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "layout %d\nwine %s\n", layoutVersion, o.Install.Version)
-	for _, f := range []string{o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"),
-		filepath.Join(o.Install.DataDir, "wine.inf")} {
+	for _, f := range []string{
+		o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"),
+		filepath.Join(o.Install.DataDir, "wine.inf"),
+	} {
 		info, err := os.Stat(f)
 		if err != nil {
 			return "", err

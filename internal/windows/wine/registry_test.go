@@ -51,8 +51,10 @@ func TestEditRegistry(t *testing.T) {
 	got, err := EditRegistry(sampleHive, []Key{
 		{
 			Path: `software\MICROSOFT\Windows NT\CurrentVersion`,
-			Values: []Value{SZ("currentbuild", "20348"), DWORD("UBR", 2762), ExpandSZ("PathName", `%SystemRoot%\x`),
-				SZ("DigitalProductId", "short")},
+			Values: []Value{
+				SZ("currentbuild", "20348"), DWORD("UBR", 2762), ExpandSZ("PathName", `%SystemRoot%\x`),
+				SZ("DigitalProductId", "short"),
+			},
 			Drop: []string{"csdversion", "not-there"},
 		},
 		{Path: "Software\\Odd [name]\\x\u00fc", Values: []Value{SZ("", `new "default"`), SZ(`Say "HI"`, "ü𝄞")}},

@@ -65,8 +65,10 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 // adopt turns a prefix that wineboot made into the base layer: only C:, no links to the machine's folders, the accounts
 // of a container.
 func adopt(prefix, base string) error {
-	for _, dir := range []string{"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64",
-		"usr/bin", "sbin"} {
+	for _, dir := range []string{
+		"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64",
+		"usr/bin", "sbin",
+	} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
 			return err
 		}
@@ -79,8 +81,10 @@ func adopt(prefix, base string) error {
 			return err
 		}
 	}
-	for link, target := range map[string]string{"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64",
-		"bin": "usr/bin"} {
+	for link, target := range map[string]string{
+		"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64",
+		"bin": "usr/bin",
+	} {
 		if err := os.Symlink(target, filepath.Join(base, link)); err != nil {
 			return err
 		}

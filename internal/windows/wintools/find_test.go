@@ -95,8 +95,10 @@ func TestFindstrFiles(t *testing.T) {
 func TestWhere(t *testing.T) {
 	dir := t.TempDir()
 	here := filepath.Join(dir, "here")
-	write(t, dir, map[string]string{"here/tool.txt": "", "bin/Tool.EXE": "12345", "bin/other.cmd": "",
-		"more/tool.exe": "", "more/deep/tool.exe": ""})
+	write(t, dir, map[string]string{
+		"here/tool.txt": "", "bin/Tool.EXE": "12345", "bin/other.cmd": "",
+		"more/tool.exe": "", "more/deep/tool.exe": "",
+	})
 	t.Chdir(here)
 	at := func(names ...string) string {
 		var out strings.Builder
@@ -105,8 +107,10 @@ func TestWhere(t *testing.T) {
 		}
 		return out.String()
 	}
-	path := strings.Join([]string{filepath.Join(dir, "bin"), filepath.Join(dir, "more"), filepath.Join(dir, "none"),
-		filepath.Join(dir, "bin")}, string(os.PathListSeparator))
+	path := strings.Join([]string{
+		filepath.Join(dir, "bin"), filepath.Join(dir, "more"), filepath.Join(dir, "none"),
+		filepath.Join(dir, "bin"),
+	}, string(os.PathListSeparator))
 	w := &fake{variables: map[string]string{"env PATH": path, "env DIRS": filepath.Join(dir, "more")}}
 	for _, tc := range []struct {
 		name string
@@ -117,17 +121,26 @@ func TestWhere(t *testing.T) {
 		{"name", []string{"tool.txt"}, result{0, at("here/tool.txt"), ""}},
 		{"stars", []string{"*.cmd"}, result{0, at("bin/other.cmd"), ""}},
 		{"quoted", []string{"/f", "other"}, result{0, `"` + strings.TrimSpace(at("bin/other.cmd")) + "\"\n", ""}},
-		{"below", []string{"/r", dir, "tool.exe"},
-			result{0, at("bin/Tool.EXE", "more/tool.exe", "more/deep/tool.exe"), ""}},
+		{
+			"below",
+			[]string{"/r", dir, "tool.exe"},
+			result{0, at("bin/Tool.EXE", "more/tool.exe", "more/deep/tool.exe"), ""},
+		},
 		{"variable", []string{"$DIRS:tool"}, result{0, at("more/tool.exe"), ""}},
 		{"quiet", []string{"/q", "tool"}, result{0, "", ""}},
 		{"quiet_none", []string{"/q", "none"}, result{1, "", ""}},
 		{"none", []string{"none"}, result{1, "", "INFO: Could not find files for the given pattern(s).\n"}},
 		{"one_of_two", []string{"none", "other"}, result{0, at("bin/other.cmd"), "INFO: Could not find \"none\".\n"}},
-		{"no_folder", []string{"/r", "none", "x"},
-			result{2, "", "ERROR: The system cannot find the file specified.\n"}},
-		{"unknown", []string{"/z", "x"},
-			result{2, "", "ERROR: Invalid argument or option - '/z'.\nType \"WHERE /?\" for usage.\n"}},
+		{
+			"no_folder",
+			[]string{"/r", "none", "x"},
+			result{2, "", "ERROR: The system cannot find the file specified.\n"},
+		},
+		{
+			"unknown",
+			[]string{"/z", "x"},
+			result{2, "", "ERROR: Invalid argument or option - '/z'.\nType \"WHERE /?\" for usage.\n"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := run(t, w, "", append([]string{"where"}, tc.args...)...)

@@ -139,8 +139,10 @@ func (t Task) kilobytes() uint64 { return t.Memory >> 10 }
 
 // fields are a task's columns.
 func (t Task) fields() []string {
-	return []string{t.Image, strconv.FormatUint(uint64(t.PID), 10), t.session(),
-		strconv.FormatUint(uint64(t.Session), 10), thousands(t.kilobytes()) + " K"}
+	return []string{
+		t.Image, strconv.FormatUint(uint64(t.PID), 10), t.session(),
+		strconv.FormatUint(uint64(t.Session), 10), thousands(t.kilobytes()) + " K",
+	}
 }
 
 func (t tasks) print(e Env, some []Task) {

@@ -129,17 +129,30 @@ func TestTasklist(t *testing.T) {
 		{"not_image", []string{"/fi", "IMAGENAME ne system", "/nh"}, result{0, "\n" + second, ""}},
 		{"both", []string{"/fi", "pid gt 4", "/fi", "MEMUSAGE lt 10"}, result{0, none, ""}},
 		{"session", []string{"/fi", "session ge 1", "/nh"}, result{0, "\n" + second, ""}},
-		{"csv", []string{"/fo", "csv", "/nh", "/fi", "sessionname eq services"},
-			result{0, `"System","4","Services","0","8 K"` + "\n", ""}},
-		{"list", []string{"/fo", "LIST", "/fi", "pid le 4"},
-			result{0, "\nImage Name:   System\nPID:          4\nSession Name: Services\nSession#:     0\nMem Usage:    8 K\n", ""}},
-		{"bad_filter", []string{"/fi", "color eq red"},
-			result{1, "", "ERROR: The search filter cannot be recognized.\n"}},
+		{
+			"csv",
+			[]string{"/fo", "csv", "/nh", "/fi", "sessionname eq services"},
+			result{0, `"System","4","Services","0","8 K"` + "\n", ""},
+		},
+		{
+			"list",
+			[]string{"/fo", "LIST", "/fi", "pid le 4"},
+			result{0, "\nImage Name:   System\nPID:          4\nSession Name: Services\nSession#:     0\nMem Usage:    8 K\n", ""},
+		},
+		{
+			"bad_filter",
+			[]string{"/fi", "color eq red"},
+			result{1, "", "ERROR: The search filter cannot be recognized.\n"},
+		},
 		{"bad_number", []string{"/fi", "pid eq x"}, result{1, "", "ERROR: The search filter cannot be recognized.\n"}},
-		{"unknown", []string{"/m"}, result{1, "",
-			"ERROR: Invalid argument/option - '/m'.\nType \"TASKLIST /?\" for usage.\n"}},
-		{"no_value", []string{"/fi"}, result{1, "",
-			"ERROR: Invalid syntax. Value expected for '/fi'.\nType \"TASKLIST /?\" for usage.\n"}},
+		{"unknown", []string{"/m"}, result{
+			1, "",
+			"ERROR: Invalid argument/option - '/m'.\nType \"TASKLIST /?\" for usage.\n",
+		}},
+		{"no_value", []string{"/fi"}, result{
+			1, "",
+			"ERROR: Invalid syntax. Value expected for '/fi'.\nType \"TASKLIST /?\" for usage.\n",
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := run(t, w, "", append([]string{"tasklist"}, tc.args...)...)
@@ -162,8 +175,12 @@ func TestTimeout(t *testing.T) {
 		code int
 		text string
 	}{
-		{"no_console", nil, []string{"1"}, 1,
-			"ERROR: Input redirection is not supported, exiting the process immediately.\n"},
+		{
+			"no_console", nil,
+			[]string{"1"},
+			1,
+			"ERROR: Input redirection is not supported, exiting the process immediately.\n",
+		},
 		{"key", []rune{'x'}, []string{"/t", "99999"}, 0, "\nWaiting for 99999 seconds, press a key to continue ...\n"},
 		{"any_key", []rune{'x'}, []string{"-1"}, 0, "\nPress any key to continue ...\n"},
 		{"over", []rune{}, []string{"0", "/nobreak"}, 0, "\nWaiting for 0 seconds, press CTRL+C to quit ...\n"},
@@ -192,16 +209,32 @@ func TestSetx(t *testing.T) {
 		{"user", []string{"A", "b c"}, result{0, saved, ""}, "A", "b c"},
 		{"machine", []string{"A", "b", "/M"}, result{0, saved, ""}, "machine A", "b"},
 		{"like_an_option", []string{"A", "/x"}, result{0, saved, ""}, "A", "/x"},
-		{"key", []string{"A", "/k", `HKLM\Software\X\Y`}, result{0, "Extracted value is: value of Y. \n" + saved, ""},
-			"A", "value of Y"},
-		{"no_key", []string{"A", "/k", `HKLM\None\Y`},
-			result{1, "", "ERROR: The specified registry key or value does not exist.\n"}, "A", ""},
-		{"long", []string{"A", strings.Repeat("x", 1025)},
-			result{0, "\nWARNING: The data being saved is truncated to 1024 characters.\n" + saved, ""}, "A",
-			strings.Repeat("x", 1024)},
+		{
+			"key",
+			[]string{"A", "/k", `HKLM\Software\X\Y`},
+			result{0, "Extracted value is: value of Y. \n" + saved, ""},
+			"A", "value of Y",
+		},
+		{
+			"no_key",
+			[]string{"A", "/k", `HKLM\None\Y`},
+			result{1, "", "ERROR: The specified registry key or value does not exist.\n"},
+			"A", "",
+		},
+		{
+			"long",
+			[]string{"A", strings.Repeat("x", 1025)},
+			result{0, "\nWARNING: The data being saved is truncated to 1024 characters.\n" + saved, ""},
+			"A",
+			strings.Repeat("x", 1024),
+		},
 		{"no_value", []string{"A"}, result{1, "", "ERROR: Invalid syntax. \nType \"SETX /?\" for usage.\n"}, "A", ""},
-		{"unknown", []string{"/z", "A", "b"},
-			result{1, "", "ERROR: Invalid argument/option - '/z'.\nType \"SETX /?\" for usage.\n"}, "A", ""},
+		{
+			"unknown",
+			[]string{"/z", "A", "b"},
+			result{1, "", "ERROR: Invalid argument/option - '/z'.\nType \"SETX /?\" for usage.\n"},
+			"A", "",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &fake{}
@@ -260,24 +293,44 @@ func TestFC(t *testing.T) {
 		want result
 	}{
 		{"same", []string{"a", "a"}, result{0, "Comparing files a and A\n" + same, ""}},
-		{"line", []string{"a", "b"}, result{1,
-			"Comparing files a and B\n***** a\n2\n3\n4\n***** B\n2\nX\n4\n*****\n\n\n", ""}},
-		{"numbers", []string{"/n", "a", "b"},
-			result{1, "Comparing files a and B\n***** a\n    2:  2\n    3:  3\n    4:  4\n***** B\n    2:  2\n    3:  X\n    4:  4\n*****\n\n\n", ""}},
-		{"gone_and_new", []string{"a", "c"},
-			result{1, "Comparing files a and C\n***** a\n2\n3\n4\n***** C\n2\n4\n*****\n\n***** a\n5\n***** C\n5\n6\n*****\n\n\n", ""}},
-		{"empty", []string{"e", "upper"},
-			result{1, "Comparing files e and UPPER\n***** e\n***** UPPER\nA b\n*****\n\n\n", ""}},
-		{"case_and_space", []string{"/c", "/w", "upper", "lower"},
-			result{0, "Comparing files upper and LOWER\n" + same, ""}},
-		{"bytes", []string{"p.exe", "q.exe"},
-			result{1, "Comparing files p.exe and Q.EXE\n00000001: 62 58\nFC: Q.EXE longer than p.exe\n\n\n", ""}},
+		{"line", []string{"a", "b"}, result{
+			1,
+			"Comparing files a and B\n***** a\n2\n3\n4\n***** B\n2\nX\n4\n*****\n\n\n", "",
+		}},
+		{
+			"numbers",
+			[]string{"/n", "a", "b"},
+			result{1, "Comparing files a and B\n***** a\n    2:  2\n    3:  3\n    4:  4\n***** B\n    2:  2\n    3:  X\n    4:  4\n*****\n\n\n", ""},
+		},
+		{
+			"gone_and_new",
+			[]string{"a", "c"},
+			result{1, "Comparing files a and C\n***** a\n2\n3\n4\n***** C\n2\n4\n*****\n\n***** a\n5\n***** C\n5\n6\n*****\n\n\n", ""},
+		},
+		{
+			"empty",
+			[]string{"e", "upper"},
+			result{1, "Comparing files e and UPPER\n***** e\n***** UPPER\nA b\n*****\n\n\n", ""},
+		},
+		{
+			"case_and_space",
+			[]string{"/c", "/w", "upper", "lower"},
+			result{0, "Comparing files upper and LOWER\n" + same, ""},
+		},
+		{
+			"bytes",
+			[]string{"p.exe", "q.exe"},
+			result{1, "Comparing files p.exe and Q.EXE\n00000001: 62 58\nFC: Q.EXE longer than p.exe\n\n\n", ""},
+		},
 		{"bytes_same", []string{"/b", "a", "a"}, result{0, "Comparing files a and A\n" + same, ""}},
 		{"missing", []string{"a", "none"}, result{2, "", "FC: cannot open none - No such file or folder\n\n"}},
 		{"one", []string{"a"}, result{-1, "", "FC: Insufficient number of file specifications\n\n"}},
 		{"unknown", []string{"/z", "a", "b"}, result{-1, "", "FC: Invalid Switch\n\n"}},
-		{"too_different", []string{"/lb1", "a", "upper"},
-			result{1, "Comparing files a and UPPER\nResync Failed.  Files are too different.\n***** a\n1\n2\n3\n4\n5\n***** UPPER\nA b\n*****\n\n\n", ""}},
+		{
+			"too_different",
+			[]string{"/lb1", "a", "upper"},
+			result{1, "Comparing files a and UPPER\nResync Failed.  Files are too different.\n***** a\n1\n2\n3\n4\n5\n***** UPPER\nA b\n*****\n\n\n", ""},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := run(t, &fake{}, "", append([]string{"fc"}, tc.args...)...)
@@ -301,24 +354,45 @@ func TestNet(t *testing.T) {
 	}{
 		{"other", []string{"start", "x"}, result{7, "wine's net start x\n", ""}},
 		{"add", []string{"localgroup", "Builders", "/ADD", "/comment:who Build"}, result{0, done, ""}},
-		{"add_again", []string{"localgroup", "builders", "/add"},
-			failure("1379", "The specified local group already exists.")},
+		{
+			"add_again",
+			[]string{"localgroup", "builders", "/add"},
+			failure("1379", "The specified local group already exists."),
+		},
 		{"add_member", []string{"localgroup", "builders", "guest", `nt authority\system`, "/add"}, result{0, done, ""}},
-		{"add_member_again", []string{"localgroup", "builders", "Guest", "/add"},
-			failure("1378", "The specified account name is already a member of the group.")},
-		{"stranger", []string{"localgroup", "builders", "nobody", "/add"},
-			result{2, "", "There is no such global user or group: nobody.\n\nMore help is available by typing NET HELPMSG 3783.\n\n"}},
-		{"show", []string{"LOCALGROUP", "builders"},
+		{
+			"add_member_again",
+			[]string{"localgroup", "builders", "Guest", "/add"},
+			failure("1378", "The specified account name is already a member of the group."),
+		},
+		{
+			"stranger",
+			[]string{"localgroup", "builders", "nobody", "/add"},
+			result{2, "", "There is no such global user or group: nobody.\n\nMore help is available by typing NET HELPMSG 3783.\n\n"},
+		},
+		{
+			"show",
+			[]string{"LOCALGROUP", "builders"},
 			result{0, "Alias name     Builders\nComment        who Build\n\nMembers\n\n" + strings.Repeat("-",
-				79) + "\nGuest\nNT AUTHORITY\\SYSTEM\n" + done, ""}},
+				79) + "\nGuest\nNT AUTHORITY\\SYSTEM\n" + done, ""},
+		},
 		{"leave", []string{"localgroup", "builders", "guest", "/delete"}, result{0, done, ""}},
-		{"leave_again", []string{"localgroup", "builders", "guest", "/delete"},
-			failure("1377", "The specified account name is not a member of the group.")},
+		{
+			"leave_again",
+			[]string{"localgroup", "builders", "guest", "/delete"},
+			failure("1377", "The specified account name is not a member of the group."),
+		},
 		{"delete", []string{"localgroup", "builders", "/delete"}, result{0, done, ""}},
-		{"delete_again", []string{"localgroup", "builders", "/delete"},
-			failure("1376", "The specified local group does not exist.")},
-		{"delete_built_in", []string{"localgroup", "Users", "/delete"},
-			failure("1371", "Cannot perform this operation on built-in accounts.")},
+		{
+			"delete_again",
+			[]string{"localgroup", "builders", "/delete"},
+			failure("1376", "The specified local group does not exist."),
+		},
+		{
+			"delete_built_in",
+			[]string{"localgroup", "Users", "/delete"},
+			failure("1371", "Cannot perform this operation on built-in accounts."),
+		},
 		{"bad_name", []string{"localgroup", "a*b", "/add"}, failure("87", "The parameter is incorrect.")},
 		{"show_none", []string{"localgroup", "builders"}, failure("1376", "The specified local group does not exist.")},
 	} {
@@ -329,8 +403,13 @@ func TestNet(t *testing.T) {
 			}
 		})
 	}
-	for _, args := range [][]string{{"/add"}, {"x", "/zzz"}, {"x", "y"}, {"x", "/add", "/delete"},
-		{"x", "/delete", "/comment:y"}} {
+	for _, args := range [][]string{
+		{"/add"},
+		{"x", "/zzz"},
+		{"x", "y"},
+		{"x", "/add", "/delete"},
+		{"x", "/delete", "/comment:y"},
+	} {
 		if got := run(t, w, "", append([]string{"net", "localgroup"}, args...)...); got.code != 1 ||
 			!strings.HasPrefix(got.err, "The syntax of this command is:\n") {
 			t.Errorf("%v: %+v", args, got)

@@ -57,13 +57,19 @@ func Features() []FeatureRow {
 		{SetPolicy, 20348, "named address sets in access rules (HNS 13.0)", hcn},
 		{TierACL, 25398, "access rules in tiers (HNS 14.0)", hcn},
 		{ModifyLB, 25398, "a load balancer is changed in place (HNS 15.5)", hcn},
-		{HostProcess, 17763, "HostProcess containers",
-			"https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/"},
-		{BindFilter, 20348, `HostProcess containers see their image at C:\hpc; before, at C:\hpc\<id>`,
-			"https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/internal/jobcontainers/jobcontainer.go"},
+		{
+			HostProcess, 17763, "HostProcess containers",
+			"https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/",
+		},
+		{
+			BindFilter, 20348, `HostProcess containers see their image at C:\hpc; before, at C:\hpc\<id>`,
+			"https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/internal/jobcontainers/jobcontainer.go",
+		},
 		{SingleFileMapping, 17763, "a volume may be one file", "https://github.com/kubernetes/kubernetes/issues/71422"},
-		{GMSA, 17763, "group managed service accounts",
-			"https://kubernetes.io/docs/tasks/configure-pod-container/configure-gmsa/"},
+		{
+			GMSA, 17763, "group managed service accounts",
+			"https://kubernetes.io/docs/tasks/configure-pod-container/configure-gmsa/",
+		},
 		{DownLevel, 20349, "process-isolated containers of an older build", intro},
 	}
 }

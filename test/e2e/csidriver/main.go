@@ -91,7 +91,8 @@ func (d *driver) GetInfo(context.Context, *registration.InfoRequest) (*registrat
 }
 
 func (d *driver) NotifyRegistrationStatus(_ context.Context,
-	s *registration.RegistrationStatus) (*registration.RegistrationStatusResponse, error) {
+	s *registration.RegistrationStatus,
+) (*registration.RegistrationStatusResponse, error) {
 	fmt.Println("registered:", s.GetPluginRegistered(), s.GetError())
 	return &registration.RegistrationStatusResponse{}, nil
 }
@@ -101,7 +102,8 @@ func (d *driver) GetPluginInfo(context.Context, *csi.GetPluginInfoRequest) (*csi
 }
 
 func (d *driver) GetPluginCapabilities(context.Context,
-	*csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
+	*csi.GetPluginCapabilitiesRequest,
+) (*csi.GetPluginCapabilitiesResponse, error) {
 	return &csi.GetPluginCapabilitiesResponse{}, nil
 }
 
@@ -110,7 +112,8 @@ func (d *driver) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse, 
 }
 
 func (d *driver) NodeGetCapabilities(context.Context,
-	*csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
+	*csi.NodeGetCapabilitiesRequest,
+) (*csi.NodeGetCapabilitiesResponse, error) {
 	return &csi.NodeGetCapabilitiesResponse{}, nil
 }
 
@@ -121,7 +124,8 @@ func (d *driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.Nod
 // NodePublishVolume makes the volume's folder, writes into it what the pod asked for, and a link to it where the
 // kubelet wants the volume.
 func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse,
-	error) {
+	error,
+) {
 	fmt.Println("publish", r.GetVolumeId(), "at", r.GetTargetPath())
 	source, err := d.source(r.GetVolumeId())
 	if err != nil {
@@ -146,7 +150,8 @@ func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRe
 
 // NodeUnpublishVolume removes the link, and a volume that is one pod's alone, whose name the kubelet made up.
 func (d *driver) NodeUnpublishVolume(_ context.Context,
-	r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+	r *csi.NodeUnpublishVolumeRequest,
+) (*csi.NodeUnpublishVolumeResponse, error) {
 	fmt.Println("unpublish", r.GetVolumeId(), "at", r.GetTargetPath())
 	if err := os.Remove(r.GetTargetPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

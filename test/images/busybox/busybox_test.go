@@ -55,8 +55,10 @@ func TestCommandsOfTests(t *testing.T) {
 		{"echo-n", "/bin/echo -n DONE; /bin/false", "DONE", 1},
 		{"echo-true", "/bin/echo -n OK > log; /bin/echo DONE; /bin/true; cat log", "DONE\nOK", 0},
 		{"health", "echo ok >health; cat health; rm -rf health; cat health 2>/dev/null || echo gone", "ok\ngone\n", 0},
-		{"once", "if [ -f x ]; then echo again; else touch x; echo first; fi; if [ -f x ]; then echo again; fi",
-			"first\nagain\n", 0},
+		{
+			"once", "if [ -f x ]; then echo again; else touch x; echo first; fi; if [ -f x ]; then echo again; fi",
+			"first\nagain\n", 0,
+		},
 		{"loop", "for i in `seq 1 3`; do test -n \"$i\" && echo OK > r$i; done; ls", "r1\nr2\nr3\n", 0},
 		{"variable", "TEST_VAR=wrong; echo \"${TEST_VAR}\"; echo $?", "wrong\n0\n", 0},
 		{"arithmetic", "exit $(( 5 / 2 ))", "", 2},
@@ -84,14 +86,18 @@ func TestCommandsOfTests(t *testing.T) {
 		{"function-trap", "f() { echo in $1; }; trap 'echo bye' EXIT; f it", "in it\nbye\n", 0},
 		{"here", "cat <<X\nhello $HOME\nX", "hello /\n", 0},
 		{"awk", "for i in 1 2; do count=$(echo 'hello' >> f ; wc -l f | awk {'print $1'}); done; exit $count", "", 2},
-		{"awk-F", "echo a:b | awk -F : -v x=1 '{ print x, $2 }' - && echo q > f && awk '{ print FNR $0 }' f",
-			"1 b\n1q\n", 0},
+		{
+			"awk-F", "echo a:b | awk -F : -v x=1 '{ print x, $2 }' - && echo q > f && awk '{ print FNR $0 }' f",
+			"1 b\n1q\n", 0,
+		},
 		{"awk-system", "awk 'BEGIN { system(\"echo x\") }' 2>/dev/null", "", 2},
 		{"expr-odd", "if [ $(expr 3 % 2) -ne 0 ]; then exit 1; else exit 0; fi", "", 1},
 		{"expr", "expr 2 + 3 '*' 4; expr '(' 2 + 3 ')' '*' 4; expr 10 '>' 9; expr abc : 'a(.)c'; expr abc : ab; expr '' '|' x", "14\n20\n1\nb\n2\nx\n", 0},
 		{"expr-nothing", "expr 1 - 1", "0\n", 1},
-		{"expr-bad", "expr 1 + 2>/dev/null; echo $?; expr 1 / 0 2>/dev/null; echo $?; expr a + 1 2>/dev/null", "2\n2\n",
-			2},
+		{
+			"expr-bad", "expr 1 + 2>/dev/null; echo $?; expr 1 / 0 2>/dev/null; echo $?; expr a + 1 2>/dev/null", "2\n2\n",
+			2,
+		},
 		{
 			"hexdump", "printf 'hello, big world\\377' | hexdump -C",
 			"00000000  68 65 6c 6c 6f 2c 20 62  69 67 20 77 6f 72 6c 64  |hello, big world|\n" +
@@ -175,19 +181,30 @@ func TestHTTP(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{"hostname", []string{"curl", "-q", "-s", "--connect-timeout", "30", srv.URL + "/hostname"}, "GET /hostname ",
-			0, ""},
+		{
+			"hostname",
+			[]string{"curl", "-q", "-s", "--connect-timeout", "30", srv.URL + "/hostname"},
+			"GET /hostname ",
+			0, "",
+		},
 		{"no-scheme", []string{"curl", "-g", "-s", strings.TrimPrefix(srv.URL, "http://") + "/x"}, "GET /x ", 0, ""},
-		{"code", []string{"curl", "-g", "-q", "-s", "-o", "/dev/null", "-w", "%{http_code}", srv.URL + "/missing"},
-			"404", 0, ""},
+		{
+			"code",
+			[]string{"curl", "-g", "-q", "-s", "-o", "/dev/null", "-w", "%{http_code}", srv.URL + "/missing"},
+			"404", 0, "",
+		},
 		{"fail", []string{"curl.exe", "-4", srv.URL + "/missing", "--connect-timeout", "10", "--fail"}, "", 22, "404"},
 		{"refused", []string{"curl", "-sS", "--connect-timeout", "5", closed.URL}, "", 7, "Failed to connect"},
 		{"refused-silent", []string{"curl", "-s", "-w", "%{http_code}", closed.URL}, "000", 7, ""},
 		{"no-host", []string{"curl", "http://nonesuch.invalid/"}, "", 6, "Could not resolve host"},
 		{"timeout", []string{"curl", "-s", "--max-time", "0.2", srv.URL + "/slow"}, "", 28, ""},
 		{"post-header", []string{"curl", "-XPOST", "-sk", "--header", "X-A: b", srv.URL + "/p"}, "POST /p b", 0, ""},
-		{"no-redirect", []string{"curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", srv.URL + "/moved"}, "302", 0,
-			""},
+		{
+			"no-redirect",
+			[]string{"curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", srv.URL + "/moved"},
+			"302", 0,
+			"",
+		},
 		{"redirect", []string{"curl", "-sL", srv.URL + "/moved"}, "GET /hostname ", 0, ""},
 		{"unknown-option", []string{"curl", "--frobnicate", srv.URL}, "", 2, "frobnicate"},
 		{"wget", []string{"wget", "-q", "-O", "-", "-T", "5", srv.URL + "/w"}, "GET /w ", 0, ""},
@@ -216,8 +233,10 @@ func TestNginx(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "html/out")); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]int{"/": 200, "/index.html": 200, "/sub": 404, "/sub/": 404, "/x": 404,
-		"/../../etc/passwd": 404, "/out": 404} {
+	for path, want := range map[string]int{
+		"/": 200, "/index.html": 200, "/sub": 404, "/sub/": 404, "/x": 404,
+		"/../../etc/passwd": 404, "/out": 404,
+	} {
 		rec := httptest.NewRecorder()
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
 		req.URL.Path = path
@@ -277,10 +296,15 @@ func TestDNS(t *testing.T) {
 		code int
 	}{
 		"short": {[]string{"dig", at, "-p", port, "+short", "svc.ns.svc.cluster.local"}, "10.96.0.7\n", 0},
-		"notcp": {[]string{"dig", at, "-p", port, "+notcp", "+noall", "+answer", "+search",
-			"svc.ns.svc.cluster.local", "A"}, "svc.ns.svc.cluster.local.\t30\tIN\tA\t10.96.0.7\n", 0},
-		"tcp": {[]string{"dig", at, "-p", port, "+tcp", "+short", "svc.ns.svc.cluster.local"}, "10.96.0.7\n",
-			0},
+		"notcp": {[]string{
+			"dig", at, "-p", port, "+notcp", "+noall", "+answer", "+search",
+			"svc.ns.svc.cluster.local", "A",
+		}, "svc.ns.svc.cluster.local.\t30\tIN\tA\t10.96.0.7\n", 0},
+		"tcp": {
+			[]string{"dig", at, "-p", port, "+tcp", "+short", "svc.ns.svc.cluster.local"},
+			"10.96.0.7\n",
+			0,
+		},
 		"none":        {[]string{"dig", at, "-p", port, "+short", "other."}, "", 0},
 		"unknown":     {[]string{"dig", "+sparkle", "x"}, "", 2},
 		"unreachable": {[]string{"dig", "@127.0.0.1", "-p", "1", "+time=1", "+short", "x."}, ";;", 9},

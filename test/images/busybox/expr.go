@@ -107,8 +107,10 @@ func evaluate(left, operator, right string) (string, error) {
 	if numbers {
 		order = int(min(max(a-b, -1), 1))
 	}
-	holds := map[string]bool{"=": order == 0, "==": order == 0, "!=": order != 0, ">": order > 0, ">=": order >= 0,
-		"<": order < 0, "<=": order <= 0}
+	holds := map[string]bool{
+		"=": order == 0, "==": order == 0, "!=": order != 0, ">": order > 0, ">=": order >= 0,
+		"<": order < 0, "<=": order <= 0,
+	}
 	if holds[operator] {
 		return "1", nil
 	}

@@ -45,8 +45,10 @@ func seconds(text string) (time.Duration, error) {
 	}
 	unit := time.Second
 	if text != "" {
-		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour,
-			'd': 24 * time.Hour}[text[len(text)-1]]; ok {
+		if u, ok := map[byte]time.Duration{
+			's': time.Second, 'm': time.Minute, 'h': time.Hour,
+			'd': 24 * time.Hour,
+		}[text[len(text)-1]]; ok {
 			unit, text = u, text[:len(text)-1]
 		}
 	}

@@ -29,8 +29,10 @@ func AddTests(ctx context.Context, checkout, to string) error {
 		system string
 		args   []string
 	}{
-		{"linux", []string{"test", "-c", "-tags", "e2e", "-o", filepath.Join(to, "test", "e2e", "e2e.test"),
-			"./test/e2e"}},
+		{"linux", []string{
+			"test", "-c", "-tags", "e2e", "-o", filepath.Join(to, "test", "e2e", "e2e.test"),
+			"./test/e2e",
+		}},
 		{"windows", []string{"build", "-o", filepath.Join(images, "tool", "tool.exe"), "./test/e2e/tool"}},
 		{"linux", []string{"build", "-o", filepath.Join(images, "linux", "tool"), "./test/e2e/tool"}},
 		{"windows", []string{"build", "-o", filepath.Join(images, "csi", "csidriver.exe"), "./test/e2e/csidriver"}},

@@ -43,7 +43,8 @@ func icmp6(t *testing.T) (handle uintptr, send *windows.LazyProc) {
 
 // echo6 sends a request; with an event in the background.
 func echo6(handle uintptr, send *windows.LazyProc, event windows.Handle, to string, data []byte, reply *echoReply,
-	timeout uintptr) (uintptr, windows.Errno) {
+	timeout uintptr,
+) (uintptr, windows.Errno) {
 	from, target := windows.RawSockaddrInet6{Family: windows.AF_INET6}, windows.RawSockaddrInet6{
 		Family: windows.AF_INET6,
 		Addr:   netip.MustParseAddr(to).As16(),

@@ -154,8 +154,11 @@ func TestNamesDnsQuerySuffix(t *testing.T) {
 func TestLinuxNamesGetAddrInfoW(t *testing.T) {
 	needsNames(t)
 	for _, tt := range []struct{ name, address string }{
-		{"one", "192.0.2.1"}, {"one.other", "192.0.2.2"}, {"one.other.svc.test", "192.0.2.2"},
-		{"whole.example", "192.0.2.3"}, {"nothing.example", ""},
+		{"one", "192.0.2.1"},
+		{"one.other", "192.0.2.2"},
+		{"one.other.svc.test", "192.0.2.2"},
+		{"whole.example", "192.0.2.3"},
+		{"nothing.example", ""},
 	} {
 		got, err := net.DefaultResolver.LookupHost(t.Context(), tt.name)
 		if tt.address == "" && err == nil || tt.address != "" && !slices.Equal(got, []string{tt.address}) {

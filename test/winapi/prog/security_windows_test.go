@@ -168,8 +168,10 @@ func TestMakesFilesWithLists(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, given, want string }{
 		{"protected", "D:P(A;OICI;GA;;;BA)(A;OICI;GR;;;WD)", "O:BAG:SYD:PAI(A;OICI;FA;;;BA)(A;OICI;FR;;;WD)"},
-		{"inherits", "O:BUG:BUD:(A;;GR;;;WD)",
-			"O:BUG:BUD:AI(A;;FR;;;WD)" + strings.Replace(inFolder, "(A;ID;FA;;;BA)", "(A;ID;FA;;;BU)", 1)},
+		{
+			"inherits", "O:BUG:BUD:(A;;GR;;;WD)",
+			"O:BUG:BUD:AI(A;;FR;;;WD)" + strings.Replace(inFolder, "(A;ID;FA;;;BA)", "(A;ID;FA;;;BU)", 1),
+		},
 	} {
 		sd, err := windows.SecurityDescriptorFromString(tt.given)
 		if err != nil {

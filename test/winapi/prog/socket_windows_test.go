@@ -174,7 +174,8 @@ func TestUnixHTTP(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
-		error) {
+		error,
+	) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
 	for i := range 50 {

@@ -51,8 +51,10 @@ func Plan(subnet string) netplan.Plan {
 				VIPs:     []netip.Addr{netip.MustParseAddr("10.96.0.10")},
 				Protocol: netplan.TCP,
 				Port:     80,
-				Backends: []netip.AddrPort{netip.MustParseAddrPort(subnet + ".5:8080"),
-					netip.MustParseAddrPort(subnet + ".6:8080")},
+				Backends: []netip.AddrPort{
+					netip.MustParseAddrPort(subnet + ".5:8080"),
+					netip.MustParseAddrPort(subnet + ".6:8080"),
+				},
 			},
 			{
 				ID:       Node,
@@ -114,8 +116,10 @@ func addDual(p *netplan.Plan, subnet6 string) {
 		Protocol: netplan.UDP,
 		Port:     30053,
 		ByClient: true,
-		Backends: []netip.AddrPort{netip.MustParseAddrPort("[" + subnet6 + "::5]:8080"),
-			netip.MustParseAddrPort("[" + subnet6 + "::6]:8080")},
+		Backends: []netip.AddrPort{
+			netip.MustParseAddrPort("[" + subnet6 + "::5]:8080"),
+			netip.MustParseAddrPort("[" + subnet6 + "::6]:8080"),
+		},
 	})
 	p.Normalize()
 }
@@ -164,7 +168,8 @@ func changes() map[string]func(p *netplan.Plan) {
 		"pod-leaves":  func(p *netplan.Plan) { p.Ports, p.Namespaces = p.Ports[:1], p.Namespaces[:1] },
 		"port-leaves": func(p *netplan.Plan) { p.Ports = p.Ports[1:] },
 		"address-changes": func(
-			p *netplan.Plan) {
+			p *netplan.Plan,
+		) {
 			p.Ports[0].Addrs = []netip.Prefix{netip.MustParsePrefix("10.244.1.77/24")}
 		},
 		"route-added": func(p *netplan.Plan) {

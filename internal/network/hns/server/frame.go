@@ -175,7 +175,9 @@ func response(reply hns.Reply, copies [][]byte, err error) []byte {
 	if text == nil {
 		text = encodeText(reply.Text)
 	}
-	fields := [][]byte{binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), text,
-		encodeText(record)}
+	fields := [][]byte{
+		binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), text,
+		encodeText(record),
+	}
 	return makeFrame(append(fields, copies...)...)
 }

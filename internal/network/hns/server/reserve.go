@@ -143,8 +143,10 @@ func (s *Service) portEntries() []byte {
 		}
 		b = append(b, encodeGUID(r.Machine)...) // OwningPartitionId
 		b = append(b, encodeGUID(r.Machine)...) // TargetPartitionId
-		for _, n := range []uint32{protocol, 0 /* padding */, 0, 0 /* Priority */, 0 /* ReservationType */, sharing,
-			0 /* DeliveryMode */} {
+		for _, n := range []uint32{
+			protocol, 0 /* padding */, 0, 0 /* Priority */, 0 /* ReservationType */, sharing,
+			0, /* DeliveryMode */
+		} {
 			b = binary.LittleEndian.AppendUint32(b, n)
 		}
 		b = binary.LittleEndian.AppendUint16(b, r.First)

@@ -125,7 +125,7 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 func (n *Node) HostPath(winPath string) (string, error) {
 	rest, onC := strings.CutPrefix(winPath, `C:\`)
 	if !onC {
-		return "", fmt.Errorf("path %q is not on C:", winPath)
+		return "", fmt.Errorf("path %q is not on drive C", winPath)
 	}
 	return filepath.Join(n.dir, "host", strings.ReplaceAll(rest, `\`, "/")), nil
 }
