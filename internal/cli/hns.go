@@ -26,7 +26,7 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
   network       a switch of the node: cbr0 (l2bridge), vxlan0 (overlay)
   endpoint      a pod's interface, or an address on another node ("remote") that a load balancer sends to
   namespace     a pod's network compartment, which endpoints are attached to
-  loadbalancer  what kube-proxy makes of a port of a Service: addresses ("every" for a node port) and endpoints behind them
+  loadbalancer  what kube-proxy makes of a port of a Service: addresses ("every" for a node port), endpoints behind them
   route         an SDN route of endpoints`,
 		Example: "  mullion hns ls win-1\n  mullion hns ls win-1 loadbalancer\n  mullion hns show win-1 10.244.0.5\n  mullion hns diag win-1",
 		Args:    noArgs,
