@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/network/hns/hcn"
@@ -36,8 +37,10 @@ func newDirect(cfg Config) (*direct, error) {
 		}
 		cidrs = append(cidrs, p)
 	}
-	d.held, err = pick(cidrs, cfg.DualStack)
-	return d, err
+	if d.held, err = pick(cidrs, cfg.DualStack); err != nil {
+		return nil, fmt.Errorf("read pod CIDR %q: %w", d.rangePath(), err)
+	}
+	return d, nil
 }
 
 // rangePath remembers the ranges, as there is no CNI configuration.
@@ -72,7 +75,7 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 		return nil, err
 	}
 	e := wire.Endpoint{
-		Name:          pod.ID + "_" + NetworkName(d.cfg.Mode),
+		Name:          d.endpointName(pod),
 		Dns:           &wire.Dns{ServerList: pod.DNS.Servers, Search: pod.DNS.Searches, Options: pod.DNS.Options},
 		SchemaVersion: wire.SchemaVersion{Major: 2},
 	}
@@ -95,14 +98,28 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 	return ips, nil
 }
 
-// Del implements connector: it removes the pod's endpoints, which its namespace knows.
-func (d *direct) Del(ctx context.Context, namespace string, _ Pod, there bool) error {
+// endpointName is the name of a pod's endpoint, by which one that was never attached is found.
+func (d *direct) endpointName(pod Pod) string { return pod.ID + "_" + NetworkName(d.cfg.Mode) }
+
+// Del implements connector: it removes the pod's endpoints. Its namespace knows them, but for one that was made and not
+// attached, which a crash leaves behind.
+func (d *direct) Del(ctx context.Context, namespace string, pod Pod, there bool) error {
 	if !there {
 		return nil
 	}
 	ids, err := endpointsOf(ctx, d.cfg.HNS, namespace)
 	if err != nil {
 		return err
+	}
+	endpoints, err := hcn.List[wire.Endpoint](ctx, d.cfg.HNS, hcn.Endpoint)
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		attached := slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, e.ID) })
+		if e.Name == d.endpointName(pod) && !attached {
+			ids = append(ids, e.ID)
+		}
 	}
 	var errs []error
 	for _, id := range ids {

@@ -100,6 +100,31 @@ func TestAfterCrash(t *testing.T) {
 	}
 }
 
+// An endpoint that was made and not attached, as a crash leaves it, goes with its pod, and its address is free again.
+func TestEndpointThatWasNotAttached(t *testing.T) {
+	r := newRig(t)
+	w := ways()[1]
+	n := r.open(t, w.config)
+	r.prepare(t, w, n)
+	for _, call := range []string{"ModifyNamespace Add Endpoint", "DeleteEndpoint", "DeleteNamespace"} {
+		r.failing[call] = true
+	}
+	if _, err := n.Setup(t.Context(), podA()); err == nil {
+		t.Fatal("the endpoint was attached")
+	}
+	if left := r.left(t); !slices.Contains(left, "a_nat") {
+		t.Fatalf("HNS has %q, and no endpoint of the pod", left)
+	}
+	clear(r.failing)
+	if _, err := n.Setup(t.Context(), podA()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Teardown(t.Context(), podA()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "left in HNS", nil, r.left(t))
+}
+
 // When a step of connecting a pod fails, the steps before it are taken back, also when the caller has given up.
 func TestUndo(t *testing.T) {
 	gone := []string{"DeleteNamespace"}
