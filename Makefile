@@ -101,7 +101,7 @@ test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, con
 	@hack/deps.sh machines || true
 	@hack/test.sh pure kernel wine cluster conformance machines
 
-quick: ## what needs neither root nor Kubernetes compiled: a minute or two, for a first change
+quick: ## the tests that need neither root nor Kubernetes compiled: the first time some six minutes, then seconds
 	@hack/quick.sh
 
 test-conformance: test-deps e2e
