@@ -101,7 +101,7 @@ test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, con
 	@hack/deps.sh machines || true
 	@hack/test.sh pure kernel wine cluster conformance machines
 
-quick: ## the tests that need neither root nor Kubernetes compiled: the first time some six minutes, then seconds
+quick: ## the tests that need neither root nor Kubernetes compiled, some six minutes the first time
 	@hack/quick.sh
 
 test-conformance: test-deps e2e

@@ -44,8 +44,16 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// maxCodeLines bounds a file, without its comments and blank lines; lint holds Go files to the same.
-const maxCodeLines = 500
+// Bounds of a file, without its comments and blank lines; lint holds Go files to the same.
+const (
+	maxGoLines = 500
+	maxCLines  = 400
+)
+
+// longFiles are longer, and why.
+var longFiles = map[string]string{
+	"shim/hooks/afunix.c": "one socket family, whose calls share one table",
+}
 
 func TestFilesAreShort(t *testing.T) {
 	comment := regexp.MustCompile(`^\s*(//.*|/\*.*|\*.*)?$`)
@@ -56,8 +64,20 @@ func TestFilesAreShort(t *testing.T) {
 				lines++
 			}
 		}
-		if lines > maxCodeLines {
-			t.Errorf("%s has %d lines of code, at most %d: split it by what its parts do", path, lines, maxCodeLines)
+		most := maxCLines
+		if strings.HasSuffix(path, ".go") {
+			most = maxGoLines
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, excused := longFiles[name]
+		switch {
+		case lines > most && !excused:
+			t.Errorf("%s has %d lines of code, at most %d: split it by what its parts do", name, lines, most)
+		case lines <= most && excused:
+			t.Errorf("%s is short now; take it out of longFiles", name)
 		}
 	}
 }

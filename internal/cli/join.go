@@ -44,10 +44,10 @@ func (a *app) join() *cobra.Command {
 ` + "`mullion token create --print-join-command`" + `). The hash is of the public key of the cluster's authority, as kubeadm's: with it nobody can
 pass for the server, also not who knows the token.
 
-A cluster that kubeadm made (also kind's and minikube's) is joined the same way, with the token and hash of ` + "`kubeadm token create --print-join-command`" + `,
-or with --kubeconfig: an administrator's, which also gives the nodes their rights and is not kept, or one with
-a bootstrap token. To such a cluster a machine adds Windows nodes, each with an address of the machine's own
-network (--node-address).
+A cluster that kubeadm made (also kind's and minikube's) is joined the same way, with the token and hash of
+` + "`kubeadm token create --print-join-command`" + `, or with --kubeconfig: an administrator's, which also gives the
+nodes their rights and is not kept, or one with a bootstrap token. To such a cluster a machine adds Windows
+nodes, each with an address of the machine's own network (--node-address).
 
 Of a join that does not succeed nothing is left, here or there. Afterwards ` + "`mullion status`, `mullion logs`, `mullion node`, `mullion stop`" + ` work on
 this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
