@@ -13,13 +13,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/hcn"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-func (b *bench) paths() cluster.Paths { return cluster.Paths{Data: b.data, Bin: b.bin} }
+func (b *bench) paths() layout.Paths { return layout.Paths{Data: b.data, Bin: b.bin} }
 
 func (b *bench) client() (kubernetes.Interface, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", b.paths().AdminKubeconfig())

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/conformance/runner"
 	"mullion.dev/mullion/internal/node/winnode"
@@ -89,7 +90,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 
 // pauseKubelet makes a node's kubelet stand still, which otherwise removes pods and containers that the API does not
 // know, and gives what lets it go on. The end of this program, however it comes, does so too.
-func pauseKubelet(ctx context.Context, paths cluster.Paths, node string) (resume func(), err error) {
+func pauseKubelet(ctx context.Context, paths layout.Paths, node string) (resume func(), err error) {
 	resume, err = supervisor.NewClient(paths.Socket()).Pause(ctx, "kubelet/"+node)
 	if err != nil {
 		return nil, &Error{

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
@@ -46,7 +47,7 @@ registry of the image agnhost serves, which tests run in the node itself.`,
 
 // loadConformanceImages loads the images into the stores of all nodes that do not have the same ones. With everyOne it
 // also tells of those that are there. Windows nodes get what the registry of the image agnhost serves.
-func (a *app) loadConformanceImages(ctx context.Context, paths cluster.Paths, c spec.Cluster, everyOne bool) error {
+func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c spec.Cluster, everyOne bool) error {
 	to, err := storesOf(c, nil)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (a *app) loadConformanceImages(ctx context.Context, paths cluster.Paths, c 
 }
 
 // registries puts the folder of agnhost's registry on the C: of each Windows node.
-func (l imageLoader) registries(ctx context.Context, paths cluster.Paths, c spec.Cluster) error {
+func (l imageLoader) registries(ctx context.Context, paths layout.Paths, c spec.Cluster) error {
 	var r *images.Registry
 	for _, n := range c.Nodes {
 		if n.Linux() {

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -121,7 +122,7 @@ func TestRegistriesOnWindowsNodes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(built, "windows", "busybox.exe"), []byte("busybox"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	paths := cluster.Paths{Data: t.TempDir()}
+	paths := layout.Paths{Data: t.TempDir()}
 	c := spec.Cluster{Nodes: []spec.Node{{Name: "linux-1", OS: spec.Linux}, {Name: "win-1"}, {Name: "win-2"}}}
 	drive := func(node string) string { return wine.Drive(cluster.HostPrefix(paths, node)) }
 	for _, node := range []string{"win-1", "win-2"} {

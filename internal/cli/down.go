@@ -28,7 +28,7 @@ On a machine that joined another's cluster it is ` + "`mullion leave --force`" +
 				return err
 			}
 			name := ""
-			if c, err := cluster.LoadSpec(paths); err == nil && c.Join != nil || cluster.Leftover(paths) {
+			if c, err := paths.LoadSpec(); err == nil && c.Join != nil || paths.Leftover() {
 				return a.runLeave(cmd.Context(), "", true) // its nodes go too, if that can be
 			} else if err == nil {
 				name = c.Name

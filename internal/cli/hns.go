@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/hns/hcn"
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -66,7 +67,7 @@ func (a *app) withHNS(ctx context.Context, node string, do func(*hnsserver.Clien
 	return errors.Join(a.hnsError(node, do(client)), client.Close())
 }
 
-func (a *app) windowsNode(node string) (cluster.Paths, error) {
+func (a *app) windowsNode(node string) (layout.Paths, error) {
 	paths, err := a.paths()
 	if err != nil {
 		return paths, err

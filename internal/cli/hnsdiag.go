@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
@@ -85,7 +86,7 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 		return hnsDiagnosis{}, fmt.Errorf("look into HNS of node %s: %w", node, err)
 	}
 	d := diagnosisOf(node, told)
-	c, err := cluster.LoadSpec(paths)
+	c, err := paths.LoadSpec()
 	if err != nil {
 		return d, err
 	}
@@ -113,7 +114,7 @@ func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
 	}
 }
 
-func askProxy(ctx context.Context, paths cluster.Paths, node string) *proxyHealth {
+func askProxy(ctx context.Context, paths layout.Paths, node string) *proxyHealth {
 	p := &proxyHealth{}
 	if _, err := cluster.ProxyEndpoint(ctx, paths, node, "/healthz"); err != nil {
 		p.Problem = err.Error()

@@ -42,7 +42,7 @@ func (a *app) withImages(node string, do func(*image.Store) error) error {
 	if err := a.requireRoot("mullion image"); err != nil {
 		return err
 	}
-	if _, err := cluster.LoadSpec(paths); err != nil {
+	if _, err := paths.LoadSpec(); err != nil {
 		return noCluster(paths.Data, err)
 	}
 	store, closeStore, err := cluster.Images(paths, node)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/cli/kubeconfig"
-	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 func (a *app) kubeconfig() *cobra.Command {
@@ -64,7 +64,7 @@ func (p personal) check() error {
 }
 
 // merge puts the cluster's context in and returns a sentence about it.
-func (p personal) merge(ctx context.Context, paths cluster.Paths, name string) (string, error) {
+func (p personal) merge(ctx context.Context, paths layout.Paths, name string) (string, error) {
 	if !p.set {
 		return "No kubeconfig was changed; `mullion kubeconfig` prints one.", nil
 	}
@@ -83,7 +83,7 @@ func (p personal) merge(ctx context.Context, paths cluster.Paths, name string) (
 	return fmt.Sprintf("The context %q in %s is the current one.", name, file), nil
 }
 
-func (p personal) remove(ctx context.Context, paths cluster.Paths, name string) error {
+func (p personal) remove(ctx context.Context, paths layout.Paths, name string) error {
 	if !p.set {
 		return nil
 	}

@@ -14,8 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
-
-	"mullion.dev/mullion/internal/cluster"
 )
 
 func (a *app) kubectl() *cobra.Command {
@@ -33,7 +31,7 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 			named := slices.ContainsFunc(args,
 				func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
 			if !named {
-				if c, err := cluster.LoadSpec(paths); err == nil && c.Join != nil {
+				if c, err := paths.LoadSpec(); err == nil && c.Join != nil {
 					return noControlPlane(c)
 				}
 				if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 )
 
@@ -81,9 +82,9 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 }
 
 // joined is the data folder of a machine that joined a cluster, or was about to.
-func (a *app) joined() (cluster.Paths, error) {
+func (a *app) joined() (layout.Paths, error) {
 	paths, err := a.paths()
-	if err != nil || cluster.Leftover(paths) {
+	if err != nil || paths.Leftover() {
 		return paths, err
 	}
 	paths, c, err := a.cluster()

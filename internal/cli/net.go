@@ -19,6 +19,7 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
@@ -188,7 +189,7 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 
 // agnhostImages makes sure that the stores have the test pods' images; they are built of the agnhost programs beside
 // this program.
-func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Cluster, step func(string)) error {
+func (a *app) agnhostImages(ctx context.Context, paths layout.Paths, c spec.Cluster, step func(string)) error {
 	to, err := storesOf(c, nil)
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func (a *app) agnhostImages(ctx context.Context, paths cluster.Paths, c spec.Clu
 }
 
 // agnhostForWindows makes sure that the store of the Windows nodes has its image.
-func (a *app) agnhostForWindows(ctx context.Context, paths cluster.Paths, step func(string)) error {
+func (a *app) agnhostForWindows(ctx context.Context, paths layout.Paths, step func(string)) error {
 	return a.withImages("", func(s *image.Store) error {
 		if _, err := s.Get(ctx, nettest.Image); err == nil || !errdefs.IsNotFound(err) {
 			return err

@@ -218,7 +218,7 @@ func copyFile(from, to string) error {
 func (a *app) completeNodes(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if paths, err := a.paths(); err == nil && len(args) == 0 {
-		if c, err := cluster.LoadSpec(paths); err == nil {
+		if c, err := paths.LoadSpec(); err == nil {
 			for _, n := range c.Nodes {
 				names = append(names, n.Name)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/version"
-	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -150,21 +150,21 @@ func (a *app) add(root *cobra.Command, group string, commands ...*cobra.Command)
 	}
 }
 
-func (a *app) paths() (cluster.Paths, error) {
+func (a *app) paths() (layout.Paths, error) {
 	data, err := filepath.Abs(a.dataDir)
 	if err != nil {
-		return cluster.Paths{}, err
+		return layout.Paths{}, err
 	}
-	return cluster.Paths{Data: data, Bin: filepath.Dir(a.env.Executable)}, nil
+	return layout.Paths{Data: data, Bin: filepath.Dir(a.env.Executable)}, nil
 }
 
 // cluster is the cluster that the data folder describes, whether it is up or not.
-func (a *app) cluster() (cluster.Paths, spec.Cluster, error) {
+func (a *app) cluster() (layout.Paths, spec.Cluster, error) {
 	paths, err := a.paths()
 	if err != nil {
 		return paths, spec.Cluster{}, err
 	}
-	c, err := cluster.LoadSpec(paths)
+	c, err := paths.LoadSpec()
 	if err != nil {
 		return paths, c, noCluster(paths.Data, err)
 	}

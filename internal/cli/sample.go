@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // sampleManifest lies in the source tree, beside bin/.
@@ -17,7 +17,7 @@ const sampleManifest = "examples/win-webserver.yaml"
 const sampleTime = 2 * time.Minute
 
 // deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it.
-func (a *app) deploySample(ctx context.Context, paths cluster.Paths) error {
+func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
 	archive := paths.Program("webserver.tar")
 	if _, err := os.Stat(archive); err != nil {
 		return &Error{

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/spec"
@@ -72,8 +72,8 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 const apiPatience = 30 * time.Second
 
 // admin is a client of the cluster in the data folder by the administrator's kubeconfig.
-func (a *app) admin(paths cluster.Paths) (kubernetes.Interface, spec.Cluster, error) {
-	c, err := cluster.LoadSpec(paths)
+func (a *app) admin(paths layout.Paths) (kubernetes.Interface, spec.Cluster, error) {
+	c, err := paths.LoadSpec()
 	if err != nil {
 		return nil, c, noCluster(paths.Data, err)
 	}
@@ -100,7 +100,7 @@ func noControlPlane(c spec.Cluster) error {
 }
 
 // joinCommand is the line by which another machine joins.
-func joinCommand(paths cluster.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
+func joinCommand(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
 	bundle, err := pki.Open(filepath.Join(paths.Data, "pki"))
 	if err != nil {
 		return "", err

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -74,12 +75,12 @@ the cluster is not to blame.`,
 }
 
 // printStatus prints one picture; its error says whether the cluster is healthy.
-func (a *app) printStatus(w io.Writer, o health.Observed, paths cluster.Paths, output string) error {
+func (a *app) printStatus(w io.Writer, o health.Observed, paths layout.Paths, output string) error {
 	p := health.Judge(o)
 	report := statusReport{
 		Health:       p,
 		Cluster:      o.Spec,
-		CgroupParent: cluster.CgroupParent(paths),
+		CgroupParent: paths.CgroupParent(),
 		Supervisor:   o.Supervisor,
 	}
 	var err error
@@ -100,7 +101,7 @@ func (a *app) printStatus(w io.Writer, o health.Observed, paths cluster.Paths, o
 	return statusError(p, o, paths)
 }
 
-func statusError(p health.Picture, o health.Observed, paths cluster.Paths) error {
+func statusError(p health.Picture, o health.Observed, paths layout.Paths) error {
 	problems := 0
 	for _, f := range p.Findings {
 		if f.Severity == health.Problem {
@@ -133,7 +134,7 @@ func statusError(p health.Picture, o health.Observed, paths cluster.Paths) error
 }
 
 // watchStatus prints pictures until ctx ends. On a terminal each takes the place of the one before.
-func (a *app) watchStatus(ctx context.Context, paths cluster.Paths, c spec.Cluster, output string) error {
+func (a *app) watchStatus(ctx context.Context, paths layout.Paths, c spec.Cluster, output string) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -148,7 +149,7 @@ func (a *app) sayNext(c spec.Cluster) {
 }
 
 // wanted is the specification that the flags ask for; without any, the one of the data folder.
-func (a *app) wanted(paths cluster.Paths, f upFlags) (spec.Cluster, error) {
+func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	if f.file != "" && len(f.versions) > 0 {
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
@@ -181,8 +182,8 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 
 // keptSpec is the specification in the data folder, if there is one that this user may read; server: it has to take
 // other machines.
-func keptSpec(paths cluster.Paths, server bool) (c spec.Cluster, there bool, err error) {
-	c, err = cluster.LoadSpec(paths)
+func keptSpec(paths layout.Paths, server bool) (c spec.Cluster, there bool, err error) {
+	c, err = paths.LoadSpec()
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return c, false, nil
@@ -247,7 +248,7 @@ func (a *app) loadSpec(file string) (spec.Cluster, error) {
 	return c, nil
 }
 
-func (a *app) upError(err error, paths cluster.Paths) error {
+func (a *app) upError(err error, paths layout.Paths) error {
 	var conflict *cluster.ConflictError
 	switch {
 	case errors.As(err, &conflict):

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -39,7 +40,7 @@ func choosePort(address string, port int) (int, error) {
 
 // freeOfOthers refuses an underlay subnet that the machine already uses: another cluster's, or a network of the
 // machine's own.
-func freeOfOthers(c spec.Cluster, paths Paths) error {
+func freeOfOthers(c spec.Cluster, paths layout.Paths) error {
 	if c.Foreign() { // its nodes are on a network of the machine's own
 		return nil
 	}
@@ -63,7 +64,7 @@ func freeOfOthers(c spec.Cluster, paths Paths) error {
 
 // PreflightOptions say what is to be brought up.
 type PreflightOptions struct {
-	Paths Paths
+	Paths layout.Paths
 	// Nodes is how many nodes this machine will have.
 	Nodes int
 	// Networking is that of the cluster, the zero value where it is not known yet.
@@ -100,13 +101,13 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		BinFolder:  o.Paths.Bin,
 		Programs:   missing,
 		Nft:        nft,
-		Link:       linkName(o.Paths),
+		Link:       o.Paths.Link(),
 	})
 	_, err = os.Stat(o.Paths.Spec())
 	want := preflight.Want{
 		Nodes:   o.Nodes,
 		New:     errors.Is(err, fs.ErrNotExist),
-		Link:    linkName(o.Paths),
+		Link:    o.Paths.Link(),
 		Subnets: map[string]netip.Prefix{},
 	}
 	if n := o.Networking; n.PodSubnet != "" {

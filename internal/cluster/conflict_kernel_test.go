@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // A data folder on a volume of its own, as in a container: `down` takes away what is in it, and leaves the volume.
@@ -24,7 +26,7 @@ func TestDataFolderOnVolume(t *testing.T) {
 			t.Errorf("the volume is gone: %v", err)
 		}
 	})
-	paths := Paths{Data: data}
+	paths := layout.Paths{Data: data}
 	if err := paths.Prepare(); err != nil {
 		t.Fatal(err)
 	}

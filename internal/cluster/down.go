@@ -16,8 +16,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/proc"
-	"mullion.dev/mullion/internal/process/systemd"
 )
 
 // stopPatience is how long Down and Stop wait for an orderly stop before they end what is left.
@@ -25,7 +25,7 @@ const stopPatience = 60 * time.Second
 
 // Down ends and removes everything of the data folder's cluster, whether or not its supervisor still lives. said is
 // told each step when it is done. It works from what is on the machine, not from what should be.
-func Down(ctx context.Context, paths Paths, said func(string)) error {
+func Down(ctx context.Context, paths layout.Paths, said func(string)) error {
 	_, dataErr := os.Stat(paths.Data)
 	_, runErr := os.Stat(paths.Run())
 	if errors.Is(dataErr, fs.ErrNotExist) && errors.Is(runErr, fs.ErrNotExist) {
@@ -37,7 +37,7 @@ func Down(ctx context.Context, paths Paths, said func(string)) error {
 	}
 	return runSteps(ctx, paths, said, append(stopSteps(), []step{
 		{"removed networks", removeNetworks},
-		{"removed mounts", func(_ context.Context, p Paths) error {
+		{"removed mounts", func(_ context.Context, p layout.Paths) error {
 			return errors.Join(unmountBelow(p.Run()), unmountBelow(p.Data))
 		}},
 		{"removed " + paths.Data, removeFiles},
@@ -45,19 +45,19 @@ func Down(ctx context.Context, paths Paths, said func(string)) error {
 }
 
 // Stop ends everything that runs, containers too, and keeps the state on disk, so that Up brings the cluster back.
-func Stop(ctx context.Context, paths Paths, said func(string)) error {
+func Stop(ctx context.Context, paths layout.Paths, said func(string)) error {
 	return runSteps(ctx, paths, said, stopSteps())
 }
 
 // step is one part of taking a cluster down; its name is in the past tense.
 type step struct {
 	name string
-	do   func(context.Context, Paths) error
+	do   func(context.Context, layout.Paths) error
 }
 
 func stopSteps() []step {
 	return []step{
-		{"stopped the supervisor and its parts", func(ctx context.Context, p Paths) error {
+		{"stopped the supervisor and its parts", func(ctx context.Context, p layout.Paths) error {
 			ctx, cancel := context.WithTimeout(ctx, stopPatience)
 			defer cancel()
 			err := stopSupervisor(ctx, p)
@@ -66,15 +66,15 @@ func stopSteps() []step {
 			}
 			return nil // what did not stop in time, or whose supervisor went away meanwhile, is ended by the next step
 		}},
-		{"ended processes that were left", func(ctx context.Context, p Paths) error {
+		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
 			_, err := proc.KillLeftovers(ctx, p.Data, nil)
 			return err
 		}},
-		{"ended containers", func(ctx context.Context, p Paths) error { return KillCgroups(ctx, CgroupParent(p)) }},
+		{"ended containers", func(ctx context.Context, p layout.Paths) error { return KillCgroups(ctx, p.CgroupParent()) }},
 	}
 }
 
-func runSteps(ctx context.Context, paths Paths, said func(string), steps []step) error {
+func runSteps(ctx context.Context, paths layout.Paths, said func(string), steps []step) error {
 	for _, s := range steps {
 		if err := s.do(ctx, paths); err != nil {
 			return fmt.Errorf("step %q of taking the cluster down: %w", s.name, err)
@@ -115,18 +115,6 @@ func mountsBelow(dir string) ([]string, error) {
 	}
 	slices.SortFunc(points, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return points, nil
-}
-
-// scope is the name of systemd's unit of the cluster's processes.
-func (p Paths) scope() string { return "mullion-" + tag(p.Data) + ".scope" }
-
-// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in: what systemd has
-// delegated to the cluster's scope, else one of our own.
-func CgroupParent(paths Paths) string {
-	if delegated, ok := systemd.Delegated(paths.scope()); ok {
-		return delegated
-	}
-	return "/mullion-" + tag(paths.Data)
 }
 
 // KillCgroups ends all processes in the cgroups of that name and below, and removes the cgroups, on cgroup v1 and v2.
@@ -214,7 +202,7 @@ func removeAll(dir string) error {
 }
 
 // removeFiles removes the data and run folders. A mount that came back would lose its content, so it looks again first.
-func removeFiles(_ context.Context, p Paths) error {
+func removeFiles(_ context.Context, p layout.Paths) error {
 	for _, dir := range []string{p.Run(), p.Data} {
 		points, err := mountsBelow(dir)
 		if err != nil {
@@ -227,7 +215,7 @@ func removeFiles(_ context.Context, p Paths) error {
 			return err
 		}
 	}
-	if err := os.Remove(runRoot); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(layout.RunRoot); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -17,7 +18,7 @@ import (
 )
 
 // HNS connects to the HNS of a Windows node. winhost.ErrDown says that the node is not up.
-func HNS(ctx context.Context, paths Paths, node string) (*hnsserver.Client, error) {
+func HNS(ctx context.Context, paths layout.Paths, node string) (*hnsserver.Client, error) {
 	h, err := LoadHost(paths, node)
 	if err != nil {
 		return nil, err
@@ -27,11 +28,11 @@ func HNS(ctx context.Context, paths Paths, node string) (*hnsserver.Client, erro
 }
 
 // Agent is the admin API of a Windows node's agent.
-func Agent(paths Paths, node string) (*admin.Client, error) {
+func Agent(paths layout.Paths, node string) (*admin.Client, error) {
 	if _, err := LoadHost(paths, node); err != nil {
 		return nil, err
 	}
-	socket := admin.Socket(paths.nodeRun(node))
+	socket := admin.Socket(paths.NodeRun(node))
 	if _, err := os.Stat(socket); err != nil {
 		return nil, down(err)
 	}
@@ -47,7 +48,7 @@ func down(err error) error {
 }
 
 // ProxyEndpoint reads a page that kube-proxy.exe of a Windows node serves on the node's loopback: /healthz or /metrics.
-func ProxyEndpoint(ctx context.Context, paths Paths, node, page string) ([]byte, error) {
+func ProxyEndpoint(ctx context.Context, paths layout.Paths, node, page string) ([]byte, error) {
 	h, err := LoadHost(paths, node)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -97,7 +98,7 @@ func (c *composer) hosts() error {
 
 func (c *composer) wineOptions() wine.Options {
 	o := wine.Options{
-		Dir:        c.Paths.join("wine"),
+		Dir:        c.Paths.Wine(),
 		ShimDir:    c.Paths.Program("windows/shim"),
 		InitBinary: c.Paths.Program("mullion-init"),
 		Log:        c.Log,
@@ -119,11 +120,11 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Build:               h.Build,
 		Address:             h.Address,
 		Dir:                 c.Paths.Node(h.Name),
-		RunDir:              c.Paths.nodeRun(h.Name),
+		RunDir:              c.Paths.NodeRun(h.Name),
 		Netns:               c.underlay.HostNetns(h.Name),
 		NodeProgram:         c.Paths.Program("mullion-node"),
 		Programs:            c.Paths.Program("windows"),
-		ProgramsDir:         c.Paths.join("wine", "programs"),
+		ProgramsDir:         c.Paths.WinePrograms(),
 		LogDir:              c.Paths.Logs(),
 		Marker:              c.Paths.Data,
 		System:              system,
@@ -132,8 +133,8 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		BootstrapKubeconfig: c.access.bootstrap,
 		ProxyKubeconfig:     c.access.proxy,
 		ContainerdSocket:    c.Paths.ContainerdSocket(),
-		ContainerdNamespace: engineNamespace,
-		CgroupParent:        CgroupParent(c.Paths) + "/" + h.Name,
+		ContainerdNamespace: layout.EngineNamespace,
+		CgroupParent:        c.Paths.CgroupParent() + "/" + h.Name,
 		PodSubnet:           n.Pods(),
 		ServiceSubnet:       n.Services(),
 		NodeSubnet:          n.Underlay(),
@@ -167,7 +168,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 }
 
 // HostPrefix is where the Wine prefix of a cluster's Windows host is mounted.
-func HostPrefix(paths Paths, node string) string {
+func HostPrefix(paths layout.Paths, node string) string {
 	return winnode.Config{Dir: paths.Node(node)}.Prefix()
 }
 
@@ -176,8 +177,8 @@ var ErrNotWindows = errors.New("not a Windows node")
 
 // LoadHost describes a Windows host of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where
 // the cluster has no such node.
-func LoadHost(paths Paths, node string) (winhost.Host, error) {
-	c, err := LoadSpec(paths)
+func LoadHost(paths layout.Paths, node string) (winhost.Host, error) {
+	c, err := paths.LoadSpec()
 	if err != nil {
 		return winhost.Host{}, err
 	}

@@ -5,18 +5,16 @@ import (
 
 	"github.com/containerd/containerd/v2/client"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
 
-// engineNamespace is the containerd namespace that holds a cluster's images and containers.
-const engineNamespace = "k8s.io"
-
 // Images opens the image store of the Windows nodes of the cluster that is up in a data folder: that of the whole
 // machine, or with a node's name that of the node, which sees what fits its Windows build. close must be called.
-func Images(paths Paths, node string) (store *image.Store, closeStore func() error, err error) {
-	c, err := LoadSpec(paths)
+func Images(paths layout.Paths, node string) (store *image.Store, closeStore func() error, err error) {
+	c, err := paths.LoadSpec()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,11 +33,11 @@ func Images(paths Paths, node string) (store *image.Store, closeStore func() err
 		}
 		cfg.OSVersion = build.Version.String()
 	}
-	conn, err := client.New(paths.ContainerdSocket(), client.WithDefaultNamespace(engineNamespace))
+	conn, err := client.New(paths.ContainerdSocket(), client.WithDefaultNamespace(layout.EngineNamespace))
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to containerd: %w", err)
 	}
-	store, err = image.New(conn, engineNamespace, cfg)
+	store, err = image.New(conn, layout.EngineNamespace, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,8 +45,8 @@ func Images(paths Paths, node string) (store *image.Store, closeStore func() err
 }
 
 // LinuxImages opens the image store of a Linux node. It must be closed.
-func LinuxImages(paths Paths, node string) (*linuxnode.Images, error) {
-	return linuxnode.Config{Name: node, RunDir: paths.nodeRun(node)}.OpenImages()
+func LinuxImages(paths layout.Paths, node string) (*linuxnode.Images, error) {
+	return linuxnode.Config{Name: node, RunDir: paths.NodeRun(node)}.OpenImages()
 }
 
 // NotFoundError says that the cluster has no such node.

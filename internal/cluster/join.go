@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/discovery"
@@ -44,7 +45,7 @@ type JoinOptions struct {
 	KubeProxyMode     spec.KubeProxyMode
 	DisableDefaultCNI bool
 
-	Paths      Paths
+	Paths      layout.Paths
 	Executable string
 	Environ    []string
 	Progress   func(Progress)
@@ -70,7 +71,7 @@ var ErrLeft = errors.New("something of the join is left in the cluster")
 // succeed nothing is left, here or there, unless it is to be retained; what cannot be removed, as the server does not
 // answer, the next Join or Leave removes.
 func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
-	if have, err := LoadSpec(o.Paths); err == nil {
+	if have, err := o.Paths.LoadSpec(); err == nil {
 		return have, &ConflictError{
 			Err: fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", o.Paths.Data,
 				have.Name),
@@ -149,7 +150,7 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 		Address: j.Address,
 		Holder:  j.holder,
 		Trying: func(part int) error {
-			return j.Paths.saveClaim(claimRecord{Server: j.found.Server, Part: part, Holder: j.holder})
+			return saveClaim(j.Paths, claimRecord{Server: j.found.Server, Part: part, Holder: j.holder})
 		},
 	})
 	if err != nil {
@@ -181,7 +182,7 @@ func (j *joining) prepare() error {
 		return &ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}
 	j.prepared = true
-	return j.Paths.saveJoin(j.found, j.token)
+	return saveJoin(j.Paths, j.found, j.token)
 }
 
 // undo removes what the join made, here and in the cluster. What it cannot remove there, as nobody answers, is kept for
@@ -237,7 +238,7 @@ func hostPort(server string) (string, error) {
 
 // recover takes back what an earlier join in this data folder made that was cut short.
 func (j *joining) recover(ctx context.Context) error {
-	if !Leftover(j.Paths) {
+	if !j.Paths.Leftover() {
 		return nil
 	}
 	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)

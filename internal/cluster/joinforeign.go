@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/network/underlay"
@@ -218,7 +219,7 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 }
 
 // WaitingForRights are the nodes that an administrator still has to give rights to, of a machine that joined.
-func WaitingForRights(ctx context.Context, paths Paths, s spec.Cluster) []string {
+func WaitingForRights(ctx context.Context, paths layout.Paths, s spec.Cluster) []string {
 	if !s.Foreign() {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/discovery"
@@ -23,17 +24,9 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// What a machine keeps of a join in its data folder, from before there is anything of it in the cluster:
-//
-//	join/ca.crt                 the cluster's authority
-//	join/bootstrap.kubeconfig   the token that it joined by
-//	join/claim.json             the part of the underlay that it has, or was about to claim
-//	join/nodes/NODE/            the certificate of a node that could not be deleted when a join was taken back
-func (p Paths) joinCA() string                { return p.join("join", "ca.crt") }
-func (p Paths) joinKubeconfig() string        { return p.join("join", "bootstrap.kubeconfig") }
-func (p Paths) joinClaim() string             { return p.join("join", "claim.json") }
-func (p Paths) joinNode(node string) string   { return p.join("join", "nodes", node) }
-func (p Paths) saveClaim(r claimRecord) error { return atomicfile.WriteJSON(p.joinClaim(), r) }
+func saveClaim(paths layout.Paths, r claimRecord) error {
+	return atomicfile.WriteJSON(paths.JoinClaim(), r)
+}
 
 // claimRecord is the machine's claim; no part: it has none (yet).
 type claimRecord struct {
@@ -43,29 +36,21 @@ type claimRecord struct {
 }
 
 // saveJoin writes what the machine's kubelets join with.
-func (p Paths) saveJoin(found discovery.Cluster, token bootstrap.Token) error {
-	if err := os.MkdirAll(filepath.Dir(p.joinCA()), 0o700); err != nil {
+func saveJoin(paths layout.Paths, found discovery.Cluster, token bootstrap.Token) error {
+	if err := os.MkdirAll(filepath.Dir(paths.JoinCA()), 0o700); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(p.joinCA(), found.CA, 0o600); err != nil {
+	if err := atomicfile.Write(paths.JoinCA(), found.CA, 0o600); err != nil {
 		return err
 	}
 	text, err := clientcmd.Write(*bootstrap.TokenKubeconfig(token, found.Server, found.CA))
 	if err != nil {
 		return fmt.Errorf("encode the kubeconfig to join by: %w", err)
 	}
-	if err := atomicfile.Write(p.joinKubeconfig(), text, 0o600); err != nil {
+	if err := atomicfile.Write(paths.JoinKubeconfig(), text, 0o600); err != nil {
 		return err
 	}
-	return p.saveClaim(claimRecord{Server: found.Server})
-}
-
-// Leftover says that the data folder has what a join left that was cut short before there was a cluster's
-// specification.
-func Leftover(paths Paths) bool {
-	_, specErr := os.Stat(paths.Spec())
-	_, claimErr := os.Stat(paths.joinClaim())
-	return errors.Is(specErr, os.ErrNotExist) && claimErr == nil
+	return saveClaim(paths, claimRecord{Server: found.Server})
 }
 
 // leftover is what is needed to take a machine out of its cluster.
@@ -77,9 +62,9 @@ type leftover struct {
 }
 
 // leftoverOf reads it; nil where the machine never came to join.
-func leftoverOf(paths Paths) (*leftover, error) {
+func leftoverOf(paths layout.Paths) (*leftover, error) {
 	l := &leftover{nodes: map[string]kubenode.Identity{}, certificates: map[string][]byte{}}
-	text, err := os.ReadFile(paths.joinClaim())
+	text, err := os.ReadFile(paths.JoinClaim())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -87,25 +72,25 @@ func leftoverOf(paths Paths) (*leftover, error) {
 		err = json.Unmarshal(text, &l.claim)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %q: %w", paths.joinClaim(), err)
+		return nil, fmt.Errorf("read %q: %w", paths.JoinClaim(), err)
 	}
-	if l.ca, err = os.ReadFile(paths.joinCA()); err != nil {
+	if l.ca, err = os.ReadFile(paths.JoinCA()); err != nil {
 		return nil, err
 	}
-	if l.kubeconfig, err = os.ReadFile(paths.joinKubeconfig()); err != nil {
+	if l.kubeconfig, err = os.ReadFile(paths.JoinKubeconfig()); err != nil {
 		return nil, err
 	}
-	s, err := LoadSpec(paths)
+	s, err := paths.LoadSpec()
 	switch {
 	case err == nil && s.Join != nil:
 		err = l.identities(s, paths)
 	case errors.Is(err, os.ErrNotExist):
-		entries, readErr := os.ReadDir(filepath.Dir(paths.joinNode("any")))
+		entries, readErr := os.ReadDir(filepath.Dir(paths.JoinNode("any")))
 		if err = readErr; errors.Is(readErr, os.ErrNotExist) {
 			err = nil
 		}
 		for _, e := range entries {
-			l.nodes[e.Name()] = kubenode.Identity{Dir: paths.joinNode(e.Name())}
+			l.nodes[e.Name()] = kubenode.Identity{Dir: paths.JoinNode(e.Name())}
 		}
 	}
 	for name, id := range l.nodes {
@@ -117,7 +102,7 @@ func leftoverOf(paths Paths) (*leftover, error) {
 }
 
 // identities are those of the specification's nodes.
-func (l *leftover) identities(s spec.Cluster, paths Paths) error {
+func (l *leftover) identities(s spec.Cluster, paths layout.Paths) error {
 	c, err := joinedNodes(s, paths)
 	if err != nil {
 		return err
@@ -132,13 +117,13 @@ func (l *leftover) identities(s spec.Cluster, paths Paths) error {
 }
 
 // save writes it into a fresh data folder, for Leave to try again.
-func (l *leftover) save(paths Paths) error {
+func (l *leftover) save(paths layout.Paths) error {
 	if err := paths.Prepare(); err != nil {
 		return err
 	}
-	files := map[string][]byte{paths.joinCA(): l.ca, paths.joinKubeconfig(): l.kubeconfig}
+	files := map[string][]byte{paths.JoinCA(): l.ca, paths.JoinKubeconfig(): l.kubeconfig}
 	for name, pem := range l.certificates {
-		files[kubenode.Identity{Dir: paths.joinNode(name)}.File()] = pem
+		files[kubenode.Identity{Dir: paths.JoinNode(name)}.File()] = pem
 	}
 	for path, data := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -148,7 +133,7 @@ func (l *leftover) save(paths Paths) error {
 			return err
 		}
 	}
-	return paths.saveClaim(l.claim)
+	return saveClaim(paths, l.claim)
 }
 
 // ErrNodesStay says that the cluster does not let nodes delete themselves.
@@ -157,12 +142,12 @@ var ErrNodesStay = errors.New("the cluster does not let the node delete itself")
 // Leave deletes the machine's nodes from the cluster that it joined, or was about to, and gives the machine's part of
 // the underlay back. It does so as admin, an administrator's client, or where that is nil with the nodes' own rights.
 // The machine itself is as it was: Down is next. What cannot be removed is in the error.
-func Leave(ctx context.Context, paths Paths, admin kubernetes.Interface) error {
+func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil {
 		return err
 	}
-	token, err := bootstrap.Client(paths.joinKubeconfig(), nil)
+	token, err := bootstrap.Client(paths.JoinKubeconfig(), nil)
 	if err != nil {
 		return err
 	}
@@ -220,7 +205,7 @@ func (l *leftover) release(ctx context.Context, admin, token kubernetes.Interfac
 }
 
 // releaseAs releases the part claimed by an earlier join, using the client of a join to the same server.
-func releaseAs(ctx context.Context, paths Paths, server string, client kubernetes.Interface) error {
+func releaseAs(ctx context.Context, paths layout.Paths, server string, client kubernetes.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil || l.claim.Server != server {
 		return err

@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/linuxnode"
@@ -41,13 +42,13 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		Name:                h.Name,
 		Address:             h.Address,
 		Dir:                 c.Paths.Node(h.Name),
-		RunDir:              c.Paths.nodeRun(h.Name),
+		RunDir:              c.Paths.NodeRun(h.Name),
 		Netns:               c.underlay.HostNetns(h.Name),
 		Bin:                 c.Paths.Bin,
 		Program:             c.Executable,
 		LogDir:              c.Paths.Logs(),
 		Marker:              c.Paths.Data,
-		Cgroup:              CgroupParent(c.Paths) + "/" + h.Name,
+		Cgroup:              c.Paths.CgroupParent() + "/" + h.Name,
 		Server:              c.access.server,
 		CAFile:              c.access.caFile,
 		BootstrapKubeconfig: c.access.bootstrap,
@@ -72,8 +73,8 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 
 // LoadLinuxHost describes the host of a Linux node of the cluster that is up: os.ErrNotExist where no cluster is,
 // NotFoundError where the cluster has no such node; false where the node is a Windows node.
-func LoadLinuxHost(paths Paths, node string) (linuxhost.Host, bool, error) {
-	c, err := LoadSpec(paths)
+func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error) {
+	c, err := paths.LoadSpec()
 	if err != nil {
 		return linuxhost.Host{}, false, err
 	}
@@ -92,10 +93,10 @@ func LoadLinuxHost(paths Paths, node string) (linuxhost.Host, bool, error) {
 	config := linuxnode.Config{
 		Name:   node,
 		Dir:    paths.Node(node),
-		RunDir: paths.nodeRun(node),
+		RunDir: paths.NodeRun(node),
 		Netns:  u.HostNetns(node),
 		Bin:    paths.Bin,
-		Cgroup: CgroupParent(paths) + "/" + node,
+		Cgroup: paths.CgroupParent() + "/" + node,
 	}
 	return config.Host(), true, nil
 }

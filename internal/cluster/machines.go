@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -65,8 +66,8 @@ func (c *composer) joined() error {
 	n := c.names()
 	c.access = access{
 		server:    c.Spec.Join.Server,
-		caFile:    c.Paths.joinCA(),
-		bootstrap: c.Paths.joinKubeconfig(),
+		caFile:    c.Paths.JoinCA(),
+		bootstrap: c.Paths.JoinKubeconfig(),
 		nodes:     []string{"fabric"},
 		machine:   []string{identityUnit(n[0])},
 		client:    func() (kubernetes.Interface, error) { return c.nodeClient(n[0]) },
@@ -167,7 +168,7 @@ func (u *claim) Start(ctx context.Context) error {
 func (*claim) Stop(context.Context) error { return nil }
 
 // joinedNodes is what nodeClient needs, outside of the supervisor of a machine that joined.
-func joinedNodes(s spec.Cluster, paths Paths) (*composer, error) {
+func joinedNodes(s spec.Cluster, paths layout.Paths) (*composer, error) {
 	plan, err := NewPlan(s, paths)
 	if err != nil {
 		return nil, err
@@ -176,5 +177,5 @@ func joinedNodes(s spec.Cluster, paths Paths) (*composer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &composer{Plan: plan, underlay: u, access: access{server: s.Join.Server, caFile: paths.joinCA()}}, nil
+	return &composer{Plan: plan, underlay: u, access: access{server: s.Join.Server, caFile: paths.JoinCA()}}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/network/underlay"
@@ -27,8 +28,8 @@ const outsideName = "net.test"
 
 // NetTest runs the network tests on the cluster that is up. Step and Done of cfg are the caller's; the rest is filled
 // in. It puts a place outside of the cluster on the underlay, and removes it again.
-func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nettest.Report, err error) {
-	c, err := LoadSpec(paths)
+func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (report nettest.Report, err error) {
+	c, err := paths.LoadSpec()
 	if err != nil {
 		return report, err
 	}
@@ -69,8 +70,8 @@ func NetTest(ctx context.Context, paths Paths, cfg nettest.Config) (report nette
 		return report, err
 	}
 	cfg.Outside = nettest.Outside{Netns: u.HostNetns(place.Name), Address: place.Address, Address6: place.Address6}
-	undo.Add(func() error { return clusterdns.RemoveZone(paths.dnsZones(), nettest.Zone) })
-	if err := clusterdns.WriteZone(paths.dnsZones(), clusterdns.Zone{
+	undo.Add(func() error { return clusterdns.RemoveZone(paths.DNSZones(), nettest.Zone) })
+	if err := clusterdns.WriteZone(paths.DNSZones(), clusterdns.Zone{
 		Name:    nettest.Zone,
 		Servers: []netip.Addr{place.Address},
 	}); err != nil {
@@ -158,7 +159,7 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 }
 
 // lockNetTest keeps two runs on one cluster apart.
-func lockNetTest(paths Paths) (unlock func() error, err error) {
+func lockNetTest(paths layout.Paths) (unlock func() error, err error) {
 	f, err := os.OpenFile(filepath.Join(paths.Run(), "net-test.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

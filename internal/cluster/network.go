@@ -6,18 +6,16 @@ import (
 	"hash/fnv"
 	"net/netip"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
 )
-
-// linkName is the machine's link to the cluster's network.
-func linkName(p Paths) string { return "mullion" + tag(p.Data) }
 
 // newUnderlay is the cluster's underlay; it touches nothing yet.
 func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	config := underlay.Config{
 		RunDir:  p.Paths.Run(),
-		Link:    linkName(p.Paths),
+		Link:    p.Paths.Link(),
 		Subnet:  p.Spec.Networking.Underlay(),
 		Subnet6: p.Spec.Networking.Underlay6(),
 		Fabric:  p.Fabric,
@@ -58,9 +56,9 @@ func nodeNetworks(n spec.Networking) []netip.Prefix {
 }
 
 // removeNetworks removes the underlay of a data folder, whatever its specification says or said.
-func removeNetworks(ctx context.Context, paths Paths) error {
+func removeNetworks(ctx context.Context, paths layout.Paths) error {
 	plan := Plan{Paths: paths}
-	if c, err := LoadSpec(paths); err == nil {
+	if c, err := paths.LoadSpec(); err == nil {
 		if plan, err = NewPlan(c, paths); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
@@ -22,7 +23,7 @@ const observeTimeout = 8 * time.Second
 
 // Observe looks at a cluster from all sides at once, within seconds and whatever of it is up: what cannot be seen is
 // told as such.
-func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {
+func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Observed {
 	o := health.Observed{
 		At:    time.Now(),
 		Spec:  c,
@@ -64,7 +65,7 @@ func Observe(ctx context.Context, paths Paths, c spec.Cluster) health.Observed {
 
 // observeAPI reads nodes and pods. Both are read from the API server's memory, which is soon enough, and does not wait
 // for etcd.
-func observeAPI(ctx context.Context, paths Paths, c spec.Cluster, o *health.Observed) error {
+func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *health.Observed) error {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
 	if c.Join != nil {
@@ -88,7 +89,7 @@ func observeAPI(ctx context.Context, paths Paths, c spec.Cluster, o *health.Obse
 
 // observeJoined reads the nodes of a machine that joined and their pods, each with the node's own rights: others' are
 // not its to see.
-func observeJoined(ctx context.Context, paths Paths, s spec.Cluster, o *health.Observed) error {
+func observeJoined(ctx context.Context, paths layout.Paths, s spec.Cluster, o *health.Observed) error {
 	c, err := joinedNodes(s, paths)
 	if err != nil {
 		return err
@@ -113,10 +114,10 @@ func observeJoined(ctx context.Context, paths Paths, s spec.Cluster, o *health.O
 	return nil
 }
 
-func observeHNS(ctx context.Context, paths Paths, node string) health.HNS {
+func observeHNS(ctx context.Context, paths layout.Paths, node string) health.HNS {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
-	d, err := admin.NewClient(admin.Socket(paths.nodeRun(node))).Diagnose(ctx)
+	d, err := admin.NewClient(admin.Socket(paths.NodeRun(node))).Diagnose(ctx)
 	if err != nil {
 		return health.HNS{Error: err.Error()}
 	}
@@ -124,8 +125,8 @@ func observeHNS(ctx context.Context, paths Paths, node string) health.HNS {
 }
 
 // disks are the file systems of the data folder and of the nodes' folders, each once.
-func disks(paths Paths, c spec.Cluster) []health.Disk {
-	places := []string{paths.Data, paths.join("containerd"), paths.join("etcd")}
+func disks(paths layout.Paths, c spec.Cluster) []health.Disk {
+	places := []string{paths.Data, filepath.Dir(paths.ContainerdRoot()), paths.Etcd()}
 	for _, n := range c.Nodes {
 		places = append(places, paths.Node(n.Name), filepath.Join(paths.Node(n.Name), "root"))
 	}

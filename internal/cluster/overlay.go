@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/hns/hcn"
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
@@ -35,7 +36,7 @@ import (
 const hnsTimeout = 20 * time.Second
 
 // dialHNS connects to the HNS of a Windows host, as the host's own programs do.
-func dialHNS(ctx context.Context, paths Paths, node, netns string) (*hnsserver.Client, error) {
+func dialHNS(ctx context.Context, paths layout.Paths, node, netns string) (*hnsserver.Client, error) {
 	token, err := os.ReadFile(winnode.Config{Dir: paths.Node(node)}.TokenFile())
 	if err != nil {
 		return nil, fmt.Errorf("connect to HNS of node %q: %w", node, err)

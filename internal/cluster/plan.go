@@ -1,16 +1,16 @@
+// Package cluster is the composition root: it turns a cluster's specification into the ordered parts that make it, and
+// brings it up and down.
 package cluster
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 
-	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -19,7 +19,7 @@ import (
 // Plan is a specification with everything worked out: addresses, builds, folders. It is plain data.
 type Plan struct {
 	Spec  spec.Cluster
-	Paths Paths
+	Paths layout.Paths
 	// APIServer is the API server's address on the underlay; the machine reaches it through the forwarder.
 	APIServer netip.AddrPort
 	// Fabric is the bridge's address on the underlay, Machine the machine's own.
@@ -50,7 +50,7 @@ type LinuxHost struct {
 }
 
 // NewPlan works a specification out.
-func NewPlan(c spec.Cluster, paths Paths) (Plan, error) {
+func NewPlan(c spec.Cluster, paths layout.Paths) (Plan, error) {
 	p := Plan{Spec: c, Paths: paths}
 	underlay := c.Networking.PartAddress(c.Part())
 	p.APIServer = netip.AddrPortFrom(nth(c.Networking.PartAddress(0), spec.Fabric), 6443)
@@ -137,26 +137,6 @@ func (p Plan) nodeLines() []string {
 		lines = append(lines, at[address])
 	}
 	return lines
-}
-
-// LoadSpec reads the specification of the cluster in a data folder; os.ErrNotExist where there is none.
-func LoadSpec(paths Paths) (spec.Cluster, error) {
-	data, err := os.ReadFile(paths.Spec())
-	if err != nil {
-		return spec.Cluster{}, err
-	}
-	var c spec.Cluster
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, fmt.Errorf("read %q: %w", paths.Spec(), err)
-	}
-	if err := c.Validate(); err != nil {
-		return c, fmt.Errorf("read %q: %w", paths.Spec(), err)
-	}
-	return c.WithDefaults(), nil
-}
-
-func saveSpec(paths Paths, c spec.Cluster) error {
-	return atomicfile.WriteJSON(paths.Spec(), c)
 }
 
 // ErrFailed says that a part of the cluster did not start.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -127,7 +128,7 @@ func (j *joining) approveOnce(ctx context.Context, node string) error {
 
 // WaitingForServing says which of the nodes of a machine that joined wait for serving certificates that an
 // administrator has to approve.
-func WaitingForServing(ctx context.Context, paths Paths, s spec.Cluster) []*kubeadm.ServingError {
+func WaitingForServing(ctx context.Context, paths layout.Paths, s spec.Cluster) []*kubeadm.ServingError {
 	if !s.Foreign() || !s.Join.Foreign.ServerTLSBootstrap {
 		return nil
 	}

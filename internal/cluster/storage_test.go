@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/spec"
@@ -12,7 +13,7 @@ import (
 
 // What a machine is told to remove is a volume of a node of its own, or nothing.
 func TestFarVolumes(t *testing.T) {
-	paths := Paths{Data: t.TempDir()}
+	paths := layout.Paths{Data: t.TempDir()}
 	folder := filepath.Join(HostPrefix(paths, "m1-win-1"), "Files", winnode.VolumesFolder)
 	const name = "pvc-0b7f6b52-6f0e-4a7c-9d1a-2f6a1f0c9e11"
 	if err := os.MkdirAll(filepath.Join(folder, "others"), 0o700); err != nil {

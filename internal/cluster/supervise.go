@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/process/systemd"
@@ -18,7 +19,7 @@ import (
 
 // SuperviseOptions is what Supervise needs.
 type SuperviseOptions struct {
-	Paths      Paths
+	Paths      layout.Paths
 	Executable string
 	Log        *slog.Logger
 	// StartLimit bounds the start of each part.
@@ -53,11 +54,11 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 		}
 		return fmt.Errorf("lock %q: %w", o.Paths.Lock(), err)
 	}
-	c, err := LoadSpec(o.Paths)
+	c, err := o.Paths.LoadSpec()
 	if err != nil {
 		return err
 	}
-	if err := systemd.EnterScope(ctx, o.Paths.scope(),
+	if err := systemd.EnterScope(ctx, o.Paths.Scope(),
 		fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data)); err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func (c *composer) dns() error {
 	server, err := clusterdns.New(clusterdns.Config{
 		Program:  c.Paths.Program("coredns"),
 		RunDir:   c.Paths.Run(),
-		ZonesDir: c.Paths.dnsZones(),
+		ZonesDir: c.Paths.DNSZones(),
 		LogDir:   c.Paths.Logs(),
 		Marker:   c.Paths.Data,
 		Netns:    c.underlay.FabricNetns(),
@@ -226,11 +226,11 @@ func reachedAs(address string, port int) (inside string, sans []string, err erro
 
 func (c *composer) engine() error {
 	daemon := engine.DaemonConfig{
-		Root:   c.Paths.join("containerd", "root"),
+		Root:   c.Paths.ContainerdRoot(),
 		State:  c.Paths.EngineState(),
 		Socket: c.Paths.ContainerdSocket(),
 	}
-	config := c.Paths.join("containerd", "config.toml")
+	config := c.Paths.ContainerdConfig()
 	c.add(&containerd{
 		Process: proc.New(proc.Spec{
 			Name: "containerd",

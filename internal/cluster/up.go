@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
@@ -31,7 +32,7 @@ type Progress struct {
 // UpOptions is what Up needs.
 type UpOptions struct {
 	Spec  spec.Cluster
-	Paths Paths
+	Paths layout.Paths
 	// Executable is the mullion program that becomes the supervisor.
 	Executable string
 	Environ    []string
@@ -45,7 +46,7 @@ type UpOptions struct {
 // part does not start nothing is left, unless it is to be retained; one that was there before is never removed.
 func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	_, statErr := os.Stat(o.Paths.Spec())
-	if Leftover(o.Paths) {
+	if o.Paths.Leftover() {
 		return o.Spec, &ConflictError{
 			Err:    fmt.Errorf("data folder %q holds what a `mullion join` left that was cut short", o.Paths.Data),
 			Remedy: "`mullion leave` removes it, here and in the cluster; or use another --data-dir",
@@ -87,8 +88,8 @@ func up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port.
-func settle(want spec.Cluster, paths Paths) (spec.Cluster, error) {
-	have, err := LoadSpec(paths)
+func settle(want spec.Cluster, paths layout.Paths) (spec.Cluster, error) {
+	have, err := paths.LoadSpec()
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
@@ -109,14 +110,14 @@ func settle(want spec.Cluster, paths Paths) (spec.Cluster, error) {
 		return want, err
 	}
 	if want.Join != nil { // the API server is on another machine
-		return want, saveSpec(paths, want)
+		return want, paths.SaveSpec(want)
 	}
 	port, err := choosePort(want.Networking.APIServerAddress, want.Networking.APIServerPort)
 	if err != nil {
 		return want, err
 	}
 	want.Networking.APIServerPort = port
-	return want, saveSpec(paths, want)
+	return want, paths.SaveSpec(want)
 }
 
 func equal(a, b spec.Cluster) bool {
@@ -206,7 +207,7 @@ func notReady(s supervisor.Status) string {
 }
 
 // locked tells whether a supervisor holds the data folder's lock.
-func locked(p Paths) bool {
+func locked(p layout.Paths) bool {
 	f, err := os.OpenFile(p.Lock(), os.O_RDWR, 0)
 	if err != nil {
 		return false
@@ -216,7 +217,7 @@ func locked(p Paths) bool {
 }
 
 // stopSupervisor asks the supervisor to stop its parts and waits until it is gone.
-func stopSupervisor(ctx context.Context, p Paths) error {
+func stopSupervisor(ctx context.Context, p layout.Paths) error {
 	if there, err := askToStop(ctx, p.Socket()); err != nil || !there {
 		return err
 	}

@@ -1,0 +1,199 @@
+// Package layout names everything that a cluster has on the machine: files, folders and sockets, the link, the cgroup,
+// systemd's scope. It reads and writes the cluster's specification in the data folder. What is not named here the
+// cluster does not leave behind.
+package layout
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/process/systemd"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// version is the version of the data folder's layout.
+const version = "1"
+
+// RunRoot is the parent of all clusters' run folders.
+const RunRoot = "/run/mullion"
+
+// EngineNamespace is the containerd namespace that holds a cluster's images and containers.
+const EngineNamespace = "k8s.io"
+
+// tag is a short name made from a data folder's path, for things whose names are limited: 8 hexadecimal digits.
+func tag(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Paths are a cluster's places on disk: Data holds its state, Bin the programs.
+type Paths struct {
+	Data string
+	Bin  string
+}
+
+func (p Paths) join(parts ...string) string {
+	return filepath.Join(append([]string{p.Data}, parts...)...)
+}
+
+// DNSZones is the folder where a user names the servers of single DNS zones.
+func (p Paths) DNSZones() string { return p.join("dns") }
+
+// Run is the folder of sockets, pinned network namespaces and the engine's mounts. It is not in the data folder since
+// runc with user namespaces needs every folder above a container's root to be traversable (0711), and since it should
+// be gone after a reboot; its name is derived from the data folder's.
+func (p Paths) Run() string { return filepath.Join(RunRoot, tag(p.Data)) }
+
+// Socket is the supervisor's Unix socket.
+func (p Paths) Socket() string { return filepath.Join(p.Run(), "supervisor.sock") }
+
+// Lock is the file that the supervisor holds locked while it lives.
+func (p Paths) Lock() string { return filepath.Join(p.Run(), "supervisor.lock") }
+
+// EngineState is containerd's state folder, under which containers' root file systems are mounted.
+func (p Paths) EngineState() string { return filepath.Join(p.Run(), "containerd") }
+
+// Spec is the resolved specification of the cluster that is, or was, up.
+func (p Paths) Spec() string { return p.join("cluster.json") }
+
+// Logs is the folder of log files, one a component.
+func (p Paths) Logs() string { return p.join("logs") }
+
+// AdminKubeconfig is the kubeconfig of the cluster's administrator, mode 0600.
+func (p Paths) AdminKubeconfig() string { return p.join("kubeconfig", "admin.kubeconfig") }
+
+// ContainerdSocket is the engine's socket.
+func (p Paths) ContainerdSocket() string { return filepath.Join(p.Run(), "containerd.sock") }
+
+// ContainerdRoot is the folder of what containerd keeps: images and snapshots.
+func (p Paths) ContainerdRoot() string { return p.join("containerd", "root") }
+
+// ContainerdConfig is containerd's configuration file.
+func (p Paths) ContainerdConfig() string { return p.join("containerd", "config.toml") }
+
+// Etcd is the folder of etcd's data.
+func (p Paths) Etcd() string { return p.join("etcd") }
+
+// Wine is the folder of the prefixes' templates, one for each Windows build.
+func (p Paths) Wine() string { return p.join("wine") }
+
+// WinePrograms is the folder of the Windows programs that hosts share.
+func (p Paths) WinePrograms() string { return p.join("wine", "programs") }
+
+// Node is the folder of one node's host, Windows or Linux.
+func (p Paths) Node(name string) string { return p.join("nodes", name) }
+
+// NodeRun is the folder of what a node's host has that does not survive a reboot.
+func (p Paths) NodeRun(name string) string { return filepath.Join(p.Run(), "nodes", name) }
+
+// A machine that joined, or is about to, has these, from before there is anything of it in the cluster.
+
+// JoinCA is the file of the cluster's authority.
+func (p Paths) JoinCA() string { return p.join("join", "ca.crt") }
+
+// JoinKubeconfig is the kubeconfig with the bootstrap token that the machine joined by, mode 0600.
+func (p Paths) JoinKubeconfig() string { return p.join("join", "bootstrap.kubeconfig") }
+
+// JoinClaim is the file that says which part of the underlay the machine has, or was about to claim.
+func (p Paths) JoinClaim() string { return p.join("join", "claim.json") }
+
+// JoinNode is the folder with the certificate of a node that could not be deleted when a join was taken back.
+func (p Paths) JoinNode(name string) string { return p.join("join", "nodes", name) }
+
+// Leftover reports whether the data folder has what a join left that was cut short before there was a cluster's
+// specification.
+func (p Paths) Leftover() bool {
+	_, specErr := os.Stat(p.Spec())
+	_, claimErr := os.Stat(p.JoinClaim())
+	return errors.Is(specErr, os.ErrNotExist) && claimErr == nil
+}
+
+// Program is one of the Linux programs that Mullion carries.
+func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
+
+// Link is the name of the machine's link to the cluster's network.
+func (p Paths) Link() string { return "mullion" + tag(p.Data) }
+
+// Scope is the name of systemd's unit of the cluster's processes.
+func (p Paths) Scope() string { return "mullion-" + tag(p.Data) + ".scope" }
+
+// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in: what systemd has
+// delegated to the cluster's scope, else one of our own.
+func (p Paths) CgroupParent() string {
+	if delegated, ok := systemd.Delegated(p.Scope()); ok {
+		return delegated
+	}
+	return "/mullion-" + tag(p.Data)
+}
+
+// LoadSpec reads the specification of the cluster that is, or was, up; os.ErrNotExist if there is none.
+func (p Paths) LoadSpec() (spec.Cluster, error) {
+	data, err := os.ReadFile(p.Spec())
+	if err != nil {
+		return spec.Cluster{}, err
+	}
+	var c spec.Cluster
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, fmt.Errorf("read %q: %w", p.Spec(), err)
+	}
+	if err := c.Validate(); err != nil {
+		return c, fmt.Errorf("read %q: %w", p.Spec(), err)
+	}
+	return c.WithDefaults(), nil
+}
+
+// SaveSpec writes the specification of the cluster.
+func (p Paths) SaveSpec(c spec.Cluster) error { return atomicfile.WriteJSON(p.Spec(), c) }
+
+// fileModes gives the files and folders that this process makes, and those that its children make, the modes they are
+// made with: with the umask of a hardened machine (027 or 077) the programs with users of their own cannot reach what
+// they are to read.
+func fileModes() { unix.Umask(0o022) }
+
+// Prepare makes the data folder, or checks that the one there is of this layout. The caller's umask is changed for it.
+func (p Paths) Prepare() error {
+	fileModes()
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(p.Data, 0o700); err != nil {
+		return err
+	}
+	file := p.join("version")
+	got, err := os.ReadFile(file)
+	switch {
+	case err == nil && strings.TrimSpace(string(got)) != version:
+		return fmt.Errorf(
+			"use data folder %q: its layout is version %s, this program knows %s; run `mullion down` of the version that made it", p.Data, strings.TrimSpace(string(got)), version)
+	case err == nil:
+	case errors.Is(err, os.ErrNotExist):
+		entries, err := os.ReadDir(p.Data)
+		if err != nil {
+			return err
+		}
+		if len(entries) > 0 {
+			return fmt.Errorf(
+				"use data folder %q: it holds files that Mullion did not make; choose an empty or new folder with --data-dir", p.Data)
+		}
+		if err := atomicfile.Write(file, []byte(version+"\n"), 0o600); err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	for _, dir := range []string{p.Logs(), p.join("nodes")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(p.Run(), 0o711)
+}
