@@ -13,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/machines/kubeadm"
@@ -106,7 +107,7 @@ func versionNames() []string {
 }
 
 // options checks the flags.
-func (f joinFlags) options() (o cluster.JoinOptions, err error) {
+func (f joinFlags) options() (o join.Options, err error) {
 	if f.kubeconfig != "" {
 		err = f.byFile(&o)
 	} else {
@@ -144,7 +145,7 @@ func (f joinFlags) options() (o cluster.JoinOptions, err error) {
 }
 
 // byFile checks the flags of a join by kubeconfig.
-func (f joinFlags) byFile(o *cluster.JoinOptions) error {
+func (f joinFlags) byFile(o *join.Options) error {
 	if f.token != "" || len(f.hashes) > 0 || f.unpinned {
 		return usage(
 			errors.New("--kubeconfig and --token, --ca-cert-hash, --unsafe-skip-ca-verification exclude each other"),
@@ -159,7 +160,7 @@ func (f joinFlags) byFile(o *cluster.JoinOptions) error {
 }
 
 // byToken checks the flags of a join by token.
-func (f joinFlags) byToken(o *cluster.JoinOptions) error {
+func (f joinFlags) byToken(o *join.Options) error {
 	help := "`mullion server`, `mullion token create --print-join-command` and `kubeadm token create --print-join-command` print what it takes"
 	host, port, err := net.SplitHostPort(f.server)
 	if err != nil || host == "" || port == "" {
@@ -210,17 +211,17 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	c, err := cluster.Join(ctx, o)
+	c, err := join.Join(ctx, o)
 	if err != nil {
 		return a.joinError(err, o)
 	}
 	fmt.Fprintf(a.env.Out, "\nThis machine is part of cluster %q after %.1fs, with %d node(s).\n", c.Name,
 		time.Since(started).Seconds(), len(c.Nodes))
-	for _, node := range cluster.WaitingForRights(ctx, o.Paths, c) {
+	for _, node := range join.WaitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.env.Out, "\nServices and the way to other nodes' pods wait until an administrator of the cluster says:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
-	for _, missing := range cluster.WaitingForServing(ctx, o.Paths, c) {
+	for _, missing := range join.WaitingForServing(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.env.Out, "\nLogs, exec and metrics of the pods of %s wait until an administrator of the cluster says:\n\n  %s\n", missing.Node, missing.Command())
 	}
@@ -228,7 +229,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 }
 
 // joinError gives an error of a join its remedy and exit code.
-func (a *app) joinError(err error, o cluster.JoinOptions) error {
+func (a *app) joinError(err error, o join.Options) error {
 	server := cmp.Or(o.Discovery.Server, o.Server, "the server of "+o.Kubeconfig)
 	fresh := "get a new one on the server: `mullion token create --print-join-command`"
 	for _, known := range []struct {
@@ -260,24 +261,24 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 		},
 		{machines.ErrRefused, ExitRefused, fresh},
 		{
-			cluster.ErrKubeconfig, ExitUsage,
+			join.ErrKubeconfig, ExitUsage,
 			"name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes",
 		},
 		{
-			cluster.ErrNotAllowed, ExitRefused,
+			join.ErrNotAllowed, ExitRefused,
 			"name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash",
 		},
 		{
-			cluster.ErrNodeAddresses, ExitUsage,
+			join.ErrNodeAddresses, ExitUsage,
 			"with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network",
 		},
-		{cluster.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
+		{join.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
 		{
-			cluster.ErrNoNetwork, ExitRequirement,
+			join.ErrNoNetwork, ExitRequirement,
 			"name the machine's address on the network of the cluster's nodes with --advertise-address",
 		},
 		{
-			cluster.ErrLinuxForeign, ExitUsage,
+			join.ErrLinuxForeign, ExitUsage,
 			"leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`",
 		},
 		{
@@ -300,7 +301,7 @@ func (a *app) joinError(err error, o cluster.JoinOptions) error {
 			machines.ErrNodeExists, ExitConflict,
 			"choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server",
 		},
-		{cluster.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` tries too"},
+		{join.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` tries too"},
 	} {
 		if errors.Is(err, known.is) {
 			return &Error{Code: known.code, Err: err, Remedy: known.remedy}

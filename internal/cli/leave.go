@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 )
@@ -53,13 +54,13 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	}
 	leaving, cancel := context.WithTimeout(ctx, apiPatience)
 	defer cancel()
-	err = cluster.Leave(leaving, paths, admin)
+	err = join.Leave(leaving, paths, admin)
 	switch {
 	case err == nil:
 		said("took the nodes out of the cluster")
 	case force:
 		fmt.Fprintf(a.env.Err, "mullion: %v; going on (--force)\n", err)
-	case errors.Is(err, cluster.ErrNodesStay):
+	case errors.Is(err, join.ErrNodesStay):
 		return &Error{
 			Code:   ExitRefused,
 			Err:    err,

@@ -38,9 +38,9 @@ func choosePort(address string, port int) (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil // a TCP listener has a TCP address
 }
 
-// freeOfOthers refuses an underlay subnet that the machine already uses: another cluster's, or a network of the
+// CheckUnderlay refuses an underlay subnet that the machine already uses: another cluster's, or a network of the
 // machine's own.
-func freeOfOthers(c spec.Cluster, paths layout.Paths) error {
+func CheckUnderlay(c spec.Cluster, paths layout.Paths) error {
 	if c.Foreign() { // its nodes are on a network of the machine's own
 		return nil
 	}

@@ -215,8 +215,9 @@ func removeFiles(_ context.Context, p layout.Paths) error {
 			return err
 		}
 	}
-	if err := os.Remove(layout.RunRoot); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := os.Remove(layout.RunRoot)
+	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -13,9 +13,23 @@ import (
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
 )
+
+// dialHNS connects to the HNS of a Windows host, as the host's own programs do.
+func dialHNS(ctx context.Context, paths layout.Paths, node, netns string) (*hnsserver.Client, error) {
+	token, err := os.ReadFile(winnode.Config{Dir: paths.Node(node)}.TokenFile())
+	if err != nil {
+		return nil, fmt.Errorf("connect to HNS of node %q: %w", node, err)
+	}
+	conn, err := proc.DialIn(netns)(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(winnode.HNSPort)))
+	if err != nil {
+		return nil, fmt.Errorf("connect to HNS of node %q: %w", node, err)
+	}
+	return hnsserver.NewClient(conn, string(token))
+}
 
 // HNS connects to the HNS of a Windows node. winhost.ErrDown says that the node is not up.
 func HNS(ctx context.Context, paths layout.Paths, node string) (*hnsserver.Client, error) {

@@ -1,73 +1,34 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
-	"syscall"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
-	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 )
-
-// hostNetwork is the component of a host's place on the underlay. It outlives a supervisor.
-type hostNetwork struct {
-	underlay *underlay.Underlay
-	host     string
-	address  netip.Addr
-	server   string // the API server's host:port
-}
-
-// Name is the component's name.
-func (h *hostNetwork) Name() string { return "network/" + h.host }
-
-// Start makes or mends the host's namespace and link.
-func (h *hostNetwork) Start(ctx context.Context) error {
-	return h.underlay.AddHost(ctx, h.host, h.address)
-}
-
-// Probe implements component.Prober: does a packet come from the host to the API server, and an answer back? That
-// nobody listens there is an answer.
-func (h *hostNetwork) Probe(ctx context.Context) error {
-	conn, err := proc.DialIn(h.underlay.HostNetns(h.host))(ctx, "tcp", h.server)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the node does not reach the API server: %w", err)
-	}
-	return conn.Close()
-}
-
-// Stop leaves the network in place.
-func (h *hostNetwork) Stop(context.Context) error { return nil }
 
 // apiServer is host:port by which nodes reach the API server.
 func (c *composer) apiServer() string {
 	if !c.Spec.Foreign() {
 		return c.APIServer.String()
 	}
-	host, err := hostPort(c.access.server)
+	host, err := spec.HostPort(c.access.server)
 	if err != nil {
 		return c.access.server // the probe says what is wrong with it
 	}
 	return host
 }
 
-// selfSigned says that kubelets sign their serving certificates themselves, which is kubeadm's default.
-func (c *composer) selfSigned() bool {
-	return c.Spec.Foreign() && !c.Spec.Join.Foreign.ServerTLSBootstrap
-}
-
+// hosts are the Windows hosts with their nodes, and the Wine system layer they share.
 func (c *composer) hosts() error {
 	if len(c.Hosts) == 0 {
 		return nil
@@ -75,23 +36,23 @@ func (c *composer) hosts() error {
 	layer := winnode.NewSystemLayer(c.wineOptions())
 	c.add(layer)
 	for _, h := range c.Hosts {
-		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.apiServer()}
-		c.add(network, "fabric")
+		network := &parts.HostNetwork{Underlay: c.underlay, Host: h.Name, Address: h.Address, Server: c.apiServer()}
+		c.add(network, parts.FabricUnit)
 		config := c.hostConfig(h, layer.System)
-		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.nodes...)
+		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.kubeletAfter...)
 		config.ProxyAfter = c.identity(h.Name, config.Identity(), config.KubeletUnit())
 		c.serving(h.Name, config.Identity(), config.KubeletUnit())
 		units, err := winnode.Units(config)
 		if err != nil {
 			return err
 		}
-		c.units = append(c.units, c.foreignUnits(units, h.Name, config.ProxyUnit())...)
-		c.add(&nodeReady{
-			node:   h.Name,
-			client: c.access.client,
-			noCNI:  c.Spec.Networking.DisableDefaultCNI,
-			since:  time.Now(),
-		}, config.KubeletUnit(), "pod-routes")
+		c.units = append(c.units, c.proxyWhenAllowed(units, h.Name, config.ProxyUnit())...)
+		c.add(&parts.NodeReady{
+			Node:   h.Name,
+			Client: c.access.client,
+			NoCNI:  c.Spec.Networking.DisableDefaultCNI,
+			Since:  time.Now(),
+		}, config.KubeletUnit(), parts.PodRoutesUnit)
 	}
 	return nil
 }

@@ -4,31 +4,33 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/spec"
 )
 
+// linuxHosts are the Linux hosts with their nodes.
 func (c *composer) linuxHosts() error {
 	for _, h := range c.LinuxHosts {
-		network := &hostNetwork{underlay: c.underlay, host: h.Name, address: h.Address, server: c.apiServer()}
-		c.add(network, "fabric")
+		network := &parts.HostNetwork{Underlay: c.underlay, Host: h.Name, Address: h.Address, Server: c.apiServer()}
+		c.add(network, parts.FabricUnit)
 		config := c.linuxConfig(h)
 		config.After = []string{network.Name()}
-		config.KubeletAfter = c.access.nodes
+		config.KubeletAfter = c.access.kubeletAfter
 		config.ProxyAfter = c.identity(h.Name, config.Identity(), config.KubeletUnit())
 		units, err := linuxnode.Units(config)
 		if err != nil {
 			return err
 		}
 		c.units = append(c.units, units...)
-		c.add(&nodeReady{
-			node:   h.Name,
-			client: c.access.client,
-			noCNI:  c.Spec.Networking.DisableDefaultCNI,
-			since:  time.Now(),
-		}, config.KubeletUnit(), "pod-routes")
+		c.add(&parts.NodeReady{
+			Node:   h.Name,
+			Client: c.access.client,
+			NoCNI:  c.Spec.Networking.DisableDefaultCNI,
+			Since:  time.Now(),
+		}, config.KubeletUnit(), parts.PodRoutesUnit)
 	}
 	return nil
 }

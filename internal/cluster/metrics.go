@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/metricsserver"
@@ -31,7 +32,7 @@ func (c *composer) metrics() error {
 	if err != nil {
 		return err
 	}
-	c.add(server, controlplane.Bootstrap, "api-forwarder")
+	c.add(server, controlplane.Bootstrap, parts.APIForwarder)
 	return nil
 }
 

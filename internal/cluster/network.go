@@ -2,11 +2,17 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"net"
 	"net/netip"
+	"os"
+	"slices"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/parts"
+	"mullion.dev/mullion/internal/network/overlay"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -72,15 +78,93 @@ func removeNetworks(ctx context.Context, paths layout.Paths) error {
 	return u.Down(ctx)
 }
 
-// fabric is the component of the network that control plane and nodes stand on. Its namespaces outlive a supervisor, so
-// that pods keep running; Down removes them.
-type fabric struct{ underlay *underlay.Underlay }
+// fabric is the network that control plane and nodes stand on.
+func (c *composer) fabric() error {
+	c.add(&parts.Fabric{Underlay: c.underlay})
+	return nil
+}
 
-// Name is the component's name.
-func (f *fabric) Name() string { return "fabric" }
+// routes are what the machine's network has to follow: the nodes' pods, and the other machines.
+func (c *composer) routes() error {
+	routes := &parts.PodRoutes{Client: c.access.client, Set: c.setPodRange(), Seen: c.seenNode(), Log: c.Log}
+	if c.Spec.Foreign() {
+		c.add(c.whenAllowed(routes, c.Spec.NodeNames()[0]), c.access.machine...)
+		return nil
+	}
+	c.add(routes, c.access.machine...)
+	if c.Spec.SeveralMachines() {
+		peers := &parts.Peers{Client: c.access.client, Underlay: c.underlay, Log: c.Log}
+		c.add(peers, append([]string{parts.FabricUnit}, c.access.machine...)...)
+	}
+	return nil
+}
 
-// Start makes or mends the network.
-func (f *fabric) Start(ctx context.Context) error { return f.underlay.Up(ctx) }
+// setPodRange returns what tells the network which node a range of pod addresses is behind: the underlay's routers, or
+// in an overlay the other hosts. In the modes without a network between Windows nodes only Linux nodes have routes.
+func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
+	route := func(ctx context.Context, to parts.PodRange) error {
+		return c.underlay.SetPodRoute(ctx, to.Via, to.CIDRs...)
+	}
+	if c.Spec.Foreign() {
+		return func(ctx context.Context, to parts.PodRange) error { // such a machine has IPv4 alone
+			to.CIDRs = slices.DeleteFunc(to.CIDRs, func(p netip.Prefix) bool { return !p.Addr().Is4() })
+			return route(ctx, to)
+		}
+	}
+	switch c.Spec.Networking.Mode {
+	case spec.ModeOverlay:
+		o := c.overlay()
+		return func(ctx context.Context, to parts.PodRange) error {
+			node := overlay.Node{Name: to.Node, Address: to.Via, Router: to.Router}
+			if len(to.CIDRs) > 0 {
+				node.Pods = to.CIDRs[0] // of IPv4: an overlay has no other
+			}
+			return o.Set(ctx, node)
+		}
+	case spec.ModeNAT, spec.ModeTransparent:
+		linux := map[string]bool{}
+		for _, h := range c.LinuxHosts {
+			linux[h.Name] = true
+		}
+		return func(ctx context.Context, to parts.PodRange) error {
+			if !linux[to.Node] {
+				return nil
+			}
+			return route(ctx, to)
+		}
+	}
+	return route
+}
 
-// Stop leaves the network in place.
-func (f *fabric) Stop(context.Context) error { return nil }
+// overlay connects the machine's hosts to all others in mode overlay.
+func (c *composer) overlay() *overlay.Overlay {
+	config := overlay.Config{
+		Netns: c.underlay.HostNetns,
+		Dial: func(ctx context.Context, host string) (overlay.HNS, error) {
+			client, err := dialHNS(ctx, c.Paths, host, c.underlay.HostNetns(host))
+			if _, refused := errors.AsType[*net.OpError](err); refused || errors.Is(err, os.ErrNotExist) {
+				return nil, errors.Join(overlay.ErrDown, err) // its agent is not up
+			}
+			return client, err
+		},
+	}
+	for _, h := range c.Hosts {
+		config.Windows = append(config.Windows, overlay.Host{Name: h.Name, Address: h.Address})
+	}
+	for _, h := range c.LinuxHosts {
+		config.Linux = append(config.Linux, overlay.Host{Name: h.Name, Address: h.Address})
+	}
+	if c.Spec.SeveralMachines() {
+		config.Tell = func(ctx context.Context, node, router string) error {
+			client, err := c.access.client()
+			if c.Spec.Join != nil { // the node's own certificate may write its Node
+				client, err = c.access.nodes.Client(node)
+			}
+			if err != nil {
+				return err
+			}
+			return parts.PublishRouter(ctx, client, node, router)
+		}
+	}
+	return overlay.New(config)
+}

@@ -89,13 +89,10 @@ func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *heal
 
 // observeJoined reads the nodes of a machine that joined and their pods, each with the node's own rights: others' are
 // not its to see.
-func observeJoined(ctx context.Context, paths layout.Paths, s spec.Cluster, o *health.Observed) error {
-	c, err := joinedNodes(s, paths)
-	if err != nil {
-		return err
-	}
-	for _, name := range c.names() {
-		client, err := c.nodeClient(name)
+func observeJoined(ctx context.Context, paths layout.Paths, c spec.Cluster, o *health.Observed) error {
+	clients := NodeClients(paths, c)
+	for _, name := range c.NodeNames() {
+		client, err := clients.Client(name)
 		if err != nil {
 			return err
 		}

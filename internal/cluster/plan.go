@@ -139,6 +139,31 @@ func (p Plan) nodeLines() []string {
 	return lines
 }
 
+// share cuts the hosts' parts of the underlay, in mode transparent: the second half of a /24. Larger subnets are cut in
+// the same way, since the first half limits the number of nodes. The last addresses are load balancers', the machine's
+// and the tests'.
+func (p *Plan) share() error {
+	if p.Spec.Networking.Mode != spec.ModeTransparent || len(p.Hosts) == 0 {
+		return nil
+	}
+	subnet := p.Spec.Networking.Underlay()
+	if nodes := len(p.Hosts) + len(p.LinuxHosts); spec.FirstNode+nodes > spec.SharedFirst {
+		return fmt.Errorf("plan pods' addresses on the underlay %s: mode transparent has room for %d nodes, not %d",
+			subnet, spec.SharedFirst-spec.FirstNode, nodes)
+	}
+	size := (spec.SharedLast - spec.SharedFirst + 1) / len(p.Hosts)
+	for i := range p.Hosts {
+		first := nth(p.Spec.Networking.PartAddress(p.Spec.Part()), spec.SharedFirst+i*size)
+		p.Hosts[i].Shared = agentconfig.Shared{
+			Subnet:  subnet,
+			Gateway: p.Machine,
+			First:   first,
+			Last:    nth(first, size-1),
+		}
+	}
+	return nil
+}
+
 // ErrFailed says that a part of the cluster did not start.
 var ErrFailed = errors.New("a part of the cluster did not start")
 

@@ -1,27 +1,14 @@
 package cluster
 
 import (
-	"context"
 	"log/slog"
-	"net"
-	"net/netip"
-	"path/filepath"
-	"strconv"
 
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/controlplane"
-	"mullion.dev/mullion/internal/controlplane/bootstrap"
-	"mullion.dev/mullion/internal/controlplane/clusterdns"
-	"mullion.dev/mullion/internal/controlplane/pki"
-	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
-	"mullion.dev/mullion/internal/process/proc"
-	"mullion.dev/mullion/internal/runtime/engine"
-	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // UnitOptions is what units need besides the plan.
@@ -46,10 +33,12 @@ type access struct {
 	// server is the API server's URL for nodes, caFile its authority, bootstrap a kubeconfig with a bootstrap token,
 	// and proxy one for kube-proxy, "" for the kubelet's own.
 	server, caFile, bootstrap, proxy string
-	// nodes are the units that must be ready before a kubelet asks for its certificate, machine those before client can
-	// be used.
-	nodes, machine []string
-	client         func() (kubernetes.Interface, error)
+	// kubeletAfter are the units that must be ready before a kubelet asks for its certificate, machine those before
+	// client can be used.
+	kubeletAfter, machine []string
+	client                func() (kubernetes.Interface, error)
+	// nodes makes clients with the rights of the nodes of a machine that joined.
+	nodes kubenode.Clients
 }
 
 // Units are the parts of a cluster, in an order in which they could be started one after the other.
@@ -62,22 +51,34 @@ func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &composer{Plan: p, UnitOptions: o, underlay: u}
-	c.add(&fabric{u})
-	steps := []func() error{
-		c.controlPlane, // etcd, API server, controller manager, scheduler, and the objects a fresh API needs
-		c.dns,          // CoreDNS
-		c.metrics,      // metrics-server
-		c.storage,      // volumes on the nodes' disks
-		c.routes,       // to other machines and to pods
-		c.engine,       // containerd
-		c.hosts,        // the Wine system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
-		c.linuxHosts,   // each Linux host: namespaces, containerd, kubelet
-	}
+	const (
+		always   = 1 << iota
+		original // the machine that has the control plane
+		joined   // a machine that joined another's cluster
+	)
+	where := always | original
 	if p.Spec.Join != nil {
-		steps = append([]func() error{c.joined}, steps[4:]...) // another machine's control plane
+		where = always | joined
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
+	for _, step := range []struct {
+		where int
+		add   func() error
+	}{
+		{always, c.fabric},         // the network that everything stands on
+		{original, c.controlPlane}, // etcd, API server, controller manager, scheduler, the objects a fresh API needs
+		{joined, c.join},           // the way to another machine's API, and what the machine does for it
+		{original, c.dns},          // CoreDNS
+		{original, c.metrics},      // metrics-server
+		{original, c.storage},      // volumes on the nodes' disks
+		{always, c.routes},         // to other machines and to pods
+		{always, c.engine},         // containerd
+		{always, c.hosts},          // Wine's system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
+		{always, c.linuxHosts},     // each Linux host: namespaces, containerd, kubelet
+	} {
+		if where&step.where == 0 {
+			continue
+		}
+		if err := step.add(); err != nil {
 			return nil, err
 		}
 	}
@@ -86,187 +87,4 @@ func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 
 func (c *composer) add(part component.Component, after ...string) {
 	c.units = append(c.units, component.Unit{Component: part, After: after})
-}
-
-func (c *composer) controlPlane() error {
-	n := c.Spec.Networking
-	outside := net.JoinHostPort(n.APIServerAddress, strconv.Itoa(n.APIServerPort))
-	inside, sans, err := reachedAs(n.APIServerAddress, n.APIServerPort)
-	if err != nil {
-		return err
-	}
-	c.control = controlplane.Config{
-		Name:           c.Spec.Name,
-		Program:        c.Executable,
-		ProgramArgs:    []string{"component"},
-		Dir:            c.Paths.Data,
-		RunDir:         c.Paths.Run(),
-		LogDir:         c.Paths.Logs(),
-		Marker:         c.Paths.Data,
-		Netns:          c.underlay.FabricNetns(),
-		Address:        c.APIServer,
-		ExtraSANs:      sans,
-		AdminServer:    "https://" + inside,
-		PodSubnet:      n.Pods(),
-		ServiceSubnet:  n.Services(),
-		PodSubnet6:     n.Pods6(),
-		ServiceSubnet6: n.Services6(),
-		After:          []string{"fabric"},
-		NodeNetworks:   nodeNetworks(n),
-		Domain:         spec.ClusterDomain,
-		Log:            c.Log,
-		DNS: bootstrap.DNS{
-			ClusterIP:   n.ClusterDNS(),
-			Address:     c.APIServer.Addr(),
-			Port:        clusterdns.Port,
-			MetricsPort: clusterdns.MetricsPort,
-		},
-	}
-	for _, h := range c.Hosts {
-		c.control.Windows = append(c.control.Windows, h.Build)
-	}
-	if c.Spec.SeveralMachines() {
-		text, err := machines.Published(c.Spec)
-		if err != nil {
-			return err
-		}
-		c.control.Windows = winver.All() // any may join
-		c.control.Machines = bootstrap.Machines{
-			Address:       c.Spec.Address(),
-			Server:        c.Spec.Networking.AdvertisedServer(),
-			Parts:         n.Parts(),
-			Specification: text,
-		}
-	}
-	units, err := controlplane.Units(c.control)
-	if err != nil {
-		return err
-	}
-	c.units = append(c.units, units...)
-	c.add(&forwarder{
-		listen: outside,
-		target: c.APIServer.String(),
-		dial:   proc.DialIn(c.underlay.FabricNetns()),
-		log:    c.Log,
-	}, "fabric")
-	c.add(c.loadBalancer(), controlplane.Bootstrap, "api-forwarder")
-	c.access = access{
-		server:    c.control.Server(),
-		caFile:    filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
-		bootstrap: c.control.BootstrapKubeconfig(),
-		proxy:     c.control.Kubeconfig(pki.KubeProxy()),
-		nodes:     []string{controlplane.Bootstrap},
-		machine:   []string{controlplane.APIServer, "api-forwarder"},
-		client:    func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
-	}
-	return nil
-}
-
-// routes are what the machine's network has to follow.
-func (c *composer) routes() error {
-	routes := &podRoutes{client: c.access.client, set: c.podRoute(), seen: c.observer(), log: c.Log}
-	if c.Spec.Foreign() {
-		c.add(c.foreign(routes, c.names()[0]), c.access.machine...)
-		return nil
-	}
-	c.add(routes, c.access.machine...)
-	if c.Spec.SeveralMachines() {
-		c.add(&peers{
-			client:   c.access.client,
-			underlay: c.underlay,
-			log:      c.Log,
-		}, append([]string{"fabric"}, c.access.machine...)...)
-	}
-	return nil
-}
-
-func (c *composer) dns() error {
-	server, err := clusterdns.New(clusterdns.Config{
-		Program:  c.Paths.Program("coredns"),
-		RunDir:   c.Paths.Run(),
-		ZonesDir: c.Paths.DNSZones(),
-		LogDir:   c.Paths.Logs(),
-		Marker:   c.Paths.Data,
-		Netns:    c.underlay.FabricNetns(),
-		Address:  c.APIServer.Addr(),
-		Domain:   spec.ClusterDomain,
-		PKIDir:   c.control.PKIDir(),
-		Cluster:  c.Spec.Name,
-		Server:   c.control.Server(),
-	}, c.Log)
-	if err != nil {
-		return err
-	}
-	c.add(server, controlplane.Bootstrap)
-	return nil
-}
-
-// reachedAs is host:port by which this machine reaches the API server when it listens on address, and all names and
-// addresses it may be reached by: those of the machine when it listens on every one.
-func reachedAs(address string, port int) (inside string, sans []string, err error) {
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return "", nil, err
-	}
-	sans = []string{"localhost", "127.0.0.1"}
-	if !ip.IsUnspecified() {
-		return net.JoinHostPort(address, strconv.Itoa(port)), append(sans, address), nil
-	}
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		return "", nil, err
-	}
-	for _, a := range addresses {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
-			sans = append(sans, p.Addr().String())
-		}
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), sans, nil
-}
-
-func (c *composer) engine() error {
-	daemon := engine.DaemonConfig{
-		Root:   c.Paths.ContainerdRoot(),
-		State:  c.Paths.EngineState(),
-		Socket: c.Paths.ContainerdSocket(),
-	}
-	config := c.Paths.ContainerdConfig()
-	c.add(&containerd{
-		Process: proc.New(proc.Spec{
-			Name: "containerd",
-			Path: c.Paths.Program("containerd"),
-			Args: []string{"--config", config},
-			// containerd finds its shim in PATH
-			Env:     []string{"PATH=" + c.Paths.Bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-			Marker:  c.Paths.Data,
-			LogPath: filepath.Join(c.Paths.Logs(), "containerd.log"),
-			Ready:   func(ctx context.Context) error { return dialUnix(ctx, daemon.Socket) },
-		}),
-		daemon: daemon,
-		config: config,
-	})
-	return nil
-}
-
-// containerd is the engine's process with its configuration.
-type containerd struct {
-	*proc.Process
-	daemon engine.DaemonConfig
-	config string
-}
-
-// Start writes the configuration and starts the daemon.
-func (c *containerd) Start(ctx context.Context) error {
-	if err := c.daemon.Write(c.config); err != nil {
-		return err
-	}
-	return c.Process.Start(ctx)
-}
-
-func dialUnix(ctx context.Context, path string) error {
-	conn, err := unixsocket.Dialer(path)(ctx, "", "")
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }

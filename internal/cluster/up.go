@@ -55,7 +55,7 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	if err := o.Paths.Prepare(); err != nil {
 		return o.Spec, &ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}
-	c, err := up(ctx, o)
+	c, err := Start(ctx, o)
 	isNew := errors.Is(statErr, os.ErrNotExist)
 	if err == nil || !isNew || o.Retain || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, context.Canceled) {
@@ -64,7 +64,9 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	return c, errors.Join(err, Down(context.WithoutCancel(ctx), o.Paths, func(string) {}))
 }
 
-func up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
+// Start is Up in a data folder that is prepared, without undoing what it made of a cluster that did not come up. A join
+// uses it: it has something to undo elsewhere first.
+func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	c, err := settle(o.Spec, o.Paths)
 	if err != nil {
 		return c, err
@@ -106,7 +108,7 @@ func settle(want spec.Cluster, paths layout.Paths) (spec.Cluster, error) {
 		}
 		return have, nil
 	}
-	if err := freeOfOthers(want, paths); err != nil {
+	if err := CheckUnderlay(want, paths); err != nil {
 		return want, err
 	}
 	if want.Join != nil { // the API server is on another machine

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 )
 
@@ -108,4 +109,16 @@ func (c Cluster) prefix(os string) string {
 		return fmt.Sprintf("m%d-%s", c.Join.Part, name)
 	}
 	return name
+}
+
+// HostPort is the host:port of an API server's URL.
+func HostPort(server string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", fmt.Errorf("read the API server's URL %q: %w", server, err)
+	}
+	if u.Port() == "" {
+		return net.JoinHostPort(u.Hostname(), "443"), nil
+	}
+	return u.Host, nil
 }

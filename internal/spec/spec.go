@@ -218,3 +218,12 @@ func (n Node) Linux() bool { return n.OS == Linux }
 
 // Build is the catalogue's row for the node's Windows version, of a validated Windows node.
 func (n Node) Build() (winver.Build, error) { return winver.Lookup(n.WindowsVersion) }
+
+// NodeNames are the names of the machine's nodes, in the order of the specification.
+func (c Cluster) NodeNames() []string {
+	names := make([]string, len(c.Nodes))
+	for i, n := range c.Nodes {
+		names[i] = n.Name
+	}
+	return names
+}

@@ -1,4 +1,18 @@
-package cluster
+// Package join adds this machine's nodes to a cluster on another machine, and takes them out again. It owns the
+// protocol: how the cluster is found and trusted, the machine's claim, its records in the data folder, the rights and
+// certificates that nodes of kubeadm's clusters wait for, and what is undone when a join does not succeed. Package
+// cluster brings the nodes up.
+//
+//	reach ─▶ recover ─▶ prepare ─▶ claim ─▶ cluster.Start ─▶ (grant)
+//	                                │ on failure: undo = Stop, Leave, Down
+//
+// The records, from before there is anything of the machine in the cluster:
+//
+//	join/ca.crt                 the cluster's authority
+//	join/bootstrap.kubeconfig   the token that the machine joined by
+//	join/claim.json             the part of the underlay that it has, or was about to claim
+//	join/nodes/NODE/            the certificate of a node that could not be deleted when a join was taken back
+package join
 
 import (
 	"context"
@@ -7,12 +21,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"net/url"
 	"os"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines"
@@ -23,11 +37,14 @@ import (
 // undoTimeout bounds the removal of what a join made that did not succeed.
 const undoTimeout = 2 * time.Minute
 
+// askEvery is the pause between two questions to the API for something that takes seconds.
+const askEvery = 300 * time.Millisecond
+
 // leaveTimeout bounds what of that is done in the cluster, which may not answer any more.
 const leaveTimeout = 20 * time.Second
 
-// JoinOptions is what Join needs.
-type JoinOptions struct {
+// Options is what Join needs.
+type Options struct {
 	// Discovery says which cluster, unless Kubeconfig does.
 	Discovery discovery.Config
 	// Kubeconfig is a file that says it: an administrator's, or one with a bootstrap token. Server, with that, is the
@@ -48,7 +65,7 @@ type JoinOptions struct {
 	Paths      layout.Paths
 	Executable string
 	Environ    []string
-	Progress   func(Progress)
+	Progress   func(cluster.Progress)
 	// Said is told each step before the nodes are started.
 	Said func(string)
 	// Retain keeps what is there of a join that did not succeed, to be looked at.
@@ -70,15 +87,15 @@ var ErrLeft = errors.New("something of the join is left in the cluster")
 // Join adds nodes on this machine to a cluster on another and returns when they are Ready. Of a join that does not
 // succeed nothing is left, here or there, unless it is to be retained; what cannot be removed, as the server does not
 // answer, the next Join or Leave removes.
-func Join(ctx context.Context, o JoinOptions) (spec.Cluster, error) {
+func Join(ctx context.Context, o Options) (spec.Cluster, error) {
 	if have, err := o.Paths.LoadSpec(); err == nil {
-		return have, &ConflictError{
+		return have, &cluster.ConflictError{
 			Err: fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", o.Paths.Data,
 				have.Name),
 			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
 		}
 	}
-	j := &joining{JoinOptions: o, holder: rand.Text()}
+	j := &joining{Options: o, holder: rand.Text()}
 	if err := j.reach(ctx); err != nil {
 		return spec.Cluster{}, explained(err)
 	}
@@ -98,7 +115,7 @@ func explained(err error) error { return discovery.ExplainClock(err, time.Now(),
 
 // joining is a join under way.
 type joining struct {
-	JoinOptions
+	Options
 	found discovery.Cluster
 	token bootstrap.Token // by which kubelets ask for their certificates
 	// client is by the token, or the administrator's; admin says which.
@@ -137,9 +154,9 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	c.Join = &spec.Join{Server: j.found.Server, Part: 1, Address: j.Address.String()}
 	c.Nodes = j.Nodes
 	if err := c.Validate(); err != nil {
-		return c, &ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
+		return c, &cluster.ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
 	}
-	if err := freeOfOthers(c, j.Paths); err != nil {
+	if err := cluster.CheckUnderlay(c, j.Paths); err != nil {
 		return c, err
 	}
 	if err := j.prepare(); err != nil {
@@ -159,14 +176,10 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	c.Join.Part = part
 	c = c.WithDefaults()
 	j.Said(fmt.Sprintf("this machine is number %d, at %s", part, j.Address))
-	plan, err := NewPlan(c, j.Paths)
-	if err != nil {
+	if err := machines.FreeNames(ctx, j.client, c.NodeNames()); err != nil {
 		return c, err
 	}
-	if err := machines.FreeNames(ctx, j.client, plan.names()); err != nil {
-		return c, err
-	}
-	return up(ctx, UpOptions{
+	return cluster.Start(ctx, cluster.UpOptions{
 		Spec:       c,
 		Paths:      j.Paths,
 		Executable: j.Executable,
@@ -179,7 +192,7 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 // join back.
 func (j *joining) prepare() error {
 	if err := j.Paths.Prepare(); err != nil {
-		return &ConflictError{Err: err, Remedy: "choose another --data-dir"}
+		return &cluster.ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}
 	j.prepared = true
 	return saveJoin(j.Paths, j.found, j.token)
@@ -188,7 +201,7 @@ func (j *joining) prepare() error {
 // undo removes what the join made, here and in the cluster. What it cannot remove there, as nobody answers, is kept for
 // the next try.
 func (j *joining) undo(ctx context.Context) error {
-	stopErr := Stop(ctx, j.Paths, func(string) {})
+	stopErr := cluster.Stop(ctx, j.Paths, func(string) {})
 	rest, err := leftoverOf(j.Paths)
 	if err != nil {
 		return errors.Join(stopErr, err)
@@ -196,7 +209,8 @@ func (j *joining) undo(ctx context.Context) error {
 	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
 	leaveErr := Leave(leaving, j.Paths, j.administrator())
 	cancel()
-	if err := errors.Join(stopErr, Down(ctx, j.Paths, func(string) {})); err != nil || leaveErr == nil || rest == nil {
+	err = errors.Join(stopErr, cluster.Down(ctx, j.Paths, func(string) {}))
+	if err != nil || leaveErr == nil || rest == nil {
 		return errors.Join(err, leaveErr)
 	}
 	return errors.Join(leaveErr, rest.save(j.Paths), ErrLeft)
@@ -212,7 +226,7 @@ func (j *joining) administrator() kubernetes.Interface {
 
 // sourceAddress is this machine's address from which it reaches the server.
 func sourceAddress(server string) (netip.Addr, error) {
-	host, err := hostPort(server)
+	host, err := spec.HostPort(server)
 	if err != nil {
 		return netip.Addr{}, err
 	}
@@ -222,18 +236,6 @@ func sourceAddress(server string) (netip.Addr, error) {
 	}
 	defer conn.Close()
 	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil // of a UDP connection
-}
-
-// hostPort is the host:port of an API server's URL.
-func hostPort(server string) (string, error) {
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", fmt.Errorf("read the API server's URL %q: %w", server, err)
-	}
-	if u.Port() == "" {
-		return net.JoinHostPort(u.Hostname(), "443"), nil
-	}
-	return u.Host, nil
 }
 
 // recover takes back what an earlier join in this data folder made that was cut short.
@@ -250,7 +252,7 @@ func (j *joining) recover(ctx context.Context) error {
 	if err != nil && ctx.Err() == nil {
 		j.Said(fmt.Sprintf("an earlier join was cut short, and something of it is left in its cluster: %v", err))
 	}
-	if err := Down(ctx, j.Paths, func(string) {}); err != nil {
+	if err := cluster.Down(ctx, j.Paths, func(string) {}); err != nil {
 		return fmt.Errorf("remove what an earlier join left: %w", err)
 	}
 	if _, err := os.Stat(j.Paths.Data); err == nil {

@@ -1,25 +1,28 @@
-package cluster
+package parts
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/controlplane/localstorage"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/node/winnode"
-	"mullion.dev/mullion/internal/spec"
 )
 
 // What a machine is told to remove is a volume of a node of its own, or nothing.
 func TestFarVolumes(t *testing.T) {
-	paths := layout.Paths{Data: t.TempDir()}
-	folder := filepath.Join(HostPrefix(paths, "m1-win-1"), "Files", winnode.VolumesFolder)
+	place := localstorage.Place{
+		Root:   filepath.Join(t.TempDir(), "Files"),
+		Folder: winnode.VolumesFolder,
+		Path:   winnode.VolumesPath,
+	}
+	folder := filepath.Join(place.Root, place.Folder)
 	const name = "pvc-0b7f6b52-6f0e-4a7c-9d1a-2f6a1f0c9e11"
 	if err := os.MkdirAll(filepath.Join(folder, "others"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	v := &farVolumes{c: &composer{Plan: Plan{Paths: paths, Hosts: []Host{{Node: spec.Node{Name: "m1-win-1"}}}}}}
+	v := &FarVolumes{Place: func(node string) (localstorage.Place, bool) { return place, node == "m1-win-1" }}
 	if err := v.do("m1-win-1", name, machines.Make); err != nil {
 		t.Fatal(err)
 	}

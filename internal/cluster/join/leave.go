@@ -1,4 +1,4 @@
-package cluster
+package join
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/node/kubenode"
-	"mullion.dev/mullion/internal/spec"
 )
 
 func saveClaim(paths layout.Paths, r claimRecord) error {
@@ -83,7 +83,7 @@ func leftoverOf(paths layout.Paths) (*leftover, error) {
 	s, err := paths.LoadSpec()
 	switch {
 	case err == nil && s.Join != nil:
-		err = l.identities(s, paths)
+		l.nodes = cluster.NodeClients(paths, s).Identities
 	case errors.Is(err, os.ErrNotExist):
 		entries, readErr := os.ReadDir(filepath.Dir(paths.JoinNode("any")))
 		if err = readErr; errors.Is(readErr, os.ErrNotExist) {
@@ -99,21 +99,6 @@ func leftoverOf(paths layout.Paths) (*leftover, error) {
 		}
 	}
 	return l, err
-}
-
-// identities are those of the specification's nodes.
-func (l *leftover) identities(s spec.Cluster, paths layout.Paths) error {
-	c, err := joinedNodes(s, paths)
-	if err != nil {
-		return err
-	}
-	for _, h := range c.Hosts {
-		l.nodes[h.Name] = c.hostConfig(h, nil).Identity()
-	}
-	for _, h := range c.LinuxHosts {
-		l.nodes[h.Name] = c.linuxConfig(h).Identity()
-	}
-	return nil
 }
 
 // save writes it into a fresh data folder, for Leave to try again.

@@ -1,4 +1,4 @@
-package cluster
+package join
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/kubeadm"
@@ -46,7 +47,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	}
 	for _, a := range j.NodeAddresses {
 		if underlay.Answers(ctx, c.Join.Foreign.Link, a) {
-			return c, &ConflictError{
+			return c, &cluster.ConflictError{
 				Err:    fmt.Errorf("give a node the address %s: somebody on %q has it", a, c.Join.Foreign.Link),
 				Remedy: "choose another --node-address",
 			}
@@ -58,7 +59,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	granting, cancel := context.WithCancel(ctx)
 	granted := make(chan error, 1)
 	go func() { granted <- j.grant(granting, c) }()
-	c, err = up(ctx, UpOptions{
+	c, err = cluster.Start(ctx, cluster.UpOptions{
 		Spec:       c,
 		Paths:      j.Paths,
 		Executable: j.Executable,
@@ -118,7 +119,7 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 			c.Name, ErrNodeAddresses, network)
 	}
 	if err := c.Validate(); err != nil {
-		return c, &ConflictError{Err: err, Remedy: "choose other --node-address, --name or --advertise-address"}
+		return c, &cluster.ConflictError{Err: err, Remedy: "choose other --node-address, --name or --advertise-address"}
 	}
 	return c.WithDefaults(), nil
 }
@@ -170,8 +171,7 @@ func networkOf(address netip.Addr) (net.Interface, netip.Prefix, error) {
 // freeInCluster checks that the cluster has no such nodes and, as far as it may be seen, that its network is one for
 // ours.
 func (j *joining) freeInCluster(ctx context.Context, c spec.Cluster) error {
-	names := Plan{Spec: c}.names()
-	if err := machines.FreeNames(ctx, j.client, names); err != nil {
+	if err := machines.FreeNames(ctx, j.client, c.NodeNames()); err != nil {
 		return err
 	}
 	nodes, err := j.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -194,7 +194,7 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 	if !j.admin {
 		return nil
 	}
-	for _, name := range (Plan{Spec: c}).names() {
+	for _, name := range c.NodeNames() {
 		for {
 			err := kubeadm.Grant(ctx, j.client, name)
 			if err == nil && c.Join.Foreign.ServerTLSBootstrap {
@@ -211,7 +211,7 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(grantPause):
+			case <-time.After(askEvery):
 			}
 		}
 	}
@@ -219,17 +219,14 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 }
 
 // WaitingForRights are the nodes that an administrator still has to give rights to, of a machine that joined.
-func WaitingForRights(ctx context.Context, paths layout.Paths, s spec.Cluster) []string {
-	if !s.Foreign() {
+func WaitingForRights(ctx context.Context, paths layout.Paths, c spec.Cluster) []string {
+	if !c.Foreign() {
 		return nil
 	}
-	c, err := joinedNodes(s, paths)
-	if err != nil {
-		return nil
-	}
+	clients := cluster.NodeClients(paths, c)
 	var waiting []string
-	for _, name := range c.names() {
-		client, err := c.nodeClient(name)
+	for _, name := range c.NodeNames() {
+		client, err := clients.Client(name)
 		if err == nil {
 			err = kubeadm.Allowed(ctx, client, name)
 		}

@@ -1,4 +1,4 @@
-package cluster
+package parts
 
 import (
 	"io"
@@ -26,11 +26,11 @@ func TestForwarderCopiesBothWaysAndStops(t *testing.T) {
 		}
 	}()
 	var d net.Dialer
-	f := &forwarder{
-		listen: "127.0.0.1:0",
-		target: server.Addr().String(),
-		dial:   d.DialContext,
-		log:    slog.New(slog.DiscardHandler),
+	f := &Forwarder{
+		Listen: "127.0.0.1:0",
+		Target: server.Addr().String(),
+		Dial:   d.DialContext,
+		Log:    slog.New(slog.DiscardHandler),
 	}
 	if err := f.Start(t.Context()); err != nil {
 		t.Fatal(err)

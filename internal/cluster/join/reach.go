@@ -1,4 +1,4 @@
-package cluster
+package join
 
 import (
 	"context"
@@ -21,6 +21,9 @@ import (
 
 // joinTokenLife is how long the token is good that an administrator's join makes; it is removed when the join is over.
 const joinTokenLife = time.Hour
+
+// dropTimeout bounds the removal of that token.
+const dropTimeout = 8 * time.Second
 
 // ErrKubeconfig says that a kubeconfig is not one by which a machine can join.
 var ErrKubeconfig = errors.New("the kubeconfig is not one to join by")
@@ -121,7 +124,7 @@ func (j *joining) dropToken(ctx context.Context) error {
 	if !j.admin {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), observeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	return bootstrap.RemoveToken(ctx, j.client, j.token.ID)
 }

@@ -1,4 +1,4 @@
-package cluster
+package parts
 
 import (
 	"bytes"
@@ -86,10 +86,10 @@ func awaitNode(t *testing.T, since time.Time, all ...answer) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	n := &nodeReady{
-		node:  "win-1",
-		since: since,
-		client: func() (kubernetes.Interface, error) {
+	n := &NodeReady{
+		Node:  "win-1",
+		Since: since,
+		Client: func() (kubernetes.Interface, error) {
 			return kubernetes.NewForConfig(&rest.Config{
 				Host:          "http://api.example",
 				ContentConfig: rest.ContentConfig{ContentType: "application/json"},
@@ -145,5 +145,22 @@ func TestNodeReady(t *testing.T) {
 	}
 	if err := awaitNode(t, since, answer{err: syscall.ECONNREFUSED}); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("Start = %v, which does not wrap the API's error", err)
+	}
+}
+
+// What a node without a CNI plugin says is enough there, and nothing that is wrong with it besides.
+func TestLacksCNI(t *testing.T) {
+	const network = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
+	for message, want := range map[string]bool{
+		network: true,
+		"[" + network + ", CSINode is not yet initialized]":                        true,
+		"[" + network + ", failed to initialize CSINode: nodes is forbidden]":      false,
+		"[container runtime is down, " + network + "]":                             false,
+		network + ": C:\\etc\\cni\\net.d\\10-x.conf: unexpected end of JSON input": false,
+		"container runtime status check may not have completed yet":                false,
+	} {
+		if got := lacksCNI(message); got != want {
+			t.Errorf("%s: %v", message, got)
+		}
 	}
 }

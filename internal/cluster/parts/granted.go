@@ -1,4 +1,4 @@
-package cluster
+package parts
 
 import (
 	"context"
@@ -12,22 +12,24 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// How long a component waits for rights before it goes on without, where they are on their way, and how often they are
-// asked for.
+// GrantTimeout is how long the start of a component waits for rights that an administrator is about to give.
+const GrantTimeout = time.Minute
+
 const (
-	grantTimeout   = time.Minute
 	grantPause     = 300 * time.Millisecond
 	latePause      = 5 * time.Second
 	lateStartLimit = 3 * time.Minute
 )
 
-// granted is a component that needs rights which an administrator may still have to give. Start returns without them,
-// and what it would have started is started when they are there; until then Probe says what is missing.
-type granted struct {
+// Granted is a component that needs rights which an administrator may still have to give. Start returns without them,
+// and the component is started when the rights are there; until then Probe says what is missing.
+type Granted struct {
 	component.Component
-	allowed  func(context.Context) error
-	patience time.Duration
-	log      *slog.Logger
+	// Allowed returns a kubeadm.RightsError while rights are missing.
+	Allowed func(context.Context) error
+	// Patience is how long Start waits for the rights.
+	Patience time.Duration
+	Log      *slog.Logger
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -36,8 +38,8 @@ type granted struct {
 }
 
 // Start implements component.Component.
-func (g *granted) Start(ctx context.Context) error {
-	err := g.wait(ctx, g.patience)
+func (g *Granted) Start(ctx context.Context) error {
+	err := g.wait(ctx, g.Patience)
 	if err == nil {
 		return g.Component.Start(ctx)
 	}
@@ -52,9 +54,9 @@ func (g *granted) Start(ctx context.Context) error {
 }
 
 // wait asks until the rights are there or patience is over.
-func (g *granted) wait(ctx context.Context, patience time.Duration) error {
+func (g *Granted) wait(ctx context.Context, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; {
-		err := g.allowed(ctx)
+		err := g.Allowed(ctx)
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
@@ -67,9 +69,9 @@ func (g *granted) wait(ctx context.Context, patience time.Duration) error {
 }
 
 // later starts the component when it can be.
-func (g *granted) later(ctx context.Context) {
+func (g *Granted) later(ctx context.Context) {
 	for {
-		err := g.allowed(ctx)
+		err := g.Allowed(ctx)
 		if err == nil {
 			start, cancel := context.WithTimeout(ctx, lateStartLimit)
 			err = g.Component.Start(start)
@@ -78,7 +80,7 @@ func (g *granted) later(ctx context.Context) {
 		if g.set(err); err == nil {
 			return
 		}
-		g.log.Debug("wait for rights", "unit", g.Name(), "error", err)
+		g.Log.Debug("wait for rights", "unit", g.Name(), "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -87,20 +89,20 @@ func (g *granted) later(ctx context.Context) {
 	}
 }
 
-func (g *granted) set(err error) {
+func (g *Granted) set(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.lacks = err
 }
 
-func (g *granted) missing() error {
+func (g *Granted) missing() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.lacks
 }
 
 // Probe implements component.Prober.
-func (g *granted) Probe(ctx context.Context) error {
+func (g *Granted) Probe(ctx context.Context) error {
 	if err := g.missing(); err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func (g *granted) Probe(ctx context.Context) error {
 }
 
 // State is that of the process, as the supervisor asks for it.
-func (g *granted) State() proc.State {
+func (g *Granted) State() proc.State {
 	if p, ok := g.Component.(interface{ State() proc.State }); ok && g.missing() == nil {
 		return p.State()
 	}
@@ -119,7 +121,7 @@ func (g *granted) State() proc.State {
 }
 
 // Stop implements component.Component.
-func (g *granted) Stop(ctx context.Context) error {
+func (g *Granted) Stop(ctx context.Context) error {
 	if g.cancel != nil {
 		g.cancel()
 		g.done.Wait()

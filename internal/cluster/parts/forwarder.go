@@ -1,4 +1,4 @@
-package cluster
+package parts
 
 import (
 	"context"
@@ -10,13 +10,17 @@ import (
 	"sync"
 )
 
-// forwarder is the component that lets the machine reach the API server: it listens in the machine's own network
+// APIForwarder is the name of the unit that Forwarder is.
+const APIForwarder = "api-forwarder"
+
+// Forwarder is the component that lets the machine reach the API server: it listens in the machine's own network
 // namespace and copies bytes to an address in the fabric's. TLS is end to end; it sees none of it.
-type forwarder struct {
-	listen string // host:port in the machine's namespace
-	target string // host:port in the fabric
-	dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	log    *slog.Logger
+type Forwarder struct {
+	Listen string // host:port in the machine's namespace
+	Target string // host:port in the fabric
+	// Dial connects from within the fabric.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Log  *slog.Logger
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -25,14 +29,14 @@ type forwarder struct {
 }
 
 // Name is the component's name.
-func (f *forwarder) Name() string { return "api-forwarder" }
+func (f *Forwarder) Name() string { return APIForwarder }
 
 // Start listens and serves until Stop.
-func (f *forwarder) Start(ctx context.Context) error {
+func (f *Forwarder) Start(ctx context.Context) error {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", f.listen)
+	l, err := lc.Listen(ctx, "tcp", f.Listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s for the API server: %w", f.listen, err)
+		return fmt.Errorf("listen on %s for the API server: %w", f.Listen, err)
 	}
 	f.mu.Lock()
 	f.listener, f.conns = l, map[net.Conn]struct{}{}
@@ -42,7 +46,7 @@ func (f *forwarder) Start(ctx context.Context) error {
 }
 
 // Stop closes the listener and every connection.
-func (f *forwarder) Stop(context.Context) error {
+func (f *Forwarder) Stop(context.Context) error {
 	f.mu.Lock()
 	if f.listener == nil {
 		f.mu.Unlock()
@@ -60,25 +64,25 @@ func (f *forwarder) Stop(context.Context) error {
 	return err
 }
 
-func (f *forwarder) serve(ctx context.Context, l net.Listener) {
+func (f *Forwarder) serve(ctx context.Context, l net.Listener) {
 	for {
 		client, err := l.Accept()
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
-				f.log.Error("accept on the API server's forwarder", "error", err)
+				f.Log.Error("accept on the API server's forwarder", "error", err)
 			}
 			return
 		}
 		f.done.Go(func() {
 			if err := f.pipe(ctx, client); err != nil {
-				f.log.Debug("forward to the API server", "error", err)
+				f.Log.Debug("forward to the API server", "error", err)
 			}
 		})
 	}
 }
 
 // track remembers a connection for Stop; false when Stop has been called.
-func (f *forwarder) track(c net.Conn) bool {
+func (f *Forwarder) track(c net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.listener == nil {
@@ -88,19 +92,19 @@ func (f *forwarder) track(c net.Conn) bool {
 	return true
 }
 
-func (f *forwarder) forget(c net.Conn) {
+func (f *Forwarder) forget(c net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.conns, c)
 	c.Close()
 }
 
-func (f *forwarder) pipe(ctx context.Context, client net.Conn) error {
+func (f *Forwarder) pipe(ctx context.Context, client net.Conn) error {
 	if !f.track(client) {
 		return client.Close()
 	}
 	defer f.forget(client)
-	server, err := f.dial(ctx, "tcp", f.target)
+	server, err := f.Dial(ctx, "tcp", f.Target)
 	if err != nil {
 		return err
 	}

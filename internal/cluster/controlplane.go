@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/cluster/parts"
+	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/clusterdns"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// controlPlane is upstream's control plane and the machine's way to it.
+func (c *composer) controlPlane() error {
+	n := c.Spec.Networking
+	outside := net.JoinHostPort(n.APIServerAddress, strconv.Itoa(n.APIServerPort))
+	inside, sans, err := reachedAs(n.APIServerAddress, n.APIServerPort)
+	if err != nil {
+		return err
+	}
+	c.control = controlplane.Config{
+		Name:           c.Spec.Name,
+		Program:        c.Executable,
+		ProgramArgs:    []string{"component"},
+		Dir:            c.Paths.Data,
+		RunDir:         c.Paths.Run(),
+		LogDir:         c.Paths.Logs(),
+		Marker:         c.Paths.Data,
+		Netns:          c.underlay.FabricNetns(),
+		Address:        c.APIServer,
+		ExtraSANs:      sans,
+		AdminServer:    "https://" + inside,
+		PodSubnet:      n.Pods(),
+		ServiceSubnet:  n.Services(),
+		PodSubnet6:     n.Pods6(),
+		ServiceSubnet6: n.Services6(),
+		After:          []string{parts.FabricUnit},
+		NodeNetworks:   nodeNetworks(n),
+		Domain:         spec.ClusterDomain,
+		Log:            c.Log,
+		DNS: bootstrap.DNS{
+			ClusterIP:   n.ClusterDNS(),
+			Address:     c.APIServer.Addr(),
+			Port:        clusterdns.Port,
+			MetricsPort: clusterdns.MetricsPort,
+		},
+	}
+	for _, h := range c.Hosts {
+		c.control.Windows = append(c.control.Windows, h.Build)
+	}
+	if c.Spec.SeveralMachines() {
+		text, err := machines.Published(c.Spec)
+		if err != nil {
+			return err
+		}
+		c.control.Windows = winver.All() // any may join
+		c.control.Machines = bootstrap.Machines{
+			Address:       c.Spec.Address(),
+			Server:        c.Spec.Networking.AdvertisedServer(),
+			Parts:         n.Parts(),
+			Specification: text,
+		}
+	}
+	units, err := controlplane.Units(c.control)
+	if err != nil {
+		return err
+	}
+	c.units = append(c.units, units...)
+	c.add(&parts.Forwarder{
+		Listen: outside,
+		Target: c.APIServer.String(),
+		Dial:   proc.DialIn(c.underlay.FabricNetns()),
+		Log:    c.Log,
+	}, parts.FabricUnit)
+	c.add(c.loadBalancer(), controlplane.Bootstrap, parts.APIForwarder)
+	c.access = access{
+		server:       c.control.Server(),
+		caFile:       filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
+		bootstrap:    c.control.BootstrapKubeconfig(),
+		proxy:        c.control.Kubeconfig(pki.KubeProxy()),
+		kubeletAfter: []string{controlplane.Bootstrap},
+		machine:      []string{controlplane.APIServer, parts.APIForwarder},
+		client:       func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+	}
+	return nil
+}
+
+// reachedAs is host:port by which this machine reaches the API server when it listens on address, and all names and
+// addresses it may be reached by: those of the machine when it listens on every one.
+func reachedAs(address string, port int) (inside string, sans []string, err error) {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return "", nil, err
+	}
+	sans = []string{"localhost", "127.0.0.1"}
+	if !ip.IsUnspecified() {
+		return net.JoinHostPort(address, strconv.Itoa(port)), append(sans, address), nil
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", nil, err
+	}
+	for _, a := range addresses {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
+			sans = append(sans, p.Addr().String())
+		}
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), sans, nil
+}
+
+// dns is the cluster's CoreDNS.
+func (c *composer) dns() error {
+	server, err := clusterdns.New(clusterdns.Config{
+		Program:  c.Paths.Program("coredns"),
+		RunDir:   c.Paths.Run(),
+		ZonesDir: c.Paths.DNSZones(),
+		LogDir:   c.Paths.Logs(),
+		Marker:   c.Paths.Data,
+		Netns:    c.underlay.FabricNetns(),
+		Address:  c.APIServer.Addr(),
+		Domain:   spec.ClusterDomain,
+		PKIDir:   c.control.PKIDir(),
+		Cluster:  c.Spec.Name,
+		Server:   c.control.Server(),
+	}, c.Log)
+	if err != nil {
+		return err
+	}
+	c.add(server, controlplane.Bootstrap)
+	return nil
+}
+
+// engine is the containerd of all Windows nodes.
+func (c *composer) engine() error {
+	daemon := engine.DaemonConfig{
+		Root:   c.Paths.ContainerdRoot(),
+		State:  c.Paths.EngineState(),
+		Socket: c.Paths.ContainerdSocket(),
+	}
+	config := c.Paths.ContainerdConfig()
+	c.add(&parts.Containerd{
+		Process: proc.New(proc.Spec{
+			Name: "containerd",
+			Path: c.Paths.Program("containerd"),
+			Args: []string{"--config", config},
+			// containerd finds its shim in PATH
+			Env:     []string{"PATH=" + c.Paths.Bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+			Marker:  c.Paths.Data,
+			LogPath: filepath.Join(c.Paths.Logs(), "containerd.log"),
+			Ready:   func(ctx context.Context) error { return dialUnix(ctx, daemon.Socket) },
+		}),
+		Daemon: daemon,
+		Config: config,
+	})
+	return nil
+}
+
+func dialUnix(ctx context.Context, path string) error {
+	conn, err := unixsocket.Dialer(path)(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/parts"
+	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// join takes the place of the control plane on a machine that joined: the API is reached at the address that the join
+// used, and with the kubelets' certificates as soon as they have them.
+func (c *composer) join() error {
+	names := c.Spec.NodeNames()
+	clients := NodeClients(c.Paths, c.Spec)
+	c.access = access{
+		server:       clients.Server,
+		caFile:       clients.CAFile,
+		bootstrap:    c.Paths.JoinKubeconfig(),
+		kubeletAfter: []string{parts.FabricUnit},
+		machine:      []string{parts.IdentityUnit(names[0])},
+		client:       func() (kubernetes.Interface, error) { return clients.Client(names[0]) },
+		nodes:        clients,
+	}
+	if c.Spec.Foreign() {
+		return nil
+	}
+	var ready []string
+	for _, name := range names {
+		ready = append(ready, parts.NodeUnit(name))
+	}
+	c.add(&parts.Claim{Client: c.access.client, Part: c.Spec.Join.Part, Nodes: names}, ready...)
+	c.add(c.loadBalancer(), append([]string{parts.FabricUnit}, c.access.machine...)...)
+	if *c.Spec.Addons.LocalStorage {
+		c.add(&parts.FarVolumes{
+			Client: c.access.client,
+			Part:   c.Spec.Join.Part,
+			Nodes:  names,
+			Place:  c.volumes,
+			Log:    c.Log,
+		}, c.access.machine...)
+	}
+	return nil
+}
+
+// identity adds the unit that is ready when a kubelet has its certificate, where that is used beside the kubelet, and
+// returns its name as what has to wait for it.
+func (c *composer) identity(node string, i kubenode.Identity, kubelet string) []string {
+	if c.access.proxy != "" {
+		return nil
+	}
+	c.add(&parts.Identity{Node: node, Identity: i}, kubelet)
+	return []string{parts.IdentityUnit(node)}
+}
+
+// NodeClients makes clients with the rights of the nodes of a machine that joined.
+func NodeClients(paths layout.Paths, c spec.Cluster) kubenode.Clients {
+	clients := kubenode.Clients{
+		Server:     c.Join.Server,
+		CAFile:     paths.JoinCA(),
+		Identities: map[string]kubenode.Identity{},
+	}
+	for _, n := range c.Nodes {
+		if n.Linux() {
+			clients.Identities[n.Name] = linuxnode.Config{Dir: paths.Node(n.Name)}.Identity()
+			continue
+		}
+		clients.Identities[n.Name] = winnode.Config{Dir: paths.Node(n.Name)}.Identity()
+	}
+	return clients
+}

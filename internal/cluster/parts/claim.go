@@ -1,0 +1,33 @@
+package parts
+
+import (
+	"context"
+
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/machines"
+)
+
+// Claim is the component that ties the machine's part of the underlay to its nodes: with the last node the part is
+// given back.
+type Claim struct {
+	Client func() (kubernetes.Interface, error)
+	// Part is the machine's number, Nodes the names of its nodes.
+	Part  int
+	Nodes []string
+}
+
+// Name is the component's name.
+func (*Claim) Name() string { return "claim" }
+
+// Start makes the nodes owners of the claim.
+func (c *Claim) Start(ctx context.Context) error {
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	return machines.Own(ctx, client, c.Part, c.Nodes)
+}
+
+// Stop does nothing.
+func (*Claim) Stop(context.Context) error { return nil }

@@ -1,0 +1,31 @@
+package parts
+
+import (
+	"context"
+	"fmt"
+
+	"mullion.dev/mullion/internal/node/kubenode"
+)
+
+// IdentityUnit is the name of the unit that is ready when the node's kubelet has its certificate.
+func IdentityUnit(node string) string { return "identity/" + node }
+
+// Identity is the component that waits for a kubelet's certificate.
+type Identity struct {
+	kubenode.Identity
+	Node string
+}
+
+// Name is the component's name.
+func (i *Identity) Name() string { return IdentityUnit(i.Node) }
+
+// Start waits for the certificate, which the control plane signs when it has seen the kubelet's token.
+func (i *Identity) Start(ctx context.Context) error {
+	if err := i.Wait(ctx); err != nil {
+		return fmt.Errorf("wait for the certificate of node %q: %w", i.Node, err)
+	}
+	return nil
+}
+
+// Stop does nothing.
+func (i *Identity) Stop(context.Context) error { return nil }

@@ -1,0 +1,104 @@
+package parts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// NodeReady is the component that is ready when a node is.
+type NodeReady struct {
+	Node   string
+	Client func() (kubernetes.Interface, error)
+	// NoCNI accepts a node that lacks nothing but a CNI plugin.
+	NoCNI bool
+	// Since is a time before the kubelet was started. A node may be Ready before it is waited for here, and its kubelet
+	// then has nothing to say for five minutes.
+	Since time.Time
+}
+
+// NodeUnit is the name of the unit that is ready when the node is.
+func NodeUnit(node string) string { return "node/" + node }
+
+// Name is the component's name.
+func (n *NodeReady) Name() string { return NodeUnit(n.Node) }
+
+// Start waits until the API server has the node's Ready condition as true, set in this life of the kubelet.
+func (n *NodeReady) Start(ctx context.Context) error {
+	client, err := n.Client()
+	if err != nil {
+		return err
+	}
+	started := n.Since.Add(-time.Second) // conditions have whole seconds
+	begin, why := time.Now(), "the API has told nothing of it"
+	var unanswered error // why the API's last answer says nothing of the node
+	for {
+		node, err := client.CoreV1().Nodes().Get(ctx, n.Node, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			var ready bool
+			if ready, why = isReady(node, started); ready || (n.NoCNI && lacksCNI(why)) {
+				return nil
+			}
+			unanswered = nil
+		case apierrors.IsNotFound(err):
+			why, unanswered = "it has not registered", nil
+		case ctx.Err() == nil: // else the error is only that the time is over
+			unanswered = err
+		}
+		select {
+		case <-ctx.Done():
+			return n.late(ctx.Err(), why, unanswered)
+		case <-time.After(proc.Pace(200*time.Millisecond, time.Since(begin))):
+		}
+	}
+}
+
+// late is the error of a node that was not Ready in time. It says why not, and why the last question to the API failed.
+func (n *NodeReady) late(end error, why string, unanswered error) error {
+	if unanswered == nil {
+		return fmt.Errorf("wait for node %q to be Ready: %s: %w", n.Node, why, end)
+	}
+	return fmt.Errorf("wait for node %q to be Ready: %s; the last question to the API failed: %w: %w",
+		n.Node, why, unanswered, end)
+}
+
+// Stop does nothing: the kubelet is a component of its own.
+func (n *NodeReady) Stop(context.Context) error { return nil }
+
+// isReady reports whether the node's Ready condition is true and was set after since, and else why not.
+func isReady(node *corev1.Node, since time.Time) (bool, string) {
+	for _, c := range node.Status.Conditions {
+		if c.Type != corev1.NodeReady {
+			continue
+		}
+		switch {
+		case c.Status != corev1.ConditionTrue:
+			return false, c.Message
+		case !c.LastHeartbeatTime.After(since):
+			return false, fmt.Sprintf(
+				"its kubelet has told nothing since it was started; the node was Ready at %s, before that",
+				c.LastHeartbeatTime.UTC().Format(time.RFC3339))
+		}
+		return true, ""
+	}
+	return false, "it has no Ready condition yet"
+}
+
+// lacksCNI says that a node's Ready condition has that complaint, and none besides but for the one that every node
+// begins with: several are a list in brackets
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/nodestatus/setters.go, ReadyCondition).
+func lacksCNI(message string) bool {
+	message = strings.TrimSuffix(strings.TrimPrefix(message, "["), "]")
+	message = strings.TrimSuffix(message, ", CSINode is not yet initialized")
+	return strings.HasPrefix(message, "container runtime network not ready") &&
+		strings.HasSuffix(message, "cni plugin not initialized")
+}

@@ -1,0 +1,56 @@
+package parts
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/network/underlay"
+)
+
+// Peers is the component that tells the underlay which other machines it spans.
+type Peers struct {
+	Client   func() (kubernetes.Interface, error)
+	Underlay *underlay.Underlay
+	Log      *slog.Logger
+
+	cancel context.CancelFunc
+	ended  <-chan struct{}
+}
+
+// Name is the component's name.
+func (p *Peers) Name() string { return "machines" }
+
+// Start returns when the underlay spans the machines of the moment.
+func (p *Peers) Start(ctx context.Context) error {
+	client, err := p.Client()
+	if err != nil {
+		return err
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.cancel = cancel
+	p.ended, err = machines.Watch(ctx, run, client, func(ctx context.Context, all []machines.Machine) {
+		var at []netip.Addr
+		for _, m := range all {
+			at = append(at, m.Address)
+		}
+		if err := p.Underlay.SetMachines(ctx, at); err != nil && ctx.Err() == nil {
+			p.Log.Error("span the cluster's machines", "machines", at, "error", err)
+		}
+	})
+	return err
+}
+
+// Stop ends the watch; the tunnel stays.
+func (p *Peers) Stop(context.Context) error {
+	if p.cancel != nil {
+		p.cancel()
+		if p.ended != nil {
+			<-p.ended
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package parts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// PodRange maps a node to its pod CIDRs. An empty list removes the node's routes.
+type PodRange struct {
+	Node  string
+	Via   netip.Addr     // the node's own address
+	CIDRs []netip.Prefix // one of each family
+	// Router is the hardware address of the node's router in an overlay, as its machine has published it; "" before
+	// that.
+	Router string
+}
+
+// routerAnnotation is where a machine publishes its nodes' routers in an overlay, for the other machines.
+const routerAnnotation = "mullion.dev/overlay-router"
+
+// PublishRouter writes a router's hardware address into its Node. The client needs no more than the node's own rights.
+func PublishRouter(ctx context.Context, client kubernetes.Interface, node, router string) error {
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"annotations": map[string]string{routerAnnotation: router}}})
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: "mullion"})
+	return err
+}
+
+// PodRoutesUnit is the name of the unit that PodRoutes is.
+const PodRoutesUnit = "pod-routes"
+
+// PodRoutes is the component that tells the underlay which node a range of pod addresses is behind, as the routers of a
+// network with l2bridge nodes have to know. It follows spec.podCIDRs of the nodes.
+type PodRoutes struct {
+	Client func() (kubernetes.Interface, error)
+	Set    func(ctx context.Context, node PodRange) error
+	// Seen is called with each node after its routes are set; may be nil.
+	Seen func(ctx context.Context, node *corev1.Node)
+	Log  *slog.Logger
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// Name is the component's name.
+func (r *PodRoutes) Name() string { return PodRoutesUnit }
+
+// Start returns when the nodes there are have been looked at.
+func (r *PodRoutes) Start(ctx context.Context) error {
+	client, err := r.Client()
+	if err != nil {
+		return err
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r.cancel = cancel
+	factory := informers.NewSharedInformerFactory(client, time.Minute)
+	informer := factory.Core().V1().Nodes().Informer()
+	handle := func(obj any) {
+		if node, ok := obj.(*corev1.Node); ok {
+			r.apply(run, node, node.Spec.PodCIDRs)
+			if r.Seen != nil {
+				r.Seen(run, node)
+			}
+		}
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    handle,
+		UpdateFunc: func(_, obj any) { handle(obj) },
+		DeleteFunc: func(obj any) {
+			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = last.Obj
+			}
+			if node, ok := obj.(*corev1.Node); ok {
+				r.apply(run, node, nil)
+			}
+		},
+	}); err != nil {
+		cancel()
+		return err
+	}
+	r.done.Go(func() { informer.Run(run.Done()) })
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return errors.Join(errors.New("the list of nodes did not arrive"), ctx.Err())
+	}
+	return nil
+}
+
+// Stop ends the watch; the routes stay.
+func (r *PodRoutes) Stop(context.Context) error {
+	if r.cancel != nil {
+		r.cancel()
+		r.done.Wait()
+	}
+	return nil
+}
+
+// apply sets the routes to a node's pods, those of cidrs; without any, it removes them. A Node without an address is
+// skipped: it changes when it gets one.
+func (r *PodRoutes) apply(ctx context.Context, node *corev1.Node, cidrs []string) {
+	via := InternalAddress(node)
+	if !via.IsValid() || len(node.Spec.PodCIDRs) == 0 {
+		return
+	}
+	to := PodRange{Node: node.Name, Via: via, Router: node.Annotations[routerAnnotation]}
+	var errs []error
+	for _, text := range cidrs {
+		cidr, err := netip.ParsePrefix(text)
+		to.CIDRs, errs = append(to.CIDRs, cidr), append(errs, err)
+	}
+	err := errors.Join(errs...)
+	if err == nil {
+		err = r.Set(ctx, to)
+	}
+	if err != nil {
+		r.Log.Error("set the routes to a node's pods", "node", node.Name, "cidrs", cidrs, "error", err)
+	}
+}
+
+// InternalAddress is the node's IPv4 address on the underlay; the zero Addr if its Node does not name it yet.
+func InternalAddress(node *corev1.Node) netip.Addr {
+	for _, a := range node.Status.Addresses {
+		if addr, err := netip.ParseAddr(a.Address); a.Type == corev1.NodeInternalIP && err == nil && addr.Is4() {
+			return addr
+		}
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,54 @@
+package parts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/machines/kubeadm"
+	"mullion.dev/mullion/internal/node/kubenode"
+)
+
+// servingEnd is how long before its certificate's end a kubelet has to have another; it asks much earlier.
+const servingEnd = 7 * 24 * time.Hour
+
+// ServingCertificate is the component that watches a kubelet's serving certificate, in a cluster where an administrator
+// has to approve its request. Its probe fails while the request waits.
+type ServingCertificate struct {
+	Node     string
+	Identity kubenode.Identity
+	Client   func() (kubernetes.Interface, error)
+}
+
+// Name is the component's name.
+func (s *ServingCertificate) Name() string { return "serving-certificate/" + s.Node }
+
+// Start does nothing: the node is Ready without.
+func (s *ServingCertificate) Start(context.Context) error { return nil }
+
+// Stop does nothing.
+func (s *ServingCertificate) Stop(context.Context) error { return nil }
+
+// Probe implements component.Prober.
+func (s *ServingCertificate) Probe(ctx context.Context) error {
+	cert, certErr := s.Identity.Serving()
+	if certErr == nil && time.Until(cert.NotAfter) > servingEnd {
+		return nil
+	}
+	client, err := s.Client()
+	if err != nil {
+		return err
+	}
+	request, err := kubeadm.ServingRequest(ctx, client, s.Node)
+	switch {
+	case err != nil:
+		return err
+	case request != nil:
+		return &kubeadm.ServingError{Node: s.Node, Request: request.Name}
+	case certErr != nil:
+		return fmt.Errorf("node %q has no serving certificate, and has not asked for one yet", s.Node)
+	}
+	return nil
+}
