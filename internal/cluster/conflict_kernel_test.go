@@ -46,4 +46,10 @@ func TestDataFolderOnVolume(t *testing.T) {
 	if err := paths.Prepare(); err != nil {
 		t.Errorf("the next cluster: %v", err)
 	}
+	if err := Down(t.Context(), paths, func(string) {}); err != nil {
+		t.Errorf("the next cluster, taken down: %v", err)
+	}
+	if _, err := os.Stat(paths.Run()); !os.IsNotExist(err) {
+		t.Errorf("its run folder is left: %v", err)
+	}
 }

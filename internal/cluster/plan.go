@@ -12,6 +12,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -89,15 +90,11 @@ func nth(a netip.Addr, n int) netip.Addr { return spec.Nth(a, n) }
 func (p Plan) Text() string {
 	var b strings.Builder
 	n := p.Spec.Networking
-	port := "a free port"
-	if n.APIServerPort != 0 {
-		port = fmt.Sprint(n.APIServerPort)
-	}
 	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
 	fmt.Fprintf(&b, "  load balancers' addresses %s\n", n.LoadBalancerPool)
 	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)
-	fmt.Fprintf(&b, "  API server %s, reached at %s on %s\n", p.APIServer, n.APIServerAddress, port)
+	fmt.Fprintf(&b, "  API server %s\n", p.apiServerText())
 	for _, line := range p.nodeLines() {
 		fmt.Fprintln(&b, line)
 	}
@@ -106,15 +103,37 @@ func (p Plan) Text() string {
 		fmt.Fprintf(&b, "its parts cannot be put together: %v\n", err)
 		return b.String()
 	}
-	fmt.Fprintln(&b, "parts, in the order they start:")
+	after := map[string][]string{}
 	for _, u := range units {
-		fmt.Fprintf(&b, "  %s", u.Name())
-		if len(u.After) > 0 {
-			fmt.Fprintf(&b, " (after %s)", strings.Join(u.After, ", "))
+		after[u.Name()] = u.After
+	}
+	order, err := component.Order(units)
+	if err != nil {
+		fmt.Fprintf(&b, "its parts cannot be put in order: %v\n", err)
+		return b.String()
+	}
+	fmt.Fprintln(&b, "parts, in the order they start:")
+	for _, name := range order {
+		fmt.Fprintf(&b, "  %s", name)
+		if len(after[name]) > 0 {
+			fmt.Fprintf(&b, " (after %s)", strings.Join(after[name], ", "))
 		}
 		fmt.Fprintln(&b)
 	}
 	return b.String()
+}
+
+// apiServerText says where the API server is, and how this machine reaches it.
+func (p Plan) apiServerText() string {
+	if p.Spec.Join != nil {
+		return p.Spec.Join.Server + ", on another machine"
+	}
+	n := p.Spec.Networking
+	port := "a free port"
+	if n.APIServerPort != 0 {
+		port = fmt.Sprint(n.APIServerPort)
+	}
+	return fmt.Sprintf("%s, reached at %s on %s", p.APIServer, n.APIServerAddress, port)
 }
 
 // nodeLines describe the nodes, in the order of their addresses.

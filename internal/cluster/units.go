@@ -41,7 +41,7 @@ type access struct {
 	nodes kubenode.Clients
 }
 
-// Units are the parts of a cluster, in an order in which they could be started one after the other.
+// Units are the parts of a cluster. Their After says in which order they start.
 func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 	u, err := newUnderlay(p)
 	if err != nil {
@@ -72,7 +72,7 @@ func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
 		{original, c.storage},      // volumes on the nodes' disks
 		{always, c.routes},         // to other machines and to pods
 		{always, c.engine},         // containerd
-		{always, c.hosts},          // Wine's system layer; each Windows host: namespaces, HNS and CRI server, kubelet.exe
+		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe
 		{always, c.linuxHosts},     // each Linux host: namespaces, containerd, kubelet
 	} {
 		if where&step.where == 0 {
