@@ -39,6 +39,12 @@ func sample(t *testing.T) Config {
 	}
 }
 
+// dualStack gives a node IPv6 besides.
+func dualStack(c *Config) {
+	c.Address6 = netip.MustParseAddr("fd00:213::b")
+	c.PodSubnet6 = netip.MustParsePrefix("fd00:244::/48")
+}
+
 func TestWhatProgramsAreTold(t *testing.T) {
 	c := sample(t)
 	if err := c.Validate(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -36,6 +37,7 @@ func sample(t *testing.T) Config {
 		ProgramsDir:         filepath.Join(dir, "programs"),
 		LogDir:              filepath.Join(dir, "logs"),
 		Marker:              "/data",
+		CgroupParent:        "/mullion-12345678/win-1",
 		System:              func() *wine.System { return &wine.System{} },
 		Server:              "https://10.213.0.1:6443",
 		CAFile:              filepath.Join(dir, "ca.crt"),
@@ -46,6 +48,18 @@ func sample(t *testing.T) Config {
 		Labels:              map[string]string{"b": "2", "a": "1"},
 	}
 }
+
+// dualStack gives a host IPv6 besides.
+func dualStack(c *Config) {
+	c.Address6 = netip.MustParseAddr("fd00:213::b")
+	c.IPv6 = agentconfig.Subnets{
+		Pods:     netip.MustParsePrefix("fd00:244::/48"),
+		Services: netip.MustParsePrefix("fd00:96::/112"),
+		Nodes:    netip.MustParsePrefix("fd00:213::/64"),
+	}
+}
+
+func kubeletArgs(c Config) []string { return c.KubeletArgs() }
 
 func TestKubeletConfiguration(t *testing.T) {
 	c := sample(t)

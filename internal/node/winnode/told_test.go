@@ -1,0 +1,79 @@
+package winnode
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/golden"
+
+	"mullion.dev/mullion/internal/node/kubenode/kubenodetest"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// TestWhatANodeIsGiven holds all files and command lines of a node: a cluster that was made before comes up with them.
+func TestWhatANodeIsGiven(t *testing.T) {
+	mask := syscall.Umask(0o022)
+	t.Cleanup(func() { syscall.Umask(mask) })
+	for name, change := range map[string]func(*Config){
+		"own": func(*Config) {},
+		"foreign": func(c *Config) {
+			c.SelfSigned, c.ProxyKubeconfig, c.ClusterDomain = true, "", "example.org"
+			c.Taint, c.Labels, c.ClusterDNS, c.Network.NoCNI = false, nil, netip.Addr{}, true
+			c.SystemReserved, c.KubeReserved = map[string]string{"cpu": "1"}, map[string]string{"memory": "1Gi"}
+			c.ProxyAfter = []string{"identity/win-1"}
+		},
+		"bare": func(c *Config) { c.NoProxy = true },
+		"overlay": func(c *Config) {
+			c.Network.Mode, c.EnableDSR = spec.ModeOverlay, true
+			c.ContainerdSocket, c.ContainerdNamespace = "/run/containerd.sock", "mullion"
+			c.PodSubnet = netip.MustParsePrefix("10.244.0.0/16")
+			c.ServiceSubnet = netip.MustParsePrefix("10.96.0.0/16")
+			c.NodeSubnet = netip.MustParsePrefix("10.213.0.0/24")
+			dualStack(c)
+		},
+		"no-authority":  func(c *Config) { c.CAFile = filepath.Join(filepath.Dir(c.CAFile), "none.crt") },
+		"no-kubeconfig": func(c *Config) { c.ProxyKubeconfig = filepath.Join(filepath.Dir(c.CAFile), "none") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := sample(t)
+			dir := filepath.Dir(c.LogDir)
+			for path, text := range map[string]string{
+				c.CAFile: "authority\n", c.BootstrapKubeconfig: bootstrapText, c.ProxyKubeconfig: "of kube-proxy\n",
+			} {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			change(&c)
+			if err := os.MkdirAll(c.drive("Windows", "System32"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.writeEtc(); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.writeDrive(); err != nil {
+				t.Fatal(err)
+			}
+			units, err := Units(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			host, err := json.MarshalIndent(c.Host(c.System()), "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(host) + "\n" + kubenodetest.Units(t, units) +
+				"kubelet.exe\n" + strings.Join(kubeletArgs(c), "\n") + "\n" +
+				"kube-proxy.exe\n" + strings.Join(c.ProxyArgs(netip.Addr{}), "\n") + "\n" +
+				"kube-proxy.exe with a source VIP\n" +
+				strings.Join(c.ProxyArgs(netip.MustParseAddr("10.244.1.2")), "\n") + "\n" +
+				kubenodetest.Tree(t, c.Dir, "hns.token", "resolv.conf") + kubenodetest.Tree(t, c.LogDir)
+			golden.Assert(t, strings.ReplaceAll(text, dir, "DIR"), "given-"+name+".txt")
+		})
+	}
+}
