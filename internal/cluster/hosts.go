@@ -10,6 +10,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/spec"
@@ -74,38 +75,55 @@ func (c *composer) wineOptions() wine.Options {
 	return o
 }
 
-func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config {
+// nodeConfig is what a node of either system is configured with.
+func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kubenode.Config {
 	n := c.Spec.Networking
-	config := winnode.Config{
-		Name:                h.Name,
-		Build:               h.Build,
-		Address:             h.Address,
-		Dir:                 c.Paths.Node(h.Name),
-		RunDir:              c.Paths.NodeRun(h.Name),
-		Netns:               c.underlay.HostNetns(h.Name),
-		NodeProgram:         c.Paths.Program("mullion-node"),
-		Programs:            c.Paths.Program("windows"),
-		ProgramsDir:         c.Paths.WinePrograms(),
+	config := kubenode.Config{
+		Name:                node.Name,
+		Address:             address,
+		Dir:                 c.Paths.Node(node.Name),
+		RunDir:              c.Paths.NodeRun(node.Name),
+		Netns:               c.underlay.HostNetns(node.Name),
 		LogDir:              c.Paths.Logs(),
 		Marker:              c.Paths.Data,
-		System:              system,
+		Cgroup:              c.Paths.CgroupParent() + "/" + node.Name,
 		Server:              c.access.server,
 		CAFile:              c.access.caFile,
 		BootstrapKubeconfig: c.access.bootstrap,
 		ProxyKubeconfig:     c.access.proxy,
-		ContainerdSocket:    c.Paths.ContainerdSocket(),
-		ContainerdNamespace: layout.EngineNamespace,
-		CgroupParent:        c.Paths.CgroupParent() + "/" + h.Name,
 		PodSubnet:           n.Pods(),
 		ServiceSubnet:       n.Services(),
 		NodeSubnet:          n.Underlay(),
 		ClusterDNS:          c.Spec.DNS(),
 		ClusterDomain:       c.Spec.Domain(),
 		SelfSigned:          c.selfSigned(),
-		Taint:               h.Taint,
-		Labels:              h.Labels,
-		SystemReserved:      h.SystemReserved,
-		KubeReserved:        h.KubeReserved,
+		Taint:               node.Taint,
+		Labels:              node.Labels,
+		SystemReserved:      node.SystemReserved,
+		KubeReserved:        node.KubeReserved,
+		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
+	}
+	if c.Spec.Foreign() {
+		config.NodeSubnet = netip.Prefix{} // others on that network than nodes do not know pods' addresses
+	}
+	if address6.IsValid() {
+		config.Address6 = address6
+		config.PodSubnet6, config.ServiceSubnet6, config.NodeSubnet6 = n.Pods6(), n.Services6(), n.Underlay6()
+	}
+	return config
+}
+
+func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config {
+	n := c.Spec.Networking
+	return winnode.Config{
+		Config:              c.nodeConfig(h.Node, h.Address, h.Address6),
+		Build:               h.Build,
+		NodeProgram:         c.Paths.Program("mullion-node"),
+		Programs:            c.Paths.Program("windows"),
+		ProgramsDir:         c.Paths.WinePrograms(),
+		System:              system,
+		ContainerdSocket:    c.Paths.ContainerdSocket(),
+		ContainerdNamespace: layout.EngineNamespace,
 		Network: agentconfig.Network{
 			Mode:    n.Mode,
 			Profile: n.Profile,
@@ -113,24 +131,12 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 			NoCNI:   n.DisableDefaultCNI,
 		},
 		EnableDSR: n.EnableDSR,
-		NoProxy:   n.KubeProxyMode == spec.KubeProxyNone,
 	}
-	if c.Spec.Foreign() {
-		config.NodeSubnet = netip.Prefix{} // others on that network than nodes do not know pods' addresses
-	}
-	if h.Address6.IsValid() {
-		config.Address6, config.IPv6 = h.Address6, agentconfig.Subnets{
-			Pods:     n.Pods6(),
-			Services: n.Services6(),
-			Nodes:    n.Underlay6(),
-		}
-	}
-	return config
 }
 
 // HostPrefix is where the Wine prefix of a cluster's Windows host is mounted.
 func HostPrefix(paths layout.Paths, node string) string {
-	return winnode.Config{Dir: paths.Node(node)}.Prefix()
+	return winnode.Config{Config: kubenode.Config{Dir: paths.Node(node)}}.Prefix()
 }
 
 // ErrNotWindows says that a node is not a Windows node.
@@ -149,7 +155,7 @@ func LoadHost(paths layout.Paths, node string) (winhost.Host, error) {
 	case n.Linux():
 		return winhost.Host{}, fmt.Errorf("%w: %s", ErrNotWindows, node)
 	}
-	h, err := winhost.Load(winnode.Config{Dir: paths.Node(node)}.HostFile())
+	h, err := winhost.Load(winnode.Config{Config: kubenode.Config{Dir: paths.Node(node)}}.HostFile())
 	if err != nil {
 		if _, statErr := os.Stat(paths.Node(node)); statErr != nil {
 			return h, fmt.Errorf("%w: %w", winhost.ErrDown, err)

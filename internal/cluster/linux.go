@@ -6,6 +6,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/spec"
@@ -41,35 +42,12 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		mtu = underlay.TunnelMTU
 	}
 	return linuxnode.Config{
-		Name:                h.Name,
-		Address:             h.Address,
-		Dir:                 c.Paths.Node(h.Name),
-		RunDir:              c.Paths.NodeRun(h.Name),
-		Netns:               c.underlay.HostNetns(h.Name),
-		Bin:                 c.Paths.Bin,
-		Program:             c.Executable,
-		LogDir:              c.Paths.Logs(),
-		Marker:              c.Paths.Data,
-		Cgroup:              c.Paths.CgroupParent() + "/" + h.Name,
-		Server:              c.access.server,
-		CAFile:              c.access.caFile,
-		BootstrapKubeconfig: c.access.bootstrap,
-		ProxyKubeconfig:     c.access.proxy,
-		PodSubnet:           n.Pods(),
-		ServiceSubnet:       n.Services(),
-		NodeSubnet:          n.Underlay(),
-		Address6:            h.Address6,
-		PodSubnet6:          n.Pods6(),
-		ClusterDNS:          c.Spec.DNS(),
-		ClusterDomain:       c.Spec.Domain(),
-		Taint:               h.Taint,
-		Labels:              h.Labels,
-		SystemReserved:      h.SystemReserved,
-		KubeReserved:        h.KubeReserved,
-		Overlay:             n.Mode == spec.ModeOverlay,
-		UplinkMTU:           mtu,
-		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
-		NoCNI:               n.DisableDefaultCNI,
+		Config:    c.nodeConfig(h.Node, h.Address, h.Address6),
+		Bin:       c.Paths.Bin,
+		Program:   c.Executable,
+		Overlay:   n.Mode == spec.ModeOverlay,
+		UplinkMTU: mtu,
+		NoCNI:     n.DisableDefaultCNI,
 	}
 }
 
@@ -93,12 +71,14 @@ func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error
 		return linuxhost.Host{}, false, err
 	}
 	config := linuxnode.Config{
-		Name:   node,
-		Dir:    paths.Node(node),
-		RunDir: paths.NodeRun(node),
-		Netns:  u.HostNetns(node),
-		Bin:    paths.Bin,
-		Cgroup: paths.CgroupParent() + "/" + node,
+		Config: kubenode.Config{
+			Name:   node,
+			Dir:    paths.Node(node),
+			RunDir: paths.NodeRun(node),
+			Netns:  u.HostNetns(node),
+			Cgroup: paths.CgroupParent() + "/" + node,
+		},
+		Bin: paths.Bin,
 	}
 	return config.Host(), true, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/containerd/errdefs"
 
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
@@ -17,7 +18,7 @@ import (
 // TestLinuxDigest asks the store of a Linux node what a reference stands for, before and after other images get it.
 func TestLinuxDigest(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
-	node := linuxnode.Config{Name: "linux-1", RunDir: t.TempDir()}
+	node := linuxnode.Config{Config: kubenode.Config{Name: "linux-1", RunDir: t.TempDir()}}
 	if err := os.MkdirAll(filepath.Dir(node.Socket()), 0o755); err != nil {
 		t.Fatal(err)
 	}

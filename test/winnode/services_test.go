@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -92,10 +92,10 @@ func (r *rig) checkServices(t *testing.T, api *kubernetes.Clientset) {
 // checkAgain expects that a part of the host was started again and runs.
 func (r *rig) checkAgain(t *testing.T, unit string) {
 	t.Helper()
-	var part *winnode.Process
+	var part *kubenode.Process
 	for _, u := range r.units {
 		if u.Name() == unit {
-			part = u.Component.(*winnode.Process)
+			part = u.Component.(*kubenode.Process)
 		}
 	}
 	eventually(t, unit+" runs again", 2*time.Minute, func() error {

@@ -46,11 +46,11 @@ func (r *rig) checkTraces(t *testing.T) {
 // checkNoCgroups fails if a container that is gone still has a cgroup.
 func (r *rig) checkNoCgroups(t *testing.T) {
 	t.Helper()
-	parents, err := filepath.Glob("/sys/fs/cgroup/*" + r.host.CgroupParent)
+	parents, err := filepath.Glob("/sys/fs/cgroup/*" + r.host.Cgroup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, parent := range append(parents, "/sys/fs/cgroup"+r.host.CgroupParent) {
+	for _, parent := range append(parents, "/sys/fs/cgroup"+r.host.Cgroup) {
 		err := filepath.WalkDir(parent, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && path != parent {
 				t.Errorf("cgroup left behind: %s", path)

@@ -29,6 +29,7 @@ import (
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/controlplane/programs"
 	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/component"
@@ -173,32 +174,34 @@ func newRig(t *testing.T, build string) *rig {
 		Socket: filepath.Join(r.run, "containerd.sock"),
 	}
 	r.host = winnode.Config{
-		Name:                "win-1",
+		Config: kubenode.Config{
+			Name:                "win-1",
+			Address:             addr(11),
+			Dir:                 filepath.Join(dir, "nodes", "win-1"),
+			RunDir:              filepath.Join(r.run, "win-1"),
+			Netns:               r.underlay.HostNetns("win-1"),
+			LogDir:              filepath.Join(dir, "logs"),
+			Marker:              dir,
+			Cgroup:              "/mullion-t-" + tag,
+			Server:              r.plane.Server(),
+			CAFile:              filepath.Join(r.plane.PKIDir(), pki.CA+".crt"),
+			BootstrapKubeconfig: r.plane.BootstrapKubeconfig(),
+			ProxyKubeconfig:     r.plane.Kubeconfig(pki.KubeProxy()),
+			PodSubnet:           r.plane.PodSubnet,
+			ServiceSubnet:       r.plane.ServiceSubnet,
+			NodeSubnet:          subnet,
+			ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
+			Taint:               true,
+			Labels:              map[string]string{"pool": "test"},
+			After:               []string{"wine", "containerd", controlplane.Bootstrap},
+		},
 		Build:               b,
-		Address:             addr(11),
-		Dir:                 filepath.Join(dir, "nodes", "win-1"),
-		RunDir:              filepath.Join(r.run, "win-1"),
-		Netns:               r.underlay.HostNetns("win-1"),
 		NodeProgram:         bin(t, "mullion-node"),
 		Programs:            bin(t, "windows"),
 		ProgramsDir:         filepath.Join(dir, "programs"),
-		LogDir:              filepath.Join(dir, "logs"),
-		Marker:              dir,
 		System:              layer.System,
-		Server:              r.plane.Server(),
-		CAFile:              filepath.Join(r.plane.PKIDir(), pki.CA+".crt"),
-		BootstrapKubeconfig: r.plane.BootstrapKubeconfig(),
-		ProxyKubeconfig:     r.plane.Kubeconfig(pki.KubeProxy()),
 		ContainerdSocket:    daemon.Socket,
 		ContainerdNamespace: "k8s.io",
-		CgroupParent:        "/mullion-t-" + tag,
-		PodSubnet:           r.plane.PodSubnet,
-		ServiceSubnet:       r.plane.ServiceSubnet,
-		NodeSubnet:          subnet,
-		ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
-		Taint:               true,
-		Labels:              map[string]string{"pool": "test"},
-		After:               []string{"wine", "containerd", controlplane.Bootstrap},
 	}
 	hostUnits, err := winnode.Units(r.host)
 	if err != nil {
@@ -252,7 +255,7 @@ func (r *rig) remove(t *testing.T) {
 	if _, err := proc.KillLeftovers(ctx, r.dir, nil); err != nil {
 		t.Error(err)
 	}
-	if err := cluster.KillCgroups(ctx, r.host.CgroupParent); err != nil {
+	if err := cluster.KillCgroups(ctx, r.host.Cgroup); err != nil {
 		t.Error(err)
 	}
 	if err := r.underlay.Down(ctx); err != nil {

@@ -1,7 +1,6 @@
 package kubenode
 
 import (
-	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,14 +15,13 @@ const (
 	diskFull     = "100Mi"
 )
 
-// DiskThresholds has the kubelet evict by the room on the machine's disk, besides what memory says. Below the first
-// threshold nothing is placed on the node any more, and a person has two minutes to make room before pods have to go.
-func DiskThresholds(k *kubeletv1beta1.KubeletConfiguration, hard map[string]string) {
+// diskThresholds has the kubelet evict by the room on the machine's disk. Below the first threshold nothing is placed
+// on the node any more, and a person has two minutes to make room before pods have to go.
+func diskThresholds(k *kubeletv1beta1.KubeletConfiguration) {
 	never := int32(100)
 	// images go under pressure, and those that cannot be pulled again never: they are pinned
 	k.ImageGCHighThresholdPercent = &never
 	k.EvictionHard = map[string]string{"nodefs.available": diskFull, "imagefs.available": diskFull}
-	maps.Copy(k.EvictionHard, hard)
 	k.EvictionSoft = map[string]string{"nodefs.available": diskPressure, "imagefs.available": diskPressure}
 	k.EvictionSoftGracePeriod = map[string]string{"nodefs.available": "2m", "imagefs.available": "2m"}
 	k.EvictionMaxPodGracePeriod = 30

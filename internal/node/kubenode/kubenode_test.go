@@ -1,4 +1,4 @@
-package kubenode_test
+package kubenode
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 
 	"google.golang.org/grpc"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"mullion.dev/mullion/internal/node/kubenode"
 )
 
 // What kube-proxy answers before and after its first round, as v1.36.3 writes it.
@@ -18,13 +16,13 @@ func TestProxySynced(t *testing.T) {
 	const before = `{"lastUpdated":"2026-01-01T00:00:00Z","currentTime":"2026-01-01T00:00:00Z","nodeEligible":true,"healthy":true}`
 	const after = `{"lastUpdated":"2026-01-01T00:00:00Z","currentTime":"2026-01-01T00:00:00Z","nodeEligible":true,"healthy":true,` +
 		`"status":{"IPv4":{"lastUpdated":"2026-01-01T00:00:00Z","healthy":true}}}`
-	if err := kubenode.ProxySynced([]byte(before)); err == nil {
+	if err := proxySynced([]byte(before)); err == nil {
 		t.Error("ready before the first round")
 	}
-	if err := kubenode.ProxySynced([]byte(after)); err != nil {
+	if err := proxySynced([]byte(after)); err != nil {
 		t.Errorf("after the first round: %v", err)
 	}
-	if err := kubenode.ProxySynced([]byte("<html>")); err == nil {
+	if err := proxySynced([]byte("<html>")); err == nil {
 		t.Error("no JSON is ready")
 	}
 }
@@ -71,7 +69,7 @@ func TestRuntimeHealth(t *testing.T) {
 			criapi.RegisterRuntimeServiceServer(server, &runtime{conditions: tt.conditions})
 			go func() { _ = server.Serve(l) }()
 			defer server.Stop()
-			err = kubenode.RuntimeHealth(t.Context(), func(ctx context.Context) (net.Conn, error) {
+			err = RuntimeHealth(t.Context(), func(ctx context.Context) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "unix", l.Addr().String())
 			})
 			if got := strings.TrimPrefix(errText(err), "the container runtime says that "); got != tt.want {
@@ -82,7 +80,7 @@ func TestRuntimeHealth(t *testing.T) {
 	nobody := func(ctx context.Context) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(t.TempDir(), "none.sock"))
 	}
-	if err := kubenode.RuntimeHealth(t.Context(), nobody); err == nil {
+	if err := RuntimeHealth(t.Context(), nobody); err == nil {
 		t.Error("a runtime that is not there is well")
 	}
 }

@@ -10,32 +10,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/golden"
+
+	"mullion.dev/mullion/internal/node/kubenode"
 )
 
 func sample(t *testing.T) Config {
 	t.Helper()
 	dir := t.TempDir()
 	return Config{
-		Name:                "linux-1",
-		Address:             netip.MustParseAddr("10.213.0.11"),
-		Dir:                 filepath.Join(dir, "nodes/linux-1"),
-		RunDir:              "/run/mullion/12345678/nodes/linux-1",
-		Netns:               filepath.Join(dir, "netns"),
-		Bin:                 filepath.Join(dir, "bin"),
-		Program:             filepath.Join(dir, "bin/mullion"),
-		LogDir:              filepath.Join(dir, "logs"),
-		Marker:              "/data",
-		Cgroup:              "/mullion-12345678/linux-1",
-		Server:              "https://10.213.0.1:6443",
-		CAFile:              filepath.Join(dir, "ca.crt"),
-		BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
-		ProxyKubeconfig:     filepath.Join(dir, "kube-proxy.kubeconfig"),
-		PodSubnet:           netip.MustParsePrefix("10.244.0.0/16"),
-		ServiceSubnet:       netip.MustParsePrefix("10.96.0.0/16"),
-		NodeSubnet:          netip.MustParsePrefix("10.213.0.0/24"),
-		ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
-		Taint:               true,
-		Labels:              map[string]string{"b": "2", "a": "1"},
+		Config: kubenode.Config{
+			Name:                "linux-1",
+			Address:             netip.MustParseAddr("10.213.0.11"),
+			Dir:                 filepath.Join(dir, "nodes/linux-1"),
+			RunDir:              "/run/mullion/12345678/nodes/linux-1",
+			Netns:               filepath.Join(dir, "netns"),
+			LogDir:              filepath.Join(dir, "logs"),
+			Marker:              "/data",
+			Cgroup:              "/mullion-12345678/linux-1",
+			Server:              "https://10.213.0.1:6443",
+			CAFile:              filepath.Join(dir, "ca.crt"),
+			BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
+			ProxyKubeconfig:     filepath.Join(dir, "kube-proxy.kubeconfig"),
+			PodSubnet:           netip.MustParsePrefix("10.244.0.0/16"),
+			ServiceSubnet:       netip.MustParsePrefix("10.96.0.0/16"),
+			NodeSubnet:          netip.MustParsePrefix("10.213.0.0/24"),
+			ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
+			Taint:               true,
+			Labels:              map[string]string{"b": "2", "a": "1"},
+		},
+		Bin:     filepath.Join(dir, "bin"),
+		Program: filepath.Join(dir, "bin/mullion"),
 	}
 }
 
@@ -50,13 +54,6 @@ func TestWhatProgramsAreTold(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := c.KubeletYAML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.Assert(t, string(text), "kubelet.yaml")
-	golden.Assert(t, strings.Join(c.KubeletArgs(), "\n")+"\n", "kubelet.args")
-	golden.Assert(t, strings.Join(c.ProxyArgs(), "\n")+"\n", "kube-proxy.args")
 	golden.Assert(t, c.ContainerdTOML(), "containerd.toml")
 	golden.Assert(t, c.CNITemplate(), "cni.conflist")
 	c.Overlay = true
@@ -94,39 +91,11 @@ func TestHostFiles(t *testing.T) {
 			}
 		})
 	}
-	id := c.etcFiles("")["machine-id"]
+	id := c.etcFiles()["machine-id"]
 	other := c
 	other.Name = "linux-2"
-	if len(id) != 33 || id == other.etcFiles("")["machine-id"] || id != c.etcFiles("")["machine-id"] {
+	if len(id) != 33 || id == other.etcFiles()["machine-id"] || id != c.etcFiles()["machine-id"] {
 		t.Errorf("machine-id %q is not 32 digits of the node's own", id)
-	}
-}
-
-// TestForeignIdentity leaves a kubelet's certificate of another authority behind, as when a data folder's keys were
-// made anew.
-func TestForeignIdentity(t *testing.T) {
-	c := sample(t)
-	for path, text := range map[string]string{
-		caFile: "old", kubeletKubeconfig: "old",
-		kubeletCertDir + "/kubelet-client-current.pem": "old",
-	} {
-		if err := c.writeFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := c.dropForeignIdentity([]byte("old")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(c.Host().Path(kubeletKubeconfig)); err != nil {
-		t.Errorf("of the same authority: %v", err)
-	}
-	if err := c.dropForeignIdentity([]byte("new")); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{kubeletKubeconfig, kubeletCertDir} {
-		if _, err := os.Stat(c.Host().Path(path)); !os.IsNotExist(err) {
-			t.Errorf("%s of another authority is still there (%v)", path, err)
-		}
 	}
 }
 
@@ -151,7 +120,7 @@ func TestUnits(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	if _, err := Units(Config{Name: "x"}); err == nil || !strings.Contains(err.Error(), "Netns is not set") ||
+	if _, err := Units(Config{Config: kubenode.Config{Name: "x"}}); err == nil || !strings.Contains(err.Error(), "Netns is not set") ||
 		!strings.Contains(err.Error(), "Address is not set") {
 		t.Errorf("err = %v, want all that is missing", err)
 	}

@@ -14,12 +14,12 @@ package winnode
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -32,80 +32,25 @@ const (
 
 // Config is what a Windows host depends on. All paths are absolute paths of the machine.
 type Config struct {
-	// Name of the node and host name.
-	Name string
+	kubenode.Config
 	// Build of Windows that the host is.
 	Build winver.Build
-	// Address on the underlay.
-	Address netip.Addr
-	// Dir is the host's folder of state, RunDir its folder of what does not survive a reboot.
-	Dir    string
-	RunDir string
-	// Netns is the host's pinned network namespace, which must be there when the units start.
-	Netns string
 	// NodeProgram is the mullion-node program, Programs the folder of upstream's programs (bin/windows).
 	NodeProgram string
 	Programs    string
 	// ProgramsDir is where the layer with upstream's programs is made; hosts share it.
 	ProgramsDir string
-	// LogDir gets one file a component.
-	LogDir string
-	// Marker is put into the environment of all processes.
-	Marker string
 	// System is the Wine system layer; it is asked for when the prefix starts, after the units in After.
 	System func() *wine.System
-
-	// Server is the API server's URL, CAFile the cluster's authority, BootstrapKubeconfig a kubeconfig with a bootstrap
-	// token. The files are read when the kubelet starts.
-	Server              string
-	CAFile              string
-	BootstrapKubeconfig string
-	// ProxyKubeconfig is a kubeconfig for kube-proxy, complete, or empty: then it uses the kubelet's. It is read when
-	// kube-proxy starts.
-	ProxyKubeconfig string
-	// ContainerdSocket is the engine's, ContainerdNamespace the containerd namespace, and CgroupParent the
-	// cgroup of the host's containers.
+	// ContainerdSocket is the engine's, ContainerdNamespace the containerd namespace. The host's containers are in the
+	// host's cgroup.
 	ContainerdSocket    string
 	ContainerdNamespace string
-	CgroupParent        string
-	// PodSubnet, ServiceSubnet and NodeSubnet (the underlay's) are the cluster's.
-	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
-	// Address6 and IPv6 are the host's address and the cluster's subnets of IPv6, where the host has both families.
-	Address6 netip.Addr
-	IPv6     agentconfig.Subnets
-	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by
-	// default.
-	ClusterDNS    netip.Addr
-	ClusterDomain string
-	// SelfSigned: the kubelet signs its serving certificate itself, where nobody in the cluster approves such.
-	SelfSigned bool
-	// Taint registers the node with os=windows:NoSchedule; Labels are put on it at registration.
-	Taint  bool
-	Labels map[string]string
-	// SystemReserved and KubeReserved are the kubelet's options.
-	SystemReserved, KubeReserved map[string]string
-
 	// Network is the kind of network that pods have.
 	Network agentconfig.Network
 	// EnableDSR is kube-proxy's --enable-dsr.
 	EnableDSR bool
-	// NoProxy leaves the host without kube-proxy; without CNI plugins it is by Network.NoCNI.
-	NoProxy bool
-
-	// After are the units that must be ready before the host's first one, ProxyAfter those before kube-proxy.
-	After      []string
-	ProxyAfter []string
 }
-
-// Names of the host's units.
-func (c Config) unit(part string) string { return part + "/" + c.Name }
-
-// KubeletUnit is the name of the unit whose readiness means that the kubelet serves its health endpoint.
-func (c Config) KubeletUnit() string { return c.unit("kubelet") }
-
-// ProxyUnit is the name of the unit whose readiness means that the services there are can be reached from the host's
-// pods.
-func (c Config) ProxyUnit() string { return c.unit("kube-proxy") }
 
 // Prefix is where the host's Wine prefix is mounted.
 func (c Config) Prefix() string { return filepath.Join(c.Dir, "prefix") }
@@ -123,14 +68,17 @@ func (c Config) TokenFile() string { return c.drive("ProgramData", "Mullion", "h
 
 // Identity is the kubelet's client certificate.
 func (c Config) Identity() kubenode.Identity {
-	return kubenode.Identity{Dir: c.drive("var", "lib", "kubelet", "pki")}
+	return kubenode.Identity{Dir: c.drive(kubenode.KubeletCertDir)}
 }
 
-func (c Config) domain() string {
-	if c.ClusterDomain == "" {
-		return "cluster.local"
+// node is the node with what is Windows' own.
+func (c Config) node() kubenode.Node {
+	return kubenode.Node{
+		Config: c.Config,
+		OS:     spec.Windows,
+		File:   func(path string) (string, error) { return wine.UnixPath(c.drive(), path) },
+		Tweak:  c.tweakKubelet,
 	}
-	return c.ClusterDomain
 }
 
 // Host describes the host's namespaces and how Windows programs are run in them.
@@ -160,28 +108,14 @@ func (c Config) etc(name string) string { return filepath.Join(c.Dir, "etc", nam
 
 // Validate tells what is missing.
 func (c Config) Validate() error {
-	var errs []error
-	for _, s := range []struct{ name, value string }{
-		{"Name", c.Name},
-		{"Build", c.Build.Name},
-		{"Dir", c.Dir},
-		{"RunDir", c.RunDir},
-		{"Netns", c.Netns},
-		{"NodeProgram", c.NodeProgram},
-		{"Programs", c.Programs},
-		{"ProgramsDir", c.ProgramsDir},
-		{"LogDir", c.LogDir},
-		{"Server", c.Server},
-	} {
-		if s.value == "" {
-			errs = append(errs, fmt.Errorf("check windows host %q: %s is not set", c.Name, s.name))
-		}
-	}
-	if !c.Address.IsValid() {
-		errs = append(errs, fmt.Errorf("check windows host %q: Address is not set", c.Name))
-	}
+	err := c.Config.Validate("windows host",
+		kubenode.Setting{Name: "Build", Value: c.Build.Name},
+		kubenode.Setting{Name: "NodeProgram", Value: c.NodeProgram},
+		kubenode.Setting{Name: "Programs", Value: c.Programs},
+		kubenode.Setting{Name: "ProgramsDir", Value: c.ProgramsDir},
+	)
 	if c.System == nil {
-		errs = append(errs, fmt.Errorf("check windows host %q: System is not set", c.Name))
+		return errors.Join(err, fmt.Errorf("check windows host %q: System is not set", c.Name))
 	}
-	return errors.Join(errs...)
+	return err
 }

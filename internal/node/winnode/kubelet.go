@@ -2,97 +2,26 @@ package winnode
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
-	"sigs.k8s.io/yaml"
-
-	"mullion.dev/mullion/internal/node/kubenode"
 )
 
-// Windows paths of the kubelet's files, where kubeadm and SIG Windows' tools have them.
+// Upstream's programs as Windows paths, where SIG Windows' tools have them.
 const (
-	kubeletExe          = `C:\k\kubelet.exe`
-	kubeletConfig       = `C:\var\lib\kubelet\config.yaml`
-	kubeletCertDir      = `C:\var\lib\kubelet\pki`
-	kubeletKubeconfig   = `C:\etc\kubernetes\kubelet.conf`
-	bootstrapKubeconfig = `C:\etc\kubernetes\bootstrap-kubelet.conf`
-	caFile              = `C:\etc\kubernetes\pki\ca.crt`
-	resolvConf          = `C:\etc\kubernetes\resolv.conf`
+	kubeletExe = `C:\k\kubelet.exe`
+	proxyExe   = `C:\k\kube-proxy.exe`
 )
 
-// KubeletConfiguration is the kubelet's configuration file, as
-// https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it.
-func (c Config) KubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
-	no, yes := false, true
-	resolv := resolvConf
-	k := &kubeletv1beta1.KubeletConfiguration{
-		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
-		Authentication: kubeletv1beta1.KubeletAuthentication{
-			X509: kubeletv1beta1.KubeletX509Authentication{ClientCAFile: caFile},
-			Webhook: kubeletv1beta1.KubeletWebhookAuthentication{
-				Enabled:  &yes,
-				CacheTTL: metav1.Duration{Duration: 2 * time.Minute},
-			},
-			Anonymous: kubeletv1beta1.KubeletAnonymousAuthentication{Enabled: &no},
-		},
-		Authorization: kubeletv1beta1.KubeletAuthorization{
-			Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook,
-		},
-		ContainerRuntimeEndpoint: fmt.Sprintf("tcp://127.0.0.1:%d", CRIPort),
-		RotateCertificates:       true,
-		ServerTLSBootstrap:       !c.SelfSigned,
-		TLSMinVersion:            "VersionTLS12",
-		ClusterDomain:            c.domain(),
-		ResolverConfig:           &resolv,
-		// The two that must be said: Windows has no cgroups, and the defaults make the kubelet warn of it.
-		CgroupsPerQOS:          &no,
-		EnforceNodeAllocatable: []string{"none"},
-		FailSwapOn:             &no,
-	}
-	kubenode.DiskThresholds(k, map[string]string{"memory.available": "500Mi"}) // memory as Windows has it
-	k.SystemReserved, k.KubeReserved = c.SystemReserved, c.KubeReserved
-	if c.ClusterDNS.IsValid() {
-		k.ClusterDNS = []string{c.ClusterDNS.String()}
-	}
-	if c.Taint {
-		k.RegisterWithTaints = []corev1.Taint{{Key: "os", Value: "windows", Effect: corev1.TaintEffectNoSchedule}}
-	}
-	return k
-}
+// resolvConf is the file that pods' name servers are taken from.
+const resolvConf = "/etc/kubernetes/resolv.conf"
 
-// KubeletYAML is the text of the configuration file.
-func (c Config) KubeletYAML() ([]byte, error) {
-	data, err := yaml.Marshal(c.KubeletConfiguration())
-	if err != nil {
-		return nil, fmt.Errorf("write configuration of kubelet %q: %w", c.Name, err)
-	}
-	return data, nil
-}
-
-// KubeletArgs are the kubelet's flags: what its configuration file has no place for.
-func (c Config) KubeletArgs() []string {
-	args := []string{
-		"--config=" + kubeletConfig,
-		"--bootstrap-kubeconfig=" + bootstrapKubeconfig,
-		"--kubeconfig=" + kubeletKubeconfig,
-		"--cert-dir=" + kubeletCertDir,
-		`--root-dir=C:\var\lib\kubelet`,
-		"--hostname-override=" + c.Name,
-		"--node-ip=" + kubenode.NodeIPs(c.Address, c.Address6),
-		"--v=2",
-	}
-	if len(c.Labels) > 0 {
-		var labels []string
-		for _, k := range slices.Sorted(maps.Keys(c.Labels)) {
-			labels = append(labels, k+"="+c.Labels[k])
-		}
-		args = append(args, "--node-labels="+strings.Join(labels, ","))
-	}
-	return args
+// tweakKubelet adds to the kubelet's configuration what Windows asks for.
+func (c Config) tweakKubelet(k *kubeletv1beta1.KubeletConfiguration) {
+	no, resolv := false, c.node().Path(resolvConf)
+	k.ContainerRuntimeEndpoint = fmt.Sprintf("tcp://127.0.0.1:%d", CRIPort)
+	k.ResolverConfig = &resolv
+	// The two that must be said: Windows has no cgroups, and the defaults make the kubelet warn of it.
+	k.CgroupsPerQOS = &no
+	k.EnforceNodeAllocatable = []string{"none"}
+	k.EvictionHard["memory.available"] = "500Mi" // as Windows has it
 }

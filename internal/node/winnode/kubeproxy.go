@@ -16,30 +16,16 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Windows paths of kube-proxy's files, where SIG Windows' tools have them.
-const (
-	proxyExe        = `C:\k\kube-proxy.exe`
-	proxyKubeconfig = `C:\etc\kubernetes\kube-proxy.conf`
-)
-
-// ProxyArgs are kube-proxy's flags. A configuration file instead would be watched for changes, on which kube-proxy
-// ends. The source VIP is an overlay's. No feature gate is named: WinOverlay and WinDSR are locked on since Kubernetes
-// 1.34.
+// ProxyArgs are kube-proxy's flags. The source VIP is an overlay's. No feature gate is named: WinOverlay and WinDSR are
+// locked on since Kubernetes 1.34.
 func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
-	kubeconfig := proxyKubeconfig
-	if c.ProxyKubeconfig == "" {
-		kubeconfig = kubeletKubeconfig
-	}
-	args := []string{
-		"--proxy-mode=kernelspace",
-		"--kubeconfig=" + kubeconfig,
-		"--hostname-override=" + c.Name,
-		"--network-name=" + podnet.NetworkName(c.Network.Mode),
-		"--cluster-cidr=" + spec.JoinSubnets(c.PodSubnet, c.IPv6.Pods),
-		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
-		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyMetricsPort)),
+	args := c.node().ProxyArgs("kernelspace",
+		"--network-name="+podnet.NetworkName(c.Network.Mode),
+		"--cluster-cidr="+spec.JoinSubnets(c.PodSubnet, c.PodSubnet6),
+		"--healthz-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
+		"--metrics-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyMetricsPort)),
 		"--v=2",
-	}
+	)
 	if c.EnableDSR {
 		args = append(args, "--enable-dsr=true")
 	}
@@ -78,29 +64,8 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 // proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with
 // that an HNS network.
 func (c Config) proxyUnit() component.Component {
-	probe := kubenode.HealthProbe(c.Netns, kubenode.ProxyHealthPort)
-	ready := func(ctx context.Context) error {
-		answer, err := probe(ctx)
-		if err != nil {
-			return err
-		}
-		return kubenode.ProxySynced(answer)
-	}
-	args := func(ctx context.Context) ([]string, error) {
+	return c.node().KubeProxy(c.upstream(proxyExe, func(ctx context.Context) ([]string, error) {
 		vip, err := c.sourceVIP(ctx)
 		return c.ProxyArgs(vip), err
-	}
-	return c.windowsUnit("kube-proxy", c.writeProxy, ready, proxyExe, args)
-}
-
-// writeProxy writes kube-proxy's kubeconfig.
-func (c Config) writeProxy() error {
-	if c.ProxyKubeconfig == "" {
-		return nil
-	}
-	data, err := os.ReadFile(c.ProxyKubeconfig)
-	if err != nil {
-		return fmt.Errorf("read kubeconfig of kube-proxy: %w", err)
-	}
-	return c.writeFile(proxyKubeconfig, data, 0o600)
+	}))
 }

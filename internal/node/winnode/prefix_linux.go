@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
@@ -21,7 +20,7 @@ import (
 type prefix struct{ Config }
 
 // Name is the component's name.
-func (p *prefix) Name() string { return p.unit("prefix") }
+func (p *prefix) Name() string { return p.Unit("prefix") }
 
 // Start mounts the prefix, unless it is mounted with the same layers, and writes the files. No program of the host runs
 // then: they ended with the supervisor that started them.
@@ -135,7 +134,7 @@ func (p *prefix) writeRegistry() error {
 		return err
 	}
 	id := wine.HostIdentity{
-		SystemUUID: uuid.NewSHA1(uuid.NameSpaceURL, []byte("mullion:"+p.Marker+"/"+p.Config.Name)).String(),
+		SystemUUID: p.UUID().String(),
 		BootID:     uint32(time.Now().Unix()), // grows with every boot, which is all that is asked of it
 	}
 	if err := wine.EditHive(filepath.Join(p.Prefix(), "system.reg"), wine.HostKeys(id)); err != nil {

@@ -10,7 +10,7 @@ import (
 type prefix struct{ Config }
 
 // Name is the component's name.
-func (p *prefix) Name() string { return p.unit("prefix") }
+func (p *prefix) Name() string { return p.Unit("prefix") }
 
 // Start needs Linux.
 func (p *prefix) Start(context.Context) error { return errors.ErrUnsupported }

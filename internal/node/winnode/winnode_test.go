@@ -9,10 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/base/support"
-	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -26,56 +25,40 @@ func sample(t *testing.T) Config {
 	}
 	dir := t.TempDir()
 	return Config{
-		Name:                "win-1",
-		Build:               b,
-		Address:             netip.MustParseAddr("10.213.0.11"),
-		Dir:                 filepath.Join(dir, "nodes/win-1"),
-		RunDir:              filepath.Join(dir, "run"),
-		Netns:               filepath.Join(dir, "netns"),
-		NodeProgram:         "/bin/mullion-node",
-		Programs:            filepath.Join(dir, "bin"),
-		ProgramsDir:         filepath.Join(dir, "programs"),
-		LogDir:              filepath.Join(dir, "logs"),
-		Marker:              "/data",
-		CgroupParent:        "/mullion-12345678/win-1",
-		System:              func() *wine.System { return &wine.System{} },
-		Server:              "https://10.213.0.1:6443",
-		CAFile:              filepath.Join(dir, "ca.crt"),
-		BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
-		ProxyKubeconfig:     filepath.Join(dir, "kube-proxy.kubeconfig"),
-		ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
-		Taint:               true,
-		Labels:              map[string]string{"b": "2", "a": "1"},
+		Config: kubenode.Config{
+			Name:                "win-1",
+			Address:             netip.MustParseAddr("10.213.0.11"),
+			Dir:                 filepath.Join(dir, "nodes/win-1"),
+			RunDir:              filepath.Join(dir, "run"),
+			Netns:               filepath.Join(dir, "netns"),
+			LogDir:              filepath.Join(dir, "logs"),
+			Marker:              "/data",
+			Cgroup:              "/mullion-12345678/win-1",
+			Server:              "https://10.213.0.1:6443",
+			CAFile:              filepath.Join(dir, "ca.crt"),
+			BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
+			ProxyKubeconfig:     filepath.Join(dir, "kube-proxy.kubeconfig"),
+			ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
+			Taint:               true,
+			Labels:              map[string]string{"b": "2", "a": "1"},
+		},
+		Build:       b,
+		NodeProgram: "/bin/mullion-node",
+		Programs:    filepath.Join(dir, "bin"),
+		ProgramsDir: filepath.Join(dir, "programs"),
+		System:      func() *wine.System { return &wine.System{} },
 	}
 }
 
 // dualStack gives a host IPv6 besides.
 func dualStack(c *Config) {
 	c.Address6 = netip.MustParseAddr("fd00:213::b")
-	c.IPv6 = agentconfig.Subnets{
-		Pods:     netip.MustParsePrefix("fd00:244::/48"),
-		Services: netip.MustParsePrefix("fd00:96::/112"),
-		Nodes:    netip.MustParsePrefix("fd00:213::/64"),
-	}
+	c.PodSubnet6 = netip.MustParsePrefix("fd00:244::/48")
+	c.ServiceSubnet6 = netip.MustParsePrefix("fd00:96::/112")
+	c.NodeSubnet6 = netip.MustParsePrefix("fd00:213::/64")
 }
 
-func kubeletArgs(c Config) []string { return c.KubeletArgs() }
-
-func TestKubeletConfiguration(t *testing.T) {
-	c := sample(t)
-	text, err := c.KubeletYAML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.Assert(t, string(text), "kubelet.yaml")
-	golden.Assert(t, strings.Join(c.KubeletArgs(), "\n")+"\n", "kubelet.args")
-
-	c.Taint, c.Labels, c.ClusterDNS, c.ClusterDomain = false, nil, netip.Addr{}, "example.org"
-	if text, err = c.KubeletYAML(); err != nil {
-		t.Fatal(err)
-	}
-	golden.Assert(t, string(text), "kubelet-plain.yaml")
-}
+func kubeletArgs(c Config) []string { return c.node().KubeletArgs() }
 
 const bootstrapText = `apiVersion: v1
 kind: Config
@@ -85,74 +68,24 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
-func TestWriteKubelet(t *testing.T) {
+func TestToken(t *testing.T) {
 	c := sample(t)
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(path string) string {
-		t.Helper()
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
 	if err := os.MkdirAll(c.drive("Windows/System32"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(c.CAFile, "authority one")
-	write(c.BootstrapKubeconfig, bootstrapText)
-	if err := c.writeDrive(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.writeKubelet(); err != nil {
-		t.Fatal(err)
-	}
-	token := read(c.TokenFile())
-	if len(token) != 64 {
-		t.Errorf("token %q", token)
-	}
-	boot := read(c.drive("etc/kubernetes/bootstrap-kubelet.conf"))
-	for _, want := range []string{
-		"server: https://10.213.0.1:6443", "certificate-authority-data: YXV0aG9yaXR5IG9uZQ==",
-		"abcdef.0123456789abcdef",
-	} {
-		if !strings.Contains(boot, want) {
-			t.Errorf("bootstrap kubeconfig lacks %q:\n%s", want, boot)
+	var tokens []string
+	for range 2 { // a restart keeps it
+		if err := c.writeDrive(); err != nil {
+			t.Fatal(err)
 		}
+		token, err := os.ReadFile(c.TokenFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, string(token))
 	}
-	if strings.Contains(boot, "/somewhere") {
-		t.Errorf("bootstrap kubeconfig names a file of the machine:\n%s", boot)
-	}
-	if got := read(c.drive("Windows/System32/drivers/etc/hosts")); !strings.Contains(got, "10.213.0.11 win-1") {
-		t.Errorf("hosts file: %q", got)
-	}
-
-	// A restart keeps the identity and the token, another authority ends the identity.
-	identity := c.drive("var/lib/kubelet/pki/kubelet-client-current.pem")
-	write(identity, "certificate")
-	if err := c.writeDrive(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.writeKubelet(); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(identity); got != "certificate" || read(c.TokenFile()) != token {
-		t.Error("a restart lost the identity or the token")
-	}
-	write(c.CAFile, "authority two")
-	if err := c.writeKubelet(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(identity); !os.IsNotExist(err) {
-		t.Errorf("the identity of another authority is still there: %v", err)
+	if len(tokens[0]) != 64 || tokens[0] != tokens[1] {
+		t.Errorf("tokens %q", tokens)
 	}
 }
 
@@ -218,7 +151,7 @@ func TestUnitsOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Units(Config{Name: "win-2"}); err == nil || !strings.Contains(err.Error(), "NodeProgram") {
+	if _, err := Units(Config{Config: kubenode.Config{Name: "win-2"}}); err == nil || !strings.Contains(err.Error(), "NodeProgram") {
 		t.Errorf("empty configuration: %v", err)
 	}
 }

@@ -14,19 +14,19 @@ import (
 	kubeproxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/kubenode"
 )
 
 // Names returns what Run can run.
-func Names() []string { return []string{linuxnode.Kubelet, linuxnode.KubeProxy} }
+func Names() []string { return []string{kubenode.Kubelet, kubenode.KubeProxy} }
 
 // Run runs the named program with its flags until it ends. Both install their own handlers for signals.
 func Run(ctx context.Context, name string, args []string) error {
 	var command *cobra.Command
 	switch name {
-	case linuxnode.Kubelet:
+	case kubenode.Kubelet:
 		command = kubelet.NewKubeletCommand(ctx)
-	case linuxnode.KubeProxy:
+	case kubenode.KubeProxy:
 		command = kubeproxy.NewProxyCommand()
 	default:
 		return fmt.Errorf("run component %q: there is none of that name", name)

@@ -1,0 +1,115 @@
+package kubenode
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/google/uuid"
+
+	"mullion.dev/mullion/internal/base/resolvconf"
+)
+
+// Config is what a node depends on, whatever its system. All paths are absolute paths of the machine.
+type Config struct {
+	// Name of the node and host name.
+	Name string
+	// Address on the underlay, Address6 that of IPv6, where the node has both families.
+	Address, Address6 netip.Addr
+	// Dir is the node's folder of state, RunDir its folder of what does not survive a reboot.
+	Dir    string
+	RunDir string
+	// Netns is the host's pinned network namespace, which must be there when the units start.
+	Netns string
+	// LogDir gets one file a component.
+	LogDir string
+	// Marker is put into the environment of all processes.
+	Marker string
+	// Cgroup is the node's cgroup below each hierarchy's root.
+	Cgroup string
+
+	// Server is the API server's URL, CAFile the cluster's authority, BootstrapKubeconfig a kubeconfig with a bootstrap
+	// token. The files are read when the kubelet starts.
+	Server              string
+	CAFile              string
+	BootstrapKubeconfig string
+	// ProxyKubeconfig is a complete kubeconfig for kube-proxy, or empty: then kube-proxy uses the kubelet's. It is read
+	// when kube-proxy starts.
+	ProxyKubeconfig string
+	// PodSubnet, ServiceSubnet and NodeSubnet (the underlay's) are the cluster's.
+	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
+	// PodSubnet6, ServiceSubnet6 and NodeSubnet6 are those of IPv6, where the node has both families.
+	PodSubnet6, ServiceSubnet6, NodeSubnet6 netip.Prefix
+	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by
+	// default.
+	ClusterDNS    netip.Addr
+	ClusterDomain string
+	// SelfSigned: the kubelet signs its serving certificate itself, where nobody in the cluster approves such.
+	SelfSigned bool
+	// Taint registers the node with os=SYSTEM:NoSchedule; Labels are put on it at registration.
+	Taint  bool
+	Labels map[string]string
+	// SystemReserved and KubeReserved are the kubelet's options.
+	SystemReserved, KubeReserved map[string]string
+	// NoProxy leaves the node without kube-proxy, which others install then.
+	NoProxy bool
+
+	// After are the units that must be ready before the node's first one, ProxyAfter those before kube-proxy.
+	After      []string
+	ProxyAfter []string
+}
+
+// Unit is the name of the unit that is the node's part of that name.
+func (c Config) Unit(part string) string { return part + "/" + c.Name }
+
+// KubeletUnit is the name of the unit whose readiness means that the kubelet serves its health endpoint.
+func (c Config) KubeletUnit() string { return c.Unit(Kubelet) }
+
+// ProxyUnit is the name of the unit whose readiness means that the services there are can be reached from the node's
+// pods.
+func (c Config) ProxyUnit() string { return c.Unit(KubeProxy) }
+
+// UUID is the node's own, the same after every reboot.
+func (c Config) UUID() uuid.UUID {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("mullion:"+c.Marker+"/"+c.Name))
+}
+
+// Hosts is the text of the node's hosts file.
+func (c Config) Hosts() string {
+	return fmt.Sprintf("127.0.0.1 localhost\n::1 localhost\n%s %s\n", c.Address, c.Name)
+}
+
+// Etc returns the files of /etc, by name, by which a host resolves names.
+func (c Config) Etc() map[string]string {
+	return map[string]string{
+		"hosts":         c.Hosts(),
+		"resolv.conf":   resolvconf.Machine().String(),
+		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+	}
+}
+
+// Setting is a field of a configuration, and its value.
+type Setting struct{ Name, Value string }
+
+// Validate tells which of the fields are not set that every node needs, or which are empty among own, those that the
+// nodes of one system need besides. kind is what an error calls the node.
+func (c Config) Validate(kind string, own ...Setting) error {
+	var errs []error
+	for _, s := range append([]Setting{
+		{"Name", c.Name},
+		{"Dir", c.Dir},
+		{"RunDir", c.RunDir},
+		{"Netns", c.Netns},
+		{"LogDir", c.LogDir},
+		{"Cgroup", c.Cgroup},
+		{"Server", c.Server},
+	}, own...) {
+		if s.Value == "" {
+			errs = append(errs, fmt.Errorf("check %s %q: %s is not set", kind, c.Name, s.Name))
+		}
+	}
+	if !c.Address.IsValid() {
+		errs = append(errs, fmt.Errorf("check %s %q: Address is not set", kind, c.Name))
+	}
+	return errors.Join(errs...)
+}

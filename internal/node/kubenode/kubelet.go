@@ -1,0 +1,184 @@
+package kubenode
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+	"sigs.k8s.io/yaml"
+
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// KubeletCertDir is the kubelet's folder of certificates.
+const KubeletCertDir = kubeletDir + "/pki"
+
+// The kubelet's files, where kubeadm and SIG Windows' tools have them.
+const (
+	kubeletDir          = "/var/lib/kubelet"
+	kubeletConfig       = kubeletDir + "/config.yaml"
+	kubeletKubeconfig   = "/etc/kubernetes/kubelet.conf"
+	bootstrapKubeconfig = "/etc/kubernetes/bootstrap-kubelet.conf"
+	caFile              = "/etc/kubernetes/pki/ca.crt"
+)
+
+// Kubelet is the node's kubelet, started as s says. Ready means that its health endpoint answers; that the node is
+// Ready is seen in the API.
+func (n Node) Kubelet(s proc.Spec) *Process {
+	probe := healthProbe(n.Netns, kubeletHealthPort)
+	s.Ready = func(ctx context.Context) error { _, err := probe(ctx); return err }
+	return n.Process(Kubelet, s, n.writeKubelet)
+}
+
+// KubeletArgs are the kubelet's flags: what its configuration file has no place for.
+func (n Node) KubeletArgs() []string {
+	args := []string{
+		"--config=" + n.Path(kubeletConfig),
+		"--bootstrap-kubeconfig=" + n.Path(bootstrapKubeconfig),
+		"--kubeconfig=" + n.Path(kubeletKubeconfig),
+		"--cert-dir=" + n.Path(KubeletCertDir),
+	}
+	if n.OS == spec.Windows {
+		args = append(args, "--root-dir="+n.Path(kubeletDir))
+	}
+	args = append(args, "--hostname-override="+n.Name, "--node-ip="+nodeIPs(n.Address, n.Address6), "--v=2")
+	if len(n.Labels) > 0 {
+		var labels []string
+		for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
+			labels = append(labels, k+"="+n.Labels[k])
+		}
+		args = append(args, "--node-labels="+strings.Join(labels, ","))
+	}
+	return args
+}
+
+// nodeIPs is the value of the kubelet's --node-ip: the address, and that of IPv6 if the node has one.
+func nodeIPs(addr, addr6 netip.Addr) string {
+	if !addr6.IsValid() {
+		return addr.String()
+	}
+	return addr.String() + "," + addr6.String()
+}
+
+// kubeletConfiguration is the kubelet's configuration file, as
+// https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it.
+func (n Node) kubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
+	no, yes := false, true
+	k := &kubeletv1beta1.KubeletConfiguration{
+		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
+		Authentication: kubeletv1beta1.KubeletAuthentication{
+			X509: kubeletv1beta1.KubeletX509Authentication{ClientCAFile: n.Path(caFile)},
+			Webhook: kubeletv1beta1.KubeletWebhookAuthentication{
+				Enabled:  &yes,
+				CacheTTL: metav1.Duration{Duration: 2 * time.Minute},
+			},
+			Anonymous: kubeletv1beta1.KubeletAnonymousAuthentication{Enabled: &no},
+		},
+		Authorization: kubeletv1beta1.KubeletAuthorization{
+			Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook,
+		},
+		RotateCertificates: true,
+		ServerTLSBootstrap: !n.SelfSigned,
+		TLSMinVersion:      "VersionTLS12",
+		ClusterDomain:      cmp.Or(n.ClusterDomain, spec.ClusterDomain),
+		FailSwapOn:         &no,
+		SystemReserved:     n.SystemReserved,
+		KubeReserved:       n.KubeReserved,
+	}
+	diskThresholds(k)
+	if n.ClusterDNS.IsValid() {
+		k.ClusterDNS = []string{n.ClusterDNS.String()}
+	}
+	if n.Taint {
+		k.RegisterWithTaints = []corev1.Taint{{Key: "os", Value: n.OS, Effect: corev1.TaintEffectNoSchedule}}
+	}
+	n.Tweak(k)
+	return k
+}
+
+// writeKubelet writes the kubelet's configuration and, until it has a certificate of its own, the bootstrap kubeconfig.
+func (n Node) writeKubelet() error {
+	config, err := yaml.Marshal(n.kubeletConfiguration())
+	if err != nil {
+		return fmt.Errorf("write configuration of kubelet %q: %w", n.Name, err)
+	}
+	ca, err := os.ReadFile(n.CAFile)
+	if err != nil {
+		return fmt.Errorf("read the cluster's authority: %w", err)
+	}
+	if err := n.dropForeignIdentity(ca); err != nil {
+		return err
+	}
+	bootstrap, err := n.bootstrap(ca)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		path string
+		data []byte
+		mode fs.FileMode
+	}{{kubeletConfig, config, 0o644}, {caFile, ca, 0o644}, {bootstrapKubeconfig, bootstrap, 0o600}} {
+		if err := n.WriteFile(f.path, f.data, f.mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bootstrap is the kubeconfig with a bootstrap token, with the API server's URL as nodes reach it and the authority's
+// certificates (PEM) in it.
+func (n Node) bootstrap(ca []byte) ([]byte, error) {
+	config, err := clientcmd.LoadFromFile(n.BootstrapKubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read bootstrap kubeconfig: %w", err)
+	}
+	for name, cluster := range config.Clusters {
+		config.Clusters[name] = &clientcmdapi.Cluster{
+			Server:                   n.Server,
+			CertificateAuthorityData: ca,
+			TLSServerName:            cluster.TLSServerName,
+		}
+	}
+	return clientcmd.Write(*config)
+}
+
+// dropForeignIdentity removes what the kubelet has of another cluster's authority: with it the kubelet would
+// never ask for a new certificate.
+func (n Node) dropForeignIdentity(ca []byte) error {
+	path, err := n.file(caFile)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, ca) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{kubeletKubeconfig, KubeletCertDir} {
+		path, err := n.file(name)
+		if err != nil {
+			return err
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

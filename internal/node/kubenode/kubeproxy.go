@@ -1,0 +1,70 @@
+package kubenode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// proxyKubeconfig is kube-proxy's kubeconfig, where SIG Windows' tools have it.
+const proxyKubeconfig = "/etc/kubernetes/kube-proxy.conf"
+
+// KubeProxy is the node's kube-proxy, started as s says. Ready means that the services there are can be reached from
+// the node and its pods.
+func (n Node) KubeProxy(s proc.Spec) *Process {
+	probe := healthProbe(n.Netns, ProxyHealthPort)
+	s.Ready = func(ctx context.Context) error {
+		answer, err := probe(ctx)
+		if err != nil {
+			return err
+		}
+		return proxySynced(answer)
+	}
+	return n.Process(KubeProxy, s, n.writeProxy)
+}
+
+// ProxyArgs are kube-proxy's flags, own last, those of the node's system. A configuration file instead would be watched
+// for changes, on which kube-proxy ends.
+func (n Node) ProxyArgs(mode string, own ...string) []string {
+	kubeconfig := proxyKubeconfig
+	if n.ProxyKubeconfig == "" {
+		kubeconfig = kubeletKubeconfig
+	}
+	return append([]string{
+		"--proxy-mode=" + mode,
+		"--kubeconfig=" + n.Path(kubeconfig),
+		"--hostname-override=" + n.Name,
+	}, own...)
+}
+
+// writeProxy writes kube-proxy's kubeconfig.
+func (n Node) writeProxy() error {
+	if n.ProxyKubeconfig == "" {
+		return nil
+	}
+	data, err := os.ReadFile(n.ProxyKubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig of kube-proxy: %w", err)
+	}
+	return n.WriteFile(proxyKubeconfig, data, 0o600)
+}
+
+// proxySynced tells whether kube-proxy, whose health endpoint gave that answer, has carried out the services once. It
+// calls itself healthy before that, without an entry for an address family;
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/healthcheck/proxy_health.go
+func proxySynced(answer []byte) error {
+	var health struct {
+		Status map[string]json.RawMessage `json:"status"`
+	}
+	if err := json.Unmarshal(answer, &health); err != nil {
+		return fmt.Errorf("read kube-proxy's health: %w", err)
+	}
+	if _, done := health.Status["IPv4"]; !done {
+		return errors.New("kube-proxy has not carried out the services yet")
+	}
+	return nil
+}

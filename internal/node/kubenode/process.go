@@ -1,0 +1,59 @@
+package kubenode
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// Process is a part of a node that is a process. Its files are written before it starts.
+type Process struct {
+	*proc.Process
+	// Complete, unless nil, is called when the process is ready; the start is over when it returns.
+	Complete func(context.Context) error
+	// Health, unless nil, is asked by Probe, beside whether the process is ready.
+	Health func(context.Context) error
+
+	logDir string
+	write  func() error
+}
+
+// Process makes the node's part of that name. The name, the marker and the log of the specification are filled in.
+// write, unless nil, writes the files of the process before it starts.
+func (c Config) Process(part string, s proc.Spec, write func() error) *Process {
+	s.Name, s.Marker = c.Unit(part), c.Marker
+	s.LogPath = filepath.Join(c.LogDir, part, c.Name+".log")
+	return &Process{Process: proc.New(s), logDir: filepath.Dir(s.LogPath), write: write}
+}
+
+// Start writes the files, starts the process and completes it.
+func (p *Process) Start(ctx context.Context) error {
+	if err := p.prepare(); err != nil {
+		return fmt.Errorf("prepare %s: %w", p.Name(), err)
+	}
+	if err := p.Process.Start(ctx); err != nil || p.Complete == nil {
+		return err
+	}
+	if err := p.Complete(ctx); err != nil {
+		return fmt.Errorf("complete %s: %w", p.Name(), err)
+	}
+	return nil
+}
+
+func (p *Process) prepare() error {
+	if err := os.MkdirAll(p.logDir, 0o700); err != nil || p.write == nil {
+		return err
+	}
+	return p.write()
+}
+
+// Probe implements component.Prober.
+func (p *Process) Probe(ctx context.Context) error {
+	if err := p.Process.Probe(ctx); err != nil || p.Health == nil {
+		return err
+	}
+	return p.Health(ctx)
+}
