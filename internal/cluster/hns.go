@@ -20,7 +20,7 @@ import (
 
 // dialHNS connects to the HNS of a Windows host, as the host's own programs do.
 func dialHNS(ctx context.Context, paths layout.Paths, node, netns string) (*hnsserver.Client, error) {
-	token, err := os.ReadFile(winnode.Config{Config: kubenode.Config{Dir: paths.Node(node)}}.TokenFile())
+	token, err := os.ReadFile(winnode.TokenFile(paths.Node(node)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to HNS of node %q: %w", node, err)
 	}

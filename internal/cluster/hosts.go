@@ -41,8 +41,8 @@ func (c *composer) hosts() error {
 		c.add(network, parts.FabricUnit)
 		config := c.hostConfig(h, layer.System)
 		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.kubeletAfter...)
-		config.ProxyAfter = c.identity(h.Name, config.Identity(), config.KubeletUnit())
-		c.serving(h.Name, config.Identity(), config.KubeletUnit())
+		config.ProxyAfter = c.identity(h.Name, winnode.Identity(config.Dir), config.KubeletUnit())
+		c.serving(h.Name, winnode.Identity(config.Dir), config.KubeletUnit())
 		units, err := winnode.Units(config)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 
 // HostPrefix is where the Wine prefix of a cluster's Windows host is mounted.
 func HostPrefix(paths layout.Paths, node string) string {
-	return winnode.Config{Config: kubenode.Config{Dir: paths.Node(node)}}.Prefix()
+	return winnode.Prefix(paths.Node(node))
 }
 
 // ErrNotWindows says that a node is not a Windows node.
@@ -155,7 +155,7 @@ func LoadHost(paths layout.Paths, node string) (winhost.Host, error) {
 	case n.Linux():
 		return winhost.Host{}, fmt.Errorf("%w: %s", ErrNotWindows, node)
 	}
-	h, err := winhost.Load(winnode.Config{Config: kubenode.Config{Dir: paths.Node(node)}}.HostFile())
+	h, err := winhost.Load(winnode.HostFile(paths.Node(node)))
 	if err != nil {
 		if _, statErr := os.Stat(paths.Node(node)); statErr != nil {
 			return h, fmt.Errorf("%w: %w", winhost.ErrDown, err)

@@ -6,7 +6,6 @@ import (
 	"github.com/containerd/containerd/v2/client"
 
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
@@ -47,7 +46,7 @@ func Images(paths layout.Paths, node string) (store *image.Store, closeStore fun
 
 // LinuxImages opens the image store of a Linux node. It must be closed.
 func LinuxImages(paths layout.Paths, node string) (*linuxnode.Images, error) {
-	return linuxnode.Config{Config: kubenode.Config{Name: node, RunDir: paths.NodeRun(node)}}.OpenImages()
+	return linuxnode.OpenImages(node, paths.NodeRun(node))
 }
 
 // NotFoundError says that the cluster has no such node.

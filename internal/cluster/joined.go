@@ -65,10 +65,10 @@ func NodeClients(paths layout.Paths, c spec.Cluster) kubenode.Clients {
 	}
 	for _, n := range c.Nodes {
 		if n.Linux() {
-			clients.Identities[n.Name] = linuxnode.Config{Config: kubenode.Config{Dir: paths.Node(n.Name)}}.Identity()
+			clients.Identities[n.Name] = linuxnode.Identity(paths.Node(n.Name))
 			continue
 		}
-		clients.Identities[n.Name] = winnode.Config{Config: kubenode.Config{Dir: paths.Node(n.Name)}}.Identity()
+		clients.Identities[n.Name] = winnode.Identity(paths.Node(n.Name))
 	}
 	return clients
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/containerd/errdefs"
 
-	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
@@ -18,14 +17,14 @@ import (
 // TestLinuxDigest asks the store of a Linux node what a reference stands for, before and after other images get it.
 func TestLinuxDigest(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
-	node := linuxnode.Config{Config: kubenode.Config{Name: "linux-1", RunDir: t.TempDir()}}
-	if err := os.MkdirAll(filepath.Dir(node.Socket()), 0o755); err != nil {
+	runDir := t.TempDir()
+	if err := os.MkdirAll(filepath.Dir(linuxnode.Socket(runDir)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(socketOf(t, c), node.Socket()); err != nil {
+	if err := os.Symlink(socketOf(t, c), linuxnode.Socket(runDir)); err != nil {
 		t.Fatal(err)
 	}
-	images, err := node.OpenImages()
+	images, err := linuxnode.OpenImages("linux-1", runDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
@@ -143,7 +144,7 @@ func (r *rig) checkPod(t *testing.T, api *kubernetes.Clientset) {
 // checkCrash kills the host's first process, as a crash would, and expects that everything on the host comes back.
 func (r *rig) checkCrash(t *testing.T) {
 	t.Helper()
-	h, err := winhost.Load(r.host.HostFile())
+	h, err := winhost.Load(winnode.HostFile(r.host.Dir))
 	if err != nil {
 		t.Fatal(err)
 	}

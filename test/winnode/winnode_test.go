@@ -419,7 +419,7 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 // checkHost looks at the host from inside, as one who has logged on to it.
 func (r *rig) checkHost(t *testing.T) {
 	t.Helper()
-	h, err := winhost.Load(r.host.HostFile())
+	h, err := winhost.Load(winnode.HostFile(r.host.Dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,9 +56,9 @@ type Bind struct {
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#no-internal-process-constraint
 const leaf = "system"
 
-// Run is the machine's path of the host's /run.
-func (h Host) Run(parts ...string) string {
-	return filepath.Join(append([]string{h.RunDir, "run"}, parts...)...)
+// Run is the machine's path of the /run of the host whose RunDir it is.
+func Run(runDir string, parts ...string) string {
+	return filepath.Join(append([]string{runDir, "run"}, parts...)...)
 }
 
 // Path is the machine's path of a file of the host, except below /run, /usr and what else is mounted in the host alone.

@@ -52,7 +52,7 @@ func tunables() map[string]string {
 
 // makeRoot makes the folders of the root that are kept on disk.
 func (h Host) makeRoot() error {
-	for _, dir := range []string{h.Root, h.Run()} {
+	for _, dir := range []string{h.Root, Run(h.RunDir)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (h Host) mountRoot() error {
 		}
 	}
 	for _, step := range []func() error{
-		func() error { return bind(h.Run(), h.Path("run"), 0) },
+		func() error { return bind(Run(h.RunDir), h.Path("run"), 0) },
 		h.mountProc, h.mountSys, h.mountDev,
 	} {
 		if err := step(); err != nil {

@@ -58,19 +58,23 @@ func (c Config) Host() linuxhost.Host {
 	return linuxhost.Host{
 		Name:   c.Name,
 		Netns:  c.Netns,
-		Root:   filepath.Join(c.Dir, "root"),
+		Root:   root(c.Dir),
 		RunDir: c.RunDir,
 		Cgroup: c.Cgroup,
 		Binds:  []linuxhost.Bind{{Source: c.Bin, Target: programsDir}},
 	}
 }
 
-// Socket is the machine's path of the socket of the node's containerd.
-func (c Config) Socket() string { return c.Host().Run("containerd", "containerd.sock") }
+// Socket is the machine's path of the socket of the containerd of the node whose folder of what does not survive a
+// reboot is runDir.
+func Socket(runDir string) string { return linuxhost.Run(runDir, "containerd", "containerd.sock") }
 
-// Identity is the kubelet's client certificate.
-func (c Config) Identity() kubenode.Identity {
-	return kubenode.Identity{Dir: c.Host().Path(kubenode.KubeletCertDir)}
+// root is the folder that becomes the root of the node's host. dir is the node's folder of state.
+func root(dir string) string { return filepath.Join(dir, "root") }
+
+// Identity is the client certificate of the kubelet of the node whose folder of state is dir.
+func Identity(dir string) kubenode.Identity {
+	return kubenode.Identity{Dir: filepath.Join(root(dir), kubenode.KubeletCertDir)}
 }
 
 // node is the node with what is Linux' own.
@@ -90,10 +94,10 @@ func (c Config) Validate() error {
 		kubenode.Setting{Name: "Program", Value: c.Program},
 	)
 	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
-	if n := len(c.Socket()); n > longest {
+	if socket := Socket(c.RunDir); len(socket) > longest {
 		return errors.Join(err, fmt.Errorf(
 			"check linux node %q: the path of containerd's socket %q has %d bytes, %d are possible",
-			c.Name, c.Socket(), n, longest))
+			c.Name, socket, len(socket), longest))
 	}
 	return err
 }

@@ -25,20 +25,19 @@ type Images struct {
 	cri  criapi.ImageServiceClient
 }
 
-// OpenImages connects to the store of the node whose containerd listens at c.Socket(); of the configuration no more
-// than that is needed. It is to be closed.
-func (c Config) OpenImages() (*Images, error) {
-	conn, err := client.New(c.Socket(), client.WithDefaultNamespace(engineNamespace),
+// OpenImages connects to the store of the node whose containerd listens at Socket(runDir). It is to be closed.
+func OpenImages(node, runDir string) (*Images, error) {
+	conn, err := client.New(Socket(runDir), client.WithDefaultNamespace(engineNamespace),
 		client.WithDefaultPlatform(platforms.DefaultStrict()))
 	if err != nil {
-		return nil, fmt.Errorf("connect to containerd of node %q: %w", c.Name, err)
+		return nil, fmt.Errorf("connect to containerd of node %q: %w", node, err)
 	}
 	channel, ok := conn.Conn().(grpc.ClientConnInterface)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("connect to containerd of node %q: no gRPC connection", c.Name),
+		return nil, errors.Join(fmt.Errorf("connect to containerd of node %q: no gRPC connection", node),
 			conn.Close())
 	}
-	return &Images{node: c.Name, conn: conn, cri: criapi.NewImageServiceClient(channel)}, nil
+	return &Images{node: node, conn: conn, cri: criapi.NewImageServiceClient(channel)}, nil
 }
 
 // Close ends the connection.

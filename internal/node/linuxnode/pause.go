@@ -18,7 +18,7 @@ const pauseProgram = "mullion-pause"
 
 // criReady asks the node's containerd whether its CRI serves.
 func (c Config) criReady(ctx context.Context) error {
-	conn, err := grpc.NewClient("unix://"+c.Socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix://"+Socket(c.RunDir), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (c Config) ensurePause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := c.OpenImages()
+	store, err := OpenImages(c.Name, c.RunDir)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (c Config) containerdUnit() component.Component {
 	p.Complete = c.ensurePause
 	p.Health = func(ctx context.Context) error {
 		return kubenode.RuntimeHealth(ctx, func(ctx context.Context) (net.Conn, error) {
-			return unixsocket.Dialer(c.Socket())(ctx, "", "")
+			return unixsocket.Dialer(Socket(c.RunDir))(ctx, "", "")
 		})
 	}
 	return p

@@ -52,23 +52,26 @@ type Config struct {
 	EnableDSR bool
 }
 
-// Prefix is where the host's Wine prefix is mounted.
-func (c Config) Prefix() string { return filepath.Join(c.Dir, "prefix") }
+// Prefix is where the Wine prefix is mounted of the host whose folder of state is dir.
+func Prefix(dir string) string { return filepath.Join(dir, "prefix") }
+
+// HostFile is where the description of that host is written for winhost.Load.
+func HostFile(dir string) string { return filepath.Join(dir, "host.json") }
+
+// TokenFile holds the token that programs of that host present to the HNS server; it is on the host's C:.
+func TokenFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), tokenFile) }
+
+// Identity is the client certificate of that host's kubelet.
+func Identity(dir string) kubenode.Identity {
+	return kubenode.Identity{Dir: filepath.Join(wine.Drive(Prefix(dir)), kubenode.KubeletCertDir)}
+}
+
+// tokenFile is the token's place on C:.
+const tokenFile = "/ProgramData/Mullion/hns.token"
 
 // drive is the host's C: as a path of the machine.
 func (c Config) drive(parts ...string) string {
-	return filepath.Join(append([]string{wine.Drive(c.Prefix())}, parts...)...)
-}
-
-// HostFile is where the host's description for winhost.Load is written.
-func (c Config) HostFile() string { return filepath.Join(c.Dir, "host.json") }
-
-// TokenFile holds the token that programs of the host present to the HNS server; it is on the host's C:.
-func (c Config) TokenFile() string { return c.drive("ProgramData", "Mullion", "hns.token") }
-
-// Identity is the kubelet's client certificate.
-func (c Config) Identity() kubenode.Identity {
-	return kubenode.Identity{Dir: c.drive(kubenode.KubeletCertDir)}
+	return filepath.Join(append([]string{wine.Drive(Prefix(c.Dir))}, parts...)...)
 }
 
 // node is the node with what is Windows' own.
@@ -89,9 +92,9 @@ func (c Config) Host(s *wine.System) winhost.Host {
 		StateFile: filepath.Join(c.RunDir, "host-state.json"),
 		Tmp:       filepath.Join(c.RunDir, "tmp"),
 		Shared:    filepath.Join(c.RunDir, "hpc"),
-		Keep:      []string{c.Prefix()},
+		Keep:      []string{Prefix(c.Dir)},
 		Loader:    s.LoaderArgv(),
-		Env:       s.HostEnv(c.Prefix()),
+		Env:       s.HostEnv(Prefix(c.Dir)),
 		Dir:       c.drive(),
 	}
 	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"} {

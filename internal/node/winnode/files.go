@@ -76,12 +76,12 @@ func (c Config) writeDrive() error {
 
 // ensureToken makes the HNS token once; programs that hold it go on using it when the server restarts.
 func (c Config) ensureToken() error {
-	if data, err := os.ReadFile(c.TokenFile()); err == nil && len(data) > 0 {
+	if data, err := os.ReadFile(TokenFile(c.Dir)); err == nil && len(data) > 0 {
 		return nil
 	}
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return err
 	}
-	return c.node().WriteFile("/ProgramData/Mullion/hns.token", []byte(hex.EncodeToString(secret)), 0o600)
+	return c.node().WriteFile(tokenFile, []byte(hex.EncodeToString(secret)), 0o600)
 }

@@ -59,11 +59,11 @@ func (p *prefix) start() error {
 	if err := p.writeDrive(); err != nil {
 		return err
 	}
-	return p.Host(system).Save(p.HostFile())
+	return p.Host(system).Save(HostFile(p.Dir))
 }
 
 func (p *prefix) mount(layers []string) error {
-	target := p.Prefix()
+	target := Prefix(p.Dir)
 	upper, work := filepath.Join(p.Dir, "upper"), filepath.Join(p.Dir, "work")
 	for _, dir := range []string{target, upper, work} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -130,15 +130,15 @@ func isMounted(path string) (bool, error) {
 // writeRegistry gives the host its own identity and a new boot.
 func (p *prefix) writeRegistry() error {
 	// The folder that Debian's wineserver names there was in the /tmp of the host's last life.
-	if err := os.Remove(filepath.Join(p.Prefix(), "wineserver")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(Prefix(p.Dir), "wineserver")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	id := wine.HostIdentity{
 		SystemUUID: p.UUID().String(),
 		BootID:     uint32(time.Now().Unix()), // grows with every boot, which is all that is asked of it
 	}
-	if err := wine.EditHive(filepath.Join(p.Prefix(), "system.reg"), wine.HostKeys(id)); err != nil {
+	if err := wine.EditHive(filepath.Join(Prefix(p.Dir), "system.reg"), wine.HostKeys(id)); err != nil {
 		return err
 	}
-	return wine.EditHive(filepath.Join(p.Prefix(), "user.reg"), []wine.Key{wine.ProfileKey(wine.HostUser)})
+	return wine.EditHive(filepath.Join(Prefix(p.Dir), "user.reg"), []wine.Key{wine.ProfileKey(wine.HostUser)})
 }

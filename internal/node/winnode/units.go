@@ -42,13 +42,13 @@ func linuxEnv() []string {
 }
 
 // running is the host as it was written by the prefix component.
-func (c Config) running() (winhost.Host, error) { return winhost.Load(c.HostFile()) }
+func (c Config) running() (winhost.Host, error) { return winhost.Load(HostFile(c.Dir)) }
 
 // hostUnit is the host's first process.
 func (c Config) hostUnit() component.Component {
 	return c.Process("host", proc.Spec{
 		Path:  c.NodeProgram,
-		Args:  []string{"host-init", "--host", c.HostFile()},
+		Args:  []string{"host-init", "--host", HostFile(c.Dir)},
 		Env:   linuxEnv(),
 		Netns: c.Netns,
 		Starter: func(ctx context.Context, cmd *exec.Cmd) error {
@@ -98,14 +98,14 @@ func (c Config) agent() agentconfig.Config {
 		Node:                c.Name,
 		Address:             c.Address,
 		Windows:             c.Build.Name,
-		HostFile:            c.HostFile(),
+		HostFile:            HostFile(c.Dir),
 		Drive:               c.drive(),
 		SystemDir:           c.System().Dir,
 		StateDir:            c.Dir,
 		RunDir:              c.RunDir,
 		HNS:                 loopback(HNSPort),
 		CRI:                 loopback(CRIPort),
-		TokenFile:           c.TokenFile(),
+		TokenFile:           TokenFile(c.Dir),
 		ContainerdSocket:    c.ContainerdSocket,
 		ContainerdNamespace: c.ContainerdNamespace,
 		CgroupParent:        c.Cgroup,

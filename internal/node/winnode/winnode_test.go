@@ -78,7 +78,7 @@ func TestToken(t *testing.T) {
 		if err := c.writeDrive(); err != nil {
 			t.Fatal(err)
 		}
-		token, err := os.ReadFile(c.TokenFile())
+		token, err := os.ReadFile(TokenFile(c.Dir))
 		if err != nil {
 			t.Fatal(err)
 		}
