@@ -24,8 +24,8 @@ type Config struct {
 	// Stream is where exec, attach and port-forward are served: an address that the kubelet can reach and pods cannot.
 	// Requests are admitted by one-time tokens. The server closes it.
 	Stream net.Listener
-	// Keeper is the command line of the process that keeps containers' streams, to which the socket's path is appended;
-	// it must call stream.Serve. Package stream says why it is a process of its own.
+	// Keeper is the command line of the keeper process, to which the socket's path is appended; the process must call
+	// stream.Serve. Package stream says why it is a process of its own.
 	Keeper []string
 
 	// Engine runs containers; in production an *engine.Engine.
@@ -41,8 +41,8 @@ type Config struct {
 	HostProcess *HostProcess
 	// Launch says how a Windows program is started in a container.
 	Launch Launch
-	// LinuxNames has names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet names,
-	// where Windows knows one suffix and none.
+	// LinuxNames makes names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet
+	// names. Windows itself uses the first suffix and no options.
 	LinuxNames bool
 	// Handlers are the names of the runtime handlers besides the default one.
 	Handlers []string
@@ -83,14 +83,14 @@ type Tasks interface {
 	Resize(ctx context.Context, id string, width, height uint16) error
 }
 
-// Meters is the part of an engine that counts.
+// Meters is the part of an engine that measures containers.
 type Meters interface {
 	Version(ctx context.Context) (string, error)
 	HostID(id uint32) uint32
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	DiskUsage(ctx context.Context, id string) (bytes, inodes uint64, err error)
-	// OutOfMemory calls seen with the id of each container in which the kernel kills for want of memory, until ctx
-	// ends.
+	// OutOfMemory calls seen with the id of each container in which the kernel kills a process for lack of memory,
+	// until ctx ends.
 	OutOfMemory(ctx context.Context, seen func(id string))
 }
 
@@ -130,7 +130,7 @@ type Network interface {
 	Teardown(ctx context.Context, pod Pod, podNetwork PodNetwork) error
 	// Stats counts what went through a pod's interfaces.
 	Stats(ctx context.Context, pod Pod) (NetworkStats, error)
-	// SetPodCIDR tells the node's range of pod addresses; with a comma between, those of both families.
+	// SetPodCIDR sets the node's pod CIDR, or one CIDR of each family with a comma between.
 	SetPodCIDR(ctx context.Context, cidrs string) error
 	// Ready returns nil when pods can be connected, else why not; the kubelet shows it on the node.
 	Ready(ctx context.Context) error

@@ -43,10 +43,10 @@ func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out,
 	a := stream.AttachSpec{Stdout: writer(out), Stderr: writer(errw)}
 	if in != nil && c.Config.GetStdin() {
 		a.Stdin = in
-		// With stdinOnce, a container's input ends with that of the first who attached.
+		// With stdinOnce, a container's input ends when the input of the first attached client ends.
 		if c.Config.GetStdinOnce() && !c.Config.GetTty() {
 			a.StdinEnd = func() {
-				// The shim and the keeper each have an end of it open; the keeper closes its own.
+				// containerd's shim and the keeper each have the container's input open. The keeper closes its own end.
 				if err := r.s.cfg.Engine.CloseStdin(context.WithoutCancel(ctx), c.ID); err != nil {
 					r.s.log.Warn("input not closed", "container", c.ID, "error", err)
 				}

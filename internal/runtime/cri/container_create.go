@@ -163,8 +163,8 @@ func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
 	return dir, s.writeEnvFile(dir, c.Env)
 }
 
-// runDir is a container's working folder. That of a HostProcess container has the same path on the machine, in the host
-// and in the container, whose root file system is read-only but for the run folder.
+// runDir is a container's working folder. For a HostProcess container it has the same path on the machine, in the host
+// and in the container, because the container's root file system is read-only except for the run folder.
 func (s *Server) runDir(c store.Container) string {
 	if c.HostProcess {
 		return filepath.Join(s.cfg.RunDir, "work", c.ID)
@@ -172,7 +172,7 @@ func (s *Server) runDir(c store.Container) string {
 	return filepath.Join(s.containerDir(c.ID), "run")
 }
 
-// workTarget is where the container's programs see that folder.
+// workTarget is the path at which the container's programs see the working folder.
 func (s *Server) workTarget(c store.Container) string {
 	if c.HostProcess {
 		return s.runDir(c)
@@ -185,7 +185,7 @@ func (s *Server) removeFiles(c store.Container) error {
 	return errors.Join(os.RemoveAll(s.runDir(c)), os.RemoveAll(s.containerDir(c.ID)), s.removeFIFOs(c))
 }
 
-// nodeLogPath is the container's log as the kubelet names it; "" if it is to have none.
+// nodeLogPath is the path of the container's log as the kubelet names it; "" if the kubelet asks for no log.
 func nodeLogPath(sb store.Sandbox, config *runtimeapi.ContainerConfig) string {
 	dir, name := sb.Config.GetLogDirectory(), config.GetLogPath()
 	if dir == "" || name == "" {
@@ -194,7 +194,7 @@ func nodeLogPath(sb store.Sandbox, config *runtimeapi.ContainerConfig) string {
 	return dir + `\` + name
 }
 
-// logPath is where that file lies on the machine.
+// logPath translates a nodeLogPath to a path of the machine; "" stays "".
 func (s *Server) logPath(nodePath string) (string, error) {
 	if nodePath == "" {
 		return "", nil
@@ -239,7 +239,7 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, err
 	return out, nil
 }
 
-// makeMissing makes a folder, which every user may write to, where there is nothing.
+// makeMissing makes a folder that every user may write to, unless source exists.
 func makeMissing(source string) error {
 	_, err := os.Stat(source)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -265,7 +265,7 @@ func (s *Server) systemFiles(sb store.Sandbox, mounts []engine.Mount) []engine.B
 }
 
 // hostName is what the container's Windows calls itself: the pod's host name. The kernel takes 64 characters; Windows
-// itself cuts only the NetBIOS name, to 15, and Wine derives that from this.
+// itself cuts only the NetBIOS name, to 15, and Wine derives the NetBIOS name from the host name.
 func hostName(sb store.Sandbox) string {
 	name := sb.Config.GetHostname()
 	if name == "" {

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// Exec prepares a program to be run in a container with its streams at the returned address.
+// Exec prepares to run a program in a container. A client that connects to the returned address gets the streams.
 func (s *Server) Exec(_ context.Context, req *runtimeapi.ExecRequest) (*runtimeapi.ExecResponse, error) {
 	if _, err := s.running(req.GetContainerId()); err != nil {
 		return nil, fmt.Errorf("exec: %w", err)
@@ -25,7 +25,7 @@ func (s *Server) Exec(_ context.Context, req *runtimeapi.ExecRequest) (*runtimea
 	return s.streams.GetExec(req)
 }
 
-// running returns a container that must run.
+// running returns the container of id, or an error unless it runs.
 func (s *Server) running(id string) (store.Container, error) {
 	c, err := s.containers.Get(id)
 	if err != nil {
@@ -131,7 +131,7 @@ func writer(w io.WriteCloser) io.Writer {
 	return w
 }
 
-// sizes passes terminal sizes on as the engine wants them until ctx ends.
+// sizes passes terminal sizes on as pairs of width and height until ctx ends.
 func sizes(ctx context.Context, resize <-chan remotecommand.TerminalSize) <-chan [2]uint16 {
 	if resize == nil {
 		return nil

@@ -290,7 +290,7 @@ func TestAttach(t *testing.T) {
 		t.Errorf("output %q and %q", out.String(), errs.String())
 	}
 	n.WaitExit(t, id)
-	// What has no line's end is part of a line.
+	// Output without a newline is logged as part of a line (P).
 	for _, want := range []string{"stdout P answer\n", "stderr P complaint\n"} {
 		if log := n.ContainerLog(t, id); !strings.Contains(log, want) {
 			t.Errorf("log %q lacks %q", log, want)

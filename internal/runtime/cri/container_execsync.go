@@ -49,13 +49,13 @@ func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) 
 	}, nil
 }
 
-// outputRoom is how many bytes of output are kept yet.
+// outputRoom counts how many more bytes of output are kept.
 type outputRoom struct {
 	mu   sync.Mutex
 	left int
 }
 
-// take takes at most n bytes of the room.
+// take reserves up to n bytes and returns how many it got.
 func (r *outputRoom) take(n int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,7 @@ func (r *outputRoom) take(n int) int {
 	return n
 }
 
-// limitedBuffer keeps what there is room for and throws the rest away.
+// limitedBuffer keeps output as long as there is room and drops the rest.
 type limitedBuffer struct {
 	room *outputRoom
 	kept bytes.Buffer

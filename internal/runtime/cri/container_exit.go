@@ -20,8 +20,9 @@ type end struct {
 	reason, message string
 }
 
-// watch records the end of a running container when it comes. The channel is closed when it is recorded, or could not
-// be at the first attempt: others follow. Watching a container twice watches it once.
+// watch waits in the background for the end of a running container and records it. The returned channel is closed after
+// the first attempt to record the end; if that fails, watch tries again until it succeeds. Further calls for a watched
+// container return the same channel.
 func (s *Server) watch(id string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +35,7 @@ func (s *Server) watch(id string) <-chan struct{} {
 		ctx := s.life()
 		exit, err := s.cfg.Engine.Wait(ctx, id)
 		if ctx.Err() != nil {
-			return // The server ends; the next one looks again.
+			return // The server ends; the next server watches again.
 		}
 		e := s.containerEnded(ctx, id, exit, err)
 		recorded := s.recordEnd(ctx, id, e)
@@ -54,14 +55,14 @@ func (s *Server) watch(id string) <-chan struct{} {
 	return ended
 }
 
-// recordRetry is the time after which the end of a container is recorded again where the disk was full.
+// recordRetry is the pause between attempts to record the end of a container, for example while the disk is full.
 const recordRetry = 500 * time.Millisecond
 
 // drainTimeout is how long the keeper may take to write what a container has left in its streams.
 const drainTimeout = 5 * time.Second
 
-// containerEnded completes the log of a container that has ended, and returns how it has. waitErr says that nobody saw
-// it.
+// containerEnded completes the log of a container that has ended, and returns how it ended. waitErr is the engine's
+// reason for not knowing the exit.
 func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit, waitErr error) end {
 	// The log is complete before the kubelet hears of the end: it may delete or read it at once.
 	drainCtx, cancel := context.WithTimeout(ctx, drainTimeout)
@@ -116,15 +117,16 @@ func (s *Server) explain(id string, e *end) {
 	}
 }
 
-// recordEnd writes the end of a container to its checkpoint and tells who listens. The first end stays, and is told
-// once. It returns false if the end is not on disk. That of a container which is gone need not be.
+// recordEnd writes the end of a container to its checkpoint and emits an event. Only the first end of a container is
+// written and emitted. It returns false if the end could not be written, and true for a container that has been
+// removed.
 func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 	first := true
 	c, err := s.containers.Update(id, func(c store.Container) (store.Container, error) {
 		if first = c.FinishedAt.IsZero(); !first {
 			return c, nil
 		}
-		// A start that no server saw is recorded when the next one finds it, which may be after the end.
+		// A start that no server saw is recorded when the next server finds the container, possibly after its end.
 		if c.StartedAt.IsZero() || c.StartedAt.After(e.at) {
 			c.StartedAt = e.at
 		}

@@ -105,7 +105,7 @@ func TestContainerEvents(t *testing.T) {
 		}
 		return e
 	}
-	// The call is there when an event arrives; those of a pod before may be missed.
+	// The subscription works once an event arrives; events before it may be missed.
 	first := make(chan struct{})
 	go func() {
 		defer close(first)
@@ -120,7 +120,7 @@ func TestContainerEvents(t *testing.T) {
 			return false
 		}
 	})
-	// take checks that the next events are those, of which a stop has the exit code.
+	// take checks the next events. The event of a stop must have the exit code.
 	take := func(want ...string) {
 		t.Helper()
 		var got []string

@@ -99,12 +99,12 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) error {
 		return errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
 	}
 	ended := s.watch(c.ID)   //nolint:contextcheck // The watch outlives the call.
-	err := s.checkPodRuns(c) // It may have been stopped meanwhile, without this container.
+	err := s.checkPodRuns(c) // The pod may have been stopped since the first check.
 	if err == nil {
 		err = s.awaitVerdict(ctx, c, ended)
 	}
 	if err != nil {
-		// What is said not to have started must not run. Its end by the signal is not the one to be recorded.
+		// A container whose start fails must not run. The start's error is recorded as its end, not the signal.
 		s.recordStartError(ctx, c.ID, err)
 		return errors.Join(err, s.cfg.Engine.Signal(ctx, c.ID, unix.SIGKILL, true))
 	}
@@ -131,7 +131,7 @@ func (s *Server) awaitVerdict(ctx context.Context, c store.Container, ended <-ch
 		}
 		select {
 		case <-ended:
-			_, err := s.verdict(c) // The last words may have come since.
+			_, err := s.verdict(c) // The verdict may have come since.
 			return err
 		case <-ctx.Done():
 			return nil
@@ -140,7 +140,8 @@ func (s *Server) awaitVerdict(ctx context.Context, c store.Container, ended <-ch
 	}
 }
 
-// verdict reads what mullion-run.exe has said of a container's program. Without a word yet spoken is false.
+// verdict reads from the report whether mullion-run.exe could start a container's program. spoken is false if the
+// report does not say yet.
 func (s *Server) verdict(c store.Container) (spoken bool, err error) {
 	r, err := readReport(filepath.Join(s.runDir(c), reportName))
 	switch {

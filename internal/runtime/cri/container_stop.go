@@ -71,8 +71,8 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 	}
 }
 
-// shutdownArgs is the command that delivers CTRL_SHUTDOWN. In a container it goes to every program; in the host, which
-// has others, to the container's own.
+// shutdownArgs is the command that delivers CTRL_SHUTDOWN. In a container the event goes to every program; in the host,
+// where other programs run too, only to the container's own.
 func (s *Server) shutdownArgs(c store.Container) []string {
 	args := []string{s.cfg.Launch.Run, "--ctrl", "shutdown"}
 	if !c.HostProcess {

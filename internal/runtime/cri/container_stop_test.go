@@ -108,7 +108,7 @@ func TestRemoveContainer(t *testing.T) {
 	}
 }
 
-// TestStartContainerThatCannotBeRecorded: what no checkpoint says of must not run.
+// TestStartContainerThatCannotBeRecorded: a container whose start is not in its checkpoint must not run.
 func TestStartContainerThatCannotBeRecorded(t *testing.T) {
 	n := critest.NewNode(t)
 	pod := n.RunPod(t, "web")

@@ -28,7 +28,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 	if c, err = s.containers.Get(c.ID); err != nil {
 		return nil, fmt.Errorf("update container: %w", err)
 	}
-	// A merge of messages leaves what is zero in the second as it was, and adds to its lists.
+	// proto.Merge skips the zero fields of change and appends to lists; a new CPU list must replace the old one.
 	merged := &runtimeapi.WindowsContainerResources{}
 	proto.Merge(merged, c.Config.GetWindows().GetResources())
 	if len(change.GetAffinityCpus()) > 0 {

@@ -16,11 +16,11 @@ import (
 // On Windows the HNS endpoint carries a pod's DNS configuration (the pod network puts it there as well); in a container
 // here, names are resolved by the C library under Wine, which reads /etc/resolv.conf.
 
-// resolverOptions make the C library's resolver fit its place:
+// resolverOptions adapt the C library's resolver:
 //   - a server that does not answer is given up sooner, as Windows does (it asks again after 1, 2 and 4 seconds, see
 //     https://learn.microsoft.com/en-us/troubleshoot/windows-server/networking/dns-client-resolution-timeouts);
-//   - with EDNS a reply ends in a record of its own. Wine 8.0's DnsQuery refuses one that ends in a name (dlls/dnsapi/record.c,
-//     get_name), which a PTR or CNAME record does.
+//   - with EDNS a reply ends in an OPT record. Without it a reply may end in a PTR or CNAME record, and Wine 8.0's
+//     DnsQuery refuses a reply that ends in a name (dlls/dnsapi/record.c, get_name).
 const resolverOptions = "timeout:1 attempts:3 edns0"
 
 // resolvConf is the path of a pod's resolv.conf.
@@ -46,9 +46,9 @@ func (s *Server) writeResolvConf(sb store.Sandbox) error {
 // windowsResolver is the resolv.conf that makes names resolve as in a pod on Windows, which has one DNS suffix, the
 // first one of the list, and no resolver options
 // (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows): only a name without a dot
-// gets the suffix. That a name with a dot never does is seen to in shim/hooks/resolve.c, as the C library cannot be
-// told. With asLinux the rule is lifted: all suffixes and options are there, and among the options ndots, by which the
-// hook knows.
+// gets the suffix. The C library has no option to keep a name with a dot from getting it; shim/hooks/resolve.c does
+// that. With asLinux the rule is lifted: all suffixes and options are written, always with an ndots option, by which
+// the hook recognizes this mode.
 func windowsResolver(dns DNS, asLinux bool) (string, error) {
 	var b strings.Builder
 	for _, server := range dns.Servers {
@@ -67,7 +67,7 @@ func windowsResolver(dns DNS, asLinux bool) (string, error) {
 		suffixes = suffixes[:min(len(suffixes), 1)]
 	}
 	if len(suffixes) == 0 {
-		suffixes = []string{"."} // none: without this line it would be taken from the host name
+		suffixes = []string{"."} // no suffix; without a search line the host name's domain would be one
 	}
 	if asLinux {
 		options = append(options, dns.Options...)

@@ -11,8 +11,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// mergeEnv lays the container's variables over the image's. Names differ by more than case: a later one replaces an
-// earlier one and keeps its own spelling, as SetEnvironmentVariable does.
+// mergeEnv lays the container's variables over the image's. Names are compared without regard to case: a later variable
+// replaces an earlier one and keeps its own spelling, as with SetEnvironmentVariable.
 func mergeEnv(imageEnv []string, envs []*runtimeapi.KeyValue) []string {
 	var out []string
 	set := func(name, value string) {
@@ -51,10 +51,10 @@ func (*Server) writeEnvFile(dir string, env []string) error {
 	return nil
 }
 
-// unixEnv is the program's environment for the case that the loader starts it: Wine hands Linux variables on, those of
-// the same name as Linux' own only with the prefix WINE
-// (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/dlls/ntdll/unix/env.c, is_special_env_var), and itself uses what
-// begins with WINE; what steers the dynamic linker is not handed on at all.
+// unixEnv is the program's environment as Linux variables, for a program that the loader starts itself. Wine passes
+// Linux variables on to the program, but PATH, HOME and others that Linux itself uses only when their names have the
+// prefix WINE (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/dlls/ntdll/unix/env.c, is_special_env_var).
+// Variables that steer Wine or the dynamic linker are dropped.
 func unixEnv(env []string) []string {
 	var out []string
 	for _, e := range env {

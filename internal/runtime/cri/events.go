@@ -9,7 +9,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// GetContainerEvents streams the lives of pods and containers to an evented kubelet.
+// GetContainerEvents streams the events of pods and containers to an evented kubelet.
 func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest,
 	out runtimeapi.RuntimeService_GetContainerEventsServer,
 ) error {
@@ -43,8 +43,8 @@ func (s *Server) emit(id, sandbox string, kind runtimeapi.ContainerEventType) {
 	s.events.send(e)
 }
 
-// broadcaster passes events to any number of listeners. One that does not keep up is dropped: it comes back and looks
-// at everything.
+// broadcaster passes events to any number of listeners. A listener that does not keep up is dropped; it is expected to
+// reconnect and list everything.
 type broadcaster struct {
 	mu        sync.Mutex
 	listeners map[chan *runtimeapi.ContainerEventResponse]bool

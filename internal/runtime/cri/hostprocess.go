@@ -17,7 +17,7 @@ import (
 )
 
 // HostProcess says where HostProcess containers run: in the Windows host itself, in its network, with its registry and
-// its C:. What is Windows' about them is as hcsshim does it
+// its C:. Their Windows side follows hcsshim
 // (https://github.com/microsoft/hcsshim/tree/v0.15.0-rc.4/internal/jobcontainers; Kubernetes' side:
 // https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/).
 type HostProcess struct {
@@ -25,8 +25,9 @@ type HostProcess struct {
 	Name string
 	// NetNS is the path of the host's network namespace.
 	NetNS string
-	// BindFilter says that the host's Windows can show files to one container alone (bindfltapi.dll). Every container
-	// then sees its image at C:\hpc and its volumes where it wants them; else at C:\hpc\<container's id> and below it.
+	// BindFilter says that the host's Windows can show files to one container alone (bindfltapi.dll). If so, every
+	// container sees its image at C:\hpc and its volumes at the paths that it asks for; if not, at C:\hpc\<container's
+	// id> and below it.
 	BindFilter bool
 	// LocalGroups reads the host's local groups; nil: those that every host has.
 	LocalGroups func() (localgroup.Groups, error)
@@ -99,7 +100,7 @@ func (h *HostProcess) environment(c *store.Container, point string) []string {
 		base = append(base, &runtimeapi.KeyValue{Key: name, Value: []byte(expand(value, point))})
 	}
 	a, err := h.account(c.User, c.ID)
-	if err == nil { // else the start fails
+	if err == nil { // otherwise the start fails, see checkUser
 		for _, v := range a.variables() {
 			set(v[0], v[1])
 		}
@@ -121,8 +122,8 @@ func (h *HostProcess) environment(c *store.Container, point string) []string {
 
 // account is a Windows account that HostProcess containers run as.
 type account struct {
-	// name is what GetUserName says; user and domain are the variables, which name the computer for accounts that are
-	// the computer on the network.
+	// name is what GetUserName returns; user and domain are %USERNAME% and %USERDOMAIN%. For accounts that act as the
+	// computer on the network, user and domain name the computer.
 	name, user, domain string
 	profile, temp      string
 }
@@ -141,8 +142,8 @@ func (a account) variables() [][2]string {
 	}
 }
 
-// account finds the account for what a pod asks for. As in hcsshim a local group stands for an account of its own in
-// that group, which is named after the container. The error is hcsshim's with Windows' ERROR_LOGON_FAILURE.
+// account finds the account for the user name that a pod asks for. As in hcsshim, the name of a local group stands for
+// a new account in that group, named after the container. The error is hcsshim's with Windows' ERROR_LOGON_FAILURE.
 func (h *HostProcess) account(asked, id string) (account, error) {
 	const prefix = "failed to create user process token: "
 	if asked == "" {
@@ -200,8 +201,8 @@ func (s *Server) checkUser(c store.Container) error {
 	return err
 }
 
-// uidOf is the Linux user of a container's programs, in the container. All programs of the host have one, whatever
-// their account: a prefix belongs to one user.
+// uidOf is the Linux user of a container's programs, in the container. All programs of the host have the same Linux
+// user, whatever their account: a prefix belongs to one user.
 func uidOf(c store.Container) uint32 {
 	if c.HostProcess {
 		return uidAdministrator
@@ -234,7 +235,7 @@ func (s *Server) hostFiles(c store.Container) ([]engine.BindMount, error) {
 	return append(files, engine.BindMount{Source: passwd, Target: "/etc/passwd"}), nil
 }
 
-// inHost makes the specification of a HostProcess container from that of another.
+// inHost turns the specification of an ordinary container into that of a HostProcess container.
 func (s *Server) inHost(c store.Container, spec engine.Container) (engine.Container, error) {
 	files, err := s.hostFiles(c)
 	if err != nil {

@@ -33,8 +33,8 @@ func startKeeper(argv []string, socket string) error {
 // keeperBackoff is the least time between two keepers.
 const keeperBackoff = 100 * time.Millisecond
 
-// superviseKeeper starts another keeper when the one there is ends, until ctx ends. Without one, the first container
-// that has filled its FIFO would stand still.
+// superviseKeeper starts another keeper whenever the current one ends, until ctx ends. Without a keeper, a container
+// stands still as soon as it has filled its FIFO.
 func (s *Server) superviseKeeper(ctx context.Context) {
 	for {
 		if ended, err := s.keeper.Watch(ctx); err == nil {
@@ -66,8 +66,8 @@ func (s *Server) ensureKeeper(ctx context.Context) error {
 	return nil
 }
 
-// takeOverStreams makes a new keeper read on a container's streams. Their FIFOs are there from before its start until
-// its end is recorded.
+// takeOverStreams makes a new keeper go on reading a container's streams. The FIFOs exist from before the container's
+// start until its end is recorded.
 func (s *Server) takeOverStreams(ctx context.Context, c store.Container) {
 	streams := s.streamsOf(c)
 	if _, err := os.Stat(streams.Stdout); err != nil {
@@ -77,7 +77,7 @@ func (s *Server) takeOverStreams(ctx context.Context, c store.Container) {
 		s.log.Error("streams of container not taken over", "container", c.ID, "error", err)
 		return
 	}
-	// It may have ended meanwhile.
+	// The container may have ended meanwhile.
 	if now, err := s.containers.Get(c.ID); err != nil || now.State() == runtimeapi.ContainerState_CONTAINER_EXITED {
 		s.closeStreams(ctx, c)
 	}

@@ -96,7 +96,7 @@ func (s *Server) loaderEnv(c store.Container) []string {
 	return env
 }
 
-// runSpec is what mullion-run.exe is to do. Paths are Linux paths in the container unless said otherwise.
+// runSpec says what mullion-run.exe does. Paths are Linux paths in the container unless said otherwise.
 type runSpec struct {
 	report, env string
 	dir         string   // a Windows path

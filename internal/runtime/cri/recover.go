@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// recover brings the checkpoints and the engine together: the engine knows what runs, the checkpoints what for.
+// recover reconciles the checkpoints with the engine: the engine knows what runs, the checkpoints know why.
 func (s *Server) recover(ctx context.Context) error {
 	infos, err := s.cfg.Engine.List(ctx, labelNode, s.cfg.Node)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) recover(ctx context.Context) error {
 		}
 	}
 	if err := s.removeOrphans(ctx); err != nil {
-		// What cannot be removed now is no reason not to serve what runs; the next start tries again.
+		// Containers that run are served even if orphans cannot be removed now; the next start tries again.
 		s.log.Error("orphans not removed", "error", err)
 	}
 	return nil
@@ -145,7 +145,7 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 	return errors.Join(append(errs, s.removeStaleRunDirs())...)
 }
 
-// removeStaleRunDirs removes the working folders of HostProcess containers that are no more.
+// removeStaleRunDirs removes the working folders of HostProcess containers that no longer exist.
 func (s *Server) removeStaleRunDirs() error {
 	work := filepath.Join(s.cfg.RunDir, "work")
 	entries, err := os.ReadDir(work)

@@ -18,7 +18,7 @@ func (s *Server) UpdateRuntimeConfig(ctx context.Context,
 	return &runtimeapi.UpdateRuntimeConfigResponse{}, nil
 }
 
-// RuntimeConfig tells about cgroups on Linux nodes; of Windows nodes there is nothing to tell.
+// RuntimeConfig tells about cgroups on Linux nodes; for Windows nodes the answer is empty.
 func (s *Server) RuntimeConfig(context.Context, *runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse,
 	error,
 ) {

@@ -59,7 +59,7 @@ func matches(selector, labels map[string]string) bool {
 	return true
 }
 
-// Sandboxes are the IDs of the pods there are, for what lies outside of the server and has to be tidied up.
+// Sandboxes returns the IDs of all pods. Whoever cleans up outside the server leaves what belongs to these pods alone.
 func (s *Server) Sandboxes() []string {
 	var ids []string
 	for _, sb := range s.sandboxes.List(nil) {

@@ -44,7 +44,7 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: sb.ID}, nil
 }
 
-// checkSandbox refuses what a pod of this node cannot be.
+// checkSandbox returns an error if a pod of this node cannot be run as config and handler ask.
 func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler string) error {
 	if handler != "" && !slices.Contains(s.cfg.Handlers, handler) {
 		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler,
@@ -111,8 +111,8 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 	return nil
 }
 
-// connect puts a pod on its network. A HostProcess pod is on the host's, whose addresses the kubelet knows: containerd
-// tells none either.
+// connect puts a pod on its network. A HostProcess pod is on the host's network. No addresses are returned for it, as
+// in containerd: the kubelet knows the host's.
 func (s *Server) connect(ctx context.Context, sb store.Sandbox) (PodNetwork, error) {
 	if isHostProcess(sb) {
 		return PodNetwork{NetNS: s.cfg.HostProcess.NetNS}, nil

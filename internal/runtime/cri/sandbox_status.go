@@ -43,8 +43,8 @@ func sandboxStatus(sb store.Sandbox) *runtimeapi.PodSandboxStatus {
 		Annotations:    sb.Config.GetAnnotations(),
 		RuntimeHandler: sb.Handler,
 		Network:        &runtimeapi.PodSandboxNetworkStatus{},
-		// Told back as containerd does on Windows: the kubelet takes a difference for a pod that has changed
-		// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/util/util.go,
+		// Returned as the kubelet sent it, as containerd does on Windows: the kubelet takes a difference for a pod that
+		// has changed (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/util/util.go,
 		// PodSandboxChanged).
 		Linux: &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{
 			Options: sb.Config.GetLinux().GetSecurityContext().GetNamespaceOptions(),

@@ -63,7 +63,7 @@ func (s *Server) stopContainersOf(ctx context.Context, sandbox string) error {
 	return errors.Join(errs...)
 }
 
-// disconnect takes a pod off its network. That of a HostProcess pod is the host's and stays.
+// disconnect takes a pod off its network. The network of a HostProcess pod is the host's and stays.
 func (s *Server) disconnect(ctx context.Context, sb store.Sandbox) error {
 	if isHostProcess(sb) {
 		return nil

@@ -44,7 +44,7 @@ type Server struct {
 	samples    sampler
 	locks      keyedMutex
 
-	// life ends with Serve; what goes on in the background hangs on it, not on a call.
+	// life returns the context of the background work. It ends with Serve, not with a call.
 	life     func() context.Context
 	endLife  context.CancelFunc
 	watchers sync.WaitGroup
@@ -87,8 +87,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// begin starts what a server needs beside its state. A keeper that was started for a server that does not come to life
-// is ended again.
+// begin connects to the keeper, makes the streaming server and recovers the state. If it fails, a keeper that it
+// started is ended again.
 func (s *Server) begin(ctx context.Context) (err error) {
 	socket := filepath.Join(s.cfg.RunDir, "keeper.sock")
 	s.keeper = stream.NewClient(socket, func(context.Context) error { return startKeeper(s.cfg.Keeper, socket) })

@@ -104,8 +104,7 @@ func (m measurement) attributes() *runtimeapi.ContainerAttributes {
 	}
 }
 
-// stats is the platform's common form, which the kubelet on Windows reads too where it does not take stats from CRI
-// alone.
+// stats is the form for all platforms. The kubelet on Windows reads it too, unless it takes statistics from CRI alone.
 func (m measurement) stats() *runtimeapi.ContainerStats {
 	at := m.at.UnixNano()
 	return &runtimeapi.ContainerStats{
@@ -133,7 +132,7 @@ func (m measurement) stats() *runtimeapi.ContainerStats {
 	}
 }
 
-// windows is the form of Windows nodes.
+// windows is the form for Windows nodes.
 func (m measurement) windows() *runtimeapi.WindowsContainerStats {
 	at := m.at.UnixNano()
 	return &runtimeapi.WindowsContainerStats{
@@ -169,8 +168,8 @@ func fsID() *runtimeapi.FilesystemIdentifier {
 
 func number(n uint64) *runtimeapi.UInt64Value { return &runtimeapi.UInt64Value{Value: n} }
 
-// sampler remembers the last samples of containers' CPU time, to tell how much they use now, and which containers the
-// kernel has killed something in for want of memory.
+// sampler remembers the last sample of each container's CPU time, from which it computes the current use, and the
+// containers in which the kernel has killed a process for lack of memory.
 type sampler struct {
 	mu   sync.Mutex
 	last map[string]sample
@@ -197,7 +196,7 @@ type sample struct {
 	nanoCores uint64
 }
 
-// minInterval is the shortest time over which a rate is told; calls in between get the last one.
+// minInterval is the shortest time over which a rate is computed; sooner calls get the last rate.
 const minInterval = 500 * time.Millisecond
 
 func (s *sampler) nanoCores(id string, u engine.Usage) uint64 {

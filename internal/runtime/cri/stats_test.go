@@ -78,7 +78,7 @@ func TestContainerStats(t *testing.T) {
 	_, err = get()
 	expect(t, err, codes.Unknown, "get stats of container", "no cgroup")
 	n.Calls.Reset()
-	// One that has ended uses disk, and nothing else.
+	// A container that has ended uses disk, and nothing else.
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestListContainerStats(t *testing.T) {
 	n.Create(t, web, "new")
 	gone := n.Run(t, web, "gone")
 	n.Run(t, db, "db")
-	n.Engine.Lose(gone) // It ends in the moment of the call: it is left out, and is no error.
+	n.Engine.Lose(gone) // It ends during the call: it is left out without an error.
 	for _, tc := range []struct {
 		name   string
 		filter *runtimeapi.ContainerStatsFilter

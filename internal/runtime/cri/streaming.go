@@ -13,7 +13,7 @@ import (
 type streamRuntime struct{ s *Server }
 
 // newStreamServer makes the streaming server for the listener of the configuration. Its URLs carry tokens that can be
-// used once, so that who may reach the port may not yet use it.
+// used once: reaching the port is not enough to use it.
 func (s *Server) newStreamServer() (streaming.Server, error) {
 	config := streaming.DefaultConfig
 	config.Addr = s.cfg.Stream.Addr().String()

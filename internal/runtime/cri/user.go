@@ -19,9 +19,10 @@ const (
 	uidUser          = 1000
 )
 
-// Users are the ids of a container's users by their SIDs: ContainerAdministrator, ContainerUser, and SYSTEM, which is
-// the former here (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go); and by the SIDs of the
-// groups that they are in: Administrators; Users, Authenticated Users, SERVICE and Everyone
+// Users maps SIDs to Linux user ids in a container. The SIDs of users are those of ContainerAdministrator,
+// ContainerUser (https://github.com/moby/moby/blob/v27.5.1/pkg/idtools/idtools_windows.go) and SYSTEM, which is
+// ContainerAdministrator here. The SIDs of groups map to the ids of their members: Administrators; Users, Authenticated
+// Users, SERVICE and Everyone
 // (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers).
 func Users() map[string][]uint32 {
 	administrator, everybody := []uint32{uidAdministrator}, []uint32{uidAdministrator, uidUser}

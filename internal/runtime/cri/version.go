@@ -6,7 +6,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// runtimeName is how the runtime is called on nodes. It says containerd because programs that look at the node's
+// runtimeName is what the runtime is called on nodes. It says containerd because programs that look at the node's
 // runtime (the upstream conformance tests among them) know that name, and containerd is what holds images and
 // containers.
 const runtimeName = "containerd"

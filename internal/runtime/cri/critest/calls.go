@@ -1,7 +1,7 @@
-// Package critest owns what stands in for the parts below the CRI server in tests without root and Wine: a fake engine,
-// fake images and a fake network, a node that has a server on them, and the suite that the fake engine passes as the
-// real one does. It runs no program: a container's process is a value that the test writes output with and ends. Only
-// tests import it.
+// Package critest owns the fakes of the parts below the CRI server, for tests without root and Wine: a fake engine,
+// fake images and a fake network, a node that runs a server on them, and the suite that both the fake and the real
+// engine pass. It runs no program: a container's process is a value whose output and end the test writes. Only tests
+// import it.
 package critest
 
 import (
@@ -44,14 +44,14 @@ func (c *Calls) Fail(name string, err error) {
 	c.Before(name, func(string) error { return err })
 }
 
-// Forget forgets the calls that were made.
+// Forget clears the record of calls.
 func (c *Calls) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made = nil
 }
 
-// Reset forgets the steps and the calls that were made.
+// Reset clears the steps and the record of calls.
 func (c *Calls) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

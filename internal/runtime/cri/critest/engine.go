@@ -39,7 +39,7 @@ type Engine struct {
 	listeners  int
 }
 
-// container is what containerd keeps of one: its record, and a task once it has been started.
+// container is what containerd stores for a container: its record, and a task once it has been started.
 type container struct {
 	engine.Container
 	task *Process
@@ -104,7 +104,8 @@ func (e *Engine) startTask(id string, stdio engine.IO) (*Process, error) {
 	return p, nil
 }
 
-// Signal ends a process that minds the signal. A container that does not run is no error.
+// Signal ends a container's process: SIGKILL always, SIGTERM unless the process is Stubborn; other signals do nothing.
+// A container that does not run is no error.
 func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bool) error {
 	detail := signal.String()
 	if all {
@@ -218,7 +219,7 @@ func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec
 		return 0, fmt.Errorf("wait for program in container %q: %w", c.ID, err)
 	}
 	if said, err := os.ReadFile(report); err == nil && len(said) > 0 {
-		return code, nil // It was refused.
+		return code, nil // Windows would not start the program.
 	}
 	return code, writeReport(report, fmt.Sprintf("exited %d\n", code))
 }
@@ -264,7 +265,7 @@ func (e *Engine) Version(context.Context) (version string, err error) {
 	return "v2.0.0", e.calls.do("Engine.Version", "", "", func() error { return nil })
 }
 
-// HostID returns the id that chown takes for "as it is": without root a test cannot give files away.
+// HostID returns an id with which chown changes nothing, because a test without root cannot give files away.
 func (*Engine) HostID(uint32) uint32 { return math.MaxUint32 }
 
 // Usage returns what SetUsage has set.
@@ -298,7 +299,7 @@ const (
 	diskInodes = 2
 )
 
-// OutOfMemory has RunOutOfMemory call seen.
+// OutOfMemory makes RunOutOfMemory call seen, until ctx ends.
 func (e *Engine) OutOfMemory(ctx context.Context, seen func(id string)) {
 	e.mu.Lock()
 	e.listeners++
@@ -311,5 +312,5 @@ func (e *Engine) OutOfMemory(ctx context.Context, seen func(id string)) {
 	delete(e.outOfMem, key)
 }
 
-// View is a folder of the engine's own.
+// View is a folder in the engine's own folder.
 func (e *Engine) View(id string) string { return filepath.Join(e.dir, "views", id) }

@@ -17,7 +17,7 @@ func (e *Engine) Process(id string) *Process {
 	return nil
 }
 
-// Container is what a container was made of, and whether its process runs.
+// Container returns what Create was given for a container, as updated since, and whether its process runs.
 func (e *Engine) Container(id string) (c engine.Container, running bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -28,7 +28,7 @@ func (e *Engine) Container(id string) (c engine.Container, running bool) {
 	return found.Container, found.task != nil && found.task.running()
 }
 
-// Containers are the ids of the containers that there are.
+// Containers returns the ids of all containers.
 func (e *Engine) Containers() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,14 +71,15 @@ func (e *Engine) Lose(id string) {
 	delete(e.containers, id)
 }
 
-// Listening reports whether a server listens for want of memory.
+// Listening reports whether a server has called OutOfMemory and waits for its events.
 func (e *Engine) Listening() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.outOfMem) > 0
 }
 
-// RunOutOfMemory does what the kernel does to a container that reaches its limit: it says so and kills.
+// RunOutOfMemory does what the kernel does to a container that reaches its memory limit: it tells the listeners and
+// kills the process.
 func (e *Engine) RunOutOfMemory(id string) {
 	e.mu.Lock()
 	listeners := slices.Collect(maps.Values(e.outOfMem))

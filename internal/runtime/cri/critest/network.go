@@ -91,12 +91,12 @@ func (n *Network) SetPodCIDR(_ context.Context, cidrs string) error {
 	})
 }
 
-// Ready has the network ready unless the test fails the call.
+// Ready returns nil unless the test makes the call fail.
 func (n *Network) Ready(context.Context) error {
 	return n.calls.do("Network.Ready", "", "", func() error { return nil })
 }
 
-// Pod is what the server has said of a connected pod.
+// Pod returns the pod that the server passed to Setup, and whether it is connected.
 func (n *Network) Pod(id string) (pod cri.Pod, connected bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

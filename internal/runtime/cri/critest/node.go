@@ -53,7 +53,7 @@ type Node struct {
 	over       chan struct{} // closed at the end of the test: calls that were halted go on
 }
 
-// serving is a server and how it ends.
+// serving is a running server with what ends it.
 type serving struct {
 	cancel context.CancelFunc
 	conn   *grpc.ClientConn
@@ -114,7 +114,7 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 		close(n.over)
 		n.Stop(t)
 		n.StopKeeper()
-		// What was halted may still be at work.
+		// A call that KillIn halted may still be writing there.
 		Eventually(t, "the node's folder is removed", func() bool { return os.RemoveAll(dir) == nil })
 	})
 	n.StartKeeper(t)
@@ -163,7 +163,7 @@ func (n *Node) Start(t *testing.T) {
 	}
 }
 
-// TryStart is Start for a server that may not come to life.
+// TryStart is Start, but returns the error of a server that does not start.
 func (n *Node) TryStart(t *testing.T) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -192,7 +192,8 @@ func (n *Node) TryStart(t *testing.T) error {
 	return nil
 }
 
-// WithStream is the configuration of a server, with a listener for streams, which a server closes that serves.
+// WithStream returns the configuration of the next server with a new listener for streams. A server that serves closes
+// the listener.
 func (n *Node) WithStream(t *testing.T) cri.Config {
 	t.Helper()
 	config := n.Config
@@ -204,8 +205,8 @@ func (n *Node) WithStream(t *testing.T) cri.Config {
 	return config
 }
 
-// KillIn kills the server, so to speak, in the first call of that name which do leads to, and starts another one. The
-// call is halted until the test has ended: before it has its effect, or after.
+// KillIn imitates a server that is killed in the middle of a call, and starts another server. do must lead to the call
+// of that name. Its first occurrence is halted until the test ends, before it has its effect, or after.
 func (n *Node) KillIn(t *testing.T, call string, after bool, do func()) {
 	t.Helper()
 	halted := make(chan struct{})
@@ -279,7 +280,7 @@ func (n *Node) removeAll(t *testing.T) {
 	}
 }
 
-// Left names everything that there is of pods and containers: in the fakes, on disk, FIFOs. Logs belong to the kubelet.
+// Left names everything that is left of pods and containers: in the fakes, on disk, FIFOs. Logs belong to the kubelet.
 func (n *Node) Left() []string {
 	var left []string
 	for _, id := range n.Engine.Containers() {
@@ -329,7 +330,7 @@ type Log struct {
 	lines []string
 }
 
-// Enabled has everything but debugging logged.
+// Enabled reports whether level is above debug.
 func (*Log) Enabled(_ context.Context, level slog.Level) bool { return level > slog.LevelDebug }
 
 // Handle remembers a message without its attributes.

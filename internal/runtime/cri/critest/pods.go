@@ -10,7 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// PodConfig is what a kubelet asks for a pod of that name.
+// PodConfig is a kubelet's request for a pod of that name.
 func PodConfig(name string) *runtimeapi.PodSandboxConfig {
 	return &runtimeapi.PodSandboxConfig{
 		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"},
@@ -23,7 +23,7 @@ func PodConfig(name string) *runtimeapi.PodSandboxConfig {
 	}
 }
 
-// HostProcessPod is what a kubelet asks for a pod of that name in the Windows host.
+// HostProcessPod is a kubelet's request for a pod of that name in the Windows host.
 func HostProcessPod(name string) *runtimeapi.PodSandboxConfig {
 	config := PodConfig(name)
 	config.Windows = &runtimeapi.WindowsPodSandboxConfig{
@@ -32,7 +32,7 @@ func HostProcessPod(name string) *runtimeapi.PodSandboxConfig {
 	return config
 }
 
-// ContainerConfig is what a kubelet asks for a container of that name of AppImage.
+// ContainerConfig is a kubelet's request for a container of that name from AppImage.
 func ContainerConfig(name string) *runtimeapi.ContainerConfig {
 	return &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: name},
@@ -131,8 +131,8 @@ func (n *Node) ContainerLog(t *testing.T, id string) string {
 	return text.String()
 }
 
-// BreakDisk makes the next writes of a checkpoint fail, as a full disk does, until repair is called. Then the file is
-// what it was, unless it was deleted meanwhile. kind is "sandboxes" or "containers".
+// BreakDisk makes the next writes of a checkpoint fail, as a full disk does, until repair is called. repair restores
+// the file unless it was deleted meanwhile. kind is "sandboxes" or "containers".
 func (n *Node) BreakDisk(t *testing.T, kind, id string) (repair func()) {
 	t.Helper()
 	path := filepath.Join(n.Config.StateDir, kind, id+".json")

@@ -128,7 +128,7 @@ func (p Program) Refuse(code uint32, words string) error {
 	return writeReport(p.report, fmt.Sprintf("failed %d %s\n", code, words))
 }
 
-// writeReport adds to the file in which mullion-run.exe tells how its program fares. Without a path it tells nobody.
+// writeReport adds to the file in which mullion-run.exe tells how its program fares. Without a path it does nothing.
 func writeReport(path, text string) error {
 	if path == "" {
 		return nil

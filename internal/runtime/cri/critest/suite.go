@@ -15,14 +15,14 @@ import (
 // Subject is an engine under test.
 type Subject struct {
 	Engine cri.Engine
-	// Container is what a container is made of whose program runs until it is killed. ID and Labels are the suite's.
+	// Container describes a container whose program runs until it is killed. The suite sets ID and Labels.
 	Container engine.Container
 }
 
 const suiteLabel = "mullion.dev/suite"
 
-// EngineSuite checks what the CRI server relies on in every engine, the real one and the fake. Each subject that open
-// makes may be on the same containerd.
+// EngineSuite checks what the CRI server relies on in every engine, the real one and the fake. The subjects that open
+// returns may share a containerd.
 func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 	t.Helper()
 	for name, check := range map[string]func(t *testing.T, s Subject, id string){
@@ -47,7 +47,7 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 	}
 }
 
-// suiteCreated has a container that was not started.
+// suiteCreated checks a container that was not started.
 func suiteCreated(t *testing.T, s Subject, id string) {
 	t.Helper()
 	if err := s.Engine.Create(t.Context(), s.Container); !errdefs.IsAlreadyExists(err) {
@@ -82,7 +82,7 @@ func suiteCreated(t *testing.T, s Subject, id string) {
 	}
 }
 
-// suiteRunning has a container that runs.
+// suiteRunning checks a container that runs.
 func suiteRunning(t *testing.T, s Subject, id string) {
 	t.Helper()
 	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err != nil {
@@ -104,7 +104,7 @@ func suiteRunning(t *testing.T, s Subject, id string) {
 	expectState(t, s, "running", engine.Running)
 }
 
-// suiteEnded has a container that is killed.
+// suiteEnded checks a container that was killed.
 func suiteEnded(t *testing.T, s Subject, id string) {
 	t.Helper()
 	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err != nil {
@@ -127,13 +127,13 @@ func suiteEnded(t *testing.T, s Subject, id string) {
 		t.Errorf("Wait: %v", err)
 	}
 	expectState(t, s, "ended", engine.Exited)
-	// The end can be asked for as long as the container is there: a server that was away asks late.
+	// Wait answers as long as the container exists: a restarted server asks late.
 	if exit, err := s.Engine.Wait(t.Context(), id); err != nil || exit.Code != exitKilled || exit.At.IsZero() {
 		t.Errorf("Wait for the end of a container that has ended: %v, %v", exit, err)
 	}
 }
 
-// suiteRemoved has a container that is removed while it runs.
+// suiteRemoved checks a container that is removed while it runs.
 func suiteRemoved(t *testing.T, s Subject, id string) {
 	t.Helper()
 	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err != nil {

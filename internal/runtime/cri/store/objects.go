@@ -21,7 +21,7 @@ type Sandbox struct {
 
 	CreatedAt time.Time `json:"createdAt"`
 	StoppedAt time.Time `json:"stoppedAt,omitzero"`
-	// Ready is false while RunPodSandbox is still at work: what a crash leaves like that is taken down.
+	// Ready is false while RunPodSandbox is still at work. A pod that a crash leaves in this state is taken down.
 	Ready bool `json:"ready"`
 }
 
@@ -42,7 +42,7 @@ type Container struct {
 	// ImageID is the id of the image in use, ImageName how it was asked for.
 	ImageID   string `json:"imageId"`
 	ImageName string `json:"imageName"`
-	// HostProcess says that it runs in the Windows host.
+	// HostProcess says that the container runs in the Windows host.
 	HostProcess bool `json:"hostProcess,omitempty"`
 	// User is the Windows user that the program runs as.
 	User string `json:"user"`

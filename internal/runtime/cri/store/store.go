@@ -1,6 +1,6 @@
 // Package store owns what the CRI server remembers: pods and containers, in memory and as one checkpoint file each, so
-// that a server started again knows them. It does not own what the engine knows: whether a container still runs is
-// asked there. The state of a pod or container is derived from its times, never stored:
+// that a server started again knows them. It does not own what the engine knows, such as whether a container still
+// runs. The state of a pod or container is derived from its times, never stored:
 //
 //	Container  CreatedAt ── StartedAt ── FinishedAt      Sandbox  CreatedAt ── StoppedAt
 //	           CREATED      RUNNING      EXITED                   READY        NOTREADY
@@ -113,8 +113,7 @@ func (s *Store[T]) put(id string, object T) error {
 	return nil
 }
 
-// Get returns the object of id. An id that is the beginning of one object's id alone stands for that one, as users of
-// crictl expect.
+// Get returns the object of id. A prefix of only one object's id stands for that object, as users of crictl expect.
 func (s *Store[T]) Get(id string) (T, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

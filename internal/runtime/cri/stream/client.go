@@ -26,7 +26,7 @@ func NewClient(socket string, start func(ctx context.Context) error) *Client {
 	return &Client{socket: socket, start: start}
 }
 
-// Ensure returns when a keeper answers, started if need be, and tells whether it was.
+// Ensure returns when a keeper answers. It starts one if none does; started reports whether it did.
 func (c *Client) Ensure(ctx context.Context) (started bool, err error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
@@ -60,7 +60,7 @@ func (c *Client) answers(ctx context.Context) bool {
 	return err == nil || errors.As(err, &refused) // a keeper of an earlier version refuses
 }
 
-// Watch returns a channel that is closed when the keeper has ended, or ctx. It is an error if none answers.
+// Watch returns a channel that is closed when the keeper or ctx ends. It is an error if no keeper answers.
 func (c *Client) Watch(ctx context.Context) (ended <-chan struct{}, err error) {
 	conn, r, err := c.send(ctx, request{Op: opWatch})
 	if err != nil {

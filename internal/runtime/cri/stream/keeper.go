@@ -226,5 +226,5 @@ func (k *Keeper) attach(c net.Conn, r *bufio.Reader, req request) {
 	}
 }
 
-// clientTimeout is how long one who is attached may hold up the container by not reading.
+// clientTimeout is how long an attached client may hold up the container by not reading.
 const clientTimeout = 10 * time.Second

@@ -123,8 +123,8 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return n, firstErr
 }
 
-// flush writes a held line: the stream has ended. It has no end, so it is part of one, as containerd logs it; readers
-// would put a newline behind a full one.
+// flush writes the held line when the stream ends. Because that line has no newline, it is logged as part of a line
+// (P), as in containerd; readers would add a newline to a full one (F).
 func (w *lineWriter) flush() error {
 	if len(w.held) == 0 {
 		return nil
