@@ -9,12 +9,12 @@ import (
 // launcher is the program that starts Windows programs in a container and can deliver control events to them.
 const launcher = "mullion-run.exe"
 
-// ErrUsage is what Parse returns for arguments that name no program.
+// ErrUsage is Parse's error for arguments that name no program.
 var ErrUsage = errors.New("usage: mullion-init [--] PROGRAM [ARGUMENT...]")
 
 // Config is what a container's first process is to run.
 type Config struct {
-	// Argv is the main program, found by its path as it stands, and its arguments.
+	// Argv is the path of the main program, which is not searched in PATH, and its arguments.
 	Argv []string
 	// Env is the environment handed to it, entries being NAME=value.
 	Env []string

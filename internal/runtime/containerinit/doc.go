@@ -6,8 +6,8 @@
 // becomes a Windows control event, delivered by a second mullion-run.exe: SIGTERM is CTRL_SHUTDOWN_EVENT, as a Windows
 // container's stop is.
 //
-// When Wine's server is killed, every Windows program of the container stands still. The container ends then, as the
-// server did.
+// When Wine's server is killed, every Windows program of the container stands still for ever. So the container ends
+// too, with the server's exit code.
 //
 // The package keeps to the syscall and os/signal packages: one copy of it runs in every container, and its memory
 // counts in each.

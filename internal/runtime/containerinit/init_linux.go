@@ -17,9 +17,10 @@ const signalBase = 128
 
 // Run starts the main program and returns its exit code when it has ended; everything else in the container then dies
 // with this process. Standard input, output and error, the terminal and the process group are handed on untouched, so a
-// program on a terminal is in its foreground. errOut gets why the container ends when it is not by the main program.
+// program on a terminal is in its foreground. errOut gets the reason if the container ends before its main program
+// does.
 func Run(cfg Config, errOut io.Writer) (int, error) {
-	signals := make(chan os.Signal, 64) // a burst of SIGCHLD is merged by the kernel; nothing is lost beyond this
+	signals := make(chan os.Signal, 64) // the kernel merges a burst of SIGCHLD, so the buffer suffices
 	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP,
 		syscall.SIGUSR1, syscall.SIGUSR2)
 
@@ -49,9 +50,9 @@ func start(argv, env []string) (int, error) {
 	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
 }
 
-// reap collects every child that has ended and reports the exit code of the main one if it is among them. It counts as
-// ended too when Wine's server was killed, for want of memory for example: without it a Windows program stands still
-// and never ends.
+// reap collects every child that has ended. ended reports whether the main program was among them, with its exit code.
+// If Wine's server was killed, for example for lack of memory, the main program counts as ended: without the server a
+// Windows program stands still and never ends.
 func reap(main int, errOut io.Writer) (code int, ended bool) {
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		switch {
@@ -89,11 +90,11 @@ func forward(cfg Config, main int, sig syscall.Signal) {
 		return
 	}
 	if _, err := start(argv, cfg.Env); err != nil {
-		_ = syscall.Kill(main, syscall.SIGKILL) // no Wine any more, nothing to ask nicely
+		_ = syscall.Kill(main, syscall.SIGKILL) // Wine is gone, so the program cannot be asked to end
 	}
 }
 
-// ctrlEvent is the Windows control event that means what a signal means.
+// ctrlEvent is the Windows control event that corresponds to a signal.
 func ctrlEvent(sig syscall.Signal) string {
 	switch sig {
 	case syscall.SIGINT:

@@ -102,16 +102,16 @@ for i in $(seq 300); do all=$(children); [ $(echo "$all" | wc -l) = 1 ] && break
 	}
 }
 
-// TestRunEndsWithWineServer has a main program that would go on for ever, and kills what is called as Wine's server is.
+// TestRunEndsWithWineServer runs a main program that never ends, and kills a process with the name of Wine's server.
 func TestRunEndsWithWineServer(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for script, want := range map[string]int{
-		// its parent has gone before it, so that the first process is the one that sees it end
+		// its parent has ended before, so the first process reaps it
 		`server=$(%[1]s 60 >/dev/null & echo $!); until [ "$(cat /proc/$server/comm)" = wineserver64 ]; do sleep 0.05; done; kill -9 $server; sleep 20`: 128 + int(syscall.SIGKILL),
-		`(%[1]s 0.1 &); sleep 0.5; exit 7`: 7, // it goes by itself when it has nothing to do
+		`(%[1]s 0.1 &); sleep 0.5; exit 7`: 7, // the server ends by itself when it has nothing to do
 	} {
 		server := filepath.Join(t.TempDir(), "wineserver64")
 		if err := os.Symlink(sleep, server); err != nil {

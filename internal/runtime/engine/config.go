@@ -43,8 +43,8 @@ func (c DaemonConfig) TOML() string {
 	fmt.Fprintf(&b, "disabled_plugins = [%s]\n", quoteList(disabled))
 	fmt.Fprintf(&b, "oom_score = -999\n\n[grpc]\n  address = %q\n\n[ttrpc]\n  address = %q\n", c.Socket,
 		c.Socket+".ttrpc")
-	// Else the sockets are in /run/containerd/s whatever the state folder is, and a shim that is killed leaves its own
-	// there.
+	// Without this option the sockets of containerd's shims are in /run/containerd/s whatever the state folder is, and
+	// a shim that is killed leaves its socket there.
 	fmt.Fprintf(&b, "\n[plugins.'io.containerd.shim.v1.manager']\n  socket_dir = %q\n", c.shimSockets())
 	return b.String()
 }

@@ -27,7 +27,7 @@ var ErrNotWindowsImage = fmt.Errorf("image holds no folder %q and so is no image
 // State is where a container is in its life.
 type State string
 
-// The states; a container whose task has been deleted is Created again for containerd.
+// The states. A container whose task has been deleted is Created again, because containerd knows no task of it.
 const (
 	Created State = "created"
 	Running State = "running"
@@ -87,7 +87,7 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	return nil
 }
 
-// owner is the machine's id of the container's user.
+// owner is the id on the machine of the container's user.
 func (e *Engine) owner(c Container) uint32 {
 	if c.HostProcess != nil {
 		return c.UID

@@ -1,6 +1,6 @@
 // Package engine owns the Linux side of Windows containers: it is a client of containerd that makes a runc container
-// whose C: drive is an overlay of a Windows image over the Wine system layers, runs programs in it, counts what it uses
-// and takes it away again. It knows nothing of Kubernetes, of pods' networks or of how images are pulled.
+// whose C: drive is an overlay of a Windows image over the Wine system layers, runs programs in it, measures what it
+// uses and removes it. It knows nothing of Kubernetes, of pods' networks or of how images are pulled.
 //
 // A container's root file system is containerd's own overlay of the image's layers with the system layers added below
 // them. The lower layers, owned by root on disk, are mounted ID-mapped, so that in the container everything in C:
@@ -67,7 +67,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// BindMount is a folder of the machine to be seen, read-only, at the same or another place in the container.
+// BindMount is a file or folder of the machine that a container sees read-only at Target.
 type BindMount struct {
 	Source string
 	Target string
@@ -113,8 +113,8 @@ func Connect(_ context.Context, opts Options) (*Engine, error) {
 	return &Engine{opts: opts, client: c, layers: views}, nil
 }
 
-// Close unmounts the layer views and closes the connection. Running containers are not touched: their file systems
-// hold the layers by themselves.
+// Close unmounts the layer views and closes the connection. Running containers are not touched: their overlays hold the
+// layers without the views.
 func (e *Engine) Close() error {
 	viewErr := e.layers.close()
 	if err := e.client.Close(); err != nil {

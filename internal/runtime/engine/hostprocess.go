@@ -20,36 +20,37 @@ import (
 
 // Host is a Windows host, in which HostProcess containers run. All paths are paths of the machine.
 //
-// One wineserver serves all programs of a prefix, and opens files for them by the Linux paths that they give: a
-// HostProcess container must have the host's prefix and see it at a path that means the same to the wineserver. So each
-// has a view of its own: the prefix bound once more, with the image and the volumes mounted in it, at a path in Shared.
-// Wine knows a prefix by device and inode, which a bind mount keeps, so the host's wineserver and registry are the
-// view's.
+// One wineserver serves all programs of a prefix, and opens files by the Linux paths that the programs give it: a
+// HostProcess container must use the host's prefix, at a path that means the same to the wineserver. So each
+// HostProcess container has a view of its own: the prefix bound once more, with the image and the volumes mounted in
+// it, at a path in Shared. Wine identifies a prefix by device and inode, which a bind mount keeps, so programs in the
+// view use the host's wineserver and registry.
 type Host struct {
 	// Prefix is the host's Wine prefix, and Tmp its /tmp, through which programs find the wineserver.
 	Prefix, Tmp string
-	// Shared is a folder of which the host sees what is mounted in it later.
+	// Shared is a folder with shared mount propagation: the host sees what is mounted in it later.
 	Shared string
 	// PID returns the process id of the host's first process on the machine.
 	PID func() (int, error)
 }
 
-// HostProcess makes a container one that runs in the Windows host, as hcsshim's job containers do
+// HostProcess makes a container run in the Windows host, as hcsshim's job containers do
 // (https://github.com/microsoft/hcsshim/tree/v0.15.0-rc.4/internal/jobcontainers).
 type HostProcess struct {
 	// MountPoint is the Windows path at which the container, and nobody else, sees its image.
 	MountPoint string
 	// AtTargets shows mounts at their own targets as well as below MountPoint.
 	AtTargets bool
-	// Dirs are folders that the program needs, Windows paths; what is not there is made.
+	// Dirs are the Windows paths of folders that the program needs; missing ones are made.
 	Dirs []string
 }
 
-// labelHostPID says in which life of the host a container was made.
+// labelHostPID holds the process id of the host for which a container was made: the id changes when the host is started
+// again.
 const labelHostPID = "mullion.dev/host-pid"
 
-// View is where a HostProcess container's view of the host's prefix is on the machine, in the host and in the
-// container.
+// View is the path of a HostProcess container's view of the host's prefix: the same on the machine, in the host and in
+// the container.
 func (e *Engine) View(id string) string {
 	if e.opts.Host == nil {
 		return ""
@@ -126,9 +127,9 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 			return fmt.Errorf("look at mount source: %w", err)
 		}
 		var attr uint64 = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-		// Below the mount point Windows has a link to the volume, through which it is written whatever the pod says;
-		// scripts that deploy kube-proxy write into their ConfigMap there (github.com/Microsoft/hcsshim v0.15.0-rc.4,
-		// internal/jobcontainers/mounts.go).
+		// Below the mount point Windows has a link to the volume, which is writable even if the pod's mount is
+		// read-only; scripts that deploy kube-proxy write into their ConfigMap there (github.com/Microsoft/hcsshim
+		// v0.15.0-rc.4, internal/jobcontainers/mounts.go).
 		link := func(target int) error { return bindAt(m.Source, target, attr) }
 		if err := at(below(c.HostProcess.MountPoint, m.Target), info.IsDir(), link); err != nil {
 			return err
@@ -153,7 +154,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 	return nil
 }
 
-// below is a Windows path, its drive left out, below another one.
+// below joins winPath, without its drive, to the folder dir.
 func below(dir, winPath string) string {
 	if len(winPath) >= 2 && winPath[1] == ':' {
 		winPath = winPath[2:]
@@ -183,8 +184,8 @@ func mountImage(o overlay, target int) error {
 	return nil
 }
 
-// bindAt mounts a folder or file of the machine, with what is mounted in it, on what is open as target. The mount takes
-// no part in what is mounted in source later; on a shared folder it is seen wherever that is seen.
+// bindAt mounts a folder or file of the machine, with what is mounted in it, on the open file target. Later mounts in
+// source do not appear in the new mount. On a shared folder the new mount is seen wherever that folder is seen.
 func bindAt(source string, target int, attr uint64) error {
 	tree, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
@@ -204,8 +205,9 @@ func bindAt(source string, target int, attr uint64) error {
 
 func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// openIn opens a file or folder below the drive at root by its Windows path, without regard to case; what is missing is
-// made. The drive's owner may change it meanwhile, so no link is followed, and every step is taken from the one before.
+// openIn opens a file or folder below the drive at root by its Windows path, without regard to case; missing parts are
+// made. The drive's owner may change it meanwhile, so no link is followed, and each part is opened relative to the one
+// before.
 func openIn(root, winPath string, folder bool) (fd int, err error) {
 	parts, err := splitTarget(winPath)
 	if err != nil {
@@ -272,25 +274,25 @@ func makeEntry(dir int, name string, folder bool) error {
 	return unix.Close(fd)
 }
 
-// removeView takes a view away; one that is not there is no error.
+// removeView unmounts and removes a view. A missing view is no error.
 func removeView(view string) error {
 	if view == "" {
 		return nil
 	}
-	// With everything mounted in it, also where the host sees it.
+	// MNT_DETACH takes what is mounted in the view along, also where the host sees it.
 	err := unix.Unmount(view, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("unmount view of host %q: %w", view, err)
 	}
-	// Remove, not RemoveAll: were it still mounted, its content would be the host.
+	// Remove, not RemoveAll: if the view were still mounted, RemoveAll would delete the host.
 	if err := os.Remove(view); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove view of host %q: %w", view, err)
 	}
 	return nil
 }
 
-// hostProcessRoot is the root file system of a HostProcess container: the system layers, read-only. Its C: is not there
-// but in the view.
+// hostProcessRoot is the root file system of a HostProcess container: the system layers, read-only. The container's C:
+// is in the view, not here.
 func (e *Engine) hostProcessRoot(ctx context.Context, id string) (*typesapi.Mount, error) {
 	record, err := e.client.ContainerService().Get(ctx, id)
 	if err != nil {
@@ -351,7 +353,7 @@ func (e *Engine) inHost(c Container, s *specs.Spec, pid string) {
 		switch m.Destination {
 		case "/tmp":
 			mounts = append(mounts, bound(e.opts.Host.Tmp, "/tmp", "nosuid", "nodev"))
-		case WorkDirTarget: // named by the wineserver, too
+		case WorkDirTarget: // the wineserver uses its path, too
 			mounts = append(mounts, bound(c.WorkDir, c.WorkDir, "nosuid", "nodev", "noexec"))
 		default:
 			mounts = append(mounts, m)

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layerViews are ID-mapped bind mounts of folders that hold layers: what belongs to id 0 on disk belongs to
-// id 0 of the containers in the view. One view for each folder, made when first needed. An overlay mounted from a
-// view keeps its own hold on it, so views can go while containers live.
+// layerViews are ID-mapped bind mounts of folders that hold layers: what belongs to id 0 on disk belongs to id 0 of the
+// containers in the view. There is one view for each folder, made when first needed. An overlay keeps a reference to
+// the view that it was mounted from, so views can be unmounted while containers live.
 //
 // containerd can ID-map lower layers itself (overlay mount options uidmap and gidmap), but maps the nearest common
 // parent of all layers with everything mounted below it: here that would be the whole data folder, with its pinned
@@ -85,7 +85,7 @@ func (v *layerViews) clear() error {
 			errs = append(errs, fmt.Errorf("unmount layer view %q: %w", path, err))
 			continue
 		}
-		// Remove, not RemoveAll: were the view still mounted, its content would be the layers.
+		// Remove, not RemoveAll: if the view were still mounted, RemoveAll would delete the layers.
 		if err := os.Remove(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove layer view %q: %w", path, err))
 		}

@@ -13,7 +13,7 @@ type Resources struct {
 	// CPUMaximum is a share of all of the machine's processors in hundredths of a percent: 10000 is all of them
 	// (https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-jobobject_cpu_rate_control_information).
 	CPUMaximum int64 `json:"cpuMaximum,omitempty"`
-	// CPUShares is a weight from 1 to 10000, where 5000 is that of a container without one.
+	// CPUShares is a weight from 1 to 10000; a container without one has 5000.
 	CPUShares int64 `json:"cpuShares,omitempty"`
 	// MemoryLimit is in bytes.
 	MemoryLimit int64 `json:"memoryLimit,omitempty"`

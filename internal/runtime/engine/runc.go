@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// writeRunc returns the program that the shim is to call as runc for a container: one that starts runc in the pod's
-// network namespace, which the container then inherits.
+// writeRunc writes the program that containerd's shim calls as runc for a container, and returns its path. The program
+// starts runc in the pod's network namespace, which the container then inherits.
 //
 // Naming the namespace in the container's specification instead works for the start, but not for a later exec: runc
 // (1.1.5 of Debian 12) then enters the user namespace first, and from there a network namespace that belongs to the
@@ -18,16 +18,16 @@ func (e *Engine) writeRunc(c Container) (string, error) {
 		return e.opts.Runc, nil
 	}
 	runc := shellQuote(e.opts.Runc)
-	// What ends a container has no need of the namespace, which may be gone by then; what starts something must not
-	// start it in the machine's.
+	// "delete" and "kill" must work when the pod's network namespace is gone. Every other command needs it: nothing may
+	// be started in the machine's network namespace instead.
 	script := fmt.Sprintf(
 		"#!/bin/sh\ncase \" $* \" in *' delete '* | *' kill '*) exec %s \"$@\" ;; esac\nexec nsenter --net=%s -- %s \"$@\"\n",
 		runc, shellQuote(c.NetNS), runc)
 	return e.writeStarter(c.ID, script)
 }
 
-// ensureRunc makes sure that the shim finds something to call as runc to end a container, even if the folder of
-// starters was lost.
+// ensureRunc makes sure that containerd's shim finds a program to call as runc to end a container, even if the folder
+// of starters was lost.
 func (e *Engine) ensureRunc(id string) error {
 	if _, err := os.Stat(e.runcPath(id)); err == nil {
 		return nil

@@ -30,7 +30,7 @@ type Container struct {
 	Hostname string
 	// NetNS is the path of the network namespace; empty means one of the container's own without any interface.
 	NetNS string
-	// Mounts are folders and files of the machine to be seen in C:.
+	// Mounts are folders and files of the machine that the container sees in C:.
 	Mounts []Mount
 	// SystemFiles are files of the machine bound read-only to Linux paths that the system layer has, as
 	// /etc/resolv.conf.
@@ -41,14 +41,14 @@ type Container struct {
 	Terminal bool
 	// Resources are the limits.
 	Resources Resources
-	// HostProcess, unless nil, has the container run in the Windows host; UID must be 0 and NetNS that of the host.
+	// HostProcess, unless nil, makes the container run in the Windows host; UID must be 0 and NetNS the host's.
 	HostProcess *HostProcess
 }
 
 // WorkDirTarget is where a container sees its WorkDir: exit files lie there.
 const WorkDirTarget = "/run/mullion"
 
-// Mount is a folder or file of the machine to be seen in a container.
+// Mount is a folder or file of the machine that a container sees at Target.
 type Mount struct {
 	// Source is a path on the machine.
 	Source string
@@ -70,7 +70,7 @@ func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*spec
 		{Type: specs.UTSNamespace},
 		{Type: specs.CgroupNamespace},
 	}
-	if c.NetNS == "" { // else runc is started in it: see writeRunc
+	if c.NetNS == "" { // otherwise runc is started in it, see writeRunc
 		spaces = append(spaces, specs.LinuxNamespace{Type: specs.NetworkNamespace})
 	}
 	s := &specs.Spec{

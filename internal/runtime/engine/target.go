@@ -50,7 +50,8 @@ type target struct {
 	parts  []string
 	exists int  // number of leading parts that exist in the layers
 	isDir  bool // kind of the last existing part
-	// folders are the topmost layers' folders of the drive and of the leading parts that are folders.
+	// folders are, for the drive and for each leading part that is a folder, its folder in the topmost layer that has
+	// it.
 	folders []string
 }
 
@@ -209,7 +210,7 @@ func (e *Engine) makeTarget(upper string, t target, dir bool, owner int) error {
 	return nil
 }
 
-// copyAccess gives dir the owner and mode of the layer's folder like, or without one the owner owner.
+// copyAccess gives dir the owner and mode of like, a folder of a layer. If like is "", dir belongs to owner.
 func (e *Engine) copyAccess(dir, like string, owner int) error {
 	if like == "" {
 		return os.Lchown(dir, owner, owner)

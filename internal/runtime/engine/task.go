@@ -173,8 +173,8 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	return e.waitExec(ctx, id, x, stdio)
 }
 
-// deleteExec lets containerd forget a program. The shim waits up to ten seconds for the output of programs left in the
-// background; nobody else has to.
+// deleteExec lets containerd forget a program. It does so in the background, because containerd's shim waits up to ten
+// seconds for the output of programs that the program left running.
 func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
 	go func() {
 		_, err := e.client.TaskService().DeleteProcess(ctx, &tasksapi.DeleteProcessRequest{
@@ -191,8 +191,8 @@ func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
 // it.
 const execMarker = "MULLION_EXEC="
 
-// killExec kills a program with all that it has started: each Windows process is a Linux process of its own, and no
-// child of the one that started it.
+// killExec kills a program with all that it has started. It finds them by execMarker, because a Windows process is, on
+// Linux, no child of the process that started it.
 func (e *Engine) killExec(ctx context.Context, id, exec string) {
 	pids, err := e.client.TaskService().ListPids(ctx, &tasksapi.ListPidsRequest{ContainerID: id})
 	if err != nil {
@@ -225,7 +225,8 @@ func (r *eofReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// closeExecStdin makes the shim close its own end of a program's input, without which the program sees no end of it.
+// closeExecStdin makes containerd's shim close its own end of a program's input. Until then the program does not see
+// the end of its input.
 func (e *Engine) closeExecStdin(ctx context.Context, id, exec string) {
 	_, err := e.client.TaskService().CloseIO(ctx, &tasksapi.CloseIORequest{ContainerID: id, ExecID: exec, Stdin: true})
 	if err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
@@ -257,7 +258,7 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 	case <-drained:
 	case <-ctx.Done():
 	case <-time.After(drainTimeout):
-		// A program left in the background holds the streams open; what it writes from now on is not waited for.
+		// A program left in the background holds the streams open. Its output is not waited for any longer.
 	}
 	stdio.Cancel()
 	return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
@@ -287,7 +288,7 @@ func (e *Engine) passSizes(ctx context.Context, id string, x ExecSpec, stop <-ch
 
 // execIO makes FIFOs and the goroutines that copy between them and the streams.
 func (e *Engine) execIO(x ExecSpec) (cio.IO, error) {
-	// The shim wants both outputs connected, except that a terminal has one.
+	// containerd's shim wants both outputs connected; a terminal has only one.
 	if x.Stdout == nil {
 		x.Stdout = io.Discard
 	}
@@ -301,9 +302,9 @@ func (e *Engine) execIO(x ExecSpec) (cio.IO, error) {
 	return cio.NewCreator(opts...)(x.ID)
 }
 
-// runtimeOptions are the shim's options for a container of the machine's user owner: the standard streams belong to
-// that user, so that programs can open them again by path; and runc's own state is in the run folder, not in
-// /run/containerd/runc.
+// runtimeOptions are the options of containerd's shim for a container of owner, a user of the machine: the standard
+// streams belong to that user, so that programs can open them again by path; and runc's own state is in the run folder,
+// not in /run/containerd/runc.
 func (e *Engine) runtimeOptions(owner uint32, runc string) *runcoptions.Options {
 	return &runcoptions.Options{
 		BinaryName: runc,

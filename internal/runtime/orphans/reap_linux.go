@@ -38,7 +38,7 @@ func Reap(ended func(pid int, name string, status syscall.WaitStatus)) {
 			return
 		}
 		pid := int(info.pid)
-		name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm") // where there is no /proc its name is not known
+		name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm") // without /proc the name is ""
 		var status syscall.WaitStatus
 		if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil {
 			return
@@ -47,5 +47,5 @@ func Reap(ended func(pid int, name string, status syscall.WaitStatus)) {
 	}
 }
 
-// Killed says that a process ended otherwise than by its own will.
+// Killed reports whether a process was ended by a signal or with an exit code other than 0.
 func Killed(status syscall.WaitStatus) bool { return status.Signaled() || status.ExitStatus() != 0 }

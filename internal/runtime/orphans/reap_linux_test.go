@@ -14,7 +14,7 @@ func TestReap(t *testing.T) {
 	want := map[int]string{}
 	for _, script := range []string{"exit 0", "exit 3", "kill -9 $$"} {
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
-		if err := cmd.Start(); err != nil { // and nobody calls Wait
+		if err := cmd.Start(); err != nil { // nobody else calls Wait
 			t.Fatal(err)
 		}
 		want[cmd.Process.Pid] = script
