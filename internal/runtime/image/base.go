@@ -13,7 +13,7 @@ import (
 type layer struct {
 	blob   ocispec.Descriptor
 	diffID digest.Digest
-	// base is why the layer is a Windows base layer that is left out; empty: it is the image's own.
+	// base says why the layer is a Windows base layer, which is left out; empty: the layer is the image's own.
 	base string
 }
 
@@ -42,14 +42,14 @@ func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 // "Install update 1803-amd64" for the second of older images.
 var baseHistory = regexp.MustCompile(`^(Apply image|Install update) \S+$`)
 
-// markBase marks Microsoft's base layers. Two rules, either is enough, and both only from the bottom up, without a gap,
-// so that a layer of the user's is never taken for Windows:
+// markBase marks Microsoft's base layers: the layers from the bottom up, without a gap, for which one of two rules
+// holds. So a layer of the user's own is never taken for Windows. The rules:
 //
-//   - the media type is foreign or non-distributable, or the descriptor carries URLs. That is how base layers were
-//     published until June 2023, and only they (https://techcommunity.microsoft.com/blog/containers/3846833,
+//   - the media type is foreign or non-distributable, or the descriptor carries URLs. Base layers, and no others, were
+//     published that way until June 2023 (https://techcommunity.microsoft.com/blog/containers/3846833,
 //     https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md#non-distributable-layers);
-//   - the image's history calls the layer "Apply image …" or "Install update …", which Microsoft's builder does for old
-//     and new base images alike and which every tool that builds upon one carries over
+//   - the image's history calls the layer "Apply image …" or "Install update …", as Microsoft's builder does for old
+//     and new base images; every tool that builds on a base image carries its history over
 //     (https://github.com/docker-library/repo-info/blob/11dd8d4cffac4fc551076577688bcb063832beef/repos/hello-world/remote/nanoserver.md
 //     for 10.0.26100.33438 and 10.0.20348.5622, ordinary media type).
 //
@@ -61,7 +61,7 @@ func markBase(layers []layer, history []ocispec.History) {
 			created = append(created, h.CreatedBy)
 		}
 	}
-	if len(created) != len(layers) { // a history that does not tell which layer is which says nothing
+	if len(created) != len(layers) { // such a history does not tell which layer is which
 		created = make([]string, len(layers))
 	}
 	for i := range layers {

@@ -28,7 +28,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// memLabels keeps the labels of a content store, as containerd's database does.
+// memLabels stores the labels of a content store in place of containerd's database.
 type memLabels struct {
 	mu   sync.Mutex
 	kept map[digest.Digest]map[string]string
@@ -287,7 +287,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestPickUnknown leaves attestations and artifacts alone.
+// TestPickUnknown checks that attestations and artifacts are left alone.
 func TestPickUnknown(t *testing.T) {
 	unknown := ocispec.Descriptor{Platform: &ocispec.Platform{OS: "unknown", Architecture: "unknown"}}
 	s := &Store{cfg: Config{OSVersion: "10.0.20348.1"}}

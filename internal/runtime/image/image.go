@@ -10,7 +10,7 @@
 // # Base layers
 //
 // A Windows image begins with one or two layers that hold Windows itself (nanoserver, servercore). Wine's system layer
-// stands in for them, so they are recognised from the manifest and the image configuration alone (see baseLayers) and
+// stands in for them, so they are recognised from the manifest and the image configuration alone (see markBase) and
 // skipped: no blob is fetched, no snapshot made. Everything that names the image (the manifest, its digest, the image
 // ID, the diff IDs) stays that of the real image. A registry that has only the other layers is enough.
 //
@@ -19,8 +19,9 @@
 // All Windows nodes of a machine share one containerd namespace. A reference may name an index with a manifest for each
 // Windows build; the index is stored whole and each node's Store answers for the manifest of its own build. An image is
 // there for a node when that manifest's configuration carries the label that is written last (labelSnapshot), so a
-// half-pulled image, or one of which only another node's manifest has been pulled, is not listed. The command line's
-// store knows no system layer: it stores and checks images, and the first node that looks for one unpacks it.
+// half-pulled image, or an image whose manifest for another node only has been pulled, is not listed. The command
+// line's store knows no system layer: it stores and checks images, and the first node that looks for an image unpacks
+// it.
 package image
 
 import (
@@ -47,7 +48,7 @@ const (
 	Process Isolation = iota
 	// HyperV isolation has a kernel of its own: any build up to the node's.
 	HyperV
-	// anyBuild looks for what is there, whether it can run or not.
+	// anyBuild accepts every build, whether it can run or not.
 	anyBuild
 )
 
@@ -65,7 +66,7 @@ type Config struct {
 	Registries Registries
 	// SystemFiles is the C: drive of the Wine system layer (base/Files). Names that exist there keep their letter case
 	// in every image, and the system's own libraries are not replaced by an image's. Empty: the store unpacks nothing.
-	// What it pulls or loads is checked and stored, and a node's store unpacks it when it first looks for it.
+	// Images that it pulls or loads are checked and stored; a node's store unpacks them when it first looks for them.
 	SystemFiles string
 	// Owner is the uid and gid on disk that a container sees as 0 (ContainerAdministrator): 0 where layers are mounted
 	// ID-mapped, as package engine does. Unpacked files belong to it; what belongs to ContainerUser has
@@ -95,8 +96,8 @@ func DefaultHandlers() map[string]Isolation {
 	}
 }
 
-// Store is the image store of one Windows node. It keeps no state of its own but what it has read from blobs, which do
-// not change: containerd has it all, so several stores, in several processes, may work on one containerd.
+// Store is the image store of one Windows node. All state is in containerd; a Store caches only what it has read from
+// blobs, which do not change. So several stores, in several processes, may work on one containerd.
 type Store struct {
 	cfg       Config
 	namespace string

@@ -12,7 +12,7 @@ type known struct {
 	seen map[knownKey]selection
 }
 
-// knownKey is the blob that a reference points at, and for which isolation a manifest was chosen.
+// knownKey is the blob that a reference points at, and the isolation for which a manifest was chosen.
 type knownKey struct {
 	target digest.Digest
 	iso    Isolation
@@ -21,7 +21,7 @@ type knownKey struct {
 // maxKnown bounds the memory; a node has far fewer images.
 const maxKnown = 1000
 
-// find answers from memory, or reads. What is not there yet is not remembered.
+// find returns what is remembered for key, or calls read and remembers its result unless it is an error.
 func (k *known) find(key knownKey, read func() (selection, error)) (selection, error) {
 	k.mu.Lock()
 	sel, ok := k.seen[key]

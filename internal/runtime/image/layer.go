@@ -11,7 +11,7 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// errWindowsInside says that a layer turned out to hold Windows itself.
+// errWindowsInside says that a layer holds Windows itself although it is not marked as a base layer.
 var errWindowsInside = errors.New("layer holds Windows itself")
 
 // Win32 file attributes (https://learn.microsoft.com/windows/win32/fileio/file-attribute-constants).
@@ -81,8 +81,7 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 	return true, f.folders(path.Dir(hdr.Name))
 }
 
-// folders makes a folder and those that lead to it, as far as the layer being written lacks them: not every layer lists
-// its folders.
+// folders makes a folder and its parents unless the layer being written has them: not every layer lists its folders.
 func (f *layerFilter) folders(dir string) error {
 	at := ""
 	for part := range strings.SplitSeq(dir, "/") {
@@ -130,8 +129,8 @@ const (
 	whiteoutOpaque = ".wh..wh..opq"
 )
 
-// redistributable tells whether a system library is one that programs may bring themselves, and that Wine then prefers
-// (Visual C++ redistributables, https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute).
+// redistributable tells whether programs may bring a system library themselves; Wine then prefers theirs (Visual C++
+// redistributables, https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute).
 func redistributable(base string) bool {
 	for _, prefix := range []string{
 		"vcruntime", "msvcp", "concrt", "vcomp", "vccorlib", "mfc", "atl1", "msvcr1",
@@ -144,7 +143,8 @@ func redistributable(base string) bool {
 	return false
 }
 
-// rename gives the entry the letter case that its path already has below it, and turns link targets into Linux ones.
+// rename gives the entry's path the letter case that it has in the layers below, and turns link targets into Linux
+// ones.
 func (f *layerFilter) rename(hdr *tar.Header, rest string) error {
 	dir, base := path.Split(rest)
 	prefix := ""

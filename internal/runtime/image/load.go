@@ -19,8 +19,8 @@ type LoadOptions struct {
 	// Unpinned leaves the image to the kubelet's garbage collection. Otherwise a loaded image is pinned, as it may be
 	// impossible to pull it again.
 	Unpinned bool
-	// Local says that the image lies on this machine alone: Pull gives it without asking a registry, so that a pod with
-	// imagePullPolicy Always gets it.
+	// Local says that the image exists on this machine only. Pull returns it without asking a registry, so that a pod
+	// with imagePullPolicy Always can use it.
 	Local bool
 	// Progress, if set, is called as each layer is unpacked or checked.
 	Progress func(Progress)
@@ -42,9 +42,9 @@ type LoadedImage struct {
 	OSVersion string
 }
 
-// Load stores the images of a tar archive (`docker save`, or an OCI image layout) for every Windows build that they are
-// for, so that they are there for every Windows node of the machine. Base layers may be missing from an
-// OCI layout. Images without anything for windows/amd64 are refused. A failed load leaves nothing behind.
+// Load stores the images of a tar archive (`docker save`, or an OCI image layout) for every Windows build in the
+// archive, so that every Windows node of the machine has them. Base layers may be missing from an OCI layout. Images
+// without anything for windows/amd64 are refused. A failed load leaves nothing behind.
 func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Loaded, error) {
 	ctx = s.context(ctx)
 	if opts.Progress == nil {
@@ -66,7 +66,7 @@ func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Load
 				return err
 			}
 		}
-		for _, item := range todo { // references last: until then all of it goes away on an error
+		for _, item := range todo { // references last: without one, an error leaves nothing behind
 			l, err := s.recordLoaded(ctx, item, opts)
 			if err != nil {
 				return err
@@ -147,7 +147,7 @@ func (s *Store) recordLoaded(ctx context.Context, item loadItem, opts LoadOption
 	return l, nil
 }
 
-// labelAll labels everything that desc leads to, as far as it is there, for the garbage collector.
+// labelAll labels desc and all blobs below it that are stored, so that the garbage collector keeps them.
 func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
 	handler := images.SetChildrenLabels(s.content,
 		func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
@@ -178,7 +178,7 @@ func (s *Store) windowsManifests(ctx context.Context, desc ocispec.Descriptor, d
 		}
 		for _, d := range index.Manifests {
 			if _, err := s.content.Info(ctx, d.Digest); errdefs.IsNotFound(err) {
-				continue // `docker save --platform` and the like leave others out
+				continue // `docker save --platform` and others leave manifests out
 			}
 			f, o, err := s.windowsManifests(ctx, d, depth+1)
 			if err != nil {

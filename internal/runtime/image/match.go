@@ -12,8 +12,8 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// MismatchMessage is what Windows says of a container whose build cannot run on the host
-// (HCS_E_IMAGE_MISMATCH, https://learn.microsoft.com/virtualization/api/hcs/reference/hcshresult).
+// MismatchMessage is Windows' error for a container whose build cannot run on the host (HCS_E_IMAGE_MISMATCH,
+// https://learn.microsoft.com/virtualization/api/hcs/reference/hcshresult).
 const MismatchMessage = "The container operating system does not match the host operating system."
 
 // MismatchCode is the HRESULT that goes with MismatchMessage.
@@ -24,7 +24,7 @@ const MismatchCode = 0xc0370101
 // hcs::CreateComputeSystem 29e9…: The container operating system does not match the host operating system.: unknown"),
 // with the code and the two versions added.
 type MismatchError struct {
-	// Container is the container's ID; empty where none is being made.
+	// Container is the container's ID; empty if no container is being made.
 	Container string
 	// Image and Node are the two Windows versions.
 	Image, Node string
@@ -108,10 +108,10 @@ func checkPlatform(p ocispec.Platform, node string, iso Isolation) error {
 	return &MismatchError{Image: p.OSVersion, Node: node}
 }
 
-// noMatch is the error for a reference of which the node can take nothing. It begins with containerd's words
+// noMatch is the error for a reference without a manifest that the node can use. It begins with containerd's words
 // (https://github.com/containerd/containerd/blob/v2.4.2/core/images/handlers.go, LimitManifests; as a pod event:
-// https://github.com/containerd/containerd/issues/6989); where Windows images
-// of other builds are on offer it goes on with Windows' own.
+// https://github.com/containerd/containerd/issues/6989); if Windows images of other builds are offered, Windows' own
+// words follow.
 func noMatch(offered []ocispec.Platform, node string, iso Isolation) error {
 	base := fmt.Errorf("no match for platform in manifest: %w", errdefs.ErrNotFound)
 	var names []string

@@ -44,7 +44,7 @@ func TestMatch(t *testing.T) {
 		{w2025, windows(w23h2), true, true},
 		{w2025, windows(w2025), true, true},
 		{w2025, windows(w2019), false, true},
-		{w2022, windows(""), true, true}, // an image that does not say fits everywhere
+		{w2022, windows(""), true, true}, // an image without a version fits everywhere
 		{w2022, ocispec.Platform{OS: "linux", Architecture: "amd64"}, false, false},
 		{w2022, ocispec.Platform{OS: "windows", Architecture: "arm64", OSVersion: w2022}, false, false},
 		{"", windows(w2019), true, true}, // the store of all builds

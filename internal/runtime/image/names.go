@@ -52,8 +52,8 @@ func (n *names) Close() error {
 	return err
 }
 
-// resolve gives p, relative to the drive, in the spelling that exists. What does not exist keeps its own spelling, and
-// is remembered as existing from now on if add is set.
+// resolve returns p, a path relative to the drive, in the spelling that exists. Parts that do not exist keep their
+// spelling; with add, they count as existing from now on.
 func (n *names) resolve(p string, add bool) (string, error) {
 	p = strings.Trim(path.Clean("/"+p), "/")
 	if p == "" {

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// leaseTime bounds how long what a killed pull has fetched is kept from containerd's garbage collector.
+// leaseTime bounds how long containerd's garbage collector spares the blobs of a killed pull.
 const leaseTime = 24 * time.Hour
 
 // parallelLayers is how many layers are fetched at once, as the CRI plugin's max_concurrent_downloads
@@ -53,9 +53,9 @@ type Progress struct {
 	Note string
 }
 
-// Pull makes ref present on the node and returns what it is. An image that was loaded as one that lies here alone is
-// given without asking a registry. Otherwise it fetches only the manifest that the node takes and of that only what is
-// not there; a failed pull leaves nothing behind.
+// Pull makes ref present on the node and returns its image. An image that was loaded with LoadOptions.Local is returned
+// without asking a registry. Otherwise Pull fetches the manifest for the node, and only those of its blobs that are
+// missing; a failed pull leaves nothing behind.
 //
 // An index without a manifest for the node's build, and an image that is not for windows/amd64, are refused here. A
 // lone manifest of another Windows build is pulled, as containerd on Windows does, and refused by Check.
@@ -110,7 +110,7 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	return s.Get(ctx, found.config.Digest.String())
 }
 
-// local finds an image that was loaded as one that lies on this machine alone (LoadOptions.Local).
+// local finds an image that was loaded with LoadOptions.Local.
 func (s *Store) local(ctx context.Context, ref, handler string) (info Info, ok bool, err error) {
 	img, err := s.images.Get(ctx, ref)
 	if errdefs.IsNotFound(err) || err == nil && img.Labels[labelLocal] != valueLocal {
@@ -125,7 +125,7 @@ func (s *Store) local(ctx context.Context, ref, handler string) (info Info, ok b
 	return info, err == nil, err
 }
 
-// inLease runs do with a lease that keeps what it makes from the garbage collector. If do ends with an error, what it
+// inLease runs do with a lease, which keeps the garbage collector from what do makes. If do returns an error, what it
 // made is collected before inLease returns.
 func (s *Store) inLease(ctx context.Context, do func(context.Context) error) error {
 	l, err := s.leases.Create(ctx, leases.WithRandomID(), leases.WithExpiration(leaseTime))
@@ -192,7 +192,7 @@ type selection struct {
 	manifest, config ocispec.Descriptor
 	spec             ocispec.Image
 	layers           []layer
-	snapshot         string // what it has been unpacked into, if it has
+	snapshot         string // the snapshot that it is unpacked into; empty: none yet
 }
 
 // own are the layers that are not Windows' base.
@@ -203,7 +203,8 @@ func (s selection) own() []layer {
 // picker chooses among the manifests of an index, and judges the platform that a configuration names.
 type picker struct {
 	index func([]ocispec.Descriptor) (ocispec.Descriptor, error)
-	// config judges a configuration; byIndex: its manifest stands in an index that did not tell its platform.
+	// config returns an error unless platform p of a configuration fits. byIndex says that its manifest comes from an
+	// index that does not name the platform.
 	config func(p ocispec.Platform, byIndex bool) error
 }
 
@@ -351,10 +352,10 @@ func (f *fetch) labelChildren(ctx context.Context, desc ocispec.Descriptor) erro
 	return nil
 }
 
-// abort drops half-fetched blobs. Those that are complete have no half left, so it is right after success too.
+// abort drops half-fetched blobs. Complete blobs are not affected, so it may be called after success too.
 func (f *fetch) abort(ctx context.Context) {
 	for _, d := range f.begun {
-		// not found is the normal case; a real fault shows in the next write
+		// usually the error is "not found"; a real fault shows in the next write
 		_ = f.content.Abort(ctx, remotes.MakeRefKey(ctx, d))
 	}
 }

@@ -33,7 +33,7 @@ const (
 	valuePinned = "pinned"
 )
 
-// labelLocal marks a reference that no registry is asked for.
+// labelLocal marks a reference that Pull returns without asking a registry (LoadOptions.Local).
 const (
 	labelLocal = "dev.mullion.image.local"
 	valueLocal = "true"
@@ -45,8 +45,8 @@ func (s *Store) Get(ctx context.Context, idOrRef string) (Info, error) {
 	return s.GetFor(ctx, idOrRef, "")
 }
 
-// GetFor is Get for a runtime handler: of an index it answers for the manifest that the handler's isolation takes.
-// By ID the handler makes no difference.
+// GetFor is Get for a runtime handler: of an index it returns the manifest that fits the handler's isolation. By ID the
+// handler makes no difference.
 func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, error) {
 	ctx = s.context(ctx)
 	recs, err := s.records(ctx, s.isolation(handler))
@@ -66,7 +66,7 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 	if !hexadecimal(hex) {
 		return Info{}, fmt.Errorf("image %q: %w", idOrRef, errdefs.ErrNotFound)
 	}
-	if s.isolation(handler) == Process { // an ID may be that of an image pulled for Hyper-V isolation
+	if s.isolation(handler) == Process { // the ID may belong to an image pulled for Hyper-V isolation
 		more, err := s.records(ctx, HyperV)
 		if err != nil {
 			return Info{}, err
@@ -89,8 +89,9 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 	return s.info(found.sel, recs), found.err
 }
 
-// GetAny is GetFor for an image that the node has, whatever Windows build it is for, so that a container of the wrong
-// build is refused by Check and in Windows' own words, and not looked for in a registry. Such an image is not listed.
+// GetAny is GetFor, but also finds images of other Windows builds that the machine has, so that Check refuses a
+// container of such a build in Windows' own words, instead of a registry being asked for the image. Such an image is
+// not listed.
 func (s *Store) GetAny(ctx context.Context, idOrRef, handler string) (Info, error) {
 	info, err := s.GetFor(ctx, idOrRef, handler)
 	if !errdefs.IsNotFound(err) {
@@ -141,7 +142,7 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 	var out []Info
 	seen := map[digest.Digest]bool{}
 	for _, r := range recs {
-		if seen[r.sel.config.Digest] || r.err != nil { // one bad image must not hide the others; Get tells what it has
+		if seen[r.sel.config.Digest] || r.err != nil { // one bad image must not hide the others; Get returns its error
 			continue
 		}
 		seen[r.sel.config.Digest] = true
@@ -152,8 +153,8 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 }
 
 // Remove removes an image with all its references, as CRI's RemoveImage: no error if there is none. Containers made of
-// it keep running. A reference to an index of which nodes of other builds have their own manifest stays; for this
-// node's build the image is gone nevertheless. The store of all builds (Config.OSVersion empty) removes it for all.
+// it keep running. If nodes of other builds have manifests of an index, the reference to the index stays, but for this
+// node's build the image is gone. The store of all builds (Config.OSVersion empty) removes it for all.
 func (s *Store) Remove(ctx context.Context, idOrRef string) error {
 	info, err := s.Get(ctx, idOrRef)
 	if errdefs.IsNotFound(err) {
@@ -182,7 +183,7 @@ func (s *Store) Remove(ctx context.Context, idOrRef string) error {
 			kept = true
 		}
 	}
-	if kept { // the configuration blob stays, so say that it is not unpacked any more
+	if kept { // the configuration blob stays, so remove the label that says it is unpacked
 		if err := s.forget(ctx, info.ID); err != nil {
 			return err
 		}
@@ -190,7 +191,7 @@ func (s *Store) Remove(ctx context.Context, idOrRef string) error {
 	return s.deleteRefs(ctx, refs)
 }
 
-// forget takes the labels off a configuration that say what it is unpacked into.
+// forget removes from a configuration the labels that name the snapshot it is unpacked into.
 func (s *Store) forget(ctx context.Context, id string) error {
 	gcRef := "containerd.io/gc.ref.snapshot." + s.cfg.Snapshotter
 	_, err := s.content.Update(ctx, content.Info{Digest: digest.Digest(id)}, "labels."+labelSnapshot, "labels."+gcRef)
@@ -279,17 +280,17 @@ func (s *Store) snapshotterPath(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("snapshotter %q tells no folder: %w", s.cfg.Snapshotter, errdefs.ErrNotFound)
 }
 
-// record is one reference with what the node takes of it.
+// record is one reference with the manifest that the node uses of it.
 type record struct {
 	name   string
 	pinned bool
 	target ocispec.Descriptor
 	sel    selection
-	err    error // why the image, which is there, cannot be used
+	err    error // why the image, although it is stored, cannot be used
 }
 
-// records reads all references of which the node has what it takes. The kubelet asks often, so this takes two calls to
-// containerd when nothing has changed.
+// records returns all references whose manifest for the node is complete. The kubelet asks often, so this needs only
+// two calls to containerd when nothing has changed.
 func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 	all, err := s.images.List(ctx, fmt.Sprintf("labels.%q==%s", labelWindows, valueWindows))
 	if err != nil {
@@ -310,14 +311,14 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 		r.sel, err = s.known.find(knownKey{img.Target.Digest, iso},
 			func() (selection, error) { return s.find(ctx, img.Target, m) })
 		if errors.Is(err, errdefs.ErrNotFound) {
-			continue // another platform's or another node's, or half removed
+			continue // of another platform or build, or half removed
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read image %q: %w", img.Name, err)
 		}
 		id := r.sel.config.Digest
 		if unpacked[id] == "" || isID(img.Name) && img.Name != id.String() {
-			continue // not complete; or the ID of another build
+			continue // not complete, or the ID of another build's image
 		}
 		if iso == anyBuild {
 			out = append(out, r)
@@ -334,8 +335,8 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 	return out, nil
 }
 
-// ready unpacks an image, of which snapshot is the label, if that has been left to this store, and returns the new
-// label.
+// ready returns the value of labelSnapshot for an image, given the present one. If the image is not unpacked yet and
+// this store unpacks images, ready unpacks it.
 func (s *Store) ready(ctx context.Context, sel selection, snapshot string) (string, error) {
 	if snapshot != notUnpacked || s.cfg.SystemFiles == "" {
 		return snapshot, nil
@@ -347,7 +348,7 @@ func (s *Store) ready(ctx context.Context, sel selection, snapshot string) (stri
 	return cmp.Or(name, noSnapshot), nil
 }
 
-// find walks from desc to the configuration in the content store.
+// find reads from the content store the manifest that m picks from desc, and its configuration.
 func (s *Store) find(ctx context.Context, desc ocispec.Descriptor, m matcher) (selection, error) {
 	var sel selection
 	manifest, err := images.Manifest(ctx, s.content, desc, m)

@@ -2,7 +2,7 @@ package image
 
 import "mullion.dev/mullion/internal/base/support"
 
-// SupportRows says how much of Windows' handling of images is there.
+// SupportRows lists how much of Windows' handling of images is supported.
 func SupportRows() []support.Row {
 	const (
 		versions = "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility"

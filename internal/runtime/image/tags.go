@@ -16,7 +16,7 @@ import (
 type Tag struct {
 	// Ref is the reference in full form.
 	Ref string
-	// Digest is that of what it points at.
+	// Digest is that of the index or manifest that Ref points at.
 	Digest string
 	// Size is the compressed size in bytes of all builds together, shared layers counted once.
 	Size uint64

@@ -20,30 +20,30 @@ import (
 	"github.com/opencontainers/image-spec/identity"
 )
 
-// labelChecked, on a layer's blob, is the diff ID with which it has been read to its end and found good. The manifests
-// of an index, one for each Windows build, mostly have the same layers, as images with the same programs have.
+// labelChecked, on a layer's blob, is the diff ID with which the blob was read to its end and found good. It saves
+// reading a layer again: the manifests of an index, one for each Windows build, mostly share their layers.
 const labelChecked = "dev.mullion.checked"
 
 // labelSnapshot, on an image's configuration blob, names the snapshot that the image was unpacked into, or is
-// noSnapshot. The image is present when it is there.
+// noSnapshot. The image is present when its configuration has this label.
 const labelSnapshot = "dev.mullion.snapshot"
 
 // Values of labelSnapshot that are no snapshot's name.
 const (
-	// noSnapshot is that of an image that has base layers only.
+	// noSnapshot is the value for an image that has base layers only.
 	noSnapshot = "none"
-	// notUnpacked is that of an image that is all there and waits for a node's store to unpack it.
+	// notUnpacked is the value for a complete image that a node's store will unpack.
 	notUnpacked = "later"
 )
 
-// snapshotPrefix begins the names of our snapshots. It tells them from those of containerd's own unpacking, which knows
-// nothing of Windows; a change in the way layers are unpacked changes the number.
+// snapshotPrefix begins the names of our snapshots. It distinguishes them from the snapshots that containerd unpacks
+// itself, without regard to Windows. Change the number when layers are unpacked differently.
 const snapshotPrefix = "windows1-"
 
 // ErrDiskFull says that the disk that holds containerd's state has no room.
 var ErrDiskFull = errors.New("no space left on the disk of the image store")
 
-// diskFull makes an out-of-space error, which containerd passes on as text, recognisable.
+// diskFull wraps an out-of-space error, which containerd passes on as text only, in ErrDiskFull.
 func diskFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return fmt.Errorf("%w: %w", ErrDiskFull, err)
@@ -56,8 +56,8 @@ func snapshotName(diffIDs []digest.Digest) string {
 	return snapshotPrefix + identity.ChainID(diffIDs).String()
 }
 
-// finish makes an image whose blobs are there present: it unpacks it, or, in a store that unpacks nothing, checks its
-// layers and leaves it to others.
+// finish makes an image present whose blobs are stored: it unpacks the image or, in a store that unpacks nothing,
+// checks its layers and leaves the unpacking to other stores.
 func (s *Store) finish(ctx context.Context, sel selection, progress func(Progress)) error {
 	if s.cfg.SystemFiles != "" {
 		_, err := s.unpack(ctx, sel, progress)
@@ -90,7 +90,7 @@ func (s *Store) label(ctx context.Context, blob digest.Digest, labels map[string
 	return nil
 }
 
-// unpackLater unpacks an image that another store has left to this one, and returns its snapshot.
+// unpackLater unpacks an image that another store left to this one (notUnpacked), and returns its snapshot.
 func (s *Store) unpackLater(ctx context.Context, sel selection) (snapshot string, err error) {
 	s.unpacking.Lock()
 	defer s.unpacking.Unlock()
@@ -174,7 +174,7 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 	}
 	defer func() { err = errors.Join(err, names.Close()) }()
 	filter := &layerFilter{names: names, owner: s.cfg.Owner, windows: windows}
-	if err := filter.folders("Files"); err != nil { // even a layer of nothing is a layer of Windows
+	if err := filter.folders("Files"); err != nil { // even an empty layer has the folder of C:
 		return err
 	}
 	opts := []archive.ApplyOpt{
@@ -190,7 +190,7 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 	})
 }
 
-// checkOnce checks a layer, unless that has been done before.
+// checkOnce checks a layer unless labelChecked says that it was checked before.
 func (s *Store) checkOnce(ctx context.Context, l layer, progress func(Progress)) error {
 	info, err := s.content.Info(ctx, l.blob.Digest)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Store) checkOnce(ctx context.Context, l layer, progress func(Progress))
 	return s.label(ctx, l.blob.Digest, map[string]string{labelChecked: l.diffID.String()})
 }
 
-// checkLayer reads a layer to its end and finds what would keep it from being unpacked.
+// checkLayer reads a layer to its end and returns the error that unpacking it would give.
 func (s *Store) checkLayer(ctx context.Context, l layer) error {
 	filter := &layerFilter{names: &names{folders: map[string]map[string]string{}}}
 	return s.readLayer(ctx, l, func(r io.Reader) error {

@@ -1,14 +1,13 @@
 // Package imagebuild makes a Windows image, or a Linux one, from a folder of files, on Linux and without Windows.
 //
-// Of a Windows image it owns the form: an OCI index with one manifest for each Windows build, each with os "windows",
+// It owns the form of a Windows image: an OCI index with one manifest for each Windows build, each with os "windows",
 // architecture "amd64" and os.version, and layers as hcsshim writes them (Files/…, Hives/…, MSWINDOWS.* records with
 // attributes and security descriptors). The same folder and description give the same digests, whatever the files'
 // times and owners. It does not own storing the image (package image) or the command line.
 //
-// What real Windows would still need: the first layer here is a stand-in, two empty folders, for Microsoft's base layer
-// (nanoserver or servercore), which cannot be made without Windows. On a Mullion node Wine stands in for the base, so
-// the image runs as it is. On a real Windows node it does not; its second layer does, put on a real base layer of the
-// same build.
+// The images do not run on real Windows: their first layer is a stand-in, two empty folders, for Microsoft's base layer
+// (nanoserver or servercore), which cannot be made without Windows. On a Mullion node Wine takes the base's place, so
+// the image runs as it is. Real Windows can run its second layer on a real base layer of the same build.
 //
 // A Linux image is an index with one manifest for linux/amd64 of one layer: the files, owned by root, with their
 // permissions.
@@ -47,7 +46,8 @@ type Options struct {
 	// Dir holds the files. For a Linux image it may be one file, a program, which becomes the entrypoint if none is
 	// given. It may be empty if there are layers Below.
 	Dir string
-	// Below are layers that were made before and lie under that of Dir, lowest first. They are for the system of Spec.
+	// Below are layers made by MakeLayer that lie under the layer of Dir, lowest first. Their system must be that of
+	// Spec.
 	Below []*Layer
 	// Spec describes the image.
 	Spec Spec
@@ -62,7 +62,7 @@ type Image struct {
 	Refs []string
 	// Index is the image itself.
 	Index v1.ImageIndex
-	// OSVersions are the builds that it is for, in the order of the index; of a Linux image one empty string.
+	// OSVersions are the builds that the image is for, in the order of the index; for a Linux image, one empty string.
 	OSVersions []string
 	// OS is Windows or Linux.
 	OS string
@@ -77,8 +77,7 @@ func (i *Image) Digest() (string, error) {
 	return h.String(), nil
 }
 
-// Build makes an image. Everything wrong with the description or the folder is found before anything is written
-// anywhere.
+// Build makes an image. It checks the whole description and folder before it writes anything.
 func Build(ctx context.Context, o Options) (*Image, error) {
 	if err := o.Spec.check(); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
@@ -116,20 +115,20 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	return img, nil
 }
 
-// addition is a layer with what the image's history says of it.
+// addition is a layer with its entry in the image's history.
 type addition struct {
 	layer   v1.Layer
 	history string
 }
 
-// Layer is a layer by itself. Images that are built with the same one share its bytes, so that it is compressed once,
-// and a store has it once.
+// Layer is a layer made for several images (Options.Below). They share its bytes: it is compressed once, and a store
+// has it once.
 type Layer struct {
 	linux    bool
 	addition addition
 }
 
-// MakeLayer makes the layer of a folder: what Build makes of it, given o.Dir, o.Created, o.Spec.OS and o.Spec.Target.
+// MakeLayer makes the layer that Build would make of a folder. It uses o.Dir, o.Created, o.Spec.OS and o.Spec.Target.
 func MakeLayer(ctx context.Context, o Options) (*Layer, error) {
 	err := o.Spec.check()
 	if err == nil {
@@ -142,7 +141,7 @@ func MakeLayer(ctx context.Context, o Options) (*Layer, error) {
 	return nil, fmt.Errorf("make layer from %q: %w", o.Dir, err)
 }
 
-// whole is a time as layers have it: of whole seconds, and none before 1970.
+// whole cuts a time to whole seconds, not before 1970, as layers store it.
 func whole(at time.Time) time.Time {
 	if at = at.UTC().Truncate(time.Second); at.Before(time.Unix(0, 0)) {
 		return time.Unix(0, 0).UTC()
@@ -273,5 +272,5 @@ func makeImage(o Options, platform *v1.Platform, layers []addition) (v1.Image, e
 	return mutate.Append(img, adds...)
 }
 
-// errNames is the common class of names that Windows does not have.
+// errNames is what all errors about names that Windows refuses wrap.
 var errNames = errors.New("not a Windows file name")

@@ -25,11 +25,11 @@ type file struct {
 	mode   int64  // permissions; a Windows layer has none
 }
 
-// naming judges the names of a folder's files, given with slashes relative to it.
+// naming checks the names of a folder's files. rel is relative to the folder, with slashes.
 type naming interface{ check(rel string) error }
 
-// scan lists the folder, sorted, with the folders that lead to target first. It refuses names that are not of the
-// system, and what is neither a file, nor a folder, nor a link.
+// scan lists the folder, sorted, with the folders that lead to target first. It refuses names that names.check refuses,
+// and everything that is not a file, folder or link.
 func scan(ctx context.Context, dir, target string, names naming) ([]file, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -101,8 +101,8 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (file, error) {
 	return f, nil
 }
 
-// scanLink judges a symbolic link: relative and within the folder, for an absolute target means another file in the
-// container, and one that leads out means nothing there.
+// scanLink reads a symbolic link. The target must be relative and within the folder: in the container an absolute
+// target is another file, and a target outside the folder does not exist.
 func scanLink(dir, rel, p string) (target string, toDir bool, err error) {
 	if target, err = os.Readlink(p); err != nil {
 		return "", false, err
@@ -121,7 +121,7 @@ func scanLink(dir, rel, p string) (target string, toDir bool, err error) {
 	return target, err == nil && info.IsDir(), nil
 }
 
-// windowsNames knows which names Windows has and which are the same to it.
+// windowsNames refuses names that Windows does not have, and names that differ by case alone.
 type windowsNames struct{ folded map[string]string }
 
 func (n windowsNames) check(rel string) error {

@@ -64,7 +64,7 @@ func writeFile(tw *tar.Writer, f file, at time.Time) error {
 	return copyFile(tw, f.source)
 }
 
-// copyFile also returns an error when the file has changed its size since it was listed.
+// copyFile copies a file into the archive. It is an error if the file's size has changed since it was listed.
 func copyFile(tw *tar.Writer, source string) error {
 	src, err := os.Open(source)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// linuxNames knows that Linux has every name; one of a layer's form means a deletion.
+// linuxNames accepts every name but those that begin with .wh., which mean a deletion in a layer.
 type linuxNames struct{}
 
 func (linuxNames) check(rel string) error {
@@ -82,8 +82,7 @@ func scanLinux(ctx context.Context, dir, target string) ([]file, error) {
 	}), nil
 }
 
-// permissions are those of a file as it lies in the folder, but open to all for reading: the one who builds has a
-// umask, the program has another user.
+// permissions are a file's own, but everyone may read it: the builder's umask must not keep the program's user out.
 func permissions(info fs.FileInfo) int64 {
 	mode := info.Mode().Perm() | 0o444
 	if info.IsDir() || mode&0o111 != 0 {

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// theImage is the one manifest of a Linux image, with its platform.
+// theImage is the only manifest of a Linux image, with its platform.
 func theImage(t *testing.T, i *Image) (v1.Image, *v1.Platform) {
 	t.Helper()
 	m, err := i.Index.IndexManifest()
@@ -28,7 +28,7 @@ func theImage(t *testing.T, i *Image) (v1.Image, *v1.Platform) {
 	return img, m.Manifests[0].Platform
 }
 
-// entries are the files of the image's one layer: mode, owner, name, and what a link leads to.
+// entries are the files of the image's only layer: mode, owner, name and a link's target.
 func entries(t *testing.T, img v1.Image) []string {
 	t.Helper()
 	layers, err := img.Layers()

@@ -46,8 +46,9 @@ const (
 	addFolder      = 0x4
 )
 
-// securityDescriptor is what files and folders of an image get: owned by the administrators, group SYSTEM, full access
-// for both, read and execute for users, who may also create in folders; what they create is theirs. In SDDL:
+// securityDescriptor returns the security descriptor of an image's files or folders: owned by the administrators, group
+// SYSTEM, full access for both, read and execute for users, who may also create in folders; what they create is theirs.
+// In SDDL:
 //
 //	file    O:BAG:SYD:(A;;FA;;;BA)(A;;FA;;;SY)(A;;0x1200a9;;;BU)
 //	folder  O:BAG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;OICIIO;GA;;;CO)(A;OICI;0x1200a9;;;BU)(A;CI;LC;;;BU)(A;CI;DC;;;BU)

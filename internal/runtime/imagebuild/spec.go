@@ -119,7 +119,7 @@ func (s Spec) osVersions() ([]string, error) {
 	return out, nil
 }
 
-// check finds what is wrong with a description before anything is built.
+// check returns all errors in a description, before anything is built.
 func (s Spec) check() error {
 	var errs []error
 	for _, e := range s.Env {
@@ -143,7 +143,7 @@ func (s Spec) check() error {
 	return errors.Join(errs...)
 }
 
-// checkSystem finds what is not of the system that the image is for.
+// checkSystem returns an error for fields that the image's system does not have.
 func (s Spec) checkSystem() error {
 	switch {
 	case s.OS != "" && s.OS != Windows && !s.linux():
