@@ -13,16 +13,16 @@ import (
 // accessPrefix begins the names of chains of access rules, and of the maps that lead to them.
 const accessPrefix = "acl_"
 
-// accessTier are the rules of one tier, a chain of its own. What a rule lets pass returns, as the other pod's rules may
-// still have to see it; what no rule decides goes on to the next tier.
+// accessTier are the rules of one tier, a chain of its own. An allow rule returns, because the other pod's rules may
+// still have to see the packet. A packet that no rule matches goes on to the next tier.
 type accessTier struct {
 	rules []string
 	next  string // the chain of the next tier, "" if there is none
 }
 
-// accessTiers are the chains for one family and direction of access rules, by their names, and the name of the first,
-// "" if there are no rules. A name comes from what is in the chain, so that ports of the same rules share it, and no
-// chain ever changes.
+// accessTiers returns the chains for the access rules of one family and direction, by name, and the name of the first
+// chain, "" if there are no rules. A chain's name is a hash of its rules, so that ports with the same rules share a
+// chain, and no chain ever changes.
 func accessTiers(f family, list []netplan.ACL, in bool) (chains map[string]accessTier, first string) {
 	tiers := map[uint16][]netplan.ACL{}
 	for _, a := range list {
@@ -74,7 +74,7 @@ func accessRules(f family, list []netplan.ACL, next string) []string {
 	return rules
 }
 
-// accessMatch is what a rule asks of a packet; not ok if none of the family has it.
+// accessMatch returns the match part of a rule. ok is false if no packet of the family can match.
 func accessMatch(f family, a netplan.ACL) (string, bool) {
 	var parts []string
 	ports := len(a.LocalPorts)+len(a.RemotePorts) > 0

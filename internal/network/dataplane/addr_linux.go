@@ -17,11 +17,11 @@ type linkAddr struct {
 	netip.Prefix
 	// label is what ip(8) calls the address; IPv6 has none.
 	label string
-	// alone: no route to the address's network comes with it.
+	// alone says that the address comes without a route to its network.
 	alone bool
 }
 
-// switchAddrs are those of a network's switch. Those of gateways carry a label.
+// switchAddrs are the addresses of a network's switch. Gateways' addresses carry a label.
 func switchAddrs(b netplan.Bridge) []linkAddr {
 	name := bridgeLink(b.ID)
 	var all []linkAddr
@@ -34,7 +34,8 @@ func switchAddrs(b netplan.Bridge) []linkAddr {
 	return all
 }
 
-// podAddrs are those of a pod's interface. Of IPv6 there is no way to the pods of the same subnet but by the switch.
+// podAddrs are the addresses of a pod's interface. They come without a route to their subnet, because its pods are
+// reached by way of the switch; only pods of a Transparent network reach their subnet directly.
 func podAddrs(s *portSpec) []linkAddr {
 	var all []linkAddr
 	for _, a := range s.Addrs {
@@ -43,7 +44,7 @@ func podAddrs(s *portSpec) []linkAddr {
 	return all
 }
 
-// flags are those of an IPv6 address: HNS knows who has which, so nobody has to be asked whether it is free.
+// flags are the flags of an IPv6 address. HNS assigns the addresses, so duplicate address detection is off.
 func (a linkAddr) flags() int {
 	if a.Addr().Is4() {
 		return 0
@@ -55,7 +56,7 @@ func (a linkAddr) flags() int {
 	return flags
 }
 
-// is says that the address that the link has is this one.
+// is reports whether have, an address of the link, is this one and has the right label (IPv4) or route (IPv6).
 func (a linkAddr) is(have netlink.Addr) bool {
 	return a.Addr().Is4() && a.label == have.Label || a.Addr().Is6() &&
 		have.Flags&unix.IFA_F_NOPREFIXROUTE == a.flags()&unix.IFA_F_NOPREFIXROUTE
@@ -92,8 +93,8 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 	return nil
 }
 
-// removeOthers removes those addresses that the link has and is not to have, and takes out of want those that it has as
-// they are to be.
+// removeOthers removes from the link the addresses that are not as in want, and from want the addresses that the link
+// has already.
 func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, want map[netip.Prefix]linkAddr) error {
 	for i := range have {
 		got, ok := prefixOf(have[i].IPNet)
@@ -126,8 +127,8 @@ func addrsOf(h *netlink.Handle, l netlink.Link) ([]netip.Prefix, error) {
 
 func ownLinkLocal(p netip.Prefix) bool { return p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() }
 
-// sysctls6 make an interface one that is told its addresses and its routes. A kernel without IPv6 has nothing to be
-// told.
+// sysctls6 keep an interface from configuring IPv6 addresses and routes by itself. On a kernel without IPv6 there is
+// nothing to set.
 func sysctls6(name string) error {
 	conf := "net/ipv6/conf/" + name
 	if _, err := os.Stat("/proc/sys/" + conf); errors.Is(err, os.ErrNotExist) {

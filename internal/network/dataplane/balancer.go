@@ -10,8 +10,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// balancerItem are the elements of a load balancer; none without backends. Backends are of the family of what leads to
-// them.
+// balancerItem are the elements of a load balancer; none without backends. A virtual address or node port has only the
+// backends of its own family.
 func balancerItem(lb netplan.LoadBalancer) item {
 	it := item{}
 	for _, f := range families() {
@@ -65,11 +65,11 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 	}
 }
 
-// keeps says that packets keep the virtual address as their destination. Without one there is nothing to keep.
+// keeps reports whether packets keep the virtual address as their destination; never without a virtual address.
 func keeps(lb netplan.LoadBalancer) bool { return lb.PreserveDIP && len(lb.VIPs) > 0 }
 
-// putKept adds a load balancer that translates nothing: what it picks is the mark of a pod, which keep_linux.go leads
-// to it.
+// putKept adds a load balancer that translates nothing: it picks the mark of a pod, and by that mark keep_linux.go
+// routes the packet to the pod.
 func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrPort) {
 	for _, vip := range lb.VIPs {
 		if !f.has(vip) {
@@ -91,7 +91,7 @@ func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrP
 // keptMark is the mark of packets to a pod that keeps their destination; load balancers' own marks are small numbers.
 func keptMark(a netip.Addr) index { return 0x4d000000 | index(hash(a.String())&0xffffff) }
 
-// sourceMark is the connection's mark that stands for a source VIP: of IPv4 the address itself, of IPv6 a hash of it.
+// sourceMark is the connection mark for a source VIP: an IPv4 address itself, a hash of an IPv6 address.
 func sourceMark(a netip.Addr) index {
 	if a.Is4() {
 		b := a.As4()
@@ -106,7 +106,7 @@ func (it item) putBackends(set, key string, backends []netip.AddrPort) {
 	}
 }
 
-// chainName is the chain that picks one of n backends, by chance or by the client's address.
+// chainName is the name of the chain that picks one of n backends, at random or by the client's address.
 func chainName(kind string, byClient bool, n int) string {
 	if byClient {
 		return fmt.Sprintf("%s_client_%d", kind, n)
@@ -114,9 +114,9 @@ func chainName(kind string, byClient bool, n int) string {
 	return fmt.Sprintf("%s_%d", kind, n)
 }
 
-// balance are the rules of such a chain: they look up the backend by what is balanced and a number below n. HNS knows
-// no time that a client stays with a backend, only that it does (DistributionType), so a hash of the client's address
-// says all there is, and nothing has to be kept for each client.
+// balance are the rules of such a chain: they look up the backend by the key of the load balancer and a number below n.
+// In HNS client affinity is on or off (DistributionType) and has no timeout, so a hash of the client's address suffices
+// and no state is kept for each client.
 func balance(name string) []string {
 	kind, rest, _ := strings.Cut(name, "_")
 	rest, byClient := strings.CutPrefix(rest, "client_")
@@ -129,7 +129,7 @@ func balance(name string) []string {
 	if kind != "node" {
 		key = f.in("{ip} daddr . ") + key
 	}
-	if kind == "kept" { // every packet of a connection has the mark of its pod, the connection too
+	if kind == "kept" { // the connection and each of its packets get the mark of the pod
 		return []string{
 			fmt.Sprintf("ct mark 0 meta mark set %s mod %s", pick, rest),
 			fmt.Sprintf("ct mark 0 meta l4proto { tcp, udp } ct mark set %s . meta mark map @%s", key,

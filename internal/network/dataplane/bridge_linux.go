@@ -45,8 +45,8 @@ func (p *Plane) mtu(h *netlink.Handle, b netplan.Bridge) int {
 	return mtu
 }
 
-// podMTU is the largest packet of a pod: the policy says by how much it is smaller than the uplink's, and where it does
-// not, the network does.
+// podMTU is the size of a pod's largest packet: the uplink's, less the overhead in the port's policy; in an overlay,
+// less VXLAN's overhead if that is larger.
 func (p *Plane) podMTU(h *netlink.Handle, b netplan.Bridge, port netplan.Port) int {
 	mtu := p.mtu(h, b)
 	if b.Mode == netplan.Overlay {
@@ -152,8 +152,8 @@ func modeSysctls(name string, mode netplan.Mode) error {
 	}
 }
 
-// switchSysctls make the host answer for every pod of the subnet, at once: ports are isolated from each other. It
-// answers as well for what it routes elsewhere.
+// switchSysctls make the host answer ARP requests without delay: for every pod of the subnet, because ports are
+// isolated from each other, and for every address that it routes elsewhere.
 func switchSysctls(name string) error {
 	err := sysctls([][2]string{
 		{"net/ipv4/conf/" + name + "/proxy_arp_pvlan", "1"},
@@ -216,7 +216,8 @@ func removeLink(h *netlink.Handle, l netlink.Link) error {
 	return nil
 }
 
-// removeStrangers removes what was made here once and is not wanted, also what a crash left half made.
+// removeStrangers removes links that this package made and that are not in want, including those that a crash left half
+// made.
 func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 	keep := map[string]bool{}
 	for _, b := range want.bridges {
@@ -234,7 +235,7 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 	var errs []error
 	for _, l := range links {
 		if a := l.Attrs(); !keep[a.Name] && (ours(a.Alias) || a.Alias == "" && halfMade(l)) {
-			errs = append(errs, removeTag(h, l)) // most are none
+			errs = append(errs, removeTag(h, l)) // removes l, tag or not
 		}
 	}
 	errs = append(errs, p.removePolicyRoutes(h, want))

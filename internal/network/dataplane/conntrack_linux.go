@@ -28,7 +28,7 @@ type nodePort struct {
 	port   uint16
 }
 
-// newStaleFlows are those that a change makes stale. It is called before the change is made.
+// newStaleFlows returns the flows that c makes stale. Call it before was is changed.
 func newStaleFlows(was *state, c netplan.Change) *staleFlows {
 	s := &staleFlows{vips: map[netip.AddrPort]map[netip.AddrPort]bool{}, nodes: map[nodePort]map[netip.AddrPort]bool{}}
 	forget := func(id string) {
@@ -54,7 +54,7 @@ func allFlows(want *state) *staleFlows {
 	return newStaleFlows(want, netplan.Change{Set: netplan.Plan{LoadBalancers: sorted(want.balancers)}})
 }
 
-// add matches flows to what the load balancer listens on, but to these backends.
+// add makes s match flows to the addresses and ports of the load balancer, except flows to these backends.
 func (s *staleFlows) add(lb netplan.LoadBalancer, backends map[netip.AddrPort]bool) {
 	if lb.Protocol != netplan.UDP {
 		return
@@ -69,7 +69,7 @@ func (s *staleFlows) add(lb netplan.LoadBalancer, backends map[netip.AddrPort]bo
 	}
 }
 
-// MatchConntrackFlow says that the flow is to be forgotten: also one that nobody translated, from before there were
+// MatchConntrackFlow reports whether the flow is stale. That includes an untranslated flow from before there were
 // backends.
 func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	if f.Forward.Protocol != uint8(netplan.UDP) {
@@ -92,7 +92,7 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 // few is how many addresses and ports are asked for one by one. The kernel walks through all flows for each.
 const few = 32
 
-// forget removes the flows from the kernel's memory.
+// forget removes the flows from the kernel's connection tracking.
 func (p *Plane) forget(s *staleFlows) error {
 	if len(s.vips)+len(s.nodes) == 0 {
 		return nil

@@ -1,12 +1,12 @@
 // Package dataplane makes the kernel of one Windows host look like a netplan.Plan: switches, veth pairs, pinned network
 // namespaces, addresses, routes, VXLAN, and nftables for address translation, load balancing and access rules. It
 // decides nothing; the plan comes from the model of HNS. Both families are in one table, each with sets and maps of its
-// own (vip and vip6); a VLAN tag, L2Tunnel's way by the router, and peers of overlays are of IPv4.
+// own (vip and vip6); VLAN tags, L2Tunnel's way by the router and peers of overlays are for IPv4 only.
 //
 // Every object carries its ID in the kernel (interface aliases, comments of nftables elements, names of pins), so that
-// Apply compares with the kernel and not with memory: after kill -9 at any point the next Apply repairs, and what a pod
-// has stays as it is while its part of the plan does. ApplyChange carries out one change, and costs what the change
-// costs.
+// Apply compares with the kernel and not with memory: after kill -9 at any point the next Apply repairs, and a pod's
+// interface stays as it is as long as its part of the plan does. ApplyChange carries out one change, and costs what the
+// change costs.
 //
 // A pod's interface is a veth end whose other end is an isolated port of its network's bridge: pods of one network
 // reach each other through the host's routing only. That is what makes load balancing, address translation and access
@@ -20,8 +20,8 @@
 //	Transparent  no bridge: a pod's interface is a macvlan of the uplink, and so is the host's own way to the pods. Their
 //	             packets do not pass the host, so there are no load balancers, and access rules are in the pod's namespace
 //
-// The nftables table has rules that never change with the plan, and a chain for each number of backends: what a packet
-// costs does not depend on how much is in the plan. Load balancers, translation and access rules are elements of sets
+// The nftables table has rules that never change with the plan, and a chain for each number of backends, so the cost of
+// a packet does not depend on the size of the plan. Load balancers, translation and access rules are elements of sets
 // and maps. A load balancer's backend is looked up by the virtual address and a number below how many there are:
 //
 //	vip     10.96.0.10 . tcp . 80      -> goto vip_2
@@ -31,5 +31,5 @@
 // The folder testdata has the whole table for a plan of each mode, as the kernel gets it.
 //
 // With PreserveDIP nothing is translated: the map kept_to leads to a mark, the mark by a routing rule to the pod, and
-// the pod takes the virtual address for its own (keep_linux.go).
+// the pod's namespace has a local route for the virtual address (keep_linux.go).
 package dataplane

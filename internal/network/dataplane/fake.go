@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Fake is a data plane without a kernel, for tests of what stands on it. It passes the same suite as Plane.
+// Fake is a data plane without a kernel, for tests of the packages that use one. It passes the same suite as Plane.
 type Fake struct {
 	mu   sync.Mutex
 	plan netplan.Plan
@@ -21,7 +21,7 @@ type Fake struct {
 	InUse map[uint16]bool
 }
 
-// Apply keeps the plan.
+// Apply stores the plan.
 func (f *Fake) Apply(_ context.Context, plan netplan.Plan) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,21 +45,21 @@ func (f *Fake) ApplyChange(_ context.Context, c netplan.Change) error {
 	return nil
 }
 
-// Observe is the plan applied last, as far as Plane's Observe can tell it.
+// Observe returns the parts of the plan applied last that Plane's Observe can read back.
 func (f *Fake) Observe(context.Context) (netplan.Plan, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return visible(f.plan), nil
 }
 
-// Differences tells what the plan has beside, or otherwise than, the one applied last.
+// Differences returns the differences between the plan and the one applied last.
 func (f *Fake) Differences(_ context.Context, plan netplan.Plan) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return differing(Dump(plan), Dump(f.plan)), nil
 }
 
-// Forget loses everything, as a kernel does that somebody else cleans up.
+// Forget drops the plan, as if somebody else had removed everything from the kernel.
 func (f *Fake) Forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func differing(want, have string) []string {
 	return found
 }
 
-// Stats knows the plan's ports and has counted nothing.
+// Stats returns zeros for a port of the plan, and an error for any other.
 func (f *Fake) Stats(_ context.Context, port string) (netplan.Stats, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,7 +224,7 @@ func visible(p netplan.Plan) netplan.Plan {
 	return out
 }
 
-// HoldPorts says no if one of the ports is in use, and uses them until what it returns is closed.
+// HoldPorts marks the ports as in use until the result is closed. It is an error if one of them is in use already.
 func (f *Fake) HoldPorts(p netplan.HeldPorts) (io.Closer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -253,7 +253,7 @@ type closer func() error
 
 func (c closer) Close() error { return c() }
 
-// Holds says whether a port is in use.
+// Holds reports whether a port is in use.
 func (f *Fake) Holds(port uint16) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

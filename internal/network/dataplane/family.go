@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// family is a family of addresses, in nftables' word for it. The table is of both (inet): what names addresses is there
-// once for each family, and the names of IPv6's sets, maps and chains have a 6 behind.
+// family is a family of addresses, "ip" or "ip6" as in nftables. The table has the family inet, so it holds both: every
+// set, map and chain that names addresses exists once for each family, and IPv6's names end in 6.
 type family string
 
 const (
@@ -24,7 +24,7 @@ func familyOf(a netip.Addr) family {
 	return ipv6
 }
 
-// name is a name of the family's own.
+// name is the family's name of the set, map or chain s.
 func (f family) name(s string) string {
 	if f == ipv6 {
 		return s + "6"
@@ -32,7 +32,7 @@ func (f family) name(s string) string {
 	return s
 }
 
-// familyOfSet is a set's name without its family.
+// familyOfSet splits a set's name into the name without its family and the family.
 func familyOfSet(set string) (string, family) {
 	if name, ok := strings.CutSuffix(set, "6"); ok {
 		return name, ipv6
@@ -48,7 +48,7 @@ func (f family) addrLen() int {
 	return 4
 }
 
-// has says that the address is of the family; one that is not valid is of none.
+// has reports whether the address is of the family; an invalid address is of none.
 func (f family) has(a netip.Addr) bool { return a.IsValid() && familyOf(a) == f }
 
 // in writes a rule, or a type of a set, for the family: {ip} is the family, {6} what its names end with, {proto} its
@@ -58,7 +58,7 @@ func (f family) in(s string) string {
 	return strings.NewReplacer("{ip}", string(f), "{6}", f.name(""), "{proto}", proto).Replace(s)
 }
 
-// forEach writes a rule for both families if it names one, else as it is.
+// forEach returns a rule once for each family if it names the family, else as it is.
 func forEach(rule string) []string {
 	rules := []string{ipv4.in(rule)}
 	if six := ipv6.in(rule); six != rules[0] {
@@ -77,8 +77,8 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	return addr
 }
 
-// outermost are the family's networks without those that lie within others: a set of ranges has no overlapping
-// elements.
+// outermost returns the family's networks in list without those that lie within others: a set of ranges has no
+// overlapping elements.
 func (f family) outermost(list []netip.Prefix) []netip.Prefix {
 	sorted := slices.SortedFunc(slices.Values(list), func(a, b netip.Prefix) int { return a.Bits() - b.Bits() })
 	var out []netip.Prefix

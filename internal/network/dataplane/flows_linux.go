@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A host may have hundreds of thousands of flows. The kernel is asked for those to one address and port only, which
-// takes it a walk through its table but no copy (CTA_FILTER, from Linux 5.8 on).
+// A host may have hundreds of thousands of flows. The kernel is asked only for the flows to one address and port: it
+// still walks through its table, but copies nothing else (CTA_FILTER, from Linux 5.8 on).
 
 // Attributes of nf_conntrack and parts of tuples to filter by: include/uapi/linux/netfilter/nfnetlink_conntrack.h and
 // net/netfilter/nf_internals.h of Linux.
@@ -35,8 +35,8 @@ func (f family) number() uint8 {
 }
 
 // flowsTo asks for the UDP flows of a family that were opened to a port, and to an address if it is of IPv4, and calls
-// found with each and the attribute that names it. By an address of IPv6 it does not ask: Linux 6.18 answers with all
-// flows but those (the test TestIPv6UDPFlowsMove shows it), so all flows to the port are looked at.
+// found with each flow and the attribute that names it. It does not ask by IPv6 address: Linux 6.18 then answers with
+// all flows except the matching ones (see TestIPv6UDPFlowsMove), so found gets all flows to the port.
 func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.ConntrackFlow, name []byte) error) error {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: f.number(), Version: nl.NFNETLINK_V0})
@@ -73,7 +73,7 @@ func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.Co
 	return nil
 }
 
-// parseFlow reads of a flow what staleFlows looks at.
+// parseFlow reads the fields of a flow that staleFlows needs, and the attribute that names the flow.
 func parseFlow(b []byte) (*netlink.ConntrackFlow, []byte, error) {
 	attrs, err := nl.ParseRouteAttr(b)
 	if err != nil {
@@ -137,7 +137,7 @@ func forgetFlow(f family, name []byte) error {
 	return nil
 }
 
-// forgetTo forgets those of the flows to an address and port, or to a port of the host, that are stale.
+// forgetTo removes the stale flows to an address and port, or to a port of the host.
 func (s *staleFlows) forgetTo(f family, addr netip.Addr, port uint16) error {
 	return flowsTo(f, addr, port, func(flow *netlink.ConntrackFlow, name []byte) error {
 		if !s.MatchConntrackFlow(flow) {

@@ -13,7 +13,7 @@ import (
 //nolint:gochecknoglobals // a constant; Go has no constant maps
 var verdictMaps = verdictMapNames("")
 
-// accessMaps are those of access rules: their chains return where they let a packet pass.
+// accessMaps are the verdict maps of access rules. Their chains return if they let a packet pass.
 //
 //nolint:gochecknoglobals // a constant; Go has no constant maps
 var accessMaps = verdictMapNames(accessPrefix)
@@ -51,7 +51,7 @@ func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 	return fixed, mapped
 }
 
-// familySets are those that each family has.
+// familySets are the sets and maps that each family has.
 func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 	const (
 		addr    = "{proto}_addr"
@@ -92,7 +92,7 @@ func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 	return fixed, mapped
 }
 
-// setNames are the names of all of them.
+// setNames are the names of all sets and maps.
 func setNames() []string {
 	var names []string
 	fixed, mapped := sets()
@@ -106,8 +106,8 @@ func setNames() []string {
 }
 
 // frame is the table without its elements. Only packets that come in over a switch or an uplink pass prerouting, so the
-// host itself does not reach its own node ports, as on Windows. What a NAT network maps it reaches (from Windows Server
-// 2019 on), and virtual addresses (from Windows Server 2022 on), by the chain output.
+// host itself does not reach its own node ports, as on Windows. The chain output lets it reach mapped ports of NAT
+// networks, as from Windows Server 2019 on, and virtual addresses, as from Windows Server 2022 on.
 func frame(tx *knftables.Transaction) {
 	tx.Add(&knftables.Table{Comment: new("Host Networking Service")})
 	fixed, mapped := sets()
@@ -195,7 +195,7 @@ func frameRules() [][2]string {
 		{"forward", "{ip} saddr vmap @acl_out{6}"},
 		{"forward", "meta mark vmap @acl_kept{6}"},
 		{"forward", "{ip} daddr vmap @acl_in{6}"},
-		// Pods and the host have to find each other whatever the rules are, as with ARP, which no rule sees.
+		// Neighbour discovery passes whatever the access rules are, as ARP does, which no rule sees.
 		{"to_host", neighbours},
 		{"by_host", neighbours},
 		{"to_host", "ct state established,related accept"},
@@ -234,7 +234,7 @@ func frameRules() [][2]string {
 	}
 }
 
-// addChains adds chains that entries go to, each whole.
+// addChains adds the chains with all their rules.
 func addChains(tx *knftables.Transaction, r *ruleset, chains map[string]bool) {
 	names := slices.Sorted(maps.Keys(chains))
 	for _, name := range names {

@@ -10,11 +10,11 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// sockets are what keeps ports.
+// sockets are the file descriptors of sockets that are bound to held ports.
 type sockets []int
 
-// HoldPorts binds the ports on every address of the host, so that no program there can, nor is given one of them for a
-// connection of its own. Nothing listens: a connection is refused, and a datagram dropped.
+// HoldPorts binds the ports on every address of the host, so that no program of the host can bind them or gets one of
+// them as the source port of a connection. Nothing listens: a connection is refused, and a datagram dropped.
 func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 	var held sockets
 	var files unix.Rlimit
@@ -32,7 +32,7 @@ func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 					return fmt.Errorf("bind port %d: %w", port, err)
 				}
 				held = append(held, fd)
-				// the lowest number is given first: this leaves half of them to the rest of the process
+				// the kernel gives the lowest free descriptor, so half of them are left to the rest of the process
 				if uint64(fd) > files.Cur/2 {
 					return fmt.Errorf("hold port %d: %w", port, unix.EMFILE)
 				}
@@ -75,7 +75,7 @@ func bindEverywhere(kind, port int) (fd int, err error) {
 	return fd, nil
 }
 
-// dropAll lets a socket receive nothing: nobody reads from it.
+// dropAll makes a socket drop all that it receives, because nobody reads from it.
 func dropAll(fd int) error {
 	filter := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0}
 	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{

@@ -17,8 +17,8 @@ import (
 // mark: a routing rule for each such pod leads from its mark to a table with the way to the pod, and the pod's
 // namespace takes the virtual address for its own.
 
-// keptPriority is that of those rules: before those of switches, as the pod is here whatever way the switch's packets
-// take.
+// keptPriority is the priority of these routing rules. They come before the rules of switches, because the pod is on
+// this host whatever way the switch's packets take.
 const keptPriority = rulePriority - 1
 
 // keptProtocol marks the routes to virtual addresses in pods (rtnetlink(7) leaves 0x4f free).
@@ -31,7 +31,7 @@ type keptWay struct {
 	vips []netip.Addr
 }
 
-// keptWays are those of the host's own pods, in order.
+// keptWays returns the ways to the host's own pods, in the order of their ports.
 func (s *state) keptWays() []keptWay {
 	vips := map[netip.Addr][]netip.Addr{} // by the pod's address
 	for _, lb := range s.kept {
@@ -82,7 +82,7 @@ func (p *Plane) syncKept(h *netlink.Handle, want *state, before []keptWay) error
 	return nil
 }
 
-// syncAllKept does the same whatever is there.
+// syncAllKept does the same for all pods, whatever was there before.
 func (p *Plane) syncAllKept(h *netlink.Handle, want *state) error {
 	ways := want.keptWays()
 	if err := syncKeptRules(h, ways); err != nil {
@@ -112,7 +112,7 @@ func keptRule(family, table int) *netlink.Rule {
 	return r
 }
 
-// keptRules are the tables that rules made here lead to.
+// keptRules returns the tables to which the rules made here lead.
 func keptRules(h *netlink.Handle, family int) (map[int]bool, error) {
 	rules, err := h.RuleList(family)
 	if errors.Is(err, unix.EAFNOSUPPORT) { // a machine that was booted with ipv6.disable=1
@@ -160,7 +160,7 @@ func syncKeptRules(h *netlink.Handle, ways []keptWay) error {
 	return nil
 }
 
-// setKeptRoute makes the one route of a pod's table.
+// setKeptRoute makes the only route of a pod's table.
 func setKeptRoute(h *netlink.Handle, w keptWay) error {
 	link, err := h.LinkByName(bridgeLink(w.port.Bridge))
 	if err != nil {
@@ -210,7 +210,7 @@ func keptAddrs(port netplan.Port, ways []keptWay) map[netip.Addr]bool {
 	return want
 }
 
-// observeKept are those that it does take.
+// observeKept returns the virtual addresses that the pod takes for its own at present.
 func observeKept(pod *netlink.Handle, link netlink.Link) (map[netip.Addr]netlink.Route, error) {
 	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Table: unix.RT_TABLE_LOCAL, Protocol: keptProtocol}
 	list, err := pod.RouteListFiltered(netlink.FAMILY_ALL, filter,
@@ -266,7 +266,7 @@ func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 	})
 }
 
-// keptDifferences tells what of all that is not as it should be.
+// keptDifferences returns a line for each routing rule and virtual address of this file that is missing or left over.
 func (p *Plane) keptDifferences() ([]string, error) {
 	var found []string
 	ways := p.want.keptWays()

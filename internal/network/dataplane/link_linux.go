@@ -102,7 +102,7 @@ func toIPNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// routesOf are the routes over a link that were made here with a mark, by way of another address.
+// routesOf returns the routes over a link that have the protocol mark, with their next hops.
 func routesOf(h *netlink.Handle, link netlink.Link, mark netlink.RouteProtocol) ([]netplan.Route, error) {
 	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: mark}
 	list, err := h.RouteListFiltered(netlink.FAMILY_ALL, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)

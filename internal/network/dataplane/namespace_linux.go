@@ -59,7 +59,7 @@ func sysctls(list [][2]string) error {
 	return nil
 }
 
-// removeNamespaces unpins what is not to be kept.
+// removeNamespaces unpins the namespaces that are not in keep.
 func (p *Plane) removeNamespaces(keep map[string]bool) error {
 	names, err := p.pins()
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Ports of a switch are isolated, and of IPv4 the host answers for every address that a pod asks for (proxy ARP). Of
-// IPv6 Linux answers for single addresses only (proxy NDP), so pods are not left to ask: the way to their own subnet is
-// by the switch, and the switch's hardware address is a fixed neighbour, for that and for all next hops.
+// Ports of a switch are isolated. With IPv4 the host answers for every address that a pod asks for (proxy ARP). With
+// IPv6 Linux answers for single addresses only (proxy NDP), so pods do not ask: their own subnet is routed to the
+// switch, and every next hop of a pod is a fixed neighbour with the switch's hardware address.
 
 // subnetProtocol marks the routes by which a pod sends what is for its own subnet to the switch (rtnetlink(7) leaves
 // 0x4f free).
@@ -30,7 +30,7 @@ func linkLocal(mac net.HardwareAddr) netip.Addr {
 	})
 }
 
-// subnetRoutes are those to a pod's own subnets of IPv6.
+// subnetRoutes are the routes to a pod's own IPv6 subnets.
 func subnetRoutes(s *portSpec) []netplan.Route {
 	var routes []netplan.Route
 	if s.bridge.Mode == netplan.Transparent { // the underlay is there for everybody
@@ -44,7 +44,7 @@ func subnetRoutes(s *portSpec) []netplan.Route {
 	return routes
 }
 
-// fixedNeighbours are the next hops of IPv6 that a pod has.
+// fixedNeighbours are the IPv6 next hops of a pod.
 func fixedNeighbours(s *portSpec) map[netip.Addr]bool {
 	all := map[netip.Addr]bool{}
 	if s.bridge.Mode == netplan.Transparent {
@@ -58,8 +58,7 @@ func fixedNeighbours(s *portSpec) map[netip.Addr]bool {
 	return all
 }
 
-// syncNeighbours sets the ways that a pod's interface has of IPv6 beside its routes: fixed neighbours, and its own
-// subnet.
+// syncNeighbours sets the fixed IPv6 neighbours of a pod's interface and the routes to its own subnets.
 func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 	for via := range fixedNeighbours(s) {
 		n := &netlink.Neigh{
@@ -98,8 +97,8 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 	return nil
 }
 
-// neighbourDifferences are pods whose ways of IPv6 are not as syncNeighbours left them. A pod or an interface that is
-// not there is told elsewhere.
+// neighbourDifferences returns a line for each pod whose neighbours and subnet routes are not as syncNeighbours left
+// them. Missing pods and interfaces are reported elsewhere.
 func (p *Plane) neighbourDifferences() ([]string, error) {
 	var found []string
 	for _, port := range sorted(p.want.ports) {

@@ -16,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Observe reads back out of the kernel what is there of namespaces, switches, ports and load balancers: IDs, names,
-// addresses, routes, translation and backends. Modes, peers and policies are not told; Differences compares those.
+// Observe reads namespaces, switches, ports and load balancers back from the kernel: their IDs, names, addresses,
+// routes, translation and backends. It leaves out modes, peers and policies; Differences compares those.
 func (p *Plane) Observe(context.Context) (netplan.Plan, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +34,7 @@ func (p *Plane) Observe(context.Context) (netplan.Plan, error) {
 	return plan, nil
 }
 
-// observeLinks reads what of a plan is not nftables', and the IDs of bridges and ports that are down.
+// observeLinks reads the parts of a plan that are not in nftables, and the IDs of bridges and ports that are down.
 func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 	if plan.Namespaces, err = p.observeNamespaces(); err != nil {
 		return plan, nil, err
@@ -89,7 +89,7 @@ func observeBridge(h *netlink.Handle, l netlink.Link) (netplan.Bridge, bool) {
 	b := netplan.Bridge{ID: id, Mode: mode, MAC: l.Attrs().HardwareAddr.String()}
 	list, err := h.AddrList(l, netlink.FAMILY_ALL)
 	if err != nil {
-		return b, true // what cannot be read differs
+		return b, true // without its addresses the bridge counts as different
 	}
 	for _, a := range list {
 		prefix, ok := prefixOf(a.IPNet)
@@ -167,7 +167,7 @@ func egressOf(h *netlink.Handle, l netlink.Link) (uint64, error) {
 	return 0, nil
 }
 
-// observeRules adds what the table's elements tell.
+// observeRules adds the parts of a plan that are in the table's elements.
 func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 	nat := observeNAT(entries)
 	for i, port := range plan.Ports {
@@ -297,9 +297,9 @@ func rangeOf(f family, s slot) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// Differences tells what of the kernel is not as the plan has it, one line an object, and changes nothing. It is made
-// to be called often: nftables is read only when anybody committed something since the last Apply or ApplyChange. The
-// plan has to be the one that came of those.
+// Differences returns a line for each object that is not in the kernel as in the plan, and changes nothing. It may be
+// called often: nftables is read only if somebody has committed a transaction since the last Apply or ApplyChange. plan
+// must be the plan that those calls made.
 func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -338,7 +338,7 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 	return append(found, rules...), nil
 }
 
-// switchDifferences are those of overlays and routing tables.
+// switchDifferences returns the differences in overlays and routing tables.
 func (p *Plane) switchDifferences() ([]string, error) {
 	var found []string
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
@@ -379,7 +379,8 @@ func (p *Plane) switchDifferences() ([]string, error) {
 	return found, err
 }
 
-// linksOnly leaves out of a plan what is not told by links. Of IPv6 they do not tell gateways from other addresses.
+// linksOnly returns the parts of a plan that can be read from links. With IPv6, links do not show which addresses are
+// gateways.
 func linksOnly(plan netplan.Plan) netplan.Plan {
 	out := netplan.Plan{Namespaces: plan.Namespaces}
 	for _, b := range plan.Bridges {

@@ -28,7 +28,7 @@ const (
 
 func vxlanLink(id string) string { return fmt.Sprintf("%s%08x", vxlanPrefix, uint32(hash(id))) }
 
-// ensureVXLAN makes the overlay's VXLAN interface. One that was made for other settings is made anew.
+// ensureVXLAN makes the overlay's VXLAN interface. An interface with other settings is replaced.
 func (p *Plane) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 	want, err := p.vxlan(h, b)
 	if err != nil {
@@ -101,7 +101,8 @@ func newWays() *ways {
 	}
 }
 
-// wantedWays are those of a network's peers. The neighbour of a subnet has its first address, as flannel's have.
+// wantedWays returns the ways to a network's peers. A subnet's neighbour has the subnet's first address, as with
+// flannel.
 func wantedWays(s *state, bridge string) (*ways, error) {
 	w := newWays()
 	for _, peer := range s.peers[bridge] {
@@ -120,7 +121,7 @@ func wantedWays(s *state, bridge string) (*ways, error) {
 	return w, nil
 }
 
-// observeWays reads them out of the kernel.
+// observeWays reads the ways to an overlay's peers from the kernel.
 func observeWays(h *netlink.Handle, link netlink.Link) (*ways, error) {
 	w := newWays()
 	routes, err := routesOf(h, link, routeProtocol)
@@ -151,7 +152,7 @@ func observeWays(h *netlink.Handle, link netlink.Link) (*ways, error) {
 	return w, nil
 }
 
-// differences are lines about what is not as it should be.
+// differences returns a line for each part of w that is not in have, and the reverse.
 func (w *ways) differences(have *ways) []string {
 	var found []string
 	found = append(found, mapDifferences("route to", w.routes, have.routes)...)
@@ -189,14 +190,14 @@ func (p *Plane) syncPeers(h *netlink.Handle, b netplan.Bridge, s *state) error {
 	if err != nil {
 		return err
 	}
-	// What goes, goes first: an address may be another host's now.
+	// Removals come first: an address may be another host's now.
 	if err := dropWays(h, link, want, have); err != nil {
 		return err
 	}
 	return setWays(h, link, want, have)
 }
 
-// dropWays removes what is there and not wanted.
+// dropWays removes the ways that are in have and not in want.
 func dropWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 	index := link.Attrs().Index
 	for dst, via := range have.routes {
@@ -226,7 +227,7 @@ func dropWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 	return nil
 }
 
-// setWays adds what is missing, a route last: when it is there, the rest is.
+// setWays adds the missing ways. A peer's route comes last: when it is there, the rest is.
 func setWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 	index := link.Attrs().Index
 	for mac, vtep := range want.forwarding {

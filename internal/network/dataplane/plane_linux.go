@@ -74,8 +74,9 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	return nil
 }
 
-// ApplyChange carries out a change of the plan that was applied last. What it costs does not depend on the size of the
-// plan. Where the kernel is not as it was left, all of the plan is applied. After an error, Apply has to come next.
+// ApplyChange carries out a change of the plan that was applied last. Its cost does not depend on the size of the plan.
+// If it fails, for example because somebody else changed the kernel, the whole plan is applied instead. After an error,
+// the next call must be Apply.
 func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +126,7 @@ func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) er
 	return p.forget(stale)
 }
 
-// withPorts adds to a change the ports of the switches that it changes: what they are made of depends on the switch.
+// withPorts adds to a change the ports of the switches that it changes, because a port's settings depend on its switch.
 func withPorts(c netplan.Change, want *state) netplan.Change {
 	if len(c.Set.Bridges) == 0 {
 		return c
@@ -149,15 +150,15 @@ func withPorts(c netplan.Change, want *state) netplan.Change {
 	return c
 }
 
-// step is a change with what its links' part needs to know of the state before: ports that go, and overlays whose ways
-// change.
+// step is a change with what stepLinks needs of the state before: the ports that are removed, and the overlays whose
+// ways change.
 type step struct {
 	netplan.Change
 	gone     []netplan.Port
 	overlays map[string]bool
 }
 
-// stepLinks changes links, addresses and routes. What leaves goes first: its addresses may be somebody else's next.
+// stepLinks changes links, addresses and routes. Removals come first, because others may get the addresses.
 func (p *Plane) stepLinks(ctx context.Context, want *state, c step) error {
 	s, r := &c.Set, &c.Removed
 	for _, id := range s.Namespaces {
@@ -223,7 +224,7 @@ func (p *Plane) stepPorts(ctx context.Context, h *netlink.Handle, want *state, s
 	return nil
 }
 
-// changeRules brings the elements that are wanted in line with a change, and adds to d what that means.
+// changeRules updates p.rules by a change, and adds the elements that change to d.
 func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
 	for _, id := range c.Removed.Bridges {
 		p.rules.set("bridge "+id, nil, d)
@@ -245,7 +246,7 @@ func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
 	}
 }
 
-// askAll makes rules what want asks of the table.
+// askAll computes p.rules from want.
 func (p *Plane) askAll(want *state) {
 	p.rules = newRuleset()
 	d := &delta{add: map[slot]entry{}}

@@ -52,12 +52,12 @@ func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
 	return err
 }
 
-// podRuleDifferences are namespaces of pods in which somebody else committed rules.
+// podRuleDifferences returns a line for each pod's namespace in which somebody else has committed rules.
 func (p *Plane) podRuleDifferences() ([]string, error) {
 	var found []string
 	for id, made := range p.podRules {
 		if there, err := netns.Exists(p.Pin(id)); err != nil || !there {
-			continue // which is told elsewhere
+			continue // the missing namespace is reported elsewhere
 		}
 		current, err := generation(p.Pin(id))
 		if err != nil {
@@ -70,7 +70,7 @@ func (p *Plane) podRuleDifferences() ([]string, error) {
 	return found, nil
 }
 
-// freshGeneration is that of a namespace where nothing was ever committed.
+// freshGeneration is the generation of a namespace where nothing was ever committed.
 const freshGeneration = 1
 
 // podTable adds a table with the chains.
@@ -137,8 +137,8 @@ func matchUsers(uids []uint32) string {
 	return "{ " + strings.Join(list, ", ") + " }"
 }
 
-// proxyRule sends connections of a family on to the proxy's port; not ok if it never matches the family. A connection
-// that somebody else opened has no user here.
+// proxyRule returns the rule that sends connections of a family to the proxy's port. ok is false if no connection of
+// the family can match. ExceptUser counts for outgoing connections only: an incoming one has no user in the pod.
 func proxyRule(f family, link string, x netplan.Proxy, users map[string][]uint32) (string, bool) {
 	direction, remote := "oifname", f.in("{ip} daddr")
 	if x.In {

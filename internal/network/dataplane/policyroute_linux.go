@@ -12,10 +12,10 @@ import (
 )
 
 // Where a network's packets take another way than the host's own, its switch has a routing table: in L2Tunnel all goes
-// to the underlay's router, and with a VLAN tag all goes through the tag's interface. That is so of IPv4; IPv6, which
+// to the underlay's router, and with a VLAN tag all goes through the tag's interface. This is for IPv4; IPv6, which
 // Windows documents for L2Bridge networks, takes the host's own way.
 
-// rulePriority is that of the rules that lead from switches to their tables, and marks them as made here.
+// rulePriority is the priority of the rules that lead from switches to their tables, and marks them as made here.
 const rulePriority = 0x4e00
 
 func policyTable(id string) int { return 0x4e000000 | int(hash(id)&0xffffff) }
@@ -63,7 +63,7 @@ func (p *Plane) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Rou
 	return routes, nil
 }
 
-// neighbourRoutes are those to the switch's own pods, and to the underlay's hosts over the tag's interface.
+// neighbourRoutes are the routes to the switch's own pods, and to the underlay's hosts over the tag's interface.
 func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, parent netlink.Link,
 	add func([]netlink.Route, netlink.Route) []netlink.Route,
 ) ([]netlink.Route, error) {
@@ -110,7 +110,8 @@ func defaultGateway(h *netlink.Handle, uplink netlink.Link) (net.IP, error) {
 	return nil, nil
 }
 
-// policyDifferences are what of a switch's table is missing, and what is there beside.
+// policyDifferences returns the routes that a switch's table lacks (missing) and has too much (left). rule is true if
+// the rule that leads to the table is missing or left over.
 func (p *Plane) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing, left []netlink.Route, rule bool,
 	err error,
 ) {
@@ -209,7 +210,7 @@ func (p *Plane) dropRule(h *netlink.Handle, link string, table int) error {
 	return nil
 }
 
-// dropPolicyRoutes removes what a switch has of its own.
+// dropPolicyRoutes removes a switch's own routing table and the rule that leads to it.
 func (p *Plane) dropPolicyRoutes(h *netlink.Handle, id string) error {
 	routes, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: policyTable(id)},
 		netlink.RT_FILTER_TABLE)

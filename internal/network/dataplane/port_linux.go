@@ -38,7 +38,8 @@ func (s *portSpec) podACL() []netplan.ACL {
 	return nil
 }
 
-// ensurePort makes a pod's interface, or repairs it. One whose mark says that it is whole is looked at only if deep.
+// ensurePort makes a pod's interface, or repairs it. An interface whose alias says that it is whole is checked only if
+// deep.
 func (p *Plane) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.Port, want *state, deep bool) error {
 	b, ok := want.bridges[port.Bridge]
 	if !ok {
@@ -258,7 +259,7 @@ func (p *Plane) newMacvlan(h *netlink.Handle, b netplan.Bridge, attrs netlink.Li
 
 // ensureMacvlanPort makes the interface of a pod that is on the underlay itself.
 func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *portSpec, deep bool) error {
-	if err := dropLink(h, portLink(s.ID)); err != nil { // from when the network was another
+	if err := dropLink(h, portLink(s.ID)); err != nil { // left from another mode of the network
 		return err
 	}
 	ns, err := os.Open(p.Pin(s.Namespace))
@@ -304,7 +305,7 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 	return p.routeToPod(h, s)
 }
 
-// routeToPod is the host's way to a pod on the underlay; over a tag that the host is not on there is none.
+// routeToPod makes the host's route to a pod on the underlay; none with a VLAN tag, as the host is not in that VLAN.
 func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 	if s.bridge.VLAN != 0 {
 		return nil

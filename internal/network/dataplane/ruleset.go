@@ -10,9 +10,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// The table's rules never change with the plan; what changes are elements of its sets and maps. What a packet costs
-// does therefore not depend on how much is in the plan, and a change of the plan costs as much as the change, not the
-// plan.
+// The table's rules never change with the plan; what changes are elements of its sets and maps. So the cost of a packet
+// does not depend on the size of the plan, and the cost of a change depends on the change, not on the plan.
 
 // slot is the place of an element: the name of a set or map, and the key as nf_tables has it in memory. end is the last
 // key of a range.
@@ -66,8 +65,8 @@ func pack(parts ...any) string {
 	return string(b)
 }
 
-// ruleset is what all objects ask for. Where two ask for the same slot, the one of the lesser name has it, so that it
-// does not matter which came first.
+// ruleset holds the elements that all objects of the plan ask for. If two objects ask for the same slot, the one whose
+// name sorts first gets it, so that the order of calls does not matter.
 type ruleset struct {
 	items   map[string]item       // by a name of the object
 	claims  map[slot][]string     // names, in order
@@ -84,13 +83,13 @@ func newRuleset() *ruleset {
 	}
 }
 
-// delta is the way from one state of the elements to another.
+// delta is the difference between two states of the elements.
 type delta struct {
 	del []slot
 	add map[slot]entry
 }
 
-// set gives the object of that name its elements, nil for none, and returns what changes by that.
+// set replaces the elements of the object of that name, nil for none, and adds what changes to d.
 func (r *ruleset) set(name string, next item, d *delta) {
 	was := r.items[name]
 	for s := range was {
@@ -116,7 +115,7 @@ func (r *ruleset) set(name string, next item, d *delta) {
 	}
 }
 
-// settle brings a slot in line with its claims.
+// settle gives a slot to the first of its claims, and adds the change to d.
 func (r *ruleset) settle(s slot, d *delta) {
 	have, there := r.entries[s]
 	claims := r.claims[s]
@@ -139,7 +138,7 @@ func (r *ruleset) settle(s slot, d *delta) {
 	d.add[s] = want
 }
 
-// between is the way from what is in the kernel to what has to be there.
+// between returns the changes that lead from have, the elements in the kernel, to want.
 func between(have, want map[slot]entry) *delta {
 	d := &delta{add: map[slot]entry{}}
 	for s, e := range have {
@@ -157,7 +156,7 @@ func between(have, want map[slot]entry) *delta {
 
 func (d *delta) empty() bool { return len(d.del)+len(d.add) == 0 }
 
-// chains are those that its elements go to.
+// chains returns the chains to which the added elements go.
 func (d *delta) chains() map[string]bool {
 	names := map[string]bool{}
 	for s, e := range d.add {
@@ -168,7 +167,7 @@ func (d *delta) chains() map[string]bool {
 	return names
 }
 
-// describe tells what is not as it should be, a line for each set.
+// describe returns the differences as text, a line for each set.
 func (d *delta) describe() []string {
 	missing, left := map[string]int{}, map[string]int{}
 	for s := range d.add {
@@ -219,8 +218,8 @@ func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode) item {
 	return it
 }
 
-// putNAT adds the translation of an address. One that names networks or an address to hide behind of the other family
-// only is the other family's.
+// putNAT adds the translation of an address. If n names only networks of the other family, or an address of the other
+// family to hide behind, it is not for this address.
 func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
 	f := familyOf(a)
 	only := f.outermost(n.Only)
@@ -276,7 +275,7 @@ func (r *ruleset) chainRules(name string) []string {
 	return balance(name)
 }
 
-// withNext adds to chains those that they go to.
+// withNext adds to chains the next tiers to which they go.
 func (r *ruleset) withNext(chains map[string]bool) {
 	for name := range maps.Clone(chains) {
 		for next := r.access[name].next; next != ""; next = r.access[next].next {
@@ -297,7 +296,7 @@ func (r *ruleset) usedAccess() map[string]bool {
 	return used
 }
 
-// forget drops chains of access rules but these.
+// forget drops all chains of access rules except those in but.
 func (r *ruleset) forget(but map[string]bool) {
 	maps.DeleteFunc(r.access, func(name string, _ accessTier) bool { return !but[name] })
 }

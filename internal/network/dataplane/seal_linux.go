@@ -22,7 +22,7 @@ func (t *table) list() (sum []byte, err error) {
 	t.chains = map[string]bool{}
 	all := fnv.New64a()
 	err = netns.Do(t.netns, func() error {
-		// Only what does not change with the elements: the number of references to a chain does.
+		// Only attributes that do not change with the elements; a chain's number of references does.
 		chains, err := dump(unix.NFT_MSG_GETCHAIN, unix.NFT_MSG_NEWCHAIN, unix.NFTA_CHAIN_TABLE,
 			unix.NFTA_CHAIN_NAME, unix.NFTA_CHAIN_HOOK, unix.NFTA_CHAIN_POLICY, unix.NFTA_CHAIN_TYPE)
 		if err != nil {
@@ -55,11 +55,11 @@ func (t *table) list() (sum []byte, err error) {
 	return binary.NativeEndian.AppendUint32(nil, uint32(all.Sum64())), nil
 }
 
-// dump asks for all objects of a kind, and returns of those of the table the named attributes.
+// dump lists all objects of a kind, and returns the named attributes of those that belong to the table.
 func dump(get, answer int, tableAttr uint16, attrs ...uint16) ([]map[uint16]string, error) {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_NFTABLES<<8|get, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.NFPROTO_INET})
-	// A dump that somebody's change interrupts is told so, and asked again.
+	// If somebody's change interrupts a dump, the kernel answers EINTR, and the dump is asked for again.
 	var answers [][]byte
 	err := unix.EINTR
 	for tries := 0; tries < 10 && errors.Is(err, unix.EINTR); tries++ {
@@ -112,7 +112,7 @@ func sortedKeys(m map[uint16]string) []uint16 {
 	return keys
 }
 
-// dropFormer removes the table of IPv4 alone that releases before IPv6 left: its rules would translate as well.
+// dropFormer removes the IPv4-only table of releases that had no IPv6, because its rules would translate too.
 func (t *table) dropFormer() error {
 	return t.send(func(c *nftables.Conn) error {
 		c.DelTable(c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4}))

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// state is a plan that is looked into by IDs.
+// state is a plan indexed by IDs.
 type state struct {
 	bridges    map[string]netplan.Bridge
 	peers      map[string]map[string]netplan.Peer     // by bridge and ID
@@ -89,7 +89,8 @@ func (s *state) dropPeer(id string) {
 	delete(s.peerBridge, id)
 }
 
-// behind says that a peer is a pod in the subnet of a host that is a peer too: the way to that host is the way to it.
+// behind reports whether a peer is a pod in the subnet of another peer, a host. Then the way to the host is also the
+// way to the pod.
 func (s *state) behind(p netplan.Peer) bool {
 	if !p.Subnet.IsSingleIP() {
 		return false
@@ -103,8 +104,8 @@ func (s *state) behind(p netplan.Peer) bool {
 	return false
 }
 
-// peersChanged are the overlays whose ways to peers a change changes. It is called before the change is made, and
-// after.
+// peersChanged adds to found the overlays whose ways to peers change with c. It is called before the change is made,
+// and after.
 func (s *state) peersChanged(c netplan.Change, found map[string]bool) {
 	for _, p := range c.Set.Peers {
 		if !s.behind(p) {

@@ -20,11 +20,11 @@ import (
 // tableName is the host's nftables table, of family inet.
 const tableName = "hns"
 
-// sealSet holds one element, which says what the table's rules are: its key is a hash of them as the kernel tells them,
-// its comment a hash of the text they were made from.
+// sealSet holds one element, by which the table's rules are recognized: its key is a hash of the rules as the kernel
+// lists them, its comment a hash of the text from which they were made.
 const sealSet = "seal"
 
-// table keeps the host's nftables table. Its rules are text that the program nft reads (knftables); its elements, of
+// table manages the host's nftables table. Its rules are text that the program nft reads (knftables); its elements, of
 // which there may be tens of thousands, go to the kernel directly: nft takes too long to start for each of thousands of
 // changes.
 type table struct {
@@ -52,8 +52,7 @@ func openTable(ns string) (*table, error) {
 	return t, nil
 }
 
-// replace brings the kernel in line with want, whatever is there. Where the rules are right, only those elements change
-// that are not.
+// replace brings the kernel in line with want, whatever is there. If the rules are right, only wrong elements change.
 func (t *table) replace(ctx context.Context, want *ruleset) error {
 	t.known = false
 	current, err := generation(t.netns)
@@ -108,10 +107,10 @@ func (t *table) addChains(ctx context.Context, want *ruleset, fresh map[string]b
 	return t.runSealed(ctx, tx)
 }
 
-// spare is how many chains of access rules may be there that nothing goes to.
+// spare is how many chains of access rules may be unused before they are removed.
 const spare = 100
 
-// tidy removes chains of access rules that nothing goes to any more.
+// tidy removes unused chains of access rules.
 func (t *table) tidy(ctx context.Context, want *ruleset) error {
 	used := want.usedAccess()
 	want.forget(used)
@@ -134,7 +133,7 @@ func (t *table) tidy(ctx context.Context, want *ruleset) error {
 	return t.runSealed(ctx, tx)
 }
 
-// runSealed changes the table's rules.
+// runSealed changes the table's rules and renews the seal.
 func (t *table) runSealed(ctx context.Context, tx *knftables.Transaction) error {
 	current, err := generation(t.netns)
 	if err != nil {
@@ -149,11 +148,12 @@ func (t *table) runSealed(ctx context.Context, tx *knftables.Transaction) error 
 		return err
 	}
 	after, err := generation(t.netns)
-	t.known, t.generation = known && after == current+2, after // the rules, the seal
+	t.known, t.generation = known && after == current+2, after // one transaction for the rules, one for the seal
 	return err
 }
 
-// look compares with the kernel, if anybody committed anything since, and returns what differs.
+// look returns what differs between want and the kernel. It reads the kernel only if somebody has committed a
+// transaction since the last look or change.
 func (t *table) look(want *ruleset) ([]string, error) {
 	current, err := generation(t.netns)
 	if err != nil || t.known && current == t.generation {
@@ -178,8 +178,8 @@ func (t *table) look(want *ruleset) ([]string, error) {
 	return found, nil
 }
 
-// framed says whether the table's rules are as they were made last, by this process or by one before, and notes which
-// chains there are.
+// framed reports whether the table's rules are as this process or an earlier one made them last, and notes which chains
+// exist.
 func (t *table) framed() (bool, error) {
 	listed, err := t.list()
 	if err != nil {
@@ -212,7 +212,7 @@ func (t *table) run(ctx context.Context, tx *knftables.Transaction) error {
 	return netns.Do(t.netns, func() error { return t.nft.Run(ctx, tx) })
 }
 
-// seal notes in the kernel what the rules look like.
+// seal stores the hashes of the rules in sealSet.
 func (t *table) seal() error {
 	listed, err := t.list()
 	if err != nil {
@@ -365,7 +365,7 @@ func (m message) send(c *nftables.Conn) error {
 	return c.SetAddElements(setOf(m.set), m.elements)
 }
 
-// messages are a delta's: first what goes, as the same key may come again.
+// messages are the messages of a delta, deletions first, because the same key may be added again.
 func (d *delta) messages() []message {
 	var all []message
 	open := map[string]int{} // set to its last message

@@ -58,7 +58,7 @@ func (p *Plane) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
 	return h.LinkSetAlias(link, vlanAlias(uplink, tag))
 }
 
-// tagIsWhole says whether a network's tag is there as ensureVLAN makes it.
+// tagIsWhole reports whether a network's tag interface is as ensureVLAN makes it.
 func (p *Plane) tagIsWhole(h *netlink.Handle, b netplan.Bridge) bool {
 	name := vlanLink(p.uplink(b), b.VLAN)
 	link, err := h.LinkByName(name)
@@ -119,8 +119,8 @@ func (p *Plane) ensureTagPair(h *netlink.Handle, name string, parent netlink.Lin
 	})
 }
 
-// tagSysctls have the host route by a tag's interface, as by its uplink. It answers there for itself, and not for what
-// it routes: the pods of a Transparent network do so themselves.
+// tagSysctls let the host route by a tag's interface, as by its uplink. The host answers there for itself only, not for
+// what it routes: the pods of a Transparent network answer themselves.
 func tagSysctls(name string) error {
 	conf := "net/ipv4/conf/" + name
 	return errors.Join(sysctls([][2]string{
@@ -140,7 +140,7 @@ func silence(name string) error {
 	return err
 }
 
-// removeTag removes a tag's interface, and what its uplink had for it.
+// removeTag removes a tag's interface and the uplink's filter for the tag. Any other link is just removed.
 func removeTag(h *netlink.Handle, l netlink.Link) error {
 	uplink, tag, ok := parseVLANAlias(l.Attrs().Alias)
 	if !ok {
@@ -270,7 +270,7 @@ func popTag(tag uint16, to int) []insn {
 	}
 }
 
-// loadProgram gives a program to the kernel, which looks it through.
+// loadProgram loads a program into the kernel, which verifies it.
 func loadProgram(program []insn) (int, error) {
 	license := [...]byte{'G', 'P', 'L', 0}
 	attr := struct { // union bpf_attr for BPF_PROG_LOAD

@@ -19,22 +19,22 @@ import (
 // VTEP is how a Linux node takes part in the overlay of Windows hosts: one VXLAN interface that has the first address
 // of the node's pods, as flannel makes it on Linux
 // (https://github.com/flannel-io/flannel/blob/v0.26.0/pkg/backend/vxlan/vxlan.go). The node's pods are connected by
-// somebody else; the node routes between them and this.
+// other means; the node routes between them and this interface.
 type VTEP struct {
 	// Netns is the node's pinned network namespace, Link the name of the interface, Uplink that of the one on the
 	// underlay.
 	Netns, Link, Uplink string
 	// Overlay has the node's own address on the underlay and its router's hardware address, which is the interface's.
 	Overlay netplan.VXLAN
-	// Subnet is what the node's pods have addresses of.
+	// Subnet is the range of the node's pod addresses.
 	Subnet netip.Prefix
 }
 
 // OverlayMTU is the largest packet in an overlay on an underlay that carries packets of mtu bytes.
 func OverlayMTU(mtu int) int { return mtu - encapOverhead }
 
-// Apply makes the interface, and these peers the only ones; the ways to the subnets in keep stay as they are, whatever
-// they are. A peer's Bridge has no meaning here.
+// Apply makes the interface, with ways to these peers and no others, except that the ways to the subnets in keep stay
+// as they are. A peer's Bridge has no meaning here.
 func (v VTEP) Apply(_ context.Context, peers []netplan.Peer, keep []netip.Prefix) error {
 	plan := netplan.Plan{Peers: slices.Clone(peers)}
 	for i := range plan.Peers {

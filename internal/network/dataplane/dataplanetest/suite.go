@@ -1,4 +1,4 @@
-// Package dataplanetest is what every data plane must do, the real one and the fake alike. Only tests import it.
+// Package dataplanetest owns the suite that every data plane passes, the real one and the fake. Only tests import it.
 package dataplanetest
 
 import (
@@ -124,7 +124,7 @@ func addDual(p *netplan.Plan, subnet6 string) {
 	p.Normalize()
 }
 
-// Clone is a plan that shares nothing with p that tests change.
+// Clone returns a copy of p that shares with p only what tests do not change.
 func Clone(p netplan.Plan) netplan.Plan {
 	p.Bridges = append([]netplan.Bridge(nil), p.Bridges...)
 	p.Namespaces = append([]string(nil), p.Namespaces...)
@@ -139,7 +139,8 @@ func Clone(p netplan.Plan) netplan.Plan {
 	return p
 }
 
-// Expect checks what the plane shows against the plan. Policies cannot be read back; traffic shows those.
+// Expect compares what the plane observes with the plan. Policies cannot be read back; other tests check them by
+// traffic.
 func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 	t.Helper()
 	got, err := plane.Observe(t.Context())
