@@ -12,7 +12,7 @@ import (
 type Plan struct {
 	Bridges []Bridge `json:"bridges,omitempty"`
 	Peers   []Peer   `json:"peers,omitempty"`
-	// IDs of pods' namespaces; the host's own is not among them
+	// Namespaces are the IDs of pods' namespaces, without the host's own.
 	Namespaces    []string       `json:"namespaces,omitempty"`
 	Ports         []Port         `json:"ports,omitempty"`
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty"`
@@ -49,7 +49,8 @@ type Bridge struct {
 	// Gateways are addresses, with the subnet's length, at which the switch itself answers as its subnets' router:
 	// those of a NAT network, and of an overlay.
 	Gateways []netip.Prefix `json:"gateways,omitempty"`
-	// HostVIPs: the host itself reaches load balancers' virtual addresses (those that are not addresses of its own).
+	// HostVIPs lets the host itself reach load balancers' virtual addresses, except those that are the host's own
+	// addresses.
 	HostVIPs bool `json:"hostVIPs,omitempty"`
 	// VLAN is the 802.1Q tag of the network's frames on the uplink, 1 to 4094; 0: untagged.
 	VLAN uint16 `json:"vlan,omitempty"`
@@ -90,7 +91,8 @@ type Port struct {
 	ACL []ACL `json:"acl,omitempty"`
 	// EgressBPS limits what the pod sends, in bits a second; 0: no limit (policy QOS).
 	EgressBPS uint64 `json:"egressBPS,omitempty"`
-	// EncapOverhead is by how many bytes the pod's largest packet is smaller than the network's (policy EncapOverhead).
+	// EncapOverhead is the number of bytes by which the pod's largest packet is smaller than the uplink's (policy
+	// EncapOverhead).
 	EncapOverhead uint16 `json:"encapOverhead,omitempty"`
 	// Proxies send connections of the pod to a program that looks into them (policies L4Proxy and L4WFPPROXY).
 	Proxies []Proxy `json:"proxies,omitempty"`
@@ -121,7 +123,7 @@ type PortRange struct {
 
 // Proxy sends the connections that match to Port.
 type Proxy struct {
-	// In: connections that come to the pod; else those that it opens.
+	// In selects connections that come to the pod; otherwise those that it opens.
 	In       bool           `json:"in,omitempty"`
 	Protocol Protocol       `json:"protocol"`
 	Port     uint16         `json:"port"`
@@ -150,8 +152,8 @@ type NAT struct {
 	Only   []netip.Prefix `json:"only,omitempty"`
 	// To is the address to hide behind, which has to lead to this host; the host's own when it is not valid.
 	To netip.Addr `json:"to,omitzero"`
-	// ICMP: all protocols are carried. Windows carries TCP and UDP: a pod's echo request to where its address would be
-	// hidden is never answered
+	// ICMP lets all protocols be translated. Windows translates TCP and UDP only: a pod's echo request to a place where
+	// its address would be hidden is never answered
 	// (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations).
 	ICMP bool `json:"icmp,omitempty"`
 }
@@ -166,29 +168,30 @@ const (
 )
 
 // LoadBalancer sends connections to a virtual address on to one of several backends. It sees packets that pods send
-// into a switch and, where External says so, packets that come to the host from the underlay; what the host itself
-// sends never passes it, but where FromHost says so.
+// into a switch and, where External says so, packets that come to the host from the underlay; it sees packets that the
+// host itself sends only with FromHost or the Bridge's HostVIPs.
 type LoadBalancer struct {
 	ID string `json:"id"`
-	// none: every address of the host of the backends' family (a node port)
+	// VIPs are the virtual addresses; none: every address of the host of the backends' family (a node port).
 	VIPs     []netip.Addr     `json:"vips,omitempty"`
 	Protocol Protocol         `json:"protocol"`
 	Port     uint16           `json:"port"`
 	Backends []netip.AddrPort `json:"backends,omitempty"`
-	// External: packets that come to the host from the underlay are balanced too. Always so without VIPs.
+	// External says that packets that come to the host from the underlay are balanced too; without VIPs they always
+	// are.
 	External bool `json:"external,omitempty"`
-	// FromHost: connections of the host itself to its own addresses are balanced too, also to 127.0.0.1. Only without
-	// VIPs: what a NAT network maps, from Windows Server 2019 on.
+	// FromHost says that connections of the host itself to its own addresses, 127.0.0.1 too, are balanced. It is for
+	// ports that a NAT network maps (from Windows Server 2019 on), and has no effect with VIPs.
 	FromHost bool `json:"fromHost,omitempty"`
 	// ByClient sends all connections of one client to the same backend, as long as the backends are the same.
 	ByClient bool `json:"byClient,omitempty"`
 	// SourceVIP is the address that backends see as the client when packets have to come back through this host; the
 	// host's own when it is not valid.
 	SourceVIP netip.Addr `json:"sourceVIP,omitzero"`
-	// DSR: backends see the client's own address and answer it directly (direct server return).
+	// DSR (direct server return) says that backends see the client's own address and answer it directly.
 	DSR bool `json:"dsr,omitempty"`
-	// PreserveDIP: packets reach the backend as they were sent, with the virtual address as their destination, and its
-	// port. Only backends of this host get any. Without VIPs it has no effect.
+	// PreserveDIP says that packets reach the backend as they were sent, with the virtual address and its port as their
+	// destination. Then only backends on this host get packets. Without VIPs it has no effect.
 	PreserveDIP bool `json:"preserveDIP,omitempty"`
 }
 
@@ -222,14 +225,14 @@ type Removed struct {
 	LoadBalancers []string `json:"loadBalancers,omitempty"`
 }
 
-// Empty says that the change changes nothing.
+// Empty reports whether the change changes nothing.
 func (c *Change) Empty() bool {
 	s, r := &c.Set, &c.Removed
 	return len(s.Bridges)+len(s.Peers)+len(s.Namespaces)+len(s.Ports)+len(s.LoadBalancers)+
 		len(r.Bridges)+len(r.Peers)+len(r.Namespaces)+len(r.Ports)+len(r.LoadBalancers) == 0
 }
 
-// With is the plan after the change, in order. It reads the whole plan: use it where that does not matter.
+// With returns the plan after the change, normalized. Its cost grows with the size of the plan.
 func (p *Plan) With(c Change) Plan {
 	out := Plan{
 		Bridges:    with(p.Bridges, c.Set.Bridges, c.Removed.Bridges, func(x Bridge) string { return x.ID }),
@@ -260,8 +263,8 @@ func with[T any](have, set []T, removed []string, id func(T) string) []T {
 	return append(out, set...)
 }
 
-// Normalize puts every list in its order, so that two plans that mean the same are equal. Routes, addresses and
-// backends keep theirs.
+// Normalize sorts every list by ID, so that two plans that mean the same are equal. The order of routes, addresses and
+// backends stays.
 func (p *Plan) Normalize() {
 	slices.SortFunc(p.Bridges, func(a, b Bridge) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Peers, func(a, b Peer) int { return strings.Compare(a.ID, b.ID) })

@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Namespace is where the pods and Services of a run are; it is removed with them.
+// Namespace is the namespace of a run's pods and Services; it is removed with them.
 const Namespace = "mullion-net-test"
 
 const (
@@ -26,15 +26,15 @@ const (
 	pollingStep = 250 * time.Millisecond
 )
 
-// serviceAt is where a Service is reached.
+// serviceAt holds the addresses and ports of a Service.
 type serviceAt struct {
 	ip          string
 	nodePorts   map[Protocol]int32
 	ingress     string // the load balancer's address
-	healthCheck int32  // the port where nodes say whether they have a pod of it
+	healthCheck int32  // the port at which nodes say whether they have a pod of the Service
 }
 
-// podAt is where a pod is reached; ip6 is empty where it has IPv4 alone.
+// podAt holds a pod's addresses; ip6 is empty if it has IPv4 only.
 type podAt struct{ ip, ip6 string }
 
 // bed is what the flows run on.
@@ -44,7 +44,7 @@ type bed struct {
 	domain    string
 	pods      map[string]podAt
 	services  map[string]serviceAt
-	six       bool // flows are over IPv6: addresses and Services are those of IPv6
+	six       bool // flows use IPv6: the methods return IPv6 addresses and Services
 	dns       bool
 	one, two  *Node // the Windows nodes under test; two is nil where there is one only
 	linux     *Node // the Linux node under test; nil where there is none
@@ -75,12 +75,12 @@ func newBed(cfg Config) (*bed, error) {
 	return b, nil
 }
 
-// node is the node that flows call so; nil where the cluster has none.
+// node returns the node for the name that flows give it; nil if the cluster has none.
 func (b *bed) node(name string) *Node {
 	return map[string]*Node{nodeOne: b.one, nodeTwo: b.two, nodeLinux: b.linux}[name]
 }
 
-// address is that of a node or of the world outside, by the name that flows give it.
+// address returns the address of a node or of the world outside, by the name that flows give it.
 func (b *bed) address(place string) string {
 	at, at6 := b.cfg.Outside.Address, b.cfg.Outside.Address6
 	if n := b.node(place); n != nil {
@@ -97,7 +97,7 @@ func (b *bed) address(place string) string {
 	return at.String()
 }
 
-// dual says that the cluster has both families.
+// dual reports whether the cluster has both families.
 func (b *bed) dual() bool { return b.cfg.Outside.Address6.IsValid() }
 
 // over6 is the bed as flows over IPv6 see it.
@@ -115,7 +115,7 @@ func (b *bed) pod(name string) string {
 	return b.pods[name].ip
 }
 
-// host is the name of a Service, by the flows' name for it.
+// host returns the name of the Service that flows call name: the IPv6 one for flows over IPv6.
 func (b *bed) host(name string) string {
 	if b.six {
 		return name + suffix6
@@ -133,7 +133,7 @@ func (b *bed) externalIP() string {
 
 func (b *bed) service(name string) serviceAt { return b.services[b.host(name)] }
 
-// far is the address of the world outside that is beyond the cluster's networks, and its name.
+// far returns the address of the world outside that is beyond the cluster's networks, and its DNS name.
 func (b *bed) far() (address, name string) {
 	if b.six {
 		return FarAddress6().String(), farName6
@@ -141,7 +141,7 @@ func (b *bed) far() (address, name string) {
 	return FarAddress().String(), farName
 }
 
-// placeOf is the place that a test pod is at.
+// placeOf returns the place of a test pod.
 func placeOf(pod string) string {
 	return map[string]string{podOneA: nodeOne, podOneB: nodeOne, podTwoA: nodeTwo, podLinux: nodeLinux}[pod]
 }
@@ -206,8 +206,8 @@ func (b *bed) createService(ctx context.Context, s *corev1.Service) error {
 	return nil
 }
 
-// waitForBalancers waits until the cluster's controller has given the Services of type LoadBalancer addresses; what has
-// none then is said where it is missed.
+// waitForBalancers waits until the cluster's controller has given the Services of type LoadBalancer addresses. Flows
+// that need an address that is still missing say so.
 func (b *bed) waitForBalancers(ctx context.Context) error {
 	err := poll(ctx, balancing, "wait for the load balancers' addresses", func(ctx context.Context) error {
 		for _, s := range b.serviceSpecs() {
@@ -234,7 +234,7 @@ func (b *bed) waitForBalancers(ctx context.Context) error {
 	return nil
 }
 
-// hasDNS says whether the cluster has a DNS service with somebody behind it.
+// hasDNS reports whether the cluster has a DNS service with endpoints.
 func (b *bed) hasDNS(ctx context.Context) bool {
 	e, err := b.client().DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).List(ctx,
 		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
@@ -271,7 +271,7 @@ func (b *bed) waitForPods(ctx context.Context) error {
 	})
 }
 
-// address6 is a pod's address of IPv6, empty where it has none.
+// address6 returns a pod's IPv6 address, "" if it has none.
 func address6(p *corev1.Pod) string {
 	for _, ip := range p.Status.PodIPs {
 		if a, err := netip.ParseAddr(ip.IP); err == nil && a.Is6() {
@@ -290,7 +290,7 @@ func podReady(p *corev1.Pod) bool {
 	return false
 }
 
-// waiting is why a pod's container does not run.
+// waiting returns why a pod's container does not run.
 func waiting(p *corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
@@ -300,7 +300,7 @@ func waiting(p *corev1.Pod) string {
 	return ""
 }
 
-// remove deletes everything of a run and waits until it is gone; that there is nothing is no error.
+// remove deletes everything of a run and waits until it is gone; it is no error if there is nothing.
 func (b *bed) remove(ctx context.Context) error {
 	now := int64(0)
 	return poll(ctx, removal, "remove namespace "+b.namespace, func(ctx context.Context) error {
@@ -315,7 +315,7 @@ func (b *bed) remove(ctx context.Context) error {
 	})
 }
 
-// poll repeats try until it gives no error; what says what was waited for.
+// poll repeats try until it returns no error; what names the step in the error.
 func poll(ctx context.Context, within time.Duration, what string, try func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	callTimeout = 3 * time.Second // of a node's or the outside's own call; netexec's /dial has 5 s
+	callTimeout = 3 * time.Second // for calls of a node or the outside itself; netexec's /dial has 5 s
 	// dialTimeout bounds one /dial with all its tries.
 	dialTimeout = 60 * time.Second
 	maxAnswer   = 64 << 10
@@ -45,7 +45,8 @@ func (b *bed) carry(ctx context.Context, f Flow, p Protocol) reply {
 	return b.fromNetns(ctx, f, p, net.JoinHostPort(host, strconv.Itoa(int(port))))
 }
 
-// fromPod has a pod's netexec call: for the servers' names, and once more for the address that they see.
+// fromPod makes a pod's netexec call the target: for the servers' names, and once more for the client address that they
+// see.
 func (b *bed) fromPod(ctx context.Context, f Flow, p Protocol, host string, port int32) reply {
 	r := b.dial(ctx, f.from, question(p, host, port, hostname, f.want.requests()))
 	if f.want.client == "" || r.err != nil || f.want.none {
@@ -60,7 +61,7 @@ func (b *bed) fromPod(ctx context.Context, f Flow, p Protocol, host string, port
 	return r
 }
 
-// question is what netexec's /dial is asked.
+// question returns the query for netexec's /dial.
 func question(p Protocol, host string, port int32, r request, tries int) url.Values {
 	protocol := "http"
 	if p == UDP {
@@ -89,7 +90,8 @@ func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 	return r
 }
 
-// known tells the test's own servers from others: beyond a machine there may be a proxy that answers everything.
+// known returns an error unless name is one of the test's own servers: outside the machine a proxy may answer
+// everything.
 func (b *bed) known(name string) error {
 	if _, isPod := b.pods[name]; isPod || b.node(name) != nil || name == outside {
 		return nil
@@ -97,7 +99,7 @@ func (b *bed) known(name string) error {
 	return fmt.Errorf("a stranger answers %.40q", name)
 }
 
-// netexec asks a test pod's server for a path, from a place that reaches the pod.
+// netexec requests a path of a test pod's server, from a place that reaches the pod, and decodes the answer into v.
 func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -123,8 +125,8 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
 }
 
-// control is the namespace that a pod is asked from: its node's, which has to reach it for probes. A transparent
-// network is apart from the node, and on the underlay.
+// control returns the network namespace from which a pod is asked: its node's, which reaches the pod for probes. A
+// transparent network is not the node's but the underlay's, so there it is the outside's.
 func (b *bed) control(pod string) string {
 	if b.cfg.Mode == spec.ModeTransparent && pod != podLinux {
 		return b.cfg.Outside.Netns
@@ -132,7 +134,7 @@ func (b *bed) control(pod string) string {
 	return b.podNode(pod).Netns
 }
 
-// place is the namespace of a caller that is not a pod.
+// place returns the network namespace of a caller that is not a pod.
 func (b *bed) place(from string) string {
 	if n := b.node(from); n != nil {
 		return n.Netns
@@ -249,7 +251,7 @@ func (b *bed) ping(ctx context.Context, pod, host string) reply {
 	return reply{}
 }
 
-// pinged says whether ping.exe tells of an answer: with the time to live over IPv4, which it leaves out over IPv6.
+// pinged reports whether ping.exe printed an answer: with a time to live over IPv4, without one over IPv6.
 func pinged(out string) bool {
 	for line := range strings.Lines(strings.ToLower(out)) {
 		if strings.HasPrefix(line, "reply from ") &&

@@ -1,11 +1,11 @@
 // Package nettest asks a cluster's network, packet by packet, whether it does what Windows documents: pods, Services
-// and node ports are reached where Windows reaches them, and are not where it does not. It owns the table of flows with
-// what is expected of each and who says so, the pods and Services that the flows need, and the report. It owns neither
-// the network under test nor the namespace that stands for the world outside of the cluster; those it is given.
+// and node ports are reached where Windows reaches them, and are not where it does not. It owns the table of flows,
+// each with the expected result and its source, the pods and Services that the flows need, and the report. It is given
+// the network under test and the network namespace that stands for the world outside of the cluster.
 //
-// All pods run agnhost's netexec, Kubernetes' own program for such tests, on TCP port 8080 and UDP port 8081. A pod is
-// asked over HTTP to call somebody (netexec's /dial), from a place that reaches it; nodes and the world outside call by
-// themselves.
+// All pods run agnhost's netexec, Kubernetes' own program for such tests, on TCP port 8080 and UDP port 8081. A request
+// to a pod (netexec's /dial) makes the pod call a target; for nodes and the world outside, the test itself calls from
+// their network namespaces.
 package nettest
 
 import (
@@ -15,22 +15,21 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Image is the reference of the image with agnhost.exe that the test pods run, LinuxImage of that with agnhost for
-// Linux.
+// Image is the reference of the test pods' image with agnhost.exe, LinuxImage that of the image with agnhost for Linux.
 const (
 	Image      = "mullion.local/agnhost:v1"
 	LinuxImage = "mullion.local/agnhost-linux:v1"
 )
 
-// externalIP is spec.externalIPs of a Service: an address of documentation (RFC 5737), which no cluster has;
-// externalIP6 is that of IPv6 (RFC 3849).
+// externalIP is a Service's spec.externalIPs: an address for documentation (RFC 5737), which no cluster has;
+// externalIP6 is the one for IPv6 (RFC 3849).
 const (
 	externalIP  = "203.0.113.10"
 	externalIP6 = "2001:db8:113::10"
 )
 
-// ExternalAddresses are what the flows expect the world outside to send to the first node, by that node's address of
-// the same family.
+// ExternalAddresses are the addresses for which the world outside must have routes to the first node, by the node's
+// address of the same family.
 func ExternalAddresses() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr(externalIP), netip.MustParseAddr(externalIP6)}
 }
@@ -43,13 +42,13 @@ const (
 	farName6 = "far6." + Zone
 )
 
-// FarAddress is an address beyond the cluster's own networks that the world outside answers at.
+// FarAddress is an address beyond the cluster's own networks at which the world outside answers.
 func FarAddress() netip.Addr { return netip.MustParseAddr("198.51.100.10") }
 
-// FarAddress6 is such an address of IPv6.
+// FarAddress6 is the IPv6 address of that kind.
 func FarAddress6() netip.Addr { return netip.MustParseAddr("2001:db8:100::10") }
 
-// Protocol is what a flow is carried by.
+// Protocol is the protocol of a flow.
 type Protocol string
 
 // The protocols of flows.
@@ -64,10 +63,10 @@ type Node struct {
 	Name    string
 	OS      string // windows or linux
 	Address netip.Addr
-	// Address6 is that of IPv6, where the node has both families.
+	// Address6 is the IPv6 address of a node with both families.
 	Address6 netip.Addr
 	Netns    string // path of its network namespace
-	// Server2022 says that it behaves as Windows Server 2022 or newer.
+	// Server2022 says that the node behaves as Windows Server 2022 or newer.
 	Server2022 bool
 }
 
@@ -75,7 +74,7 @@ type Node struct {
 type Outside struct {
 	Netns   string
 	Address netip.Addr
-	// Address6 is that of IPv6, in a cluster of both families.
+	// Address6 is the IPv6 address, in a cluster with both families.
 	Address6 netip.Addr
 }
 
@@ -107,7 +106,7 @@ type Report struct {
 	Results []Result     `json:"results"`
 }
 
-// Count says how many results have that outcome.
+// Count returns how many results have that outcome.
 func (r Report) Count(o Outcome) int {
 	n := 0
 	for _, x := range r.Results {

@@ -41,8 +41,8 @@ func testBed(t *testing.T, dual bool, nodes6 ...string) *bed {
 	return b
 }
 
-// Every flow is carried out over IPv6 but those that say that there is no such thing, and they must fail where those
-// over IPv4 must.
+// Every flow is carried out over IPv6 except those marked fourAlone, and is expected to fail where it is expected to
+// over IPv4.
 func TestFlows6(t *testing.T) {
 	want := map[string]expectation{}
 	for _, f := range Flows(spec.ModeL2Bridge, spec.ProfileFaithful) {
@@ -127,7 +127,7 @@ func TestTargets6(t *testing.T) {
 	}
 }
 
-// A cluster of one family has the Services that it always had, one of both has those of IPv6 beside them.
+// A single-stack cluster has the IPv4 Services only, a dual-stack cluster has IPv6 Services beside them.
 func TestServicesOfFamilies(t *testing.T) {
 	names := func(b *bed) (all []string) {
 		for _, s := range b.serviceSpecs() {
@@ -154,7 +154,7 @@ func TestServicesOfFamilies(t *testing.T) {
 	}
 }
 
-// A flow over IPv6 that needs a node of IPv4 alone is left out, and says why.
+// A flow over IPv6 that needs a node which has IPv4 only is left out, with the reason.
 func TestLacks6(t *testing.T) {
 	two, one := Flow{six: true, needs: need{twoNodes: true}}, Flow{six: true}
 	b := testBed(t, true, "fd00:213::b")

@@ -14,7 +14,7 @@ type Source struct {
 	URL   string `json:"url"`
 }
 
-// The test's places. Pods are named for their node and their letter.
+// The test's places. Pods are named after their node and a letter.
 const (
 	podOneA   = "one-a"
 	podOneB   = "one-b"
@@ -26,7 +26,7 @@ const (
 	outside   = "outside"
 )
 
-// Ports of netexec, and of what Services and nodes make of them.
+// Ports of netexec, and the ports at which Services and nodes offer them.
 const (
 	httpPort     = 8080
 	udpPort      = 8081
@@ -34,11 +34,11 @@ const (
 	serviceUDP   = 90
 	hostPortTCP  = 28080
 	hostPortUDP  = 28081
-	portOfNode   = 28090 // what a node itself answers at, TCP and UDP
-	requestCount = 8     // of a flow that looks at how requests are spread
+	portOfNode   = 28090 // the port at which a node itself answers, TCP and UDP
+	requestCount = 8     // for a flow that checks how requests are spread
 )
 
-// target is where a flow goes, found when the pods and Services are there.
+// target returns where a flow goes, once the pods and Services exist.
 type target func(b *bed, p Protocol) (host string, port int32)
 
 // Flow is one line of the table: who calls whom, and what Windows documents of it.
@@ -49,26 +49,27 @@ type Flow struct {
 	from      string
 	to        target
 	want      expectation
-	modern    *expectation // what to expect with the profile modern, where that is something else
-	older     *expectation // what to expect before Windows Server 2022, where that is something else
-	// request is what is asked for: the server's name if left out.
+	modern    *expectation // the expectation with the profile modern, if it differs
+	older     *expectation // the expectation before Windows Server 2022, if it differs
+	// request is the request to the server; empty: hostname, for the server's name.
 	request request
 	source  Source
 	needs   need
 	modes   []spec.Mode // none: all
-	// six: the flow is over IPv6. fourAlone: there is no such flow over IPv6; otherwise over6 is what to expect of it
-	// there, where that is something else.
+	// six says that the flow is over IPv6, fourAlone that there is no such flow over IPv6. over6 is the expectation
+	// over IPv6, if it differs.
 	six, fourAlone bool
 	over6          *expectation
 }
 
-// request is the path that is asked for over HTTP, and the word that is asked for over UDP.
+// request is the path of a request over HTTP, and the word that is sent over UDP.
 type request string
 
 const (
 	hostname request = "hostname"
 	clientIP request = "clientip"
-	// health is kube-proxy's answer at a Service's spec.healthCheckNodePort; its status says which of these answers.
+	// health asks kube-proxy at a Service's spec.healthCheckNodePort; the HTTP status is turned into one of the answers
+	// below.
 	health request = "healthz"
 )
 
@@ -85,17 +86,17 @@ func (f Flow) asks() request {
 	return f.request
 }
 
-// need is what a flow cannot do without.
+// need says what a flow needs of the cluster.
 type need struct {
 	dns      bool
 	twoNodes bool
 	linux    bool // a Linux node
 	affinity bool
-	// ingress is a Service that has to have a load balancer's address.
+	// ingress names a Service that must have a load balancer's address.
 	ingress string
 }
 
-// expectation is what a flow's answers must look like.
+// expectation is the expected result of a flow.
 type expectation struct {
 	// none: no answer comes.
 	none bool
@@ -105,7 +106,8 @@ type expectation struct {
 	resolved bool
 	// servers are the only ones who may answer; empty: anybody.
 	servers []string
-	// each: every one of servers answers within requestCount requests. same: one alone answers them all.
+	// each says that every one of servers answers within requestCount requests, same that a single one answers them
+	// all.
 	each, same bool
 	// client is the address that the server sees: clientOwn, clientNode or anything.
 	client string
@@ -149,11 +151,11 @@ func (e expectation) String() string {
 	return b.String()
 }
 
-// reply is what came back of one flow's requests.
+// reply is the result of one flow's requests.
 type reply struct {
-	servers []string // one a request that was answered
-	client  string   // the address that a server saw, if that was asked for
-	err     error    // of the last request that was not answered
+	servers []string // one for each answered request
+	client  string   // the address that a server saw, for the request clientIP
+	err     error    // the error of the last request without an answer
 }
 
 func (r reply) String() string {
@@ -172,7 +174,7 @@ func (r reply) String() string {
 	return text
 }
 
-// short is an error in the few words that matter in a table.
+// short returns the few words of an error that matter in a table.
 func short(err error) string {
 	if err == nil {
 		return "no answer"
@@ -194,7 +196,7 @@ func short(err error) string {
 	return strings.ReplaceAll(text, "\n", " ")
 }
 
-// meets says whether the reply is what was expected; addresses are those that client stands for.
+// meets reports whether the reply is as expected; addresses maps the words for client to addresses.
 func (e expectation) meets(r reply, addresses map[string]string) bool {
 	switch {
 	case e.unresolved:

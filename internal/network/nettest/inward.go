@@ -100,8 +100,8 @@ func inwardFlows() []Flow {
 
 func trafficPolicies() Source { return service("Traffic policies", "traffic-policies") }
 
-// balancerFlows go to addresses that the cluster's own controller gave, by the routes that it made; the Service's
-// kube-proxy is that of whatever node the routes lead to.
+// balancerFlows go to load balancers' addresses, by the routes that the cluster's own controller made. The kube-proxy
+// of the node to which the routes lead handles them.
 func balancerFlows() []Flow {
 	source := service("type: LoadBalancer", "loadbalancer")
 	external := Source{
@@ -187,13 +187,13 @@ func balancerFlows() []Flow {
 		},
 	}
 	for i := range all {
-		all[i].fourAlone = true // the controller's pool is of IPv4
+		all[i].fourAlone = true // the controller's pool has IPv4 addresses only
 	}
 	return all
 }
 
-// sourceRanges is what kube-proxy.exe does about them: its proxy of mode kernelspace does not read the field, that of
-// Linux does.
+// sourceRanges documents what kube-proxy does with a Service's loadBalancerSourceRanges: in mode kernelspace (Windows)
+// it does not read the field, on Linux it does.
 func sourceRanges() Source {
 	return Source{
 		"kube-proxy's kernelspace proxier, which does not read loadBalancerSourceRanges",
@@ -201,7 +201,7 @@ func sourceRanges() Source {
 	}
 }
 
-// natICMP is that WinNAT translates ICMP's queries: it has a time after which it forgets them.
+// natICMP documents that WinNAT translates ICMP queries: it has a timeout for them.
 func natICMP() Source {
 	return Source{
 		"Set-NetNat: IcmpQueryTimeout",
@@ -209,7 +209,7 @@ func natICMP() Source {
 	}
 }
 
-// isolatedFlows show what the modes without a network of the cluster's own do and do not.
+// isolatedFlows show what is and is not reached in the modes without a network of the cluster's own.
 func isolatedFlows() []Flow {
 	return []Flow{
 		{

@@ -2,9 +2,8 @@ package nettest
 
 import "mullion.dev/mullion/internal/spec"
 
-// linuxFlows are those from, to and through a Linux node. It has Services in every mode, and its pods are reached
-// wherever the underlay or the overlay leads to them; they reach Windows pods where those are not hidden behind their
-// nodes.
+// linuxFlows are the flows from, to and through a Linux node. The node has Services in every mode. Its pods are reached
+// wherever the underlay or the overlay leads to them, and reach Windows pods that are not hidden behind their nodes.
 func linuxFlows(mode spec.Mode) []Flow {
 	flows := append(linuxPodFlows(mode), linuxServiceFlows()...)
 	for i := range flows {
@@ -15,10 +14,10 @@ func linuxFlows(mode spec.Mode) []Flow {
 
 func linuxPodFlows(mode spec.Mode) []Flow {
 	reach := append(joined(), spec.ModeTransparent)
-	// The underlay knows the addresses of a Linux node's pods but in an overlay.
+	// The underlay has routes to a Linux node's pods, except in an overlay.
 	underlay := []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT, spec.ModeTransparent}
 	hidden, near := clientOwn, clientOwn
-	own := answers(outside).seenAs(clientOwn) // nothing of IPv6 is translated
+	own := answers(outside).seenAs(clientOwn) // IPv6 is never translated
 	switch mode {
 	case spec.ModeNAT:
 		hidden = clientNode

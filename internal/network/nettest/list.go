@@ -10,8 +10,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// List prints the flows of a mode with what is expected of each, without carrying them out; dual: of a cluster of both
-// families.
+// List prints the flows of a mode with the expected results, without carrying them out. dual adds the flows over IPv6
+// of a cluster with both families.
 func List(w io.Writer, mode spec.Mode, profile spec.Profile, dual bool) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "FLOW\tPROTOCOLS\tEXPECTED\tDOCUMENTED IN")
@@ -38,7 +38,7 @@ func protocols(f Flow) string {
 	return strings.Join(all, ", ")
 }
 
-// row is a line of the table of all modes: a flow in the modes that expect the same of it.
+// row is a line of the table of all modes: a flow with the modes that have the same expectation.
 type row struct {
 	flow  Flow
 	modes []string

@@ -16,13 +16,13 @@ import (
 // namesTTL is how long, in seconds, resolvers may keep an answer of the outside's name server.
 const namesTTL = 5
 
-// names is the name server of the world outside: it knows the names of its Zone, one of each family.
+// names is the name server of the world outside: it answers for the names in Zone, one of each family.
 type names struct {
 	conn net.PacketConn
 	done chan struct{}
 }
 
-// serveNames starts it on an address of a namespace.
+// serveNames starts the name server on an address in the network namespace at path.
 func serveNames(ctx context.Context, path string, at netip.Addr) (*names, error) {
 	n := &names{done: make(chan struct{})}
 	err := netns.Do(path, func() error {
@@ -102,8 +102,8 @@ func answerName(query []byte) ([]byte, error) {
 	return b.Finish()
 }
 
-// waitForNames waits until the cluster's DNS asks the outside for its names, which it takes up when it looks at its
-// zones again. What does not come shows in the flows.
+// waitForNames waits until the cluster's DNS asks the outside for names in Zone, which begins when it reads its zones
+// again. If it does not happen in time, the flows fail.
 func (b *bed) waitForNames(ctx context.Context, within time.Duration) {
 	if !b.dns {
 		return

@@ -98,7 +98,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// turns is one answer a request, of a and b in turn.
+// turns returns the servers of requestCount requests that a and b answer in turn.
 func turns(a, b string) []string {
 	var all []string
 	for range requestCount / 2 {

@@ -7,7 +7,7 @@ import (
 )
 
 // podSpecs are the test pods: two on the first Windows node, one on the second, one on a Linux node. one-b and two-a
-// stand behind the Services, so that one-a calls them as somebody else.
+// are the Services' endpoints, so that one-a, which calls, is none of them.
 func (b *bed) podSpecs() []*corev1.Pod {
 	specs := []*corev1.Pod{
 		b.podSpec(podOneA, nil),
@@ -40,7 +40,7 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 		Spec: corev1.PodSpec{
 			NodeName:                      b.podNode(name).Name,
 			TerminationGracePeriodSeconds: &grace,
-			// clusters keep pods that say nothing off their Linux nodes
+			// clusters may have taints that keep pods off their Linux nodes
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Containers: []corev1.Container{{
 				Name:            "netexec",
@@ -60,8 +60,9 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 	}
 }
 
-// serviceSpecs are the Services, in the flows' names for them; in a mode without Services on Windows nodes those of the
-// Linux node. In a cluster of both families each that flows reach over IPv6 is there a second time, of that family.
+// serviceSpecs are the Services by the names that flows use; in a mode without Services on Windows nodes, only the
+// Linux node's. In a cluster with both families each Service that flows reach over IPv6 exists a second time, with
+// IPv6.
 func (b *bed) serviceSpecs() []*corev1.Service {
 	all := b.balancers()
 	for _, view := range b.views() {
@@ -70,7 +71,7 @@ func (b *bed) serviceSpecs() []*corev1.Service {
 	return all
 }
 
-// views are the bed as flows over each family see it.
+// views returns the bed for the flows of each family.
 func (b *bed) views() []*bed {
 	if b.dual() {
 		return []*bed{b, b.over6()}
@@ -78,10 +79,10 @@ func (b *bed) views() []*bed {
 	return []*bed{b}
 }
 
-// suffix6 ends the names of the Services of IPv6.
+// suffix6 ends the names of the IPv6 Services.
 const suffix6 = "-6"
 
-// familyServices are the Services that each family has.
+// familyServices are the Services that exist for each family.
 func (b *bed) familyServices() []*corev1.Service {
 	var all []*corev1.Service
 	if b.cfg.Mode.Services() {
@@ -102,7 +103,7 @@ func (b *bed) windowsServices() []*corev1.Service {
 	_, far := b.far()
 	outward := corev1.ServiceTypeLoadBalancer
 	if b.six {
-		outward = corev1.ServiceTypeNodePort // load balancers' addresses are of IPv4
+		outward = corev1.ServiceTypeNodePort // load balancers have IPv4 addresses only
 	}
 	return []*corev1.Service{
 		b.named("web", corev1.ServiceSpec{
@@ -130,7 +131,7 @@ func (b *bed) windowsServices() []*corev1.Service {
 	}
 }
 
-// balancers are the other Services of type LoadBalancer: they have addresses of IPv4 alone.
+// balancers are the other Services of type LoadBalancer. They have IPv4 addresses only.
 func (b *bed) balancers() []*corev1.Service {
 	if !b.cfg.Mode.Services() {
 		return nil
@@ -150,8 +151,8 @@ func (b *bed) balancers() []*corev1.Service {
 	return all
 }
 
-// kept is a load balancer whose packets keep their destination, and with it its port: nobody listens at the one that
-// they would be translated to.
+// kept is a load balancer whose packets keep their destination address and port: nobody listens at the target port, to
+// which they would be translated otherwise.
 func (b *bed) kept() *corev1.Service {
 	s := b.named("kept", corev1.ServiceSpec{
 		Type:                  corev1.ServiceTypeLoadBalancer,

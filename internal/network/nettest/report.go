@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Text prints the report for a person: a table, where each difference is documented, and how many there are.
+// Text prints the report for a person: a table, the documentation for each difference, and the number of differences.
 func (r Report) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "FLOW\tPROTOCOL\tEXPECTED\tSEEN\tTIME\tRESULT")

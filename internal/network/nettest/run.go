@@ -18,33 +18,34 @@ import (
 )
 
 const (
-	// settling is how long a flow that is to be answered is tried: Services take their time to be carried out by every
-	// node, and on a machine with much else to do single calls come too late.
+	// settling is how long a flow that must be answered is tried: every node takes some time to set up Services, and on
+	// a busy machine single calls come too late.
 	settling = 90 * time.Second
 	// namesSettle is how long the cluster's DNS may take to learn of Zone: it looks every 5 s, and loads what changed
 	// within 7 s.
 	namesSettle = 30 * time.Second
-	// atOnce bounds the flows under way: each test pod is one process on what may be a small machine.
+	// atOnce bounds the flows under way at a time: each test pod is a single process, and the machine may be small.
 	atOnce = 6
 )
 
-// Config says what is tested, from where, and whom to tell.
+// Config says what is tested, from where, and which functions report progress.
 type Config struct {
 	Client  kubernetes.Interface
-	REST    *rest.Config // of Client, for ping within pods
+	REST    *rest.Config // the configuration of Client, for running ping in pods
 	Mode    spec.Mode
 	Profile spec.Profile
 	Nodes   []Node
 	Outside Outside
-	// Only matches the names of the flows to carry out; nil is all of them.
+	// Only matches the names of the flows to carry out; nil: all flows.
 	Only *regexp.Regexp
-	// Image and LinuxImage run agnhost.
+	// Image and LinuxImage are references of images with agnhost.
 	Image, LinuxImage string
-	// Domain is the cluster's DNS domain, DNS the address of its server on the underlay; the server is to ask the
-	// outside for names of Zone.
+	// Domain is the cluster's DNS domain, DNS the address of its server on the underlay; the server must ask the
+	// outside for names in Zone.
 	Domain string
 	DNS    netip.Addr
-	// Step is told what is being done, Done each flow's result; they may be called from several goroutines.
+	// Step is called with the step that begins, Done with each flow's result; both may be called from several
+	// goroutines.
 	Step func(text string)
 	Done func(done, all int, r Result)
 }
@@ -94,7 +95,7 @@ func chosen(cfg Config, dual bool) ([]Flow, error) {
 	return flows, nil
 }
 
-// serve has the nodes and the outside answer.
+// serve starts the servers of the nodes and of the outside.
 func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
 	for _, place := range []string{nodeOne, nodeTwo, nodeLinux, outside} {
 		if b.address(place) == "" {
@@ -131,8 +132,8 @@ type job struct {
 	index    int
 }
 
-// all carries the flows out: first those that are to be answered, which shows that Services have been carried out, then
-// those that are not.
+// all carries the flows out: first those that must be answered, which shows that the nodes have set up the Services,
+// then those that must not.
 func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 	var jobs []job
 	for _, f := range flows {
@@ -205,7 +206,7 @@ func (b *bed) result(ctx context.Context, j job) Result {
 	}
 }
 
-// addresses are what the words for a client's address mean for a caller.
+// addresses maps the words for a client's address (clientOwn, clientNode) to a caller's addresses.
 func (b *bed) addresses(from string) map[string]string {
 	if _, ok := b.pods[from]; ok {
 		return map[string]string{clientOwn: b.pod(from), clientNode: b.address(placeOf(from))}
@@ -213,7 +214,7 @@ func (b *bed) addresses(from string) map[string]string {
 	return map[string]string{clientOwn: b.address(from), clientNode: b.address(from)}
 }
 
-// lacks6 says which node that a flow over IPv6 needs has IPv4 alone.
+// lacks6 returns the reason if a flow over IPv6 needs a node that has IPv4 only, else "".
 func (b *bed) lacks6(f Flow) string {
 	nodes := []*Node{b.one}
 	if f.needs.twoNodes {
@@ -227,7 +228,7 @@ func (b *bed) lacks6(f Flow) string {
 	return ""
 }
 
-// lacks says what a flow needs that this cluster has not.
+// lacks returns what a flow needs and this cluster does not have, else "".
 func (b *bed) lacks(n need) string {
 	switch {
 	case n.twoNodes && b.two == nil:

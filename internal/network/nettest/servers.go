@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// server answers as netexec does, on portOfNode, in a namespace that has no pods: a node's or the outside's.
+// server answers as netexec does, on portOfNode, in the network namespace of a node or of the outside.
 type server struct {
 	http    *http.Server
 	packets []net.PacketConn

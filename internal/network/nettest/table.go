@@ -6,7 +6,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Flows are all flows of a mode, in the order in which a person reads them.
+// Flows returns all flows of a mode, in the order of the report.
 func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 	var all []Flow
 	for _, group := range [][]Flow{
@@ -26,8 +26,8 @@ func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 	return all
 }
 
-// Flows6 are the flows of a mode that are carried out over IPv6 too, in a cluster of both families: those over IPv4 but
-// where there is no such thing of IPv6, and those that show that the families are apart.
+// Flows6 returns the flows over IPv6 of a mode, for a cluster with both families: those of Flows that exist over IPv6,
+// and those that show that the families are separate.
 func Flows6(mode spec.Mode, profile spec.Profile) []Flow {
 	var all []Flow
 	for _, f := range Flows(mode, profile) {
@@ -47,7 +47,7 @@ func Flows6(mode spec.Mode, profile spec.Profile) []Flow {
 	return all
 }
 
-// familyFlows go to what has IPv4 alone.
+// familyFlows go over IPv6 to Services that have IPv4 only.
 func familyFlows() []Flow {
 	four := func(b *bed, p Protocol) (string, int32) { return b.address(nodeOne), b.services["web"].nodePorts[p] }
 	return []Flow{
@@ -69,19 +69,19 @@ func dualStack() Source {
 	}
 }
 
-// ofIPv4 says that there is no such flow over IPv6.
+// ofIPv4 marks a flow that does not exist over IPv6.
 func (f Flow) ofIPv4() Flow {
 	f.fourAlone = true
 	return f
 }
 
-// inModern says what the profile modern makes of a flow, which lifts a limit of Windows.
+// inModern sets the expectation with the profile modern, which lifts a limit of Windows.
 func (f Flow) inModern(want expectation) Flow {
 	f.modern = &want
 	return f
 }
 
-// before2022 says what older versions than Windows Server 2022 make of a flow.
+// before2022 sets the expectation for versions before Windows Server 2022.
 func (f Flow) before2022(want expectation) Flow {
 	f.older = &want
 	return f
@@ -181,8 +181,8 @@ func podFlows() []Flow {
 	}
 }
 
-// outward are how the world outside sees a Windows pod, near on the underlay and beyond it: in an overlay everything
-// beyond the overlay is hidden behind the node; elsewhere the underlay knows the pods' addresses.
+// outward returns the address by which the world outside sees a Windows pod, near on the underlay and far beyond it. In
+// an overlay and in mode nat it is always the node's; otherwise the underlay knows the pods' addresses.
 func outward(mode spec.Mode) (near, far string) {
 	switch mode {
 	case spec.ModeOverlay, spec.ModeNAT:
@@ -193,7 +193,7 @@ func outward(mode spec.Mode) (near, far string) {
 	return clientOwn, clientNode
 }
 
-// wayOutFlows leave the cluster. ICMP does not where policies of HNS translate the address on the way.
+// wayOutFlows leave the cluster. ICMP cannot where policies of HNS translate the source address.
 func wayOutFlows(mode spec.Mode) []Flow {
 	near, far := outward(mode)
 	return []Flow{

@@ -1,6 +1,6 @@
 package nettest
 
-// Where Windows' behaviour is documented.
+// windowsNetworking and the functions below return the pages that document Windows' behaviour.
 func windowsNetworking(title, anchor string) Source {
 	return Source{
 		"Networking on Windows: " + title,

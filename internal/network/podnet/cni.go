@@ -17,7 +17,7 @@ import (
 // ifName is the name of a pod's interface.
 const ifName = "eth0"
 
-// cni runs the CNI plugins of one folder of the Windows host, and keeps what they answered.
+// cni runs the CNI plugins of one folder of the Windows host, and caches their results.
 type cni struct {
 	*libcni.CNIConfig
 	plugins plugins
@@ -50,7 +50,7 @@ func (c cni) add(ctx context.Context, conf *libcni.NetworkConfigList, id string,
 	return ips, nil
 }
 
-// remembers says that the pod was connected by the configuration, and not disconnected.
+// remembers reports whether the pod was connected by the configuration, and not disconnected since.
 func (c cni) remembers(conf *libcni.NetworkConfigList, id string, pod Pod) bool {
 	result, err := c.GetNetworkListCachedResult(conf, runtimeConf(id, pod))
 	return err == nil && result != nil
@@ -93,7 +93,7 @@ type plugins struct {
 	exec Exec
 }
 
-// FindInPath is the Windows path of a plugin; whether it is there shows when it is run.
+// FindInPath returns the Windows path of a plugin, without looking whether the plugin exists.
 func (plugins) FindInPath(plugin string, paths []string) (string, error) {
 	if len(paths) != 1 || plugin == "" || strings.ContainsAny(plugin, `\/:`) {
 		return "", fmt.Errorf("find CNI plugin %q in %q", plugin, paths)
@@ -101,7 +101,7 @@ func (plugins) FindInPath(plugin string, paths []string) (string, error) {
 	return paths[0] + `\` + strings.TrimSuffix(plugin, ".exe") + ".exe", nil
 }
 
-// ExecPlugin runs a plugin with its CNI_ variables. Its own account of an error is the error.
+// ExecPlugin runs a plugin with its CNI_ variables. If the plugin reports an error as CNI's JSON, that is the error.
 func (p plugins) ExecPlugin(ctx context.Context, path string, stdin []byte, environ []string) ([]byte, error) {
 	var env []string
 	for _, kv := range environ {

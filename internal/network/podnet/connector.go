@@ -14,17 +14,17 @@ type connector interface {
 	Ready() error
 	// SetRange gives the host its ranges of pod addresses. Setting the same ranges again repairs what is missing.
 	SetRange(ctx context.Context, cidrs ...netip.Prefix) error
-	// Range is the host's range of IPv4; the zero Prefix when there is none, or when it is somebody else's business.
+	// Range is the host's IPv4 range; the zero Prefix if there is none yet, or if others manage the ranges.
 	Range() netip.Prefix
-	// Add puts the pod's namespace on the network and returns the pod's addresses. What it leaves when it fails, Del
-	// takes back.
+	// Add puts the pod's namespace on the network and returns the pod's addresses. If Add fails, Del removes what it
+	// has left.
 	Add(ctx context.Context, namespace string, pod Pod) ([]netip.Addr, error)
-	// Del takes back what Add did, whole or half. there says that HNS has the pod's namespace. A pod that is not known
-	// is no error.
+	// Del undoes Add, also one that failed halfway. there says that HNS has the pod's namespace. An unknown pod is no
+	// error.
 	Del(ctx context.Context, namespace string, pod Pod, there bool) error
 }
 
-// choose is the way to connect pods that a configuration asks for.
+// choose returns the connector for a configuration.
 func choose(cfg Config) (connector, error) {
 	switch {
 	case cfg.Installed:

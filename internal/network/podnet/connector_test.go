@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// The way to connect pods follows from the configuration alone, and others' plugin goes before all else.
+// The connector follows from the configuration alone, and a plugin that others install comes first.
 func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		name string

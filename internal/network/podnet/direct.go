@@ -15,11 +15,11 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// direct connects pods by calls of HNS, without a plugin. Which addresses are taken HNS knows, so nothing else has to
-// remember it.
+// direct connects pods by calls of HNS, without a plugin. HNS knows which addresses are taken, so no other record is
+// needed.
 type direct struct{ ranged }
 
-// newDirect takes up what SetRange wrote in an earlier life.
+// newDirect reads the ranges that SetRange of an earlier process wrote.
 func newDirect(cfg Config) (*direct, error) {
 	d := &direct{ranged: ranged{cfg: cfg}}
 	data, err := os.ReadFile(d.rangePath())
@@ -43,7 +43,7 @@ func newDirect(cfg Config) (*direct, error) {
 	return d, nil
 }
 
-// rangePath remembers the ranges, as there is no CNI configuration.
+// rangePath is the file of the ranges, which other connectors store in the CNI configuration.
 func (d *direct) rangePath() string { return filepath.Join(d.cfg.CacheDir, "pod-cidr") }
 
 // SetRange implements connector.
@@ -98,11 +98,11 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 	return ips, nil
 }
 
-// endpointName is the name of a pod's endpoint, by which one that was never attached is found.
+// endpointName is the name of a pod's endpoint, by which an endpoint that was never attached is found.
 func (d *direct) endpointName(pod Pod) string { return pod.ID + "_" + NetworkName(d.cfg.Mode) }
 
-// Del implements connector: it removes the pod's endpoints. Its namespace knows them, but for one that was made and not
-// attached, which a crash leaves behind.
+// Del implements connector: it removes the pod's endpoints: those in its namespace, and one that a crash left before it
+// was attached.
 func (d *direct) Del(ctx context.Context, namespace string, pod Pod, there bool) error {
 	if !there {
 		return nil
@@ -128,7 +128,7 @@ func (d *direct) Del(ctx context.Context, namespace string, pod Pod, there bool)
 	return errors.Join(errs...)
 }
 
-// free are, of each family, the lowest address of the host's range that no endpoint has, and the range's gateway.
+// free returns for each family the lowest address of the host's range that no endpoint has, and the range's gateway.
 func (d *direct) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, err error) {
 	taken := map[netip.Addr]bool{}
 	for _, e := range endpoints {
@@ -153,7 +153,7 @@ func (d *direct) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, er
 	return ips, gateways, nil
 }
 
-// shares are where pods' addresses are taken from, one of each family.
+// shares are the ranges of pods' addresses, one of each family.
 func (d *direct) shares() []Shared {
 	if d.cfg.Mode == spec.ModeTransparent {
 		return []Shared{d.cfg.Shared}
@@ -172,8 +172,8 @@ func (d *direct) shares() []Shared {
 	return all
 }
 
-// policies are those of a pod's endpoint: on a bridge the translation of what leaves the cluster, as win-bridge.exe's
-// configuration has it, and hostPorts. On a transparent network the host is not in the packets' way.
+// policies are the policies of a pod's endpoint: on a bridge the translation of what leaves the cluster, as
+// win-bridge.exe's configuration has it, and hostPorts. On a transparent network the host is not in the packets' way.
 func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy, error) {
 	var all []wire.Policy
 	if hasHostEndpoint(d.cfg.Mode) {

@@ -135,7 +135,7 @@ func TestDualStack(t *testing.T) {
 	}
 }
 
-// A node of IPv4 alone in a dual-stack cluster gets two ranges and takes its own.
+// An IPv4-only node in a dual-stack cluster gets two ranges and takes the IPv4 one.
 func TestSingleStackNode(t *testing.T) {
 	h, dir := newHost(wire.Version{Major: 9, Minor: 5}), t.TempDir()
 	n := open(t, h, dir, false)

@@ -47,7 +47,8 @@ func (n *installed) Ready() error {
 	return err
 }
 
-// SetRange implements connector: whoever installs the plugin asks the API, as with containerd on Windows.
+// SetRange implements connector. It does nothing: the installed plugin gets the range from the API, as with containerd
+// on Windows.
 func (*installed) SetRange(context.Context, ...netip.Prefix) error { return nil }
 
 // Range implements connector.
@@ -71,10 +72,10 @@ func (n *installed) Del(ctx context.Context, namespace string, pod Pod, there bo
 	return err
 }
 
-// configuration is what others installed, read when it is needed: the first by name of the files *.conf, *.conflist and
-// *.json, as containerd takes it (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
+// configuration reads the configuration that others installed: the first by name of the files *.conf, *.conflist and
+// *.json, as containerd does (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
 func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
-	drive, err := os.OpenRoot(n.cfg.Drive) // a link in there leads nowhere else
+	drive, err := os.OpenRoot(n.cfg.Drive) // links must not lead out of the drive
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +139,8 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 	return libcni.NetworkConfFromBytes(list)
 }
 
-// used are the configurations that a pod is to be disconnected by: those that it was connected by, whatever is
-// installed by now, or, of a pod whose connecting was cut short, the one installed.
+// used returns the configurations with which to disconnect a pod: those with which it was connected, whatever is
+// installed now, or the installed one for a pod whose Add was cut short.
 func (n *installed) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfigList, error) {
 	attachments, err := n.cni.GetCachedAttachments(pod.ID)
 	if err != nil {
@@ -161,7 +162,7 @@ func (n *installed) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfi
 	}
 	conf, err := n.configuration()
 	if errors.Is(err, ErrNoCNI) {
-		return nil, nil // then no plugin was run for it
+		return nil, nil // no plugin was run for the pod
 	}
 	return []*libcni.NetworkConfigList{conf}, err
 }

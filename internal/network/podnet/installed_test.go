@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/podnet"
 )
 
-// plugin stands for a CNI plugin's program: it notes what it is asked and gives every pod the same address.
+// plugin is a fake CNI plugin: it records its calls and gives every pod the same address.
 type plugin struct{ asked []string }
 
 func (p *plugin) Run(_ context.Context, program string, env []string, stdin []byte) ([]byte, error) {
@@ -36,8 +36,8 @@ func (p *plugin) Run(_ context.Context, program string, env []string, stdin []by
 	return []byte(`{"cniVersion":"1.0.0","ips":[{"address":"10.244.1.3/24"}]}`), nil
 }
 
-// TestInstalled is a host whose plugin others install: it is used when it is there, as it is, and what it connected it
-// disconnects.
+// TestInstalled checks a host whose plugin others install: the plugin is used as soon as it is installed, with its own
+// configuration, and disconnects the pods that it connected.
 func TestInstalled(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "c", "etc", "cni", "net.d")
@@ -62,7 +62,7 @@ func TestInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err != nil { // somebody else's business
+	if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err != nil { // no effect: others manage it
 		t.Fatal(err)
 	}
 	if err := n.Ready(t.Context()); !errors.Is(err, podnet.ErrNoCNI) {
@@ -93,8 +93,8 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// TestInstalledWrong has configurations that are none: the node is not ready, and says which file and why; nothing
-// hangs.
+// TestInstalledWrong checks invalid configurations: the node is not ready, the error names the file and the reason, and
+// nothing hangs.
 func TestInstalledWrong(t *testing.T) {
 	for name, write := range map[string]func(path string) error{
 		"no list": func(path string) error {

@@ -2,7 +2,7 @@ package podnet
 
 import "mullion.dev/mullion/internal/spec"
 
-// An overlay's numbers are flannel's on Windows, so that its nodes and ours could share one:
+// The VNI and UDP port of an overlay are flannel's on Windows, so that its nodes and ours could share an overlay:
 // https://github.com/flannel-io/flannel/blob/v0.27.4/Documentation/backends.md#vxlan
 const (
 	VSID      = 4096
@@ -22,8 +22,8 @@ func NetworkName(mode spec.Mode) string {
 	return "cbr0"
 }
 
-// hasHostEndpoint says that the host is itself on the pods' network, with the subnet's third address, which
-// win-bridge.exe makes the pods' gateway.
+// hasHostEndpoint reports whether the host itself is on the pods' network: it has the subnet's third address (.2),
+// which win-bridge.exe makes the pods' gateway.
 func hasHostEndpoint(mode spec.Mode) bool {
 	return mode == spec.ModeL2Bridge || mode == spec.ModeL2Tunnel
 }

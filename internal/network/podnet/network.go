@@ -48,7 +48,8 @@ func (n *ranged) ensureNetwork(ctx context.Context, r ranges) error {
 	return n.ensureHostEndpoint(ctx, id, host)
 }
 
-// hostAddress is the host's own on its pods' network: the third, which win-bridge.exe makes the pods' gateway.
+// hostAddress is the host's own address on its pods' network: the third of the range (.2), which win-bridge.exe makes
+// the pods' gateway.
 func hostAddress(cidr netip.Prefix) netip.Addr { return cidr.Addr().Next().Next() }
 
 // subnetsOf are a network's subnets.
@@ -83,7 +84,7 @@ func (n *ranged) ensureHostEndpoint(ctx context.Context, network string, host []
 	return hcn.V1(ctx, n.cfg.HNS, "POST", "/endpoints/"+id+"/attach", attach, nil)
 }
 
-// wanted is the HNS network of the ranges.
+// wanted returns the HNS network for the ranges.
 func (n *ranged) wanted(r ranges) (wire.Network, error) {
 	subnet, gateway := r.four, r.four.Addr().Next()
 	w := wire.Network{
@@ -126,7 +127,7 @@ func (n *ranged) wanted(r ranges) (wire.Network, error) {
 	return w, nil
 }
 
-// defaultRoute is the way to everywhere of the gateway's family.
+// defaultRoute is the default route of the gateway's family.
 func defaultRoute(gateway netip.Addr) wire.Route {
 	if gateway.Is6() {
 		return wire.Route{NextHop: gateway.String(), DestinationPrefix: "::/0"}

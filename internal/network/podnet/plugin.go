@@ -23,7 +23,7 @@ type ownPlugin struct {
 	conf *libcni.NetworkConfigList // nil until there is a range; guarded by ranged.mu
 }
 
-// newOwnPlugin takes up what SetRange wrote in an earlier life.
+// newOwnPlugin reads the configuration that SetRange of an earlier process wrote.
 func newOwnPlugin(cfg Config) (*ownPlugin, error) {
 	p := &ownPlugin{ranged: ranged{cfg: cfg}, cni: newCNI(cfg, BinDir)}
 	data, err := os.ReadFile(p.confPath())
@@ -49,7 +49,7 @@ func (p *ownPlugin) confPath() string {
 	return filepath.Join(p.cfg.Drive, filepath.FromSlash(confFolder), "10-"+NetworkName(p.cfg.Mode)+".conflist")
 }
 
-// configuration is what the plugin is run with.
+// configuration is the CNI configuration for the plugin; nil until there is a range.
 func (p *ownPlugin) configuration() *libcni.NetworkConfigList {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -61,8 +61,8 @@ func (p *ownPlugin) Add(ctx context.Context, namespace string, pod Pod) ([]netip
 	return p.cni.add(ctx, p.configuration(), namespace, pod)
 }
 
-// Del implements connector. It runs the plugin's DEL, as it alone gives the address back to host-local.exe, also for a
-// pod whose namespace is lost.
+// Del implements connector. It runs the plugin's DEL even if the pod's namespace is lost, because only DEL gives the
+// address back to host-local.exe.
 func (p *ownPlugin) Del(ctx context.Context, namespace string, pod Pod, there bool) error {
 	conf := p.configuration()
 	if conf == nil || !there && !p.cni.remembers(conf, namespace, pod) {
@@ -86,7 +86,7 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 	if err != nil {
 		return err
 	}
-	// The configuration is there last: pods' addresses are given out only when the host has its own.
+	// The configuration is written last: pods get addresses only when the host has its own.
 	if p.cfg.Mode == spec.ModeOverlay {
 		if err := p.ensureSourceVIP(ctx, r.four); err != nil {
 			return err
@@ -99,9 +99,8 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 	return nil
 }
 
-// confList is the CNI configuration of a host with that pod CIDR. Not given to pods are, of a bridge, the addresses .1
-// (the HNS network's gateway) and .2 (the host itself, where win-bridge.exe points pods to); of an overlay .1, its
-// gateway.
+// confList is the CNI configuration of a host with that pod CIDR. Pods do not get .1, the HNS network's gateway, nor,
+// on a bridge, .2, the host itself, which win-bridge.exe makes the pods' gateway.
 func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {
 	exceptions := p.cfg.exceptions()
 	conf := map[string]any{
@@ -142,7 +141,7 @@ func (p *ownPlugin) ipam(cidr netip.Prefix) map[string]any {
 	}
 	return map[string]any{
 		"type":    "host-local",
-		"dataDir": `C:\var\lib\cni\networks`, // its default, but for the drive, which would be the current one
+		"dataDir": `C:\var\lib\cni\networks`, // the default, with a drive: without one it would be the current drive
 		"ranges":  [][]map[string]string{{{"subnet": cidr.String(), "rangeStart": first.String()}}},
 	}
 }

@@ -1,8 +1,8 @@
-// Package podnet connects the pods of one Windows host: it makes a pod's HNS namespace and has the host's CNI plugin,
+// Package podnet connects the pods of one Windows host: it makes a pod's HNS namespace and lets the host's CNI plugin,
 // upstream's win-bridge.exe or win-overlay.exe with host-local.exe, connect it. It owns the host's CNI configuration
-// and the HNS network that the plugin expects to find. The network modes nat and transparent and dual stack, for which
-// there is no plugin in a public Go module, it carries out by calls of HNS. A third way to connect pods is a plugin
-// that others install on the host. What HNS does, and how a Windows program is run, is others' business.
+// and the HNS network that the plugin expects to find. For the network modes nat and transparent and for dual stack
+// there is no plugin in a public Go module; it connects those pods by calls of HNS. A third way to connect pods is a
+// plugin that others install on the host. It does not own what HNS does, or how a Windows program is run.
 //
 // Places on the host are those of containerd for Windows: programs in C:\Program Files\containerd\cni\bin,
 // configuration in C:\Program Files\containerd\cni\conf (containerd v2.4.2, internal/cri/config/config_windows.go).
@@ -47,9 +47,9 @@ type Exec interface {
 	Run(ctx context.Context, program string, env []string, stdin []byte) (stdout []byte, err error)
 }
 
-// Config says what a Network stands on.
+// Config is what New needs to know of the host.
 type Config struct {
-	// Mode is the network's; l2bridge when empty.
+	// Mode is the network mode; l2bridge when empty.
 	Mode spec.Mode
 	// Address is the host's on the underlay.
 	Address netip.Addr
@@ -66,14 +66,15 @@ type Config struct {
 	// Local are the cluster's own networks (pods, services, nodes): pods on a bridge reach them with their own address,
 	// and everything else with the host's.
 	Local []netip.Prefix
-	// DualStack: pods have an address of IPv6 beside that of IPv4. There is no plugin in a public Go module that gives
-	// them both: upstream's win-bridge.exe takes the first address of its IPAM's answer and leaves the others
+	// DualStack: pods have an address of IPv6 beside that of IPv4. No plugin in a public Go module gives pods both:
+	// upstream's win-bridge.exe takes the first address of its IPAM's answer and leaves the others
 	// (github.com/containernetworking/plugins v1.9.1, plugins/main/windows/win-bridge).
 	DualStack bool
-	// Installed: the plugin, its configuration and the HNS network are others', who install them on the host
+	// Installed says that others install the plugin, its configuration and the HNS network on the host
 	// (InstalledBinDir, InstalledConfDir).
 	Installed bool
-	// Pods and Services are two of Local, which an overlay treats apart.
+	// Pods and Services are the cluster's networks of pods and of Services, also in Local; an overlay needs to tell
+	// them apart.
 	Pods, Services netip.Prefix
 }
 
@@ -137,9 +138,9 @@ func namespaceOf(podID string) string {
 	return strings.ToUpper(uuid.NewSHA1(space, []byte(podID)).String())
 }
 
-// SetPodCIDR makes the HNS network of that range and writes what connects pods to it; with dual stack a range of IPv6
-// comes second, and without, one that comes is left aside. Setting the same ranges again repairs what is missing;
-// others are refused while pods are connected.
+// SetPodCIDR makes the HNS network for the host's pod CIDRs and stores them for later processes: one of IPv4 and, with
+// dual stack, one of IPv6; without dual stack an IPv6 range is ignored. Setting the same ranges again repairs what is
+// missing; other ranges are refused while pods are connected.
 func (n *Network) SetPodCIDR(ctx context.Context, cidrs ...netip.Prefix) error {
 	return n.way.SetRange(ctx, cidrs...)
 }
@@ -159,7 +160,7 @@ func (n *Network) Setup(ctx context.Context, pod Pod) (Result, error) {
 
 func (n *Network) setup(ctx context.Context, pod Pod) (Result, error) {
 	id := namespaceOf(pod.ID)
-	if n.exists(ctx, id) { // from an earlier try, which a crash cut short
+	if n.exists(ctx, id) { // left by an earlier try, which a crash cut short
 		if err := n.teardown(ctx, pod); err != nil {
 			return Result{}, err
 		}
@@ -174,7 +175,7 @@ func (n *Network) setup(ctx context.Context, pod Pod) (Result, error) {
 	return Result{NetNS: filepath.Join(n.cfg.PinDir, id), HNSNamespace: id, IPs: ips}, nil
 }
 
-// Teardown takes back what Setup did, whole or half; a pod that is not connected is no error.
+// Teardown undoes Setup, also one that a crash cut short. A pod that is not connected is no error.
 func (n *Network) Teardown(ctx context.Context, pod Pod) error {
 	if err := n.teardown(ctx, pod); err != nil {
 		return fmt.Errorf("disconnect pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -212,7 +213,7 @@ func (n *Network) createNamespace(ctx context.Context, id, podID string) error {
 	return hcn.Modify(ctx, n.cfg.HNS, hcn.Namespace, id, "Add", wire.ResourceContainer, container)
 }
 
-// exists says that HNS has the namespace.
+// exists reports whether HNS has the namespace.
 func (n *Network) exists(ctx context.Context, namespace string) bool {
 	_, err := n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnOpenNamespace", Object: namespace})
 	return err == nil

@@ -13,13 +13,13 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ranges are a host's ranges of pod addresses, one of each family. That of IPv6 is valid only with dual stack.
+// ranges are a host's ranges of pod addresses, one of each family. six is valid only with dual stack.
 type ranges struct{ four, six netip.Prefix }
 
-// String is the ranges as an error names them and a file keeps them.
+// String is the form of the ranges in errors and files.
 func (r ranges) String() string { return spec.JoinSubnets(r.four, r.six) }
 
-// pick takes of each family the first range; that of IPv6 is left aside without dual stack.
+// pick returns the first range of each family; without dual stack it ignores IPv6.
 func pick(cidrs []netip.Prefix, dualStack bool) (ranges, error) {
 	var r ranges
 	for _, p := range cidrs {
@@ -39,7 +39,7 @@ func pick(cidrs []netip.Prefix, dualStack bool) (ranges, error) {
 	return r, nil
 }
 
-// ranged is what the ways have in common for which Mullion makes the HNS network: the host's ranges of pod addresses.
+// ranged holds the host's ranges of pod addresses, for those connectors whose HNS network Mullion makes.
 type ranged struct {
 	cfg  Config
 	mu   sync.RWMutex
@@ -61,7 +61,7 @@ func (n *ranged) Range() netip.Prefix {
 	return n.held.four
 }
 
-// set makes the HNS network of the ranges, and has remember write down what a later process takes up.
+// set makes the HNS network for the ranges, and calls remember, which stores them for later processes.
 func (n *ranged) set(ctx context.Context, cidrs []netip.Prefix, remember func(context.Context, ranges) error) error {
 	r, err := pick(cidrs, n.cfg.DualStack)
 	if err != nil {

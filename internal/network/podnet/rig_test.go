@@ -18,12 +18,12 @@ import (
 	"mullion.dev/mullion/internal/network/podnet"
 )
 
-// rig is a host whose HNS and whose programs write into one journal what they are asked to change, and fail on request.
+// rig is a host whose HNS and programs record in one journal the changes that they are asked for, and fail on request.
 type rig struct {
 	host
 	dir   string
 	calls []string
-	// failing are the calls that fail, as the journal has them, or as they are named where they change nothing.
+	// failing are the calls that fail, as written in the journal, or by their names if they change nothing.
 	failing map[string]bool
 	// cancel ends the caller's context when a call fails.
 	cancel context.CancelFunc
@@ -67,7 +67,7 @@ func (r *rig) Call(ctx context.Context, req hns.Request) (hns.Reply, error) {
 	return r.host.Call(ctx, req)
 }
 
-// Run is a program of the host: a CNI plugin, which gives every pod the same address.
+// Run imitates a CNI plugin of the host that gives every pod the same address.
 func (r *rig) Run(ctx context.Context, program string, env []string, _ []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (r *rig) left(t *testing.T) []string {
 	return all
 }
 
-// loseHNS has HNS forget everything, as after the host was set up anew.
+// loseHNS replaces HNS by an empty one, as after the host was set up anew.
 func (r *rig) loseHNS() { r.host = newHost(wire.Version{Major: 13, Minor: 2}) }
 
 func newRig(t *testing.T) *rig {
@@ -146,7 +146,7 @@ func (r *rig) open(t *testing.T, cfg podnet.Config) *podnet.Network {
 	return n
 }
 
-// prepare gives the way what it needs to connect pods.
+// prepare sets the range or installs the configuration that w needs to connect pods.
 func (r *rig) prepare(t *testing.T, w way, n *podnet.Network) {
 	t.Helper()
 	if !w.ranged {
@@ -168,7 +168,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// open is a host whose network is of this way.
+// open returns a host whose pods are connected in this way.
 func (w way) open(t *testing.T) (*rig, *podnet.Network) {
 	t.Helper()
 	r := newRig(t)

@@ -17,8 +17,9 @@ import (
 // (https://github.com/kubernetes-sigs/sig-windows-tools/blob/master/hostprocess/flannel/kube-proxy/start.ps1).
 const sourceVIPFile = "k/sourceVip.json"
 
-// SourceVIP is the address on the overlay that kube-proxy.exe has packets come from that a Service sends to another
-// host; the drive is the host's C: on this machine. os.ErrNotExist until the host has its range of pod addresses.
+// SourceVIP returns the address on the overlay that kube-proxy.exe gives as source to packets of a Service for another
+// host. drive is the host's C: on this machine. The error is os.ErrNotExist until the host has its range of pod
+// addresses.
 func SourceVIP(drive string) (netip.Addr, error) {
 	data, err := os.ReadFile(filepath.Join(drive, filepath.FromSlash(sourceVIPFile)))
 	if err != nil {
@@ -27,7 +28,7 @@ func SourceVIP(drive string) (netip.Addr, error) {
 	return addressIn(data)
 }
 
-// addressIn is the one address of an IPAM plugin's answer.
+// addressIn returns the only address in an IPAM plugin's answer.
 func addressIn(answer []byte) (netip.Addr, error) {
 	var result struct {
 		IPs []struct{ Address netip.Prefix } `json:"ips"`

@@ -59,8 +59,8 @@ func endpointsOf(ctx context.Context, h HNS, namespace string) ([]string, error)
 	return ids, nil
 }
 
-// Prune disconnects every pod whose sandbox ID is not in keep: what a crash left between connecting and remembering. It
-// returns the IDs of those it disconnected.
+// Prune disconnects every pod whose sandbox ID is not in keep: pods that a crash left before they were recorded. It
+// returns their IDs.
 func (n *Network) Prune(ctx context.Context, keep map[string]bool) ([]string, error) {
 	ids, err := hcn.IDs(ctx, n.cfg.HNS, hcn.Namespace, nil)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 // way is one of the ways to connect pods, with the calls that it makes.
 type way struct {
 	name string
-	// config says what is special.
+	// config is what differs from the default configuration.
 	config podnet.Config
 	// add and del are what connects and disconnects a pod that has a namespace.
 	add, del []string
-	// ranged says that the host's range of addresses is this way's business.
+	// ranged says that this way uses the ranges that SetPodCIDR sets.
 	ranged bool
-	// unready is what it says before it has what it needs.
+	// unready is Ready's error before pods can be connected.
 	unready error
 }
 
@@ -82,7 +82,7 @@ func TestOrderOfCalls(t *testing.T) {
 	}
 }
 
-// What a crash left of a pod is taken away before the pod is connected again.
+// What a crash left of a pod is removed before the pod is connected again.
 func TestAfterCrash(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestUndo(t *testing.T) {
 		undo []string
 	}
 	for _, w := range ways() {
-		// A plugin's DEL is run whether or not its ADD was: whoever does not know the pod says that all is well.
+		// A plugin's DEL is run even if its ADD was not: a plugin that does not know the pod returns no error.
 		unplug := w.del
 		if w.name == "direct" {
 			unplug = nil
@@ -247,7 +247,7 @@ func TestLostNamespace(t *testing.T) {
 	}
 }
 
-// Ready says why pods cannot be connected, Setup says the same, and another process knows what this one was told.
+// Ready and Setup return the same error, and another process knows the range that this one was given.
 func TestReady(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
@@ -357,7 +357,7 @@ func TestNoSourceVIP(t *testing.T) {
 	}
 }
 
-// What an earlier process wrote and nobody can read is an error at once.
+// A range that an earlier process wrote and that cannot be read makes New fail.
 func TestUnreadableRange(t *testing.T) {
 	for name, c := range map[string]struct {
 		config podnet.Config
@@ -378,7 +378,7 @@ func TestUnreadableRange(t *testing.T) {
 	}
 }
 
-// Prune disconnects what nobody remembers, and leaves others' namespaces alone.
+// Prune disconnects pods that are not recorded, and leaves others' namespaces alone.
 func TestPrune(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {

@@ -10,16 +10,16 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// Docker, and other programs that use iptables, drop what the machine forwards unless they know of it. A packet passes
-// all chains of a hook, so no rule in a table of ours can let it pass theirs: it takes an accept in a chain of theirs.
-// With iptables-nft, which is what distributions have, that is an nftables chain as others are. Docker leaves
-// DOCKER-USER to the user (https://docs.docker.com/engine/network/packet-filtering-firewalls/); without Docker it is
-// FORWARD.
+// Docker and other programs that use iptables drop forwarded packets that no rule of theirs accepts. A packet passes
+// all chains of a hook, so a rule in our own table cannot let it pass theirs: an accept rule in one of their chains is
+// needed. With iptables-nft, which distributions have, such a chain is an ordinary nftables chain. Docker leaves
+// DOCKER-USER to the user (https://docs.docker.com/engine/network/packet-filtering-firewalls/); without Docker the
+// rules stand in FORWARD.
 
 // filterTable is iptables' table of family ip.
 const filterTable = "filter"
 
-// forwardChains are where an accept may stand, the best first.
+// forwardChains are the chains for the accept rules, the best first.
 func forwardChains() []string { return []string{"DOCKER-USER", "FORWARD"} }
 
 // acceptForwarding lets the fabric's packets pass iptables' chains, where there are any.
@@ -47,7 +47,7 @@ func (u *Underlay) acceptForwarding(ctx context.Context) error {
 	})
 }
 
-// removeAccepts removes them again.
+// removeAccepts removes the rules that acceptForwarding added.
 func (u *Underlay) removeAccepts(ctx context.Context) error {
 	return u.inFilterTable(ctx, func(nft knftables.Interface, chains []string) error {
 		tx := nft.NewTransaction()
@@ -61,14 +61,14 @@ func (u *Underlay) removeAccepts(ctx context.Context) error {
 
 func (u *Underlay) ruleComment() string { return "mullion " + u.cfg.Link }
 
-// forwarding says that both rules are there, in the chain that is best now.
+// forwarding reports whether both rules are in the best chain there is.
 func (u *Underlay) forwarding(ctx context.Context, nft knftables.Interface, chains []string) bool {
 	for _, chain := range forwardChains() {
 		if slices.Contains(chains, chain) {
 			return len(u.accepts(ctx, nft, chain)) == 2
 		}
 	}
-	return true // nobody drops
+	return true // there is no chain that drops
 }
 
 func (u *Underlay) accepts(ctx context.Context, nft knftables.Interface, chain string) []*knftables.Rule {
@@ -104,7 +104,7 @@ func (u *Underlay) inFilterTable(ctx context.Context, f func(nft knftables.Inter
 		}
 		chains, err := nft.List(ctx, "chains")
 		if err != nil && ctx.Err() == nil {
-			return nil // no such table, or one that nft cannot show: nothing that could be changed
+			return nil // no such table, or one that nft cannot show and we cannot change
 		}
 		if err != nil {
 			return err

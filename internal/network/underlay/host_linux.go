@@ -155,7 +155,8 @@ func removeOtherAddrs(h *netlink.Handle, link netlink.Link, keep netip.Addr) err
 	return nil
 }
 
-// RemoveHost removes a host's namespace and link, and the routes that lead to it. It is no error when there is none.
+// RemoveHost removes a host's namespace and link, and the routes that lead to it. A host that does not exist is no
+// error.
 func (u *Underlay) RemoveHost(_ context.Context, name string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -186,7 +187,7 @@ func (u *Underlay) removeHost(name string) error {
 	return errors.Join(err, netns.Remove(u.HostNetns(name)))
 }
 
-// hostAddr is the address that the host has now; the zero Addr when there is no such host.
+// hostAddr returns the host's present address; the zero Addr if there is no such host.
 func (u *Underlay) hostAddr(name string) (netip.Addr, error) {
 	pin := u.HostNetns(name)
 	there, err := netns.Exists(pin)

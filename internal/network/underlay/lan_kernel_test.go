@@ -14,8 +14,9 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
-// TestLAN puts a host on a network of the machine's: a neighbour there reaches it and its pods as a neighbour, by
-// routes that need it on the link, and is reached; nobody else is answered for, and nothing is left.
+// TestLAN puts a host on a network of the machine's. A neighbour on that network and the host reach each other on the
+// link, and each other's pods by routes through them; the machine answers ARP for no other address, and nothing is
+// left.
 func TestLAN(t *testing.T) {
 	machine, neighbour := netnstest.New(t, "machine"), netnstest.New(t, "neighbour")
 	connect(t, machine, neighbour)
@@ -60,7 +61,7 @@ func TestLAN(t *testing.T) {
 		}
 	}
 	ns := u.HostNetns("host")
-	// A pod here, a pod of the neighbour's, and what flannel's backend host-gw and kindnet would do there.
+	// A pod here, a pod of the neighbour's, and the route there that flannel's backend host-gw or kindnet would make.
 	run(t, ns, "ip", "addr", "add", "10.244.1.5/32", "dev", "lo")
 	run(t, neighbour, "ip", "addr", "add", "10.244.2.5/32", "dev", "lo")
 	run(t, neighbour, "ip", "route", "add", "10.244.1.0/24", "via", "198.51.100.50", "dev", "eth0")

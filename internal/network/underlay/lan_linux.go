@@ -17,15 +17,15 @@ import (
 )
 
 // LAN puts the hosts on a network of the machine's own: their addresses are of that network's subnet, and the machine
-// answers for them there, as a router with proxy ARP does (RFC 1027). To others on that network a host is a neighbour
-// like any, so that routes by way of it can be made, and no interface has to be in promiscuous mode. The zero value:
-// the underlay is a network of its own.
+// answers for them there, as a router with proxy ARP does (RFC 1027). To others on that network a host is an ordinary
+// neighbour, so that they can route by way of it, and no interface has to be in promiscuous mode. The zero value: the
+// underlay is a network of its own.
 //
 //	LAN ── LAN.Link (answers ARP for every host) ── machine ── Config.Link (answers ARP for everybody else) ── bridge ── hosts
 type LAN struct {
-	// Link is the machine's interface to that network.
+	// Link is the machine's interface on its network.
 	Link string
-	// MTU is that network's, in bytes; 1500 where it is 0 or larger.
+	// MTU is the network's MTU in bytes; 0 or more than 1500 means 1500.
 	MTU int
 	// Pods is the cluster's subnet of pods, which have their own addresses on that network.
 	Pods netip.Prefix
@@ -33,7 +33,7 @@ type LAN struct {
 
 func (l LAN) enabled() bool { return l.Link != "" }
 
-// checkLAN checks what is particular to hosts on a network of the machine's.
+// checkLAN checks the fields that are special with LAN.
 func (cfg Config) checkLAN() error {
 	if !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric.IsValid() || cfg.Tunnel.enabled() || !cfg.LAN.Pods.IsValid() {
 		return fmt.Errorf(
@@ -46,16 +46,16 @@ func (cfg Config) checkLAN() error {
 // hostProtocol marks the machine's routes to single hosts.
 const hostProtocol = 0x4f
 
-// lanPriority is the metric of the machine's routes to other nodes' pods. It follows from the run folder, by which Down
-// knows its own.
+// lanPriority is the metric of the machine's routes to other nodes' pods. It is computed from the run folder, so that
+// Down finds this cluster's routes.
 func (u *Underlay) lanPriority() int {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(u.cfg.RunDir))
 	return int(sum.Sum32()>>8 + 1)
 }
 
-// ensureLAN makes the machine answer the hosts' ARP for all that is on the network, at once, and lets the fabric keep
-// routes by way of it.
+// ensureLAN makes the machine answer the hosts' ARP requests for everything on its network without delay, and lets the
+// fabric have routes by way of the machine.
 func (u *Underlay) ensureLAN() error {
 	if !u.cfg.LAN.enabled() {
 		return nil
@@ -125,7 +125,8 @@ func proxyEntry(link int, addr netip.Addr) *netlink.Neigh {
 	}
 }
 
-// renounce ends what announce made for those hosts that gone says; which there are is seen from the routes to them.
+// renounce undoes announce for the hosts for which gone returns true. It finds the hosts by the machine's routes to
+// them.
 func (u *Underlay) renounce(gone func(netip.Addr) bool) error {
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
@@ -158,8 +159,8 @@ func (u *Underlay) renounce(gone func(netip.Addr) bool) error {
 	})
 }
 
-// syncMachineRoutes makes these the machine's routes of one kind: by way of its own hosts over the fabric, by way of
-// others over the network that it is on itself.
+// syncMachineRoutes makes these the machine's routes of one kind: those by way of its own hosts over the fabric, those
+// by way of others over its own network.
 func (u *Underlay) syncMachineRoutes(protocol netlink.RouteProtocol, want []Route) error {
 	if !u.cfg.LAN.enabled() {
 		return u.syncRoutes(u.cfg.MachineNetns, u.cfg.Link, protocol, want)
@@ -179,7 +180,7 @@ func (u *Underlay) syncMachineRoutes(protocol netlink.RouteProtocol, want []Rout
 	return errors.Join(u.syncRoutes(u.cfg.MachineNetns, u.cfg.Link, protocol, inside), u.syncOutside(protocol, outside))
 }
 
-// hostAddrs are the addresses of all hosts.
+// hostAddrs returns the addresses of all hosts.
 func (u *Underlay) hostAddrs() ([]netip.Addr, error) {
 	names, err := u.pins()
 	if err != nil {
@@ -222,7 +223,7 @@ func (u *Underlay) syncOutside(protocol netlink.RouteProtocol, want []Route) err
 	})
 }
 
-// outsideRoutes are the machine's routes to other nodes' pods, made here.
+// outsideRoutes returns the machine's routes to other nodes' pods that were made here.
 func (u *Underlay) outsideRoutes(h *netlink.Handle, protocol netlink.RouteProtocol) ([]netlink.Route, error) {
 	filter := &netlink.Route{Protocol: protocol, Priority: u.lanPriority()}
 	routes, err := h.RouteListFiltered(netlink.FAMILY_V4, filter, netlink.RT_FILTER_PROTOCOL)
@@ -238,15 +239,14 @@ func (u *Underlay) leaveLAN(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// answerTimeout is how long the kernel takes to find out that nobody has an address (any more): up to 5 s until it
-// doubts what it knew, and three questions a second apart (arp(7): delay_first_probe_time, ucast_solicit,
-// mcast_solicit).
+// answerTimeout is how long the kernel takes to find out that nobody has an address: up to 5 s until it checks an old
+// entry, and three requests a second apart (arp(7): delay_first_probe_time, ucast_solicit, mcast_solicit).
 const answerTimeout = 9 * time.Second
 
-// Answers says whether somebody on the machine's network at link has the address, as the kernel finds out when
-// something is sent there.
+// Answers reports whether somebody on the machine's network at link has the address. It sends a packet there and looks
+// at the kernel's neighbour entry.
 func Answers(ctx context.Context, link string, address netip.Addr) bool {
-	conn, err := net.Dial("udp4", netip.AddrPortFrom(address, discardPort).String()) // asks nobody
+	conn, err := net.Dial("udp4", netip.AddrPortFrom(address, discardPort).String()) // sends nothing yet
 	if err != nil {
 		return false
 	}
@@ -282,5 +282,5 @@ func Answers(ctx context.Context, link string, address netip.Addr) bool {
 	}
 }
 
-// discardPort is that of the discard service (RFC 863).
+// discardPort is the port of the discard service (RFC 863).
 const discardPort = 9

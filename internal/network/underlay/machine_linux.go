@@ -18,8 +18,8 @@ import (
 
 const forwardKey = "net/ipv4/ip_forward"
 
-// The machine's end of the link carries, as its alias, whose it is and what the machine's forwarding switch was before:
-// that lives exactly as long as the link and the switch do, also over kill -9.
+// The machine's end of the link carries in its alias the owner's run folder and the former value of
+// net.ipv4.ip_forward. An alias lives exactly as long as the link, also over kill -9.
 const aliasPrefix = "mullion ip_forward="
 
 func (u *Underlay) alias(forward string) string { return aliasPrefix + forward + " " + u.cfg.RunDir }
@@ -80,7 +80,7 @@ func (u *Underlay) ensureMachineLink() error {
 		if err != nil {
 			return err
 		}
-		if u.cfg.LAN.enabled() { // the address is another interface's too, and the subnet reached over that one
+		if u.cfg.LAN.enabled() { // another interface has the address too, and the subnet is reached over it
 			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(u.cfg.Machine, 32))}),
 				h.LinkSetUp(link))
 		}
@@ -168,7 +168,8 @@ func (u *Underlay) makeMachineLink(forward string) error {
 	})
 }
 
-// openMachine opens the machine's namespace; on a thread of the process's own, as Self means the main thread's.
+// openMachine opens the machine's network namespace. netns.Self is the main thread's, whatever thread openMachine runs
+// on.
 func (u *Underlay) openMachine() (*os.File, error) { return os.Open(u.cfg.MachineNetns) }
 
 func (u *Underlay) tableName() string { return "mullion_" + strings.ReplaceAll(u.cfg.Link, "-", "_") }
@@ -188,12 +189,12 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 	return errors.Join(err, u.acceptForwarding(ctx))
 }
 
-// rules replaces the table as a whole. The guard keeps strangers out: a connection into the fabric starts on the
-// machine itself or inside, and what leaves for elsewhere carries a node's address, which is hidden behind the
-// machine's.
+// rules replaces the table as a whole. Its guard keeps strangers out: only the machine itself, its network with LAN,
+// and the fabric may open connections into the fabric. A packet that leaves the fabric must carry a node's address
+// (with LAN also a pod's), which is hidden behind the machine's on the way to elsewhere.
 func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	link, subnet := `"`+u.cfg.Link+`"`, u.cfg.Subnet.String()
-	friends, own := link, subnet // who may open connections into the fabric, and what leaves it
+	friends, own := link, subnet // who may open connections into the fabric, and the sources that may leave it
 	masquerade := knftables.Concat("ip saddr", subnet, "oifname !=", link, "masquerade")
 	if u.cfg.LAN.enabled() {
 		friends, own = "{ "+link+`, "`+u.cfg.LAN.Link+`" }`, "{ "+subnet+", "+u.cfg.LAN.Pods.String()+" }"
@@ -229,7 +230,7 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 }
 
 // removeMachineSide removes the table and the link, and puts the forwarding switch back, unless another cluster still
-// needs it: then that one inherits the memory of what it was.
+// needs it: then the other cluster's link gets the former value.
 func (u *Underlay) removeMachineSide(ctx context.Context) error {
 	var forward string
 	foreign := false
@@ -258,7 +259,7 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at interface %q: %w", u.cfg.Link, err)
 	}
-	if foreign { // another cluster's, and so is the table
+	if foreign { // the link is another cluster's, and so is the table
 		return nil
 	}
 	err = netns.Do(u.cfg.MachineNetns, func() error {
@@ -272,7 +273,8 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 	return errors.Join(err, u.removeAccepts(ctx), u.removeMachineLink())
 }
 
-// bequeath hands the memory of the switch to another cluster's link, if there is one.
+// bequeath stores the forwarding switch's former value in the alias of another cluster's link, and reports whether
+// there is one.
 func (u *Underlay) bequeath(h *netlink.Handle, forward string) (bool, error) {
 	links, err := h.LinkList()
 	if err != nil {

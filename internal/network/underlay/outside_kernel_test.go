@@ -11,8 +11,8 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
-// The place outside is reached at its far addresses of both families, from hosts and the machine, reaches what its
-// routes lead to, and leaves nothing.
+// Hosts and the machine reach the place outside at its far addresses of both families, the place reaches the targets of
+// its routes, and its removal leaves nothing.
 func TestOutside(t *testing.T) {
 	e := newEnv(t)
 	e.subnet6 = netip.MustParsePrefix("fd00:213::/64")

@@ -15,15 +15,15 @@ import (
 // outsideProtocol marks the routes that AddOutside makes, which SetRoutes leaves alone.
 const outsideProtocol = unix.RTPROT_STATIC
 
-// Outside is a place on the underlay that stands for what is not part of the cluster.
+// Outside is a place on the underlay that stands for the world outside of the cluster.
 type Outside struct {
 	Name    string
 	Address netip.Addr
-	// Address6 is its address of IPv6 where the underlay has both families: that of the same number.
+	// Address6 is its IPv6 address if the underlay has both families: the one with the same number as Address.
 	Address6 netip.Addr
-	// Far are more addresses of it, beyond the underlay, to which every host and the machine get a route.
+	// Far are more addresses of the place, beyond the underlay; every host and the machine get a route to them.
 	Far []netip.Addr
-	// Routes are its own, besides those to the pods.
+	// Routes are the place's own routes, besides those to the pods.
 	Routes []Route
 }
 
@@ -81,7 +81,7 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 	})
 }
 
-// RemoveOutside removes the place and the hosts' routes to it. It is no error when there is none.
+// RemoveOutside removes the place and the hosts' routes to it. A place that does not exist is no error.
 func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 	u.mu.Lock()
 	err := u.eachOther(o.Name, func(h *netlink.Handle, name string) error {
@@ -108,8 +108,8 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 	return errors.Join(err, u.RemoveHost(ctx, o.Name))
 }
 
-// eachOther runs do in the namespace of every host but one, and in the machine's, which is the underlay's router: with
-// the name of the link to the underlay there.
+// eachOther runs do in the network namespace of every host but one, and of the machine, which is the underlay's router.
+// link is the name of the link to the underlay there.
 func (u *Underlay) eachOther(but string, do func(h *netlink.Handle, link string) error) error {
 	hosts, err := u.pins()
 	errs := []error{err, netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error { return do(h, u.cfg.Link) })}

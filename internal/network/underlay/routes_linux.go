@@ -14,19 +14,19 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// Route says which node carries which pods, or which addresses of Services.
+// Route leads to the pods of a node, or to an address of a Service by way of a node.
 type Route struct {
 	CIDR netip.Prefix // a node's pods, or one address of a Service
 	Via  netip.Addr   // the node's address in the underlay
 }
 
-// SetRoutes makes these the pod routes of the fabric, the machine and every host, and removes others made before.
+// SetRoutes makes these the pod routes of the fabric, the machine and every host, and removes earlier ones.
 func (u *Underlay) SetRoutes(_ context.Context, routes []Route) error {
 	return u.setChecked(podProtocol, routes)
 }
 
-// SetServiceRoutes does the same for addresses of Services that the world outside reaches (load balancers'): they are
-// kept apart from the pod routes.
+// SetServiceRoutes does the same for the addresses of load balancers, by which the world outside reaches Services.
+// These routes are separate from the pod routes.
 func (u *Underlay) SetServiceRoutes(_ context.Context, routes []Route) error {
 	return u.setChecked(serviceProtocol, routes)
 }
@@ -42,8 +42,8 @@ func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) er
 	return u.setRoutes(protocol, routes)
 }
 
-// SetPodRoute makes these the networks of pods behind a host, one of each family; the host is given by its IPv4
-// address, on this machine or another. None removes the host's routes.
+// SetPodRoute makes these the pod CIDRs behind a host, one of each family. host is the IPv4 address of a host on this
+// machine or another. Without cidrs the host's routes are removed.
 func (u *Underlay) SetPodRoute(_ context.Context, host netip.Addr, cidrs ...netip.Prefix) error {
 	if !u.cfg.Subnet.Contains(host) {
 		return fmt.Errorf("set pod route of host %s: not an address of %s", host, u.cfg.Subnet)
@@ -64,7 +64,7 @@ func (u *Underlay) SetPodRoute(_ context.Context, host netip.Addr, cidrs ...neti
 	return u.replaceRoutes(podProtocol, host, routes)
 }
 
-// routeProtocols are the kinds of routes that a host's removal ends.
+// routeProtocols are the kinds of routes that are removed with a host.
 func routeProtocols() []netlink.RouteProtocol {
 	return []netlink.RouteProtocol{podProtocol, serviceProtocol}
 }

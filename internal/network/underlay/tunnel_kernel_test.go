@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
-// machine is one of several machines that an underlay spans: part n of it.
+// machine is one of several machines that an underlay spans.
 type machine struct {
 	u    *underlay.Underlay
 	ns   string
@@ -70,7 +70,7 @@ func (m machine) knows(t *testing.T, others ...machine) {
 	}
 }
 
-// reaches says whether a host of m gets an answer from an address.
+// reaches reports whether a host of m gets an answer from an address.
 func (m machine) reaches(t *testing.T, to netip.Addr, options ...string) bool {
 	t.Helper()
 	return netns.Do(m.u.HostNetns("host"), func() error {
@@ -92,9 +92,9 @@ func TestSeveralMachines(t *testing.T) {
 	if !strings.Contains(run(t, a.u.HostNetns("host"), "ip", "link", "show", "eth0"), "mtu 1450") {
 		t.Error("a host's interface does not leave room for the tunnel's headers")
 	}
-	// Pods on the underlay itself send an Ethernet's frames, and the way between the machines is as narrow. A frame
-	// that must not be fragmented is answered by the kernel with what fits (path MTU discovery, which vxlan does for
-	// bridges), others are carried in fragments.
+	// Pods on the underlay itself send frames of an Ethernet's size, and the way between the machines carries no more
+	// than that, with VXLAN's headers. If a frame must not be fragmented, the kernel answers with the size that fits
+	// (path MTU discovery, which vxlan does for bridges); other frames are fragmented.
 	run(t, a.u.HostNetns("host"), "ip", "link", "set", "eth0", "mtu", "1500")
 	run(t, b.u.HostNetns("host"), "ip", "link", "set", "eth0", "mtu", "1500")
 	if !a.reaches(t, b.host, "-s", "1472", "-M", "dont") {
@@ -119,7 +119,7 @@ func TestSeveralMachines(t *testing.T) {
 		}
 	})
 	t.Run("left", func(t *testing.T) {
-		a.knows(t) // b has left, and does not know it: what it sends on is a stranger's
+		a.knows(t) // b has left but does not know it: its packets count as a stranger's
 		if a.reaches(t, b.host) || b.reaches(t, a.host) {
 			t.Error("a machine that left is still reached")
 		}

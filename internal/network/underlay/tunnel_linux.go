@@ -25,9 +25,9 @@ const tunnelPort = "machines"
 const TunnelMTU = 1450
 
 // Tunnel says how the underlay spans machines: the bridges of all are joined by VXLAN, whose socket is in the machine's
-// own network namespace. The zero value: it does not.
+// own network namespace. The zero value: one machine only.
 type Tunnel struct {
-	// Local is this machine's address that the others send to.
+	// Local is this machine's address to which the others send.
 	Local netip.Addr
 	// Port is the UDP port on all machines, VNI the network's number, the same on all.
 	Port uint16
@@ -53,8 +53,8 @@ func (u *Underlay) tunnelLink() string {
 	return "vx" + u.cfg.Link[max(0, len(u.cfg.Link)-13):]
 }
 
-// ensureTunnel makes the tunnel's port on the bridge, unless there is one as it should be. The link is made in the
-// machine's namespace, where its socket stays, and then moved.
+// ensureTunnel makes the tunnel's port on the bridge, unless it is there with the right settings. The link is made in
+// the machine's namespace, where its socket stays, and then moved.
 func (u *Underlay) ensureTunnel() error {
 	if !u.cfg.Tunnel.enabled() {
 		return nil
@@ -102,7 +102,7 @@ func (u *Underlay) makeTunnel() error {
 	t := u.cfg.Tunnel
 	err = netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		err := h.LinkAdd(&netlink.Vxlan{
-			// The bridge's own MTU: what is larger than the way between the machines is fragmented there, not lost.
+			// The bridge's own MTU: packets too large for the way between the machines are fragmented there, not lost.
 			LinkAttrs: netlink.LinkAttrs{Name: u.tunnelLink(), MTU: 1500},
 			VxlanId:   int(t.VNI),
 			Port:      int(t.Port),
@@ -133,7 +133,7 @@ func (u *Underlay) makeTunnel() error {
 	})
 }
 
-// removeStrandedTunnel removes a tunnel that a crash left on its way, in either namespace.
+// removeStrandedTunnel removes a tunnel that a crash left half made, in either network namespace.
 func (u *Underlay) removeStrandedTunnel() error {
 	var errs []error
 	for _, path := range []string{u.cfg.MachineNetns, u.FabricNetns()} {
@@ -157,7 +157,7 @@ func (u *Underlay) removeStrandedTunnel() error {
 }
 
 // SetMachines makes these the other machines that the underlay spans: frames for hosts whose machine is not known yet
-// go to all of them, and none but they may send.
+// go to all of them, and only they may send frames to this machine.
 func (u *Underlay) SetMachines(ctx context.Context, machines []netip.Addr) error {
 	if !u.cfg.Tunnel.enabled() {
 		return errors.New("set the other machines: the underlay is of one machine only")
@@ -174,8 +174,8 @@ func (u *Underlay) SetMachines(ctx context.Context, machines []netip.Addr) error
 	return u.admit(ctx, machines)
 }
 
-// flood sets the tunnel's entries of the zero hardware address, which get what has no entry of its own. What was
-// learned of a machine that is no more is forgotten.
+// flood sets the tunnel's forwarding entries for the zero hardware address, by which frames without an entry of their
+// own are sent. Learned entries of a machine that is no longer listed are removed.
 func (u *Underlay) flood(machines []netip.Addr) error {
 	return netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		link, err := h.LinkByName(tunnelPort)
@@ -258,7 +258,7 @@ func (u *Underlay) guardTunnel(tx *knftables.Transaction) {
 	})
 	tx.Add(&knftables.Rule{Chain: "input", Rule: knftables.Concat(
 		"udp dport", u.cfg.Tunnel.Port, "ip daddr", u.cfg.Tunnel.Local.String(), "ip saddr != @"+machinesSet, "drop")})
-	// Whoever sends to another address of the machine is no machine of the cluster.
+	// The cluster's machines send to Local only, so packets to another address are a stranger's.
 	tx.Add(&knftables.Rule{Chain: "input", Rule: knftables.Concat(
 		"udp dport", u.cfg.Tunnel.Port, "ip daddr !=", u.cfg.Tunnel.Local.String(), "drop")})
 }

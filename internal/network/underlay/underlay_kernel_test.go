@@ -129,8 +129,8 @@ func TestFlows(t *testing.T) {
 	netnstest.NoFlow(t, e.outside, "10.213.0.11:80") // the guard
 }
 
-// Hosts, the control plane and the machine reach each other by IPv6, and the pods behind a host; the machine forwards
-// none.
+// Hosts, the control plane and the machine reach each other and the pods behind a host by IPv6; the machine forwards no
+// IPv6.
 func TestDualStack(t *testing.T) {
 	e := newEnv(t)
 	e.subnet6 = netip.MustParsePrefix("fd00:213::/64")
@@ -325,7 +325,7 @@ func TestUpRepairs(t *testing.T) {
 			if err := e.u.Down(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			// there the memory of the switch is gone with the link
+			// in those cases the former value of the switch is gone with the link
 			if name != "link-deleted" && name != "half-made-in-fabric" {
 				if diff := cmp.Diff(before, state(t, e.machine)); diff != "" {
 					t.Errorf("machine after Down (-before +after):\n%s", diff)
@@ -345,7 +345,7 @@ func TestTaken(t *testing.T) {
 		if err := e.u.Down(t.Context()); err != nil {
 			t.Error(err)
 		}
-		run(t, e.machine, "ip", "link", "show", "mullion0") // a stranger's: still there
+		run(t, e.machine, "ip", "link", "show", "mullion0") // a stranger's link is still there
 	})
 	t.Run("subnet", func(t *testing.T) {
 		e := newEnv(t)
@@ -357,8 +357,8 @@ func TestTaken(t *testing.T) {
 	})
 }
 
-// Docker, and others that use iptables, drop what the machine forwards: the cluster's way out survives that, also where
-// they come later, and nothing is left in their chains.
+// Docker and other programs that use iptables drop what the machine forwards. The cluster's way out works nevertheless,
+// also if they start later, and nothing is left in their chains.
 func TestForwardingIsDropped(t *testing.T) {
 	const docker = `table ip filter {
 		chain DOCKER-USER { counter return; }
@@ -391,7 +391,7 @@ func TestForwardingIsDropped(t *testing.T) {
 	}
 }
 
-// Two clusters on one machine: the switch goes back only with the last one, whichever that is.
+// Two clusters on one machine: the forwarding switch is put back only when the last one goes, whichever it is.
 func TestTwoClusters(t *testing.T) {
 	e := newEnv(t)
 	before := state(t, e.machine)

@@ -1,5 +1,5 @@
-// Package underlay is the fabric that the nodes of one cluster stand on: a pinned network namespace with a bridge, one
-// more namespace for each Windows host, and the way out through the machine. It owns those namespaces, their links,
+// Package underlay owns the network that the nodes of one cluster are on: a pinned network namespace with a bridge, one
+// more namespace for each Windows host, and the way out through the machine. It owns these namespaces, their links,
 // addresses and routes, one nftables table and the forwarding switch of the machine. What happens inside a host beyond
 // its own address (pods, HNS) is not its business.
 //
@@ -38,13 +38,14 @@ const (
 
 	bridgeName  = "underlay"
 	machinePort = "machine"
-	// podProtocol marks the default routes and those to pods that are made here, serviceProtocol those to addresses of
-	// Services, so that they can be told from others; the kernel's rtnetlink.h leaves both numbers free.
+	// podProtocol marks the default routes and routes to pods that are made here, serviceProtocol the routes to
+	// addresses of Services. So they are distinguished from other routes; the kernel's rtnetlink.h leaves both numbers
+	// free.
 	podProtocol, serviceProtocol = 0x4d, 0x4e
 )
 
 var (
-	// ErrLinkTaken says that an interface of the wanted name is there and belongs to something else.
+	// ErrLinkTaken says that an interface with the wanted name belongs to something else.
 	ErrLinkTaken = errors.New("interface name is taken")
 	// ErrSubnetTaken says that the machine already has a route into the underlay's subnet.
 	ErrSubnetTaken = errors.New("subnet is in use on this machine")
@@ -56,11 +57,11 @@ type Config struct {
 	RunDir string
 	// Link is the machine's interface into the fabric, unique per cluster, at most 15 bytes; mullion0.
 	Link string
-	// Subnet is what nodes' addresses are taken from; 10.213.0.0/24.
+	// Subnet is the range of the nodes' addresses; 10.213.0.0/24.
 	Subnet netip.Prefix
-	// Subnet6 is that of IPv6 in a dual-stack cluster; else not valid. Every host and the machine have in it the
-	// address of the same number as in Subnet. The machine forwards none of it: an interface that forwards stops
-	// learning its own routes of IPv6.
+	// Subnet6 is the IPv6 range in a dual-stack cluster; otherwise not valid. Every host and the machine have the
+	// address in it with the same number as in Subnet. The machine does not forward IPv6, because an interface that
+	// forwards stops learning its own IPv6 routes.
 	Subnet6 netip.Prefix
 	// Fabric is the control plane's address; the first one of Subnet.
 	Fabric netip.Addr
@@ -68,10 +69,10 @@ type Config struct {
 	Machine netip.Addr
 	// MachineNetns is the machine's network namespace; that of the calling process.
 	MachineNetns string
-	// Tunnel joins the underlay with those of other machines.
+	// Tunnel joins the underlay with the underlays of other machines.
 	Tunnel Tunnel
-	// LAN is set where hosts are on a network of the machine's: Subnet is that network's then, Machine the machine's
-	// address on it, and the fabric has none.
+	// LAN is set if hosts are on a network of the machine's. Then Subnet is that network's subnet, Machine the
+	// machine's address on it, and Fabric is not set: the fabric has no address.
 	LAN LAN
 }
 
@@ -105,7 +106,7 @@ func New(cfg Config) (*Underlay, error) {
 	return &Underlay{cfg: cfg}, cfg.Tunnel.check()
 }
 
-// check tells what is wrong with a configuration whose defaults are filled in.
+// check returns what is wrong with a configuration whose defaults are filled in.
 func (cfg Config) check() error {
 	switch {
 	case cfg.RunDir == "":
