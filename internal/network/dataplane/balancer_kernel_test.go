@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// both are a load balancer for TCP and one for UDP, made otherwise by f.
+// both returns a load balancer for TCP and one for UDP; f changes each of them.
 func both(id, vip string, port uint16, f func(lb *netplan.LoadBalancer), backends ...string) []netplan.LoadBalancer {
 	var all []netplan.LoadBalancer
 	for _, proto := range []netplan.Protocol{netplan.TCP, netplan.UDP} {
@@ -148,7 +148,7 @@ func TestUDPFlowsMove(t *testing.T) {
 		inside.answeredBy(vip, backend.name)
 		fromOutside.answeredBy(node, backend.name)
 	}
-	// The other one's flow stays as it is when there is one more backend.
+	// One more backend does not change the flow to the other backend.
 	a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("dns", "10.96.0.53", 53, nil,
 		"10.244.1.6:53", "10.244.2.5:53")}})
 	for range 20 {
@@ -203,7 +203,7 @@ func TestTCPConnectionsStay(t *testing.T) {
 	}
 }
 
-// What would have to be translated and is neither TCP nor UDP leaves nowhere, unless the plan says so.
+// Packets that need translation and are neither TCP nor UDP do not leave the host, unless the plan says so.
 func TestICMP(t *testing.T) {
 	a, b, outside := fabric(t)
 	ping := func(to string) bool {

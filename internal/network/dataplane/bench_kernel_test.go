@@ -21,8 +21,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// The ways that the benchmarks compare; the program at both ends is the same. vip is that of the first of so many
-// services.
+// The ways that the benchmarks compare; the program at both ends is the same. The way vip goes through the first of
+// many services.
 func ways(b *testing.B) map[string]way {
 	b.Helper()
 	all := map[string]way{"veth": bare(b)}
@@ -50,8 +50,8 @@ func ways(b *testing.B) map[string]way {
 	return all
 }
 
-// way is from a namespace to a server in another that listens on listen (empty: it is another way's) and is called at
-// dial.
+// way leads from a namespace to a server in another, which listens on listen and is called at dial. If listen is empty,
+// another way's server is used.
 type way struct{ from, to, dial, listen string }
 
 var order = []string{"veth", "pod", "clusterip-of-10", "clusterip-of-1000", "clusterip-of-5000"}
@@ -130,13 +130,13 @@ func (w way) call(b *testing.B) net.Conn {
 	return c
 }
 
-// portion is what is sent at once, some 10 ms of a processor.
+// portion is how many bytes are sent at once, some 10 ms of a processor's work.
 const portion = 32 << 20
 
-// BenchmarkThroughput sends a portion over a TCP connection of each way in turn. What other programs on the machine
-// take changes from moment to moment, so ways are compared within a round, and what counts is the median of all rounds.
-// Each round has connections of its own: one may cost a third more than another of the same way, for as long as it
-// lasts.
+// BenchmarkThroughput sends a portion over a TCP connection of each way in turn. The load of other programs on the
+// machine changes from moment to moment, so ways are compared within a round, and the result is the median of all
+// rounds. Each round has connections of its own: one may cost a third more than another of the same way, for as long as
+// it lasts.
 func BenchmarkThroughput(b *testing.B) {
 	all, sends := ways(b), map[string]func() (took, cost float64){}
 	for _, name := range order {
@@ -159,7 +159,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 }
 
-// comparedWith is the way that another one is held against.
+// comparedWith returns the way with which another one is compared.
 func comparedWith(name string) string {
 	switch {
 	case name == "pod":
@@ -170,7 +170,7 @@ func comparedWith(name string) string {
 	return ""
 }
 
-// rotated are the ways, each round beginning with another: none is always the one behind the slowest.
+// rotated returns the ways, beginning with another one in each round, so that no way always follows the slowest.
 func rotated(i int) []string {
 	n := i % len(order)
 	return append(slices.Clone(order[n:]), order[:n]...)
@@ -189,9 +189,9 @@ func median[T float64 | time.Duration](list []T) T {
 	return s[(len(s)-1)/2]
 }
 
-// sender returns what sends a portion over a new connection and waits until the other side has all of it, in seconds
-// and seconds of this process' processor time. A portion before that, which brings the connection up to its speed, does
-// not count.
+// sender returns a function that sends a portion over a new connection and waits until the other side has all of it. It
+// returns the seconds that this took, and the seconds of this process's processor time. A portion sent before, which
+// brings the connection up to speed, does not count.
 func (w way) sender(b *testing.B) func() (took, cost float64) {
 	b.Helper()
 	w.server(b, func(c net.Conn) {
@@ -242,8 +242,8 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkConnect opens a connection of each way in turn; it counts when the server has answered on it. What a way
-// adds is the median of the differences within the rounds.
+// BenchmarkConnect opens a connection of each way in turn; the time ends with the server's answer. The cost of a way is
+// the median of the differences within the rounds.
 func BenchmarkConnect(b *testing.B) {
 	all, connects := ways(b), map[string]func() float64{}
 	for _, name := range order {
@@ -268,8 +268,8 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// connecter returns what opens a connection, and how many microseconds that took. One thread stays in the namespace for
-// it.
+// connecter returns a function that opens a connection and returns how many microseconds that took. One thread stays in
+// the network namespace for it.
 func (w way) connecter(b *testing.B) func() float64 {
 	b.Helper()
 	w.server(b, func(c net.Conn) { _, _ = c.Write([]byte{1}); _ = c.Close() })
@@ -305,7 +305,7 @@ func (w way) connecter(b *testing.B) func() float64 {
 	}
 }
 
-// BenchmarkChange changes one load balancer among so many.
+// BenchmarkChange changes one load balancer among 10 to 5000.
 func BenchmarkChange(b *testing.B) {
 	for _, n := range []int{10, 1000, 5000} {
 		b.Run(fmt.Sprintf("of-%d", n), func(b *testing.B) {

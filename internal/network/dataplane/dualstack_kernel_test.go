@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// flowsOfIPv6 are those of a host with dataplanetest.Dual.
+// flowsOfIPv6 checks the IPv6 flows of a host with dataplanetest.Dual.
 func flowsOfIPv6(t *testing.T, h host) {
 	t.Helper()
 	a, b := h.Pin(dataplanetest.NSA), h.Pin(dataplanetest.NSB)
@@ -62,7 +62,7 @@ func TestIPv6BetweenHosts(t *testing.T) {
 	}
 }
 
-// The same kinds of load balancers as TestLoadBalancing, of IPv6.
+// The same kinds of load balancers as in TestLoadBalancing, with IPv6.
 func TestIPv6LoadBalancing(t *testing.T) {
 	a, b, outside := dualFabric(t)
 	plan := dataplanetest.Dual("10.244.1", "fd00:244:1:1")

@@ -67,7 +67,7 @@ func TestHoldPorts(t *testing.T) {
 	}
 }
 
-// What a program has is left to it, and nothing of the attempt stays.
+// A port that a program has bound stays its own, and a failed attempt to hold it leaves nothing.
 func TestHoldPortsInUse(t *testing.T) {
 	h := newHost(t)
 	var l net.Listener
@@ -90,7 +90,7 @@ func TestHoldPortsInUse(t *testing.T) {
 	}
 }
 
-// However many ports are asked for, the process has files left.
+// However many ports are held, the process has file descriptors left.
 func TestHoldPortsLeavesFiles(t *testing.T) {
 	h := newHost(t)
 	var before syscall.Rlimit
@@ -122,7 +122,7 @@ func TestHoldPortsLeavesFiles(t *testing.T) {
 	}
 }
 
-// Connections of the host's own do not get held ports, whatever is left.
+// The host's own connections never get held ports as their source, even if few others are left.
 func TestHeldPortsAreNotEphemeral(t *testing.T) {
 	h := newHost(t)
 	run(t, h.ns, `echo 50000 50009 > /proc/sys/net/ipv4/ip_local_port_range`)

@@ -13,11 +13,11 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// keeping has a load balancer's packets keep their destination, from outside too.
+// keeping makes a load balancer's packets keep their destination, from outside too.
 func keeping(lb *netplan.LoadBalancer) { lb.External, lb.PreserveDIP = true, true }
 
-// With PreserveDIP a backend gets packets as they were sent: its server is one that listens at the virtual address
-// alone, and sees the client's own address.
+// With PreserveDIP a backend gets packets as they were sent: its server listens at the virtual address only, and sees
+// the client's own address.
 func TestPreserveDIP(t *testing.T) {
 	a, b, outside := fabric(t)
 	plan := dataplanetest.Plan("10.244.1")
@@ -69,7 +69,7 @@ func TestPreserveDIP(t *testing.T) {
 	}
 }
 
-// What is not there any more of a kept address is told, and mended.
+// Parts of a kept address that somebody removed are reported as differences, and restored.
 func TestPreserveDIPRepair(t *testing.T) {
 	a, _, outside := fabric(t)
 	plan := dataplanetest.Plan("10.244.1")
@@ -95,7 +95,7 @@ func TestPreserveDIPRepair(t *testing.T) {
 	}
 }
 
-// Access rules hold for what comes to a kept address, and a pod opens nothing from one.
+// Access rules apply to packets for a kept address, and a pod cannot open connections from one.
 func TestPreserveDIPAccess(t *testing.T) {
 	a, b, outside := fabric(t)
 	plan := dataplanetest.Plan("10.244.1")
@@ -118,7 +118,7 @@ func TestPreserveDIPAccess(t *testing.T) {
 	}
 }
 
-// The same of IPv6, with a client that stays with its backend.
+// The same with IPv6, and with a client that stays with its backend.
 func TestPreserveDIP6(t *testing.T) {
 	a, _, outside := dualFabric(t)
 	plan := dataplanetest.Dual("10.244.1", "fd00:244:1:1")
@@ -129,7 +129,8 @@ func TestPreserveDIP6(t *testing.T) {
 	a.apply(t, plan)
 	dataplanetest.Expect(t, a, plan)
 	run(t, outside, "ip -6 route add 2001:db8::20 via fd00:213::11")
-	// Of IPv6, Linux binds to no address that is local by its route alone; the server listens at all.
+	// With IPv6, Linux does not bind to an address that is local by its route only, so the server listens at all
+	// addresses.
 	netnstest.Serve(t, a.Pin(dataplanetest.NSA), "a5", "[::]:80")
 	netnstest.Serve(t, a.Pin(dataplanetest.NSB), "a6", "[::]:80")
 	first := ""

@@ -84,7 +84,7 @@ func network(mode netplan.Mode, subnet string) netplan.Plan {
 	return p
 }
 
-// overlay is that of the host at 10.213.0.<last>.
+// overlay returns the plan of the host at 10.213.0.<last>.
 func overlay(subnet, last string) netplan.Plan {
 	p := network(netplan.Overlay, subnet)
 	p.Bridges[0].Overlay = &netplan.VXLAN{
@@ -152,13 +152,13 @@ func TestOverlay(t *testing.T) {
 	// The underlay sees VXLAN, not pods.
 	netnstest.NoFlow(t, u.router, "10.244.1.5:80")
 
-	// A pod of host b that host a is told about by itself, too: the way stays that of its host.
+	// A pod of host b that is also a peer of its own: the way to its host stays in use.
 	remote := peer("remote", "10.244.2.5/32", "12")
 	remote.MAC = "02:11:0a:f4:02:05"
 	step := netplan.Change{Set: netplan.Plan{Peers: []netplan.Peer{remote}}}
 	u.a.change(t, &planA, step)
 	netnstest.Flow(t, a5, "10.244.2.5:80", "b5", "10.244.1.5")
-	// The host leaves: no way is left.
+	// When the host leaves, no way to its pods is left.
 	u.a.change(t, &planA, netplan.Change{Removed: netplan.Removed{Peers: []string{"b", "remote"}}})
 	netnstest.NoFlow(t, a5, "10.244.2.5:80")
 	u.a.change(t, &planA, netplan.Change{Set: netplan.Plan{Peers: []netplan.Peer{peer("b", "10.244.2.0/24", "12")}}})
@@ -187,7 +187,7 @@ func nothingLeft(t *testing.T, h host) {
 	}
 }
 
-// All goes by the router, also between pods of one host; the router routes it back.
+// All packets go by the router, also between pods of one host; the router routes them back.
 func TestL2Tunnel(t *testing.T) {
 	u := newUnderlay(t)
 	run(

@@ -37,7 +37,7 @@ func newHost(t *testing.T) host {
 	return h.reopen(t)
 }
 
-// reopen is the host with a Plane that remembers nothing.
+// reopen returns the host with a new Plane, which remembers nothing.
 func (h host) reopen(t *testing.T) host {
 	t.Helper()
 	var err error
@@ -165,7 +165,7 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// A new plan is carried out also where others removed what it builds on.
+// A new plan is carried out even if others have removed objects that it builds on.
 func TestApplyAfterDamage(t *testing.T) {
 	h := newHost(t)
 	plan := dataplanetest.Plan("10.244.1")

@@ -168,7 +168,7 @@ func TestAccessRules(t *testing.T) {
 	}
 }
 
-// The pod sends what it likes; no more than its limit passes.
+// The pod sends as much as it can; no more than its limit passes.
 func TestEgressLimit(t *testing.T) {
 	h := newHost(t)
 	plan := dataplanetest.Plan("10.244.1")
@@ -217,7 +217,8 @@ func TestEgressLimit(t *testing.T) {
 	}
 }
 
-// proxyUser is who S-1-5-93-2-2 is on the hosts of these tests, and with 1001 proxyGroup; S-1-5-93-2-1 is nobody there.
+// proxyUser is the Linux user for S-1-5-93-2-2 on the hosts of these tests; proxyGroup, a group, stands for that user
+// and 1001. S-1-5-93-2-1 has no Linux user there.
 const proxyUser, proxyGroup = "1000", "S-1-5-32-545"
 
 func TestProxies(t *testing.T) {

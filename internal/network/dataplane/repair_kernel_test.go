@@ -16,7 +16,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// What is changed behind an overlay's back is said and put right, also where pods do not lose their interfaces by it.
+// Changes that others make to an overlay are reported and repaired, also those by which pods do not lose their
+// interfaces.
 func TestRepairsOfAnOverlay(t *testing.T) {
 	u := newUnderlay(t)
 	planA, planB := overlay("10.244.1", "11"), overlay("10.244.2", "12")
@@ -92,7 +93,7 @@ func busy() []netplan.Plan {
 	return []netplan.Plan{first, second, third, fourth, {}}
 }
 
-// Wherever a process is killed, the next one makes of it what the plan says, and nothing beside.
+// At whatever moment a process is killed, the next one makes the kernel match the plan, with nothing left over.
 func TestKilled(t *testing.T) {
 	if ns := os.Getenv("DATAPLANE_TEST_NETNS"); ns != "" {
 		p, err := dataplane.New(dataplane.Config{Netns: ns, PinDir: os.Getenv("DATAPLANE_TEST_PINS")})

@@ -24,7 +24,8 @@ func balancer(id string, backends ...string) netplan.LoadBalancer {
 	return lb
 }
 
-// A change touches what it changes: the verdict where the number of backends does, and no backend that keeps its place.
+// A change touches no more than necessary: the verdict only if the number of backends changes, and no backend that
+// keeps its place.
 func TestChangeIsSmall(t *testing.T) {
 	r := newRuleset()
 	r.set("a", balancerItem(balancer("a", "10.0.0.1:80", "10.0.0.2:80")), &delta{add: map[slot]entry{}})
@@ -47,7 +48,8 @@ func TestChangeIsSmall(t *testing.T) {
 	}
 }
 
-// Who has a slot that two ask for does not depend on who came first, and the other one has it when the first leaves.
+// If two objects ask for the same slot, the one that gets it does not depend on their order, and the other one gets it
+// when the first is removed.
 func TestRivals(t *testing.T) {
 	apply := func(names ...string) map[slot]entry {
 		r := newRuleset()
@@ -148,7 +150,7 @@ func TestAccessTiers(t *testing.T) {
 	}
 }
 
-// Pods behind a host that is a peer need no way of their own, unless they are elsewhere.
+// Pods behind a host that is a peer need no way of their own, unless they are on another host.
 func TestBehind(t *testing.T) {
 	peer := func(id, subnet, vtep string) netplan.Peer {
 		return netplan.Peer{

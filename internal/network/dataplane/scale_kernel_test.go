@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// service is the n-th of many: four backends, the first of which is pod b.
+// service returns the n-th of many load balancers: four backends, the first of which is pod b.
 func service(n int) netplan.LoadBalancer {
 	lb := netplan.LoadBalancer{
 		ID:       fmt.Sprintf("1D3A2E1C-7D7F-4A0B-9C55-%012X", n),

@@ -17,8 +17,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// TestTableInKernel holds that the goldens are what the kernel has: nft lists the table that the data plane made as it
-// lists the one that it read from the golden.
+// TestTableInKernel checks that the goldens are what the kernel gets: nft lists the table that the data plane made in
+// the same way as a table read from the golden.
 func TestTableInKernel(t *testing.T) {
 	for mode, plan := range tablePlans() {
 		t.Run(mode, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTableInKernel(t *testing.T) {
 	}
 }
 
-// makeTable has the data plane make a host's table, and returns the host's namespace.
+// makeTable makes the data plane make a host's table, and returns the host's network namespace.
 func makeTable(t *testing.T, p *Plane, plan netplan.Plan) string {
 	t.Helper()
 	ns := netnstest.New(t, "host")
@@ -48,7 +48,7 @@ func makeTable(t *testing.T, p *Plane, plan netplan.Plan) string {
 	return ns
 }
 
-// makePodTable has the data plane make a port's table, and returns the pod's namespace.
+// makePodTable makes the data plane make a port's table, and returns the pod's network namespace.
 func makePodTable(t *testing.T, p *Plane, plan netplan.Plan, port netplan.Port) string {
 	t.Helper()
 	ns := netnstest.New(t, "pod")
@@ -85,8 +85,8 @@ func nft(t *testing.T, ns string, args ...string) string {
 	return string(out)
 }
 
-// listing is what nft lists of a table, without what differs from one time to the next: numbers of objects, the order
-// of elements, and the seal, which is a hash of such numbers.
+// listing returns what nft lists of a table, without parts that differ each time: numbers of objects, the order of
+// elements, and the seal, which is a hash of such numbers.
 func listing(t *testing.T, ns, table string) []string {
 	t.Helper()
 	var answer struct{ Nftables []map[string]map[string]any }

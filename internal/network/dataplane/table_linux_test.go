@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the nftables tables in testdata")
 
-// tablePlane is a plane that looks at nothing in the kernel.
+// tablePlane is a plane without a kernel.
 func tablePlane() *Plane {
 	return &Plane{cfg: Config{Uplink: "eth0", Users: map[string][]uint32{"S-1-5-93-2-2": {1000}}}}
 }
@@ -36,8 +36,8 @@ func tableTexts(t *testing.T) map[string]string {
 	return texts
 }
 
-// TestTable holds what the kernel gets for a plan of each mode of networks, to the last rule and element. With -update
-// it rewrites the goldens, whose difference tells which packets go otherwise after a change.
+// TestTable compares what the kernel gets for a plan of each network mode with goldens, to the last rule and element.
+// -update rewrites the goldens; their diff shows which packets a change affects.
 func TestTable(t *testing.T) {
 	texts := tableTexts(t)
 	for name, got := range texts {

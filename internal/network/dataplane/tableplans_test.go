@@ -7,8 +7,8 @@ import (
 )
 
 // The plans of the goldens: a host 10.213.0.11 with the pods web (10.244.1.5) and db (10.244.1.6). A third pod,
-// 10.244.2.7, is on another host. A plan names its objects as a person would, and not by GUIDs, for the goldens'
-// comments.
+// 10.244.2.7, is on another host. The plans' IDs are readable names, not GUIDs, because they appear as comments in the
+// goldens.
 
 // tablePlans are a plan for each mode of networks.
 func tablePlans() map[string]netplan.Plan {
@@ -72,8 +72,8 @@ func planOf(b netplan.Bridge) netplan.Plan {
 	}
 }
 
-// services are load balancers of all kinds that kube-proxy makes. source is the address that backends elsewhere see,
-// where there is no direct return; the host's own if it is not valid.
+// services are load balancers of all kinds that kube-proxy makes. source is the address that backends elsewhere see
+// without direct return; the host's own if it is not valid.
 func services(source netip.Addr) []netplan.LoadBalancer {
 	return []netplan.LoadBalancer{
 		{ // direct return
@@ -149,8 +149,8 @@ func services(source netip.Addr) []netplan.LoadBalancer {
 	}
 }
 
-// webPolicy are the access rules of web. Its first tier keeps two networks out and leaves the nodes' network to the
-// second tier, which lets pods come to web's ports, and web call db and look up names.
+// webPolicy are the access rules of web. The first tier blocks two networks and passes the nodes' network on to the
+// second tier, which lets pods connect to web's ports, and lets web connect to db and look up names.
 func webPolicy() []netplan.ACL {
 	return []netplan.ACL{
 		{Tier: 1, Priority: 10, In: true, Pass: true, Remote: networks("10.213.0.0/24")},
@@ -182,7 +182,7 @@ func webPolicy() []netplan.ACL {
 	}
 }
 
-// l2bridgePlan is of two families.
+// l2bridgePlan has both families.
 func l2bridgePlan() netplan.Plan {
 	p := planOf(netplan.Bridge{
 		Mode:     netplan.L2Bridge,
@@ -233,7 +233,7 @@ func l2bridgePlan() netplan.Plan {
 	return p
 }
 
-// webProxies send what comes to web to a program in the pod, and what it opens to one elsewhere.
+// webProxies send connections to web to a program in the pod, and connections from web to a program elsewhere.
 func webProxies() []netplan.Proxy {
 	return []netplan.Proxy{
 		{
@@ -297,7 +297,7 @@ func l2tunnelPlan() netplan.Plan {
 	return p
 }
 
-// natPlan has, beside Services, a port that the host and others reach the pod web by.
+// natPlan has, beside Services, a mapped port by which the host and others reach the pod web.
 func natPlan() netplan.Plan {
 	p := planOf(netplan.Bridge{
 		Mode:     netplan.WinNAT,
@@ -316,7 +316,7 @@ func natPlan() netplan.Plan {
 	return p
 }
 
-// transparentPlan has a tag. Its pods' packets do not pass the host: access rules are in the pod.
+// transparentPlan has a VLAN tag. Its pods' packets do not pass the host, so access rules are in the pod.
 func transparentPlan() netplan.Plan {
 	p := planOf(netplan.Bridge{
 		Mode: netplan.Transparent,

@@ -18,8 +18,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// tableText is a table as nft reads and prints it, put together from what goes to the kernel: the commands of a
-// transaction and the messages with elements.
+// tableText is a table as nft reads and prints it, composed of what the kernel gets: the commands of a transaction and
+// the messages with elements.
 type tableText struct {
 	head     string // the line that opens the table
 	objects  []*object
@@ -119,7 +119,7 @@ func (t *tableText) String() string {
 	return b.String()
 }
 
-// lines are what stands within an object's braces.
+// lines returns the lines within an object's braces.
 func (o *object) lines(elements []nftables.SetElement) []string {
 	if o.kind == "chain" {
 		return o.body
@@ -218,7 +218,7 @@ func commonBits(first, last []byte) int {
 	return n
 }
 
-// hostText is the table of a host with a plan, as Apply makes it where there is none.
+// hostText is the table of a host with a plan, as Apply makes it if there is none.
 func hostText(t *testing.T, p *Plane, plan netplan.Plan) *tableText {
 	t.Helper()
 	p.askAll(newState(plan))
@@ -242,7 +242,7 @@ func podText(t *testing.T, plan netplan.Plan, port netplan.Port, users map[strin
 	return textOf(t, "hns_"+s.Name, nil, func(tx *knftables.Transaction) { podTable(tx, s.ID, chains) })
 }
 
-// textOf has the library look through the commands, as to whether what they name is there.
+// textOf returns the text of a transaction. The library checks that everything the commands name exists.
 func textOf(t *testing.T, table string, messages []message, commands func(*knftables.Transaction)) *tableText {
 	t.Helper()
 	fake := knftables.NewFake(knftables.InetFamily, table)

@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// watchTags counts on the wire, between the hosts, what comes from host a with the tag 42, and without any.
+// watchTags counts on the wire between the hosts the packets from host a with the tag 42, and those without a tag.
 func watchTags(t *testing.T, u *underlay) (tagged, untagged func() bool) {
 	t.Helper()
 	run(t, u.wire, `nft add table netdev c
@@ -115,7 +115,7 @@ func TestTaggedRoutes(t *testing.T) {
 	}
 }
 
-// What somebody took away of a tag's interface is put back.
+// Parts of a tag's interface that somebody removed are restored.
 func TestTagIsRepaired(t *testing.T) {
 	for name, harm := range map[string]string{
 		"uplink-filter": "tc filter del dev eth0 ingress",

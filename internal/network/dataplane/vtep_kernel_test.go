@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// A Linux node on the overlay of a Windows host: each reaches the other's pods, with their own addresses; and the node
-// itself reaches them as the first address of its pods.
+// A Linux node on the overlay of a Windows host: the pods of both reach each other with their own addresses. The node
+// itself reaches Windows pods with the first address of its pod range.
 func TestLinuxNodeOnOverlay(t *testing.T) {
 	u := newUnderlay(t)
 	plan := overlay("10.244.1", "11")
@@ -65,10 +65,10 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 	if after := link(); after != before {
 		t.Errorf("a second time changed\n%s\nto\n%s", before, after)
 	}
-	// What is not known at the moment stays, also when somebody else comes.
+	// The way to a host that is unknown at the moment stays, also when another peer is added.
 	apply([]netip.Prefix{windows.Subnet}, peer("b", "10.244.2.0/24", "12"))
 	netnstest.Flow(t, u.linux, "10.244.1.5:80", "a5", "10.244.3.0")
-	// Who leaves, leaves nothing; nor does what somebody changed.
+	// A peer that leaves leaves nothing, and changes by others are undone.
 	run(
 		t, u.linux, "ip addr add 10.244.9.9/32 dev vxlan0; ip neigh replace 10.244.2.0 lladdr 00:15:5d:aa:00:99 dev vxlan0 nud permanent")
 	apply(nil, peer("b", "10.244.2.0/24", "12"))
@@ -77,7 +77,7 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 		t.Errorf("after the peer left there is\n%s", got)
 	}
 	netnstest.NoFlow(t, u.linux, "10.244.1.5:80")
-	// An interface of other settings is made anew.
+	// An interface with other settings is replaced.
 	run(t, u.linux, "ip link del vxlan0; ip link add vxlan0 type vxlan id 7 dstport 8472")
 	apply(nil, windows)
 	netnstest.Flow(t, u.linux, "10.244.1.5:80", "a5", "10.244.3.0")
