@@ -94,7 +94,7 @@ func BuiltIn() Groups {
 	}
 }
 
-// Accounts are the accounts of a new Windows Server, which alone can be members beside the well-known ones
+// Accounts are the accounts of a new Windows Server; only they and the well-known names can be members
 // (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-default-user-accounts).
 func Accounts() []string {
 	return []string{"Administrator", "DefaultAccount", "Guest", "WDAGUtilityAccount"}

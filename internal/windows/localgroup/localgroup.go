@@ -1,6 +1,6 @@
-// Package localgroup owns the local groups of a Windows host: which are there from the beginning, and the file on its
-// C: drive that says what was made of them, which stands for Windows' account database. Programs of the host write it
-// (net.exe); the container runtime reads it from outside. It owns no accounts: members are names.
+// Package localgroup owns the local groups of a Windows host: those that exist from the beginning, and the file on its
+// C: drive that holds the groups once they were changed, in place of Windows' account database. Programs of the host
+// write it (net.exe); the container runtime reads it from outside. It owns no accounts: members are names.
 package localgroup
 
 import (
@@ -83,7 +83,7 @@ func (g Groups) Comment(name, comment string) (Groups, error) {
 	})
 }
 
-// Delete removes a group, if it is none of those that are there from the beginning.
+// Delete removes a group. The groups that exist from the beginning cannot be removed.
 func (g Groups) Delete(name string) (Groups, error) {
 	i := g.index(name)
 	if i < 0 {
@@ -141,7 +141,7 @@ func valid(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune(`"/\[]:;|=,+*?<>`, r) })
 }
 
-// Read reads a host's groups. Where nothing was changed there is no file, and they are those of the beginning.
+// Read reads a host's groups. If there is no file, nothing was changed yet, and the groups are BuiltIn.
 func Read(file string) (Groups, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

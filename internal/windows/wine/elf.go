@@ -21,10 +21,10 @@ func consoleLibs() []string {
 	}
 }
 
-// openedLibs are what Wine and glibc open by name at run time. libgcc_s is for pthread_exit; without freetype Wine
-// complains on standard error even with WINEDEBUG=-all, and without fontconfig win32u.so calls a function that is not
-// there, by which every program with user32.dll (cmd.exe too) dies; the nss libraries are part of libc from glibc 2.34
-// on, but for compat ones.
+// openedLibs are the libraries that Wine and glibc open by name at run time. libgcc_s is for pthread_exit. Without
+// freetype Wine complains on standard error even with WINEDEBUG=-all. Without fontconfig win32u.so calls a missing
+// function, and every program with user32.dll (cmd.exe too) dies. From glibc 2.34 on the nss libraries are part of
+// libc, except the compat ones.
 func openedLibs() []string {
 	return []string{
 		"libgcc_s.so.1", "libfreetype.so.6", "libfontconfig.so.1", "libgnutls.so.30", "libgssapi_krb5.so.2",
@@ -33,8 +33,8 @@ func openedLibs() []string {
 	}
 }
 
-// elfClosure returns the ELF files that programs and libs need, with the loader of programs, as paths whose folders
-// hold no links (the file itself may be one: it is what is asked for by name). It does as ldd does, without running
+// elfClosure returns the ELF files that programs and libs need, with the loader of programs, as paths whose folders are
+// no links (the file itself may be a link, because it is opened by its name). It does as ldd does, without running
 // anything.
 func elfClosure(programs, libs, byName []string) ([]string, error) {
 	dirs := libraryDirs()
@@ -60,7 +60,7 @@ func elfClosure(programs, libs, byName []string) ([]string, error) {
 			return nil, err
 		}
 	}
-	for _, name := range byName { // optional: Wine does without what the machine does not have
+	for _, name := range byName { // optional: Wine works without those that the machine lacks
 		if p := findLibrary(dirs, name); p != "" {
 			if err := add(p); err != nil {
 				return nil, err

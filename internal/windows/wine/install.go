@@ -90,7 +90,7 @@ func inspect(root, loader string) (Install, error) {
 	if err != nil {
 		return Install{}, err
 	}
-	if !elf { // a script that chooses: what it chooses is on the list too
+	if !elf { // a script that chooses a loader: the loader is on the list too
 		return Install{}, fs.ErrNotExist
 	}
 	dir := filepath.Dir(real)

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// ErrLeavesDrive is what UnixPath answers for a path that would end outside its drive.
+// ErrLeavesDrive is UnixPath's error for a path that would end outside its drive.
 var ErrLeavesDrive = errors.New("path leaves the drive")
 
 // maxLinks bounds the symbolic links followed in one path, as Linux does (ELOOP at 40).
 const maxLinks = 40
 
 // UnixPath maps a Windows path to a path below drive, the Unix folder that is C:. Components are found without regard
-// to case, with / and \ alike; the letter C: and the prefix \\?\ are optional. What does not exist keeps the name as
-// given, so the answer can be created. Symbolic links are followed inside the drive and refused when they lead out of
-// it; the answer itself holds no link. Whoever uses the answer where others can write at the same time opens it with
-// RESOLVE_NO_SYMLINKS.
+// to case, with / and \ alike; the letter C: and the prefix \\?\ are optional. Components that do not exist keep their
+// names as given, so that a file can be created at the result. Symbolic links are followed inside the drive and refused
+// if they lead out of it; the result holds no link. If others can write to the drive at the same time, open the result
+// with RESOLVE_NO_SYMLINKS.
 func UnixPath(drive, winPath string) (string, error) {
 	parts, err := splitWindows(winPath)
 	if err != nil {
@@ -70,7 +70,7 @@ func splitWindows(p string) ([]string, error) {
 			return nil, fmt.Errorf("component %q has a character that file names do not have", c)
 		}
 		if !verbatim {
-			// Win32 takes no notice of dots and spaces at the end of a component.
+			// Win32 ignores dots and spaces at the end of a component.
 			if c = strings.TrimRight(c, ". "); c == "" {
 				continue
 			}
@@ -88,7 +88,7 @@ type walker struct {
 
 func (w *walker) walk(dir string, parts []string) (string, error) {
 	for i, part := range parts {
-		if part == ".." { // only from the text of a link
+		if part == ".." { // comes only from the text of a link
 			if dir == w.root {
 				return "", ErrLeavesDrive
 			}
@@ -116,8 +116,8 @@ func (w *walker) walk(dir string, parts []string) (string, error) {
 	return dir, nil
 }
 
-// missing appends the components below one that does not exist. Going up again from there is an error, as it is for
-// the kernel: what lies beside a missing folder has not been looked at for links.
+// missing appends the components below one that does not exist. A .. among them is an error, as it is for the kernel:
+// nothing beside a missing folder has been checked for links.
 func missing(path string, rest []string) (string, error) {
 	if slices.Contains(rest, "..") {
 		return "", fmt.Errorf("go up from %q: %w", path, fs.ErrNotExist)
@@ -151,7 +151,7 @@ func (w *walker) follow(dir, target string, rest []string) (string, error) {
 
 // upAndOut returns the absolute target of a relative one that begins with as many .. as lead from dir, in which there
 // is no link, to the folder above the drive: a Windows program's link to C:\x is "../../dosdevices/c:/x", so that it is
-// good wherever the prefix is mounted.
+// valid wherever the prefix is mounted.
 func (w *walker) upAndOut(dir, target string) (string, bool) {
 	for ; dir != filepath.Dir(w.root); dir = filepath.Dir(dir) {
 		rest, ok := strings.CutPrefix(target, "../")

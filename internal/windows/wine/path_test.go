@@ -110,7 +110,7 @@ func TestUnixPath(t *testing.T) {
 	} {
 		got, err := UnixPath(drive, in)
 		if word == "" {
-			// UNC through the verbatim prefix is only a folder name below the drive: harmless.
+			// After the verbatim prefix UNC is just the name of a folder below the drive: harmless.
 			if err == nil && !strings.HasPrefix(got, drive) {
 				t.Errorf("UnixPath(%q) = %q", in, got)
 			}

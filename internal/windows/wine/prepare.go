@@ -29,15 +29,15 @@ type Options struct {
 	ShimDir string
 	// InitBinary becomes /sbin/mullion-init. Empty: none.
 	InitBinary string
-	// Builds are the Windows builds to make a registry of.
+	// Builds are the Windows builds for which a registry is made.
 	Builds []winver.Build
 	// Log gets one line a step; nil throws them away.
 	Log *slog.Logger
 }
 
-// Prepare makes the system layer, or finds the one that is there: the same Wine, shims and init always give the same
-// folder. Builds that it lacks are added. Several processes may call it at once. After a crash in the middle the next
-// call begins anew.
+// Prepare makes the system layer, or finds an existing one: the same Wine, shims and init always give the same folder.
+// Missing builds are added. Several processes may call it at once. After a crash in the middle the next call begins
+// anew.
 func Prepare(ctx context.Context, o Options) (*System, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -75,8 +75,8 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 	return s, nil
 }
 
-// key names the layer after everything that goes into it. Wine's own files are known by version, size and time: to read
-// half a gigabyte at each start would take a second.
+// key is a hash of everything that goes into the layer. Wine's own files count by version, size and time, because
+// reading half a gigabyte at each start would take a second.
 func (o Options) key() (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "layout %d\nwine %s\n", layoutVersion, o.Install.Version)
@@ -141,7 +141,7 @@ func (o Options) shims() ([]string, error) {
 // makeSystem makes the folder of s beside its place and moves it there when it is whole.
 func (o Options) makeSystem(ctx context.Context, s *System) error {
 	tmp := s.Dir + ".tmp"
-	if err := os.RemoveAll(tmp); err != nil { // of a run that was killed; the lock is ours
+	if err := os.RemoveAll(tmp); err != nil { // left by a killed run; we hold the lock
 		return err
 	}
 	if err := o.fill(ctx, tmp); err != nil {
@@ -223,7 +223,7 @@ func (s *System) addBuild(b winver.Build) error {
 	return os.Rename(tmp, dir)
 }
 
-// finish puts in what is Mullion's own: shims, registry, init, profiles, etc.
+// finish adds Mullion's own parts: shims, registry, init, profiles, the folder etc.
 func (o Options) finish(base string) error {
 	system32 := filepath.Join(base, "Files/windows/system32")
 	overrides, err := o.installShims(system32)
@@ -249,7 +249,7 @@ func (o Options) finish(base string) error {
 	return EditHive(filepath.Join(base, "user.reg"), userKeys(overrides))
 }
 
-// installShims copies the shims into system32 and returns, sorted, which of Wine's own parts they take the place of.
+// installShims copies the shims into system32 and returns, sorted, the names of Wine's own parts that they replace.
 func (o Options) installShims(system32 string) ([]string, error) {
 	files, err := o.shims()
 	if err != nil {
@@ -276,7 +276,7 @@ func (o Options) installShims(system32 string) ([]string, error) {
 			overrides = append(overrides, dll)
 		}
 		if strings.EqualFold(filepath.Ext(name), ".exe") && o.Install.hasBuiltin(name) {
-			overrides = append(overrides, strings.ToLower(name)) // of programs Wine wants the whole name
+			overrides = append(overrides, strings.ToLower(name)) // for programs Wine wants the name with its ending
 		}
 		if strings.EqualFold(name, "powershell.exe") {
 			for _, as := range []string{"WindowsPowerShell/v1.0/powershell.exe", "pwsh.exe"} {

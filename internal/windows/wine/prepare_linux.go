@@ -27,7 +27,8 @@ func lockFolder(dir string) (func(), error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// syncTree writes the file system that holds dir to disk, so that the rename that follows never outlives the content.
+// syncTree writes the file system that holds dir to disk, so that the rename that follows is never on disk without the
+// content.
 func syncTree(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -15,7 +15,7 @@ type Key struct {
 	Values []Value
 	// Drop names values to remove.
 	Drop []string
-	// Delete removes the key with its values and everything below it; the rest is then not looked at.
+	// Delete removes the key with its values and everything below it; Values and Drop are then ignored.
 	Delete bool
 }
 
@@ -153,7 +153,7 @@ func (h *hive) apply(c Key) {
 	}
 }
 
-// valuePrefix is how the line of a value begins: @= for the default value, which has no name.
+// valuePrefix is the beginning of a value's line: @= for the default value, which has no name.
 func valuePrefix(name string) string {
 	if name == "" {
 		return "@="

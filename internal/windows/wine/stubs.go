@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// refusal is the shim that stands for programs of which Wine has only an empty one.
+// refusal is the shim that takes the place of Wine's empty programs.
 const refusal = "refuse.exe"
 
-// emptyPrograms are the console programs that Wine 8.0 has as a main function with nothing but a FIXME in it
+// emptyPrograms are the console programs whose main function in Wine 8.0 has nothing but a FIXME in it
 // (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in package wintools.
 func emptyPrograms() []string {
 	return []string{
@@ -33,7 +33,7 @@ func (i Install) isEmpty(name string) bool {
 	return err == nil && bytes.Contains(program, []byte("stub"))
 }
 
-// refuseEmpty puts the refusal in the place of Wine's empty programs and returns their names.
+// refuseEmpty replaces Wine's empty programs by the refusal and returns their names.
 func (o Options) refuseEmpty(shim, system32 string) ([]string, error) {
 	var names []string
 	for _, name := range emptyPrograms() {

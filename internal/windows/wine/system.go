@@ -12,11 +12,11 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// System is a prepared system layer: what Windows hosts and Windows containers are laid over.
+// System is a prepared system layer, over which Windows hosts and Windows containers are laid.
 type System struct {
 	// Dir is the layer's folder, <wine folder>/<key>.
 	Dir string
-	// Install is the Wine it was made from, and which it still needs.
+	// Install is the Wine from which the layer was made, and which it still needs.
 	Install Install
 }
 
@@ -60,7 +60,8 @@ func (s *System) buildDir(b winver.Build) string {
 	return filepath.Join(s.Dir, fmt.Sprintf("build-%d", b.Version.Build))
 }
 
-// Mounts are what a container must bind over its layers: Wine's own libraries. The targets exist in the base layer.
+// Mounts are the folders that a container must bind over its layers: Wine's own libraries. The targets exist in the
+// base layer.
 func (s *System) Mounts() []Mount {
 	return []Mount{{Source: s.Install.LibDir, Target: s.Install.LibDir, ReadOnly: true}}
 }
@@ -83,12 +84,12 @@ func (s *System) environment(prefix string) []string {
 	}
 }
 
-// noDesktop keeps Wine from starting what makes menus, a desktop, and offers to download Mono and Gecko.
+// noDesktop keeps Wine from making menus and a desktop, and from offering to download Mono and Gecko.
 const noDesktop = "winemenubuilder.exe,explorer.exe,mscoree,mshtml=d"
 
 // ContainerEnv is the environment of the loader in a container, whose root is the prefix. Every program of a container
-// is started through mullion-run.exe, which does in its own process what matters of wineboot's work; so wineboot stays
-// off, and the services it would start. A container's own variables are mullion-run.exe's business as well.
+// is started through mullion-run.exe, which does the necessary part of wineboot's work in its own process. So wineboot,
+// and the services that it would start, stay off. mullion-run.exe also sets a container's own variables.
 func (s *System) ContainerEnv() []string {
 	return append(s.environment("/"), "WINEDLLOVERRIDES=wineboot.exe,"+noDesktop, "HOME=/",
 		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/bin")

@@ -152,9 +152,9 @@ func makeProfiles(base string) error {
 	})
 }
 
-// linkBuiltins replaces each file below windows that equals one of Wine's own by a hard link to it, where the file
-// systems allow: half a gigabyte less, and one copy in memory. The layer is never written to; whoever lies over it in
-// an overlay writes to a copy.
+// linkBuiltins replaces each file below windows that equals one of Wine's own by a hard link to it, if both are on one
+// file system. That saves half a gigabyte on disk, and a second copy in memory. The layer is never written to; an
+// overlay above it writes to copies.
 func linkBuiltins(builtins, windows string) error {
 	return filepath.WalkDir(windows, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -167,7 +167,7 @@ func linkBuiltins(builtins, windows string) error {
 		}
 		tmp := path + ".link"
 		if err := os.Link(builtin, tmp); err != nil {
-			return nil //nolint:nilerr // another file system, or a limit of links: the copy stays
+			return nil //nolint:nilerr // another file system, or too many links: the copy stays
 		}
 		return os.Rename(tmp, path)
 	})
@@ -215,7 +215,8 @@ func sameContent(a, b string) (bool, error) {
 	}
 }
 
-// copyUnix copies what Wine needs of the machine, so that of the machine a container sees but Wine's library folder.
+// copyUnix copies the machine's libraries that Wine needs, so that a container sees nothing of the machine but Wine's
+// library folder.
 func (o Options) copyUnix(base string) error {
 	var libs []string
 	for _, name := range consoleLibs() {
@@ -243,13 +244,13 @@ func (o Options) copyUnix(base string) error {
 		return err
 	}
 	if err := copyTree(utf8Locale, base); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // where the distribution has none, glibc's is built in
+		return err // without one in the distribution, glibc's built-in one is used
 	}
 	return copyTree(filepath.Join(o.Install.DataDir, "nls"), base)
 }
 
-// utf8Locale is where Debian and Fedora have the locale C.UTF-8 (LANG, see environment). Without it glibc falls back to
-// ASCII, and Wine cannot name a file grün.txt.
+// utf8Locale is the folder of the locale C.UTF-8 on Debian and Fedora (LANG, see environment). Without it glibc falls
+// back to ASCII, and Wine cannot name a file grün.txt.
 const utf8Locale = "/usr/lib/locale/C.utf8"
 
 // copyTree copies the regular files below dir to the same place below base.

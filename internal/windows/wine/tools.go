@@ -7,15 +7,15 @@ import (
 	"mullion.dev/mullion/internal/windows/wintools"
 )
 
-// tools is the shim that is several programs of Windows (package wintools).
+// tools is the shim that contains several of Windows' programs (package wintools).
 const tools = "wintools.exe"
 
-// netOfWine is Wine's own net.exe beside Mullion's, which hands it what it does not do itself. Windows has a program of
-// that name for the same purpose.
+// netOfWine is the new name of Wine's net.exe. Mullion's net.exe calls it for everything that it does not do itself.
+// Windows has a program of that name for the same purpose.
 const netOfWine = "net1.exe"
 
-// installTools puts the programs of shim into system32 and returns which of Wine's own they take the place of. Where
-// Wine has a real program, that stays, but for net: it becomes net1.
+// installTools puts the programs of shim into system32 and returns the names of Wine's own that they replace. A real
+// program of Wine's stays, except net, which becomes net1.
 func (o Options) installTools(shim, system32 string) ([]string, error) {
 	var names []string
 	first := ""

@@ -1,10 +1,10 @@
-// Package wintools owns the small console programs of Windows that scripts, probes and tests call and that Wine has
-// only empty, or not at all. They take the options that Windows documents, say what Windows says and end as Windows'
-// programs end (https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands); an option
-// that is not there is refused in the words in which Windows refuses one that it does not know. They are one program,
-// which goes by its name.
+// Package wintools owns the small console programs of Windows that scripts, probes and tests call and that Wine lacks,
+// or has only as empty programs. They take the options that Windows documents, and have the output and exit codes of
+// Windows' programs (https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands); an
+// option that is not implemented is refused in the words with which Windows refuses an unknown one. All of them are one
+// program, which chooses by the name of its file.
 //
-// What they need of Windows itself is System; all the rest is plain Go, and is tested anywhere.
+// The interface System is all that they need of Windows; the rest is plain Go, and is tested on any system.
 package wintools
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Env is what a program has of the process that runs it.
+// Env is the environment of a program: variables, standard streams and the system.
 type Env struct {
 	Getenv func(name string) string
 	Stdin  io.Reader
@@ -39,7 +39,7 @@ type System interface {
 	Registry
 	// Console is the console of standard input and output.
 	Console
-	// Host is what net works on.
+	// Host is what net needs.
 	Host
 }
 
@@ -57,15 +57,15 @@ type Console interface {
 	Key(wait time.Duration) (key rune, err error)
 }
 
-// Host is what net works on.
+// Host is what net needs of Windows: the computer's name, the local groups, and Wine's own net.
 type Host interface {
 	// Name is the computer's name.
 	Name() string
 	// Groups is the path of the file of the local groups.
 	Groups() string
-	// Alone runs f while no other process changes the groups.
+	// Alone runs f while it keeps other processes from changing the groups.
 	Alone(f func() error) error
-	// Net runs Wine's own net, which has what is not here, and gives its exit code.
+	// Net runs Wine's own net, for everything that net here does not do, and returns its exit code.
 	Net(e Env, args []string) (int, error)
 }
 
@@ -77,7 +77,7 @@ type Task struct {
 	Memory uint64
 }
 
-// Machine is what systeminfo tells. Sizes are in bytes.
+// Machine is what systeminfo prints. Sizes are in bytes.
 type Machine struct {
 	Host, Product, Version, Installation, Owner, ProductID, WindowsDir, SystemDir, Domain string
 	Processors                                                                            []string
@@ -105,10 +105,10 @@ func Names() []string { return slices.Sorted(maps.Keys(programs())) }
 // File is the name of a program's file on Windows.
 func File(name string) string { return name + ".exe" }
 
-// exitUnknown is the exit code of a name that is no program here.
+// exitUnknown is the exit code for a name that is no program of this package.
 const exitUnknown = 1
 
-// Run runs the program that goes by the name of the file self, and gives its exit code.
+// Run runs the program named by the file self, and returns its exit code.
 func (e Env) Run(self string, args []string) int {
 	name := strings.ToLower(self[strings.LastIndexAny(self, `\/`)+1:])
 	name, _, _ = strings.Cut(name, ".")
@@ -123,16 +123,16 @@ func (e Env) Run(self string, args []string) int {
 // print writes a line, as Windows ends lines.
 func (e Env) print(format string, args ...any) { fmt.Fprintf(e.Stdout, format+"\r\n", args...) }
 
-// complain writes a line of the errors.
+// complain writes a line to standard error.
 func (e Env) complain(format string, args ...any) { fmt.Fprintf(e.Stderr, format+"\r\n", args...) }
 
-// unknown says that an option is unknown, in the words that the newer programs of Windows share.
+// unknown prints that an option is unknown, in the words that the newer programs of Windows share.
 func (e Env) unknown(program, option string) {
 	e.complain("ERROR: Invalid argument/option - '%s'.", option)
 	e.complain("Type \"%s /?\" for usage.", strings.ToUpper(program))
 }
 
-// invalid says that the arguments do not fit together.
+// invalid prints that the arguments do not fit together.
 func (e Env) invalid(program, what string) {
 	e.complain("ERROR: Invalid syntax. %s", what)
 	e.complain("Type \"%s /?\" for usage.", strings.ToUpper(program))

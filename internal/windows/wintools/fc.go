@@ -21,11 +21,11 @@ const (
 // defaultTab is how many spaces a tab stands for.
 const defaultTab = 8
 
-// comparison is what fc was asked for (https://learn.microsoft.com/windows-server/administration/windows-commands/fc).
+// comparison holds fc's arguments (https://learn.microsoft.com/windows-server/administration/windows-commands/fc).
 type comparison struct {
 	binary, ascii                               bool
 	short, ignoreCase, numbers, keepTabs, white bool
-	// lines that have to fit before the texts count as the same again, and how far they are looked for
+	// how many equal lines count as the texts being the same again, and within how many lines they are searched
 	again, buffer int
 	names         []string
 }
@@ -60,7 +60,7 @@ func fc(e Env, args []string) int {
 	return fcDiffers
 }
 
-// isProgram tells whether fc compares a file as bytes without being told so.
+// isProgram reports whether fc compares a file as bytes even without /b.
 func isProgram(name string) bool {
 	return slices.Contains([]string{".exe", ".com", ".sys", ".obj", ".lib", ".bin"},
 		strings.ToLower(filepath.Ext(name)))
@@ -201,7 +201,7 @@ func (c comparison) lines(e Env, texts [2][]string) (same bool) {
 	return same
 }
 
-// agree tells whether n lines are the same from there on.
+// agree reports whether the n lines from at on are the same.
 func (c comparison) agree(texts [2][]string, at [2]int, n int) bool {
 	for i := range n {
 		a, b := at[0]+i, at[1]+i

@@ -17,7 +17,7 @@ const (
 	findstrBad   = 2
 )
 
-// search is what findstr was asked for
+// search holds findstr's arguments
 // (https://learn.microsoft.com/windows-server/administration/windows-commands/findstr).
 type search struct {
 	begin, end, whole, ignoreCase, invert bool
@@ -100,7 +100,7 @@ func parseFindstr(e Env, args []string) (s search, code int) {
 	return s, -1
 }
 
-// option takes an option, or several letters in one, as findstr does. The code is negative if it is one.
+// option reads an option, or several letters in one, as findstr does. The code is negative if findstr goes on.
 func (s *search) option(e Env, arg string) (code int) {
 	letter, value, has := strings.Cut(arg[1:], ":")
 	if has && len(letter) == 1 {
@@ -125,7 +125,7 @@ func (s *search) option(e Env, arg string) (code int) {
 	return -1
 }
 
-// valued takes an option with a value.
+// valued reads an option with a value. The code is negative if findstr goes on.
 func (s *search) valued(e Env, letter, value string) (code int) {
 	switch letter {
 	case "c":
@@ -158,7 +158,7 @@ func (s *search) valued(e Env, letter, value string) (code int) {
 	return -1
 }
 
-// linesOf are the lines of a file, or of standard input for /, that are not empty.
+// linesOf returns the lines of a file, or of standard input for /, that are not empty.
 func linesOf(e Env, name string) ([]string, error) {
 	var text []byte
 	var err error
@@ -176,8 +176,8 @@ func linesOf(e Env, name string) ([]string, error) {
 	return lines, err
 }
 
-// compile makes patterns of the strings. If nothing says what they are, those of /c are literal, and others are regular
-// expressions if the first of them has a character that means something in one.
+// compile makes the patterns. Without /l or /r, strings of /c and /g are literal; other strings are regular expressions
+// if the first of them has a character with a special meaning.
 func (s *search) compile() error {
 	regular := s.regular
 	if !s.regular && !s.literal && !s.listed {
@@ -220,8 +220,8 @@ func (s *search) scanFiles(e Env, out *bufio.Writer, name string) (found bool) {
 	return found
 }
 
-// scan prints the lines of a file that fit. A last line without an end gets one, as findstr gives it; that of a pipe
-// counts as one with it.
+// scan prints the matching lines of a file. As with findstr, a last line without an end is printed with one; in a pipe
+// it also matches like a line with an end.
 func (s *search) scan(out *bufio.Writer, name string, from io.Reader, pipe bool) (found bool) {
 	lines := bufio.NewReader(from)
 	if s.text && !printable(lines) {
@@ -250,7 +250,7 @@ func (s *search) scan(out *bufio.Writer, name string, from io.Reader, pipe bool)
 			return found
 		}
 		if pipe && lines.Buffered() == 0 {
-			_ = out.Flush() // whoever writes slowly is heard at once
+			_ = out.Flush() // lines of a slow writer appear at once
 		}
 	}
 }

@@ -10,14 +10,15 @@ import (
 // pattern is one string that findstr searches for.
 type pattern struct {
 	expr *regexp.Regexp
-	// returned: the line has to end in CR LF. That is where findstr sees the end that $ means: it fits no line of a
-	// text of Linux.
+	// returned says that the line must end in CR LF: for findstr only that is the end of a line that $ means, so $
+	// matches no line of a Linux text.
 	returned bool
 }
 
 const meta = `.*^$[\`
 
-// hasMeta tells whether a string has a character that means something in a regular expression and no \ before it.
+// hasMeta reports whether a string has a character with a special meaning in a regular expression, without a \ before
+// it.
 func hasMeta(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) {
@@ -64,9 +65,9 @@ func (p pattern) fits(line []byte, returned bool) bool {
 	return (returned || !p.returned) && p.expr.Match(bytes.ToValidUTF8(line, []byte("?")))
 }
 
-// translate makes Go's form of a regular expression of findstr's: . * ^ $ [class] [^class] \< \> and \ before any other
-// character (https://learn.microsoft.com/windows-server/administration/windows-commands/findstr). There are no groups
-// and no alternatives.
+// translate turns a regular expression of findstr's into Go's syntax: . * ^ $ [class] [^class] \< \> and \ before any
+// other character (https://learn.microsoft.com/windows-server/administration/windows-commands/findstr). There are no
+// groups and no alternatives.
 func translate(text string) (expr string, atEnd bool) {
 	var out strings.Builder
 	rest := []rune(text)
@@ -111,8 +112,8 @@ func translate(text string) (expr string, atEnd bool) {
 	return out.String(), atEnd
 }
 
-// translateClass makes Go's form of the class that rest begins with, and tells how long it is there; 0: it is none, as
-// it has no end.
+// translateClass turns the class at the beginning of rest into Go's syntax, and returns its length in rest; 0 if it is
+// no class because it has no end.
 func translateClass(rest []rune) (class string, length int) {
 	var out strings.Builder
 	out.WriteByte('[')

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// wild tells whether a name stands for several.
+// wild reports whether a name has wild cards.
 func wild(name string) bool { return strings.ContainsAny(name, "*?") }
 
 // matches tells whether a name fits a pattern of * and ?, without regard to case. As on Windows *.* fits names without
@@ -20,7 +20,7 @@ func matches(pattern, name string) bool {
 }
 
 func fits(pattern, name []rune) bool {
-	// star is where the last * was, from whose place the match is tried again one further on.
+	// star is the place of the last *; from it the match is tried again, with one more character for the *.
 	p, n, star, from := 0, 0, -1, 0
 	for n < len(name) {
 		switch {
@@ -43,8 +43,8 @@ func fits(pattern, name []rune) bool {
 	return p == len(pattern)
 }
 
-// expand gives the files that a path with * and ? in its last part stands for, sorted; below takes those of the folders
-// below too. A path that stands for nothing gives nothing.
+// expand returns the files that match a path with * and ? in its last part, sorted; with below also those in the
+// folders below. If nothing matches, it returns nothing.
 func expand(path string, below bool) []string {
 	dir, pattern := split(path)
 	var found []string
@@ -69,7 +69,7 @@ func split(path string) (dir, last string) {
 	return path[:i+1], path[i+1:]
 }
 
-// entries are what is in a folder, by name; nothing of one that cannot be read.
+// entries returns what is in a folder, by name; nothing if the folder cannot be read.
 func entries(dir string) []os.DirEntry {
 	if dir == "" {
 		dir = "."

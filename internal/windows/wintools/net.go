@@ -16,7 +16,7 @@ const (
 	netFailed = 2
 )
 
-// network is net: localgroup is here, and the rest is Wine's.
+// network is net: it does localgroup itself and leaves the rest to Wine's net.
 func network(e Env, args []string) int {
 	if len(args) > 0 && strings.EqualFold(args[0], "localgroup") {
 		return localGroup(e, args[1:])
@@ -29,7 +29,7 @@ func network(e Env, args []string) int {
 	return code
 }
 
-// groupRequest is what net localgroup was asked for
+// groupRequest holds the arguments of net localgroup
 // (https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2012-r2-and-2012/cc725622(v=ws.11)).
 type groupRequest struct {
 	name           string
@@ -105,7 +105,7 @@ func parseLocalGroup(args []string) (r groupRequest, ok bool) {
 	return r, r.fits()
 }
 
-// fits tells whether the arguments go together.
+// fits reports whether the arguments go together.
 func (r groupRequest) fits() bool {
 	changes := r.add || r.del || r.commented
 	switch {
@@ -167,7 +167,7 @@ func (r groupRequest) apply(groups localgroup.Groups, members []string) (localgr
 	return groups, nil
 }
 
-// resolve gives the account of that name as it is known; empty: there is none.
+// resolve returns the full name of the account, "" if there is no such account.
 func resolve(name string) string {
 	for _, known := range slices.Concat(localgroup.Accounts(), localgroup.WellKnown()) {
 		if _, short, _ := strings.Cut(known, `\`); strings.EqualFold(known, name) || short != "" &&

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxVariable is how much of a value setx keeps, in characters
+// maxVariable is the length to which setx cuts a value, in characters
 // (https://learn.microsoft.com/windows-server/administration/windows-commands/setx).
 const maxVariable = 1024
 
@@ -28,8 +28,8 @@ func setx(e Env, args []string) int {
 	return setVariable(e, machine, words[0], value)
 }
 
-// parseSetx reads the arguments: the variable, and its value or the key that has it. The code is negative if there is
-// something to do.
+// parseSetx reads the arguments: the variable, and its value or the registry key that holds the value. The code is
+// negative if there is something to do.
 func parseSetx(e Env, args []string) (words []string, machine bool, key string, code int) {
 	for i := 0; i < len(args); i++ {
 		name, is := option(args[i])
@@ -42,7 +42,7 @@ func parseSetx(e Env, args []string) (words []string, machine bool, key string, 
 		case is && name == "k" && i+1 < len(args):
 			i++
 			key = args[i]
-		case is && len(words) != 1: // else it is a value that looks like one
+		case is && len(words) != 1: // otherwise it is a value that looks like an option
 			e.unknown("setx", args[i])
 			return nil, false, "", 1
 		default:

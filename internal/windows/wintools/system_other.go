@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ThisSystem is nothing here: the programs are Windows programs.
+// ThisSystem returns a System whose methods fail: the programs are Windows programs.
 func ThisSystem() System { return nowhere{} }
 
 type nowhere struct{}

@@ -37,7 +37,7 @@ func (local) Tasks() ([]Task, error) {
 			Image:  windows.UTF16ToString(entry.ExeFile[:]),
 			Memory: workingSet(entry.ProcessID),
 		}
-		_ = windows.ProcessIdToSessionId(t.PID, &t.Session) // one that has just ended has none
+		_ = windows.ProcessIdToSessionId(t.PID, &t.Session) // a process that has just ended has no session
 		found = append(found, t)
 	}
 	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
@@ -54,7 +54,7 @@ type memoryCounters struct {
 	_, _, _, _, pageFile, peakPages uintptr
 }
 
-// workingSet is what a process has in memory, in bytes; 0: the process cannot be asked.
+// workingSet returns the size of a process's working set in bytes, 0 if the process cannot be opened.
 func workingSet(pid uint32) uint64 {
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.PROCESS_VM_READ, false, pid)
 	if err != nil {
@@ -89,7 +89,7 @@ func (l local) Describe() (Machine, error) {
 	value := func(name string) string {
 		text, err := l.Value(currentVersion, name)
 		if err != nil {
-			return "N/A" // as systeminfo says of what it does not find
+			return "N/A" // as systeminfo prints for values that it does not find
 		}
 		return text
 	}
@@ -134,14 +134,14 @@ func processors() []string {
 		return nil
 	}
 	defer root.Close()
-	names, _ := root.ReadSubKeyNames(-1) // those that were read
+	names, _ := root.ReadSubKeyNames(-1) // the names that were read
 	var found []string
 	for _, name := range names {
 		text, err := local{}.Value(`HKLM\`+path+`\`+name, "Identifier")
 		if err != nil {
 			continue
 		}
-		vendor, _ := local{}.Value(`HKLM\`+path+`\`+name, "VendorIdentifier") // not everybody says
+		vendor, _ := local{}.Value(`HKLM\`+path+`\`+name, "VendorIdentifier") // some processors do not have it
 		found = append(found, strings.TrimSpace(text+" "+vendor))
 	}
 	return found
@@ -158,7 +158,7 @@ func adapters() []Adapter {
 			continue
 		}
 		a := Adapter{Name: card.Name}
-		addresses, _ := card.Addrs() // those that there are
+		addresses, _ := card.Addrs() // without those that cannot be read
 		for _, address := range addresses {
 			if of, ok := address.(*net.IPNet); ok {
 				a.Addresses = append(a.Addresses, of.IP.String())

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// systeminfo prints what the machine is
-// (https://learn.microsoft.com/windows-server/administration/windows-commands/systeminfo). What there is no answer to
-// here, as the BIOS, the disks, the hotfixes and the time zone, is not in it.
+// systeminfo prints a description of the machine
+// (https://learn.microsoft.com/windows-server/administration/windows-commands/systeminfo). It leaves out what is not
+// known here: the BIOS, the disks, the hotfixes and the time zone.
 func systeminfo(e Env, args []string) int {
 	format, noHeader := "list", false
 	for i := 0; i < len(args); i++ {

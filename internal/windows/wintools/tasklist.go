@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tasks is what tasklist was asked for
+// tasks holds tasklist's arguments
 // (https://learn.microsoft.com/windows-server/administration/windows-commands/tasklist).
 type tasks struct {
 	format   string
@@ -86,7 +86,7 @@ func parseTasklist(e Env, args []string) (t tasks, code int) {
 	return t, -1
 }
 
-// newFilter makes a filter of its text, as "IMAGENAME eq cmd.exe"; nil: there is no such filter.
+// newFilter makes a filter from its text, for example "IMAGENAME eq cmd.exe"; nil if there is no such filter.
 func newFilter(text string) func(Task) bool {
 	words := strings.Fields(text)
 	if len(words) < 3 {
@@ -127,7 +127,7 @@ func comparisons() map[string]func(a, b uint64) bool {
 	}
 }
 
-// session is the name of a task's session: services have the first.
+// session is the name of a task's session; the first session is that of services.
 func (t Task) session() string {
 	if t.Session == 0 {
 		return "Services"

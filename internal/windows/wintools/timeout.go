@@ -12,7 +12,7 @@ import (
 // (https://learn.microsoft.com/windows-server/administration/windows-commands/timeout).
 const maxTimeout = 99999
 
-// timeout waits some seconds, or for a key. As on Windows it wants a console: with other input it ends at once.
+// timeout waits some seconds, or for a key. As on Windows it needs a console: with other input it ends at once.
 func timeout(e Env, args []string) int {
 	seconds, noBreak, code := parseTimeout(e, args)
 	if code >= 0 {
@@ -62,7 +62,7 @@ func parseTimeout(e Env, args []string) (seconds int, noBreak bool, code int) {
 	return seconds, noBreak, -1
 }
 
-// await waits for seconds, -1 without end, or for a key unless keys do not count.
+// await waits for seconds, -1 for ever, or until a key is pressed unless noBreak.
 func await(e Env, seconds int, noBreak bool) int {
 	what := "press a key to continue ..."
 	if noBreak {

@@ -14,7 +14,7 @@ const (
 	whereBad   = 2
 )
 
-// defaultExtensions are those of programs where PATHEXT is not set.
+// defaultExtensions are the extensions of programs if PATHEXT is not set.
 const defaultExtensions = ".COM;.EXE;.BAT;.CMD;.VBS;.VBE;.JS;.JSE;.WSF;.WSH;.MSC"
 
 type lookup struct {
@@ -23,7 +23,7 @@ type lookup struct {
 	patterns             []string
 }
 
-// where prints the files in the current folder and in PATH, or below a folder, that fit patterns.
+// where prints the files in the current folder and in PATH, or below a folder, that match patterns.
 func where(e Env, args []string) int {
 	var l lookup
 	for i := 0; i < len(args); i++ {
@@ -93,7 +93,7 @@ func (l lookup) run(e Env) int {
 	return whereNone
 }
 
-// find gives the files that fit one pattern: a name, a list of folders and a name (a;b:name), or an environment
+// find returns the files that match one pattern: a name, a list of folders and a name (a;b:name), or an environment
 // variable with folders and a name ($variable:name).
 func (l lookup) find(e Env, pattern string) []string {
 	names := withExtensions(e, pattern)
@@ -131,7 +131,7 @@ func (l lookup) find(e Env, pattern string) []string {
 	return found
 }
 
-// withExtensions are the patterns that one stands for: itself, and itself with each extension of programs.
+// withExtensions returns the pattern itself, and the pattern with each extension of programs.
 func withExtensions(e Env, pattern string) []string {
 	extensions := e.Getenv("PATHEXT")
 	if extensions == "" {

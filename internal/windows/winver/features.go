@@ -20,7 +20,7 @@ const (
 	DownLevel         Feature = "down-level-containers"
 )
 
-// FeatureRow says from which build a feature is there.
+// FeatureRow says which build was the first with a feature.
 type FeatureRow struct {
 	Feature Feature
 	// Since is the first build number that has it, at the servicing level of the catalogue.
@@ -41,7 +41,7 @@ func (b Build) Supports(f Feature) bool {
 	return false
 }
 
-// Features lists every feature with the build it came with.
+// Features lists every feature with the first build that has it.
 func Features() []FeatureRow {
 	const (
 		hcn      = "https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go"

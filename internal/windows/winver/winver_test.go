@@ -74,7 +74,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// TestHNSFeatures holds the rows against the version ranges that Windows programs themselves apply.
+// TestHNSFeatures compares the rows with the version ranges that Windows programs themselves apply.
 func TestHNSFeatures(t *testing.T) {
 	atLeast := func(v HNSVersion, major, minor int) bool {
 		return v.Major > major || v.Major == major && v.Minor >= minor
