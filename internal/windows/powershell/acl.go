@@ -33,15 +33,15 @@ const (
 // aceDenied is the type of an entry that denies.
 const aceDenied = 1
 
-// isRule tells whether an entry of a type is a FileSystemAccessRule: those with conditions are none.
+// isRule reports whether an entry of a type is a FileSystemAccessRule. Entries with conditions are not.
 func isRule(kind uint8) bool { return kind <= aceDenied }
 
-// entry makes a rule of an entry of a list.
+// entry makes a rule from an entry of an access list.
 func entry(kind, flags uint8, rights uint32, who string) rule {
 	return rule{who: who, rights: rights, deny: kind == aceDenied, flags: flags}
 }
 
-// accountName is how an account is shown; one that has no name is shown as its SID, after prefix.
+// accountName is the text of an account; an account without a name is shown as prefix and its SID.
 func accountName(domain, name, prefix, sid string) string {
 	switch {
 	case name == "":
@@ -109,7 +109,7 @@ func (r rule) object() *object {
 	}
 	of := func(name string, n int64) enum { return enum{enumOf("Security.AccessControl." + name), n} }
 	return newObject("rule").
-		set("FileSystemRights", of("FileSystemRights", int64(int32(r.rights)))). // .NET's enumerations have a sign
+		set("FileSystemRights", of("FileSystemRights", int64(int32(r.rights)))). // .NET's enumerations are signed
 		set("AccessControlType", of("AccessControlType", deny)).
 		set("IdentityReference", newObject("identity").set("Value", r.who)).
 		set("IsInherited", r.flags&aceInherited != 0).

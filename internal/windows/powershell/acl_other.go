@@ -4,5 +4,5 @@ package powershell
 
 import "errors"
 
-// readACL asks Windows; elsewhere the package is only tested.
+// readACL works on Windows only; on other systems the package is only tested.
 func readACL(string) (acl, error) { return acl{}, errors.ErrUnsupported }

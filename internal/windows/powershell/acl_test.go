@@ -17,7 +17,7 @@ func TestRightsAsText(t *testing.T) {
 	}
 }
 
-// TestACLObject has the properties of a descriptor and of its rules, and how they are shown.
+// TestACLObject checks the properties of a descriptor and of its rules, and their text.
 func TestACLObject(t *testing.T) {
 	a := acl{
 		owner: `BUILTIN\Administrators`,
@@ -70,7 +70,7 @@ func TestAccountName(t *testing.T) {
 	}
 }
 
-// TestEntries has the types of entries: allowed, denied, audited, and one with a condition.
+// TestEntries checks the types of entries: allowed, denied, audited, and one with a condition.
 func TestEntries(t *testing.T) {
 	for kind, want := range map[uint8]bool{0: true, 1: true, 2: false, 9: false} {
 		if isRule(kind) != want {

@@ -40,7 +40,7 @@ func readACL(path string) (acl, error) {
 		if err := windows.GetAce(list, i, &ace); err != nil {
 			return acl{}, err
 		}
-		if isRule(ace.Header.AceType) { // what else there is has its SID elsewhere
+		if isRule(ace.Header.AceType) { // other types have their SID at another place
 			who := account((*windows.SID)(unsafe.Pointer(&ace.SidStart)), "")
 			a.rules = append(a.rules, entry(ace.Header.AceType, ace.Header.AceFlags, uint32(ace.Mask), who))
 		}
@@ -48,7 +48,7 @@ func readACL(path string) (acl, error) {
 	return a, nil
 }
 
-// account is the name of who a SID is for.
+// account is the name of the account with a SID.
 func account(sid *windows.SID, prefix string) string {
 	if sid == nil {
 		return ""

@@ -14,15 +14,16 @@ type param struct {
 	fallback expr   // or nil
 }
 
-// value is what expressions give: nil, bool, int64, float64, string, enum, []value, span, *object, *scriptBlock.
+// value is the result of an expression, one of nil, bool, int64, float64, string, enum, []value, span, *object,
+// *scriptBlock.
 type value = any
 
-// span is a range of integers, both ends in it. It is not made into a list: tests count to 2147483647.
+// span is a range of integers, both ends included. It stays a range, because tests count to 2147483647.
 type span struct{ from, to int64 }
 
-// object is a thing with properties, in the order in which they are shown.
+// object has properties, in the order in which they are shown.
 type object struct {
-	kind  string // what decides how it is shown: file, process, job
+	kind  string // file, process, job and others; it decides how the object is shown
 	names []string
 	props map[string]value // by lower-case name
 }
@@ -38,12 +39,12 @@ func (o *object) set(name string, v value) *object {
 // scriptBlock is { … } as a value.
 type scriptBlock struct{ script *Script }
 
-// sink takes the objects that statements give, one by one.
+// sink takes the objects that statements output, one by one.
 type sink struct {
 	put func(value) error
-	// direct says that they go to the standard output as they come: then a native program writes there itself.
+	// direct says that the objects go straight to standard output, so a native program may write there itself.
 	direct bool
-	// ranges says that a range may come as one.
+	// ranges says that a range may be put as a span, not as its numbers.
 	ranges bool
 }
 
@@ -84,15 +85,15 @@ type (
 		name string
 		env  bool
 	}
-	// template is a string with parts that are put in when it is used.
+	// template is a string with variables and expressions, evaluated when it is used.
 	template struct{ parts []expr }
 	// list is a, b, c or @( … ).
 	list struct{ items []expr }
-	// sub is $( … ) or @( … ): what statements give. As an argument and in ( … ) it is one pipeline.
+	// sub is $( … ) or @( … ): the output of statements. As an argument, or in ( … ), it is a single pipeline.
 	sub struct {
 		body  block
 		array bool
-		paren bool // ( … ), of which an assignment gives what it sets
+		paren bool // ( … ); an assignment in it also outputs its value
 	}
 	unary struct {
 		op string
@@ -152,7 +153,7 @@ type (
 
 // stage is one part of a pipeline.
 type stage struct {
-	x    expr // an expression, or else:
+	x    expr // an expression; if nil, a command:
 	name expr // the command's name
 	word string
 	args []argument
@@ -160,7 +161,7 @@ type stage struct {
 	line int
 }
 
-// redirect is where a stage's output goes.
+// redirect says where a stage's output goes.
 type redirect struct {
 	file   expr // or nil
 	append bool

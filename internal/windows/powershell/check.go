@@ -14,7 +14,7 @@ type checker struct {
 	err       error
 }
 
-// check refuses a script with a cmdlet, a parameter or a method that is not there.
+// check refuses a script with an unknown cmdlet, parameter or method.
 func check(s *Script, functions map[string]bool) error {
 	c := &checker{functions: map[string]bool{}, line: 1}
 	maps.Copy(c.functions, functions)
@@ -30,9 +30,9 @@ func (c *checker) refuse(format string, args ...any) {
 
 func (c *checker) script(s *Script) {
 	outer := c.functions
-	c.functions = maps.Clone(outer) // those of a block are its own
+	c.functions = maps.Clone(outer) // functions of a block are local to it
 	defer func() { c.functions = outer }()
-	for _, st := range s.body { // functions may be called before they are seen
+	for _, st := range s.body { // functions may be called above their definition
 		if f, ok := st.(*functionStmt); ok {
 			c.functions[f.name] = true
 		}
@@ -87,7 +87,7 @@ func (x *binary) check(c *checker) {
 	}
 }
 
-// firstOf is an expression, or the first of a list of them.
+// firstOf returns an expression, or the first one of a list.
 func firstOf(x expr) expr {
 	if l, ok := x.(*list); ok {
 		return l.items[0]
@@ -180,12 +180,12 @@ func (s *pipeline) check(c *checker) {
 	}
 }
 
-// cmdletName is the form of the names of cmdlets; what has it and is unknown is one that is not there.
+// cmdletName matches names that look like a cmdlet's; an unknown one is a cmdlet that is not implemented.
 var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 
-// aliases are PowerShell's names for cmdlets that are not here, and for functions of its own
-// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program of such a
-// name needs .exe.
+// aliases are PowerShell's aliases of cmdlets that are not implemented, and its own functions
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
+// name must be called with .exe.
 const aliases = " " +
 	"asnp cfs clc clear clhy cli clp cls clv cnsn compare chdir curl cvpa dbp diff dnsn ebp epal epcsv epsn etsn " +
 	"exsn fc fhx fl ft fw gal gbp gcb gcm gcs gdr ghy gin gm gmo gp gpv group gsn gsnp gsv gtz gu gv gwmi h history " +

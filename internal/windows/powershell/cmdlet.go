@@ -11,12 +11,12 @@ import (
 type cmdlet struct {
 	name    string
 	aliases []string
-	// values and flags are its parameters with and without a value; positions are those that an argument without a name
-	// is for, and rest says that the last of them takes all that follow.
+	// values and flags are the parameters with and without a value. positions are the parameters for arguments without
+	// a name, in order; rest says that the last of them takes all that remain.
 	values, flags, positions []string
 	rest                     bool
-	// takes is the parameter that the pipeline gives, "" where it gives none. needs are the parameters without which
-	// there is nothing to do; a|b is either. In takes and needs path stands for literalpath too.
+	// takes is the parameter that gets its value from the pipeline, "" if none does. needs are the required parameters;
+	// a|b means either of them. In takes and needs, path stands for literalpath too.
 	takes string
 	needs []string
 	// stream says that run is called for each object of the pipeline as it comes.
@@ -31,7 +31,7 @@ type cmdlet struct {
 type call struct {
 	cmdlet
 	f      *frame
-	action string // what becomes of errors
+	action string // what to do on errors, as ErrorAction
 	values map[string]value
 	flags  map[string]bool
 	input  []value
@@ -39,10 +39,10 @@ type call struct {
 	out    *sink
 }
 
-// common is the parameter of every cmdlet.
+// common is the parameter that every cmdlet has.
 const common = "erroraction"
 
-// Cmdlets are the names of the cmdlets, each with what it is about, for the support table.
+// Cmdlets returns the names of the cmdlets, each with a description, for the support table.
 func Cmdlets() map[string]string {
 	names := map[string]string{}
 	for _, c := range cmdlets() {
@@ -60,7 +60,7 @@ func lookup(name string) (cmdlet, bool) {
 	return cmdlet{}, false
 }
 
-// parameter finds a parameter by its name or the beginning of one.
+// parameter finds a parameter by its name or the beginning of its name.
 func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
 	var found []string
 	for _, p := range append(slices.Concat(c.values, c.flags), common) {
@@ -80,7 +80,7 @@ func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
 	return "", false, fmt.Errorf("the parameter -%s of %s is not part of Mullion's PowerShell", name, c.name)
 }
 
-// bound are a call's parameters, not yet evaluated; the rest of positions has several.
+// bound holds a call's parameters, not yet evaluated; several expressions for the last of positions with rest.
 type bound map[string][]expr
 
 func (c cmdlet) bind(args []argument) (bound, error) {
@@ -135,7 +135,7 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 	if err == nil {
 		err = c.verify(b, piped)
 	}
-	if err != nil { // of a name that is known only now
+	if err != nil { // for a command name that is known only now
 		return nil, thrown("%v.", err)
 	}
 	l := &call{
@@ -171,16 +171,16 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 	return l, nil
 }
 
-// do runs the cmdlet once on what the pipeline gave.
+// do runs the cmdlet once on input from the pipeline.
 func (c *call) do(input []value) error {
 	c.input = input
 	return c.run(c)
 }
 
-// text is a parameter as a string.
+// text returns a parameter as a string.
 func (c *call) text(name string) string { return text(c.values[name]) }
 
-// items are the objects that a cmdlet is given: by a parameter, or by the pipeline.
+// items returns the objects that a cmdlet gets by a parameter or from the pipeline.
 func (c *call) items(name string) []value {
 	if v, ok := c.values[name]; ok {
 		return slices.Collect(each(v))
@@ -188,5 +188,5 @@ func (c *call) items(name string) []value {
 	return c.input
 }
 
-// fail says what could not be done; the script goes on unless it is to stop at errors.
+// fail reports an error of the cmdlet; the script goes on unless it has to stop at errors.
 func (c *call) fail(err error) error { return c.f.complainAs(c.action, c.name, err) }

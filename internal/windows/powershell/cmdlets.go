@@ -36,7 +36,7 @@ func writeHost(c *call) error {
 
 func writeError(c *call) error { return c.fail(fmt.Errorf("%s", text(one(c.items(messageName))))) }
 
-// writes prints a message as its preference says.
+// writes returns a cmdlet that prints a message if the preference for its kind says so.
 func writes(kind, mark string) func(c *call) error {
 	return func(c *call) error {
 		what := lower(text(c.f.get(kind + "preference")))
@@ -89,7 +89,7 @@ func startSleep(c *call) error {
 	}
 }
 
-// with runs a cmdlet's script block with an object as $_, in the scope that the cmdlet is called in.
+// with runs a cmdlet's script block with an object as $_, in the scope of the cmdlet's caller.
 func (c *call) with(name string, item value, out *sink) error {
 	b, ok := c.values[name].(*scriptBlock)
 	if !ok {

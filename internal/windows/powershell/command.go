@@ -98,7 +98,7 @@ func (p *parser) arguments(s *stage) error {
 	}
 }
 
-// parameter reads -Name, -Name:value; a native program gets it as it stands.
+// parameter reads -Name or -Name:value; a native program gets it as it is written.
 func (p *parser) parameter(s *stage) error {
 	begin := p.at
 	text := p.bare()
@@ -165,7 +165,7 @@ func (p *parser) argumentValue() (expr, error) {
 	return p.argumentWord()
 }
 
-// number is a number that an argument was written as; a native program gets the text.
+// number is a number as an argument; a native program gets it as it was written.
 type number struct {
 	v    value
 	text string
@@ -224,7 +224,7 @@ func (p *parser) plainWord(word string) (expr, error) {
 	return &literal{word}, nil
 }
 
-// redirects tells whether a redirection begins here.
+// redirects reports whether a redirection begins here.
 func (p *parser) redirects() bool {
 	switch p.peek() {
 	case '>':

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestEachPartHasAScript holds that the scripts in testdata use each cmdlet, alias, operator and method.
+// TestEachPartHasAScript checks that the scripts in testdata use each cmdlet, alias, operator and method.
 func TestEachPartHasAScript(t *testing.T) {
 	var all strings.Builder
 	for _, script := range scripts(t, "run") {
@@ -49,7 +49,7 @@ func TestEachPartHasAScript(t *testing.T) {
 }
 
 // TestEachRefusalHasAScript finds every message with which a script is refused or ended in the package's source, and
-// holds that a script in testdata gives it.
+// checks that a script in testdata produces it.
 func TestEachRefusalHasAScript(t *testing.T) {
 	var given strings.Builder
 	for _, folder := range []string{"refused", "ended", "run"} {

@@ -2,31 +2,30 @@
 // if, foreach, while, functions, pipelines, native programs, and the cmdlets of Cmdlets. PowerShell itself needs .NET,
 // which neither Wine nor the test images have here.
 //
-// A script is read to its end before any of it runs. What PowerShell has and this part has not refuses the whole script
-// with its line, and nothing of it is run:
+// A script is read to its end before any of it runs. If it uses something of PowerShell that is not implemented here,
+// the whole script is refused with the line, and nothing of it is run:
 //
-//   - syntax, an operator, a type of .NET, a method; a cmdlet, an alias, a parameter, a value of a parameter that
-//     stands in the script;
-//   - a variable of PowerShell's own (missing lists them), and setting one;
-//   - wild cards for a cmdlet that has none, a path of another drive than a disk's or env:, a pipeline into a cmdlet
-//     that takes none;
+//   - syntax, an operator, a type of .NET, a method; a cmdlet, an alias, a parameter, a value of a parameter, if it is
+//     written in the script;
+//   - a variable of PowerShell's own that is not implemented (see missing), and setting any of PowerShell's own;
+//   - wild cards for a cmdlet without them, a path on a drive that is neither a disk nor env:, a pipeline into a cmdlet
+//     that takes no input;
 //   - running a file or block in this scope (. file), a regular expression that .NET and RE2 read differently.
 //
-// The same ends a script with a message and 1 where it is known only while the script runs: such a name, value or path
-// in a variable, the text of Invoke-Expression, a script file that another one runs, a property that an object does not
-// have. What came before it has been run then. An error that in PowerShell ends one statement ends the script here; one
-// that ends none (a file that is not there) is printed, and the script goes on unless it says otherwise. What is
-// neither a cmdlet nor an alias is a program, and whether that is there is seen when it is its turn.
+// Some of this is known only while the script runs: a name, value or path in a variable, the text of Invoke-Expression,
+// a script file that another one runs, a property that an object does not have. Then the script ends at this point with
+// a message and exit code 1. An error that in PowerShell ends one statement ends the script here. An error that ends no
+// statement (a missing file) is printed, and the script goes on unless it says otherwise. A name that is neither a
+// cmdlet nor an alias is a program, which is looked for when it is run.
 //
-// What is carried out differs from PowerShell in these: integers have 64 bits where PowerShell takes 32 or floating
-// numbers; strings are compared by their characters' numbers, not as a culture sorts them; files that are hidden are
-// shown without -Force too; dates in JSON stay text; a cmdlet that does not take objects one by one gives nothing
-// before it has all; columns of tables are as wide as they are here, and
-// objects of JSON are shown as lists. A module hns.psm1 is not run: the cmdlets for HNS
-// that are here come in its place.
+// The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
+// numbers; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
+// too; dates in JSON stay text; a cmdlet that does not stream outputs nothing before it has all its input; tables have
+// other column widths, and objects from JSON are shown as lists. A module hns.psm1 is not run: the HNS cmdlets of this
+// package take its place.
 //
-// The package knows nothing of Wine: on Linux it works on Linux' files, which is how it is tested. What only Windows
-// tells (HNS, access lists, processes) lies in files of its own, and tests put theirs in its place.
+// The package knows nothing of Wine: on Linux it works on Linux' files, which is how it is tested. Calls of Windows
+// (HNS, access lists, processes) are in files of their own, and tests replace them.
 //
 // Where PowerShell's editions differ it follows PowerShell 6, which upstream's test images carry: output to files is
 // UTF-8 without a mark (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/Dockerfile_windows).

@@ -10,11 +10,11 @@ import (
 // enumType is an enumeration of .NET.
 type enumType struct {
 	name   string
-	flags  bool // its values are sums of its names
+	flags  bool // its values are sums of named values
 	values []enumName
 }
 
-// enumName is a value's name; of several names of one value the first is shown.
+// enumName is a named value. If a value has several names, the first is shown.
 type enumName struct {
 	name string
 	n    int64
@@ -26,7 +26,7 @@ type enum struct {
 	n  int64
 }
 
-// enumTypes are those there are: what the rules of an access list have
+// enumTypes are the implemented enumerations: those in the rules of an access list
 // (https://learn.microsoft.com/en-us/dotnet/api/system.security.accesscontrol.filesystemrights).
 func enumTypes() []*enumType {
 	const space = "Security.AccessControl."
@@ -85,7 +85,7 @@ func enumOf(name string) *enumType {
 	return nil
 }
 
-// named is the value of a name.
+// named returns the value with a name.
 func (t *enumType) named(name string) (enum, bool) {
 	for _, v := range t.values {
 		if strings.EqualFold(v.name, name) {
@@ -95,7 +95,7 @@ func (t *enumType) named(name string) (enum, bool) {
 	return enum{}, false
 }
 
-// text is what .NET shows: a name, the fewest names that make the value up, or else the number.
+// text is the value as .NET shows it: a name, the fewest names whose sum it is, or the number.
 func (e enum) text() string {
 	if i := slices.IndexFunc(e.of.values, func(v enumName) bool { return v.n == e.n }); i >= 0 {
 		return e.of.values[i].name
@@ -114,13 +114,14 @@ func (e enum) text() string {
 	return strings.Join(names, ", ")
 }
 
-// hasAnother tells whether a name is not the first of its value.
+// hasAnother reports whether the value of v has a name before v.
 func (e enum) hasAnother(v enumName) bool {
 	i := slices.IndexFunc(e.of.values, func(other enumName) bool { return other.n == v.n })
 	return e.of.values[i].name != v.name
 }
 
-// order compares with a value of the same enumeration, a name or a number; a name that is not its own only differs.
+// order compares with a value of the same enumeration, a name or a number. A name of no value is unequal, and cannot be
+// compared otherwise.
 func (e enum) order(equality bool, b value) (int, error) {
 	var n int64
 	switch b := b.(type) {

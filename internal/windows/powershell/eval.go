@@ -83,7 +83,7 @@ func (x *cast) value(f *frame) (value, error) {
 	return c, err
 }
 
-// converted is a value as a type of knownCast has it.
+// converted returns a value converted to a type of knownCast.
 func converted(to string, v value) (value, error) {
 	switch to {
 	case "string":
@@ -94,7 +94,7 @@ func converted(to string, v value) (value, error) {
 		return floating(v)
 	}
 	n, err := integer(v)
-	if err == nil && to == "int" && int64(int32(n)) != n { //nolint:gosec // that is the question
+	if err == nil && to == "int" && int64(int32(n)) != n { //nolint:gosec // checks that it fits
 		err = thrown("Cannot convert value %q to type \"System.Int32\": it is too large or too small.", text(v))
 	}
 	return n, err
@@ -119,12 +119,12 @@ func (x *index) value(f *frame) (value, error) {
 	return itemOf(of, n)
 }
 
-// itemOf is one of a value's items, from the end where n is below 0, or nothing.
+// itemOf returns one of a value's items, counted from the end if n is negative; nil if there is none.
 func itemOf(of value, n int64) (value, error) {
 	var items []value
 	switch v := of.(type) {
 	case *object:
-		items = []value{v} // one object is as good as a list of one
+		items = []value{v} // one object counts as a list of one
 	case string:
 		for _, r := range v {
 			items = append(items, string(r))
@@ -145,7 +145,7 @@ func itemOf(of value, n int64) (value, error) {
 	return items[n], nil
 }
 
-// item is the number at a place of a range, which may go down.
+// item returns the number at a place of a range, which may go down.
 func (s span) item(n int64) value {
 	last := max(s.to-s.from, s.from-s.to)
 	if n < 0 {
@@ -165,7 +165,7 @@ func (x *binary) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch x.op { // these may leave the right side alone
+	switch x.op { // these operators may not need the right side
 	case "-and":
 		if !truth(a) {
 			return false, nil
@@ -201,7 +201,7 @@ func (x *binary) value(f *frame) (value, error) {
 	return compare(x.op, a, b)
 }
 
-// match is -match and -notmatch of one text: what it finds is $Matches.
+// match is -match and -notmatch of one text; it sets $Matches.
 func (f *frame) match(op, s string, b value) (value, error) {
 	p, err := compile(b)
 	if err != nil {
@@ -217,7 +217,7 @@ func (f *frame) match(op, s string, b value) (value, error) {
 	return yes == (op == "-match"), nil
 }
 
-// pick is what a comparison with a list gives: the items for which it holds.
+// pick is the result of a comparison with a list: the items for which it is true.
 func pick(op string, items []value, b value) (value, error) {
 	out := []value{}
 	for _, item := range items {
@@ -280,7 +280,7 @@ func lists(op string, a, b value) (value, error) {
 	return splitBy(a, b)
 }
 
-// compare compares as the left side's kind says; letters' case counts only for -ceq and -cne.
+// compare compares by the left side's type; the case of letters matters only for -ceq and -cne.
 func compare(op string, a, b value) (bool, error) {
 	switch op {
 	case "-like", "-notlike":
@@ -316,8 +316,8 @@ func compare(op string, a, b value) (bool, error) {
 	return c <= 0, nil
 }
 
-// order is below, at or above 0 as a is below, at or above b. Nothing equals only nothing, and is below all but
-// negative numbers.
+// order is negative, 0 or positive if a is less than, equal to or greater than b. $null equals only $null, and is less
+// than everything but negative numbers.
 func order(op string, a, b value) (int, error) {
 	equality := strings.HasSuffix(op, "eq") || strings.HasSuffix(op, "ne")
 	if a == nil || b == nil {

@@ -51,7 +51,7 @@ func (e *example) run(ctx context.Context) int {
 	return s.Run(ctx)
 }
 
-// TestKubeProxyExample starts kube-proxy by the example's script: with the kubeconfig completed, and DSR as its version
+// TestKubeProxyExample starts kube-proxy by the example's script: with the completed kubeconfig, and DSR if its version
 // has it.
 func TestKubeProxyExample(t *testing.T) {
 	e := newExample(t, "kube-proxy", map[string]string{

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// levels are the binary operators, those that bind least first
+// levels are the binary operators by precedence, lowest first
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_operator_precedence).
 func levels() [][]string {
 	return [][]string{
@@ -61,7 +61,7 @@ func (p *parser) level(n int) (expr, error) {
 	}
 }
 
-// asType reads the type after -as, which gives nothing where a cast is an error.
+// asType reads the type after -as. -as results in $null where a cast is an error.
 func (p *parser) asType(x expr) (expr, error) {
 	if p.peek() != '[' {
 		return nil, p.refuse("-as without a type")
@@ -76,7 +76,7 @@ func (p *parser) asType(x expr) (expr, error) {
 	return &cast{to: lower(name), x: x, try: true}, nil
 }
 
-// operator goes over one of the operators.
+// operator skips one of ops if it is next, and returns it.
 func (p *parser) operator(ops []string) string {
 	if p.peek() == '-' && unicode.IsLetter(p.peekAt(1)) {
 		begin := p.at
@@ -98,7 +98,7 @@ func (p *parser) operator(ops []string) string {
 	return ""
 }
 
-// unknownOperator refuses -f and the like; one of another level is for the callers.
+// unknownOperator refuses operators of PowerShell that no level has, such as -f.
 func (p *parser) unknownOperator() error {
 	if p.peek() != '-' || !unicode.IsLetter(p.peekAt(1)) {
 		return nil
@@ -169,8 +169,8 @@ func (p *parser) unary() (expr, error) {
 	return p.primary()
 }
 
-// static reads the name of a value of an enumeration, or a call of one of statics: of .NET's types there is nothing
-// else.
+// static reads the name of a value of an enumeration, or a call of one of statics. Nothing else of .NET's types is
+// implemented.
 func (p *parser) static(of string) (expr, error) {
 	name := p.word()
 	method := strings.TrimPrefix(lower(of), "system.") + "::" + lower(name)

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// itsWords is an error in PowerShell's own words, which begin and end as sentences.
+// itsWords returns an error in PowerShell's own words, which are a sentence with a capital letter and a full stop.
 func itsWords(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
-// because is an error of a path without the path, which the message has already.
+// because returns the cause of an error about a path, without the path, which the message already has.
 func because(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return itsWords("Cannot find path '%s' because it does not exist.", path)
@@ -26,7 +26,7 @@ func because(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// missed complains of patterns that match nothing, for cmdlets that must have a file.
+// missed reports patterns that match nothing, for cmdlets that need a file.
 func (c *call) missed(patterns []string) error {
 	for _, p := range patterns {
 		if err := c.fail(itsWords("An object at the specified path %s does not exist.", p)); err != nil {
@@ -36,8 +36,7 @@ func (c *call) missed(patterns []string) error {
 	return nil
 }
 
-// forEach does something to each item that the cmdlet is for; what cannot be done to one does not keep the others from
-// it.
+// forEach calls do for each of the cmdlet's targets. An error with one target does not stop the others.
 func (c *call) forEach(do func(t target) error) error {
 	targets, _, err := c.targets()
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *call) forEach(do func(t target) error) error {
 	return nil
 }
 
-// show gives an object to the next command; that one's errors are not this one's.
+// show passes an object to the next command, whose errors do not count as this command's.
 func (c *call) show(v value) error {
 	if err := c.out.put(v); err != nil {
 		if _, left := errors.AsType[*leaving](err); left {
@@ -108,7 +107,7 @@ func (c *call) write(how int) error {
 			b.WriteString(c.f.in.session.Newline)
 		}
 	}
-	c.input = nil // it was the content
+	c.input = nil // the input was the content
 	_, missed, err := c.targets()
 	if err != nil {
 		return err
@@ -132,23 +131,23 @@ func writeFile(path, content string, how int, force bool) error {
 	return errors.Join(err, file.Close(), restore())
 }
 
-// writable refuses a file that is only for reading, or with force makes it a file for writing until it is restored.
+// writable refuses a read-only file; with force it makes the file writable until restore is called.
 func writable(path string, force bool) (restore func() error, err error) {
 	nothing := func() error { return nil }
 	info, err := os.Stat(path)
 	switch {
 	case err != nil || info.IsDir() || info.Mode().Perm()&0o200 != 0:
-		return nothing, nil //nolint:nilerr // a new file, or one that says itself what is wrong
+		return nothing, nil //nolint:nilerr // a new file, or one whose error shows when it is opened
 	case !force:
 		return nil, errReadOnly
 	}
 	return func() error { return os.Chmod(path, info.Mode().Perm()) }, os.Chmod(path, info.Mode().Perm()|0o200)
 }
 
-// errReadOnly is why a file is left alone without -Force.
+// errReadOnly is the error for a read-only file without -Force.
 var errReadOnly = itsWords("Access to the path is denied, it is read-only.")
 
-// item is a file as an object.
+// item returns a file as an object.
 func item(path string, info fs.FileInfo) *object {
 	o := newObject("file").set("Name", info.Name()).set("FullName", path).set("DirectoryName", filepath.Dir(path)).
 		set("Mode", mode(info)).set("LastWriteTime", moment{info.ModTime()}).set("PSIsContainer", info.IsDir())
@@ -167,7 +166,7 @@ func item(path string, info fs.FileInfo) *object {
 	return o
 }
 
-// mode is how PowerShell shows attributes; those that Go does not tell are not shown.
+// mode is a file's attributes as PowerShell shows them, without those that Go does not report.
 func mode(info fs.FileInfo) string {
 	m := []byte("------")
 	if info.IsDir() {
@@ -274,7 +273,7 @@ func newItem(c *call) error {
 		switch {
 		case there && !c.flags["force"]:
 			return itsWords("An item with the specified name %s already exists.", t.full)
-		case folder: // with -Force also one that is there
+		case folder: // with -Force an existing folder is no error
 			err = os.MkdirAll(t.full, 0o755)
 		default:
 			if err = nil; c.flags["force"] {
@@ -319,7 +318,7 @@ func removeItem(c *call) error {
 	})
 }
 
-// anyReadOnly finds a file that is only for reading, in a folder or itself.
+// anyReadOnly returns an error if path is a read-only file, or a folder that contains one.
 func anyReadOnly(path string) error {
 	return filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

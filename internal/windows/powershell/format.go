@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// formatter shows objects as PowerShell's screen does: strings as lines, files, processes and jobs as rows of a table
-// whose head comes before the first.
+// formatter prints objects as PowerShell shows them on the screen: strings as lines; files, processes and jobs as rows
+// of a table with a head.
 type formatter struct {
 	w       io.Writer
 	newline string
@@ -43,7 +43,7 @@ func (f *formatter) put(v value) error {
 func (f *formatter) end() {
 	if f.kind != "" {
 		f.kind, f.dir = "", ""
-		_ = f.line("") // a writer that is gone says so again with the next line
+		_ = f.line("") // the next line returns the same error
 	}
 }
 
@@ -126,7 +126,7 @@ func (f *formatter) list(o *object) error {
 	return nil
 }
 
-// formatted is what objects look like, for files and for programs that read them.
+// formatted returns the text of objects, for files and for the input of programs.
 func formatted(items []value, newline string) (string, error) {
 	var b strings.Builder
 	f := &formatter{w: &b, newline: newline}

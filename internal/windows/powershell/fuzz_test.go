@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// FuzzParse holds that the parser ends and does not panic, that the checker does not, and that what the parser accepts
-// has one meaning: printed again from its parts, it is read as the same parts.
+// FuzzParse checks that the parser ends, that parser and checker do not panic, and that an accepted script has one
+// meaning: printed from its parts, it is parsed into the same parts again.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"run", "refused", "ended"} {
 		for _, script := range scripts(f, folder) {
@@ -214,7 +214,7 @@ func printLiteral(v value) string {
 		if v == math.MinInt64 {
 			return "0x8000000000000000"
 		}
-		if v < 0 { // only hexadecimal ones are negative
+		if v < 0 { // only hexadecimal numbers are negative
 			return fmt.Sprintf("0x%X", uint64(v))
 		}
 		return strconv.FormatInt(v, 10)

@@ -34,7 +34,8 @@ func scripts(tb testing.TB, folder string) map[string]string {
 	return found
 }
 
-// stageWindows is what Windows would tell: two networks, a list of load balancers, an access list and three processes.
+// stageWindows is a fake of the calls of Windows: two networks, a list of load balancers, an access list and three
+// processes.
 func stageWindows() *system {
 	hns := func(method, path, _ string) (string, error) {
 		switch {
@@ -72,7 +73,7 @@ func stageWindows() *system {
 	return &system{hns: hns, acl: list, processes: running}
 }
 
-// play runs a script and gives what it prints, its exit code and its errors, as they stand in a golden file.
+// play runs a script and returns its output, exit code and errors, in the form of a golden file.
 func play(t *testing.T, script string) (string, outcome) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +101,7 @@ func play(t *testing.T, script string) (string, outcome) {
 	return fmt.Sprintf("%s-- exit %d --\n%s", got.out, got.code, got.errs), got
 }
 
-// compareGolden holds that a script gives what lies beside it.
+// compareGolden compares a script's result with the golden file beside it.
 func compareGolden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -128,7 +129,7 @@ func golden(t *testing.T, folder, name string) string {
 	return file
 }
 
-// TestScripts runs what is in this part of PowerShell.
+// TestScripts runs scripts that use what is implemented.
 func TestScripts(t *testing.T) {
 	for name, script := range scripts(t, "run") {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +140,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestRefusals holds that what is not in this part refuses the whole script before any of it runs.
+// TestRefusals checks that a script which uses something that is not implemented is refused before any of it runs.
 func TestRefusals(t *testing.T) {
 	for name, script := range scripts(t, "refused") {
 		t.Run(name, func(t *testing.T) {
@@ -156,8 +157,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEnds holds that what is known only while a script runs ends it, with 1 and with words of ours, after what came
-// before.
+// TestEnds checks that a refusal which is known only while a script runs ends it there, with exit code 1 and a message
+// of ours.
 func TestEnds(t *testing.T) {
 	for name, script := range scripts(t, "ended") {
 		t.Run(name, func(t *testing.T) {

@@ -10,15 +10,16 @@ import (
 	"strings"
 )
 
-// The cmdlets of Windows' module HostNetworkingService, which scripts that deploy kube-proxy and CNI plugins ask for
-// networks (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Such scripts bring Microsoft's
-// hns.psm1 along (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), which asks HNS by .NET:
-// importing it gives these. The file must be there and be Microsoft's; what is in it is not run.
+// The cmdlets of Windows' module HostNetworkingService, with which scripts that deploy kube-proxy and CNI plugins look
+// for networks (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Such scripts bring
+// Microsoft's hns.psm1 along (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), which calls
+// HNS by .NET. Importing that module provides these cmdlets instead. The file must exist and be Microsoft's; its
+// content is not run.
 
-// hnsFile is the file in whose place its own functions come.
+// hnsFile is the module file that the cmdlets here replace.
 const hnsFile = "hns.psm1"
 
-// hnsFunction is by what Microsoft's file is known: each version has one of these two.
+// hnsFunction recognizes Microsoft's file: each version has one of these two functions.
 var hnsFunction = regexp.MustCompile(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
 
 // knownModule refuses a module that is neither Windows' own nor a file hns.psm1.
@@ -30,8 +31,7 @@ func knownModule(name string) error {
 	return nil
 }
 
-// importModule takes Windows' own module, which is there, and a file hns.psm1 that is there and has what is given in
-// its place.
+// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's.
 func importModule(c *call) error {
 	for _, v := range c.items("name") {
 		name := text(v)
@@ -56,7 +56,7 @@ func importModule(c *call) error {
 	return nil
 }
 
-// hns calls HNS; the answer is an envelope with the objects, or why not.
+// hns calls HNS and returns the objects in its answer, or HNS's error.
 func (c *call) hns(method, path string) (value, error) {
 	answer, err := c.f.in.session.system().hns(method, path, "")
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *call) hns(method, path string) (value, error) {
 	return fromJSON(string(reply.Output))
 }
 
-// getHNS gives the objects of a kind, or the one with -Id.
+// getHNS outputs the objects of a kind, or the one with -Id.
 func getHNS(kind string) func(c *call) error {
 	return func(c *call) error {
 		v, err := c.hns("GET", "/"+kind+"/"+c.text("id"))
@@ -95,7 +95,7 @@ func getHNS(kind string) func(c *call) error {
 	}
 }
 
-// removeHNS removes the objects of a kind that it is given.
+// removeHNS removes its input objects of a kind.
 func removeHNS(kind string) func(c *call) error {
 	return func(c *call) error {
 		for _, item := range c.items(objectName) {
@@ -157,7 +157,7 @@ func hnsCmdlets() []cmdlet {
 	})
 }
 
-// hnsAnswer is what HNSCall gave: an HRESULT below 0 is an error.
+// hnsAnswer returns HNSCall's answer, or an error if the HRESULT is negative.
 func hnsAnswer(hr int32, answer string) (string, error) {
 	if hr < 0 {
 		return "", fmt.Errorf("HNS answers 0x%08x", uint32(hr)) //nolint:gosec // an HRESULT

@@ -4,5 +4,5 @@ package powershell
 
 import "errors"
 
-// callHNS asks Windows; elsewhere the package is only tested.
+// callHNS works on Windows only; on other systems the package is only tested.
 func callHNS(_, _, _ string) (string, error) { return "", errors.ErrUnsupported }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// callHNS calls HNS as Windows' own module does. The answer is memory of COM's
+// callHNS calls HNS as Windows' own module does. The answer is memory that COM allocated
 // (https://github.com/microsoft/hnslib/blob/v0.1.2/internal/hns/hns.go).
 func callHNS(method, path, body string) (string, error) {
 	var in [3]*uint16

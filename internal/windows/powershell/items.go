@@ -16,7 +16,7 @@ func environmentItem(path string) (string, bool) {
 	return strings.ToUpper(strings.TrimLeft(name, `\/`)), ok && lower(drive) == "env"
 }
 
-// makeFolder is mkdir: a folder with those above it.
+// makeFolder is mkdir: it makes a folder and its parents.
 func makeFolder(c *call) error {
 	c.values["itemtype"] = "directory"
 	return newItem(c)
@@ -42,8 +42,8 @@ func copyItem(c *call) error {
 	return c.forEach(func(t target) error { return c.copyTo(t.full, to) })
 }
 
-// copyTo copies one file or folder to a path, or into it where it is a folder. Without -Recurse only a folder itself is
-// made.
+// copyTo copies a file or folder to a path, or into the path if it is a folder. Of a folder, only -Recurse copies the
+// content too.
 func (c *call) copyTo(from, to string) error {
 	recurse := c.flags["recurse"]
 	info, err := os.Stat(from)
@@ -87,7 +87,7 @@ func copyFile(from, to string, mode fs.FileMode, force bool) error {
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode|0o200)
 	if err != nil {
-		// Not wrapped: that the destination's folder is missing does not make the source missing.
+		// Not wrapped: a missing folder of the destination must not look like a missing source.
 		err = fmt.Errorf("the destination %s: %v", to, errors.Unwrap(err)) //nolint:errorlint // see above
 		return errors.Join(err, restore())
 	}
@@ -95,8 +95,8 @@ func copyFile(from, to string, mode fs.FileMode, force bool) error {
 	return errors.Join(err, out.Close(), restore())
 }
 
-// outFile writes what would be shown. UTF-8 is what it writes whatever it is asked for, of encodings that can be read
-// as it.
+// outFile writes to a file what would be shown. It writes UTF-8 for every encoding that -Encoding allows; ascii and oem
+// are refused for text beyond ASCII.
 func outFile(c *call) error {
 	content, err := formatted(c.items(objectName), c.f.in.session.Newline)
 	if err != nil {

@@ -51,7 +51,7 @@ func startJob(c *call) error {
 	return c.out.put(j.object())
 }
 
-// selected are the jobs that a cmdlet is for.
+// selected returns the jobs that a cmdlet's parameters or input name.
 func (c *call) selected() []*job {
 	ids := map[string]bool{}
 	for v := range each(c.values["id"]) {
@@ -120,7 +120,7 @@ func getProcess(c *call) error {
 	return nil
 }
 
-// pickProcesses are those that each of the names, with wild cards, or numbers is for.
+// pickProcesses returns the processes with the names, which may have wild cards, or with the numbers.
 func (c *call) pickProcesses(found []process, v value, byID bool) ([]process, error) {
 	var picked []process
 	for wanted := range each(v) {

@@ -11,7 +11,7 @@ import (
 // maxJSONDepth bounds how deep JSON is nested; it is ConvertTo-Json's own largest -Depth.
 const maxJSONDepth = 100
 
-// fromJSON makes objects of a text, their properties in the text's order.
+// fromJSON parses JSON; objects have their properties in the text's order.
 func fromJSON(source string) (value, error) {
 	d := json.NewDecoder(strings.NewReader(source))
 	d.UseNumber()
@@ -82,7 +82,7 @@ func jsonObject(d *json.Decoder, depth int) (value, error) {
 	return o, err
 }
 
-// toJSON writes a value, objects below depth as their text.
+// toJSON writes a value; objects nested deeper than depth are written as their text.
 func toJSON(b *strings.Builder, v value, depth int, indent, newline string) error {
 	switch v := plain(v).(type) {
 	case *object:
@@ -118,7 +118,7 @@ type jsonPart struct {
 	v    value
 }
 
-// jsonLayout is what is between brackets, and how it is written; newline is "" where all is on one line.
+// jsonLayout is a list or object in brackets, and how to write it; newline is "" if all is on one line.
 type jsonLayout struct {
 	brackets        string
 	parts           []jsonPart
@@ -126,7 +126,7 @@ type jsonLayout struct {
 	indent, newline string
 }
 
-// write writes it, or below the depth that was asked for the text of the whole.
+// write writes the parts in brackets. Below the requested depth it writes the text of whole instead.
 func (l jsonLayout) write(b *strings.Builder, whole value) error {
 	if l.depth < 0 {
 		return writeJSON(b, text(whole))
@@ -187,7 +187,7 @@ func convertFromJSON(c *call) error {
 	return nil
 }
 
-// convertToJSON writes one object alone, several as a list.
+// convertToJSON writes a single object by itself, several as a list.
 func convertToJSON(c *call) error {
 	v, given := c.values["inputobject"]
 	if !given {

@@ -7,19 +7,19 @@ import (
 	"unicode"
 )
 
-// parser reads a script. PowerShell has no tokens of its own: what a character means hangs on whether a command's
-// arguments or an expression is read, so the parser reads characters.
+// parser reads a script character by character. PowerShell cannot be cut into tokens first, because the meaning of a
+// character differs between a command's arguments and an expression.
 type parser struct {
 	src []rune
 	at  int
 	// oneValue says that a comma ends an expression, as it does between parameters.
 	oneValue bool
-	// depth is how deep what is read lies in other things; blockEnd is where the last } of a block ends.
+	// depth is the nesting depth of the part being read; blockEnd is where the last } of a block ends.
 	depth, blockEnd int
 	// lines are the line ends up to counted.
 	lines, counted int
-	// known are the values that have been read, by where they begin: what turns out to be no assignment is not read
-	// twice.
+	// known holds the values that have been read, by their beginnings, so that a statement that turns out to be no
+	// assignment is not read twice.
 	known map[int]reading
 }
 
@@ -29,7 +29,7 @@ type reading struct {
 	end int
 }
 
-// once reads a value, or remembers it.
+// once reads a value, or returns it from known.
 func (p *parser) once(read func() (expr, error)) (expr, error) {
 	begin := p.at
 	if r, ok := p.known[begin]; ok {
@@ -50,7 +50,7 @@ func (p *parser) once(read func() (expr, error)) (expr, error) {
 // maxDepth is how deep a script's parts may lie in each other.
 const maxDepth = 200
 
-// deeper refuses what lies too deep; what it gives is called at the end of the part.
+// deeper enters a nested part, and refuses it if it is too deep. The function that it returns leaves the part.
 func (p *parser) deeper() (func(), error) {
 	if p.depth++; p.depth > maxDepth {
 		return func() {}, p.refuse("more than %d parts in each other", maxDepth)
@@ -58,7 +58,7 @@ func (p *parser) deeper() (func(), error) {
 	return func() { p.depth-- }, nil
 }
 
-// Refusal says that a script uses what is not in this part of PowerShell.
+// Refusal says that a script uses something of PowerShell that is not implemented.
 type Refusal struct {
 	Line int
 	What string
@@ -106,7 +106,7 @@ func (p *parser) has(s string) bool {
 	return true
 }
 
-// take goes over s if it is next.
+// take skips s if it is next, and reports whether it was.
 func (p *parser) take(s string) bool {
 	if !p.has(s) {
 		return false
@@ -115,7 +115,7 @@ func (p *parser) take(s string) bool {
 	return true
 }
 
-// blanks goes over spaces, comments, and line ends that are escaped.
+// blanks skips spaces, comments and escaped line ends.
 func (p *parser) blanks() {
 	for {
 		switch {
@@ -139,7 +139,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// space goes over blanks and line ends.
+// space skips blanks and line ends.
 func (p *parser) space() {
 	for {
 		p.blanks()
@@ -158,7 +158,7 @@ func (p *parser) expect(s string) error {
 	return nil
 }
 
-// next names what is next, for messages.
+// next describes what comes next, for messages.
 func (p *parser) next() string {
 	if p.at >= len(p.src) {
 		return "the end"
@@ -181,7 +181,7 @@ func (p *parser) word() string {
 	return string(p.src[begin:p.at])
 }
 
-// keyword goes over a word of the language if it is next, whole.
+// keyword skips one of words if it is next as a whole word, and returns it.
 func (p *parser) keyword(words ...string) string {
 	begin := p.at
 	w := lower(p.word())
@@ -201,7 +201,7 @@ func (p *parser) variable() (expr, error) {
 	p.at++
 	switch r := p.peek(); r {
 	case '(':
-		return p.once(func() (expr, error) { // begins behind the $, where no other value does
+		return p.once(func() (expr, error) { // begins after the $, where no other value begins
 			p.at++
 			body, err := p.statements(")")
 			return &sub{body: body}, err
@@ -305,7 +305,7 @@ func (p *parser) template(quote rune) (expr, error) {
 	return nil, p.refuse("a string without an end")
 }
 
-// add makes text that has been read a part.
+// add appends the text in b to the parts.
 func (x *template) add(b *strings.Builder) {
 	if b.Len() > 0 {
 		x.parts = append(x.parts, &literal{b.String()})
@@ -313,7 +313,7 @@ func (x *template) add(b *strings.Builder) {
 	}
 }
 
-// whole is a template, or the empty string.
+// whole returns the template, or the empty string if it has no parts.
 func (x *template) whole() expr {
 	if len(x.parts) == 0 {
 		return &literal{""}
@@ -331,7 +331,7 @@ func (p *parser) inner(text string) (expr, error) {
 	return x, err
 }
 
-// hereString reads the lines between @" and a line that begins with "@; in @' … '@ nothing is put in.
+// hereString reads the lines between @" and a line that begins with "@; in @' … '@ variables are not replaced.
 func (p *parser) hereString() (expr, error) {
 	quote := p.peekAt(1)
 	p.at += 2
@@ -353,7 +353,7 @@ func (p *parser) hereString() (expr, error) {
 	return nil, p.refuse("a here-string without an end")
 }
 
-// interpolates tells whether a variable begins here.
+// interpolates reports whether a variable begins here.
 func (p *parser) interpolates() bool {
 	r := p.peekAt(1)
 	return p.peek() == '$' && (isName(r) || strings.ContainsRune("({?$^", r))

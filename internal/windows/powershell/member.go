@@ -24,7 +24,8 @@ func (x *member) value(f *frame) (value, error) {
 	return method(plain(of), x.name, args)
 }
 
-// property is one of an object's; those of objects that have what they were given are nothing where they were not.
+// property returns a property of an object. A custom object returns nil for one that it does not have; other kinds
+// return an error.
 func (o *object) property(name string) (value, error) {
 	p, ok := o.props[name]
 	if !ok && (name == "count" || name == "length") {
@@ -36,8 +37,8 @@ func (o *object) property(name string) (value, error) {
 	return p, nil
 }
 
-// property is an object's property; of a list it is that of each item. What is no list counts as one, and nothing as
-// none.
+// property returns an object's property, or for a list the property of each item. For Length and Count a single value
+// counts as one, $null as none.
 func property(of value, name string) (value, error) {
 	counts := name == "length" || name == "count"
 	switch v := of.(type) {
@@ -82,7 +83,7 @@ func itemsProperty(items []value, name string) (value, error) {
 	return one(out), nil
 }
 
-// methods are those of strings: how many arguments they take, and what they give.
+// methods are the methods of strings, with their numbers of arguments.
 func methods() map[string]struct {
 	args int
 	do   func(s string, a []string) value

@@ -2,10 +2,10 @@ package powershell
 
 import "time"
 
-// moment is a time, as the LastWriteTime of a file: it is shown and compared with another, and there is no more to it.
+// moment is a time, for example the LastWriteTime of a file. It can only be shown and compared with another.
 type moment struct{ at time.Time }
 
-// text is how .NET writes a time into a string, of no culture.
+// text is the time as .NET writes it into a string, in the invariant culture.
 func (m moment) text() string { return m.at.Format("01/02/2006 15:04:05") }
 
 func (m moment) order(b value) (int, error) {

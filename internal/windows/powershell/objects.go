@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// custom is the kind of objects that have what properties they were given, as those of JSON; one that they have not is
-// nothing.
+// custom is the kind of objects with any properties, for example from JSON. A property that they do not have is $null.
 const custom = "custom"
 
-// put sets a property, a new one behind the others.
+// put sets a property; a new one comes after the others.
 func (o *object) put(name string, v value) {
 	if _, there := o.props[lower(name)]; !there {
 		o.names = append(o.names, name)
@@ -17,7 +16,7 @@ func (o *object) put(name string, v value) {
 	o.props[lower(name)] = v
 }
 
-// text is how PowerShell writes an object into a string.
+// text is the object as PowerShell writes it into a string.
 func (o *object) text() string {
 	if o.kind == custom {
 		var parts []string
@@ -115,7 +114,7 @@ type static struct {
 	args []expr
 }
 
-// statics are those that there are, by the names of their types and their own.
+// statics are the implemented static methods, by the names of type and method.
 func statics() map[string]func(f *frame, args []string) (value, error) {
 	combine := func(f *frame, args []string) (value, error) {
 		separator := "/"
@@ -203,7 +202,7 @@ func selectObject(c *call) error {
 	return nil
 }
 
-// picked is what Select-Object gives of one object: it, one of its properties, or an object with some of them.
+// picked is what Select-Object makes of one object: the object, one of its properties, or an object with some of them.
 func (c *call) picked(item value) (value, error) {
 	if name := c.text("expandproperty"); name != "" {
 		if o, ok := item.(*object); ok && !o.has(lower(name)) {
@@ -229,7 +228,7 @@ func (c *call) picked(item value) (value, error) {
 	return o, nil
 }
 
-// comparisons are the operators that Where-Object takes as parameters.
+// comparisons are the operators that Where-Object has as parameters.
 func comparisons() []string {
 	return []string{
 		"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Parse reads a script and refuses what is not in this part of PowerShell.
+// Parse reads a script. The error is a *Refusal for syntax that is not implemented.
 func Parse(text string) (*Script, error) {
 	p := &parser{src: []rune(text)}
 	s, err := p.script("")
@@ -97,7 +97,7 @@ func (p *parser) oneParam() (param, error) {
 	return one, err
 }
 
-// statements reads up to end, and over it.
+// statements reads up to end, and skips it.
 func (p *parser) statements(end string) (block, error) {
 	b := block{}
 	defer p.lists()()
@@ -146,7 +146,7 @@ func (p *parser) statementEnd(end string) error {
 	return p.refuse("%s where a statement ends", p.next())
 }
 
-// afterBlock tells whether a statement has just ended with the } of a block, after which another may begin on the same
+// afterBlock reports whether a statement has just ended with the } of a block, so that another may begin on the same
 // line.
 func (p *parser) afterBlock() bool {
 	return p.blockEnd > 0 && strings.TrimRight(string(p.src[min(p.blockEnd, p.at):p.at]), " \t") == ""
@@ -198,7 +198,7 @@ func (p *parser) statement() (stmt, error) {
 	return p.assignment()
 }
 
-// notHere are the statements of PowerShell that are not in this part.
+// notHere are the statements of PowerShell that are not implemented.
 func notHere() []string {
 	return []string{
 		"do", "for", "switch", "try", "trap", "class", "enum", "filter", "data", "begin", "process", "end", "until",
@@ -218,7 +218,7 @@ func (p *parser) assignment() (stmt, error) {
 	return p.pipeline()
 }
 
-// toVariable reads $name = … or $name++, and gives nil for what else begins with a $.
+// toVariable reads $name = … or $name++. It returns nil for anything else that begins with a $.
 func (p *parser) toVariable() (stmt, error) {
 	begin := p.at
 	x, err := p.variable()
@@ -247,7 +247,7 @@ func (p *parser) toVariable() (stmt, error) {
 	return nil, nil
 }
 
-// toMember reads $name.property = … or $name[0] = …, from where the statement begins, and gives nil for what is none.
+// toMember reads $name.property = … or $name[0] = …, from where the statement begins. It returns nil for anything else.
 func (p *parser) toMember(begin int) (stmt, error) {
 	p.at = begin
 	x, err := p.primary()
@@ -268,7 +268,7 @@ func (p *parser) toMember(begin int) (stmt, error) {
 	return nil, nil
 }
 
-// lists lets commas make lists again, until what it gives is called.
+// lists lets commas make lists again, until the function that it returns is called.
 func (p *parser) lists() func() {
 	before := p.oneValue
 	p.oneValue = false

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// run gives what each command gives to the next: at once to one that streams, to others when it is done.
+// run passes the output of each command to the next: at once to a command that streams, otherwise when the first is
+// done.
 func (s *pipeline) run(f *frame, out *sink) error {
 	failed := false
 	head, finish, err := s.feed(f, 1, out, &failed)
@@ -28,7 +29,7 @@ func (s *pipeline) run(f *frame, out *sink) error {
 	return nil
 }
 
-// feed gives the sink of a stage, and what is to be done when all is in it.
+// feed returns the sink of stage n, and the function to call when all its input is in the sink.
 func (s *pipeline) feed(f *frame, n int, out *sink, failed *bool) (*sink, func() error, error) {
 	if n == len(s.stages) {
 		return out, func() error { return nil }, nil
@@ -59,7 +60,7 @@ func (s *pipeline) feed(f *frame, n int, out *sink, failed *bool) (*sink, func()
 	}, nil
 }
 
-// collect is a sink that keeps what it is given.
+// collect is a sink that appends its objects to got.
 func collect(got *[]value) *sink {
 	return &sink{put: func(v value) error {
 		*got = append(*got, v)
@@ -67,7 +68,7 @@ func collect(got *[]value) *sink {
 	}}
 }
 
-// streaming is the call of a stage that takes objects one by one, or nil.
+// streaming returns the call of a stage that takes objects one by one, nil for other stages.
 func (s stage) streaming(f *frame, out *sink) (*call, error) {
 	if s.word == "" || s.file != nil || s.errors != "" {
 		return nil, nil
@@ -88,7 +89,7 @@ func (s stage) step(f *frame, input []value, piped bool, out *sink, failed *bool
 		f.in.ok = true
 	}
 	err := s.run(f, input, piped, out)
-	if s.x != nil { // which may have asked for $?
+	if s.x != nil { // an expression may read $?, so it is set only afterwards
 		f.in.ok = true
 	}
 	*failed = *failed || !f.in.ok
@@ -165,7 +166,7 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	return s.program(f, word, input, piped, out)
 }
 
-// give gives what an expression is, a list item by item.
+// give outputs the value of an expression, a list item by item.
 func (s stage) give(f *frame, out *sink) error {
 	v, err := s.x.value(f)
 	if err != nil {
@@ -223,7 +224,7 @@ func (s stage) file1(f *frame, word string, out *sink) error {
 	return err
 }
 
-// words are a program's arguments.
+// words returns a program's arguments.
 func (s stage) words(f *frame) ([]string, error) {
 	var words []string
 	for _, a := range s.args {
@@ -252,7 +253,7 @@ func (s stage) words(f *frame) ([]string, error) {
 	return words, nil
 }
 
-// program runs a native program: its lines are the objects it gives.
+// program runs a native program; each line of its output is an object.
 func (s stage) program(f *frame, word string, input []value, piped bool, out *sink) error {
 	in := f.in
 	words, err := s.words(f)
@@ -305,7 +306,8 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 	return nil
 }
 
-// lineWriter gives each line that a program writes to the pipeline. What does not want it ends the program.
+// lineWriter passes each line that a program writes to the pipeline. If the pipeline returns an error, the program is
+// ended.
 type lineWriter struct {
 	rest []byte
 	put  func(value) error
@@ -328,14 +330,14 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return 0, w.err
 }
 
-// end gives the last line, if it has no end.
+// end passes on the last line if it has no newline.
 func (w *lineWriter) end() {
 	if len(w.rest) > 0 {
 		w.err = w.put(strings.TrimRight(string(w.rest), "\r"))
 	}
 }
 
-// find finds a program: by its path, or in the folders of PATH, as PowerShell does never in the current folder.
+// find finds a program by its path or in the folders of PATH; as in PowerShell never in the current folder.
 func (in *interpreter) find(word string) (string, error) {
 	if strings.ContainsAny(word, `/\`) {
 		return in.executable(in.path(word))

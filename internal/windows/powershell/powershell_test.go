@@ -125,7 +125,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// TestHNS has what deploying scripts ask of HNS, of one with two networks.
+// TestHNS makes the calls of scripts that deploy network plugins, to an HNS with two networks.
 func TestHNS(t *testing.T) {
 	asked := ""
 	do := func(method, path, _ string) (string, error) {
@@ -166,8 +166,8 @@ if ($lists) { $lists | Remove-HnsPolicyList }
 	}
 }
 
-// TestExamples holds that the scripts of the examples, and what Kubernetes, critest and this repository's tests run,
-// are not refused.
+// TestExamples checks that the scripts of the examples, and those that Kubernetes, critest and this repository's tests
+// run, are not refused.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../../examples/windows-network/*/start.ps1")
 	if err != nil || len(files) < 2 {
@@ -192,10 +192,10 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// upstreamCommands are what upstream runs in this PowerShell, as far as it is not refused: pkg/volume/util/subpath,
-// test/e2e/windows, test/e2e/storage and pkg/volume of https://github.com/kubernetes/kubernetes/tree/v1.36.3,
-// pkg/validate of https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/validate/consts.go, and the commands of
-// test/winrun.
+// upstreamCommands are the commands that upstream runs in this PowerShell, without those that are refused:
+// pkg/volume/util/subpath, test/e2e/windows, test/e2e/storage and pkg/volume of
+// https://github.com/kubernetes/kubernetes/tree/v1.36.3, pkg/validate of
+// https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/validate/consts.go, and the commands of test/winrun.
 func upstreamCommands() []string {
 	return []string{
 		`$ErrorActionPreference = 'Stop'; (Get-Item -Force -LiteralPath $env:linkpath).LinkType`,
@@ -231,7 +231,7 @@ func upstreamCommands() []string {
 	}
 }
 
-// TestNesting holds that parts in each other, to any depth, are read once each: read twice each, 60 of them would never
+// TestNesting checks that nested parts are read once each, at any depth: if each were read twice, 60 levels would never
 // end.
 func TestNesting(t *testing.T) {
 	for _, part := range []string{

@@ -4,5 +4,5 @@ package powershell
 
 import "errors"
 
-// processes are Windows' business; elsewhere the package is only tested.
+// processes works on Windows only; on other systems the package is only tested.
 func processes() ([]process, error) { return nil, errors.ErrUnsupported }

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// pattern is a regular expression. PowerShell's are .NET's and ours are RE2's: what the two read differently is
-// refused, so that what is carried out gives what .NET gives
+// pattern is a regular expression. PowerShell uses .NET's syntax, this package RE2's. Expressions that the two read
+// differently are refused, so that the others give .NET's results
 // (https://learn.microsoft.com/en-us/dotnet/standard/base-types/regular-expression-language-quick-reference).
 type pattern struct {
 	re      *regexp.Regexp
 	source  string
-	numbers []string // of each group in RE2's order: its name, or .NET's number
+	numbers []string // for each group in RE2's order, its name or .NET's number
 	byName  map[string]int
 }
 
@@ -49,10 +49,10 @@ func compile(v value) (*pattern, error) {
 	return p, nil
 }
 
-// dialect names what RE2 and .NET read differently.
+// dialect returns the part of an expression that RE2 and .NET read differently, "" if there is none.
 func dialect(source string) string {
 	class := false
-	runes := append([]rune(source), 0, 0, 0) // with what may be looked at behind the end
+	runes := append([]rune(source), 0, 0, 0) // so that looking beyond the end is safe
 	for i := 0; i < len(runes)-3; i++ {
 		switch r := runes[i]; {
 		case r == '\\':
@@ -69,7 +69,7 @@ func dialect(source string) string {
 			if runes[i+1] == '^' {
 				i++
 			}
-			if runes[i+1] == ']' { // the first is itself
+			if runes[i+1] == ']' { // a ] at the beginning is literal
 				i++
 			}
 		case r == '(' && runes[i+1] == '?':
@@ -85,7 +85,7 @@ func dialect(source string) string {
 
 func isFlag(r rune) bool { return unicode.IsLetter(r) || r == '-' }
 
-// oddEscape tells whether what follows a backslash is read differently: octal numbers and references to groups, \x{…},
+// oddEscape reports whether RE2 and .NET read an escape differently: octal numbers and references to groups, \x{…},
 // \pL.
 func oddEscape(r, next rune) bool {
 	switch r {
@@ -99,7 +99,7 @@ func oddEscape(r, next rune) bool {
 	return unicode.IsDigit(r)
 }
 
-// fits refuses a text for which the pattern would mean something else.
+// fits returns an error for a text in which the pattern would match differently with .NET.
 func (p *pattern) fits(s string) error {
 	tree, err := syntax.Parse(p.source, syntax.Perl)
 	if err != nil {
@@ -132,7 +132,7 @@ func escapes(source string) string {
 	return b.String()
 }
 
-// uses tells whether a part of an expression is of a kind.
+// uses reports whether is holds for any part of an expression.
 func uses(t *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
 	if is(t) {
 		return true
@@ -145,7 +145,7 @@ func uses(t *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
 	return false
 }
 
-// empties tells whether an expression can match between two characters.
+// empties reports whether an expression can match the empty text.
 func empties(t *syntax.Regexp) bool {
 	some := func(all bool) bool {
 		for _, sub := range t.Sub {
@@ -168,7 +168,7 @@ func empties(t *syntax.Regexp) bool {
 	return true
 }
 
-// all are the matches of a text, of a pattern for which RE2 and .NET find the same ones.
+// all returns the matches in a text, or an error if RE2 and .NET may find different ones.
 func (p *pattern) all(s string) ([][]int, error) {
 	if err := p.fits(s); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (p *pattern) matches(s string) (bool, error) {
 	return p.re.MatchString(s), nil
 }
 
-// groups is $Matches after -match: the whole by 0, and each group by its number or name.
+// groups returns $Matches after -match: the whole match as 0, and each group by its number or name.
 func (p *pattern) groups(s string) *object {
 	o := newObject(custom)
 	at := p.re.FindStringSubmatchIndex(s)
@@ -207,7 +207,7 @@ func (p *pattern) groups(s string) *object {
 	return o
 }
 
-// replaced is a text with each match replaced.
+// replaced returns a text with each match replaced.
 func (p *pattern) replaced(s, with string) (string, error) {
 	found, err := p.all(s)
 	if err != nil {
@@ -225,7 +225,8 @@ func (p *pattern) replaced(s, with string) (string, error) {
 	return b.String() + s[end:], nil
 }
 
-// expand writes what stands for a match: $1, ${1}, ${name}, $& and $$ are .NET's; a group that there is not is text.
+// expand writes the replacement of a match, with .NET's $1, ${1}, ${name}, $& and $$. The name of a missing group stays
+// as text.
 func (p *pattern) expand(b *strings.Builder, with, s string, m []int) error {
 	for with != "" {
 		before, rest, found := strings.Cut(with, "$")
@@ -265,8 +266,8 @@ func (p *pattern) expand(b *strings.Builder, with, s string, m []int) error {
 	return nil
 }
 
-// split is a text's parts between matches, at most limit of them where it is above 0; what groups match stands between
-// them.
+// split returns the parts of a text between matches, at most limit parts if it is positive. The texts of groups stand
+// between the parts.
 func (p *pattern) split(s string, limit int64) ([]value, error) {
 	found, err := p.all(s)
 	if err != nil {
@@ -289,7 +290,7 @@ func (p *pattern) split(s string, limit int64) ([]value, error) {
 	return append(out, s[end:]), nil
 }
 
-// replace is -replace: of a list, each item.
+// replace is -replace; in a list it replaces in each item.
 func replace(a, b value) (value, error) {
 	operands := []value{b}
 	if l, ok := b.([]value); ok {
@@ -324,7 +325,7 @@ func replace(a, b value) (value, error) {
 	return out, nil
 }
 
-// splitBy is -split: of a list, each item, all parts in one list.
+// splitBy is -split; of a list it splits each item and returns all parts in one list.
 func splitBy(a, b value) (value, error) {
 	operands := []value{b}
 	if l, ok := b.([]value); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReplace has what .NET gives
+// TestReplace compares with .NET's results
 // (https://learn.microsoft.com/en-us/dotnet/standard/base-types/substitutions-in-regular-expressions).
 func TestReplace(t *testing.T) {
 	for _, tt := range []struct{ text, pattern, with, want string }{
@@ -38,7 +38,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestSplit has what .NET's Regex.Split gives.
+// TestSplit compares with the results of .NET's Regex.Split.
 func TestSplit(t *testing.T) {
 	for _, tt := range []struct {
 		text    value
@@ -65,7 +65,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestDialect has what .NET and RE2 read differently, and beside it what they read alike.
+// TestDialect has expressions that .NET and RE2 read differently, beside similar ones that they read alike.
 func TestDialect(t *testing.T) {
 	for pattern, refused := range map[string]bool{
 		`(a)\1`:       true,
@@ -113,7 +113,7 @@ func TestDialect(t *testing.T) {
 	}
 }
 
-// TestTextsOfPatterns has patterns that mean something else for some texts.
+// TestTextsOfPatterns has patterns that .NET and RE2 match differently in some texts only.
 func TestTextsOfPatterns(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, text string
@@ -141,8 +141,8 @@ func TestTextsOfPatterns(t *testing.T) {
 	}
 }
 
-// TestPatternsOfNothing has patterns that match nothing as well as something: where both happen, .NET and RE2 find
-// different matches.
+// TestPatternsOfNothing has patterns that can match the empty text as well as characters: in texts with both kinds of
+// matches, .NET and RE2 find different ones.
 func TestPatternsOfNothing(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, text string

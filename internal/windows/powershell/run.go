@@ -19,12 +19,12 @@ type interpreter struct {
 	top      *frame
 	format   *formatter
 	screen   *sink
-	errs     io.Writer // where errors go: the session's, or nowhere
+	errs     io.Writer // where errors are printed: Stderr of the session, or nowhere
 	ok       bool      // $?
 	lastExit value     // $LASTEXITCODE, nil before the first program
 	matches  *object   // $Matches, nil before the first
 	jobs     []*job
-	depth    int // of calls
+	depth    int // of nested calls
 }
 
 // frame is a scope of variables and functions.
@@ -49,7 +49,7 @@ func (f *frame) function(name string) (*Script, bool) {
 	return nil, false
 }
 
-// functionNames are the functions that can be called.
+// functionNames are the names of the functions that can be called.
 func (f *frame) functionNames() map[string]bool {
 	names := map[string]bool{}
 	for s := f; s != nil; s = s.parent {
@@ -60,7 +60,7 @@ func (f *frame) functionNames() map[string]bool {
 	return names
 }
 
-// leaving ends what runs: return, throw, exit, break or continue.
+// leaving is the error by which return, throw, exit, break or continue ends what runs.
 type leaving struct {
 	word string
 	code int
@@ -82,7 +82,7 @@ func newInterpreter(ctx context.Context, s *Session) *interpreter {
 			in.env[strings.ToUpper(name)] = v
 		}
 	}
-	in.dir, _ = os.Getwd() // without one, relative paths fail by themselves
+	in.dir, _ = os.Getwd() // without a current folder, relative paths fail later
 	in.top = (&frame{in: in}).child()
 	in.top.parent = nil
 	in.format = &formatter{w: s.Stdout, newline: s.Newline}
@@ -90,7 +90,7 @@ func newInterpreter(ctx context.Context, s *Session) *interpreter {
 	return in
 }
 
-// path is a path as the session means it: relative ones are relative to its own folder.
+// path resolves a path of the session: relative paths are relative to the session's own folder.
 func (in *interpreter) path(p string) string {
 	p = filepath.FromSlash(p)
 	if filepath.IsAbs(p) || strings.HasPrefix(p, string(filepath.Separator)) {
@@ -104,7 +104,7 @@ func (in *interpreter) path(p string) string {
 	return filepath.Join(in.dir, rest)
 }
 
-// complain says what a command could not do: the script goes on unless $ErrorActionPreference is Stop.
+// complain reports a command's error. The script goes on unless $ErrorActionPreference is Stop.
 func (f *frame) complain(command string, err error) error {
 	return f.complainAs(lower(text(f.get("erroractionpreference"))), command, err)
 }
@@ -140,12 +140,12 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sin
 		err = nil
 	}
 	if err == nil {
-		in.ok = true // what failed in it is not the call's failure
+		in.ok = true // a failure inside is not the call's failure
 	}
 	return err
 }
 
-// bind gives parameters their values; what is over is $args.
+// bind gives parameters their values; the remaining arguments are $args.
 func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 	var rest []value
 	given := map[string]bool{}
@@ -182,7 +182,7 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 	return f.fill(s.params, given, rest)
 }
 
-// param finds a parameter by its name or the beginning of one.
+// param finds a parameter by its name or the beginning of its name.
 func (s *Script) param(name string) (param, error) {
 	var found []param
 	for _, p := range s.params {
@@ -199,8 +199,7 @@ func (s *Script) param(name string) (param, error) {
 	return found[0], nil
 }
 
-// fill gives the parameters without a value one: the arguments without a name first, then what a parameter falls back
-// to.
+// fill gives a value to each parameter that has none: first the arguments without a name, then the parameter's default.
 func (f *frame) fill(params []param, given map[string]bool, rest []value) error {
 	for _, p := range params {
 		var v value
@@ -224,7 +223,7 @@ func (f *frame) fill(params []param, given map[string]bool, rest []value) error 
 	return nil
 }
 
-// give gives a parameter a value, as its type has it.
+// give sets a parameter to a value, converted to its type.
 func (f *frame) give(p param, v value) error {
 	v = plain(v)
 	if p.to != "" {
@@ -240,7 +239,7 @@ func (f *frame) give(p param, v value) error {
 	return nil
 }
 
-// capture is what statements give; ranges says that a range of numbers may stay one.
+// capture returns the output of statements; ranges says that a range of numbers may stay a span.
 func capture(b block, f *frame, ranges bool) ([]value, error) {
 	got := []value{}
 	err := b.run(f, &sink{ranges: ranges, put: func(v value) error {
@@ -250,7 +249,7 @@ func capture(b block, f *frame, ranges bool) ([]value, error) {
 	return got, err
 }
 
-// setting runs a statement that is an assignment and gives what it sets.
+// setting runs a statement if it is an assignment, and returns the value that it set.
 func setting(s stmt, f *frame) (v value, is bool, err error) {
 	switch a := s.(type) {
 	case *assign:
@@ -266,7 +265,7 @@ func setting(s stmt, f *frame) (v value, is bool, err error) {
 	return nil, false, nil
 }
 
-// assigned is the value of an assignment: an expression's own, or what statements give.
+// assigned is the value of an assignment: that of an expression, or the output of statements.
 func (s *assign) assigned(f *frame) (value, error) {
 	if v, is, err := setting(s.x, f); is || err != nil {
 		return v, err
@@ -306,7 +305,7 @@ func (s *ifStmt) run(f *frame, out *sink) error {
 	return s.other.run(f, out)
 }
 
-// loop runs a body once and tells whether the loop goes on.
+// loop runs a body once and reports whether the loop goes on.
 func loop(f *frame, body block, out *sink) (bool, error) {
 	if err := f.in.ctx.Err(); err != nil {
 		return false, err

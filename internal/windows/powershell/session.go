@@ -22,15 +22,15 @@ type Session struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
-	// Self is the program's own file, which jobs are run by.
+	// Self is the program's own file, with which jobs are run.
 	Self string
 	// Newline ends lines: "\r\n" on Windows.
 	Newline string
-	// windows is what Windows tells, nil for what it tells itself.
+	// windows replaces the calls of Windows in tests; nil: the real ones.
 	windows *system
 }
 
-// system is what only Windows can tell: the Host Networking Service, version 1, access lists and processes.
+// system holds the calls of Windows: the Host Networking Service, version 1, access lists and processes.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
@@ -44,8 +44,8 @@ func (s *Session) system() system {
 	return system{hns: callHNS, acl: readACL, processes: processes}
 }
 
-// ExitRefused is what a script ends with that is not run, and one whose last command failed: PowerShell's own exit code
-// for that (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_powershell_exe).
+// ExitRefused is the exit code of a refused script, and of a script whose last command failed: PowerShell's own
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_powershell_exe).
 const ExitRefused = 1
 
 // ignored are the arguments of Windows PowerShell that change nothing here, each with the values that it may have:
@@ -62,7 +62,7 @@ func ignored() map[string][]string {
 	}
 }
 
-// work is what the arguments ask for.
+// work is the script that the arguments name.
 type work struct {
 	text string   // a script
 	file string   // or a file with one, and
@@ -111,7 +111,7 @@ func (s *Session) work() (work, error) {
 		"an interactive shell is not part of Mullion's PowerShell; give it a command: powershell -Command …")
 }
 
-// command is the script of -Command, which - has in the standard input.
+// command returns the script of -Command; for - it reads standard input.
 func (s *Session) command(args []string) (work, error) {
 	if len(args) == 1 && args[0] == "-" {
 		text, err := io.ReadAll(s.Stdin)
@@ -145,7 +145,7 @@ func encode(text string) string {
 	return base64.StdEncoding.EncodeToString(data)
 }
 
-// Run runs what the arguments say and gives the exit code.
+// Run runs the script that the arguments name, and returns the exit code.
 func (s *Session) Run(ctx context.Context) int {
 	w, err := s.work()
 	if err != nil {

@@ -10,12 +10,12 @@ const (
 	messageName = "message"
 )
 
-// cmdlets are all there are.
+// cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets())
 }
 
-// ofPath gives a cmdlet of paths its parameters.
+// ofPath adds the parameters that every cmdlet for paths has.
 func ofPath(c cmdlet) cmdlet {
 	c.values = append([]string{pathName, literalName}, c.values...)
 	c.positions = append([]string{pathName}, c.positions...)
@@ -25,7 +25,7 @@ func ofPath(c cmdlet) cmdlet {
 	return c
 }
 
-// ofMessage gives a cmdlet that prints a message its parameters.
+// ofMessage adds the parameters that every cmdlet for messages has.
 func ofMessage(c cmdlet) cmdlet {
 	c.values = []string{messageName}
 	c.positions = c.values

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// plain is a value without how it was written.
+// plain returns a value without the text as which it was written (see number).
 func plain(v value) value {
 	switch v := v.(type) {
 	case number:
@@ -28,7 +28,7 @@ func plain(v value) value {
 	return v
 }
 
-// one is nothing, one value, or a list of several.
+// one returns nil for no values, a single value by itself, and several as a list.
 func one(got []value) value {
 	switch len(got) {
 	case 0:
@@ -66,7 +66,7 @@ func each(v value) iter.Seq[value] {
 	}
 }
 
-// text is a value as a string.
+// text returns a value as a string.
 func text(v value) string {
 	switch v := v.(type) {
 	case nil:
@@ -102,7 +102,7 @@ func text(v value) string {
 	return fmt.Sprint(v)
 }
 
-// truth is a value as a condition.
+// truth returns a value as a condition.
 func truth(v value) bool {
 	switch v := plain(v).(type) {
 	case nil:
@@ -127,8 +127,8 @@ func thrown(format string, args ...any) error {
 	return &leaving{word: "throw", what: fmt.Sprintf(format, args...)}
 }
 
-// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. A zero before it means nothing; a
-// hexadecimal one that fills 32 or 64 bits is negative.
+// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. Leading zeros have no meaning. A
+// hexadecimal number with the highest of 32 or 64 bits set is negative.
 func parseInteger(s string) (int64, error) {
 	digits := strings.TrimPrefix(s, "-")
 	hex, ok := strings.CutPrefix(lower(digits), "0x")
@@ -146,12 +146,12 @@ func parseInteger(s string) (int64, error) {
 	return n, err
 }
 
-// writtenNumber is how numbers are written: without a type, and with a unit.
+// writtenNumber matches numbers without a type, perhaps with a unit.
 var writtenNumber = regexp.MustCompile(
 	`(?i)^([+-]?(?:0x[0-9a-f]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))([kmgtp]b)?$`,
 )
 
-// parseNumber reads a number as a script has it. What is larger than 64 bits is none.
+// parseNumber reads a number as written in a script. Integers of more than 64 bits are not numbers.
 func parseNumber(s string) (value, bool) {
 	m := writtenNumber.FindStringSubmatch(s)
 	if m == nil {
@@ -246,7 +246,7 @@ func arithmetic(op string, a, b value) (value, error) {
 	return floats(op, p, q)
 }
 
-// joined is what + gives of a string, of a list and of nothing, or says that a is none of these.
+// joined returns the result of + if a is a string, a list or $null, and false for other values.
 func joined(a, b value) (value, bool) {
 	switch x := a.(type) {
 	case string:
@@ -263,7 +263,7 @@ func joined(a, b value) (value, bool) {
 	return nil, false
 }
 
-// floats does it with floating numbers.
+// floats does arithmetic with floating numbers.
 func floats(op string, p, q float64) (value, error) {
 	switch op {
 	case "+":
@@ -282,7 +282,7 @@ func floats(op string, p, q float64) (value, error) {
 	return p / q, nil
 }
 
-// whole is the integer that a value is, or nil.
+// whole returns a value's integer, nil if it is none.
 func whole(v value) *int64 {
 	switch v.(type) {
 	case float64:
@@ -295,7 +295,7 @@ func whole(v value) *int64 {
 	return &n
 }
 
-// integers does it exactly, or says that it cannot.
+// integers does arithmetic exactly, and returns false if the result is no integer of 64 bits.
 func integers(op string, a, b int64) (value, bool) {
 	switch op {
 	case "+":

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// automatic are the variables of PowerShell's own that there are. A script reads them and, but for $null, never sets
-// them.
+// automatic are the variables of PowerShell's own that are implemented. A script may read them, but not set them,
+// except $null.
 func automatic() []string {
 	return []string{
 		"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "psitem", "pwd",
@@ -16,8 +16,8 @@ func automatic() []string {
 	}
 }
 
-// missing are the variables of PowerShell's own that there are not: to take one for an empty variable of the script's
-// would be wrong.
+// missing are the variables of PowerShell's own that are not implemented: they must not be taken for empty variables of
+// the script.
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables,
 // https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables)
 func missing() []string {
@@ -38,7 +38,7 @@ func missing() []string {
 	}
 }
 
-// preferences are the variables that say what becomes of messages, with what they are at first.
+// preferences are the variables that decide what is done with messages, with their initial values.
 func preferences() map[string]string {
 	return map[string]string{
 		"debugpreference":       "SilentlyContinue",
@@ -49,7 +49,8 @@ func preferences() map[string]string {
 	}
 }
 
-// checkPreference refuses what a preference cannot be here: to ask, and what PowerShell does not know.
+// checkPreference refuses values of a preference that are not implemented (those that ask the user) or unknown to
+// PowerShell.
 func checkPreference(name, v string) error {
 	known := []string{"continue", "silentlycontinue", "stop"}
 	if name == "erroraction" {
@@ -111,7 +112,7 @@ func (in *interpreter) home() value {
 
 func (in *interpreter) windows() bool { return in.session.Newline == "\r\n" }
 
-// assign sets a variable of this scope, or one of the environment. $null takes what it is given and stays nothing.
+// assign sets a variable of this scope, or one of the environment. Setting $null has no effect.
 func (f *frame) assign(to variable, v value) error {
 	if to.env {
 		name := strings.ToUpper(to.name)
@@ -147,7 +148,8 @@ func (c *checker) sets(name string) {
 	}
 }
 
-// locals checks variables that only an assignment may set: a preference as a parameter would not be looked at.
+// locals checks variables that only an assignment may set, because a preference that is a parameter would have no
+// effect.
 func (c *checker) locals(name string) {
 	c.sets(name)
 	if _, ok := preferences()[name]; ok || name == "null" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// verify refuses a call of a cmdlet that it could not carry out, as far as that is known before the parameters are
+// verify refuses a call of a cmdlet that cannot be carried out, as far as this is known before the parameters are
 // evaluated.
 func (c cmdlet) verify(b bound, piped bool) error {
 	if err := c.verifyGiven(b, piped); err != nil {
@@ -55,7 +55,8 @@ func (c cmdlet) verifyGiven(b bound, piped bool) error {
 	return nil
 }
 
-// verifyPath refuses a path of which is known that it is none of files, or has wild cards that are not carried out.
+// verifyPath refuses a path that is known to be no path of files, or to have wild cards that the cmdlet does not carry
+// out.
 func (c cmdlet) verifyPath(x expr, name string) error {
 	if l, ok := x.(*list); ok {
 		for _, item := range l.items {
@@ -98,8 +99,8 @@ func (c cmdlet) permits(name, v string) error {
 	return nil
 }
 
-// beginning is what is known of a string before the script runs: its text up to the first variable, and whether that is
-// all.
+// beginning returns the part of a string that is known before the script runs: its text up to the first variable, and
+// whether that is the whole.
 func beginning(x expr) (s string, whole bool) {
 	switch x := x.(type) {
 	case *literal:
@@ -112,7 +113,7 @@ func beginning(x expr) (s string, whole bool) {
 	return "", false
 }
 
-// redirection refuses a path that output cannot be written to.
+// redirection refuses a path to which output cannot be written.
 func redirection(path string) error {
 	if _, environment := environmentItem(path); environment {
 		return errors.New("a redirection to the drive env: is not part of Mullion's PowerShell")
@@ -120,7 +121,7 @@ func redirection(path string) error {
 	return badPath(path)
 }
 
-// command checks a command: that it is there, and its parameters.
+// command checks that a command exists, and its parameters.
 func (c *checker) command(s *stage, piped bool) {
 	s.name.check(c)
 	for _, a := range s.args {
@@ -155,7 +156,7 @@ func (c *checker) command(s *stage, piped bool) {
 	}
 }
 
-// unknown refuses a command that PowerShell has and that is not here. What is left are programs.
+// unknown refuses a command of PowerShell that is not implemented. All other words are programs.
 func unknown(word string) error {
 	switch {
 	case cmdletName.MatchString(word):

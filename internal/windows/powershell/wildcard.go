@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// wildcard is a pattern of PowerShell: *, ?, [a-z], and ` before one that stands for itself
+// wildcard is a pattern of PowerShell: *, ?, [a-z], and ` before a literal character
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_wildcards).
 func wildcard(pattern string) (*regexp.Regexp, error) {
 	var b strings.Builder
@@ -47,10 +47,11 @@ func wildcard(pattern string) (*regexp.Regexp, error) {
 
 func hasWildcard(path string) bool { return strings.ContainsAny(path, "*?[") }
 
-// drive is the beginning of a path that is neither of files nor of the environment.
+// drive matches the beginning of a path that is neither a file's nor the environment's.
 var drive = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]+:|[A-Za-z.\\]*::|~($|[/\\]))`)
 
-// badPath says what a path has that is not here: a drive that is no disk's, a provider's name, the user's folder as ~.
+// badPath returns an error for a path with something that is not implemented: a drive that is no disk, a provider's
+// name, ~ for the user's folder.
 func badPath(path string) error {
 	if _, environment := environmentItem(path); environment {
 		return nil
@@ -61,14 +62,14 @@ func badPath(path string) error {
 	return nil
 }
 
-// target is an item that a cmdlet is for: as it was given or found, and where it is.
+// target is an item that a cmdlet works on: its name as given or found, and its full path.
 type target struct {
 	name, full string
-	matched    bool // wild cards
+	matched    bool // found by wild cards
 }
 
-// targets are the items that a cmdlet is for, of its parameters or from the pipeline. Wild cards of -Path are those
-// that they match; missed are the patterns that match nothing.
+// targets returns the items that a cmdlet works on, from its parameters or the pipeline. Wild cards in -Path are
+// replaced by the items that match; missed are the patterns that match nothing.
 func (c *call) targets() (found []target, missed []string, err error) {
 	for _, p := range []string{"path", "literalpath"} {
 		v, given := c.values[p]
@@ -86,7 +87,7 @@ func (c *call) targets() (found []target, missed []string, err error) {
 		}
 	}
 	for _, v := range c.input {
-		_, whole := v.(*object) // a file is itself, whatever is in its name
+		_, whole := v.(*object) // an object is that file, even if its name looks like a pattern
 		if err := c.add(v, !whole, &found, &missed); err != nil {
 			return nil, nil, err
 		}
@@ -133,7 +134,7 @@ func wildCards() []string {
 	}
 }
 
-// knownPath refuses a path that is not one of files, and one of the environment where the cmdlet has none.
+// knownPath refuses a path that is not a file's, and a path of the environment if the cmdlet knows only files.
 func (c *call) knownPath(path string) error {
 	err := badPath(path)
 	if err == nil {
@@ -145,7 +146,7 @@ func (c *call) knownPath(path string) error {
 	return nil
 }
 
-// environment refuses a path of the drive env: where the cmdlet knows only files.
+// environment refuses a path on the drive env: if the cmdlet knows only files.
 func (c cmdlet) environment(path string) error {
 	_, ok := environmentItem(path)
 	if !ok || c.name == "Test-Path" || c.name == "Remove-Item" && !hasWildcard(path) {
@@ -154,7 +155,7 @@ func (c cmdlet) environment(path string) error {
 	return errors.New("the drive env: is not part of Mullion's PowerShell for " + c.name)
 }
 
-// expand gives the paths that match a whole path with wild cards in any of its parts.
+// expand returns the paths that match a path with wild cards in any of its parts.
 func expand(path string) ([]string, error) {
 	volume := filepath.VolumeName(path)
 	separator := string(filepath.Separator)
@@ -173,7 +174,7 @@ func expand(path string) ([]string, error) {
 	return found, nil
 }
 
-// matching gives what is in a folder and matches a part of a path.
+// matching returns the names in a folder that match one part of a path.
 func matching(dir, part string) ([]string, error) {
 	if !hasWildcard(part) {
 		path := filepath.Join(dir, part)

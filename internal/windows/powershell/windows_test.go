@@ -34,7 +34,7 @@ func TestNewlines(t *testing.T) {
 	}
 }
 
-// TestNoHome holds that $HOME is nothing where Windows does not say.
+// TestNoHome checks that $HOME is $null if Windows' variables do not name it.
 func TestNoHome(t *testing.T) {
 	if got := asWindows(t, t.TempDir(), "$null -eq $HOME", "HOME=/root"); got.out != "True\r\n" {
 		t.Errorf("%+v", got)
@@ -100,7 +100,7 @@ func TestHNSAnswer(t *testing.T) {
 	}
 }
 
-// TestElsewhere holds that what only Windows tells is an error elsewhere, which the script survives.
+// TestElsewhere checks that a call of Windows is an error on other systems, after which the script goes on.
 func TestElsewhere(t *testing.T) {
 	for _, script := range []string{"Get-Process", "Get-Acl .", "Get-HnsNetwork"} {
 		got := run(t, t.TempDir(), nil, "-Command", script+"; echo on")
@@ -110,7 +110,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestIgnoredArguments holds which arguments change nothing, and that those that would are refused.
+// TestIgnoredArguments checks which arguments are ignored, and that arguments which would change something are refused.
 func TestIgnoredArguments(t *testing.T) {
 	for _, tt := range []struct {
 		args string
@@ -140,7 +140,7 @@ func TestIgnoredArguments(t *testing.T) {
 	}
 }
 
-// TestStandardInput holds that -Command - reads a script there.
+// TestStandardInput checks that -Command - reads a script from standard input.
 func TestStandardInput(t *testing.T) {
 	var out bytes.Buffer
 	s := Session{
@@ -155,7 +155,7 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// TestEncoding holds that what a job is given is what was written.
+// TestEncoding checks that decode returns what encode was given.
 func TestEncoding(t *testing.T) {
 	for _, text := range []string{"", "a", "ä€😀", "\x00\n"} {
 		if got, err := decode(encode(text)); err != nil || got != text {
