@@ -1,5 +1,5 @@
 // Package component owns the lifecycle contract of the parts a cluster is made of, and the manager that starts them in
-// dependency order and stops them in reverse. It knows nothing of what the parts do.
+// dependency order and stops them in reverse. It does not know what the parts do.
 //
 //	      Start ok              Stop
 //	new ──────────▶ ready ──────────────▶ stopped
@@ -13,8 +13,8 @@ import "context"
 type Component interface {
 	// Name is unique in a cluster and names the log file, for example "kube-apiserver" or "kubelet/win-1".
 	Name() string
-	// Start brings the part up and returns when it is ready to be used. ctx bounds the start only, not the life of
-	// the part. Start on a part that is already there (after a crash of the supervisor) takes it over or replaces it.
+	// Start brings the part up and returns when it is ready to be used. ctx bounds the start only, not the life of the
+	// part. If the part exists already (after a crash of the supervisor), Start takes it over or replaces it.
 	Start(ctx context.Context) error
 	// Stop ends the part and removes what Start made. It may be called on a part that never started.
 	Stop(ctx context.Context) error
@@ -27,7 +27,7 @@ type Prober interface {
 	Probe(ctx context.Context) error
 }
 
-// Unit is a component with the names of those that must be ready before its Start is called.
+// Unit is a component with the names of the units that must be ready before its Start is called.
 type Unit struct {
 	Component
 	After []string

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Order returns the names of units in an order in which each comes after those it waits for; units that are free to
-// start at once keep the order they were given in. It is an error if a name is empty or used twice, if a unit waits for
-// one that is not there, or if units wait for each other in a circle. Manager starts in parallel what this order
-// permits.
+// Order returns the names of units in an order in which each unit comes after those it waits for; units without such a
+// constraint keep the given order. It is an error if a name is empty or used twice, if a unit waits for an unknown one,
+// or if units wait for each other in a circle. Manager starts units in parallel as far as this order permits.
 func Order(units []Unit) ([]string, error) {
 	byName := make(map[string]Unit, len(units))
 	var errs []error

@@ -21,7 +21,7 @@ const (
 	Stopped  State = "stopped"
 )
 
-// Event tells that a unit has come to a state. Err is set with Failed, and with Stopped if Stop returned an error.
+// Event says that a unit has come to a state. Err is set with Failed, and with Stopped if Stop returned an error.
 // Elapsed is how long the step that ended took: zero for Starting and Stopping.
 type Event struct {
 	Unit    string
@@ -30,7 +30,7 @@ type Event struct {
 	Elapsed time.Duration
 }
 
-// rollbackTimeout bounds the stopping of what was started when a start fails and its context is over already.
+// rollbackTimeout bounds the stopping of started units when a start fails and its context is over already.
 const rollbackTimeout = 30 * time.Second
 
 // Manager starts units in the order their dependencies ask for and stops them in reverse. Its methods may be called
@@ -59,16 +59,16 @@ func NewManager(units []Unit, notify func(Event)) (*Manager, error) {
 	return m, nil
 }
 
-// State returns where the named unit is in its life, and "" for a name that is not a unit.
+// State returns the state of the named unit, and "" for a name that is not a unit.
 func (m *Manager) State(name string) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.state[name]
 }
 
-// Start starts every unit that is not ready yet, each when those it waits for are ready, and returns when all are. If
-// one fails, the starts under way are cancelled, everything this call started is stopped again in reverse order, and
-// the error says which unit failed and why. ctx bounds the start only.
+// Start starts every unit that is not ready yet, each when the units it waits for are ready, and returns when all are
+// ready. If one fails, the starts under way are cancelled, everything this call started is stopped again in reverse
+// order, and the error says which unit failed and why. ctx bounds the start only.
 func (m *Manager) Start(ctx context.Context) error {
 	m.life.Lock()
 	defer m.life.Unlock()
@@ -116,9 +116,9 @@ func (m *Manager) Start(ctx context.Context) error {
 	return errors.Join(first, m.stop(stopCtx, begun.has))
 }
 
-// Stop stops every unit, each when all that wait for it have stopped, and returns when all have. An error of one does
-// not keep the others from being stopped. Units that were never started are stopped too (their Stop clears what an
-// earlier supervisor may have left behind); units that are stopped already are left alone.
+// Stop stops every unit, each when all units that wait for it have stopped, and returns when all have stopped. An error
+// of one unit does not keep the others from being stopped. Units that were never started are stopped too (their Stop
+// clears what an earlier supervisor may have left behind); units that are stopped already are left alone.
 func (m *Manager) Stop(ctx context.Context) error {
 	m.life.Lock()
 	defer m.life.Unlock()
@@ -140,7 +140,7 @@ func (m *Manager) stop(ctx context.Context, chosen func(string) bool) error {
 	for i, u := range m.units {
 		wg.Go(func() {
 			defer close(gone[u.Name()])
-			// Not bounded by ctx: each Stop is, and what others stand on must go last even then.
+			// Not bounded by ctx, because each Stop is: a unit must stop after its users even when ctx is over.
 			for _, user := range users[u.Name()] {
 				<-gone[user]
 			}
@@ -184,7 +184,7 @@ func (m *Manager) emit(e Event) {
 	}
 }
 
-// awaitAll waits until the channels of all names are closed, and says whether they are: false if ctx ended first.
+// awaitAll waits until the channels of all names are closed. It returns false if ctx ended first.
 func awaitAll(ctx context.Context, ready map[string]chan struct{}, names []string) bool {
 	for _, name := range names {
 		select {

@@ -37,7 +37,7 @@ func (j *journal) index(line string) int {
 	return -1
 }
 
-// part is a component that notes its calls.
+// part is a component that records its calls.
 type part struct {
 	name  string
 	j     *journal

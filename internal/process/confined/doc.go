@@ -1,6 +1,6 @@
-// Package confined owns how a server that is linked into nothing of ours, such as CoreDNS, is kept from the machine
-// that it runs on: a user of its own, no way to more rights, and a folder of files that it may read and not write. It
-// does not own what the server is told, nor that it is kept alive (package proc).
+// Package confined protects the machine from a server that runs as a process of its own, such as CoreDNS: the server
+// has a user of its own, cannot get more rights, and has a folder of files that it may read but not write. The package
+// does not own the server's configuration and does not keep the server alive (package proc).
 package confined
 
 import (
@@ -8,23 +8,23 @@ import (
 	"path/filepath"
 )
 
-// Program is a server that is to be confined.
+// Program is a server to confine.
 type Program struct {
 	// Name is what the process is called.
 	Name string
-	// Dir is the folder of what it reads; everybody must be able to traverse those above it.
+	// Dir is the folder of files that it reads; everybody must be able to traverse the folders above it.
 	Dir string
-	// UserID is the user and the group that it runs as; it should be nobody else's.
+	// UserID is the id of the user and of the group that it runs as; nothing else should use it.
 	UserID int
 	// Capabilities are the ones that it keeps, by number (capabilities(7)).
 	Capabilities []uintptr
 }
 
-// FileMode is what files in the folder are to have: the group is the program's.
+// FileMode is the mode for files in the folder, whose group is the program's.
 const FileMode os.FileMode = 0o640
 
 // File is the path of a file in the folder.
 func (p Program) File(name string) string { return filepath.Join(p.Dir, name) }
 
-// link is what is executed; its name is the process's.
+// link is the path of the symbolic link that is executed; the process gets its name.
 func (p Program) link() string { return p.File(p.Name) }

@@ -13,16 +13,16 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// Start starts the command as the program's user, with its capabilities and no way to more; it is a proc.Spec's
-// Starter. The program is opened here and executed by its descriptor, as the user may not be able to enter the folder
-// that it is in; by way of a link, whose name the process gets.
+// Start starts the command as the program's user, with its capabilities and no way to more. It is a Starter of
+// proc.Spec. The program is opened here and executed through its file descriptor, because its user may not be able to
+// enter the program's folder. A link leads to the descriptor, so that the process gets the link's name.
 func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	program, err := os.Open(cmd.Path)
 	if err != nil {
 		return proc.NoRestart(fmt.Errorf("open program: %w", err))
 	}
 	defer program.Close()
-	// The thread is thrown away after this child; see proc.Spec.
+	// This affects the calling thread, which serves only this child; see proc.Spec.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
@@ -34,8 +34,7 @@ func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// MakeFolder makes the folder, which hands its group on to the files made in it: the program may read them and not
-// write.
+// MakeFolder makes the folder. Files made in it get its group, so that the program may read them but not write.
 func (p Program) MakeFolder() error {
 	err := os.MkdirAll(p.Dir, 0o750)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package probe owns the question to a program of ours, over HTTP, whether it works. It does not know when to ask, nor
-// what to make of the answer.
+// Package probe asks a program over HTTP whether it works. It does not know when to ask, nor what to do with the
+// answer.
 package probe
 
 import (
@@ -18,7 +18,7 @@ import (
 const (
 	// mostBytes is how much of an answer is read, unless Target says otherwise.
 	mostBytes = 4096
-	// mostText is how much of an answer that is not 200 is told.
+	// mostText is how much of an answer other than 200 is in the error.
 	mostText = 2048
 )
 
@@ -27,11 +27,11 @@ type Target struct {
 	URL string
 	// Dial reaches the program, for example in a network namespace.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// CAFile has the authority of the program's certificate, in PEM. It is for https alone.
+	// CAFile holds the authority of the program's certificate, in PEM. It is used for https only.
 	CAFile string
 	// ServerName is the name in the certificate, "" for the one in URL.
 	ServerName string
-	// Timeout bounds the question besides the context; 0: the context alone does.
+	// Timeout bounds a request in addition to the context; 0: only the context does.
 	Timeout time.Duration
 	// MostBytes is how much of the answer is read, 4096 by default.
 	MostBytes int64
@@ -73,7 +73,7 @@ func (t Target) get(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // what was wanted of it has been read
+	defer func() { _ = resp.Body.Close() }() // all that is needed has been read
 	most := t.MostBytes
 	if most == 0 {
 		most = mostBytes
@@ -88,7 +88,7 @@ func (t Target) get(ctx context.Context) ([]byte, error) {
 	return body, nil
 }
 
-// trust is the configuration that insists on a certificate of the authority.
+// trust returns a TLS configuration that accepts only certificates of the authority in CAFile.
 func (t Target) trust() (*tls.Config, error) {
 	ca, err := os.ReadFile(t.CAFile)
 	if err != nil {

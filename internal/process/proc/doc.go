@@ -15,8 +15,8 @@
 // Go runtime moves goroutines between threads and ends threads, so a child that was started from an ordinary goroutine
 // may be killed at any time. Here each child is forked by a thread that is locked to one goroutine, which waits for
 // that very child: the thread lives as long as the child, and ends before it only if the whole process ends, which is
-// what the signal is for. The thread is thrown away afterwards, so that a Starter may move it into any namespaces and
-// need not bring it back.
+// what the signal is for. The thread ends afterwards, so a Starter may move it into any namespaces and need not bring
+// it back.
 //
 // # Pids
 //

@@ -31,8 +31,9 @@ func Leftovers(marker string) ([]Leftover, error) {
 	return found, nil
 }
 
-// KillLeftovers kills (SIGKILL) the processes that Leftovers finds and for which keep, which may be nil, is false, and
-// those that they make meanwhile. It returns those it killed when they are gone, or an error when ctx is over before.
+// KillLeftovers kills (SIGKILL) the processes that Leftovers finds, and those that they start meanwhile, except those
+// for which keep, which may be nil, returns true. When they are gone, it returns them; it is an error if ctx is over
+// before.
 func KillLeftovers(ctx context.Context, marker string, keep func(Leftover) bool) ([]Leftover, error) {
 	var killed []Leftover
 	for {
@@ -61,7 +62,7 @@ func KillLeftovers(ctx context.Context, marker string, keep func(Leftover) bool)
 	}
 }
 
-// killOne kills the process if it (still) carries the marker, waits for its end, and says whether it did.
+// killOne kills the process if it (still) carries the marker, waits for its end, and reports whether it killed it.
 func killOne(ctx context.Context, pid int, marker string) (bool, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -80,7 +81,7 @@ func killOne(ctx context.Context, pid int, marker string) (bool, error) {
 		return false, fmt.Errorf("kill process %d: %w", pid, err)
 	}
 	for {
-		const slice = 100 // milliseconds, so that ctx is looked at
+		const slice = 100 // milliseconds, so that ctx is checked
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, slice)
 		if n > 0 {
 			return true, nil
@@ -94,7 +95,7 @@ func killOne(ctx context.Context, pid int, marker string) (bool, error) {
 	}
 }
 
-// carries says whether the process was started with the marker. A zombie has no environment any more.
+// carries reports whether the process was started with the marker. A zombie has no environment any more.
 func carries(pid int, marker string) bool {
 	environ, err := os.ReadFile(procFile(pid, "environ"))
 	if err != nil {
@@ -109,7 +110,7 @@ func carries(pid int, marker string) bool {
 	return false
 }
 
-// describe reads what is to be told of a process; fields stay empty if it has ended.
+// describe reads the fields of a Leftover from /proc; they stay empty if the process has ended.
 func describe(pid int) Leftover {
 	l := Leftover{PID: pid}
 	if cmdline, err := os.ReadFile(procFile(pid, "cmdline")); err == nil {

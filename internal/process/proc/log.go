@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// Limits of the tail that is kept for error messages.
+// Limits of the tail, which is for error messages.
 const (
 	tailBytes = 4096
 	tailLines = 12
 )
 
-// output takes what a child writes: into a log file that is rotated by size, and into a short tail. A write never
-// fails for the child: if the file cannot be written (a full disk), only the tail is kept.
+// output takes a child's output: it writes it to a log file, which is rotated by size, and keeps a short tail. A write
+// never fails for the child: if the file cannot be written (a full disk), only the tail is kept.
 type output struct {
 	path  string
 	limit int64
@@ -77,7 +77,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// rotate moves the file to .1 and .1 to .2. If a step fails the old file is written on.
+// rotate moves the file to .1 and .1 to .2. If a step fails, output goes on to the old file.
 func (o *output) rotate() {
 	if err := os.Rename(o.path+".1", o.path+".2"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return
@@ -108,7 +108,7 @@ func (o *output) lines() []string {
 	return lines[max(0, len(lines)-tailLines):]
 }
 
-// forget empties the tail, so that an error tells of one run of the child only.
+// forget empties the tail, so that an error quotes only one run of the child.
 func (o *output) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -2,16 +2,16 @@ package proc
 
 import "time"
 
-// usage is what has been used since some beginning: processor time of a child, and of all processors of the machine.
+// usage is the processor time used since some beginning, by a child and on all processors of the machine.
 type usage struct {
 	child time.Duration // of the child, and of those of its children that have ended
-	idle  time.Duration // of all processors together, in which there was nothing to do
+	idle  time.Duration // idle time of all processors together
 	total time.Duration // of all processors together
 }
 
-// patience measures how much of a start counts against the child: the time in which it did next to nothing although the
-// machine had processor time to spare. So a start on a slow or busy machine takes as long as it takes, and one that
-// stands still is noticed.
+// patience measures how long a starting child has stood still: the time in which it did next to nothing although the
+// machine had processor time to spare. So a start on a slow or busy machine may take long, and a start that stands
+// still is noticed.
 type patience struct {
 	limit time.Duration // of the time that counts
 	last  time.Duration // since the start, at the last look
@@ -26,7 +26,7 @@ const share = 10
 // lookInterval is the time between two looks. Linux counts processor time in hundredths of a second.
 func (p *patience) lookInterval() time.Duration { return min(p.limit/10, time.Second) }
 
-// look takes what has been used by the time since the start.
+// look records the usage at a time since the start, and counts the time since the last look if the child stood still.
 func (p *patience) look(since time.Duration, now usage) {
 	elapsed := since - p.last
 	child, idle, total := now.child-p.used.child, now.idle-p.used.idle, now.total-p.used.total
@@ -36,5 +36,5 @@ func (p *patience) look(since time.Duration, now usage) {
 	}
 }
 
-// over says that the child has stood still for too long.
+// over reports whether the child has stood still for too long.
 func (p *patience) over() bool { return p.idled >= p.limit }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestPatience(t *testing.T) {
-	// What is used in each second, of two processors.
+	// The usage in each second, on two processors.
 	working := usage{child: 200 * time.Millisecond, idle: 1500 * time.Millisecond, total: 2 * time.Second}
 	crowded := usage{child: 0, idle: 100 * time.Millisecond, total: 2 * time.Second}
 	idle := usage{child: 20 * time.Millisecond, idle: 1900 * time.Millisecond, total: 2 * time.Second}

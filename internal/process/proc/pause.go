@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// ErrNotRunning is what Pause answers when there is no child.
+// ErrNotRunning is Pause's error if there is no child.
 var ErrNotRunning = errors.New("it does not run")
 
-// Pause makes the child stand still, and gives what lets it go on. A child that has ended meanwhile has nothing to go
-// on with, which is no error; one that was started in its place was not paused. Who stops a process lets it go on
-// first: a child that stands still takes no signal but SIGKILL.
+// Pause makes the child stand still; resume lets it go on. If the child has ended meanwhile, resume does nothing and
+// returns no error; a child that was started in its place was not paused. Call resume before Stop: a paused child takes
+// no signal but SIGKILL.
 func (p *Process) Pause() (resume func() error, err error) {
 	p.mu.Lock()
 	child := p.child

@@ -32,10 +32,10 @@ type Process struct {
 type supervision struct {
 	out    *output
 	cancel context.CancelFunc // asks the supervision to end the child and itself
-	kill   chan struct{}      // closed: no patience with the child any more
+	kill   chan struct{}      // closed: kill the child at once
 	done   chan struct{}      // closed when the supervision has ended
 	ready  chan error         // gets one value: nil at the first readiness, or why it was never reached
-	// patient says that who called Start has set a time by which it gives up.
+	// patient says that Start's context has an end, so a busy child is not given up before.
 	patient bool
 }
 
@@ -137,7 +137,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return nil
 }
 
-// adopt makes run the current supervision unless one is under way.
+// adopt makes run the current supervision, and returns false if another one is under way.
 func (p *Process) adopt(run *supervision) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,14 +163,14 @@ func (p *Process) abandonPatience(run *supervision) {
 	}
 }
 
-// hold makes c the child that runs.
+// hold sets the child that runs.
 func (p *Process) hold(c *child) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.child = c
 }
 
-// set changes the state and tells of it.
+// set changes the state and calls spec.Notify.
 func (p *Process) set(change func(*State)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +184,7 @@ func (p *Process) set(change func(*State)) {
 	}
 }
 
-// supervise runs the child again and again until ctx is over or there is no point in it.
+// supervise runs the child again and again until ctx is over or a restart is of no use.
 func (p *Process) supervise(ctx context.Context, run *supervision) {
 	defer close(run.done)
 	defer func() { _ = run.out.close() }() // the log is only appended to: there is nothing to lose
@@ -261,8 +261,8 @@ func (p *Process) runOnce(ctx context.Context, run *supervision, onReady func())
 	}
 }
 
-// awaitReady asks Spec.Ready until it says yes, ctx is over, or asking is of no use: the child has stood still for
-// Spec.ReadyTimeout or, unless the caller is patient, was busy for ten times as long.
+// awaitReady asks Spec.Ready until it returns nil, ctx is over, or the child counts as not ready: it has stood still
+// for Spec.ReadyTimeout or, unless patient, was busy for ten times as long.
 func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 	if p.spec.Ready == nil {
 		return nil
@@ -290,8 +290,8 @@ func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 	}
 }
 
-// Pace is the time to the next look at something that is waited for: the least one at first, and a fiftieth of the time
-// so far later, as looking also costs a slow machine what it is waiting for.
+// Pace is the time to wait before the next check of a condition: least at first, later a fiftieth of the time since the
+// start, because on a slow machine each check delays what is waited for.
 func Pace(least, since time.Duration) time.Duration {
 	const part = 50
 	return max(least, since/part)
@@ -318,7 +318,7 @@ func (p *Process) end(child *child, kill <-chan struct{}) {
 	}
 }
 
-// RunError tells that a child died or was not ready: what was run, why it ended, and the last lines it wrote.
+// RunError says that a child died or was not ready: what was run, why it ended, and the last lines it wrote.
 type RunError struct {
 	Name    string
 	Command []string
@@ -360,7 +360,7 @@ func (p *Process) runError(out *output, err error) error {
 	}
 }
 
-// pause waits for d and says whether it got through it before ctx was over.
+// pause waits for d. It returns false if ctx was over before.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -401,12 +401,12 @@ func (c *child) drain(ctx context.Context) {
 	}
 }
 
-// release lets go of the pipe when nobody can be writing to it who should be heard. Grandchildren that outlive the
-// child keep it until they end.
+// release closes the pipe if the child did not die. Otherwise the pipe stays open until the last grandchild that
+// outlives the child has ended.
 func (c *child) release() {
 	select {
 	case <-c.exited:
 	default:
-		_ = c.reader.Close() // the child does not die: stop listening to it
+		_ = c.reader.Close() // the child does not die: stop reading its output
 	}
 }

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("helper:", err)
 		return
 	}
-	// Goroutines that lock their thread and end take the thread with them: the child must not notice.
+	// Goroutines that lock their thread end the thread with themselves: the child must not be affected.
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() { runtime.LockOSThread() })
@@ -84,7 +84,7 @@ func shell(t *testing.T, script string) proc.Spec {
 	}
 }
 
-// started starts a process and sees to its end.
+// started starts a process, and stops it when the test ends.
 func started(t *testing.T, spec proc.Spec) *proc.Process {
 	t.Helper()
 	p := proc.New(spec)

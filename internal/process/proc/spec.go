@@ -11,7 +11,7 @@ import (
 // MarkerVariable is the environment variable that every process of a cluster carries; its value is the data folder.
 const MarkerVariable = "MULLION_CLUSTER"
 
-// Spec describes a child. Name and Path must be set, the rest has the default its comment names.
+// Spec describes a child. Name and Path must be set; the other fields have the defaults named in their comments.
 type Spec struct {
 	// Name of the component, as in component.Component.
 	Name string
@@ -24,26 +24,26 @@ type Spec struct {
 	Marker string
 	// Dir is the working folder, "/" by default.
 	Dir string
-	// LogPath is the file that gets the child's output, both streams; "" throws it away (but for the tail).
+	// LogPath is the file for both streams of the child's output; "" drops the output, except the tail for errors.
 	LogPath string
 	// LogSize is the size in bytes at which the log file is moved to LogPath+".1" (and that to ".2"); 16 MiB by
 	// default.
 	LogSize int64
 	// Netns is the path of a pinned network namespace to start the child in; "" is the caller's own.
 	Netns string
-	// Starter starts cmd in place of cmd.Start, which it must call in the end. It runs on an OS thread that serves
-	// this one child and is thrown away after it: it may enter namespaces and leave them entered. Netns is entered
-	// before. It may wrap the command (Path, Args, Env, SysProcAttr), but must keep cmd.SysProcAttr.Pdeathsig.
+	// Starter starts cmd in place of cmd.Start, which it must call in the end. It runs on an OS thread that serves only
+	// this child and ends with it, so it may enter namespaces and stay in them. Netns has been entered before. It may
+	// wrap the command (Path, Args, Env, SysProcAttr), but must keep cmd.SysProcAttr.Pdeathsig.
 	Starter func(ctx context.Context, cmd *exec.Cmd) error
-	// Ready returns nil when the child can be used. It is asked again and again, each time with a context of
-	// 5 s, until ReadyTimeout is over; nil means that a started child is a ready one.
-	// An error made with NoRestart ends the asking and the child.
+	// Ready returns nil when the child can be used. It is asked again and again, each time with a context of 5 s, until
+	// ReadyTimeout is over; nil means that a child is ready once it is started. An error made with NoRestart ends the
+	// child for good.
 	Ready func(ctx context.Context) error
 	// ReadyTimeout is how long the child may stand still before it is ready, 60 s by default, for the first start and
-	// for each restart. Only time in which neither the child nor the machine was busy counts. A busy one is given up
-	// after ten times as long, but at the first start only when Start's context is over, if that has an end.
+	// for each restart. Only time in which neither the child nor the machine was busy counts. A busy child is given up
+	// after ten times as long; if Start's context has an end, the first start is given up only then.
 	ReadyTimeout time.Duration
-	// ReadyInterval lies between the first questions, 50 ms by default; see Pace.
+	// ReadyInterval is the time between the first calls of Ready, 50 ms by default; see Pace.
 	ReadyInterval time.Duration
 	// StopSignal asks the child to end, SIGTERM by default; SIGKILL follows after StopTimeout, 10 s by default.
 	StopSignal  syscall.Signal
@@ -64,7 +64,7 @@ type Restart struct {
 	Min, Max, Reset time.Duration
 }
 
-// Defaults of Spec; their meaning is told there.
+// Defaults of Spec, where the fields are explained.
 const (
 	defaultLogSize       = 16 << 20
 	defaultReadyTimeout  = 60 * time.Second
@@ -104,7 +104,7 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// delay is the back-off before the next start: deaths counts those in a row, this one included.
+// delay is the back-off before the next start; deaths is the number of deaths in a row, including this one.
 func (r Restart) delay(deaths int) time.Duration {
 	d := r.Min
 	for range deaths - 1 {
@@ -116,7 +116,7 @@ func (r Restart) delay(deaths int) time.Duration {
 	return d
 }
 
-// noRestartError tells the supervision that starting again is of no use.
+// noRestartError says that starting the child again is of no use.
 type noRestartError struct{ err error }
 
 func (e noRestartError) Error() string { return e.err.Error() }
@@ -131,13 +131,13 @@ func NoRestart(err error) error {
 	return noRestartError{err}
 }
 
-// IsNoRestart says whether err, or an error it wraps, was made by NoRestart.
+// IsNoRestart reports whether err, or an error it wraps, was made by NoRestart.
 func IsNoRestart(err error) bool {
 	var e noRestartError
 	return errors.As(err, &e)
 }
 
-// Phase is where a process is in its life; see the diagram in the package comment.
+// Phase is a phase in the life of a process; see the diagram in the package comment.
 type Phase string
 
 // Phases of a process.
@@ -153,7 +153,7 @@ const (
 // State is what is known of a process at one moment.
 type State struct {
 	Phase Phase
-	// PID is of the living child, 0 if there is none.
+	// PID is that of the living child, 0 if there is none.
 	PID int
 	// Restarts counts the starts after the first.
 	Restarts int

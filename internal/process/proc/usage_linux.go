@@ -11,7 +11,7 @@ import (
 // tick is the unit of processor time in /proc: USER_HZ is 100 on every architecture that Go knows (time(7)).
 const tick = 10 * time.Millisecond
 
-// usageOf reads what a child and the machine have used; what cannot be read is 0.
+// usageOf reads the processor time of a child and of the machine; values that cannot be read are 0.
 func usageOf(pid int) usage {
 	var u usage
 	if stat, err := os.ReadFile(procFile(pid, "stat")); err == nil {

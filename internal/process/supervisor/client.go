@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/base/unixsocket"
 )
 
-// answerTimeout bounds a question; asking the units takes probeTimeout at most.
+// answerTimeout bounds a request; the supervisor takes probeTimeout at most to ask the units.
 const answerTimeout = probeTimeout + 4*time.Second
 
 // Client asks a supervisor over its Unix socket.
@@ -17,7 +17,7 @@ type Client struct{ socket *unixsocket.Client }
 // NewClient is a client of the supervisor that answers on the Unix socket at path.
 func NewClient(path string) *Client { return &Client{unixsocket.NewClient(path, answerTimeout)} }
 
-// Status asks how the units are; an error means that no supervisor answers.
+// Status returns the states of the units; an error means that no supervisor answers.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
 	err := c.socket.Call(ctx, http.MethodGet, "/v1/status", &s)

@@ -7,8 +7,8 @@ import (
 	"net/url"
 )
 
-// pause makes a unit's process stand still for as long as the request is there: until the client ends it, or is gone,
-// however it went, or the units are to be stopped.
+// pause makes a unit's process stand still as long as the request lasts: until the client ends it or is gone, even by
+// kill -9, or the units are to be stopped.
 func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("unit")
 	i, ok := s.index[name]
@@ -42,7 +42,7 @@ func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 }
 
 // Pause makes a unit's process stand still until resume is called, this process is gone, or the cluster is stopped. The
-// end of ctx does not let it go on.
+// end of ctx does not resume the process.
 func (c *Client) Pause(ctx context.Context, unit string) (resume func(), err error) {
 	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	resp, err := c.socket.Open(held, http.MethodPost, "/v1/pause/"+(&url.URL{Path: unit}).EscapedPath())

@@ -81,7 +81,7 @@ func TestPause(t *testing.T) {
 		}
 	}
 
-	// a stop does not wait for who paused
+	// a stop does not wait for the client that paused
 	if _, err := client.Pause(t.Context(), "kubelet/win-1"); err != nil {
 		t.Fatal(err)
 	}

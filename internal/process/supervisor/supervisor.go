@@ -1,5 +1,5 @@
-// Package supervisor owns the process that keeps a cluster's parts alive: it starts the units, answers on a Unix socket
-// how they are, and stops them when asked. It does not know what the parts are.
+// Package supervisor owns the process that keeps a cluster's parts alive: it starts the units, reports their states on
+// a Unix socket, and stops them when asked. It does not know what the parts are.
 //
 //	starting ──▶ ready ──▶ stopping ──▶ (gone)
 //	   └──────▶ failed ──────▲
@@ -30,7 +30,7 @@ const (
 	PhaseStopping = "stopping"
 )
 
-// Restarting is the state of a unit that was ready and whose process has ended: the process is started again. A unit's
+// Restarting is the state of a unit that was ready and whose process has ended and is being started again. A unit's
 // other states are those of package component.
 const Restarting component.State = "restarting"
 
@@ -47,29 +47,30 @@ type UnitStatus struct {
 	Name  string          `json:"name"`
 	State component.State `json:"state"`
 	Error string          `json:"error,omitempty"`
-	// After names the units that must be ready before this one starts. An older supervisor does not tell them.
+	// After names the units that must be ready before this one starts. An older supervisor leaves it out.
 	After []string `json:"after,omitempty"`
-	// Seconds is how long the unit took to reach its state from the start of the one before.
+	// Seconds is how long the unit took to reach its state, from the beginning of the state before.
 	Seconds float64 `json:"seconds"`
-	// PID and Restarts are of units that are a process: 0 while it is down, and how often it was started again.
+	// PID and Restarts are for units that are a process: its id, 0 while it is down, and how often it was started
+	// again.
 	PID      int `json:"pid,omitempty"`
 	Restarts int `json:"restarts,omitempty"`
-	// Probed says that the unit was asked whether it works, which Client.Health has done; Problem is why it does not.
+	// Probed says that the unit was asked whether it works, as Client.Health does; Problem is the reason if it does
+	// not.
 	Probed  bool   `json:"probed,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
 
-// process is what a component that is a child process can tell about it (proc.Process does).
+// process is a component that is a child process and knows its state (proc.Process).
 type process interface{ State() proc.State }
 
-// pauser is a component whose process can be made to stand still (proc.Process can).
+// pauser is a component whose process can be paused (proc.Process).
 type pauser interface {
 	Pause() (resume func() error, err error)
 }
 
-// probeTimeout bounds the question to each unit whether it works, unless Config says otherwise: a machine with much
-// more to do than it can lets one wait for seconds, which is no fault of the unit's. It is shorter than what Client
-// waits.
+// probeTimeout is how long a unit may take to say whether it works, unless Config says otherwise: on an overloaded
+// machine an answer takes seconds, which is no fault of the unit's. It is shorter than answerTimeout of Client.
 const probeTimeout = 8 * time.Second
 
 // stopTimeout bounds an orderly stop of all units.
@@ -80,13 +81,13 @@ const startLimit = 5 * time.Minute
 
 // Config is what Run needs.
 type Config struct {
-	// Socket is the path of the Unix socket that is answered on, mode 0600.
+	// Socket is the path of the Unix socket on which the supervisor answers; its mode is 0600.
 	Socket string
 	Units  []component.Unit
 	Log    *slog.Logger
 	// ProbeTimeout is how long a unit may take to say whether it works, 8 s by default.
 	ProbeTimeout time.Duration
-	// StartLimit is how long each unit may take to start, from when those it waits for are ready; 5 minutes by default.
+	// StartLimit is how long each unit may take to start once the units it waits for are ready; 5 minutes by default.
 	StartLimit time.Duration
 }
 
@@ -96,7 +97,7 @@ type bounded struct {
 	limit time.Duration
 }
 
-// Start starts the component, and ends that when the limit is over.
+// Start starts the component, and gives up when the limit is over.
 func (b bounded) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
@@ -118,9 +119,9 @@ type server struct {
 	index    map[string]int
 }
 
-// Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. When a
-// unit does not start, those that did are stopped, and the phase stays failed until the stop, so that it can be asked
-// why.
+// Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. If a
+// unit does not start, the started ones are stopped, and the phase stays failed until Run is asked to stop, so that
+// clients can read the reason.
 func Run(ctx context.Context, cfg Config) error {
 	cfg.ProbeTimeout = cmp.Or(cfg.ProbeTimeout, probeTimeout)
 	runCtx, stop := context.WithCancel(ctx)
@@ -189,7 +190,7 @@ func (s *server) onEvent(e component.Event) {
 	}
 	u := &s.status.Units[i]
 	if u.State == component.Failed && e.Err == nil {
-		return // that it was cleaned up after must not hide why it failed
+		return // the clean-up after a failure must not hide the reason
 	}
 	u.State, u.Seconds, u.Error = e.State, e.Elapsed.Seconds(), ""
 	if e.Err != nil {
@@ -209,7 +210,7 @@ func (s *server) setPhase(phase string, err error) {
 	}
 }
 
-// now is the status with what the processes say of themselves at this moment.
+// now returns the status, with the present state of the units that are processes.
 func (s *server) now() Status {
 	s.mu.Lock()
 	status := s.status
@@ -233,7 +234,7 @@ func (s *server) now() Status {
 	return status
 }
 
-// probed is the status of now, with what the units that are ready answer when they are asked whether they work.
+// probed returns the status of now, after asking each ready unit whether it works.
 func (s *server) probed(ctx context.Context) Status {
 	status := s.now()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProbeTimeout)
@@ -244,7 +245,7 @@ func (s *server) probed(ctx context.Context) Status {
 		if !ok || status.Units[i].State != component.Ready {
 			continue
 		}
-		answer := make(chan error, 1) // one that comes too late is left in it
+		answer := make(chan error, 1) // an answer that comes too late stays in it
 		answers[i] = answer
 		go func() { answer <- p.Probe(ctx) }()
 	}

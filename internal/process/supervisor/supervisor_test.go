@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/process/supervisor"
 )
 
-// part is a component that notes what is done to it.
+// part is a component that records its Stop.
 type part struct {
 	name    string
 	err     error
@@ -92,7 +92,7 @@ func TestReadyThenStopped(t *testing.T) {
 	}
 }
 
-// endless is a part whose start takes as long as it may.
+// endless is a part whose start ends only with its context.
 type endless struct{ part }
 
 func (p *endless) Start(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
@@ -167,8 +167,8 @@ func TestHealthAsksEachUnit(t *testing.T) {
 	}
 }
 
-// TestStatusTellsAfter holds that the answers say what each unit waits for, and that an older supervisor's answer,
-// which does not say it, is read.
+// TestStatusTellsAfter checks that the answers say what each unit waits for, and that the answer of an older
+// supervisor, which leaves it out, can be read.
 func TestStatusTellsAfter(t *testing.T) {
 	client, ended := runUnits(t, []component.Unit{
 		{Component: &part{name: "etcd", stopped: make(chan struct{})}},

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Running says whether systemd is the machine's service manager; sd_booted(3).
+// Running reports whether systemd is the machine's service manager; sd_booted(3).
 func Running() bool {
 	info, err := os.Lstat("/run/systemd/system")
 	return err == nil && info.IsDir()
@@ -30,11 +30,11 @@ func unified() bool {
 	return unix.Statfs(cgroupRoot, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
 }
 
-// slice is the one that system services are in.
+// slice is the systemd slice of system services.
 const slice = "system.slice"
 
-// Delegated returns the cgroup, as a path below the hierarchy's root, that systemd gives to the scope of that name for
-// the scope to divide; false where it gives none: systemd does not run, or the machine has cgroup v1.
+// Delegated returns the cgroup that systemd delegates to the scope of that name, as a path below the hierarchy's root;
+// false if there is none, because systemd does not run or the machine has cgroup v1.
 func Delegated(scope string) (string, bool) {
 	if !Running() || !unified() {
 		return "", false
@@ -50,8 +50,8 @@ const (
 	inner = "supervisor"
 )
 
-// EnterScope moves the calling process into the scope, which is made if it is not there, and does nothing where systemd
-// does not run. What the process starts afterwards is in the scope too. The scope ends with its last process.
+// EnterScope moves the calling process into the scope, which is made if it does not exist. It does nothing where
+// systemd does not run. What the process starts afterwards is in the scope too. The scope ends with its last process.
 func EnterScope(ctx context.Context, scope, description string) error {
 	if !Running() {
 		return nil
@@ -80,7 +80,7 @@ func enter(ctx context.Context, scope, description string) error {
 	done := make(chan string, 1)
 	_, err = conn.StartTransientUnitContext(ctx, scope, "fail", []dbus.Property{
 		dbus.PropDescription(description), dbus.PropSlice(slice), dbus.PropPids(pid), property("Delegate", true),
-		// systemd's own limit is for one service
+		// systemd's default limit is meant for a single service
 		property("CollectMode", "inactive-or-failed"), property("TasksMax", uint64(math.MaxUint64)),
 		property("TimeoutStopUSec", uint64(stopTimeout/time.Microsecond)),
 	}, done)

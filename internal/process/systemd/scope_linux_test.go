@@ -7,8 +7,7 @@ import (
 	"mullion.dev/mullion/internal/process/systemd"
 )
 
-// Where systemd does not run there is no scope to be had, and none is asked for. With systemd the rung machines tries
-// it.
+// Without systemd there is no scope, and none is asked for. The rung machines tests it with systemd.
 func TestWithoutSystemd(t *testing.T) {
 	if systemd.Running() {
 		t.Skip("systemd runs this machine")
