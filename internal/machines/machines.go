@@ -1,12 +1,12 @@
-// Package machines owns what the machines of one cluster know of each other, which is in the API: the cluster's
-// networking, which part of the underlay each machine has and where it is reached. It owns neither how a machine finds
-// the API (package discovery) nor what it does to its network with what it knows (package underlay).
+// Package machines owns the records in the API by which the machines of one cluster know each other: the cluster's
+// networking, each machine's part of the underlay, and its address. It owns neither how a machine finds the API
+// (package discovery) nor what it does to its own network (package underlay).
 //
 //	mullion-system/cluster      ConfigMap: the specification without nodes; bootstrap tokens and nodes may read it
 //	mullion-system/machine-N    ConfigMap: the claim of the machine that has part N, and its address
 //
-// The API server lets one creator of a name win, so claims need no lock. The nodes of a machine own its claim: when the
-// last one is deleted, upstream's garbage collector removes the claim.
+// Claims need no lock, because the API server lets only one creator of a name win. The nodes of a machine own its
+// claim: when the last one is deleted, upstream's garbage collector removes the claim.
 package machines
 
 import (
@@ -31,12 +31,12 @@ const (
 	Namespace = "mullion-system"
 	// Cluster is the name of the ConfigMap with the specification.
 	Cluster = "cluster"
-	// SpecKey is the specification's key in it.
+	// SpecKey is the key of the specification in the ConfigMap Cluster.
 	SpecKey = "cluster.json"
 
 	claimPrefix = "machine-"
 	addressKey  = "address"
-	// holderKey says who made a claim: a value that no other machine has.
+	// holderKey is the key of the holder, a value by which a machine recognizes its own claim.
 	holderKey = "holder"
 )
 
@@ -65,7 +65,7 @@ func ClaimData(address netip.Addr, holder string) map[string]string {
 	return map[string]string{addressKey: address.String(), holderKey: holder}
 }
 
-// read reads a claim; false where the ConfigMap is none, or none that can be right.
+// read reads a claim. ok is false if the ConfigMap is no valid claim.
 func read(c *corev1.ConfigMap) (Machine, bool) {
 	number, ok := strings.CutPrefix(c.Name, claimPrefix)
 	part, err := strconv.Atoi(number)
@@ -104,20 +104,20 @@ func Specification(ctx context.Context, client kubernetes.Interface) (spec.Clust
 	return c.WithDefaults(), nil
 }
 
-// Wanted is a claim that a machine wants to make.
+// Wanted describes a claim that a machine wants to make.
 type Wanted struct {
-	// Parts is how many the underlay has.
+	// Parts is the number of the underlay's parts.
 	Parts int
-	// Address is where the machine is reached.
+	// Address is the address at which the machine is reached.
 	Address netip.Addr
-	// Holder is a value of the machine's own, by which Release knows its claim.
+	// Holder is a value of the machine's own, by which Release recognizes its claim.
 	Holder string
-	// Trying is told each part before it is claimed: a machine that remembers it can give the part back whatever
-	// happens to it.
+	// Trying is called with each part before it is claimed. A machine that stores the number can release the part even
+	// after a crash.
 	Trying func(part int) error
 }
 
-// Claim takes the first free part.
+// Claim claims the first free part and returns its number.
 func Claim(ctx context.Context, client kubernetes.Interface, w Wanted) (int, error) {
 	for part := 1; part < w.Parts; part++ {
 		if err := w.Trying(part); err != nil {
@@ -138,7 +138,7 @@ func Claim(ctx context.Context, client kubernetes.Interface, w Wanted) (int, err
 	return 0, fmt.Errorf("claim a part of the underlay: %w: %d machines", ErrFull, w.Parts)
 }
 
-// Release gives a part back, if its claim is still that holder's.
+// Release removes the claim of a part, if it is still that holder's.
 func Release(ctx context.Context, client kubernetes.Interface, part int, holder string) error {
 	claim, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, ClaimName(part), metav1.GetOptions{})
 	if err == nil && claim.Data[holderKey] == holder {

@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// VolumesNamespace holds what machines are to do with volumes.
+// VolumesNamespace holds the tasks of machines with volumes.
 const VolumesNamespace = "mullion-volumes"
 
-// A volume on the disk of a machine that joined is made and removed by that machine alone. The control plane's machine
-// writes what it wants where nodes may only read, and who has a token nothing at all; the machine answers in its claim,
-// which nodes may write: a node that lies can claim that something was done, no more.
+// Only the machine on whose disk a volume is makes and removes it. The control plane's machine writes the task into a
+// ConfigMap that nodes may only read, and holders of a token not even that. The machine answers in its claim, which
+// nodes may write, so the worst that a node can do is to say that a task was done.
 //
 //	mullion-volumes/NODE        VOLUME: make | remove
 //	mullion-system/machine-N    done_NODE_VOLUME: make | remove | error: why
@@ -34,7 +34,7 @@ const (
 	volumePause = 300 * time.Millisecond
 )
 
-// Task is what is to be done with a volume.
+// Task is a task with a volume.
 type Task string
 
 // The tasks.
@@ -43,12 +43,12 @@ const (
 	Remove Task = "remove"
 )
 
-// ErrNoMachine says that no machine has that node.
+// ErrNoMachine says that no machine's claim names the node.
 var ErrNoMachine = errors.New("no machine has the node")
 
 func volumeKey(node, volume string) string { return node + "_" + volume }
 
-// Volume has the machine of a node do that with a volume, and waits until it says that it has.
+// Volume gives the machine of a node a task with a volume, and waits until the machine says that it is done.
 func Volume(ctx context.Context, client kubernetes.Interface, node, volume string, task Task) error {
 	name, owner, err := claimOf(ctx, client, node)
 	if err != nil {
@@ -79,7 +79,7 @@ func Volume(ctx context.Context, client kubernetes.Interface, node, volume strin
 	}
 }
 
-// claimOf is the name of the claim of the machine that has a node, and the node as the claim's owner.
+// claimOf returns the name of the claim of the machine that has a node, and the node as the claim's owner.
 func claimOf(ctx context.Context, client kubernetes.Interface, node string) (string, metav1.OwnerReference, error) {
 	all, err := client.CoreV1().ConfigMaps(Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -99,7 +99,7 @@ func claimOf(ctx context.Context, client kubernetes.Interface, node string) (str
 	return "", metav1.OwnerReference{}, fmt.Errorf("find the machine of node %q: %w", node, ErrNoMachine)
 }
 
-// want writes a wish down, or takes it back where there is no task. The ConfigMap goes with the node.
+// want writes a task into the node's ConfigMap, or removes it if task is "". The ConfigMap is deleted with the node.
 func want(ctx context.Context, client kubernetes.Interface, node metav1.OwnerReference, volume string,
 	task Task,
 ) error {
@@ -137,18 +137,18 @@ func want(ctx context.Context, client kubernetes.Interface, node metav1.OwnerRef
 		})
 }
 
-// VolumeKeeper is how a machine keeps its volumes.
+// VolumeKeeper carries out the tasks with volumes of one machine's nodes.
 type VolumeKeeper struct {
-	// Part is the machine's, Nodes are its nodes.
+	// Part is the machine's part of the underlay, Nodes are its nodes.
 	Part  int
 	Nodes []string
-	// Do does it; Failed is told what went wrong with the records.
+	// Do carries out a task; Failed is called with errors of the records in the API.
 	Do     func(node, volume string, task Task) error
 	Failed func(error)
 }
 
-// Keep does what is wanted of the nodes' volumes, until run is over; it returns when it has begun. done is closed when
-// the last call of Do has ended.
+// Keep carries out tasks in the background until run is over, and returns once it has begun. done is closed when the
+// last call of Do has ended.
 func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (done <-chan struct{}, err error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(VolumesNamespace))
 	informer, wake := factory.Core().V1().ConfigMaps().Informer(), make(chan struct{}, 1)
@@ -186,7 +186,8 @@ func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (do
 	}), nil
 }
 
-// answer does what is wanted and was not done yet, and says so in the claim; what is not wanted any more it forgets.
+// answer carries out the wanted tasks that are not done yet, and writes their results into the claim. It removes
+// results of tasks that are no longer wanted.
 func (k VolumeKeeper) answer(ctx context.Context, client kubernetes.Interface, wanted map[string]string) error {
 	claims := client.CoreV1().ConfigMaps(Namespace)
 	claim, err := claims.Get(ctx, ClaimName(k.Part), metav1.GetOptions{})

@@ -15,8 +15,8 @@ import (
 	"mullion.dev/mullion/internal/machines"
 )
 
-// A volume is made and removed by the machine of its node, which is asked again for what failed, and nothing of it
-// stays in the records.
+// A volume is made and removed by the machine of its node. A failed task is asked for again, and nothing of it stays in
+// the records.
 func TestVolumes(t *testing.T) {
 	claim := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -59,7 +59,7 @@ func TestVolumes(t *testing.T) {
 		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("a machine that fails: %v", err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; { // what it said first may be there for a moment
+	for deadline := time.Now().Add(10 * time.Second); ; { // its first answer may be there for a moment
 		err := machines.Volume(ctx, client, "m2-win-1", "pvc-1", machines.Make)
 		if err == nil {
 			break
@@ -79,7 +79,7 @@ func TestVolumes(t *testing.T) {
 		wanted.OwnerReferences[0].UID != "node" {
 		t.Errorf("what is wanted afterwards: %+v, %v", wanted, err)
 	}
-	for { // the machine forgets what is not wanted any more
+	for { // the machine removes results that are no longer wanted
 		now, err := client.CoreV1().ConfigMaps(machines.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// A machine that is off leaves the volume to be tried again, and says which it is.
+// A machine that is off is named in the error, and the volume is tried again later.
 func TestVolumeOfMachineThatIsOff(t *testing.T) {
 	client := fake.NewClientset(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{

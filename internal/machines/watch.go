@@ -11,12 +11,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// resync is how often the machines are told again when nothing changes, which repairs what somebody else changed.
+// resync is how often told is called again although nothing changed, to repair changes by others.
 const resync = time.Minute
 
-// Watch tells the machines of the cluster, in no order, now and whenever they change, until run is over. It returns
-// when it has told them once, for which it waits as long as start is not over. done is closed when the last call of
-// told has ended.
+// Watch calls told with the machines of the cluster, in no order, now and whenever they change, until run is over. It
+// returns after the first call, or with an error if start is over before. done is closed when the last call of told has
+// ended.
 func Watch(start, run context.Context, client kubernetes.Interface,
 	told func(context.Context, []Machine),
 ) (done <-chan struct{}, err error) {

@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// Foreign is what a machine has of a cluster that Mullion did not make, none in cluster.yaml. Networking has that
-// cluster's subnets then, and as UnderlaySubnet the machine's own network, on which its nodes have their addresses.
+// Foreign describes a cluster that Mullion did not make, on a machine that joined it; it is not in cluster.yaml. With
+// it, Networking has that cluster's subnets, and UnderlaySubnet is the machine's own network, on which its nodes have
+// their addresses.
 type Foreign struct {
-	// Link is the machine's interface to that network, MTU the network's in bytes.
+	// Link is the machine's interface on its network, MTU the network's MTU in bytes.
 	Link string `json:"link"`
 	MTU  int    `json:"mtu"`
-	// Addresses are the nodes', in the order of Nodes.
+	// Addresses are the addresses of Nodes, in the same order.
 	Addresses []string `json:"addresses"`
 	// DNS is the ClusterIP of the cluster's DNS, Domain the domain of its Services and pods.
 	DNS    string `json:"dns,omitempty"`
 	Domain string `json:"domain"`
-	// ServerTLSBootstrap: kubelets ask the cluster for their serving certificates, as its other nodes' do.
+	// ServerTLSBootstrap says that kubelets ask the cluster for their serving certificates, as on its other nodes.
 	ServerTLSBootstrap bool `json:"serverTLSBootstrap,omitempty"`
-	// Granted: an administrator joined the machine, and its nodes get the rights they need. Otherwise they may have to
-	// wait for them.
+	// Granted says that an administrator joined the machine, so its nodes get the rights that they need. Otherwise they
+	// may have to wait for an administrator.
 	Granted bool `json:"granted,omitempty"`
 }
 
-// Foreign says whether the machine's nodes are part of a cluster that Mullion did not make.
+// Foreign reports whether the machine's nodes are part of a cluster that Mullion did not make.
 func (c Cluster) Foreign() bool { return c.Join != nil && c.Join.Foreign != nil }
 
-// DNS is the ClusterIP of the cluster's DNS, not valid where it has none. The cluster is a validated one.
+// DNS is the ClusterIP of the cluster's DNS, not valid if there is none. The cluster must have been validated.
 func (c Cluster) DNS() netip.Addr {
 	if !c.Foreign() {
 		return c.Networking.ClusterDNS()
@@ -43,8 +44,8 @@ func (c Cluster) Domain() string {
 	return c.Join.Foreign.Domain
 }
 
-// foreignSubnets checks the subnets of a cluster that Mullion did not make: they are as they are, but must be there and
-// apart.
+// foreignSubnets checks the subnets of a cluster that Mullion did not make: they may have any length from 1 to 30 bits,
+// but must be set and must not overlap.
 func (v *validator) foreignSubnets(n Networking) {
 	var others []netip.Prefix
 	for _, s := range []struct{ field, value string }{

@@ -164,7 +164,7 @@ func (v *validator) networking(n Networking) {
 	v.subnets(d)
 }
 
-// deployed checks what of the network is left to be deployed in the cluster.
+// deployed checks the fields by which kube-proxy and the CNI plugin are left to be deployed in the cluster.
 func (v *validator) deployed(n Networking, mode Mode) {
 	if n.KubeProxyMode != "" && n.KubeProxyMode != KubeProxyNone {
 		v.fail([]any{"networking", "kubeProxyMode"},
@@ -222,11 +222,11 @@ func (v *validator) node(i int, n Node) {
 	}
 }
 
-// quantityForm is what of Kubernetes' quantities makes sense for resources of a node.
+// quantityForm matches those of Kubernetes' quantities that make sense for a node's resources.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 var quantityForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
 
-// reserved checks what is reserved of a node's resources; the kubelet would not start with a mistake in it.
+// reserved checks the reserved resources of a node; with a mistake in them the kubelet would not start.
 func (v *validator) reserved(path []any, resources map[string]string) {
 	known := []string{"cpu", "memory", "ephemeral-storage"}
 	for _, name := range slices.Sorted(maps.Keys(resources)) {

@@ -9,26 +9,26 @@ import (
 )
 
 // Several machines share one underlay: each has a part of it, a /24, in which addresses are given as on a single
-// machine. Part 0 is the control plane's machine's.
+// machine. Part 0 belongs to the control plane's machine.
 const (
 	partBits = 24
 	partSize = 1 << (32 - partBits)
 	maxParts = 256
 )
 
-// Join is what a machine has that joined a cluster; none in cluster.yaml.
+// Join describes the cluster that a machine joined; it is not in cluster.yaml.
 type Join struct {
 	// Server is the API server's URL.
 	Server string `json:"server"`
 	// Part is the machine's part of the underlay, above 0.
 	Part int `json:"part"`
-	// Address is where other machines reach this one.
+	// Address is the address at which other machines reach this one.
 	Address string `json:"address"`
 	// Foreign is set where Mullion did not make the cluster; such a machine has no part.
 	Foreign *Foreign `json:"foreign,omitempty"`
 }
 
-// SeveralMachines says whether the cluster is, or may become, one of several machines.
+// SeveralMachines reports whether the cluster has, or may get, several machines.
 func (c Cluster) SeveralMachines() bool { return c.Networking.AdvertiseAddress != "" }
 
 // Part is this machine's part of the underlay.
@@ -39,7 +39,7 @@ func (c Cluster) Part() int {
 	return c.Join.Part
 }
 
-// Address is where other machines reach this one; the zero Addr where there are no others.
+// Address is the address at which other machines reach this one; the zero Addr if there can be no others.
 func (c Cluster) Address() netip.Addr {
 	at := c.Networking.AdvertiseAddress
 	if c.Join != nil {
@@ -54,13 +54,13 @@ func (n Networking) AdvertisedServer() string {
 	return "https://" + net.JoinHostPort(n.AdvertiseAddress, strconv.Itoa(n.APIServerPort))
 }
 
-// Parts is how many machines the underlay has room for.
+// Parts is the number of machines for which the underlay has room.
 func (n Networking) Parts() int { return min(1<<max(0, partBits-n.Underlay().Bits()), maxParts) }
 
 // PartAddress is the first address of a part of the underlay.
 func (n Networking) PartAddress(part int) netip.Addr { return Nth(n.Underlay().Addr(), part*partSize) }
 
-// machines checks what belongs to several machines.
+// machines checks the fields for several machines.
 func (v *validator) machines(c Cluster) {
 	if c.Foreign() {
 		v.foreign(c)
@@ -98,8 +98,8 @@ func reachable(a netip.Addr) bool {
 	return a.Is4() && !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast()
 }
 
-// prefix is what the names begin with that nodes get: those of a machine that joined are told from the others' by its
-// part.
+// prefix is the beginning of generated node names. On a machine that joined, it contains the machine's part, so that
+// names differ between machines.
 func (c Cluster) prefix(os string) string {
 	name := Linux
 	if os == Windows {

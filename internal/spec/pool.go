@@ -2,8 +2,8 @@ package spec
 
 import "net/netip"
 
-// Addresses of the underlay, counted from its subnet's first. Nodes stand at FirstNode and after; in mode transparent
-// pods have SharedFirst to SharedLast. Of several machines each has them in its part.
+// Addresses of the underlay, counted from its subnet's first. Nodes have FirstNode and after; in mode transparent pods
+// have SharedFirst to SharedLast. With several machines, the same holds in each machine's part.
 const (
 	Fabric      = 1 // the control plane's, and the bridge's
 	Machine     = 254
@@ -36,7 +36,7 @@ func Last(p netip.Prefix) netip.Addr {
 // LoadBalancers is the pool of load balancers' addresses, of a validated cluster.
 func (n Networking) LoadBalancers() netip.Prefix { return n.prefix(n.LoadBalancerPool) }
 
-// defaultPool is empty for a subnet that is none: that error is the subnet's.
+// defaultPool returns "" for an invalid subnet, whose error is reported for the subnet.
 func defaultPool(underlay string) string {
 	four, _ := split(underlay)
 	subnet, err := netip.ParsePrefix(four)
@@ -46,7 +46,7 @@ func defaultPool(underlay string) string {
 	return netip.PrefixFrom(Nth(subnet.Masked().Addr(), poolFirst), poolBits).String()
 }
 
-// pool checks that the pool takes nobody's addresses. nodes is how many there are.
+// pool checks that the pool overlaps with no other addresses. nodes is the number of nodes.
 func (v *validator) pool(n Networking, nodes int) {
 	fail := func(format string, args ...any) { v.fail([]any{"networking", "loadBalancerPool"}, format, args...) }
 	pool, err := netip.ParsePrefix(n.LoadBalancerPool)

@@ -23,11 +23,11 @@ type Cluster struct {
 	Networking Networking `yaml:"networking" json:"networking"`
 	Addons     Addons     `yaml:"addons" json:"addons"`
 	Nodes      []Node     `yaml:"nodes" json:"nodes"`
-	// Join is of a machine that joined the cluster; Nodes are that machine's then.
+	// Join is set on a machine that joined the cluster; then Nodes are that machine's nodes.
 	Join *Join `yaml:"-" json:"join,omitempty"`
 }
 
-// Addons are parts that a cluster can do without. They are there unless they are false.
+// Addons are parts that a cluster can do without. They are on unless they are false.
 type Addons struct {
 	// MetricsServer answers the resource metrics API, for `kubectl top` and autoscaling by CPU and memory.
 	MetricsServer *bool `yaml:"metricsServer,omitempty" json:"metricsServer,omitempty"`
@@ -39,26 +39,27 @@ type Addons struct {
 // listens on the machine, and the kind of network that Windows nodes have.
 type Networking struct {
 	APIServerAddress string `yaml:"apiServerAddress" json:"apiServerAddress"`
-	// AdvertiseAddress is the IPv4 address of this machine by which other machines join the cluster; left out, it is of
-	// this machine alone.
+	// AdvertiseAddress is the IPv4 address of this machine by which other machines join the cluster; left out, the
+	// cluster is on this machine only.
 	AdvertiseAddress string `yaml:"advertiseAddress,omitempty" json:"advertiseAddress,omitempty"`
-	// APIServerPort is a TCP port of the machine; 0 lets the machine choose a free one once, which is then kept.
+	// APIServerPort is a TCP port of the machine; 0 lets the machine choose a free one once, which is then kept, or
+	// means 6443 with AdvertiseAddress.
 	APIServerPort  int    `yaml:"apiServerPort" json:"apiServerPort"`
 	UnderlaySubnet string `yaml:"underlaySubnet" json:"underlaySubnet"`
 	PodSubnet      string `yaml:"podSubnet" json:"podSubnet"`
 	ServiceSubnet  string `yaml:"serviceSubnet" json:"serviceSubnet"`
-	// LoadBalancerPool is where Services of type LoadBalancer get their addresses from: a part of the underlay's
-	// subnet, or one of its own.
+	// LoadBalancerPool is the range of addresses for Services of type LoadBalancer: a part of the underlay's subnet, or
+	// a subnet of its own.
 	LoadBalancerPool string `yaml:"loadBalancerPool" json:"loadBalancerPool"`
 	// Mode is how the nodes' HNS networks carry pods' packets.
 	Mode Mode `yaml:"mode" json:"mode"`
 	// Profile says how the nodes' network services treat the limits of their Windows build.
 	Profile Profile `yaml:"profile" json:"profile"`
-	// EnableDSR has kube-proxy ask for direct server return (its --enable-dsr).
+	// EnableDSR makes kube-proxy ask for direct server return (its --enable-dsr).
 	EnableDSR bool `yaml:"enableDSR" json:"enableDSR"`
-	// KubeProxyMode says whether nodes have a kube-proxy from Mullion. The names of this and the next field are kind's,
-	// whose users want the same with them (https://kind.sigs.k8s.io/docs/user/configuration/#kube-proxy-mode): to
-	// deploy their own.
+	// KubeProxyMode says whether nodes have a kube-proxy from Mullion. This and the next field are named as in kind,
+	// and serve the same purpose: to deploy another kube-proxy or CNI plugin
+	// (https://kind.sigs.k8s.io/docs/user/configuration/#kube-proxy-mode).
 	KubeProxyMode KubeProxyMode `yaml:"kubeProxyMode,omitempty" json:"kubeProxyMode,omitempty"`
 	// DisableDefaultCNI leaves the nodes without CNI plugins and configuration; they become Ready when somebody has
 	// installed some.
@@ -71,7 +72,7 @@ type KubeProxyMode string
 // KubeProxyNone leaves kube-proxy to whoever deploys it.
 const KubeProxyNone KubeProxyMode = "none"
 
-// KubeProxy says whether Mullion runs a kube-proxy on the Windows nodes.
+// KubeProxy reports whether Mullion runs a kube-proxy on the Windows nodes.
 func (n Networking) KubeProxy() bool { return n.Mode.Services() && n.KubeProxyMode != KubeProxyNone }
 
 // Mode is a network mode of Windows containers, in cluster.yaml's spelling of the HNS network's type.
@@ -83,7 +84,7 @@ const (
 	ModeL2Bridge Mode = "l2bridge"
 	// ModeL2Tunnel is ModeL2Bridge with every packet by way of the underlay's router (win-bridge).
 	ModeL2Tunnel Mode = "l2tunnel"
-	// ModeOverlay carries pods' frames in VXLAN (win-overlay, with what flannel does for it).
+	// ModeOverlay carries pods' frames in VXLAN (win-overlay, with the routes that flannel makes for it).
 	ModeOverlay Mode = "overlay"
 	// ModeNAT hides the pods of each node behind the node; there is no network between nodes.
 	ModeNAT Mode = "nat"
@@ -96,8 +97,8 @@ func Modes() []Mode {
 	return []Mode{ModeL2Bridge, ModeOverlay, ModeL2Tunnel, ModeNAT, ModeTransparent}
 }
 
-// Services says whether a cluster of that mode has Services on its Windows nodes: kube-proxy.exe needs a network that
-// reaches the pods of all nodes.
+// Services reports whether a cluster of that mode has Services on its Windows nodes: kube-proxy.exe needs a network
+// that reaches the pods of all nodes.
 func (m Mode) Services() bool { return m != ModeNAT && m != ModeTransparent }
 
 // Profile says how the nodes' network services treat the limits of their Windows build.
@@ -105,9 +106,9 @@ type Profile string
 
 // The profiles.
 const (
-	// ProfileFaithful keeps them, with Windows' own errors.
+	// ProfileFaithful keeps the limits, with Windows' own errors.
 	ProfileFaithful Profile = "faithful"
-	// ProfileModern lifts them: every feature of the newest build, and no limits in number.
+	// ProfileModern lifts the limits: every feature of the newest build, and no limits in number.
 	ProfileModern Profile = "modern"
 )
 
@@ -129,7 +130,7 @@ type Node struct {
 	// WindowsVersion is a name or alias of the catalogue in internal/windows/winver, for example "ltsc2022"; a Linux
 	// node has none.
 	WindowsVersion string `yaml:"windowsVersion,omitempty" json:"windowsVersion,omitempty"`
-	// Count is how many nodes alike, 1 when left out.
+	// Count is the number of such nodes, 1 when left out.
 	Count int `yaml:"count,omitempty" json:"count,omitempty"`
 	// Taint puts os=windows:NoSchedule, or os=linux:NoSchedule, on the node.
 	Taint bool `yaml:"taint,omitempty" json:"taint,omitempty"`
@@ -141,8 +142,9 @@ type Node struct {
 	KubeReserved   map[string]string `yaml:"kubeReserved,omitempty" json:"kubeReserved,omitempty"`
 }
 
-// Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each version asked
-// for or two of Windows Server 2022. A server has no nodes. With an address to advertise, other machines can join.
+// Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each of
+// windowsVersions, or two of Windows Server 2022 if there are none. With server it has no nodes. With an address to
+// advertise, other machines can join.
 func Default(windowsVersions []string, server bool, advertise string) Cluster {
 	c := Cluster{APIVersion: APIVersion, Kind: Kind, Networking: Networking{AdvertiseAddress: advertise}}
 	if server {
@@ -158,7 +160,7 @@ func Default(windowsVersions []string, server bool, advertise string) Cluster {
 	return c.withDefaults()
 }
 
-// WithDefaults fills in what was left out, for one that an earlier program wrote too.
+// WithDefaults fills in fields that were left out, also in a description that an earlier version of the program wrote.
 func (c Cluster) WithDefaults() Cluster { return c.withDefaults() }
 
 func (c Cluster) withDefaults() Cluster {
@@ -172,7 +174,7 @@ func (c Cluster) withDefaults() Cluster {
 		set(&c.Networking.APIServerAddress, c.Networking.AdvertiseAddress)
 		set(&c.Networking.UnderlaySubnet, "10.213.0.0/16")
 		if c.Networking.APIServerPort == 0 {
-			c.Networking.APIServerPort = 6443 // others are told it, so it should not change
+			c.Networking.APIServerPort = 6443 // other machines use it, so it should not change
 		}
 	}
 	set(&c.Networking.APIServerAddress, "127.0.0.1")
@@ -213,10 +215,10 @@ func (c Cluster) withDefaults() Cluster {
 	return c
 }
 
-// Linux says whether it is a Linux node.
+// Linux reports whether it is a Linux node.
 func (n Node) Linux() bool { return n.OS == Linux }
 
-// Build is the catalogue's row for the node's Windows version, of a validated Windows node.
+// Build returns the catalogue's row for a Windows node's version.
 func (n Node) Build() (winver.Build, error) { return winver.Lookup(n.WindowsVersion) }
 
 // NodeNames are the names of the machine's nodes, in the order of the specification.

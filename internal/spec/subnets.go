@@ -13,23 +13,23 @@ import (
 // between, as kubeadm's and kind's configurations and Kubernetes' own flags have them
 // (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#configure-ipv4-ipv6-dual-stack).
 
-// NodeBits6 is how long the prefix of a node's IPv6 pods is, Kubernetes' own default (--node-cidr-mask-size-ipv6).
+// NodeBits6 is the length of a node's IPv6 pod prefix, Kubernetes' own default (--node-cidr-mask-size-ipv6).
 const NodeBits6 = 64
 
-// The subnets of IPv6 that a dual-stack cluster has where it names none: kind's, and one more for the underlay.
+// The default IPv6 subnets of a dual-stack cluster: kind's, and one more for the underlay.
 const (
 	underlay6 = "fd00:10:213::/64"
 	pods6     = "fd00:10:244::/56"
 	services6 = "fd00:10:96::/112"
 )
 
-// split parts a subnet's text into that of each family.
+// split returns the parts of a subnet's text for each family.
 func split(s string) (four, six string) {
 	four, six, _ = strings.Cut(s, ",")
 	return strings.TrimSpace(four), strings.TrimSpace(six)
 }
 
-// JoinSubnets writes subnets as Kubernetes' flags have them; those that are not valid are left out.
+// JoinSubnets writes subnets as in Kubernetes' flags, without those that are not valid.
 func JoinSubnets(subnets ...netip.Prefix) string {
 	var all []string
 	for _, p := range subnets {
@@ -56,26 +56,26 @@ func (n Networking) prefix6(s string) netip.Prefix {
 // Underlay is the subnet that joins the nodes and the control plane.
 func (n Networking) Underlay() netip.Prefix { return n.prefix(n.UnderlaySubnet) }
 
-// Pods is the subnet that node pod ranges are cut from.
+// Pods is the subnet of which each node gets a part for its pods.
 func (n Networking) Pods() netip.Prefix { return n.prefix(n.PodSubnet) }
 
 // Services is the subnet of ClusterIPs.
 func (n Networking) Services() netip.Prefix { return n.prefix(n.ServiceSubnet) }
 
-// Underlay6 is the IPv6 subnet of the nodes. It, Pods6 and Services6 are valid in a dual-stack cluster alone.
+// Underlay6 is the IPv6 subnet of the nodes. It, Pods6 and Services6 are valid only in a dual-stack cluster.
 func (n Networking) Underlay6() netip.Prefix { return n.prefix6(n.UnderlaySubnet) }
 
-// Pods6 is the IPv6 subnet that node pod ranges are cut from.
+// Pods6 is the IPv6 subnet of which each node gets a part for its pods.
 func (n Networking) Pods6() netip.Prefix { return n.prefix6(n.PodSubnet) }
 
 // Services6 is the IPv6 subnet of ClusterIPs.
 func (n Networking) Services6() netip.Prefix { return n.prefix6(n.ServiceSubnet) }
 
-// DualStack says that the cluster has IPv6 beside IPv4.
+// DualStack reports whether the cluster has IPv6 beside IPv4.
 func (n Networking) DualStack() bool { return n.Pods6().IsValid() }
 
-// DualStack says whether the node's pods and Services have both families in a dual-stack cluster. A Windows version
-// without them has IPv4 alone, as upstream's kube-proxy.exe falls back to it
+// DualStack reports whether the node's pods and Services have both families in a dual-stack cluster. A Windows version
+// without dual stack has IPv4 only, to which upstream's kube-proxy.exe falls back
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/supported.go).
 func (n Node) DualStack() bool {
 	if n.Linux() {
@@ -85,7 +85,7 @@ func (n Node) DualStack() bool {
 	return err == nil && build.Supports(winver.DualStack)
 }
 
-// completeDual adds IPv6 to subnets that have none, where another one has it.
+// completeDual adds default IPv6 subnets if at least one subnet has IPv6.
 func (n *Networking) completeDual() {
 	fields := []*string{&n.UnderlaySubnet, &n.PodSubnet, &n.ServiceSubnet}
 	if !slices.ContainsFunc(fields, func(f *string) bool { return strings.Contains(*f, ",") }) {
@@ -98,7 +98,7 @@ func (n *Networking) completeDual() {
 	}
 }
 
-// bounds are how long a subnet's prefix may be.
+// bounds are the limits of a subnet's prefix length.
 type bounds struct{ min, max int }
 
 func (v *validator) subnets(d Networking) {
@@ -135,7 +135,7 @@ func (v *validator) subnets(d Networking) {
 	}
 }
 
-// subnet checks one and adds it to those that the next ones must not overlap.
+// subnet checks a subnet and appends it to others, the subnets that must not overlap.
 func (v *validator) subnet(field, value string, b bounds, others []netip.Prefix) []netip.Prefix {
 	at := []any{"networking", field}
 	p, err := netip.ParsePrefix(value)
@@ -160,7 +160,7 @@ func (v *validator) subnet(field, value string, b bounds, others []netip.Prefix)
 	return append(others, p)
 }
 
-// dualStackMode refuses IPv6 where Windows has none:
+// dualStackMode refuses IPv6 in network modes for which Windows has none:
 // https://kubernetes.io/docs/concepts/services-networking/windows-networking/#ipv4-ipv6-dual-stack
 func (v *validator) dualStackMode(m Mode) {
 	if m == ModeL2Bridge || !slices.Contains(Modes(), m) {
@@ -176,7 +176,7 @@ func (v *validator) dualStackMode(m Mode) {
 		"dual stack in mode %s: %s; choose mode l2bridge, or subnets of IPv4 alone", m, why)
 }
 
-// Address6 is a node's address on the underlay's IPv6 subnet, of the same number as its IPv4 one; not valid where a
+// Address6 returns the IPv6 address of a node on the underlay, with the same number as its IPv4 address; not valid if a
 // subnet is not.
 func Address6(subnet, subnet6 netip.Prefix, addr netip.Addr) (netip.Addr, error) {
 	if !subnet6.IsValid() || !subnet.Contains(addr) {

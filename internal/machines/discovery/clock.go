@@ -22,15 +22,16 @@ const clockBehind = 5 * time.Minute
 func (c Config) checkClock(server time.Time) error {
 	now := c.Now()
 	if behind := server.Sub(now); !server.IsZero() && behind > clockBehind {
-		// The server tells whole seconds.
+		// The server's clock is known in whole seconds only.
 		return fmt.Errorf("compare the clocks: %w: this machine's is %s behind that of %s: here it is %s, there %s",
 			ErrClock, behind.Round(time.Minute), c.Server, stamp(now), stamp(server))
 	}
 	return nil
 }
 
-// ExplainClock says of an error for a certificate that is not valid now whether it is for this machine's clock. server
-// is what the server's says, the zero Time where that is not known. Other errors stay as they are.
+// ExplainClock turns the error for a certificate that is not valid now into ErrClock if this machine's clock is the
+// cause, or into ErrExpired. server is the time of the server's clock, the zero Time if it is not known. Other errors
+// stay as they are.
 func ExplainClock(err error, now, server time.Time) error {
 	var invalid x509.CertificateInvalidError
 	if err == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || errors.Is(err, ErrClock) ||

@@ -1,10 +1,10 @@
 // Package discovery owns how a machine that wants to join a cluster finds out, from an address, a bootstrap token and
-// the hash of an authority, where the cluster's API server is and who vouches for it. It follows kubeadm's token-based
-// discovery:
+// the hash of an authority, where the cluster's API server is and which authority signs its certificate. It follows
+// kubeadm's token-based discovery:
 // https://kubernetes.io/docs/reference/setup-tools/kubeadm/kubeadm-join/#token-based-discovery-with-ca-pinning
 //
-// What is read before the authority is known may come from anybody, so nothing is taken from it that is not signed and
-// pinned:
+// An answer that is read before the authority is known may come from anybody, so it is used only if it is signed with
+// the token and its authority's hash is the given one:
 //
 //	kube-public/cluster-info ─▶ signed with the token? ─▶ authority's hash as told? ─▶ read again, trusting that authority alone
 package discovery
@@ -36,23 +36,24 @@ import (
 var (
 	// ErrUnreachable says that nobody answers at the address.
 	ErrUnreachable = errors.New("the server cannot be reached")
-	// ErrNotReady says that somebody answers who is not, or not yet, a cluster that can be joined.
+	// ErrNotReady says that the server that answers is not, or not yet, that of a cluster that can be joined.
 	ErrNotReady = errors.New("the server is not ready")
-	// ErrToken says that the cluster does not know the token, or no more.
+	// ErrToken says that the cluster does not know the token, or no longer.
 	ErrToken = errors.New("the token is unknown or has expired")
 	// ErrSecret says that the cluster knows the token's name with another secret.
 	ErrSecret = errors.New("the token's secret is not the one that the cluster knows")
-	// ErrAuthority says that the cluster's authority is not the one whose hash was told.
+	// ErrAuthority says that the hash of the cluster's authority is not one of Config.Hashes.
 	ErrAuthority = errors.New("the cluster's authority is another one")
 )
 
-// pause is between two tries.
+// pause is the time between two tries.
 const pause = 300 * time.Millisecond
 
-// tokenPatience is how long a token may be unsigned for: the bootstrap signer signs a new one within a second.
+// tokenPatience is how long cluster-info may lack the token's signature: the bootstrap signer signs for a new token
+// within a second.
 const tokenPatience = 5 * time.Second
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is how much of an answer is read, in bytes.
 const maxAnswer = 1 << 20
 
 // Token is a bootstrap token, split at its dot.
@@ -81,21 +82,21 @@ func ParseHash(text string) (string, error) {
 	return hash, nil
 }
 
-// Config says what is known of the cluster.
+// Config is what the machine that joins knows of the cluster.
 type Config struct {
 	// Server is host:port.
 	Server string
 	Token  Token
-	// Hashes are those of authorities that are trusted; empty trusts whoever knows the token.
+	// Hashes are the hashes of trusted authorities; empty: whoever knows the token is trusted.
 	Hashes []string
-	// Patience is how long to try on while the server cannot be reached or is not ready.
+	// Patience is how long to go on trying while the server cannot be reached or is not ready.
 	Patience time.Duration
-	// Now is the clock; nil is time.Now. Dial makes connections; nil is the ordinary way.
+	// Now is the clock; nil is time.Now. Dial makes connections; nil is net.Dialer's DialContext.
 	Now  func() time.Time
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Cluster is what was found.
+// Cluster is the result of Find.
 type Cluster struct {
 	// Server is the API server's URL, as the cluster itself gives it.
 	Server string
@@ -103,7 +104,7 @@ type Cluster struct {
 	CA []byte
 }
 
-// Find asks the server. Its errors are, or wrap, those of this package, or the context's.
+// Find asks the server for the cluster. Its errors are, or wrap, those of this package, or the context's.
 func Find(ctx context.Context, c Config) (Cluster, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -132,7 +133,7 @@ func Find(ctx context.Context, c Config) (Cluster, error) {
 }
 
 func (c Config) find(ctx context.Context) (Cluster, error) {
-	// Not verified: what comes back is checked by signature and hash.
+	// Without verification of the server: the answer's signature and hash are checked instead.
 	first, err := c.clusterInfo(ctx, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) // see above
 	if err != nil {
 		return Cluster{}, err
@@ -160,13 +161,13 @@ func (c Config) find(ctx context.Context) (Cluster, error) {
 	return again, nil
 }
 
-// answer is a cluster-info, and the server's clock when it came.
+// answer is a cluster-info, with the time of the server's clock.
 type answer struct {
 	data map[string]string
 	date time.Time
 }
 
-// clusterInfo reads the ConfigMap kube-public/cluster-info, which everybody may.
+// clusterInfo reads the ConfigMap kube-public/cluster-info, which everybody may read.
 func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, error) {
 	if c.Now != nil {
 		conf.Time = c.Now
@@ -204,11 +205,11 @@ func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, erro
 	if err := json.Unmarshal(body, &object); err != nil || object.Data["kubeconfig"] == "" {
 		return answer{}, fmt.Errorf("ask %s for cluster-info: %w: its answer is not a cluster's", c.Server, ErrNotReady)
 	}
-	date, _ := http.ParseTime(resp.Header.Get("Date")) // zero where there is none
+	date, _ := http.ParseTime(resp.Header.Get("Date")) // zero without a valid Date
 	return answer{data: object.Data, date: date}, nil
 }
 
-// transportError tells nobody there from somebody who does not speak TLS, or not yet.
+// transportError distinguishes ErrUnreachable from ErrNotReady: a server that answers, but not, or not yet, with TLS.
 func (c Config) transportError(err error) error {
 	var dial *net.OpError
 	if outer, ok := errors.AsType[*url.Error](err); ok {
@@ -229,7 +230,7 @@ func isCertificate(err error) bool {
 	return errors.As(err, &verification)
 }
 
-// explain says of a certificate that is not accepted whether it is for the clock.
+// explain turns the error for a certificate that is not accepted into one about the clock, if that is the cause.
 func (c Config) explain(err error, server time.Time) error {
 	if clock := ExplainClock(err, c.Now(), server); errors.Is(clock, ErrClock) || errors.Is(clock, ErrExpired) {
 		return clock

@@ -26,13 +26,13 @@ const (
 	tokenSecret = "0123456789abcdef"
 )
 
-// world is an API server that answers cluster-info as a real one does, with whatever a test makes wrong.
+// world is an API server that answers cluster-info as a real one does, except for what a test changes.
 type world struct {
 	*httptest.Server
 	ca   []byte
 	hash string
 
-	status int               // answered instead, if set
+	status int               // the status of the answer, if set
 	date   time.Time         // of the server's clock, if set
 	data   map[string]string // of the ConfigMap
 }
@@ -139,12 +139,12 @@ func TestRefusals(t *testing.T) {
 			func(_ *testing.T, _ *world, c *discovery.Config) { c.Hashes = []string{other.hash} },
 			discovery.ErrAuthority, "sha256:",
 		},
-		// Somebody who knows the token signs an authority of his own: the hash is what he does not get past.
+		// Somebody who knows the token signs an authority of his own: its hash differs.
 		"authority of another": {func(t *testing.T, w *world, _ *discovery.Config) {
 			t.Helper()
 			w.publish(t, w.URL, other.ca)
 		}, discovery.ErrAuthority, ""},
-		// He shows the true cluster-info and answers himself: the second connection ends it.
+		// Somebody passes on the true cluster-info and answers with his own certificate: the second connection fails.
 		"somebody between": {func(t *testing.T, w *world, c *discovery.Config) {
 			t.Helper()
 			w.publish(t, w.URL, other.ca)
@@ -211,7 +211,7 @@ func TestWaitsForAServerThatStarts(t *testing.T) {
 	calls := 0
 	w.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if calls++; calls < 3 {
-			out.WriteHeader(http.StatusForbidden) // as long as RBAC's objects are not there
+			out.WriteHeader(http.StatusForbidden) // until RBAC's objects exist
 			return
 		}
 		w.answer(out, r)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// A node tells flannel's daemons on the others by annotations how its pods are reached:
+// A node's annotations tell flannel's daemons on the other nodes how its pods are reached:
 // https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/subnet/kube/annotations.go
 const (
 	flannelBackend = "flannel.alpha.coreos.com/backend-type"
@@ -23,8 +23,8 @@ const (
 	hostGateway = "host-gw"
 )
 
-// CheckNetwork says whether a node of the cluster is of a pod network that ours could not be part of. nil is no
-// promise: of networks that leave no trace on nodes nothing is known.
+// CheckNetwork returns an error that wraps ErrNetwork if a node of the cluster belongs to a pod network that our nodes
+// cannot join. nil is no promise: some networks leave no trace on nodes.
 func CheckNetwork(node *corev1.Node) error {
 	if backend := node.Annotations[flannelBackend]; backend != "" && backend != hostGateway {
 		return fmt.Errorf("look at node %q: %w: flannel's backend is %q, and only %q routes pods' own addresses",
@@ -41,11 +41,11 @@ func CheckNetwork(node *corev1.Node) error {
 	return nil
 }
 
-// Flannel says whether a node's pods are reached by flannel's backend host-gw.
+// Flannel reports whether a node's pods are reached by flannel's backend host-gw.
 func Flannel(node *corev1.Node) bool { return node.Annotations[flannelBackend] == hostGateway }
 
-// JoinFlannel has flannel's daemons on other nodes route a node's pods to its address. The client may be the node's
-// own.
+// JoinFlannel makes flannel's daemons on other nodes route a node's pods to its address. The node's own client
+// suffices.
 func JoinFlannel(ctx context.Context, client kubernetes.Interface, node string, address netip.Addr) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 		flannelBackend: hostGateway,

@@ -1,7 +1,7 @@
-// Package kubeadm owns what is known of a cluster that kubeadm made, or a tool that builds on it (kind, minikube): its
-// networking, as it is written in ConfigMaps that machines may read which join by a bootstrap token; what the nodes of
-// a machine need there beside that; and how they take part in a pod network of flannel's. It changes nothing of the
-// cluster but what belongs to the nodes that join.
+// Package kubeadm owns how machines join a cluster that kubeadm made, or a tool that builds on it (kind, minikube): it
+// reads the cluster's networking from ConfigMaps that a machine with a bootstrap token may read, gives the machine's
+// nodes the rights that they need, and makes them part of flannel's pod network. It changes nothing in the cluster
+// except what belongs to the nodes that join.
 package kubeadm
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	// ErrNone says that the cluster has no ConfigMaps of kubeadm's that could be read.
+	// ErrNone says that the cluster has no readable ConfigMaps of kubeadm's.
 	ErrNone = errors.New("the cluster is neither Mullion's nor one that kubeadm made")
 	// ErrVersion says that the cluster's version and that of our kubelets do not go together.
 	ErrVersion = errors.New("the cluster's version does not go with this kubelet's")
@@ -29,7 +29,7 @@ var (
 	ErrNetwork = errors.New("the cluster's pod network is not one that nodes can join here")
 )
 
-// Defaults of kubeadm's, for what its ConfigMaps leave out:
+// kubeadm's defaults, for fields that its ConfigMaps leave out:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/apis/kubeadm/v1beta4/defaults.go
 const (
 	defaultServices = "10.96.0.0/12"
@@ -41,18 +41,18 @@ const (
 // https://kubernetes.io/releases/version-skew-policy/#kubelet
 const oldestKubelet = 3
 
-// Cluster is what nodes that join have to know. Of subnets with two families it is that of IPv4.
+// Cluster is what nodes that join have to know. If a subnet has two families, it is the IPv4 one.
 type Cluster struct {
 	Name           string
 	Domain         string
 	Pods, Services netip.Prefix
-	// DNS is the ClusterIP of the cluster's DNS; not valid where kubelets are told of none.
+	// DNS is the ClusterIP of the cluster's DNS; not valid if kubelet-config names none.
 	DNS netip.Addr
-	// ServerTLSBootstrap: kubelets ask the cluster for serving certificates.
+	// ServerTLSBootstrap says that kubelets ask the cluster for serving certificates.
 	ServerTLSBootstrap bool
 }
 
-// clusterConfiguration is what is read of kubeadm-config:
+// clusterConfiguration holds the fields of kubeadm-config that are read:
 // https://kubernetes.io/docs/reference/config-api/kubeadm-config.v1beta4/#kubeadm-k8s-io-v1beta4-ClusterConfiguration
 type clusterConfiguration struct {
 	ClusterName string `json:"clusterName"`
@@ -63,7 +63,7 @@ type clusterConfiguration struct {
 	} `json:"networking"`
 }
 
-// kubeletConfiguration is what is read of kubelet-config, which is a KubeletConfiguration.
+// kubeletConfiguration holds the fields of kubelet-config, a KubeletConfiguration, that are read.
 type kubeletConfiguration struct {
 	ClusterDNS         []string `json:"clusterDNS"`
 	ClusterDomain      string   `json:"clusterDomain"`
@@ -128,7 +128,7 @@ func read(ctx context.Context, client kubernetes.Interface, name, key string, in
 	return nil
 }
 
-// subnet is the IPv4 one of one or two subnets.
+// subnet returns the IPv4 subnet of one or two subnets.
 func subnet(field, text string) (netip.Prefix, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		p, err := netip.ParsePrefix(strings.TrimSpace(part))
@@ -144,7 +144,7 @@ func subnet(field, text string) (netip.Prefix, error) {
 		ErrNetwork, text)
 }
 
-// checkVersion holds the API server's version against the kubelets'.
+// checkVersion compares the API server's version with our kubelets'.
 func checkVersion(client kubernetes.Interface) error {
 	info, err := client.Discovery().ServerVersion()
 	if err != nil {

@@ -31,7 +31,7 @@ func cluster(serverVersion, clusterConfiguration, kubelet string) *fake.Clientse
 	}
 	c := fake.NewClientset(object("kubeadm-config", "ClusterConfiguration", clusterConfiguration),
 		object("kubelet-config", "kubelet", kubelet))
-	// a fake's
+	// The client is a fake's.
 	c.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: serverVersion}
 	return c
 }

@@ -12,16 +12,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// proxierRole is the API server's own for kube-proxy, which has what the machine needs for its routes too: to see all
-// nodes.
+// proxierRole is the API server's own cluster role for kube-proxy. It also has the right that the machine needs for its
+// routes: to read all nodes.
 const proxierRole = "system:node-proxier"
 
 // rightsName is the name of the cluster role and of the bindings of one node.
 func rightsName(node, what string) string { return "mullion:" + what + ":" + node }
 
-// Grant gives a node that is registered what kubeadm does not give it: the rights of kube-proxy, which runs with the
-// node's certificate here, and to delete itself when it leaves. The client is an administrator's. The objects belong to
-// the Node: when that is deleted, upstream's garbage collector removes them.
+// Grant gives a registered node the rights that kubeadm does not give it: those of kube-proxy, which runs with the
+// node's certificate here, and the right to delete itself when it leaves. The client is an administrator's. The objects
+// belong to the Node: when that is deleted, upstream's garbage collector removes them.
 func Grant(ctx context.Context, client kubernetes.Interface, node string) error {
 	n, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
@@ -49,7 +49,7 @@ func Grant(ctx context.Context, client kubernetes.Interface, node string) error 
 	return nil
 }
 
-// RightsError says that a node may not do what it needs for Services and routes.
+// RightsError says that a node lacks the rights of kube-proxy, which it needs for Services and routes.
 type RightsError struct{ Node string }
 
 func (e *RightsError) Error() string {
@@ -63,7 +63,7 @@ func GrantCommand(node string) string {
 		rightsName(node, "proxy"), proxierRole, node)
 }
 
-// Allowed returns nil if the client, a node's, has the rights of kube-proxy, a RightsError if not.
+// Allowed returns nil if the client, a node's, has the rights of kube-proxy, and a RightsError if not.
 func Allowed(ctx context.Context, client kubernetes.Interface, node string) error {
 	for _, may := range []authorizationv1.ResourceAttributes{
 		{Verb: "watch", Group: "discovery.k8s.io", Resource: "endpointslices"},

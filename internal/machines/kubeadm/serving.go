@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// ServingError says that a kubelet waits for its serving certificate. Where kubelet-config has serverTLSBootstrap,
-// kubelets ask the cluster for theirs, and nobody in a cluster of kubeadm's approves that by itself:
-// https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-certs/#kubelet-serving-certs
+// ServingError says that a kubelet waits for its serving certificate. If kubelet-config has serverTLSBootstrap,
+// kubelets ask the cluster for their serving certificates, and nothing in a cluster of kubeadm's approves the requests
+// automatically: https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-certs/#kubelet-serving-certs
 type ServingError struct{ Node, Request string }
 
 func (e *ServingError) Error() string {
@@ -23,8 +23,8 @@ func (e *ServingError) Error() string {
 // Command is what an administrator types to approve the request.
 func (e *ServingError) Command() string { return "kubectl certificate approve " + e.Request }
 
-// ServingRequest is the newest request for a serving certificate of a node's kubelet on which nobody has decided; nil
-// where there is none. Nodes and administrators may look.
+// ServingRequest returns the newest undecided request of a node's kubelet for a serving certificate; nil if there is
+// none. Nodes and administrators may read requests.
 func ServingRequest(ctx context.Context, client kubernetes.Interface, node string) (*certv1.CertificateSigningRequest,
 	error,
 ) {
