@@ -1,5 +1,5 @@
-// Package atomicfile owns how state is written to disk: a reader, and whoever starts after kill -9 or a loss of power,
-// sees the old content or the new, never a part.
+// Package atomicfile writes files atomically: a reader, also after kill -9 or a loss of power, sees either the old
+// content or the new, never a part.
 package atomicfile
 
 import (
@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path, which gets the mode perm whatever the umask is. The folder must be there.
+// Write replaces the file at path, which gets the mode perm whatever the umask is. The folder must exist.
 func Write(path string, data []byte, perm os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

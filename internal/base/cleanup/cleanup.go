@@ -1,5 +1,5 @@
-// Package cleanup owns the undo stack: what a longer operation has made so far, to be taken back in reverse order if it
-// ends before it is complete. It does not decide when to undo; the caller does.
+// Package cleanup owns the undo stack: functions that undo, in reverse order, what an operation has done so far, if the
+// operation ends before it is complete. The caller decides when to undo.
 //
 //	var undo cleanup.Stack
 //	defer undo.Clean()

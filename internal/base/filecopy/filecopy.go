@@ -1,5 +1,5 @@
-// Package filecopy owns the copying of one file's content. What becomes of a file that is there already, and of modes
-// and times, is the caller's to say.
+// Package filecopy copies the content of one file. The caller decides what happens to an existing file, to modes and to
+// times.
 package filecopy
 
 import (
@@ -10,11 +10,11 @@ import (
 	"os"
 )
 
-// ErrFolder says that what is to be copied is a folder.
+// ErrFolder says that the source is a folder.
 var ErrFolder = errors.New("it is a folder")
 
-// Onto copies the content of the file from to the file to. That one keeps its mode if it is there, and is made with
-// mode, less the umask, if not. Onto returns what from is.
+// Onto copies the content of the file from to the file to. If to exists, it keeps its mode; otherwise it is made with
+// mode, less the umask. Onto returns the FileInfo of from.
 func Onto(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	in, info, err := open(from)
 	if err != nil {
@@ -24,8 +24,8 @@ func Onto(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	return info, write(in, to, os.O_TRUNC, mode)
 }
 
-// New copies the content of the file from to a new file with that mode. What is at to is replaced, not written into,
-// since it may be one of several names of a file. New returns what from is.
+// New copies the content of the file from to a new file with that mode. An existing file is replaced, not written into,
+// because it may be one of several names (hard links) of a file. New returns the FileInfo of from.
 func New(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	in, info, err := open(from)
 	if err != nil {
@@ -41,7 +41,7 @@ func New(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	return info, os.Chmod(to, mode)
 }
 
-// open opens a file to be copied.
+// open opens the source.
 func open(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {

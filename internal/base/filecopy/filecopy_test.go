@@ -21,7 +21,7 @@ func place(t *testing.T, path, text string, mode fs.FileMode) {
 	}
 }
 
-// holds sees that a file has a content and a mode.
+// holds checks that a file has a content and a mode.
 func holds(t *testing.T, path, text string, mode fs.FileMode) {
 	t.Helper()
 	got, err := os.ReadFile(path)

@@ -1,5 +1,5 @@
-// Package netns pins network namespaces to files and runs code inside them. It owns the files' life (make, recognise,
-// remove) and nothing of what is configured within a namespace.
+// Package netns pins network namespaces to files and runs code inside them. It makes, recognises and removes the files,
+// and does not configure the namespaces.
 //
 // A pin is an empty file with an nsfs namespace bound onto it, as ip-netns(8) makes them. The mount lives in the mount
 // namespace of the process that makes it: whoever joins by path must share that mount namespace.
@@ -18,11 +18,12 @@ import (
 // Self is the path of the calling process's own network namespace: that of its main thread.
 const Self = "/proc/self/ns/net"
 
-// The main goroutine keeps the main thread for itself, so that nothing which enters a namespace on a thread, here or in
-// a library, ever does so on the one that Self shows, not even for a moment.
-func init() { runtime.LockOSThread() } //nolint:gochecknoinits // only initialisation surely runs on the main thread
+// The main goroutine is locked to the main thread. So no other goroutine, here or in a library, can enter a namespace
+// on the main thread, whose namespace is Self.
+func init() { runtime.LockOSThread() } //nolint:gochecknoinits // only init is sure to run on the main thread
 
-// Exists says whether a network namespace is pinned at path; a plain file left by a crash or a reboot is not one.
+// Exists reports whether a network namespace is pinned at path; a plain file left by a crash or a reboot does not
+// count.
 func Exists(path string) (bool, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -97,7 +98,7 @@ func Do(path string, f func() error) error {
 	})
 }
 
-// Enter moves the calling thread into the namespace at path; it is one of OnThread.
+// Enter moves the calling thread into the namespace at path. Call it in a function that OnThread runs.
 func Enter(path string) error {
 	ns, err := os.Open(path)
 	if err != nil {
@@ -111,7 +112,7 @@ func Enter(path string) error {
 }
 
 // OnThread runs f on a thread of its own, which ends with f: whatever namespaces f enters, of any kind, stay with that
-// thread. It is never the main thread, which cannot end: init keeps that one.
+// thread. It is never the main thread, to which init has locked the main goroutine.
 func OnThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -143,7 +144,7 @@ func loopbackUp() error {
 }
 
 // Sysctl writes /proc/sys/<key> (slashes, as in net/ipv4/ip_forward) of the namespace the calling thread is in, if it
-// differs, and returns what it was.
+// differs, and returns the former value.
 func Sysctl(key, value string) (string, error) {
 	path := filepath.Join("/proc/sys", key)
 	old, err := os.ReadFile(path)

@@ -1,5 +1,4 @@
-// Package resolvconf owns what is known of resolv.conf(5): reading one, finding the machine's real name servers, and
-// writing one. It resolves nothing.
+// Package resolvconf reads and writes resolv.conf(5), and finds the machine's real name servers. It resolves nothing.
 package resolvconf
 
 import (
@@ -10,21 +9,21 @@ import (
 
 // Config is the meaning of a resolv.conf file.
 type Config struct {
-	// Servers are the addresses of name servers, the one to ask first first.
+	// Servers are the addresses of name servers, in the order in which they are asked.
 	Servers []netip.Addr
-	// Searches are the suffixes that are tried with short names; Options are as they stand in the file.
+	// Searches are the suffixes that are tried with short names; Options are the options as written in the file.
 	Searches, Options []string
 }
 
-// files are where a machine's name servers are found, the first that names a usable one counts. systemd-resolved and
-// NetworkManager put a server of their own on the loopback into the first one and keep the real servers in a file of
-// theirs: systemd-resolved.service(8), NetworkManager.conf(5) under rc-manager.
+// files are the files with a machine's name servers; the first file that names a usable one counts. systemd-resolved
+// and NetworkManager put a server of their own on the loopback into the first file and write the real servers to a file
+// of theirs: systemd-resolved.service(8), NetworkManager.conf(5) under rc-manager.
 func files() []string {
 	return []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf"}
 }
 
-// Machine is the machine's configuration as far as it means something in another network namespace: servers on the
-// loopback do not. It has no servers if none of the machine's files names one.
+// Machine returns the parts of the machine's configuration that are valid in another network namespace: servers on the
+// loopback are not. It has no servers if none of the machine's files names a usable one.
 func Machine() Config { return first(files()) }
 
 func first(paths []string) Config {
@@ -41,7 +40,7 @@ func first(paths []string) Config {
 }
 
 // Parse reads the text of a resolv.conf. As in the C library, a later search or domain line replaces an earlier one,
-// and what is not understood is skipped.
+// and lines that are not understood are skipped.
 func Parse(text string) Config {
 	var c Config
 	for line := range strings.Lines(text) {
@@ -65,8 +64,8 @@ func Parse(text string) Config {
 	return c
 }
 
-// Elsewhere is the configuration without the servers that only the machine itself reaches: those on the loopback, and
-// those of a link-local zone.
+// Elsewhere returns the configuration without the servers that only the machine itself reaches: those on the loopback,
+// and those with a link-local zone.
 func (c Config) Elsewhere() Config {
 	var servers []netip.Addr
 	for _, s := range c.Servers {

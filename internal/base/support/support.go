@@ -10,10 +10,10 @@ import (
 	"text/tabwriter"
 )
 
-// Level says how much of something is there.
+// Level says how much of a thing is supported.
 type Level string
 
-// The levels. A Partly or Not row must have a Note: how far it goes, or what it answers.
+// The levels. A row that is Partly or Not must have a Note: how far the support goes, or what is answered instead.
 const (
 	Supported Level = "supported"
 	Partly    Level = "partly"
@@ -26,11 +26,11 @@ type Row struct {
 	Area string `json:"area"`
 	// Name is the thing's own name: an RPC, an export, a field.
 	Name string `json:"name"`
-	// Level is how much of it there is.
+	// Level says how much of the thing is supported.
 	Level Level `json:"level"`
 	// Note says what differs from Windows, or what is answered instead.
 	Note string `json:"note,omitempty"`
-	// Ref is where the expected behaviour is written down.
+	// Ref is the URL or name of the document with the expected behaviour.
 	Ref string `json:"ref,omitempty"`
 }
 

@@ -1,5 +1,5 @@
-// Package unixsocket owns the client's side of Unix sockets: a dial that goes to one socket whatever address it is
-// asked for, and HTTP over it. It does not know what is said there.
+// Package unixsocket owns the client's side of Unix sockets: a dialer that connects to one socket whatever the address,
+// and HTTP over it. It does not know the content of requests.
 package unixsocket
 
 import (
@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// mostText is how much of an answer that is an error is told, in bytes.
+// mostText is how much of the text of a refusal is in the error, in bytes.
 const mostText = 4096
 
-// Dialer returns what dials the socket at path. The network and the address that it is given do not matter.
+// Dialer returns a function that connects to the socket at path, whatever network and address it is called with.
 func Dialer(path string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -38,8 +38,8 @@ func NewClient(path string, timeout time.Duration) *Client {
 	}
 }
 
-// Call sends a request without a body and decodes the JSON of the answer into v, unless v is nil. An answer that is an
-// error is returned as one, with its text.
+// Call sends a request without a body and decodes the JSON of the answer into v, unless v is nil. A status of 300 or
+// more is an error with the answer's text.
 func (c *Client) Call(ctx context.Context, method, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -47,7 +47,7 @@ func (c *Client) Call(ctx context.Context, method, path string, v any) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // what was wanted of it has been read
+	defer func() { _ = resp.Body.Close() }() // all that is needed has been read
 	if v == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (c *Client) Open(ctx context.Context, method, path string) (*http.Response,
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, mostText)) // the status is there in any case
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, mostText)) // the error has the status in any case
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, strings.TrimSpace(string(text)))
 	}

@@ -30,7 +30,7 @@ func New(t *testing.T, name string) string {
 	return path
 }
 
-// Server is a TCP and UDP server that answers with its name and the address it saw the caller at.
+// Server is a TCP and UDP server that answers with its name and the caller's address as it sees it.
 type Server struct {
 	Addr   netip.AddrPort
 	closed atomic.Bool
