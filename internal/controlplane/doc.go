@@ -1,7 +1,7 @@
 // Package controlplane owns how a cluster's control plane is run: the flags of etcd, kube-apiserver,
-// kube-controller-manager and kube-scheduler, their order, how each is known to be ready, and the environment it gets.
-// The programs themselves are linked in by the package programs below this one, which the supervisor starts as child
-// processes of the same binary; nothing here imports them. The objects that a fresh API needs come from package
+// kube-controller-manager and kube-scheduler, their order, how each reports that it is ready, and the environment that
+// it gets. The programs themselves are linked in by the package programs below this one, which the supervisor starts as
+// child processes of the same binary; nothing here imports them. The objects that a fresh API needs come from package
 // bootstrap.
 //
 //	certificates ─▶ etcd ─▶ kube-apiserver ─┬▶ kube-controller-manager
@@ -10,8 +10,8 @@
 //
 // All run in the fabric's network namespace. The API server listens on its address of the underlay, the
 // controller-manager and the scheduler on that namespace's loopback, over TLS with certificates of the cluster's
-// authority. etcd listens on a Unix socket in a folder only root can enter: nothing but the API server has to reach it,
-// so the file's permissions are the whole authentication, there is no port to take or certificate to renew, and no TLS
+// authority. etcd listens on a Unix socket in a folder that only root can enter. Only the API server has to reach it,
+// so the folder's permissions suffice as authentication: there is no port to take, no certificate to renew, and no TLS
 // work per request.
 package controlplane
 
@@ -29,7 +29,7 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// Names of the units, which are also the names that programs.Run knows where it is a program.
+// Names of the units. For units that are programs, they are also the names for programs.Run.
 const (
 	Certificates      = "certificates"
 	Etcd              = "etcd"
@@ -55,9 +55,10 @@ type Config struct {
 	ProgramArgs []string
 	// Dir is the data folder, in which pki, etcd and kubeconfig are made.
 	Dir string
-	// RunDir gets a folder with etcd's sockets; its path must be short (a Unix socket's has at most 107 bytes).
+	// RunDir gets a folder with etcd's sockets; its path must be short, because the path of a Unix socket has at most
+	// 107 bytes.
 	RunDir string
-	// LogDir gets one file a component.
+	// LogDir gets one log file for each component.
 	LogDir string
 	// Marker is put into the children's environment.
 	Marker string
@@ -72,20 +73,20 @@ type Config struct {
 	// PodSubnet is cut into a /24 for each node.
 	PodSubnet     netip.Prefix
 	ServiceSubnet netip.Prefix
-	// PodSubnet6, cut into a /64 for each node, and ServiceSubnet6 are those of IPv6 in a dual-stack cluster.
+	// PodSubnet6, cut into a /64 for each node, and ServiceSubnet6 are the IPv6 subnets of a dual-stack cluster.
 	PodSubnet6, ServiceSubnet6 netip.Prefix
 	// Domain of the cluster's DNS names, "cluster.local" by default.
 	Domain string
 	// DNS is the server that gets the Service kube-dns; the zero value: none.
 	DNS bootstrap.DNS
-	// Machines is what other machines need to join; the zero value: none can.
+	// Machines is what other machines need to join; the zero value: none can join.
 	Machines bootstrap.Machines
 	// Windows are the Windows versions of the cluster's nodes.
 	Windows []winver.Build
 	// After are names of units that must be ready before etcd is started, for example the fabric's.
 	After []string
-	// NodeNetworks are those in which nodes have their addresses (the underlay); kubelets' serving certificates are
-	// only for addresses in them. Empty permits all.
+	// NodeNetworks are the networks of nodes' addresses (the underlay). Kubelets get serving certificates only for
+	// addresses in them. Empty permits all.
 	NodeNetworks []netip.Prefix
 	// Log gets what the approver of serving certificates refuses; nil drops it.
 	Log *slog.Logger
@@ -93,7 +94,7 @@ type Config struct {
 	Notify func(name string, state proc.State)
 }
 
-// Validate tells what is missing or impossible.
+// Validate returns an error that names what is missing or impossible.
 func (c Config) Validate() error {
 	var errs []error
 	for _, s := range []struct{ name, value string }{
@@ -132,13 +133,13 @@ func (c Config) Validate() error {
 // PKIDir is the folder of certificates.
 func (c Config) PKIDir() string { return filepath.Join(c.Dir, "pki") }
 
-// Kubeconfig is the file by which user talks to the API server.
+// Kubeconfig is the path of the file with which user talks to the API server.
 func (c Config) Kubeconfig(user pki.User) string {
 	return filepath.Join(c.Dir, "kubeconfig", user.File+".kubeconfig")
 }
 
-// BootstrapKubeconfig is the file with a bootstrap token by which a new node asks for its certificate. Package
-// bootstrap writes it.
+// BootstrapKubeconfig is the path of the file with a bootstrap token, with which a new node asks for its certificate.
+// Package bootstrap writes it.
 func (c Config) BootstrapKubeconfig() string {
 	return filepath.Join(c.Dir, "kubeconfig", "bootstrap.kubeconfig")
 }

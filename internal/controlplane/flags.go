@@ -39,8 +39,8 @@ func (c Config) etcdFlags() []string {
 		"--listen-client-urls=unix://" + c.etcdSocket(),
 		// Health apart from gRPC: with both on one socket gRPC is served by a slower library.
 		"--listen-client-http-urls=unix://" + c.etcdHTTPSocket(),
-		// etcd insists on a place for peers, of which there are none, and advertises nothing but host:port: these
-		// addresses are in nobody's use.
+		// etcd requires addresses for peers, although there are none, and accepts only host:port for advertised ones.
+		// Nothing uses these addresses.
 		"--listen-peer-urls=unix://" + c.etcdPeerSocket(),
 		"--advertise-client-urls=http://127.0.0.1:2379",
 		"--initial-advertise-peer-urls=http://127.0.0.1:2380",
@@ -75,7 +75,8 @@ func (c Config) apiServerFlags() []string {
 		"--requestheader-username-headers=X-Remote-User",
 		"--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
-		// No kube-proxy runs in the fabric's namespace: webhooks and aggregated servers are reached at their pods.
+		// No kube-proxy runs in the fabric's network namespace, so webhooks and aggregated servers are called at their
+		// pods' addresses.
 		"--enable-aggregator-routing=true",
 		"--service-cluster-ip-range=" + spec.JoinSubnets(c.ServiceSubnet, c.ServiceSubnet6),
 		"--service-account-issuer=https://kubernetes.default.svc." + c.domain(),
@@ -88,7 +89,7 @@ func (c Config) apiServerFlags() []string {
 func (c Config) controllerManagerFlags() []string {
 	kubeconfig := c.Kubeconfig(pki.ControllerManager())
 	certs := func(name string) string { return filepath.Join(c.PKIDir(), name) }
-	// The flag without a family is refused where there are two.
+	// With two families, the flag without a family is refused.
 	masks := []string{fmt.Sprintf("--node-cidr-mask-size=%d", nodeMask)}
 	if c.PodSubnet6.IsValid() {
 		masks = []string{
@@ -115,7 +116,7 @@ func (c Config) schedulerFlags() []string {
 	return c.loopbackFlags(c.Kubeconfig(pki.Scheduler()), pki.SchedulerServing, schedulerPort)
 }
 
-// loopbackFlags are those of a client of the API server that serves health and metrics on the loopback.
+// loopbackFlags are the flags of a client of the API server that serves health and metrics on the loopback.
 func (c Config) loopbackFlags(kubeconfig, serving string, port int) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,
@@ -128,7 +129,7 @@ func (c Config) loopbackFlags(kubeconfig, serving string, port int) []string {
 		"--tls-cert-file=" + filepath.Join(c.PKIDir(), serving+".crt"),
 		"--tls-private-key-file=" + filepath.Join(c.PKIDir(), serving+".key"),
 		"--tls-min-version=VersionTLS12",
-		// There is one of each, which the supervisor sees to: an election would delay starts by the lease's length.
+		// The supervisor runs exactly one of each. An election would only delay starts by the lease's length.
 		"--leader-elect=false",
 		"--profiling=false",
 	}

@@ -56,7 +56,7 @@ func Units(c Config) ([]component.Unit, error) {
 	}, nil
 }
 
-// bootstrap is what package bootstrap has to know.
+// bootstrap returns the configuration for package bootstrap.
 func (c Config) bootstrap() bootstrap.Config {
 	return bootstrap.Config{
 		Kubeconfig:         c.Kubeconfig(pki.SuperAdmin()),
@@ -73,7 +73,7 @@ func (c Config) bootstrap() bootstrap.Config {
 	}
 }
 
-// environment is what a program gets besides the marker. The control plane idles most of the time, and its memory
+// environment is a program's environment besides the marker. The control plane idles most of the time, and its memory
 // counts more than its processor time: the Go runtime collects garbage when the heap has grown by half.
 func environment() []string {
 	return []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "GOGC=50"}
@@ -84,7 +84,7 @@ func (c Config) probeEtcd(ctx context.Context) error {
 	return probe.Target{URL: "http://etcd/readyz", Dial: unixsocket.Dialer(c.etcdHTTPSocket())}.Check(ctx)
 }
 
-// probeTLS asks one of the other programs, and insists on a certificate of the cluster's authority.
+// probeTLS asks one of the other programs, and accepts only a certificate of the cluster's authority.
 func (c Config) probeTLS(ctx context.Context, address, path string) error {
 	return probe.Target{
 		URL:    "https://" + address + path,
@@ -109,7 +109,7 @@ func (u *certificates) Start(context.Context) error {
 			return fmt.Errorf("make folder of the control plane: %w", err)
 		}
 	}
-	// The folder's mode is what keeps others from etcd, so it is not left to the umask or to whoever made it.
+	// Only the folder's mode keeps others from etcd, so it must not depend on the umask or on an existing folder.
 	if err := os.Chmod(c.etcdDir(), 0o700); err != nil {
 		return fmt.Errorf("close folder of etcd's sockets: %w", err)
 	}

@@ -17,15 +17,16 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// How long and how often a request is looked at again whose node has not registered or not reported its addresses yet.
+// How long and how often a request is checked again if its node has not registered, or has not reported its addresses
+// yet.
 const (
 	retryFirst = 200 * time.Millisecond
 	retryMost  = 10 * time.Second
-	retryUntil = 15 * time.Minute // then the kubelet asks anew
+	retryUntil = 15 * time.Minute // after that the kubelet makes a new request
 )
 
-// approver approves kubelets' requests for serving certificates. Those that must not be approved are left pending, as
-// somebody else may know more, and told of in the log.
+// approver approves kubelets' requests for serving certificates. Requests that must not be approved are logged and left
+// pending, because somebody else may approve them.
 type approver struct {
 	client kubernetes.Interface
 	policy ServingPolicy
@@ -101,7 +102,7 @@ func (a *approver) next(ctx context.Context) bool {
 	return true
 }
 
-// handle approves the request if it may be; again asks for another look later.
+// handle approves the request if the policy permits it. again says that the request must be checked again later.
 func (a *approver) handle(ctx context.Context, name string) (again bool, err error) {
 	object, exists, err := a.store.GetByKey(name)
 	if err != nil || !exists {

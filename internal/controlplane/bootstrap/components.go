@@ -18,16 +18,16 @@ import (
 
 // Config is what the components of this package depend on.
 type Config struct {
-	// Kubeconfig is of a user who may do all.
+	// Kubeconfig is the file of a user with all rights.
 	Kubeconfig string
-	// ApproverKubeconfig is of pki.ServingApprover.
+	// ApproverKubeconfig is the file of pki.ServingApprover.
 	ApproverKubeconfig string
 	// TokenKubeconfig is the file that gets a bootstrap token.
 	TokenKubeconfig string
 	// Server is the API server's URL for nodes, CAFile its authority's certificate.
 	Server string
 	CAFile string
-	// Dial makes connections to the API server; nil is the ordinary way.
+	// Dial makes connections to the API server; nil is net/http's default.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// DNS is the cluster's DNS server.
 	DNS DNS
@@ -44,7 +44,7 @@ type Config struct {
 // applyEvery is the pause before another try: namespaces appear a moment after the API server is ready.
 const applyEvery = 100 * time.Millisecond
 
-// Client returns a client for a kubeconfig file, without a limit on requests.
+// Client returns a client for a kubeconfig file, without a limit on the rate of requests.
 func Client(kubeconfig string, dial func(ctx context.Context, network, address string) (net.Conn,
 	error),
 ) (*kubernetes.Clientset, error) {

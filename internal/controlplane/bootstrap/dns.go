@@ -17,20 +17,20 @@ import (
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
-// DNS is the cluster's DNS server, which is no pod.
+// DNS is the cluster's DNS server, which does not run in a pod.
 type DNS struct {
-	// ClusterIP is the address of the Service, Address that of the server; the zero value: there is no server.
+	// ClusterIP is the address of the Service, Address the address of the server; the zero value: there is no server.
 	ClusterIP, Address netip.Addr
 	// Port is for queries, UDP and TCP; MetricsPort is Prometheus'.
 	Port, MetricsPort int32
 }
 
-// dnsService is the name that programs know:
+// dnsService is the Service's name, which programs know:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
 const dnsService = "kube-dns"
 
-// dnsGrant is what CoreDNS reads; kubeadm's role for it, bound to a user as it has no pod to hold a service account's
-// token.
+// dnsGrant is CoreDNS's right to read what it needs: kubeadm's role for it, bound to a user, because without a pod it
+// has no service account's token.
 func dnsGrant() grant {
 	return grant{
 		name:    "system:coredns",
@@ -43,7 +43,7 @@ func dnsGrant() grant {
 	}
 }
 
-// ports in a Service's and in an EndpointSlice's words.
+// ports are the ports in the form of a Service.
 func (d DNS) ports() []corev1.ServicePort {
 	return []corev1.ServicePort{
 		{Name: "dns", Protocol: corev1.ProtocolUDP, Port: d.Port},
@@ -52,8 +52,8 @@ func (d DNS) ports() []corev1.ServicePort {
 	}
 }
 
-// apply puts the Service and its one endpoint in place. The Service selects no pods, so nobody else makes endpoints for
-// it.
+// apply puts the Service and its one endpoint in place. The Service has no selector, so nothing else makes endpoints
+// for it.
 func (d DNS) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {
 	if !d.ClusterIP.IsValid() {
 		return nil

@@ -7,5 +7,5 @@
 // leaves alone what others add.
 package bootstrap
 
-// fieldManager is who owns the fields that are applied here.
+// fieldManager is the name of the owner of the fields that are applied here.
 const fieldManager = "mullion"

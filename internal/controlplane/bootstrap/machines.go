@@ -14,22 +14,22 @@ import (
 	"mullion.dev/mullion/internal/machines"
 )
 
-// Machines is what a cluster has that other machines can join; the zero value: none can.
+// Machines is what other machines need to join the cluster; the zero value: none can join.
 type Machines struct {
-	// Address is where other machines reach this one, Server the API server's URL there.
+	// Address is the address at which other machines reach this one, Server the API server's URL for them.
 	Address netip.Addr
 	Server  string
-	// Parts is how many machines there can be, this one included.
+	// Parts is the largest number of machines, including this one.
 	Parts int
-	// Specification is what other machines read of the cluster, as package machines publishes it.
+	// Specification is the text of the cluster's specification for other machines, from machines.Published.
 	Specification string
 }
 
 func (m Machines) enabled() bool { return m.Address.IsValid() }
 
-// machineGrants are what kubelets of machines that joined have besides upstream's: kube-proxy runs with their
-// certificate, as does what a machine does for its network, and leaving deletes the node. The admission plugin
-// NodeRestriction lets a node delete itself alone.
+// machineGrants are the rights of kubelets on machines that joined, besides upstream's. kube-proxy and the machine's
+// work on its network use the kubelet's certificate, and a machine that leaves deletes its nodes. The admission plugin
+// NodeRestriction lets a node delete only itself.
 func machineGrants() []grant {
 	return []grant{
 		{name: "mullion:node-proxier", role: "system:node-proxier", subject: group(nodesGroup)},
@@ -57,7 +57,7 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 			return fmt.Errorf("apply namespace %q: %w", namespace, err)
 		}
 	}
-	// By name, so that neither can touch what is the control plane's machine's.
+	// By name, so that nobody who joins can change the record of the control plane's machine.
 	claims := func(verbs ...string) *rbacapply.PolicyRuleApplyConfiguration {
 		r := rule("", "configmaps", verbs...)
 		for part := 1; part < m.Parts; part++ {

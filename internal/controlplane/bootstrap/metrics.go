@@ -20,8 +20,8 @@ import (
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
-// MetricsAPI is the resource metrics API (metrics.k8s.io), which metrics-server answers; it is no pod here. Names and
-// rights are those of upstream's manifests:
+// MetricsAPI is the resource metrics API (metrics.k8s.io), which metrics-server answers; here it does not run in a pod.
+// Names and rights are those of upstream's manifests:
 // https://github.com/kubernetes-sigs/metrics-server/tree/v0.9.0/manifests/base
 type MetricsAPI struct {
 	// Address and Port are the server's.
@@ -36,7 +36,8 @@ const (
 	metricsPort    = 443
 )
 
-// metricsGrants are what metrics-server reads, and that it may ask who somebody is and what they may.
+// metricsGrants are the rights of metrics-server: to read its data, and to ask the API server to authenticate and
+// authorize its clients.
 func metricsGrants() []grant {
 	return []grant{
 		{
@@ -56,8 +57,8 @@ func metricsGrants() []grant {
 	}
 }
 
-// Apply registers the API: the right to read it for whoever may view, the Service with its one endpoint, and the
-// APIService.
+// Apply registers the API: the right to read it for everybody with the role view, the Service with its only endpoint,
+// and the APIService.
 func (m MetricsAPI) Apply(ctx context.Context, client kubernetes.Interface) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	const reader = "system:aggregated-metrics-reader"
@@ -95,7 +96,8 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubernetes.Interface) erro
 	return m.applyAPIService(ctx, client)
 }
 
-// applyAPIService goes by the client's plain requests: the aggregator's own client would be linked for this one object.
+// applyAPIService uses plain requests of the client, so that the aggregator's own client is not linked in for this one
+// object.
 func (m MetricsAPI) applyAPIService(ctx context.Context, client kubernetes.Interface) error {
 	port := int32(metricsPort)
 	object := apiregistrationv1.APIService{

@@ -19,7 +19,7 @@ import (
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/constants/constants.go
 const (
 	nodesGroup = "system:nodes"
-	// tokenGroup is what kubeadm's tokens are in; those made here too.
+	// tokenGroup is the group of kubeadm's tokens, and of those made here.
 	tokenGroup = "system:bootstrappers:kubeadm:default-node-token"
 )
 
@@ -43,7 +43,8 @@ func rule(apiGroup, resource string, verbs ...string) *rbacapply.PolicyRuleApply
 	return rbacapply.PolicyRule().WithAPIGroups(apiGroup).WithResources(resource).WithVerbs(verbs...)
 }
 
-// grants are kubeadm's, under kubeadm's names, so that `kubeadm join` and its documentation fit, and one of ours:
+// grants are kubeadm's ClusterRoleBindings, under kubeadm's names, so that `kubeadm join` works as documented, and
+// ours:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go
 func grants() []grant {
 	return append(metricsGrants(), []grant{
@@ -121,8 +122,8 @@ func (g grant) apply(ctx context.Context, client kubernetes.Interface, force met
 	return nil
 }
 
-// applyClusterInfo publishes where the API server is and who vouches for it, readable without credentials; the
-// controller-manager's bootstrapsigner signs it with each token. `kubeadm join` reads it:
+// applyClusterInfo publishes the API server's URL and authority, readable without credentials; the controller-manager's
+// bootstrapsigner signs it with each token. `kubeadm join` reads it:
 // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#configmap-signing
 func applyClusterInfo(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions, server string,
 	ca []byte,

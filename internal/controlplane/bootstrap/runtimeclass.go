@@ -23,14 +23,15 @@ const (
 	HypervisorClass = "runhcs-wcow-hypervisor"
 )
 
-// versionLabel marks the RuntimeClasses of Windows versions, so that those of versions that left are found.
+// versionLabel marks the RuntimeClasses of Windows versions, so that those of versions no longer in the cluster are
+// found.
 const versionLabel = "mullion.dev/windows-version"
 
 // VersionClass is the name of the RuntimeClass that places pods on nodes of a Windows version, for example
 // "windows-ltsc2022".
 func VersionClass(b winver.Build) string { return "windows-" + strings.ToLower(b.Name) }
 
-// versionClass is what Kubernetes' guide has an administrator write for each version:
+// versionClass is the RuntimeClass that Kubernetes' guide recommends for each version:
 // https://kubernetes.io/docs/concepts/windows/user-guide/#handling-multiple-windows-versions-in-the-same-cluster
 func versionClass(b winver.Build) *nodeapply.RuntimeClassApplyConfiguration {
 	return nodeapply.RuntimeClass(VersionClass(b)).WithHandler(processHandler).
@@ -45,7 +46,7 @@ func versionClass(b winver.Build) *nodeapply.RuntimeClassApplyConfiguration {
 					WithEffect(corev1.TaintEffectNoSchedule)))
 }
 
-// applyClasses puts the RuntimeClasses in place and removes those of versions that the cluster has no more.
+// applyClasses puts the RuntimeClasses in place and removes those of versions that the cluster no longer has.
 func applyClasses(ctx context.Context, client kubernetes.Interface, windows []winver.Build) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	classes := []*nodeapply.RuntimeClassApplyConfiguration{

@@ -16,15 +16,15 @@ import (
 const nodeUserPrefix = "system:node:"
 
 // ServingPolicy says which addresses a kubelet's serving certificate may be for, beyond being the node's own. A node
-// reports its addresses itself, so without a policy a node that was broken into could ask for another's.
+// reports its own addresses, so without a policy a compromised node could get a certificate for another's address.
 type ServingPolicy struct {
-	// Networks are those in which nodes have their addresses; empty permits all.
+	// Networks are the networks of nodes' addresses; empty permits all.
 	Networks []netip.Prefix
 	// Reserved addresses belong to others, such as the API server.
 	Reserved []netip.Addr
 }
 
-// errNotYet marks refusals that may be lifted by what the node reports next.
+// errNotYet marks refusals that may no longer apply once the node has reported more addresses.
 var errNotYet = errors.New("the node has not reported that address")
 
 // nodeOf returns the name of the node that made the request, if it is a kubelet's request for a serving certificate at
@@ -43,9 +43,9 @@ func nodeOf(csr *certv1.CertificateSigningRequest) (string, error) {
 	return name, nil
 }
 
-// Check returns nil if the request is to be approved: made by the kubelet of node, for node's name and some of the
-// addresses it has reported, for serving only. The rules are the signer's (which the controller-manager checks again)
-// and those on names:
+// Check returns nil if the request is to be approved: made by the kubelet of node, for the node's name and some of its
+// reported addresses, for serving only. The rules are the signer's, which the controller-manager checks again, and
+// those on names:
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
 func (p ServingPolicy) Check(csr *certv1.CertificateSigningRequest, node *corev1.Node) error {
 	name, err := nodeOf(csr)
@@ -137,7 +137,7 @@ func (p ServingPolicy) checkNames(request *x509.CertificateRequest, node *corev1
 	return nil
 }
 
-// reported says whether the node has said that ip is its own.
+// reported reports whether the node has reported ip as its own.
 func reported(node *corev1.Node, ip netip.Addr) bool {
 	for _, a := range node.Status.Addresses {
 		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {

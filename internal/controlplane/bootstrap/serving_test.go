@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// good is a request as kubelet 1.36 makes it, taken apart so that a test can spoil it.
+// good is a request as kubelet 1.36 makes it, in parts, so that a test can break any of them.
 type good struct {
 	csr     certv1.CertificateSigningRequest
 	request x509.CertificateRequest
@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 		name  string
 		spoil func(*good)
 		want  string // "" is approved
-		later bool   // the refusal may be lifted
+		later bool   // the refusal is errNotYet
 	}{
 		{name: "good", spoil: func(*good) {}},
 		{

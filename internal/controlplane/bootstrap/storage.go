@@ -15,9 +15,9 @@ import (
 // https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass
 const defaultClass = "storageclass.kubernetes.io/is-default-class"
 
-// ApplyStorageClass puts the default StorageClass in place: volumes are made where a claim's first pod is to run, and
-// go with the claim. An administrator who makes another class the default one takes the mark off this one, which then
-// stays off.
+// ApplyStorageClass puts the default StorageClass in place: volumes are made on the node of a claim's first pod, and
+// are deleted with the claim. If an administrator makes another class the default and removes the mark from this one,
+// it stays removed.
 func ApplyStorageClass(ctx context.Context, client kubernetes.Interface, name, provisioner string) error {
 	class := storageapply.StorageClass(name).
 		WithProvisioner(provisioner).

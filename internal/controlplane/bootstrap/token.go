@@ -17,13 +17,13 @@ import (
 	"mullion.dev/mullion/internal/base/atomicfile"
 )
 
-// DefaultTokenLife is how long a bootstrap token is good; kubeadm's default.
+// DefaultTokenLife is how long a bootstrap token is valid; kubeadm's default.
 const DefaultTokenLife = 24 * time.Hour
 
-// tokenLeft is what must be left of a token's life for it to be used again.
+// tokenLeft is how long a token must still be valid to be used again.
 const tokenLeft = time.Hour
 
-// Token is a bootstrap token: a name that may be known and a secret.
+// Token is a bootstrap token: an ID, which is no secret, and a secret.
 // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#token-format
 type Token struct {
 	ID     string
@@ -34,8 +34,8 @@ type Token struct {
 // String returns the token as it is sent, "id.secret".
 func (t Token) String() string { return t.ID + "." + t.Secret }
 
-// NewToken makes a token by which nodes can join for life, and puts it into the API, where the controller-manager's
-// tokencleaner removes it at its end.
+// NewToken makes a token for nodes to join, which is valid for life, and puts it into the API. The controller-manager's
+// tokencleaner removes it when it expires.
 func NewToken(ctx context.Context, client kubernetes.Interface, life time.Duration, description string) (Token, error) {
 	id, err := randomText(6)
 	if err != nil {
@@ -48,7 +48,7 @@ func NewToken(ctx context.Context, client kubernetes.Interface, life time.Durati
 	return CreateToken(ctx, client, Token{ID: id, Secret: secret}, life, description)
 }
 
-// CreateToken puts a token by which nodes can join into the API. A life of 0 is without end.
+// CreateToken puts a token for nodes to join into the API. With a life of 0 it never expires.
 func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life time.Duration,
 	description string,
 ) (Token, error) {
@@ -75,7 +75,7 @@ func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life
 	return t, nil
 }
 
-// RemoveToken takes a token out of the API at once; one that is not there is no error.
+// RemoveToken removes a token from the API at once; a missing token is no error.
 func RemoveToken(ctx context.Context, client kubernetes.Interface, id string) error {
 	err := client.CoreV1().Secrets(metav1.NamespaceSystem).Delete(ctx, "bootstrap-token-"+id, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -84,8 +84,8 @@ func RemoveToken(ctx context.Context, client kubernetes.Interface, id string) er
 	return nil
 }
 
-// EnsureKubeconfig sees to it that the file at path (mode 0600) is a kubeconfig with a bootstrap token that is good for
-// an hour at least: the one it holds, or else a new one with DefaultTokenLife. The token it replaces is removed.
+// EnsureKubeconfig makes sure that the file at path (mode 0600) is a kubeconfig with a bootstrap token that is valid
+// for at least an hour: the file's present token, or else a new one with DefaultTokenLife. A replaced token is removed.
 func EnsureKubeconfig(ctx context.Context, client kubernetes.Interface, path, server string, ca []byte) (Token, error) {
 	if old, ok := readToken(path); ok {
 		left, err := tokenState(ctx, client, old)
@@ -122,7 +122,7 @@ func TokenKubeconfig(t Token, server string, ca []byte) *clientcmdapi.Config {
 	}
 }
 
-// readToken returns the token in a kubeconfig; a file that is missing or damaged has none, and a new one is made.
+// readToken returns the token in a kubeconfig, and false if the file is missing or damaged.
 func readToken(path string) (Token, bool) {
 	config, err := clientcmd.LoadFromFile(path)
 	if err != nil {
@@ -149,7 +149,7 @@ func sameServer(path, server string, ca []byte) bool {
 	return true
 }
 
-// tokenState returns t with the end of its life as the API knows it: zero if it is gone or another.
+// tokenState returns t with its expiry from the API, or without one if the token is gone or has another secret.
 func tokenState(ctx context.Context, client kubernetes.Interface, t Token) (Token, error) {
 	object, err := client.CoreV1().Secrets(metav1.NamespaceSystem).Get(ctx, "bootstrap-token-"+t.ID,
 		metav1.GetOptions{})

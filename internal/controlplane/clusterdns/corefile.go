@@ -11,12 +11,12 @@ import (
 // maxUpstreams is how many name servers CoreDNS forwards to at most (plugin/forward v1.14.7, setup.go).
 const maxUpstreams = 15
 
-// Corefile is CoreDNS's configuration: kubeadm's, but for the addresses that it listens on, and without the plugin
-// `loop`, which ends the server when a query comes back to it: the upstream servers here are never on a loopback.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
+// Corefile is CoreDNS's configuration: kubeadm's, with other listen addresses, and without the plugin `loop`, which
+// ends the server when a query comes back to it. That cannot happen, because the upstream servers here are never on a
+// loopback. https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
 //
-// Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once. Names of zones
-// are asked of the zone's own servers.
+// Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once. Queries for names
+// in zones go to the zone's own servers.
 func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 	local := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 	var b strings.Builder

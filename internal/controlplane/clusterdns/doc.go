@@ -1,12 +1,12 @@
 // Package clusterdns owns how the cluster's DNS server is run: CoreDNS beside the control plane, its Corefile, its
-// rights on the machine and its way to the machine's own name servers. The Service by which pods reach it, and what it
-// may read of the API, are put in place by package bootstrap.
+// rights on the machine and its way to the machine's own name servers. Package bootstrap makes the Service by which
+// pods reach it, and gives it the right to read the API.
 //
 //	pod ─▶ Service kube-dns ─▶ CoreDNS (fabric) ─┬▶ API server     names of the cluster's domain
 //	                                             ├▶ name servers of single zones, if there are such
 //	                                             └▶ the machine's name servers, as its resolv.conf has them now
 //
-// It is no pod, as a cluster may have no Linux node to run one on.
+// It does not run in a pod, because a cluster may have no Linux node.
 package clusterdns
 
 import (
@@ -28,7 +28,8 @@ const (
 	readyPort  = 8181
 )
 
-// UserID is the user and the group that CoreDNS runs as; nobody else's, and the one that distroless images use.
+// UserID is the id of the user and the group that CoreDNS runs as. Nothing else on the machine should use it;
+// distroless images use the same.
 const UserID = 65532
 
 // Config is what the server depends on.
@@ -37,7 +38,7 @@ type Config struct {
 	Program string
 	// RunDir gets a folder with the configuration. Everybody must be able to traverse it.
 	RunDir string
-	// ZonesDir is a folder of zones with name servers of their own, for Zones; it need not be there.
+	// ZonesDir is a folder of zones with name servers of their own, for Zones; it need not exist.
 	ZonesDir string
 	// LogDir gets the log file.
 	LogDir string
@@ -46,9 +47,9 @@ type Config struct {
 	// Netns is the path of the fabric's pinned network namespace, Address the fabric's address in it.
 	Netns   string
 	Address netip.Addr
-	// Domain is the cluster's, as "cluster.local".
+	// Domain is the cluster's domain, for example "cluster.local".
 	Domain string
-	// PKIDir is the control plane's, Cluster the cluster's name and Server the API server's URL.
+	// PKIDir is the control plane's folder of certificates, Cluster the cluster's name and Server the API server's URL.
 	PKIDir, Cluster, Server string
 }
 
@@ -56,7 +57,7 @@ func (c Config) dir() string        { return filepath.Join(c.RunDir, Name) }
 func (c Config) corefile() string   { return filepath.Join(c.dir(), "Corefile") }
 func (c Config) kubeconfig() string { return filepath.Join(c.dir(), "kubeconfig") }
 
-// Validate tells what is missing.
+// Validate returns an error that names what is missing.
 func (c Config) Validate() error {
 	for _, s := range []struct{ name, value string }{
 		{"Program", c.Program},

@@ -23,7 +23,7 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// lookEvery is how often the machine's resolv.conf is looked at: a laptop changes networks, and CoreDNS reads it only
+// lookEvery is how often the machine's resolv.conf is read: a laptop changes networks, but CoreDNS reads the file only
 // once.
 const lookEvery = 5 * time.Second
 
@@ -33,7 +33,7 @@ type Server struct {
 	config   Config
 	machine  func() resolvconf.Config
 	log      *slog.Logger
-	told     string // what was wrong with zones
+	told     string // the last problem with zones that was logged
 	cancel   context.CancelFunc
 	watching sync.WaitGroup
 }
@@ -65,7 +65,7 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 	}, nil
 }
 
-// confined is CoreDNS as a user of its own, with the one capability that port 53 takes.
+// confined runs CoreDNS as a user of its own, with only the capability that port 53 needs.
 func (c Config) confined() confined.Program {
 	return confined.Program{
 		Name:         Name,
@@ -75,8 +75,8 @@ func (c Config) confined() confined.Program {
 	}
 }
 
-// probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has: its plugins are
-// ready a moment before it listens.
+// probe asks CoreDNS whether all its plugins are ready, and then for a name that every cluster has, because its plugins
+// are ready a moment before it listens.
 func (c Config) probe(ctx context.Context) error {
 	ready := probe.Target{
 		URL:  "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(readyPort)) + "/ready",
@@ -92,7 +92,7 @@ func (c Config) probe(ctx context.Context) error {
 	return err
 }
 
-// Start writes the configuration, starts CoreDNS and keeps its upstream servers those of the machine.
+// Start writes the configuration, starts CoreDNS and, in the background, follows changes of the machine's name servers.
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.config.confined().MakeFolder(); err != nil {
 		return err
@@ -122,8 +122,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(s.Process.Stop(ctx), s.config.confined().RemoveFolder())
 }
 
-// follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS takes it up
-// itself.
+// follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS reloads it
+// by itself.
 func (s *Server) follow(ctx context.Context, text string) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -142,7 +142,7 @@ func (s *Server) follow(ctx context.Context, text string) {
 	}
 }
 
-// writeCorefile writes the Corefile unless it has that text, and returns its text now.
+// writeCorefile writes the Corefile if its text has to change from text, and returns the text in the file.
 func (s *Server) writeCorefile(text string) (string, error) {
 	upstreams := s.machine().Servers
 	zones, problem := Zones(s.config.ZonesDir, s.config.Domain)

@@ -15,15 +15,15 @@ import (
 	"mullion.dev/mullion/internal/base/resolvconf"
 )
 
-// Zone is a part of the world's names that has name servers of its own, as a company's inner names have.
+// Zone is a DNS zone with name servers of its own, for example a company's internal names.
 type Zone struct {
 	Name    string
 	Servers []netip.Addr
 }
 
 // Zones reads a folder of zones: a file is named for its zone and names the servers in lines "nameserver ADDRESS", as
-// files in /etc/resolver do on other systems. There need not be one. What cannot be used is told, and the rest used all
-// the same.
+// files in /etc/resolver do on other systems. The folder need not exist. Files that cannot be used are named in the
+// error, and the other zones are returned nevertheless.
 func Zones(dir, domain string) ([]Zone, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func readZone(dir, name, domain string) (Zone, error) {
 	return z, nil
 }
 
-// WriteZone adds a zone to a folder, or replaces it; the server takes it up within seconds.
+// WriteZone adds a zone to a folder, or replaces it; the server uses it within seconds.
 func WriteZone(dir string, z Zone) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -75,7 +75,7 @@ func WriteZone(dir string, z Zone) error {
 	return atomicfile.Write(filepath.Join(dir, z.Name), []byte(resolvconf.Config{Servers: z.Servers}.String()), 0o644)
 }
 
-// RemoveZone removes it again; that there is none is no error.
+// RemoveZone removes a zone from a folder; a missing zone is no error.
 func RemoveZone(dir, name string) error {
 	err := os.Remove(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,7 +19,7 @@ import (
 // retryFull is the pause before another try for a Service that found the pool full.
 const retryFull = 10 * time.Second
 
-// cloud is the cloud of upstream's service controller. Upstream's interface fixes its methods.
+// cloud implements upstream's interface of a cloud for the service controller.
 type cloud struct {
 	pool     netip.Prefix
 	services corelisters.ServiceLister
@@ -34,7 +34,8 @@ func newCloud(pool netip.Prefix, services corelisters.ServiceLister) *cloud {
 }
 
 // EnsureLoadBalancer gives the Service an address: the one that it asks for (spec.loadBalancerIP), the one it has, or
-// the first free one. An address that cannot be had is an error, which the controller makes an event of the Service.
+// the first free one. It is an error if the address is not available; the controller reports it as an event of the
+// Service.
 func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service,
 	_ []*corev1.Node,
 ) (*corev1.LoadBalancerStatus, error) {
@@ -86,7 +87,7 @@ func (c *cloud) choose(s *corev1.Service, taken map[netip.Addr]string) (netip.Ad
 		s.Namespace+"/"+s.Name, len(taken), c.pool), retryFull)
 }
 
-// taken are the addresses that other Services have, and who has them.
+// taken returns the addresses of other Services, each with the Service that has it.
 func (c *cloud) taken(but types.UID) (map[netip.Addr]string, error) {
 	services, err := c.services.List(labels.Everything())
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *cloud) taken(but types.UID) (map[netip.Addr]string, error) {
 	return taken, nil
 }
 
-// addresses are those of the pool that the Service's status names.
+// addresses returns the addresses of the pool that are in the Service's status.
 func (c *cloud) addresses(s *corev1.Service) []netip.Addr { return ingress(c.pool, s) }
 
 func ingress(pool netip.Prefix, s *corev1.Service) []netip.Addr {
@@ -130,13 +131,13 @@ func ingress(pool netip.Prefix, s *corev1.Service) []netip.Addr {
 	return addrs
 }
 
-// ours says whether the Service is for the cluster's own load balancer: one with a class is somebody else's.
+// ours reports whether the Service is for the cluster's own load balancer. A Service with a class is for another one.
 // https://kubernetes.io/docs/concepts/services-networking/service/#load-balancer-class
 func ours(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil
 }
 
-// GetLoadBalancer says whether the Service has an address.
+// GetLoadBalancer returns the Service's status, and whether the Service has an address.
 func (c *cloud) GetLoadBalancer(_ context.Context, _ string, s *corev1.Service) (*corev1.LoadBalancerStatus, bool,
 	error,
 ) {
@@ -151,13 +152,13 @@ func (c *cloud) GetLoadBalancerName(_ context.Context, _ string, s *corev1.Servi
 	return cloudprovider.DefaultLoadBalancerName(s)
 }
 
-// UpdateLoadBalancer does nothing: which nodes serve an address is followed by the routes, also between the
-// controller's calls.
+// UpdateLoadBalancer does nothing: the routes follow changes of the nodes that serve an address by themselves, also
+// between the controller's calls.
 func (c *cloud) UpdateLoadBalancer(context.Context, string, *corev1.Service, []*corev1.Node) error {
 	return nil
 }
 
-// EnsureLoadBalancerDeleted takes the address back. The controller empties the status.
+// EnsureLoadBalancerDeleted frees the address. The controller empties the status.
 func (c *cloud) EnsureLoadBalancerDeleted(_ context.Context, _ string, s *corev1.Service) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,29 +166,29 @@ func (c *cloud) EnsureLoadBalancerDeleted(_ context.Context, _ string, s *corev1
 	return nil
 }
 
-// LoadBalancer is all that this cloud has.
+// LoadBalancer returns the only part that this cloud implements.
 func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c, true }
 
 // Initialize has nothing to do.
 func (c *cloud) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 
-// Instances are not this cloud's.
+// Instances is not implemented.
 func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
 
-// InstancesV2 are not this cloud's.
+// InstancesV2 is not implemented.
 func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return nil, false }
 
-// Zones are not this cloud's.
+// Zones is not implemented.
 func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
-// Clusters are not this cloud's.
+// Clusters is not implemented.
 func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
-// Routes are not this cloud's: those to pods are another component's.
+// Routes is not implemented: another component makes the routes to pods.
 func (c *cloud) Routes() (cloudprovider.Routes, bool) { return nil, false }
 
 // ProviderName is the cloud's name.
 func (c *cloud) ProviderName() string { return "mullion" }
 
-// HasClusterID says that there is no such thing.
+// HasClusterID returns false: this cloud has no cluster IDs.
 func (c *cloud) HasClusterID() bool { return false }

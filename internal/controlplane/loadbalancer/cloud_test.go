@@ -94,7 +94,7 @@ func (w *world) change(name string, change func(*corev1.Service)) {
 	}
 }
 
-// eventually waits until what gives no complaint.
+// eventually waits until what returns "".
 func (w *world) eventually(what func() string) {
 	w.Helper()
 	deadline := time.Now().Add(settle)
@@ -110,7 +110,7 @@ func (w *world) eventually(what func() string) {
 	}
 }
 
-// has waits until the Service's status names that address, or none.
+// has waits until the Service's status has the address want, or none if want is "".
 func (w *world) has(name, want string) {
 	w.Helper()
 	w.eventually(func() string {
@@ -167,7 +167,7 @@ func TestAddresses(t *testing.T) {
 	w.create("greedy", func(s *corev1.Service) { s.Spec.LoadBalancerIP = "10.213.0.224" })
 	w.event("greedy", "SyncLoadBalancerFailed", `service "default/a" has it`)
 
-	// An address that is given back goes to who waits for one.
+	// A freed address goes to a Service that waits for one.
 	w.change("b", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
 	w.has("b", "")
 	w.has("late", "10.213.0.225")
@@ -189,7 +189,7 @@ func TestClassOfOthers(t *testing.T) {
 	}
 }
 
-// A controller that starts anew finds out from the API who has what.
+// A controller that is started again reads from the API which Service has which address.
 func TestRestart(t *testing.T) {
 	w := &world{
 		T:      t,
@@ -204,7 +204,7 @@ func TestRestart(t *testing.T) {
 	stop()
 	w.change("a", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
 	w.start("10.213.0.224/28")
-	w.has("a", "") // also what happened meanwhile
+	w.has("a", "") // also changes while no controller ran
 	w.create("c", nil)
 	w.has("c", "10.213.0.224")
 	w.has("b", "10.213.0.225")

@@ -20,23 +20,23 @@ import (
 const (
 	// repairEvery is how often routes are compared with the kernel when nothing changes.
 	repairEvery = 30 * time.Second
-	// gather is the time in which several changes become one.
+	// gather is the time during which changes are collected before routes are set once.
 	gather = 50 * time.Millisecond
 )
 
-// Config says whose Services, from which addresses, by way of which nodes.
+// Config is what the controller needs to know of the cluster.
 type Config struct {
 	// Client gives a client for the cluster's API, once it answers.
 	Client func() (kubernetes.Interface, error)
 	// Cluster is the cluster's name.
 	Cluster string
-	// Pool is where addresses are taken from, Underlay the network that nodes stand on.
+	// Pool is the range of addresses for Services, Underlay the network of the nodes.
 	Pool, Underlay netip.Prefix
-	// Serves says whether nodes of an operating system have a kube-proxy.
+	// Serves reports whether nodes with an operating system have a kube-proxy.
 	Serves func(os string) bool
 	// SetRoutes makes these the routes to Services, and removes others.
 	SetRoutes func(ctx context.Context, routes []Route) error
-	// RoutesOnly leaves the addresses to another machine's controller, and follows them.
+	// RoutesOnly leaves the choice of addresses to another machine's controller; this one only makes routes for them.
 	RoutesOnly bool
 	Log        *slog.Logger
 }
@@ -55,7 +55,7 @@ func New(cfg Config) *Controller { return &Controller{cfg: cfg, wake: make(chan 
 // Name is the component's name.
 func (c *Controller) Name() string { return "load-balancer" }
 
-// Start returns when the objects there are have been read; addresses and routes follow.
+// Start returns when the existing objects have been read; addresses and routes follow later.
 func (c *Controller) Start(ctx context.Context) error {
 	client, err := c.cfg.Client()
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Controller) Start(ctx context.Context) error {
 		<-run.Done()
 		factory.Shutdown()
 	})
-	if upstream != nil { // one worker: a Service waits for nothing but the API
+	if upstream != nil { // one worker suffices: a call waits for nothing but the API
 		c.done.Go(func() { upstream.Run(run, 1, controllers.NewControllerManagerMetrics("mullion")) })
 	}
 	c.done.Go(func() {

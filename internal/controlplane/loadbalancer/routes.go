@@ -11,10 +11,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// Route says which node's address on the underlay packets to a Service's address are sent to.
+// Route leads packets for a Service's address to a node, Via, by its address on the underlay.
 type Route struct{ Address, Via netip.Addr }
 
-// state is what the API says.
+// state holds the objects read from the API.
 type state struct {
 	services []*corev1.Service
 	slices   []*discoveryv1.EndpointSlice
@@ -22,8 +22,9 @@ type state struct {
 }
 
 // routes chooses a node for each address. One node at a time serves an address, so that a connection stays where it is,
-// as MetalLB does in layer 2 mode (https://metallb.io/concepts/layer2/); among the nodes that can, the one with the
-// highest hash of both wins, so that the addresses spread and only those of a node that goes move.
+// as MetalLB does in layer 2 mode (https://metallb.io/concepts/layer2/); among the possible nodes, the one with the
+// highest hash of node and address wins, so that addresses are spread, and only the addresses of a node that leaves
+// move.
 func (c *Config) routes(s state) []Route {
 	nodes := map[string]netip.Addr{}
 	for _, n := range s.nodes {
@@ -51,7 +52,7 @@ func (c *Config) routes(s state) []Route {
 	return slices.CompactFunc(routes, func(a, b Route) bool { return a.Address == b.Address })
 }
 
-// address is the node's on the underlay.
+// address returns the node's address on the underlay.
 func (c *Config) address(n *corev1.Node) (netip.Addr, bool) {
 	for _, a := range n.Status.Addresses {
 		if a.Type != corev1.NodeInternalIP {
@@ -64,7 +65,7 @@ func (c *Config) address(n *corev1.Node) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// serving says whether a load balancer may send to the node, by the rules of upstream's service controller.
+// serving reports whether a load balancer may send to the node, by the rules of upstream's service controller.
 // https://github.com/kubernetes/cloud-provider/blob/v0.36.3/controllers/service/controller.go
 func serving(n *corev1.Node) bool {
 	if text, ok := n.Labels[corev1.LabelNodeExcludeBalancers]; ok {
@@ -77,8 +78,8 @@ func serving(n *corev1.Node) bool {
 	})
 }
 
-// withEndpoint are the nodes that have a ready endpoint of the Service, which is what kube-proxy's answer at
-// spec.healthCheckNodePort says too.
+// withEndpoint returns the nodes that have a ready endpoint of the Service. kube-proxy's answer at
+// spec.healthCheckNodePort says the same.
 func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service,
 	all []*discoveryv1.EndpointSlice,
 ) map[string]netip.Addr {

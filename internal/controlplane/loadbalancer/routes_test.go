@@ -160,7 +160,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// When a node goes, only its addresses move; while it is there, it has its share.
+// When a node leaves, only its addresses move; before that, each node has its share.
 func TestRoutesSpreadAndStay(t *testing.T) {
 	c := config("10.213.0.192/26")
 	var s state

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// Pauses between tries of what failed: the first, and at most.
+// The first and the longest pause between tries after a failure.
 const (
 	retryFirst = 500 * time.Millisecond
 	retryMost  = 30 * time.Second
@@ -38,12 +38,12 @@ func (c *Controller) Start(ctx context.Context) error {
 	run, cancel := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.Background()))
 	c.cancel = cancel
 	upstream := controller.NewProvisionController(run, client, Provisioner, provisioner{c.cfg.Place, c.cfg.Elsewhere},
-		// There is one, which the supervisor sees to.
+		// The supervisor runs exactly one.
 		controller.LeaderElection(false),
 		controller.RateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost)),
 		controller.FailedProvisionThreshold(0), // never give up
 		controller.FailedDeleteThreshold(0),
-		// Deleting the object before its folder would leave the folder.
+		// Without it, the object could be deleted before its folder, which would then stay.
 		controller.AddFinalizer(true),
 	)
 	c.done.Go(func() { upstream.Run(run) })

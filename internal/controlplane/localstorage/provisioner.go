@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// provisioner is what the controller asks for volumes.
+// provisioner makes and removes volumes for the controller.
 type provisioner struct {
 	place     func(node string) (Place, bool)
 	elsewhere func(ctx context.Context, node, volume string, remove bool) (path string, err error)
 }
 
-// elsewhereTimeout is how long another machine has for a folder, before it is tried again.
+// elsewhereTimeout is how long another machine may take to make or remove a folder before the controller tries again.
 const elsewhereTimeout = 15 * time.Second
 
 // Provision makes the folder and describes the volume. It may be called again for the same volume.
@@ -52,7 +52,7 @@ func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOption
 	}, controller.ProvisioningFinished, nil
 }
 
-// check tells what of a claim such a volume cannot be.
+// check returns an error if such a volume cannot be what the claim asks for.
 func check(o controller.ProvisionOptions) error {
 	switch {
 	case o.SelectedNodeName == "":
@@ -89,7 +89,7 @@ func (p provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolume
 	return place.Remove(volume.Name)
 }
 
-// make makes a volume's folder on its node, and returns what the node calls it.
+// make makes a volume's folder on its node, and returns its path there.
 func (p provisioner) make(ctx context.Context, node, volume string) (string, error) {
 	if place, ok := p.place(node); ok {
 		return place.Path + volume, place.Make(volume)
@@ -143,7 +143,7 @@ func nodeOf(volume *corev1.PersistentVolume) (string, error) {
 	return "", fmt.Errorf("remove volume %q: it is tied to no node", volume.Name)
 }
 
-// Make makes a volume's folder, in which every pod may write: whom it is for is not known here.
+// Make makes a volume's folder. Every user may write to it, because the pod's user is not known here.
 func (p Place) Make(volume string) error {
 	root, err := p.open()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// disk is a provisioner with one node, win-1, whose folder of volumes is there.
+// disk is a provisioner with one node, win-1, whose folder of volumes exists.
 func disk(t *testing.T) (provisioner, string) {
 	t.Helper()
 	root := t.TempDir()
@@ -124,7 +124,7 @@ func TestProvisionRefuses(t *testing.T) {
 	}
 }
 
-// A node whose disk is not there, and links that lead off it.
+// A node whose disk is missing, and links that lead off the disk.
 func TestProvisionStaysOnTheDisk(t *testing.T) {
 	p, folder := disk(t)
 	outside := t.TempDir()
@@ -165,7 +165,8 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	}
 }
 
-// Folders of other machines' nodes are made and removed there; a volume of a node that is no more has none.
+// Folders of other machines' nodes are made and removed on those machines; a volume of a node that no longer exists has
+// no folder.
 func TestElsewhere(t *testing.T) {
 	p, folder := disk(t)
 	var asked []string

@@ -1,10 +1,10 @@
 // Package metricsserver owns how upstream's metrics-server is run beside the control plane: its flags, its rights on
-// the machine and how it is known to be ready. What it may read of the API, and the resource metrics API that it
-// answers, are put in place by package bootstrap.
+// the machine and how it is known to be ready. Package bootstrap gives it the right to read the API, and registers the
+// resource metrics API that it answers.
 //
 //	kubectl top, HPA ─▶ API server ─▶ Service kube-system/metrics-server ─▶ metrics-server (fabric) ─▶ kubelets' /metrics/resource
 //
-// It is no pod, as a cluster may have no Linux node to run one on, and needs no image.
+// It does not run in a pod, because a cluster may have no Linux node, and needs no image.
 package metricsserver
 
 import (
@@ -22,11 +22,11 @@ import (
 // Name is the unit's name.
 const Name = "metrics-server"
 
-// Port is where it answers on the fabric's address; the one of upstream's Helm chart's early versions, as 10250 is a
-// kubelet's.
+// Port is its port on the fabric's address: not upstream's 10250, which is the kubelet's, but that of early versions of
+// upstream's Helm chart.
 const Port = 4443
 
-// UserID is the user and the group that it runs as; nobody else's.
+// UserID is the id of the user and the group that it runs as; nothing else on the machine should use it.
 const UserID = 65533
 
 // Files in the program's folder.
@@ -42,7 +42,7 @@ const (
 type Config struct {
 	// Program is the path of metrics-server.
 	Program string
-	// RunDir gets a folder with what it reads. Everybody must be able to traverse it.
+	// RunDir gets a folder with the files that it reads. Everybody must be able to traverse RunDir.
 	RunDir string
 	// LogDir gets the log file.
 	LogDir string
@@ -51,11 +51,11 @@ type Config struct {
 	// Netns is the path of the fabric's pinned network namespace, Address the fabric's address in it.
 	Netns   string
 	Address netip.Addr
-	// PKIDir is the control plane's, Cluster the cluster's name and Server the API server's URL.
+	// PKIDir is the control plane's folder of certificates, Cluster the cluster's name and Server the API server's URL.
 	PKIDir, Cluster, Server string
 }
 
-// Validate tells what is missing.
+// Validate returns an error that names what is missing.
 func (c Config) Validate() error {
 	for _, s := range []struct{ name, value string }{
 		{"Program", c.Program}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir}, {"PKIDir", c.PKIDir}, {"Server", c.Server},
@@ -70,13 +70,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// confined is metrics-server as a user of its own, with no capabilities.
+// confined runs metrics-server as a user of its own, without capabilities.
 func (c Config) confined() confined.Program {
 	return confined.Program{Name: Name, Dir: filepath.Join(c.RunDir, Name), UserID: UserID}
 }
 
-// Flags are upstream's deployment's but for where certificates are, and that it need not look up how the API server
-// proves itself: https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/manifests/base/deployment.yaml
+// Flags are those of upstream's deployment, with other paths of certificates, and with the API server's client
+// authority given instead of looked up:
+// https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/manifests/base/deployment.yaml
 func (c Config) Flags() []string {
 	file := c.confined().File
 	return []string{
@@ -92,7 +93,8 @@ func (c Config) Flags() []string {
 		"--tls-cert-file=" + file(certFile),
 		"--tls-private-key-file=" + file(keyFile),
 		"--tls-min-version=VersionTLS12",
-		// Kubelets' serving certificates are for these; the cluster's authority, which the kubeconfig has, signed them.
+		// Kubelets' serving certificates are for these addresses; the cluster's authority, which is in the kubeconfig,
+		// signed them.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--kubelet-use-node-status-port",
 		"--metric-resolution=15s",

@@ -18,7 +18,7 @@ import (
 )
 
 // Server is metrics-server as a component. Ready means that it answers, knows the cluster's nodes and pods, and that
-// the API has been registered; figures come with the first round of kubelets, within a quarter of a minute.
+// the API has been registered; figures come with the first round of kubelets, within 15 s.
 type Server struct {
 	*proc.Process
 	config   Config
@@ -83,7 +83,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(s.Process.Stop(ctx), s.config.confined().RemoveFolder())
 }
 
-// writeFiles writes the kubeconfig, and copies the certificates that the user may not read where they are.
+// writeFiles writes the kubeconfig, and copies the certificates that the program's user cannot read at their place.
 func (c Config) writeFiles() error {
 	bundle, err := pki.Open(c.PKIDir)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c Config) writeFiles() error {
 	return nil
 }
 
-// probe asks whether the server is ready but for figures, which it has only after its first round of kubelets.
+// probe asks whether the server is ready, except for figures, which it has only after its first round of kubelets.
 func (c Config) probe(ctx context.Context) error {
 	return probe.Target{
 		URL:        c.url("/readyz?exclude=metric-storage-ready"),

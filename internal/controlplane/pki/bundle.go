@@ -17,21 +17,21 @@ import (
 	"mullion.dev/mullion/internal/base/atomicfile"
 )
 
-// SANs are the names and addresses a server is reached by.
+// SANs are the names and addresses by which a server is reached.
 type SANs struct {
 	DNS []string
 	IPs []string
 }
 
-// Bundle is a folder in which everything is there and good.
+// Bundle is a folder with a complete set of valid certificates and keys.
 type Bundle struct {
 	dir string
 	ca  []byte // PEM
 }
 
-// Ensure makes what is missing in dir and renews what must be: leaves that end soon, that another authority signed, or
-// that say something else than they must (a new address of the API server). A new authority makes all leaves new, but
-// an authority is never replaced: one that is unreadable or at its end is an error, as every node trusts it.
+// Ensure makes what is missing in dir and renews leaf certificates that end soon, that another authority signed, or
+// whose content must change (a new address of the API server). With a new authority, all leaves are made anew. An
+// existing authority is never replaced, because every node trusts it: an unreadable or expired authority is an error.
 func Ensure(dir string, apiServer SANs, now time.Time) (*Bundle, error) {
 	if err := ensureFolder(dir); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func Ensure(dir string, apiServer SANs, now time.Time) (*Bundle, error) {
 	return Open(dir)
 }
 
-// Open returns the bundle of a folder that Ensure has made; it does not look at what the certificates say.
+// Open returns the bundle of a folder that Ensure has made; it does not check the certificates.
 func Open(dir string) (*Bundle, error) {
 	b := &Bundle{dir: dir}
 	ca, err := os.ReadFile(b.Cert(CA))
@@ -168,13 +168,13 @@ func ensureAuthority(base, name string, now time.Time) (*pair, error) {
 	return found, nil
 }
 
-// ensureLeaf sees to it that the pair at base is good.
+// ensureLeaf keeps the pair at base if it is valid for l, and makes a new one otherwise.
 func ensureLeaf(base string, l leaf, signer *pair, now time.Time) error {
 	found, err := readPair(base)
 	if err == nil && fault(found.cert, l, signer.cert, now) == "" {
 		return nil
 	}
-	// Unreadable or missing: nothing depends on a leaf's key, so a new one is the remedy.
+	// Unreadable, missing or not valid: nothing depends on a leaf's key, so a new pair is made.
 	made, err := newLeaf(l, signer, now)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func ensureLeaf(base string, l leaf, signer *pair, now time.Time) error {
 	return made.write(base)
 }
 
-// fault says why a certificate is not what l asks for, "" if it is.
+// fault returns why a certificate is not what l asks for, "" if it is.
 func fault(cert *x509.Certificate, l leaf, signer *x509.Certificate, now time.Time) string {
 	want, err := l.template(now)
 	switch {

@@ -1,5 +1,5 @@
 // Package pki owns the certificates, keys and kubeconfig files of a cluster's control plane: it makes them, keeps them
-// while they are good, and renews them before they end or when what they must say has changed. It does not give
+// while they are valid, and renews them before they end or when their content must change. It does not give
 // certificates to nodes (the controller-manager signs their requests) nor touch the user's kubeconfig (package
 // kubeconfig).
 //
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// layoutVersion is that of the folder; a folder of another version is refused.
+// layoutVersion is the version of the folder's layout; a folder with another version is refused.
 const layoutVersion = "1"
 
 // Life of certificates. An authority outlives any cluster of this kind; a leaf is renewed at the first start within
@@ -30,11 +30,11 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
 	renewBefore   = 60 * 24 * time.Hour
-	// backdate makes new certificates good on nodes whose clock is behind.
+	// backdate makes new certificates valid on nodes whose clock is behind.
 	backdate = 5 * time.Minute
 )
 
-// Names of pairs; Bundle.Cert and Bundle.Key tell their files.
+// Names of pairs; Bundle.Cert and Bundle.Key return their files.
 const (
 	CA                       = "ca"
 	FrontProxyCA             = "front-proxy-ca"
@@ -46,11 +46,11 @@ const (
 	MetricsServerServing     = "metrics-server-serving"
 )
 
-// User is someone who talks to the API server with a client certificate.
+// User is a user of the API server with a client certificate.
 type User struct {
 	// File is the base name of the pair in pki/clients.
 	File string
-	// Name and Groups are who RBAC sees.
+	// Name and Groups are the user's name and groups for RBAC.
 	Name   string
 	Groups []string
 }
@@ -63,7 +63,7 @@ const AdminGroup = "kubeadm:cluster-admins"
 // Admin is the person who uses the cluster.
 func Admin() User { return User{File: "admin", Name: "kubernetes-admin", Groups: []string{AdminGroup}} }
 
-// SuperAdmin does not depend on RBAC objects: it is for the bring-up that makes them, and for repairs.
+// SuperAdmin does not depend on RBAC objects: it is for the bring-up, which makes them, and for repairs.
 func SuperAdmin() User {
 	return User{File: "super-admin", Name: "kubernetes-super-admin", Groups: []string{"system:masters"}}
 }
@@ -76,8 +76,7 @@ func ControllerManager() User {
 // Scheduler is the kube-scheduler, whose rights are in the API server's default policy.
 func Scheduler() User { return User{File: "scheduler", Name: "system:kube-scheduler"} }
 
-// ServingApprover approves kubelets' requests for serving certificates; package bootstrap gives it the right to do that
-// alone.
+// ServingApprover approves kubelets' requests for serving certificates; package bootstrap gives it no other right.
 func ServingApprover() User {
 	return User{File: "serving-approver", Name: "mullion:kubelet-serving-approver"}
 }
@@ -86,13 +85,13 @@ func ServingApprover() User {
 // default policy.
 func KubeProxy() User { return User{File: "kube-proxy", Name: "system:kube-proxy"} }
 
-// CoreDNS is the cluster's DNS server; package bootstrap gives it the right to read what it answers from.
+// CoreDNS is the cluster's DNS server; package bootstrap gives it the right to read the objects that it answers from.
 func CoreDNS() User { return User{File: "coredns", Name: "system:coredns"} }
 
 // MetricsServer is metrics-server; package bootstrap gives it the right to read nodes, pods and kubelets' figures.
 func MetricsServer() User { return User{File: "metrics-server", Name: "system:metrics-server"} }
 
-// users returns all of them.
+// users returns all users.
 func users() []User {
 	return []User{
 		Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS(),
@@ -100,7 +99,7 @@ func users() []User {
 	}
 }
 
-// leaf is what a certificate must say.
+// leaf describes the content of a certificate.
 type leaf struct {
 	path   string // below the folder, without extension
 	signer string
@@ -150,6 +149,6 @@ func leaves(apiServer SANs) []leaf {
 const (
 	KubeletClientName    = "kube-apiserver-kubelet-client"
 	FrontProxyClientName = "front-proxy-client"
-	// MetricsServerHost is what the API server calls the Service of metrics-server.
+	// MetricsServerHost is the name by which the API server calls the Service of metrics-server.
 	MetricsServerHost = "metrics-server.kube-system.svc"
 )

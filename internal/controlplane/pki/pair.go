@@ -55,7 +55,7 @@ func newAuthority(name string, now time.Time) (*pair, error) {
 	return sign(template, key, template, key)
 }
 
-// template is the certificate that l asks for, unsigned.
+// template returns the certificate for l, unsigned.
 func (l leaf) template(now time.Time) (*x509.Certificate, error) {
 	t := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: l.name, Organization: l.groups},
@@ -90,7 +90,7 @@ func newLeaf(l leaf, signer *pair, now time.Time) (*pair, error) {
 	return sign(template, key, signer.cert, signer.key)
 }
 
-// sign returns the pair of template, given a serial number and signed, and key.
+// sign gives template a serial number, signs it, and returns it with key as a pair.
 func sign(template *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certificate,
 	parentKey *ecdsa.PrivateKey,
 ) (*pair, error) {
@@ -159,7 +159,8 @@ func readKey(path string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// ensureServiceAccountKey sees to sa.key and sa.pub. A key that is there is kept: tokens in use were signed with it.
+// ensureServiceAccountKey makes sa.key and sa.pub if they are missing. An existing key is kept, because tokens in use
+// were signed with it.
 func ensureServiceAccountKey(dir string) error {
 	path := filepath.Join(dir, "sa.key")
 	key, err := readKey(path)

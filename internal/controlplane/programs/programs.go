@@ -30,8 +30,8 @@ func Names() []string {
 
 // Run runs the named program with its flags until it ends. etcd ends with ctx. The others install their own handlers
 // for SIGTERM and SIGINT (upstream offers no other way), so ctx should come from signal.NotifyContext for the same
-// signals: the API server and the scheduler then end in order, while the controller-manager, which upstream
-// lets the signal kill, is left where it is: Run returns, and the process must end.
+// signals: the API server and the scheduler then end in order, while the controller-manager, which upstream lets the
+// signal kill, keeps running: Run returns, and the process must end.
 func Run(ctx context.Context, name string, args []string) error {
 	defer startGenerously().Stop()
 	switch name {
@@ -56,14 +56,14 @@ func Run(ctx context.Context, name string, args []string) error {
 	return fmt.Errorf("run component %q: there is none of that name, but %s", name, strings.Join(names, ", "))
 }
 
-// Garbage collection while a program starts: it fills its caches then, and a start is quicker by the processor time of
-// the collections it does not do.
+// Garbage collection while a program starts: the program fills its caches then, and fewer collections make the start
+// faster.
 const (
 	startCollectAt = 400 // percent
 	startTime      = 20 * time.Second
 )
 
-// startGenerously collects garbage seldom for the time of a start, and then as GOGC says.
+// startGenerously makes garbage collections rare during the start; afterwards GOGC applies again.
 func startGenerously() *time.Timer {
 	steady := debug.SetGCPercent(startCollectAt)
 	return time.AfterFunc(startTime, func() {
