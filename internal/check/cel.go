@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// CEL renders the condition as an expression of the Common Expression Language that is true where the condition holds
-// at any place. root is the expression of what Path begins at, for example object.spec.template. The expression guards
-// every optional field with has(), and compares scalars by their text, as Run does, so that it is right for numbers,
-// booleans and int-or-string fields.
+// CEL renders the condition as an expression of the Common Expression Language that is true if the condition holds at
+// any place. root is the expression at which Path begins, for example object.spec.template. The expression guards every
+// optional field with has(), and compares scalars by their text, as Run does, so that it is right for numbers, booleans
+// and int-or-string fields.
 func (m Match) CEL(root string) (string, error) {
 	steps, err := parsePath(m.Path)
 	if err != nil {
@@ -48,7 +48,7 @@ func (m Match) cel(at string, steps []step, depth int) string {
 	return "(" + there + " && " + m.cel(next, rest, depth) + ")"
 }
 
-// celValue is the condition on a value that is there.
+// celValue is the condition on an existing value.
 func (m Match) celValue(at string) string {
 	var quoted []string
 	for _, v := range m.Values {
@@ -68,8 +68,8 @@ func (m Match) celValue(at string) string {
 	}
 }
 
-// CEL renders the rule as an expression that is true where it has a finding. pod is the expression of the pod or its
-// template. ok is false where the rule has no such form, because it is a Func.
+// CEL renders the rule as an expression that is true if the rule has a finding. pod is the expression of the pod or its
+// template. ok is false for a rule without such a form, because it is a Func.
 func (r *Rule) CEL(pod string) (expr string, ok bool) {
 	if len(r.Match) == 0 || r.Target != OnPod && r.Target != OnContainer {
 		return "", false

@@ -7,21 +7,22 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
-// Bounds of what is kept until the end of the input.
+// Bounds of the facts that are kept until the end of the input.
 const (
 	maxFact  = 64 << 10 // bytes of text of one object
 	maxFacts = 64 << 20 // of all
 )
 
-// Fact is what is kept of an object until the end of the input, when objects that belong together are judged.
+// Fact holds the parts of an object that are kept until the end of the input, when objects that belong together are
+// judged.
 type Fact struct {
 	Object Object
 	File   string
-	// Spec has the fields of kept, and no other; nil if the object was too large to keep.
+	// Spec has only the fields that kept returns; nil if the object was too large to keep.
 	Spec *manifest.Node
 	// At is the place and path of Spec.
 	At Hit
-	// OS, By and Evidence are of pods.
+	// OS, By and Evidence are set for pods only.
 	OS       OS
 	By       By
 	Evidence []Evidence
@@ -47,13 +48,13 @@ func (f *Fact) line(n int) string {
 	return ""
 }
 
-// Values gives every value that is there at a path that begins at the object's spec.
+// Values returns every value at a path that begins at the object's spec.
 func (f *Fact) Values(path string) []Value { return values(f.Spec, f.At, path) }
 
-// Input is what is known of all objects at the end.
+// Input holds the facts of all objects at the end of the input.
 type Input struct {
 	// Pods are the pods and templates that name other objects (a RuntimeClass, claims), also those for Linux; Objects
-	// are what is no pod, by kind.
+	// are the other objects by kind.
 	Pods    []*Fact
 	Objects map[string][]*Fact
 	Options Options
@@ -77,12 +78,12 @@ func (in *Input) Selected(service *Fact) []Selected {
 	return in.index.selected(service.Object.Namespace, want.Fields)
 }
 
-// Named finds an object by kind and name, of the namespace if it has one.
+// Named finds an object by kind, namespace ("" for a kind without) and name.
 func (in *Input) Named(kind, namespace, name string) *Fact {
 	return in.named[Object{Kind: kind, Namespace: namespace, Name: name}]
 }
 
-// add puts a fact where it is found again.
+// add puts a fact into the lists and indexes.
 func (in *Input) add(f *Fact) {
 	if in.named == nil {
 		in.Objects, in.named = map[string][]*Fact{}, map[Object]*Fact{}
@@ -102,8 +103,8 @@ func (in *Input) add(f *Fact) {
 	}
 }
 
-// kept are the fields of an object's spec that rules across objects ask for. RuntimeClass, StorageClass and
-// KubeletConfiguration have no spec: theirs are of the object itself.
+// kept returns the fields of an object's spec that rules across objects need. RuntimeClass, StorageClass and
+// KubeletConfiguration have no spec: their fields are those of the object itself.
 func kept(group, kind string) (fields []string, ok bool) {
 	switch group + "/" + kind {
 	case "/Service":
@@ -124,18 +125,18 @@ func kept(group, kind string) (fields []string, ok bool) {
 	return nil, false
 }
 
-// podKept are those of a pod's spec.
+// podKept are the fields of a pod's spec that are kept.
 func podKept() []string { return []string{"runtimeClassName", "nodeSelector", "volumes"} }
 
-// pod tells whether the fact is of a pod.
+// pod reports whether the fact is about a pod.
 func (f *Fact) pod() bool { return f.labels != nil }
 
-// lasting tells whether rules ask more of a pod than its labels, its system and its number.
+// lasting reports whether rules need more of a pod than its labels, its system and its number of replicas.
 func (f *Fact) lasting() bool {
 	return f.className() != "" || len(f.Values("volumes[*].persistentVolumeClaim")) > 0
 }
 
-// factOf keeps what rules may ask of an object; nil if they ask nothing.
+// factOf returns the fact of an object; nil if no rule needs one.
 func factOf(n *manifest.Node, obj Object, p *Pod) *Fact {
 	f := &Fact{Object: obj}
 	if p != nil {
@@ -174,7 +175,7 @@ func (f *Fact) keep(from *manifest.Field, path string, fields []string) {
 	}
 }
 
-// size estimates the bytes that a fact keeps.
+// size estimates the bytes of memory that a fact takes.
 func (f *Fact) size() int {
 	if f.pod() && !f.lasting() {
 		return f.indexSize()
@@ -200,7 +201,7 @@ func sizeOf(n *manifest.Node) int {
 	return size
 }
 
-// remember keeps the lines of the fields, which findings will show.
+// remember stores the lines of the fields for the findings.
 func (f *Fact) remember(line func(int) string) {
 	if f.pod() && !f.lasting() {
 		return
@@ -224,23 +225,23 @@ func (f *Fact) remember(line func(int) string) {
 	}
 }
 
-// held is a pod whose system its RuntimeClass says, which has not been read yet.
+// held is a pod whose system depends on a RuntimeClass that has not been read yet.
 type held struct {
 	fact     *Fact
 	findings []Finding
 }
 
-// memory is what Checker keeps between documents. Only the goroutine that emits touches it.
+// memory is what Checker keeps between documents. Only the goroutine that emits uses it.
 type memory struct {
 	input Input
 	held  []held
 	size  int
 	full  bool
-	file  string          // where it became full
-	told  map[string]bool // what lookups of images said, of what it was about
+	file  string          // the file in which it became full
+	told  map[string]bool // the subjects of image lookups whose fault was reported
 }
 
-// tell remembers that a fault was told.
+// tell records that the fault about a subject was reported.
 func (m *memory) tell(about string) {
 	if m.told == nil {
 		m.told = map[string]bool{}
@@ -275,7 +276,7 @@ func (m *memory) hold(h held) bool {
 // className is the RuntimeClass that a pod names.
 func (f *Fact) className() string { return f.Spec.Get("runtimeClassName").Text() }
 
-// needsClass tells whether the RuntimeClass decides on the system: nothing that counts more does.
+// needsClass reports whether the RuntimeClass decides on the system, because no stronger evidence does.
 func (f *Fact) needsClass() bool { return !f.By.Places() && f.className() != "" }
 
 // ClassOS is the system that a RuntimeClass asks for, "" if it says nothing.
@@ -291,7 +292,8 @@ func (in *Input) ClassOS(class *Fact) OS {
 	return ""
 }
 
-// settle decides on a pod by its RuntimeClass, and gives the findings that stand. last: nothing more will be read.
+// settle decides on a pod by its RuntimeClass, and returns the findings that remain. done is false if the RuntimeClass
+// may still come; last says that nothing more will be read.
 func (m *memory) settle(h held, last bool) (findings []Finding, done bool) {
 	class := m.input.Named("RuntimeClass", "", h.fact.className())
 	if class == nil && !last {
@@ -312,7 +314,7 @@ func (m *memory) settle(h held, last bool) (findings []Finding, done bool) {
 	return findings, true
 }
 
-// tooMuch says that rules across objects did not see everything.
+// tooMuch returns the fault that rules across objects did not see everything.
 func tooMuch() manifest.Fault {
 	return manifest.Fault{
 		Pos: manifest.Pos{Line: 1, Column: 1},

@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// FuzzRun gives arbitrary text to all rules, and holds what every reader of findings counts on: places inside the text,
-// findings of a document in the order of its lines, and edits only in pods for Windows.
+// FuzzRun gives arbitrary text to all rules, and checks what every reader of findings relies on: places inside the
+// text, findings of a document in the order of its lines, and edits only in pods for Windows.
 func FuzzRun(f *testing.F) {
 	f.Add(corpus(2))
 	f.Add(

@@ -7,14 +7,14 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
-// IgnoreAnnotation takes rules off the object on which, or on whose pod template, it stands. Its value is "rule:
-// reason", several of them with semicolons between.
+// IgnoreAnnotation on an object, or on its pod template, exempts the object from rules. Its value is "rule: reason",
+// with semicolons between several.
 const IgnoreAnnotation = "check.mullion.dev/ignore"
 
-// Ignored are the rules that an object's annotations take off it, with the reason of each. A nil *Ignored has none.
+// Ignored are the rules from which an object's annotations exempt it, each with a reason. A nil *Ignored has none.
 type Ignored struct{ reasons map[string]string }
 
-// Reason is why a rule is ignored, "" where it is not.
+// Reason returns why a rule is ignored, "" if it is not.
 func (i *Ignored) Reason(rule string) string {
 	if i == nil {
 		return ""
@@ -22,8 +22,7 @@ func (i *Ignored) Reason(rule string) string {
 	return i.reasons[rule]
 }
 
-// ignored reads the annotations of an object and of its pod template. What is not right counts as not there, and is a
-// fault.
+// ignored reads the annotations of an object and of its pod template. An invalid part has no effect and is a fault.
 func ignored(n *manifest.Node, p *Pod) (*Ignored, []manifest.Fault) {
 	holders := []*manifest.Node{n}
 	if p != nil && p.Node != n {

@@ -12,28 +12,28 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// Image is what the name of an image says, and its platforms where those are known.
+// Image is what the name of an image says, and its platforms if they are known.
 type Image struct {
-	// Repository has no docker.io/ and no library/; Tag is "latest" where neither tag nor digest is written.
+	// Repository has no docker.io/ and no library/; Tag is "latest" if the name has neither tag nor digest.
 	Repository, Tag string
 	Digest          bool
-	// OS is "" where the name does not say it.
+	// OS is "" if the name does not say it.
 	OS OS
-	// Why says what says it.
+	// Why says from what OS follows.
 	Why string
 	// Build is the Windows build that the tag names, 0 if none.
 	Build uint32
-	// Base: the image is one of Microsoft's base images, which have no tag latest.
+	// Base says that the image is one of Microsoft's base images, which have no tag latest.
 	Base bool
-	// Platforms are those that the image itself has; none where they are not known. If they are, they decide OS.
+	// Platforms are the platforms of the image itself, none if they are not known. If known, they decide OS.
 	Platforms []Platform
 }
 
-// Platform is what an image has an entry for.
+// Platform is a platform for which an image has an entry.
 type Platform struct {
 	OS           OS // windows, linux, or another
 	Architecture string
-	// Version is the Windows version (os.version); zero where the image does not say it.
+	// Version is the Windows version (os.version); zero if the image does not say it.
 	Version winver.Version
 }
 
@@ -49,14 +49,14 @@ func (p Platform) String() string {
 	return s
 }
 
-// Images look up for which platforms images are. They are asked from several goroutines.
+// Images looks up the platforms of images. It is called from several goroutines.
 type Images interface {
-	// Platforms gives none where nothing is known of an image. The error is a *LookupError, which becomes a fault, or
-	// ends the run.
+	// Platforms returns none if nothing is known of an image. A *LookupError becomes a fault; any other error ends the
+	// run.
 	Platforms(ctx context.Context, image string) ([]Platform, error)
 }
 
-// LookupError says why the platforms of an image are not known. It is told once an input for what it is About.
+// LookupError says why the platforms of an image are not known. In one input it is reported once for each About.
 type LookupError struct {
 	About  string // an image, a repository or a registry
 	Err    error
@@ -67,7 +67,8 @@ func (e *LookupError) Error() string { return e.Err.Error() }
 
 func (e *LookupError) Unwrap() error { return e.Err }
 
-// lookUp learns the platforms of a pod's images and decides anew. Of pods that are placed on Linux nothing is asked.
+// lookUp looks up the platforms of a pod's images and decides on the pod's system again. For pods placed on Linux it
+// does nothing.
 func (c *Checker) lookUp(ctx context.Context, r *Result, p *Pod) error {
 	if c.options.Images == nil || p.OS == Linux && p.By.Places() {
 		return nil
@@ -105,7 +106,7 @@ type unasked struct {
 	fault manifest.Fault
 }
 
-// Image is what is known of the image that a pod names.
+// Image returns what is known of an image that the pod names.
 func (p *Pod) Image(ref string) Image {
 	i := ParseImage(ref)
 	i.Platforms = p.images[ref]
@@ -128,7 +129,7 @@ func (p *Pod) Image(ref string) Image {
 	i.Why = "it has " + strings.Join(names, ", ")
 	switch windows {
 	case 0:
-		i.OS = Linux // or a third, which is no more for Windows
+		i.OS = Linux // or a third system, which is not Windows either
 	case len(i.Platforms):
 		i.OS = Windows
 	default:
@@ -140,7 +141,7 @@ func (p *Pod) Image(ref string) Image {
 // maxNamed is how many platforms a message names.
 const maxNamed = 6
 
-// windowsRepositories are those whose images are all for Windows.
+// windowsRepositories are the repositories whose images are all for Windows.
 // https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images
 func windowsRepositories() []string {
 	return []string{

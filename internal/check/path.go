@@ -32,7 +32,7 @@ func parsePath(path string) ([]step, error) {
 	return steps, nil
 }
 
-// nextStep takes the first part off a path.
+// nextStep splits the first part off a path.
 func nextStep(path string) (s step, rest string, ok bool) {
 	if path[0] == '[' {
 		key, after, ok := strings.Cut(path[1:], "]")
@@ -63,9 +63,9 @@ type Value struct {
 	At   Hit
 }
 
-// values gives every value that is there at a path below n, whose place is at.
+// values returns every value at a path below n, whose place is at.
 func values(n *manifest.Node, at Hit, path string) []Value {
-	// One value is followed without memory; most paths end early, and few fork.
+	// A path without forks needs no memory; most paths end early, and few fork.
 	for rest := path; rest != ""; {
 		s, after, ok := nextStep(rest)
 		if !ok {
@@ -93,7 +93,7 @@ func values(n *manifest.Node, at Hit, path string) []Value {
 	return []Value{{n, at}}
 }
 
-// walk gives every place below n where the condition holds. at is the place and path of n itself.
+// walk returns every place below n at which the condition holds. at is the place and path of n itself.
 func (c *compiled) walk(n *manifest.Node, steps []step, at Hit) []Hit {
 	if len(steps) == 0 {
 		if c.holds(n) {
@@ -118,7 +118,7 @@ func (c *compiled) walk(n *manifest.Node, steps []step, at Hit) []Hit {
 		}
 		for _, s := range steps {
 			if s.each {
-				return nil // of no item can anything be absent
+				return nil // a list without items has nothing in which a field could be absent
 			}
 			at.Path = s.addTo(at.Path)
 		}

@@ -7,14 +7,14 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
-// OS is what the manifest says about the nodes that a pod may run on.
+// OS says on which nodes a pod may run, according to its manifest.
 type OS string
 
 // The answers.
 const (
 	Windows OS = "windows"
 	Linux   OS = "linux"
-	Either  OS = "either" // nothing keeps it off the one or the other
+	Either  OS = "either" // nothing keeps the pod off either system
 )
 
 // Object names an object of the input.
@@ -37,18 +37,18 @@ type Pod struct {
 	// OS is the decision, By the evidence that made it.
 	OS OS
 	By By
-	// Evidence is all that the pod says about its system, in the order in which it counts.
+	// Evidence is everything that the pod says about its system, the strongest first.
 	Evidence []Evidence
 	// Options are those of the run.
 	Options *Options
 
-	images map[string][]Platform // what was looked up, by the text of the field
+	images map[string][]Platform // the looked-up platforms, by the text of the image field
 }
 
 // Spec is the pod's specification.
 func (p *Pod) Spec() *manifest.Node { return p.Node.Get("spec") }
 
-// Values gives every value that is there at a path which begins at the pod: spec.volumes[*].name.
+// Values returns every value at a path that begins at the pod: spec.volumes[*].name.
 func (p *Pod) Values(path string) []Value { return values(p.Node, p.At, path) }
 
 // Container is one of a pod's containers, of whatever list.
@@ -57,7 +57,7 @@ type Container struct {
 	At   Hit
 }
 
-// Values gives every value that is there at a path which begins at the container: env[*].name.
+// Values returns every value at a path that begins at the container: env[*].name.
 func (c Container) Values(path string) []Value { return values(c.Node, c.At, path) }
 
 func containerLists() []string {
@@ -78,7 +78,7 @@ func (p *Pod) Containers() []Container {
 	return out
 }
 
-// HostProcess tells whether a container runs as a process of the host, by its own word or by the pod's.
+// HostProcess reports whether a container runs as a process of the host, by its own setting or the pod's.
 func (p *Pod) HostProcess(c Container) bool {
 	if own := c.Node.Get("securityContext", "windowsOptions", "hostProcess"); own.Set() {
 		return own.True()
@@ -86,7 +86,7 @@ func (p *Pod) HostProcess(c Container) bool {
 	return p.Spec().Get("securityContext", "windowsOptions", "hostProcess").True()
 }
 
-// templates says where the pod is in each workload kind of Kubernetes' own API groups.
+// templates maps each workload kind of Kubernetes' own API groups to the path of its pod.
 var templates = map[string][]string{ //nolint:gochecknoglobals // never changes
 	"/Pod": {}, "/PodTemplate": {"template"}, "/ReplicationController": {"spec", "template"},
 	"apps/Deployment": {"spec", "template"}, "apps/StatefulSet": {"spec", "template"},

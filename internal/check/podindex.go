@@ -14,8 +14,8 @@ type Selected struct {
 	Replicas int64
 }
 
-// podIndex finds pods by their labels. It keeps some tens of bytes of a pod, not its labels, so that the memory hardly
-// grows with the input.
+// podIndex finds pods by their labels. It keeps some tens of bytes for each pod, not the labels, so that the memory
+// hardly grows with the input.
 type podIndex struct {
 	seed   maphash.Seed
 	pods   []indexed
@@ -25,7 +25,7 @@ type podIndex struct {
 
 type indexed struct {
 	replicas int64
-	fact     *Fact // while its system may still change; nil: it is os
+	fact     *Fact // set while the pod's system may still change; nil: the system is os
 	os       OS
 }
 
@@ -39,7 +39,7 @@ func byLabel(a, b posting) int {
 	return cmp.Or(cmp.Compare(a.label, b.label), cmp.Compare(a.pod, b.pod))
 }
 
-// indexSize estimates the bytes that the index keeps of a pod.
+// indexSize estimates the bytes of memory that the index needs for a pod.
 func (f *Fact) indexSize() int {
 	if !f.pod() {
 		return 0
@@ -47,7 +47,8 @@ func (f *Fact) indexSize() int {
 	return 64 + 32*len(f.labels.Fields)
 }
 
-// hash is of a label. The seed is of this run, so that nobody can make two labels the same.
+// hash returns the hash of a label. The seed differs in each run, so that nobody can construct two labels with the same
+// hash.
 func (x *podIndex) hash(namespace string, l manifest.Field) uint64 {
 	return maphash.Comparable(x.seed, [3]string{namespace, l.Key, l.Value.Text()})
 }
@@ -66,7 +67,7 @@ func (x *podIndex) add(f *Fact) {
 	x.pods, x.sorted = append(x.pods, one), false
 }
 
-// selected lists the pods with all of some labels.
+// selected lists the pods that have all the labels in want.
 func (x *podIndex) selected(namespace string, want []manifest.Field) []Selected {
 	if len(x.pods) == 0 {
 		return nil
@@ -75,7 +76,7 @@ func (x *podIndex) selected(namespace string, want []manifest.Field) []Selected 
 		slices.SortFunc(x.labels, byLabel)
 		x.sorted = true
 	}
-	var fewest []posting // those with one of the labels, the rarest
+	var fewest []posting // the pods with the rarest of the labels
 	for i, l := range want {
 		h := x.hash(namespace, l)
 		from, _ := slices.BinarySearchFunc(x.labels, posting{label: h}, byLabel)

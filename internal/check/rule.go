@@ -1,6 +1,6 @@
-// Package check owns judging Kubernetes manifests for Windows nodes: the shape of a rule, the model of a pod, the
-// decision on its operating system, and the run over documents. The rules are data of internal/check/rules; reading
-// is internal/check/manifest's and printing internal/check/report's.
+// Package check judges Kubernetes manifests for Windows nodes. It owns the shape of a rule, the model of a pod, the
+// decision on its operating system, and the run over documents. The rules are data in internal/check/rules;
+// internal/check/manifest reads, and internal/check/report prints.
 package check
 
 import (
@@ -19,18 +19,18 @@ type Severity string
 
 // The severities, worst first.
 const (
-	Error   Severity = "error"   // it will not run, or the API server or the kubelet refuses it
-	Warning Severity = "warning" // it is silently ignored, or does something else than on Linux
+	Error   Severity = "error"   // the pod will not run, or the API server or the kubelet refuses it
+	Warning Severity = "warning" // a field is silently ignored, or does something else than on Linux
 	Info    Severity = "info"
 )
 
-// AtLeast tells whether s is as bad as t or worse.
+// AtLeast reports whether s is as bad as t or worse.
 func (s Severity) AtLeast(t Severity) bool {
 	order := []Severity{Info, Warning, Error}
 	return slices.Index(order, s) >= slices.Index(order, t)
 }
 
-// Target says what a rule's paths begin at.
+// Target says where a rule's paths begin.
 type Target string
 
 // The targets.
@@ -54,19 +54,19 @@ const (
 )
 
 // Match is a condition on a field. Path is keys with dots between them; "[*]" after a key stands for each item of its
-// list, "[key]" for a key that the API does not fix: spec.nodeSelector[kubernetes.io/os].
+// list, "[key]" for a key that users choose: spec.nodeSelector[kubernetes.io/os].
 type Match struct {
 	Path   string
 	Op     Op
 	Values []string
 }
 
-// Source is where a fact is written down.
+// Source is a page that documents a fact.
 type Source struct{ Title, URL string }
 
 // Rule is one thing that does not work on Windows nodes.
 type Rule struct {
-	// ID is the stable name, in kebab case; the fixtures' folder is called like it.
+	// ID is the stable name, in kebab case, and the name of the fixtures' folder.
 	ID                 string
 	Severity           Severity
 	Category           string
@@ -76,27 +76,29 @@ type Rule struct {
 	// bound.
 	Since, Until int
 	// Refused is the minor version from which the API server refuses what Match finds in a pod whose spec.os.name is
-	// windows; the finding is an Error then. 0: it takes it.
+	// windows; then the finding is an Error. 0: the API server accepts it.
 	Refused int
 	// SinceBuild and UntilBuild do the same for Windows builds.
 	SinceBuild, UntilBuild uint32
 	Target                 Target
-	// When must all hold at the target before Match is looked at.
+	// When are conditions that must all hold at the target before Match is tried.
 	When []Match
 	// Match is the field rule: a finding for each place of each Match that holds.
 	Match []Match
-	// Func is the rule where no field match says it. Exactly one of Match, Func and Cross is there. It must not keep p.
+	// Func is the rule if field matches cannot express it. Exactly one of Match, Func and Cross is set. Func must not
+	// keep p.
 	Func func(p *Pod) []Hit
-	// Cross is the rule about objects that belong together; it is asked once, at the end of the input.
+	// Cross is a rule about objects that belong together; it is called once, at the end of the input.
 	Cross func(in *Input) []CrossHit
-	// Systems are the decisions for whose pods the rule is asked. None: Windows and Either. Cross looks for itself.
+	// Systems are the systems of pods to which the rule applies; none: Windows and Either. A Cross has to check the
+	// systems itself.
 	Systems []OS
-	// Unplaced: the rule is only about pods that nothing keeps off the nodes of either system.
+	// Unplaced says that the rule is only about pods that nothing keeps off the nodes of either system.
 	Unplaced bool
-	// Fields are the paths that Func or Cross looks at, for the documents and the test that they exist.
+	// Fields are the paths that Func or Cross reads, for the documentation and for the test that they exist.
 	Fields []string
-	// Fix gives the edits that remove a finding, nil if there is none that is safe. It is asked of pods for Windows
-	// only: others may need the field on Linux. Optional.
+	// Fix returns the edits that remove a finding, nil if no edit is safe. It is called only for pods for Windows:
+	// other pods may need the field on Linux. Optional.
 	Fix func(p *Pod, h Hit) []Edit
 }
 
@@ -128,7 +130,7 @@ func Validate(rules []Rule) error {
 	return nil
 }
 
-// fault says what a rule lacks, "" if nothing.
+// fault returns what is wrong with a rule, "" if nothing is.
 func (r *Rule) fault() string {
 	if slices.Contains([]string{r.Category, r.Title, r.Why, r.Remedy, r.Source.Title}, "") ||
 		!strings.HasPrefix(r.Source.URL, "https://") {
@@ -147,7 +149,7 @@ func (r *Rule) fault() string {
 	return ""
 }
 
-// oneForm tells whether exactly one of the ways to say the rule is there, and fits its target.
+// oneForm reports whether exactly one of Match, Func and Cross is set, and fits the target.
 func (r *Rule) oneForm() bool {
 	n := 0
 	for _, is := range []bool{len(r.Match) > 0, r.Func != nil, r.Cross != nil} {
@@ -158,7 +160,7 @@ func (r *Rule) oneForm() bool {
 	return n == 1 && (r.Cross != nil) == (r.Target == OnInput)
 }
 
-// concerns tells whether the rule is asked of pods with this decision.
+// concerns reports whether the rule applies to pods with this decision.
 func (r *Rule) concerns(system OS, by By) bool {
 	if r.Unplaced && by.Places() {
 		return false
@@ -169,7 +171,7 @@ func (r *Rule) concerns(system OS, by By) bool {
 	return slices.Contains(r.Systems, system)
 }
 
-// Range says for which versions the rule holds, empty if for all: "before Windows ltsc2022 (build 20348)".
+// Range says for which versions the rule holds, "" for all: "before Windows ltsc2022 (build 20348)".
 func (r *Rule) Range() string {
 	var parts []string
 	kubernetes := func(n int) string { return "Kubernetes 1." + strconv.Itoa(n) }
@@ -222,7 +224,7 @@ func (m Match) validate() error {
 	return nil
 }
 
-// compiled is a Match made ready.
+// compiled is a Match with its path parsed and its expression compiled.
 type compiled struct {
 	Match
 	steps []step
@@ -242,7 +244,7 @@ func compile(ms []Match) []compiled {
 	return out
 }
 
-// holds tells whether the condition is true of a value.
+// holds reports whether the condition is true for a value.
 func (c *compiled) holds(n *manifest.Node) bool {
 	scalar := n.Set() && n.Kind != manifest.Map && n.Kind != manifest.List
 	switch c.Op {
@@ -261,5 +263,5 @@ func (c *compiled) holds(n *manifest.Node) bool {
 	}
 }
 
-// find gives every place below n where the condition holds. at is the place and path of n itself.
+// find returns every place below n at which the condition holds. at is the place and path of n itself.
 func (c *compiled) find(n *manifest.Node, at Hit) []Hit { return c.walk(n, c.steps, at) }

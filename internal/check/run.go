@@ -16,41 +16,41 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// Options choose what is judged.
+// Options say for which versions manifests are judged.
 type Options struct {
 	// Kubernetes is the minor version of 1.x.
 	Kubernetes int
 	// Windows are the builds of the nodes; a rule counts if it holds on one of them.
 	Windows []winver.Build
-	// Chosen: somebody named these builds, so they are those of a cluster; otherwise they are all that are likely.
+	// Chosen says that the user named these builds, so they are those of a cluster; otherwise they are all likely ones.
 	Chosen bool
-	// Images look images up; nil: images are judged by their names.
+	// Images looks images up; nil: images are judged by their names.
 	Images Images
 }
 
 // Finding is a rule that holds at a place.
 type Finding struct {
 	Rule     *Rule
-	Severity Severity // the rule's, or Error where the API server refuses the field
+	Severity Severity // the rule's, or Error if the API server refuses the field
 	Object   Object
 	File     string
 	Message  string
 	Snippet  string // the line of the file
-	Edits    []Edit // what removes the finding, if the rule knows
-	// Suppressed is the reason why the object's annotation ignores the rule, "" where it does not.
+	Edits    []Edit // the edits that remove the finding, if the rule has any
+	// Suppressed is the reason why the object's annotation ignores the rule, "" if it does not.
 	Suppressed string
-	// Windows names the chosen builds on which it holds.
+	// Windows names the chosen builds on which the rule holds.
 	Windows []string
 	Hit
 }
 
-// Result is what one document gave, or what was found at the end of the input.
+// Result is the result of one document, or of the end of the input.
 type Result struct {
 	File     string
 	Findings []Finding
 	Faults   []manifest.Fault
 	Pods     map[OS]int
-	Passed   map[string]int // objects of other kinds, by kind; "" is what is no object
+	Passed   map[string]int // objects of other kinds, by kind; "": no object
 
 	facts   []*Fact
 	held    []held
@@ -66,7 +66,7 @@ type ready struct {
 	when, match []compiled
 }
 
-// Checker applies rules. It is for one input of any number of streams.
+// Checker applies rules to one input, which may have any number of streams.
 type Checker struct {
 	rules   []ready
 	options Options
@@ -102,7 +102,7 @@ func New(rules []Rule, o Options) (*Checker, error) {
 const parallelLookups = 8
 
 // Run checks a stream. Documents are judged in parallel; emit gets the results one by one in the order of the stream.
-// The error is the reader's or emit's. Streams of one input are run one after the other, and then Finish.
+// The error is the reader's or emit's. Call Run for the streams of one input one after the other, and then Finish.
 func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(Result) error) error {
 	type job struct {
 		chunk manifest.Chunk
@@ -120,7 +120,7 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 		defer close(order)
 		for chunk, err := range manifest.Split(in) {
 			if err != nil {
-				unread = fmt.Errorf("read %q: %w", file, err) // what came before is still judged
+				unread = fmt.Errorf("read %q: %w", file, err) // the documents before the error are still judged
 				return nil
 			}
 			j := job{chunk, make(chan Result, 1)}
@@ -165,8 +165,8 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 	return unread
 }
 
-// keep takes what a result says about objects that others are judged by, and decides on the pods whose RuntimeClass is
-// known.
+// keep stores the facts of a result by which other objects are judged, and decides on the pods whose RuntimeClass is
+// known by now.
 func (c *Checker) keep(r *Result) {
 	m := &c.memory
 	var kept map[*Fact]bool
@@ -201,8 +201,8 @@ func (c *Checker) keep(r *Result) {
 	r.facts, r.held, r.unasked = nil, nil, nil
 }
 
-// Finish judges what could not be judged before everything was read: pods whose RuntimeClass came after them or is not
-// there, and objects that belong together. emit gets a result for each file.
+// Finish judges what depends on the whole input: pods whose RuntimeClass was not read before them, and objects that
+// belong together. emit gets a result for each file.
 func (c *Checker) Finish(emit func(Result) error) error {
 	var files []string
 	results := map[string]*Result{}
@@ -329,7 +329,7 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 	c.pod(r, p, fact)
 }
 
-// pod judges a pod, or lets it wait for its RuntimeClass.
+// pod judges a pod, or makes it wait for its RuntimeClass.
 func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 	waits := fact.needsClass()
 	var findings []Finding
@@ -347,7 +347,7 @@ func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 	r.Findings = append(r.Findings, findings...)
 }
 
-// judge applies a rule to a pod. fix: its findings get edits.
+// judge applies a rule to a pod; with fix its findings get edits.
 func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 	var hits []Hit
 	switch {
@@ -374,7 +374,7 @@ func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 	return to
 }
 
-// finding makes a finding of a hit.
+// finding makes a finding from a hit.
 func (c *ready) finding(obj Object, file string, h Hit) Finding {
 	f := Finding{
 		Rule:       c.Rule,

@@ -10,9 +10,9 @@ import (
 // By is a kind of evidence for the system that a pod is for.
 type By string
 
-// The evidence, in the order in which it counts. The first four say where the pod may be placed. The last two only say
-// what it is meant for, and so they decide only for Windows: a pod that looks like one for Linux may still land on a
-// Windows node, and is judged as undecided.
+// The evidence, in the order in which it counts. The first four decide where the pod may be placed. The last two only
+// show what the pod is meant for, so they can decide for Windows only: a pod that looks like one for Linux may still
+// land on a Windows node, and is judged as undecided.
 const (
 	ByOSName       By = "spec.os.name"
 	ByNodeSelector By = "spec.nodeSelector"
@@ -22,8 +22,8 @@ const (
 	ByImage        By = "image"
 )
 
-// Places tells whether the evidence keeps the pod off nodes of the other system. (spec.os.name does not by itself, but
-// the kubelet of the other system refuses the pod.)
+// Places reports whether the evidence keeps the pod off nodes of the other system. (spec.os.name does not by itself,
+// but the kubelet of the other system refuses the pod.)
 func (b By) Places() bool { return b != "" && b != ByToleration && b != ByImage }
 
 // Evidence is one thing that says the system.
@@ -33,7 +33,8 @@ type Evidence struct {
 	At Hit
 }
 
-// decide takes the first evidence that counts. https://kubernetes.io/docs/concepts/windows/user-guide/
+// decide returns the decision by the first evidence that counts.
+// https://kubernetes.io/docs/concepts/windows/user-guide/
 func decide(es []Evidence) (OS, By) {
 	for _, e := range es {
 		if e.By.Places() || e.OS == Windows {
@@ -43,7 +44,7 @@ func decide(es []Evidence) (OS, By) {
 	return Either, ""
 }
 
-// OSLabels are the node labels that say the operating system; the second is deprecated, and nodes still have it.
+// OSLabels are the node labels for the operating system; the second is deprecated, but nodes still have it.
 func OSLabels() []string { return []string{"kubernetes.io/os", "beta.kubernetes.io/os"} }
 
 // system reads a value that names a system.
@@ -52,7 +53,7 @@ func system(n *manifest.Node) (OS, bool) {
 	return v, v == Windows || v == Linux
 }
 
-// evidence lists what a pod says about its system. The RuntimeClass is another object, which Checker adds.
+// evidence lists what a pod says about its system. The RuntimeClass is another object; Checker adds its evidence.
 func evidence(p *Pod) []Evidence {
 	var es []Evidence
 	for _, v := range p.Values("spec.os.name") {
@@ -83,7 +84,7 @@ func evidence(p *Pod) []Evidence {
 	return es
 }
 
-// selected is the system that a node selector asks for.
+// selected returns the system that a node selector asks for.
 func selected(v Value) (OS, Hit, bool) {
 	for _, label := range OSLabels() {
 		if f := v.Node.Field(label); f != nil {
@@ -95,7 +96,8 @@ func selected(v Value) (OS, Hit, bool) {
 	return "", Hit{}, false
 }
 
-// affinity is the system that required node affinity asks for: one of its terms has to hold, so all have to agree.
+// affinity returns the system that required node affinity asks for. Only one of its terms has to hold, so all of them
+// must name the same system.
 func affinity(p *Pod) (system OS, at Hit, ok bool) {
 	const terms = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	for i, term := range p.Values(terms + "[*]") {
@@ -110,7 +112,7 @@ func affinity(p *Pod) (system OS, at Hit, ok bool) {
 	return system, at, system == Windows || system == Linux
 }
 
-// termOS is the system that a node selector term asks for.
+// termOS returns the system that a node selector term asks for.
 func termOS(term *manifest.Node) OS {
 	for _, e := range term.Get("matchExpressions").Elements() {
 		key, op, values := e.Get("key").Text(), e.Get("operator").Text(), e.Get("values").Elements()
@@ -136,11 +138,11 @@ func osTaints() []string {
 	return []string{"os", "node.kubernetes.io/os", "kubernetes.io/os", "beta.kubernetes.io/os"}
 }
 
-// WindowsTaints are the keys of the taints that nodes really have: that of Kubernetes' guide, and that of the services
-// of Google. https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations
+// WindowsTaints are the keys of taints that Windows nodes have in practice: that of Kubernetes' guide, and that of
+// Google's services. https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations
 func WindowsTaints() []string { return osTaints()[:2] }
 
-// tolerated is the system whose taint a toleration names.
+// tolerated returns the system whose taint a toleration names.
 func tolerated(t *manifest.Node) (OS, bool) {
 	for _, key := range osTaints() {
 		if t.Get("key").Text() == key && t.Get("operator").Text() != "Exists" {
@@ -151,7 +153,7 @@ func tolerated(t *manifest.Node) (OS, bool) {
 	return "", false
 }
 
-// Build is the Windows build number that a pod's node selector asks for, 0 if none: "10.0.20348" gives 20348.
+// Build returns the Windows build number that a pod's node selector asks for, 0 if none: "10.0.20348" gives 20348.
 func (p *Pod) Build() uint32 {
 	v := p.Spec().Get("nodeSelector", WindowsBuildLabel).Text()
 	n, err := strconv.ParseUint(strings.TrimPrefix(v, "10.0."), 10, 32)

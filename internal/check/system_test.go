@@ -12,7 +12,8 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// TestEvidenceOrder holds the order in which evidence decides: each pod says windows by one, and linux by the next.
+// TestEvidenceOrder checks the order in which evidence decides: each pod says windows by one kind, and linux by the
+// next.
 func TestEvidenceOrder(t *testing.T) {
 	affinity := func(os string) string {
 		return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [" + os + "]}]}]}}}"
@@ -71,8 +72,8 @@ func TestEvidenceOrder(t *testing.T) {
 	}
 }
 
-// TestWaiting holds what a pod that waits for its class gets: no finding of a rule for the undecided when the class
-// decides for Windows, none at all when it decides for Linux, and fixes only in the first case.
+// TestWaiting checks the findings of a pod that waits for its class: none of a rule for undecided pods if the class
+// decides for Windows, none at all if it decides for Linux, and fixes only in the first case.
 func TestWaiting(t *testing.T) {
 	pod := "apiVersion: v1\nkind: Pod\nspec:\n  runtimeClassName: c\n  hostPID: true\n  containers: [{name: c, image: i}]\n---\n"
 	for class, want := range map[string]string{

@@ -17,7 +17,7 @@ import (
 // pageSize is how many objects are asked for at once: it bounds the memory of a check, in the API server too.
 const pageSize = 250
 
-// clusterPaths are the API's lists that are read: those that rules refer to first, then the workloads.
+// clusterPaths are the API's lists that are read: first the objects to which rules refer, then the workloads.
 func clusterPaths() []string {
 	return []string{
 		"/apis/node.k8s.io/v1/runtimeclasses", "/apis/storage.k8s.io/v1/storageclasses",
@@ -39,9 +39,8 @@ type clusterList struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// cluster checks the objects of the cluster of kubectl's current context. It goes through kubectl, which knows every
-// way to log in to a cluster, so that the checker does not have to. What a controller made is left out: its owner is
-// checked.
+// cluster checks the objects of the cluster of kubectl's current context. It reads them with kubectl, which knows every
+// way to log in to a cluster. Objects made by a controller are left out, because their owners are checked.
 func (r *run) cluster(ctx context.Context, kubectl []string) error {
 	for _, path := range clusterPaths() {
 		name := "cluster:" + path[strings.LastIndex(path, "/")+1:]
@@ -98,8 +97,8 @@ func getPage(ctx context.Context, kubectl []string, path, next string) (clusterL
 	return page, nil
 }
 
-// own is the page's objects that no controller made, one JSON document after the other, a field a line so that findings
-// show the field.
+// own returns the page's objects that no controller made, one JSON document after the other, with one field on each
+// line so that findings show the field.
 func (l clusterList) own() ([]byte, error) {
 	var text bytes.Buffer
 	for _, item := range l.Items {
@@ -121,7 +120,7 @@ func (l clusterList) own() ([]byte, error) {
 		if owned {
 			continue
 		}
-		// Objects in a typed list do not say what they are; what they are now is not what was asked for.
+		// Objects in a typed list have no apiVersion and kind. The status says nothing about what was asked for.
 		fields["apiVersion"], _ = json.Marshal(l.APIVersion)
 		fields["kind"], _ = json.Marshal(strings.TrimSuffix(l.Kind, "List"))
 		delete(fields, "status")

@@ -25,8 +25,8 @@ case $4 in
 esac
 `
 
-// TestCluster: every page is read, what a controller made is left out, and a list that is refused is told and does not
-// end the check.
+// TestCluster checks that every page is read, that objects made by a controller are left out, and that a refused list
+// is reported and does not end the check.
 func TestCluster(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "kubectl")
 	if err := os.WriteFile(program, []byte(kubectl), 0o700); err != nil {

@@ -18,9 +18,9 @@ type Program struct {
 	In      io.Reader
 	Out     io.Writer
 	Version string
-	// Kubectl is asked for Options.Kubectl when a cluster is checked; nil: the kubectl in PATH.
+	// Kubectl returns Options.Kubectl when a cluster is checked; nil: the kubectl in PATH.
 	Kubectl func() []string
-	// End makes what the program's command returns of what a run gave.
+	// End turns the outcome and error of a run into the error that the program's command returns.
 	End func(Outcome, error) error
 }
 

@@ -1,5 +1,5 @@
-// Package command owns what `mullion check` does, without its flags: it opens what is to be checked, runs the checker
-// and prints. It links nothing of a cluster, so that a small program can hold the checker alone.
+// Package command owns what `mullion check` does, without its flags: it opens the inputs, runs the checker and prints.
+// It links no code for clusters, so that a small program can contain just the checker.
 package command
 
 import (
@@ -25,16 +25,17 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// Options are the command's flags and arguments. What is empty is the configuration file's, else the default.
+// Options are the command's flags and arguments. An empty field is taken from the configuration file, or else has its
+// default.
 type Options struct {
 	Paths      []string // files, folders, "-"; none: standard input
 	Kubernetes string   // "1.36", the default
 	Windows    []string // names of winver; none: the long-term releases
 	FailOn     string   // the severity from which findings count: error (the default), warning, info
 	Output     string   // one of Outputs; text is the default
-	// ShowSuppressed: print also the findings that annotations ignore.
+	// ShowSuppressed prints also the findings that annotations ignore.
 	ShowSuppressed bool
-	// Offline: no registry is asked about images; what ImageLayouts do not have is judged by its name.
+	// Offline asks no registry about images; images that are not in ImageLayouts are judged by their names.
 	Offline bool
 	// ImageLayouts are folders and archives of images, which come before registries.
 	ImageLayouts []string
@@ -43,7 +44,7 @@ type Options struct {
 	// Fix is FixWrite to change the files by the edits of findings, FixDiff to print what would change instead of the
 	// findings; "" for neither.
 	Fix string
-	// Cluster: check what is in the cluster of kubectl's current context, in place of Paths.
+	// Cluster checks the objects in the cluster of kubectl's current context, instead of Paths.
 	Cluster bool
 	// Kubectl is kubectl with its first arguments; kubectl in PATH when empty.
 	Kubectl []string
@@ -54,11 +55,11 @@ type Options struct {
 // Outputs are the formats.
 func Outputs() []string { return []string{"text", "json", "sarif", "github", "junit"} }
 
-// Outcome is what the exit code is made of.
+// Outcome is the result of a run, from which the exit code follows.
 type Outcome struct {
 	Findings   bool // at or over FailOn
 	FailOn     string
-	Unreadable bool // some input was not checked
+	Unreadable bool // some input could not be checked
 }
 
 // The exit codes of a check that ran. Zero says that nothing was found and all was read.
@@ -78,7 +79,7 @@ func (o Outcome) Code() int {
 	return 0
 }
 
-// Message says why the exit code is not zero. It is empty where it is zero.
+// Message says why the exit code is not zero, "" if it is zero.
 func (o Outcome) Message() string {
 	switch o.Code() {
 	case CodeUnreadable:
@@ -89,7 +90,7 @@ func (o Outcome) Message() string {
 	return ""
 }
 
-// UsageError is an option that is not right.
+// UsageError is an error in an option.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
@@ -131,10 +132,9 @@ type run struct {
 	emit    func(check.Result) error
 }
 
-// gcPercent is the garbage collector's setting during a check. What lives is a few MiB and what is thrown away a
-// hundred times that, so the default would spend a third of the time on collecting; this costs some 10 MiB. From
-// memoryLimit on, which what is kept of some 10,000 Services reaches, it collects more often instead of growing with
-// them.
+// gcPercent is the garbage collector's setting during a check. A few MiB are live and a hundred times as much is
+// garbage, so with the default a third of the time would be spent on collecting; this setting costs some 10 MiB. From
+// memoryLimit on, which the facts of some 10,000 Services reach, it collects more often instead of growing further.
 const (
 	gcPercent   = 400
 	memoryLimit = 32 << 20
@@ -198,7 +198,7 @@ func (r *run) all(ctx context.Context, o Options) error {
 	return r.checker.Finish(r.emit)
 }
 
-// with fills what the flags leave open.
+// with returns the options with empty fields filled from the configuration and the defaults.
 func (o Options) with(c *config) Options {
 	o.Kubernetes = cmp.Or(o.Kubernetes, c.KubernetesVersion, "1.36")
 	o.FailOn = cmp.Or(o.FailOn, c.FailOn, string(check.Error))
@@ -246,7 +246,7 @@ func (o Options) checkOptions() (check.Options, error) {
 	return co, o.checkInput()
 }
 
-// images is what looks images up, nil if nothing does.
+// images returns what looks images up, nil if images are judged by their names.
 func (o Options) images(ctx context.Context) (check.Images, error) {
 	if o.Offline && len(o.ImageLayouts) == 0 {
 		return nil, nil // documented
@@ -264,7 +264,7 @@ func (o Options) checkInput() error {
 	return nil
 }
 
-// LongTerm lists the catalogue's long-term releases: what is checked for if nothing else is said.
+// LongTerm lists the catalogue's long-term releases, which are the default of Options.Windows.
 func LongTerm() []string {
 	return slices.DeleteFunc(winver.Names(), func(n string) bool { return !strings.HasPrefix(n, "ltsc") })
 }
@@ -306,7 +306,7 @@ func (r *run) path(ctx context.Context, path string) error {
 	})
 }
 
-// file checks one file, after its repair if that was asked for.
+// file checks one file, after fixing it with Options.Fix.
 func (r *run) file(ctx context.Context, path string) error {
 	if r.fix != "" {
 		text, err := r.fixFile(ctx, path)

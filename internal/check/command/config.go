@@ -17,20 +17,21 @@ import (
 	"mullion.dev/mullion/internal/check"
 )
 
-// ConfigName is the file that is looked for in the working directory and in the folders above it.
+// ConfigName is the name of the configuration file, which is looked for in the working directory and the folders above
+// it.
 const ConfigName = ".mullion-check.yaml"
 
-// off is the severity of a rule that is not asked.
+// off is the severity of a rule that is not applied.
 const off = "off"
 
-// config is the configuration file. Flags come before it.
+// config is the configuration file. Flags override it.
 type config struct {
 	KubernetesVersion string   `yaml:"kubernetesVersion"`
 	WindowsVersions   []string `yaml:"windowsVersions"`
 	FailOn            string   `yaml:"failOn"`
-	// Offline: no registry is asked.
+	// Offline asks no registry.
 	Offline bool `yaml:"offline"`
-	// Rules gives rules another severity, by id: error, warning, info or off.
+	// Rules sets the severity of rules, by id: error, warning, info or off.
 	Rules map[string]string `yaml:"rules"`
 	// IgnorePaths are patterns of path.Match for paths from the file's folder. A folder that matches is not entered.
 	IgnorePaths []string `yaml:"ignorePaths"`
@@ -38,7 +39,7 @@ type config struct {
 	dir string
 }
 
-// readConfig reads the file that is named, or the nearest one above dir. No file is an empty configuration.
+// readConfig reads the named file, or the nearest one in dir or above it. Without a file the configuration is empty.
 func readConfig(named, dir string) (*config, error) {
 	file := named
 	for at := dir; file == ""; at = filepath.Dir(at) {
@@ -98,7 +99,7 @@ func (c *config) apply(all []check.Rule) ([]check.Rule, error) {
 	return out, nil
 }
 
-// ignores tells whether a path is left out.
+// ignores reports whether a path is left out.
 func (c *config) ignores(file string) bool {
 	if len(c.IgnorePaths) == 0 {
 		return false

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the outputs in docs/check-examples.md")
 
-// TestExamples holds that docs/check-examples.md shows what is printed of examples/check, and all of it.
+// TestExamples checks that docs/check-examples.md shows the output for all of examples/check.
 func TestExamples(t *testing.T) {
 	t.Chdir("../../..")
 	const page = "docs/check-examples.md"

@@ -20,11 +20,11 @@ const (
 	FixDiff  = "diff"
 )
 
-// maxPasses bounds how often a file is checked again after its fixes, which may make room for others.
+// maxPasses bounds how often a file is checked again after its fixes, because a fix may make another one possible.
 const maxPasses = 5
 
-// fixed gives a file's text with the edits of its findings. Findings that are ignored keep theirs. Rules about several
-// objects have none, so each file is fixed by itself.
+// fixed returns a file's text with the edits of its findings made, except those of ignored findings. Rules about
+// several objects have no edits, so each file is fixed by itself.
 func (r *run) fixed(ctx context.Context, file string, text []byte) ([]byte, error) {
 	for range maxPasses {
 		c, err := check.New(r.rules, r.options)
@@ -55,7 +55,7 @@ func (r *run) fixed(ctx context.Context, file string, text []byte) ([]byte, erro
 	return text, nil
 }
 
-// fixFile fixes a file, or prints what would change, and gives the text that is to be checked.
+// fixFile fixes a file, or prints what would change, and returns the text to check.
 func (r *run) fixFile(ctx context.Context, file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -37,8 +37,8 @@ func addFlags(cmd *cobra.Command, o *Options) {
 	complete(cmd, "windows-version", winver.Names())
 }
 
-// complete gives the shell the values of a flag.
+// complete makes the shell complete the values of a flag.
 func complete(cmd *cobra.Command, flag string, values []string) {
-	// The error is that there is no such flag; a test completes them.
+	// The only error is that the flag does not exist; a test completes all flags.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -8,8 +8,8 @@ import (
 	"mullion.dev/mullion/internal/check/rules"
 )
 
-// WritePolicies prints the rules as admission policies. Of the options, the Kubernetes version and the configuration
-// count.
+// WritePolicies prints the rules as admission policies. It uses only the Kubernetes version and the configuration of
+// the options.
 func WritePolicies(o Options, out io.Writer) error {
 	c, err := readConfig(o.Config, o.Dir)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package corpus owns making manifests for measuring and trying the checker: as many as asked for, the same for the
-// same seed, of the sizes and kinds that repositories hold. About a third of the pods have something that Windows nodes
-// lack.
+// Package corpus generates manifests for benchmarks and tests of the checker: any number, the same for the same seed,
+// with sizes and kinds as in real repositories. About a third of the pods use something that Windows nodes lack.
 package corpus
 
 import (

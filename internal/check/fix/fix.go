@@ -1,6 +1,6 @@
-// Package fix owns applying the edits of findings to the text of manifests. It changes the text at the edit's place and
-// nothing else, so comments, order and style stay. Each change is proved: the text is read again, and has to mean
-// exactly what the edit asks for; an edit whose text cannot be changed like that is left out.
+// Package fix applies the edits of findings to the text of manifests. It changes the text only at the edit's place, so
+// comments, order and style stay. Each change is proved: the new text is parsed, and must mean exactly what the edit
+// asks for. An edit that cannot be made like that is left out.
 package fix
 
 import (
@@ -15,7 +15,7 @@ import (
 // Apply makes the edits in the text of a file and counts those that were left out. Positions are those of text.
 func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 	edits = slices.Clone(edits)
-	// From the end to the beginning, so that the positions of those to come stay right.
+	// From the end to the beginning, so that the positions of the remaining edits stay right.
 	slices.SortStableFunc(edits, func(a, b check.Edit) int {
 		return cmp.Or(cmp.Compare(b.Line, a.Line), cmp.Compare(b.Column, a.Column))
 	})
@@ -40,7 +40,7 @@ func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 			end++
 		}
 		if whole := bytes.Join(lines[next-1:min(end-1, len(lines))], nil); !bytes.Equal(whole, c.Text) {
-			return text, len(edits) // the document is not the lines that it seems to be
+			return text, len(edits) // the documents' lines do not match the text
 		}
 		for _, e := range edits {
 			if e.Line < c.Line || e.Line >= end {
@@ -87,7 +87,7 @@ func one(c manifest.Chunk, e check.Edit) ([]byte, bool) {
 // parent is the map that an edit changes, as it was before.
 type parent struct {
 	count int // its fields
-	// key is where the map is the value of a field; "{}" goes after it when the last field goes.
+	// key is the field whose value the map is; "{}" is written after it when the map's last field is removed.
 	key  *manifest.Field
 	last manifest.Field
 }
@@ -161,7 +161,7 @@ func value(text string) (*manifest.Node, bool) {
 	return nodes[0], true
 }
 
-// same compares what nodes mean; where they are does not count.
+// same compares the values of nodes, not their places.
 func same(a, b *manifest.Node) bool {
 	return a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Items, b.Items, same) &&
 		slices.EqualFunc(a.Fields, b.Fields,

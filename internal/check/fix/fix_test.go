@@ -131,7 +131,7 @@ func TestFixtures(t *testing.T) {
 			}
 			edits, _ := findings(t, []check.Rule{rule}, text)
 			if len(edits) == 0 {
-				continue // the pods of this one are not surely for Windows, or the rule has no fix for them
+				continue // the fixture's pods are not surely for Windows, or the rule has no fix for them
 			}
 			tried++
 			fixed, left := fix.Apply(text, edits)

@@ -10,10 +10,10 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
-// text changes a document's text. It goes by indentation and brackets; what it gets wrong, the proof of Apply finds.
+// text changes a document's text, by indentation and brackets. If it gets something wrong, Apply's proof finds it.
 type text struct{ manifest.Chunk }
 
-// edit gives the changed text.
+// edit returns the changed text.
 func (t *text) edit(e check.Edit, p parent) ([]byte, bool) {
 	at, ok := t.offset(e.Pos)
 	if !ok {
@@ -62,7 +62,7 @@ func (t *text) replace(from, to int, with string) []byte {
 	return append(append(append([]byte{}, t.Text[:from]...), with...), t.Text[to:]...)
 }
 
-// json tells whether the document is JSON, where what is written has to be JSON too.
+// json reports whether the document is JSON, so that inserted text must be JSON too.
 func (t *text) json() bool { return json.Valid(t.Text) }
 
 // scalar writes a value of an edit.
@@ -129,7 +129,7 @@ func btoi(b bool) int {
 
 func (t *text) lineStart(at int) int { return bytes.LastIndexByte(t.Text[:at], '\n') + 1 }
 
-// lineEnd is after the line's end.
+// lineEnd is the place after the line's end.
 func (t *text) lineEnd(at int) int {
 	if n := bytes.IndexByte(t.Text[at:], '\n'); n >= 0 {
 		return at + n + 1
@@ -137,12 +137,12 @@ func (t *text) lineEnd(at int) int {
 	return len(t.Text)
 }
 
-// startsLine tells whether nothing but spaces and the dashes of lists is before at on its line.
+// startsLine reports whether only spaces and the dashes of lists are before at on its line.
 func (t *text) startsLine(at int) bool {
 	return len(bytes.Trim(t.Text[t.lineStart(at):at], " -")) == 0
 }
 
-// inFlow tells whether a bracket is open at at.
+// inFlow reports whether a bracket is open at at.
 func (t *text) inFlow(at int) bool {
 	depth := 0
 	for i := 0; i < at; {
@@ -188,7 +188,7 @@ func (t *text) quotedEnd(i int) int {
 	return len(t.Text)
 }
 
-// keyEnd is after a key.
+// keyEnd is the place after a key.
 func (t *text) keyEnd(at int) int {
 	if c := t.Text[at]; c == '"' || c == '\'' {
 		return t.quotedEnd(at)
@@ -201,7 +201,7 @@ func (t *text) keyEnd(at int) int {
 	return len(t.Text)
 }
 
-// scalarEnd is after a scalar of one line.
+// scalarEnd is the place after a scalar of one line.
 func (t *text) scalarEnd(at int) int {
 	if c := t.Text[at]; c == '"' || c == '\'' {
 		return t.quotedEnd(at)
@@ -218,8 +218,9 @@ func (t *text) scalarEnd(at int) int {
 	return at + len(bytes.TrimRight(t.Text[at:i], " \t\r"))
 }
 
-// blockEnd is after the last line of the block field whose key is at: the lines that follow and are indented deeper,
-// or are items of a list at the key's own column. Comments and blank lines after the last of them stay.
+// blockEnd is the place after the last line of the block field whose key is at at: the lines that follow and are
+// indented deeper, or are items of a list at the key's own column. Comments and blank lines after the last of them
+// stay.
 func (t *text) blockEnd(at int) int {
 	indent := at - t.lineStart(at)
 	end := t.lineEnd(at)
@@ -277,7 +278,7 @@ func (t *text) newline() string {
 	return "\n"
 }
 
-// flowEnd is at the comma or bracket that ends the flow field at at.
+// flowEnd is the place of the comma or bracket that ends the flow field at at.
 func (t *text) flowEnd(at int) int {
 	depth := 0
 	for i := at; i < len(t.Text); {

@@ -1,6 +1,6 @@
-// Package images owns finding out for which platforms an image is: it asks the image's registry, as a kubelet would, or
-// reads OCI layouts and archives of images. What they answer is hostile: sizes, depth, number and time are bounded,
-// and every content is held against its digest. It fetches manifests and configurations, never a layer.
+// Package images finds out for which platforms an image is: it asks the image's registry, as a kubelet would, or reads
+// OCI layouts and archives of images. Their answers may be hostile: sizes, depth, number and time are bounded, and
+// every content is compared with its digest. It fetches manifests and configurations, never a layer.
 package images
 
 import (
@@ -17,13 +17,14 @@ import (
 	"mullion.dev/mullion/internal/check"
 )
 
-// Options choose where is looked.
+// Options say where images are looked up.
 type Options struct {
-	// Layouts are folders or tar archives of images: OCI image layouts, and what `docker save` writes. They come first.
+	// Layouts are folders or tar archives of images: OCI image layouts, and what `docker save` writes. They come before
+	// registries.
 	Layouts []string
-	// Offline: no registry is asked.
+	// Offline asks no registry.
 	Offline bool
-	// Timeout bounds what one image takes; 0 is DefaultTimeout.
+	// Timeout is how long one image may take; 0 is DefaultTimeout.
 	Timeout time.Duration
 	// Keychain has the credentials; nil: those of the Docker or Podman configuration of the user.
 	Keychain authn.Keychain
@@ -34,7 +35,7 @@ type Options struct {
 // DefaultTimeout is how long one image may take.
 const DefaultTimeout = 15 * time.Second
 
-// Finder answers for which platforms images are. Each image is looked up once. It is for several goroutines.
+// Finder finds the platforms of images. Each image is looked up once. It may be used by several goroutines.
 type Finder struct {
 	options Options
 	local   map[string][]check.Platform // by full reference
@@ -75,7 +76,7 @@ func New(ctx context.Context, o Options) (*Finder, error) {
 	return f, nil
 }
 
-// Platforms are those that the image has; none, without an error, if nothing is known of it. The error is a
+// Platforms returns the platforms of an image; none, without an error, if nothing is known of it. The error is a
 // *check.LookupError.
 func (f *Finder) Platforms(ctx context.Context, image string) ([]check.Platform, error) {
 	ref, err := name.ParseReference(image)
@@ -112,8 +113,8 @@ func (f *Finder) Platforms(ctx context.Context, image string) ([]check.Platform,
 	}
 }
 
-// ask asks the registry. Once a registry has not answered it is not asked again: a dead one must not cost its time for
-// every image.
+// ask asks the registry. A registry that did not answer is not asked again, so that it costs the waiting time only
+// once.
 func (f *Finder) ask(ctx context.Context, ref name.Reference) ([]check.Platform, error) {
 	host := ref.Context().RegistryStr()
 	f.mu.Lock()

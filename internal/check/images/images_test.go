@@ -222,7 +222,7 @@ func TestHostileRegistry(t *testing.T) {
 	}
 }
 
-// TestUnreachable: what is about the whole registry is about its host, and it is asked once.
+// TestUnreachable checks that an error of the whole registry is about its host, and that the registry is asked once.
 func TestUnreachable(t *testing.T) {
 	host := serve(t, answers{})
 	closed := httptest.NewServer(answers{})
@@ -334,7 +334,7 @@ func TestFaultsAreLocated(t *testing.T) {
 		"24:15 fault registry " + refuse + " does not show image " + refuse + "/a:1 without other credentials, or it has no such image (status 401); it is judged by its name",
 		"40:15 image-linux", "48:15 image-no-build", "49:1 os-undecided", "55:15 image-no-build",
 	}
-	for i := range got { // the pod that its image alone is for Windows is placed by nothing
+	for i := range got { // nothing places the pod whose image is for Windows only
 		if got[i] == "50:1 os-undecided" {
 			got[i] = "49:1 os-undecided"
 		}

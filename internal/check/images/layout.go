@@ -25,11 +25,11 @@ const maxFiles = 100_000
 
 // layout is a folder or an archive of images.
 type layout struct {
-	// open gives a file by its path; the error is fs.ErrNotExist if there is none.
+	// open opens a file by its path; the error is fs.ErrNotExist if there is none.
 	open func(path string) (io.ReadCloser, error)
 }
 
-// readLayout learns the images of a layout.
+// readLayout adds the images of a layout to f.local.
 func (f *Finder) readLayout(ctx context.Context, file string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *Finder) readLayout(ctx context.Context, file string) error {
 	return err
 }
 
-// inTar finds the files of an archive, whose contents stay in it.
+// inTar returns a function that opens the files of an archive without unpacking it.
 func inTar(f *os.File) (func(string) (io.ReadCloser, error), error) {
 	type place struct{ at, size int64 }
 	files := map[string]place{}
@@ -93,7 +93,7 @@ func inTar(f *os.File) (func(string) (io.ReadCloser, error), error) {
 	}, nil
 }
 
-// read gives a whole file of bounded size.
+// read returns a whole file of bounded size.
 func (l layout) read(file string) ([]byte, error) {
 	r, err := l.open(file)
 	if err != nil {
@@ -107,7 +107,7 @@ func (l layout) read(file string) ([]byte, error) {
 	return text, err
 }
 
-// images adds the images of a layout, and lists the names that are no full references if no other are there.
+// images adds the images of a layout. If none of them has a full reference, bare are the names that they have.
 func (l layout) images(ctx context.Context, to map[string][]check.Platform) (bare []string, err error) {
 	text, err := l.read("index.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (l layout) images(ctx context.Context, to map[string][]check.Platform) (bar
 	if err := json.Unmarshal(text, &index); err != nil {
 		return nil, fmt.Errorf("index.json: %w", err)
 	}
-	found := map[string]*walker{} // several entries of a name are one image
+	found := map[string]*walker{} // several entries with one name are one image
 	for _, e := range index.Manifests {
 		full, given := fullName(e.Annotations)
 		if full == "" {
@@ -197,7 +197,7 @@ func (l layout) dockerImages(to map[string][]check.Platform) error {
 	return nil
 }
 
-// blob reads a content and holds it against its digest.
+// blob reads a content and compares it with its digest.
 func (l layout) blob(digest v1.Hash) ([]byte, error) {
 	if digest.Algorithm != "sha256" {
 		return nil, fmt.Errorf("digest %q: only sha256 is read", digest)

@@ -48,7 +48,7 @@ func (r *remoteImage) platforms(ctx context.Context, ref name.Reference) ([]chec
 }
 
 func (r *remoteImage) manifest(ctx context.Context, digest v1.Hash) ([]byte, error) {
-	d, err := r.puller.Get(ctx, r.repository.Digest(digest.String())) // which holds it against the digest
+	d, err := r.puller.Get(ctx, r.repository.Digest(digest.String())) // which compares it with the digest
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +65,14 @@ func (r *remoteImage) config(ctx context.Context, digest v1.Hash) ([]byte, error
 		return nil, err
 	}
 	defer body.Close()
-	return io.ReadAll(body) // bounded by the transport, held against the digest by the library
+	return io.ReadAll(body) // bounded by the transport, compared with the digest by the library
 }
 
 // maxAnswer bounds one answer, in bytes. Registries take manifests of 4 MiB:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests
 const maxAnswer = 8 << 20
 
-// transport gives up on what does not answer.
+// transport returns a transport that gives up if a server does not answer.
 func transport() http.RoundTripper {
 	return &bounded{&http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -96,7 +96,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// maxRequests bounds what one image takes, with logins, retries and redirects.
+// maxRequests bounds the requests for one image, including logins, retries and redirects.
 const maxRequests = 4*maxFetches + 20
 
 // budget ends a lookup that takes too many requests: redirects may lead in a circle.
@@ -117,7 +117,7 @@ type limited struct {
 	left int
 }
 
-// boundError says that a registry answers more than an image needs.
+// boundError says that a registry's answer exceeds a bound.
 type boundError struct{ text string }
 
 func (e *boundError) Error() string { return e.text }
@@ -131,7 +131,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain says what an error of a registry means for the user. About is the host where asking again is of no use.
+// explain turns an error of a registry into one for the user. About is the host if asking it again is of no use.
 func explain(ref name.Reference, err error, late bool, timeout time.Duration) *check.LookupError {
 	host := ref.Context().RegistryStr()
 	const offline = "; `--offline` judges images by their names alone"

@@ -19,7 +19,7 @@ const (
 	maxFetches = 40  // manifests and configurations besides the first
 )
 
-// blobs are where contents come from, each held against its digest and of bounded size.
+// blobs is a source of contents, each compared with its digest and of bounded size.
 type blobs interface {
 	manifest(ctx context.Context, digest v1.Hash) ([]byte, error)
 	config(ctx context.Context, digest v1.Hash) ([]byte, error)
@@ -32,7 +32,7 @@ type walker struct {
 	entries, fetches int
 }
 
-// anyManifest has what is asked of an index or of a manifest.
+// anyManifest has the fields of an index or a manifest that are read.
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-index.md, manifest.md
 type anyManifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
@@ -40,7 +40,7 @@ type anyManifest struct {
 	Config        *v1.Descriptor  `json:"config"`
 }
 
-// platform is what an entry or a configuration says.
+// platform is the platform in an entry or a configuration.
 type platform struct {
 	OS           string `json:"os"`
 	Architecture string `json:"architecture"`
@@ -63,7 +63,7 @@ func (w *walker) manifest(ctx context.Context, text []byte, depth int) error {
 	return fmt.Errorf("the manifest is neither an index nor that of an image (schema version %d)", m.SchemaVersion)
 }
 
-// index takes the platforms that the entries name; an entry that names none is fetched.
+// index adds the platforms that the entries name; an entry without one is fetched.
 func (w *walker) index(ctx context.Context, entries []v1.Descriptor, depth int) error {
 	for _, e := range entries {
 		if w.entries++; w.entries > maxEntries {
@@ -87,7 +87,7 @@ func (w *walker) index(ctx context.Context, entries []v1.Descriptor, depth int) 
 	return nil
 }
 
-// configured takes the platform of an image's configuration.
+// configured adds the platform of an image's configuration.
 func (w *walker) configured(ctx context.Context, digest v1.Hash) error {
 	if err := w.fetch(); err != nil {
 		return err

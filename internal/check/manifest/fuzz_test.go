@@ -8,8 +8,8 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
-// FuzzRead holds that reading ends, that places lie inside the text, and that what is JSON or YAML to the reader is a
-// tree without loops.
+// FuzzRead checks that reading ends, that places lie inside the text, and that a readable document is a tree without
+// loops.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"a: b\n---\nc: [d, {e: f}]\n", "{\"a\": 1}\n{\"b\": [true, null]}", "x: &a [1]\ny: *a\nz: {<<: {k: v}}\n",

@@ -60,7 +60,7 @@ func (p *jsonParser) space() {
 	}
 }
 
-// eat takes the byte b after white space, if it is next.
+// eat skips white space and, if it is next, the byte b, and reports whether it was.
 func (p *jsonParser) eat(b byte) bool {
 	p.space()
 	if p.off < len(p.text) && p.text[p.off] == b {

@@ -1,7 +1,7 @@
-// Package manifest owns reading Kubernetes manifests: it cuts a stream of YAML or JSON into documents, and turns each
-// document into a tree of nodes that know the line and column they were written at. What it reads is hostile: sizes,
-// depth and aliases are bounded, and what cannot be read is a located error, after which the rest is still read. It
-// knows nothing of Kubernetes' types.
+// Package manifest reads Kubernetes manifests: it cuts a stream of YAML or JSON into documents, and turns each document
+// into a tree of nodes that know their line and column. The input may be hostile: sizes, depth and aliases are bounded,
+// and an unreadable document is an error with a place, after which the rest is still read. It knows nothing of
+// Kubernetes' types.
 package manifest
 
 import (
@@ -36,16 +36,16 @@ type Pos struct {
 	Column int `json:"column"`
 }
 
-// Node is a value. An alias shares the node that its anchor names, so its position is that of the anchor.
-// All methods take a nil node, which is a value that is not there.
+// Node is a value. An alias shares the node that its anchor names, so its position is that of the anchor. All methods
+// accept a nil node, which stands for a missing value.
 type Node struct {
 	Kind Kind
 	// Value is a scalar's text: "true" or "false" for a Bool, as written for a Number, decoded for a String.
 	Value string
 	Pos
-	// Fields are a Map's, in the order written; of a key that is there twice only the last one.
+	// Fields are a Map's fields, in the order written. If a key is there twice, only the last one counts.
 	Fields []Field
-	// Items are a List's.
+	// Items are a List's items.
 	Items []*Node
 }
 
@@ -56,7 +56,7 @@ type Field struct {
 	Value *Node
 }
 
-// Field finds a key of a map, or nil.
+// Field returns the field with a key of a map, nil if there is none.
 func (n *Node) Field(key string) *Field {
 	if n == nil || n.Kind != Map {
 		return nil
@@ -69,7 +69,7 @@ func (n *Node) Field(key string) *Field {
 	return nil
 }
 
-// Get follows keys down maps. It gives nil where one is not there.
+// Get follows keys down maps. It returns nil if one of them is missing.
 func (n *Node) Get(keys ...string) *Node {
 	for _, key := range keys {
 		f := n.Field(key)
@@ -89,10 +89,10 @@ func (n *Node) Text() string {
 	return n.Value
 }
 
-// True tells whether the node is the boolean true.
+// True reports whether the node is the boolean true.
 func (n *Node) True() bool { return n != nil && n.Kind == Bool && n.Value == "true" }
 
-// Set tells whether the node is there and not null.
+// Set reports whether the node exists and is not null.
 func (n *Node) Set() bool { return n != nil && n.Kind != Null }
 
 // Elements are a list's items, none for anything else.

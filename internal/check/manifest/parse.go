@@ -15,17 +15,17 @@ import (
 // Bounds of one document. kubectl and the API server have bounds of their own, which are lower.
 const (
 	maxDepth  = 1000
-	maxNodes  = 4 << 20 // with every alias counted as a copy of what it stands for
+	maxNodes  = 4 << 20 // each alias counts as a copy of its anchor's value
 	maxFaults = 20
 )
 
-// Fault is something of a document that is not right by the language it is written in. Fatal: nothing was read of
-// the document. Otherwise the rest of it was.
+// Fault is an error of YAML or JSON in a document. Fatal says that nothing of the document was read; otherwise the rest
+// of it was.
 type Fault struct {
 	Pos
 	Fatal   bool
 	Message string
-	// Remedy says what to do, where that is known.
+	// Remedy says what to do, "" if that is not known.
 	Remedy string
 }
 
@@ -65,7 +65,7 @@ func Parse(c Chunk) (nodes []*Node, faults []Fault) {
 	return []*Node{n}, b.faults
 }
 
-// notText finds what no parser should be asked to read.
+// notText returns a fault for a document that is no text or too large.
 func notText(c Chunk) (Fault, bool) {
 	f := Fault{Pos: Pos{c.Line, 1}, Fatal: true}
 	switch {
@@ -114,14 +114,14 @@ func errTooManyNodes() error {
 var helmAction = regexp.MustCompile(
 	`\{\{-?\s*(\.|\$|/\*|(if|else|end|range|with|define|block|template|include|tpl|toYaml|default|quote|printf|required|fail|lookup)\b)`)
 
-// helmValue matches those that no other use of {{ }} has.
+// helmValue matches the actions that only Helm has among the users of {{ }}.
 var helmValue = regexp.MustCompile(`\{\{-?\s*(\.(Values|Release|Chart|Capabilities)\b|include\s)`)
 
 const helmRemedy = "render it first: `helm template NAME CHART | mullion check -`"
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// explain makes a fault of why a document could not be read.
+// explain turns the error of an unreadable document into a fault.
 func (b *builder) explain(c Chunk, err error) Fault {
 	f := Fault{Pos: Pos{c.Line, 1}, Fatal: true, Message: err.Error()}
 	if placed, ok := errors.AsType[*placedError](err); ok {
@@ -167,7 +167,7 @@ type builder struct {
 	line   int   // lines before the document
 	starts []Pos // where the lines of YAML begin, if they are not those of the file
 	faults []Fault
-	made   map[*yaml.Node]built     // what anchors stand for, once it is made
+	made   map[*yaml.Node]built     // the values of anchors that are made already
 	index  map[*Node]map[string]int // the keys of wide maps
 }
 
@@ -176,7 +176,7 @@ type built struct {
 	size int
 }
 
-// document reads one YAML document; nil without an error is an empty one.
+// document reads one YAML document; it returns nil without an error for an empty one.
 func (b *builder) document(c Chunk) (*Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(c.Text, &doc); err != nil {
@@ -196,15 +196,15 @@ func (b *builder) place(line, column int) Pos {
 	if b.starts == nil || line < 1 {
 		return Pos{Line: b.line + line, Column: column}
 	}
-	if line > len(b.starts) { // the library puts a value that is not there behind the end
+	if line > len(b.starts) { // the library puts a missing value behind the end
 		return b.starts[len(b.starts)-1]
 	}
 	start := b.starts[line-1]
 	return Pos{Line: start.Line, Column: start.Column + column - 1}
 }
 
-// lineStarts says where the lines of YAML begin in a chunk. YAML 1.1 also ends lines at a lone carriage return and at
-// three characters of Unicode, at which no editor does. nil: there are none of these.
+// lineStarts returns where the lines of YAML begin in a chunk. YAML 1.1 also ends lines at a lone carriage return and
+// at three Unicode characters, at which editors do not. nil: the chunk has none of these.
 func lineStarts(c Chunk) []Pos {
 	const breaks = "\u0085\u2028\u2029"
 	cr := bytes.Count(c.Text, []byte("\r")) != bytes.Count(c.Text, []byte("\r\n"))
@@ -234,7 +234,7 @@ func (b *builder) fault(at Pos, message, remedy string) {
 	}
 }
 
-// node converts one YAML node; size counts the values in it, those behind aliases too.
+// node converts one YAML node; size is the number of values in it, including those behind aliases.
 func (b *builder) node(y *yaml.Node, depth int) (n *Node, size int, err error) {
 	if depth > maxDepth {
 		return nil, 0, &placedError{b.pos(y), fmt.Errorf("more than %d values inside each other", maxDepth)}
@@ -322,7 +322,7 @@ func (b *builder) fields(n *Node, y *yaml.Node, depth int) (int, error) {
 // wideMap is the number of keys from which an index finds duplicates: a hostile map may have millions.
 const wideMap = 64
 
-// find finds a key of a map that is being made. Fields are only added to it, so that the index only grows.
+// find returns the field with a key in a map that is being made. Fields are only added, so the index only grows.
 func (b *builder) find(n *Node, key string) *Field {
 	if len(n.Fields) < wideMap {
 		return n.Field(key)

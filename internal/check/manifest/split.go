@@ -17,13 +17,13 @@ type Chunk struct {
 	Text []byte
 	// Line is the number of the text's first line in its file, from 1.
 	Line int
-	// TooBig: the document was longer than MaxDocument, so its text was dropped.
+	// TooBig says that the document was longer than MaxDocument, so its text was dropped.
 	TooBig bool
 }
 
 // Split cuts a stream into documents as it arrives; one document at a time is in memory. YAML documents end at a line
 // that begins with --- or ..., which YAML allows nowhere else in the first column; JSON values end with their last
-// brace. An error is the reader's, and the last thing that is yielded.
+// brace. An error is the reader's, and ends the sequence.
 func Split(r io.Reader) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		s := splitter{in: bufio.NewReaderSize(r, 64<<10), line: 1, start: 1}
@@ -46,7 +46,7 @@ func Split(r io.Reader) iter.Seq2[Chunk, error] {
 	}
 }
 
-// splitter holds the document that is being gathered.
+// splitter holds the document that is being read.
 type splitter struct {
 	in   *bufio.Reader
 	line int // of the line that is read next
@@ -60,7 +60,7 @@ type splitter struct {
 	json    jsonDepth
 }
 
-// readLine gives the next line with its end. A line longer than MaxDocument is cut to a little more than that.
+// readLine returns the next line with its end. A line longer than MaxDocument is cut to a little more than that.
 func (s *splitter) readLine() ([]byte, error) {
 	line, err := s.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -109,7 +109,7 @@ func (s *splitter) take(line []byte, yield func(Chunk, error) bool) bool {
 	return true
 }
 
-// begin looks whether a line is the first with content, and whether that is JSON.
+// begin checks whether a line is the first with content, and whether the content is JSON.
 func (s *splitter) begin(trimmed []byte) {
 	if len(trimmed) == 0 || trimmed[0] == '#' || trimmed[0] == '%' && !s.marker {
 		return
@@ -130,7 +130,7 @@ func (s *splitter) add(line []byte, number int) {
 	s.text = append(s.text, line...)
 }
 
-// flush yields the document that was gathered, if it has content, and begins the next one.
+// flush yields the document, if it has content, and begins the next one.
 func (s *splitter) flush(yield func(Chunk, error) bool) bool {
 	c := Chunk{Text: s.text, Line: s.start, TooBig: s.tooBig}
 	content := s.content
@@ -138,7 +138,7 @@ func (s *splitter) flush(yield func(Chunk, error) bool) bool {
 	return !content || yield(c, nil)
 }
 
-// isMarker tells whether a line is the document marker, alone or followed by white space.
+// isMarker reports whether a line is the document marker, alone or followed by white space.
 func isMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\n')
@@ -151,7 +151,7 @@ type jsonDepth struct {
 	inString, escape bool
 }
 
-// ends takes a line and tells whether the value is complete at its end.
+// ends reads a line and reports whether the value is complete at its end.
 func (d *jsonDepth) ends(line []byte) bool {
 	for _, b := range line {
 		switch {

@@ -17,13 +17,13 @@ const (
 
 const osLabel = "kubernetes.io/os"
 
-// mutation is a MutatingAdmissionPolicy about pods that are being created. Workloads are left as their authors wrote
-// them, for tools that compare; their pods pass here.
+// mutation is a MutatingAdmissionPolicy for pods that are being created. Workloads are not changed, because tools
+// compare them with their sources; their pods are changed when they are created.
 type mutation struct {
 	name, comment string
-	condition     string // of pods that are changed
-	// each gives a list of JSONPatch; a JSON patch because nodeSelector and tolerations are atomic for server-side
-	// apply
+	condition     string // the condition for a pod to be changed
+	// each expression returns a list of JSONPatch; a JSON patch because nodeSelector and tolerations are atomic for
+	// server-side apply
 	patches []string
 }
 
@@ -47,7 +47,7 @@ func mutations() []mutation {
 	}
 }
 
-// tolerate adds a toleration of a taint's key, where no toleration names that key, or every one.
+// tolerate adds a toleration of a taint's key, unless a toleration for this key or for all keys exists.
 func tolerate(key string) string {
 	value := fmt.Sprintf(`Object.spec.tolerations{key: %q, operator: "Equal", value: "windows", effect: "NoSchedule"}`,
 		key)

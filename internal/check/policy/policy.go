@@ -1,5 +1,5 @@
-// Package policy owns rendering rules as Kubernetes admission policies, so that an API server judges what mullion check
-// judges of files. Only rules that have a form in CEL are there. It prints text and links no Kubernetes.
+// Package policy renders rules as Kubernetes admission policies, so that an API server judges objects as mullion check
+// judges files. Only rules with a form in CEL are rendered. The package prints text and links no Kubernetes.
 package policy
 
 import (
@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 )
 
-// shape is a group of resources whose pod is at one place.
+// shape is a group of resources with the pod at the same place.
 type shape struct {
 	name, pod string
 	rules     []resource
@@ -33,16 +33,16 @@ func shapes() []shape {
 	}
 }
 
-// Windows is the CEL expression that is true of a pod which is surely for Windows, by os.name or node selector.
+// Windows is the CEL expression that is true for a pod that is surely for Windows, by os.name or node selector.
 func Windows(pod string) string {
 	return fmt.Sprintf(`(has(%[1]s.spec.os) && %[1]s.spec.os.name == "windows") || `+
 		`(has(%[1]s.spec.nodeSelector) && "kubernetes.io/os" in %[1]s.spec.nodeSelector && %[1]s.spec.nodeSelector["kubernetes.io/os"] == "windows")`, pod)
 }
 
-// Write prints policies with their bindings. ValidatingAdmissionPolicies are of the rules that hold for a minor version
-// of Kubernetes and for every Windows version: errors deny, what is less warns. MutatingAdmissionPolicies add what
-// places a pod whose system is known. A version without validating policies is an error; one without the others gets a
-// comment.
+// Write prints policies with their bindings. ValidatingAdmissionPolicies are for the rules that hold for a minor
+// version of Kubernetes and for every Windows version: errors deny, other findings warn. MutatingAdmissionPolicies add
+// placement to a pod whose system is known. It is an error if the Kubernetes version has no validating policies; if it
+// has no mutating ones, a comment says so.
 func Write(w io.Writer, rules []check.Rule, kubernetes int) error {
 	if kubernetes < FirstValidating {
 		return fmt.Errorf(
@@ -78,7 +78,7 @@ func Write(w io.Writer, rules []check.Rule, kubernetes int) error {
 	return err
 }
 
-// holds tells whether a rule can be a policy: it is for pods for Windows, and no Windows version is exempt.
+// holds reports whether a rule can be a policy: it applies to pods for Windows, on every Windows version.
 func holds(r *check.Rule, kubernetes int) bool {
 	return kubernetes >= r.Since && (r.Until == 0 || kubernetes < r.Until) && r.SinceBuild == 0 && r.UntilBuild == 0 &&
 		len(r.Systems) == 0 && !r.Unplaced

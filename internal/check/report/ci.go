@@ -49,7 +49,8 @@ type annotation struct {
 	title, message string
 }
 
-// write escapes as the runner undoes it, and nothing of a manifest begins a line, so that no manifest gives commands.
+// write escapes the text as the runner expects it. No text of a manifest begins a line, so no manifest can give
+// commands.
 func (a annotation) write(b *strings.Builder) {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
@@ -58,8 +59,9 @@ func (a annotation) write(b *strings.Builder) {
 		property.Replace(file), a.pos.Line, a.pos.Column, property.Replace(a.title), data.Replace(printable(a.message)))
 }
 
-// JUnit prints a test report: a suite for each document that has a workload or a fault. A finding is a failure of the
-// test that is called like its rule if it is as bad as failOn, otherwise the test passes and the finding is its output.
+// JUnit prints a test report: a suite for each document that has a workload or a fault. A finding belongs to the test
+// named after its rule: if it is at least as bad as failOn, the test fails; otherwise the test passes and the finding
+// is its output.
 type JUnit struct {
 	w      io.Writer
 	failOn check.Severity

@@ -1,5 +1,5 @@
-// Package report owns printing what the checker found: one type for each format, with Result for each document's
-// result, in order, and Close at the end. It decides nothing.
+// Package report prints the checker's findings: one type for each format, with Result for each document's result, in
+// order, and Close at the end. It decides nothing.
 package report
 
 import (
@@ -79,8 +79,8 @@ func (t *Text) Result(r check.Result) error {
 	return err
 }
 
-// printable replaces control characters and those that turn the direction of text: manifests must not draw on the
-// reader's terminal.
+// printable replaces control characters and those that change the direction of text, so that manifests cannot draw on
+// the reader's terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) ||
@@ -94,7 +94,7 @@ func printable(s string) string {
 // oneLine is printable text without line ends, so that a manifest cannot print lines that look like the checker's.
 func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", "·") }
 
-// name is how messages name an object: namespace/name.
+// name is an object's name in messages: namespace/name.
 func name(o check.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
 
 // Close prints the summary.

@@ -11,11 +11,11 @@ import (
 	"mullion.dev/mullion/internal/check"
 )
 
-// maxNotifications bounds the faults that a SARIF file tells one by one, since they are kept until its end.
+// maxNotifications bounds the faults that are listed one by one in a SARIF file, because they are kept until its end.
 const maxNotifications = 1000
 
 // SARIF prints one log of the Static Analysis Results Interchange Format 2.1.0, for code scanning services. Results are
-// written as they come; the rules that had results, and the faults, follow at the end.
+// written as they come; the rules with results, and the faults, follow at the end.
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 type SARIF struct {
 	w       io.Writer
@@ -168,7 +168,7 @@ func (s *SARIF) write(before string, v any) error {
 	return err
 }
 
-// rule is the number of a rule in the list that Close prints.
+// rule returns the number of a rule in the list that Close prints.
 func (s *SARIF) rule(r *check.Rule) int {
 	i, ok := s.index[r.ID]
 	if !ok {

@@ -9,7 +9,7 @@ import (
 
 const commandsCategory = "commands"
 
-// commandPaths are where a container has commands, each a list of words.
+// commandPaths are the paths of a container's commands, each a list of words.
 func commandPaths() []string {
 	return []string{
 		"command", "args", "livenessProbe.exec.command", "readinessProbe.exec.command", "startupProbe.exec.command",
@@ -91,7 +91,7 @@ func commands() []check.Rule {
 	}
 }
 
-// words are all words of a container's commands.
+// words returns all words of a container's commands.
 func words(c check.Container) []check.Value {
 	var vs []check.Value
 	for _, path := range commandPaths() {
@@ -100,7 +100,8 @@ func words(c check.Container) []check.Value {
 	return vs
 }
 
-// programs gives the first words of a container's commands for which is holds; of args only if there is no command.
+// programs returns the first words of a container's commands for which is returns true; args count only if there is no
+// command.
 func programs(c check.Container, is func(word string) bool) []check.Hit {
 	var out []check.Hit
 	for _, path := range commandPaths() {

@@ -28,7 +28,7 @@ func TestQuantity(t *testing.T) {
 	}
 }
 
-// TestBuildsAreTheCatalogues holds the builds that rules name against winver, which is where they are from.
+// TestBuildsAreTheCatalogues compares the builds that rules name with winver, from which they are taken.
 func TestBuildsAreTheCatalogues(t *testing.T) {
 	for feature, build := range map[winver.Feature]uint32{
 		winver.DualStack:       dualStackBuild,

@@ -12,7 +12,8 @@ import (
 )
 
 // without are the fields of a pod that no rule names, and why. The documents are
-// https://kubernetes.io/docs/concepts/windows/intro/#api and what it links; "works" says that they take nothing back.
+// https://kubernetes.io/docs/concepts/windows/intro/#api and the pages that it links; "works" says that they name no
+// limit.
 func without() map[string]string {
 	const (
 		works   = "works"

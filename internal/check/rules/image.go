@@ -57,7 +57,7 @@ func images() []check.Rule {
 			Why:      "before Windows Server 2022 the builds of host and image have to be equal; from then on a host also runs the builds since the long-term release before its own",
 			Remedy:   "use the image for the nodes' build, an image for several builds, or select nodes by " + check.WindowsBuildLabel,
 			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
-				if p.HostProcess(c) { // which run on every build
+				if p.HostProcess(c) { // HostProcess containers run on every build
 					return nil
 				}
 				return hits(c.Values("image"), func(ref string) string {
@@ -135,8 +135,8 @@ func images() []check.Rule {
 	}
 }
 
-// wrongBuild says which builds do not run an image. Without --windows-version the builds are guesses, so it has to be
-// wrong for all of them.
+// wrongBuild names the builds that do not run an image. Without --windows-version the builds are guesses, so the image
+// has to be wrong for all of them.
 func wrongBuild(p *check.Pod, build uint32) string {
 	if build == 0 {
 		return ""
@@ -148,7 +148,7 @@ func wrongBuild(p *check.Pod, build uint32) string {
 	return fmt.Sprintf("10.0.%d does not run on %s", build, refuse)
 }
 
-// noBuild says which builds find nothing for them in an image.
+// noBuild names the builds for which an image has no entry.
 func noBuild(p *check.Pod, i check.Image) string {
 	entries := windowsOnly(i.Platforms)
 	if len(entries) == 0 {
@@ -165,7 +165,7 @@ func noBuild(p *check.Pod, i check.Image) string {
 	return fmt.Sprintf("%s; nothing for %s", i.Why, refuse)
 }
 
-// otherThanTag says which build the tag names where the image is of others.
+// otherThanTag names the build in the tag if the image is for other builds.
 func otherThanTag(_ *check.Pod, i check.Image) string {
 	entries := windowsOnly(i.Platforms)
 	if i.Build == 0 || len(entries) == 0 ||
@@ -187,7 +187,7 @@ func windowsOnly(all []check.Platform) (out []check.Platform) {
 	return out
 }
 
-// refusing names the builds of a pod's nodes that do not accept it, "" if that is no finding.
+// refusing names the builds of a pod's nodes for which accepts returns false, "" if that is no finding.
 func refusing(p *check.Pod, accepts func(winver.Build) bool) string {
 	var refuse []string
 	judged := 0

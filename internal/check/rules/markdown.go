@@ -62,7 +62,7 @@ func section(b *strings.Builder, r *check.Rule) {
 		strings.Join(fields, "`, `"), r.Source.Title, r.Source.URL)
 }
 
-// sentence begins with a capital letter, unless it begins with the name of a field.
+// sentence returns s with a capital letter, unless it begins with the name of a field.
 func sentence(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	s = plain(s)
@@ -72,7 +72,7 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// plain keeps Markdown from reading marks in a text.
+// plain escapes the characters that have a meaning in Markdown.
 func plain(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "]", `\]`).Replace(s)
 }

@@ -9,11 +9,10 @@ import (
 
 const namesCategory = "names"
 
-// partlyQualified matches service.namespace.svc, which search domains complete on Linux; what follows is looked at by
-// find.
+// partlyQualified matches service.namespace.svc, which search domains complete on Linux; find checks what follows.
 var partlyQualified = regexp.MustCompile(`\b[a-z][-a-z0-9]*\.[a-z][-a-z0-9]*\.svc\b`)
 
-// names are the rules about names of hosts and of environment variables.
+// names returns the rules about names of hosts and of environment variables.
 func names() []check.Rule {
 	return []check.Rule{
 		{
@@ -102,7 +101,7 @@ func names() []check.Rule {
 	}
 }
 
-// texts are the values of a container in which names of hosts are written.
+// texts returns the values of a container that may contain names of hosts.
 func texts(c check.Container) []check.Value {
 	vs := c.Values("env[*].value")
 	for _, path := range commandPaths() {

@@ -115,7 +115,7 @@ func placement() []check.Rule {
 	}...)
 }
 
-// undecided is the pod, with what its image says.
+// undecided returns the place of the pod, with a note on what its image says.
 func undecided(p *check.Pod) []check.Hit {
 	at := p.At
 	for _, e := range p.Evidence {
@@ -143,8 +143,8 @@ func selectWindows(p *check.Pod, _ check.Hit) []check.Edit {
 	return nil
 }
 
-// disagreeing lists the evidence that is not of the first's system. A toleration also allows what the pod is not for,
-// so it contradicts nothing. An image for Linux in a pod for Windows is a rule of its own.
+// disagreeing lists the evidence for another system than the first evidence's. A toleration only allows nodes, so it
+// contradicts nothing. An image for Linux in a pod for Windows is a rule of its own.
 func disagreeing(p *check.Pod) []check.Hit {
 	var first check.Evidence
 	var out []check.Hit

@@ -108,7 +108,7 @@ func resources() []check.Rule {
 	}
 }
 
-// reservedMemory is about the kubelet's configuration, where it is one of a Windows node.
+// reservedMemory is about the kubelet's configuration of a Windows node.
 func reservedMemory(page string) check.Rule {
 	least := power(1024, 3) // twice
 	least.Add(least, least)
@@ -133,7 +133,7 @@ func reservedMemory(page string) check.Rule {
 			for _, k := range in.Objects["KubeletConfiguration"] {
 				if !strings.HasPrefix(k.Spec.Get("containerRuntimeEndpoint").Text(), "npipe:") &&
 					!drive.MatchString(k.Spec.Get("staticPodPath").Text()) {
-					continue // of Linux, or it does not say
+					continue // of a Linux node, or it does not say
 				}
 				sum := new(big.Rat)
 				for _, list := range []string{"systemReserved", "kubeReserved"} {
@@ -177,7 +177,7 @@ func quantity(text string) (*big.Rat, bool) {
 	return nil, false
 }
 
-// exponent is the size of a number's exponent, which a hostile manifest may make huge.
+// exponent returns the size of a number's exponent, which may be huge in a hostile manifest.
 func exponent(number string) int {
 	_, e, ok := strings.Cut(strings.ToLower(number), "e")
 	if !ok {

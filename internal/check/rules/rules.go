@@ -19,8 +19,8 @@ const (
 	intro      = "https://kubernetes.io/docs/concepts/windows/intro/"
 	networking = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/"
 	storage    = "https://kubernetes.io/docs/concepts/storage/windows-storage/"
-	// osNameRefused is the minor version from which fields of the other system are refused: IdentifyPodOS was on by
-	// default.
+	// osNameRefused is the minor version from which the API server refuses fields of the other system: IdentifyPodOS
+	// was on by default.
 	osNameRefused = 24
 	// dockerGone is the minor version in which the kubelet lost its built-in support for Docker.
 	dockerGone = 24
@@ -43,7 +43,7 @@ func isTrue(path string) check.Match {
 
 func present(path string) check.Match { return check.Match{Path: path, Op: check.Present} }
 
-// ignored is a rule for a field that means nothing on Windows, and that is refused where os.name says windows.
+// ignored returns a rule for a field that is ignored on Windows, and refused if os.name is windows.
 func ignored(id, category string, target check.Target, m check.Match, why string) check.Rule {
 	anchor := "compatibility-v1-pod"
 	if target == check.OnContainer {
@@ -67,7 +67,7 @@ func ignored(id, category string, target check.Target, m check.Match, why string
 	}
 }
 
-// each makes a rule's Func of one for a container.
+// each turns a function for a container into a rule's Func.
 func each(f func(p *check.Pod, c check.Container) []check.Hit) func(*check.Pod) []check.Hit {
 	return func(p *check.Pod) []check.Hit {
 		var hits []check.Hit
@@ -78,7 +78,7 @@ func each(f func(p *check.Pod, c check.Container) []check.Hit) func(*check.Pod) 
 	}
 }
 
-// hits makes hits of the values of which note says something.
+// hits returns a hit for each value for which note returns a text.
 func hits(vs []check.Value, note func(text string) string) []check.Hit {
 	var out []check.Hit
 	for _, v := range vs {

@@ -17,8 +17,8 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// TestFixtures holds every rule against testdata/<id>/{pass,fail}/*.yaml. In a fail fixture the line of each finding of
-// the rule ends in "# want: <id>"; a pass fixture has none. Other rules' findings are not looked at.
+// TestFixtures runs every rule on testdata/<id>/{pass,fail}/*.yaml. In a fail fixture the line of each finding of the
+// rule ends in "# want: <id>"; a pass fixture has none. Other rules' findings are not looked at.
 func TestFixtures(t *testing.T) {
 	known := map[string]bool{}
 	for _, rule := range rules.All() {

@@ -34,8 +34,8 @@ func kinds() map[string]any {
 	}
 }
 
-// TestFields holds that every path of a rule is one of Kubernetes' own types, so that a typing error is no rule that
-// never holds.
+// TestFields holds that every path of a rule is one of Kubernetes' own types, so that a typing error does not make a
+// rule that never holds.
 func TestFields(t *testing.T) {
 	for _, rule := range rules.All() {
 		var paths []string

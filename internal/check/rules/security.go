@@ -14,7 +14,7 @@ func podSecurity() []check.Rule {
 			Op:   op,
 		}, why)
 	}
-	since := func(minor int, r check.Rule) check.Rule { // a field that is younger than the refusal of the others
+	since := func(minor int, r check.Rule) check.Rule { // a field that is younger than osNameRefused
 		r.Since, r.Refused = minor, minor
 		return r
 	}
@@ -61,7 +61,7 @@ func containerSecurity() []check.Rule {
 	}
 }
 
-// nonRoot is the contradiction that the kubelet refuses when it makes the container.
+// nonRoot is about runAsNonRoot with a user that the kubelet refuses when it makes the container.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/security_context_windows.go
 func nonRoot() check.Rule {
 	return check.Rule{

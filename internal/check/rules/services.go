@@ -9,8 +9,8 @@ import (
 
 const servicesCategory = "services"
 
-// The most backends of a Service: the first without direct server return on builds that have not been serviced, the
-// second always. https://github.com/kubernetes/kubernetes/issues/98680,
+// The largest numbers of backends of a Service: backendsWithoutDSR applies without direct server return on builds that
+// have no updates, backends always. https://github.com/kubernetes/kubernetes/issues/98680,
 // https://github.com/microsoft/Windows-Containers/issues/93
 const (
 	backendsWithoutDSR = 64
@@ -23,7 +23,7 @@ const (
 	sessionAffinityBuild = 20348
 )
 
-// onServices makes a Cross of a condition on a Service that selects pods which may run on Windows.
+// onServices turns a condition on a Service that selects pods which may run on Windows into a Cross.
 func onServices(find func(s *check.Fact, pods []check.Selected) []check.Hit) func(*check.Input) []check.CrossHit {
 	return func(in *check.Input) []check.CrossHit {
 		var out []check.CrossHit
@@ -45,7 +45,7 @@ func onServices(find func(s *check.Fact, pods []check.Selected) []check.Hit) fun
 	}
 }
 
-// at gives the places of a Service's field if its text is one of texts.
+// at returns the places of a Service's field if its text is one of texts.
 func at(s *check.Fact, path string, texts ...string) []check.Hit {
 	return hits(s.Values(path), func(text string) string {
 		if slices.Contains(texts, text) {

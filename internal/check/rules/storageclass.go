@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 )
 
-// claims are the rules about pods, the claims that they mount, and the classes of those.
+// claims returns the rules about pods, the claims that they mount, and the claims' classes.
 func claims() []check.Rule {
 	return []check.Rule{
 		{
@@ -76,7 +76,8 @@ func claims() []check.Rule {
 
 func linuxFS() []string { return []string{"ext2", "ext3", "ext4", "xfs", "btrfs"} }
 
-// onClaims makes a Cross of a condition on the claims that pods for Windows mount. class is nil if it is not there.
+// onClaims turns a condition on the claims that pods for Windows mount into a Cross. class is nil if the input does not
+// have it.
 func onClaims(find func(claim, class *check.Fact) (*check.Fact, []check.Hit)) func(*check.Input) []check.CrossHit {
 	return func(in *check.Input) []check.CrossHit {
 		var out []check.CrossHit

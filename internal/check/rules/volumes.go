@@ -249,7 +249,7 @@ func mountPaths() []check.Rule {
 	}
 }
 
-// badMountPath says what is wrong with a place for a volume.
+// badMountPath returns what is wrong with a mount path, "" if nothing is.
 func badMountPath(path string) string {
 	clean := strings.ToLower(strings.TrimRight(strings.ReplaceAll(path, "/", `\`), `\`))
 	clean = strings.TrimPrefix(clean, "c:")
@@ -267,7 +267,7 @@ func badMountPath(path string) string {
 	return ""
 }
 
-// badFileName says which part of a path Windows refuses.
+// badFileName returns the part of a path that Windows refuses, "" if there is none.
 func badFileName(path string) string {
 	path = strings.ReplaceAll(path, `\`, "/")
 	for _, prefix := range []string{"//./pipe/", "//?/"} {

@@ -16,7 +16,7 @@ const (
 	hostProcessPage        = "https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/"
 )
 
-// effective is a setting of a container: its own, else the pod's. Node is nil if neither is there.
+// effective returns a setting of a container: its own, or else the pod's. Node is nil if neither is set.
 func effective(p *check.Pod, c check.Container, path string) check.Value {
 	for _, vs := range [][]check.Value{c.Values(path), p.Values("spec." + path)} {
 		if len(vs) > 0 {
@@ -28,7 +28,7 @@ func effective(p *check.Pod, c check.Container, path string) check.Value {
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
-// both gives the values of a path of the pod and of its containers, each once.
+// both returns the values of a path in the pod and in its containers, each once.
 func both(p *check.Pod, path string) []check.Value {
 	vs := p.Values("spec." + path)
 	for _, c := range p.Containers() {
@@ -84,7 +84,7 @@ const (
 	maxCredential = 64 << 10
 )
 
-// badUserName says what is wrong with a name, "" if nothing is.
+// badUserName returns what is wrong with a name, "" if nothing is.
 func badUserName(name string) string {
 	parts := strings.Split(name, `\`)
 	user := parts[len(parts)-1]
@@ -210,7 +210,7 @@ func notHostProcess(p *check.Pod) []check.Hit {
 	return not
 }
 
-// hostProcessAt lists where a pod asks for HostProcess.
+// hostProcessAt lists the places at which a pod asks for HostProcess.
 func hostProcessAt(p *check.Pod) []check.Hit {
 	var out []check.Hit
 	for _, v := range both(p, hostProcess) {
