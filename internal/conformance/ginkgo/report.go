@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Report is the part of Ginkgo's types.SpecReport that is kept, under its names
+// Report holds the fields of Ginkgo's types.SpecReport that are used, under Ginkgo's names
 // (https://github.com/onsi/ginkgo/blob/v2.28.1/types/types.go).
 type Report struct {
 	ContainerHierarchyTexts    []string
@@ -42,7 +42,7 @@ type Failure struct {
 	ForwardedPanic string
 }
 
-// AdditionalFailure is one of further failures, for example while tidying up.
+// AdditionalFailure is a further failure, for example while tidying up.
 type AdditionalFailure struct {
 	State   string
 	Failure Failure
@@ -55,21 +55,21 @@ type Location struct {
 	FullStackTrace string
 }
 
-// IsSpec says that the report is of a spec and not of what is done before or after all of them.
+// IsSpec reports whether the report is about a spec, and not about the work before or after all specs.
 func (r Report) IsSpec() bool { return r.LeafNodeType == "It" }
 
-// Selected says that the spec was to run: those that the expressions leave out are reported too, as skipped without a
-// reason and without an attempt.
+// Selected reports whether the spec was selected. Ginkgo also reports specs that the expressions leave out, as skipped
+// without a reason and without an attempt.
 func (r Report) Selected() bool {
 	return r.IsSpec() && r.State != Pending && (r.State != Skipped || r.Failure.Message != "")
 }
 
-// Name is the spec's whole name, by which the expressions select it.
+// Name is the spec's full name, with which the expressions are matched.
 func (r Report) Name() string {
 	return strings.Join(append(append([]string{}, r.ContainerHierarchyTexts...), r.LeafNodeText), " ")
 }
 
-// Suite is the part of types.Report that the processes tell before the first spec.
+// Suite holds the fields of types.Report that the processes send before the first spec.
 type Suite struct {
 	PreRunStats struct{ TotalSpecs, SpecsThatWillRun int }
 }

@@ -1,14 +1,14 @@
-// Package ginkgo is the other side of Ginkgo's parallel test processes: the server by which they share out the specs
-// and to which they report each one as it ends. The ginkgo program has the same server inside, but keeps the reports to
-// itself until all is over; here every report is handed on at once, so that nothing is lost when a run is cut short.
+// Package ginkgo is the server for Ginkgo's parallel test processes: they share out the specs by it, and report each
+// spec to it as it ends. The ginkgo program contains the same server, but keeps the reports to itself until all specs
+// have ended; this server passes every report on at once, so that nothing is lost when a run is cut short.
 //
-// It speaks the HTTP form of the protocol (GINKGO_PARALLEL_PROTOCOL=HTTP), which is internal to Ginkgo: it is that of
-// the version that the e2e tests are pinned to, v2.28.1
+// It speaks the HTTP form of the protocol (GINKGO_PARALLEL_PROTOCOL=HTTP), which is internal to Ginkgo: this is the
+// protocol of v2.28.1, to which the e2e tests are pinned
 // (https://github.com/onsi/ginkgo/blob/v2.28.1/internal/parallel_support/http_server.go and server_handler.go).
 //
 // Specs that must run alone ([Serial]) are run by process 1 when all others have ended, which the processes arrange
-// themselves. For one process at a time the total is still said to be two, as a process that believes to be alone uses
-// no server; the second counts as ended.
+// themselves. If there is only one process, it is told that there are two, because a process that is alone uses no
+// server; the second one counts as ended.
 package ginkgo
 
 import (
@@ -33,9 +33,10 @@ const maxReport = 512 << 20
 type Events struct {
 	// Begin is called for each process before its first spec.
 	Begin func(Suite)
-	// Ran is called with each report: specs, also those that are not selected, and what is done before and after all.
+	// Ran is called with each report: of specs, also those that are not selected, and of the work before and after all
+	// specs.
 	Ran func(Report)
-	// Output is called with what the processes print while no spec runs.
+	// Output is called with the output of the processes while no spec runs.
 	Output func([]byte)
 }
 
@@ -55,7 +56,7 @@ type Server struct {
 	abort       bool
 }
 
-// Listen starts a server for so many processes on a free port of the loopback interface.
+// Listen starts a server for a number of processes on a free port of the loopback interface.
 func Listen(ctx context.Context, processes int, events Events) (*Server, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -96,7 +97,7 @@ func (s *Server) Args(n int) []string {
 	}
 }
 
-// Ended tells that process n has ended, in whatever way.
+// Ended tells the server that process n has ended, for whatever reason.
 func (s *Server) Ended(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +146,7 @@ func (s *Server) output(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keep stores what process 1 tells for the others, as it is.
+// keep stores the data that process 1 sends for the other processes, unchanged.
 func (s *Server) keep(where *json.RawMessage) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var state json.RawMessage
@@ -157,7 +158,8 @@ func (s *Server) keep(where *json.RawMessage) http.HandlerFunc {
 	}
 }
 
-// kept gives it to the others; 425 means not yet, 410 that process 1 has ended without telling.
+// kept sends the data of keep to the other processes; 425 means not yet, 410 that process 1 has ended without sending
+// any.
 func (s *Server) kept(where *json.RawMessage) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
@@ -184,7 +186,8 @@ func (s *Server) othersEnded(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// othersReport would give process 1 the others' reports for files that it writes at the end; it is asked for none.
+// othersReport would send process 1 the others' reports for files that it writes at the end. It is not told to write
+// any.
 func (*Server) othersReport(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }
 
 func (s *Server) counter(w http.ResponseWriter, _ *http.Request) {

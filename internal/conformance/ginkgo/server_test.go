@@ -105,7 +105,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestFirstProcessGone holds that the others do not wait for ever for one that died.
+// TestFirstProcessGone checks that the other processes do not wait for ever for one that died.
 func TestFirstProcessGone(t *testing.T) {
 	s, _, _ := listen(t, 2)
 	s.Ended(1)
@@ -114,8 +114,8 @@ func TestFirstProcessGone(t *testing.T) {
 	}
 }
 
-// TestOneProcess holds that a lone process is told of a second that has ended, for with a total of one it would use no
-// server.
+// TestOneProcess checks that a single process is told of a second one that has ended: with a total of one it would use
+// no server.
 func TestOneProcess(t *testing.T) {
 	s, _, _ := listen(t, 1)
 	if args := strings.Join(s.Args(1), " "); !strings.Contains(args, "parallel.total=2") ||
@@ -133,7 +133,7 @@ func TestOneProcess(t *testing.T) {
 	}
 }
 
-// TestToken holds that other programs of the machine cannot report results.
+// TestToken checks that other programs of the machine cannot report results.
 func TestToken(t *testing.T) {
 	s, reports, _ := listen(t, 1)
 	base := dial(t, s, 1)

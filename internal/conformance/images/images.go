@@ -1,7 +1,7 @@
 // Package images makes the images that Kubernetes' e2e tests run, without a registry: upstream's own programs where
 // they can be built from the pinned modules, and stand-ins, which say so in a label, where they cannot. The names are
-// upstream's, so that the tests find them. It owns what is in each image; package imagebuild owns their form, packages
-// image and linuxnode the nodes' stores.
+// upstream's, so that the tests find them. It owns the content of each image; package imagebuild owns the images' form,
+// packages image and linuxnode the nodes' stores.
 package images
 
 import (
@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
-// LabelStandIn says, in an image's labels, what in it is not upstream's.
+// LabelStandIn is the label that says which parts of an image are not upstream's.
 const LabelStandIn = "dev.mullion.conformance.stand-in"
 
 // The systems that images are for.
@@ -27,20 +27,20 @@ const (
 	Linux   = imagebuild.Linux
 )
 
-// Image is one of the images.
+// Image describes one of the images.
 type Image struct {
-	// Refs are the names by which the tests ask for it; several where tests use versions that do not differ here.
+	// Refs are the names by which the tests ask for it; several if tests use versions that do not differ here.
 	Refs []string
-	// StandIn says what in it is not upstream's; empty: all is.
+	// StandIn says which parts are not upstream's; empty: none.
 	StandIn string
-	// Content is what it holds for each system it is for.
+	// Content is the image's content by system.
 	Content map[string]Content
 }
 
-// Content is what an image holds for one system.
+// Content is the content of an image for one system.
 type Content struct {
-	// Layers are its files, lowest first: paths in the image, with slashes and relative to the root, and what is there.
-	// What images have in common is a layer by itself, which is made and stored once.
+	// Layers are the files, lowest layer first, by their paths in the image, with slashes and relative to the root.
+	// Files that images have in common are a layer of their own, which is made and stored once.
 	Layers []map[string]File
 	Entrypoint,
 	Cmd,
@@ -50,8 +50,8 @@ type Content struct {
 }
 
 // File is one file: a program or another file below the folder of what `make e2e` has built, a link to a file beside it
-// or above it, in this layer or another, a text, the folder of a registry for the image's system, or, with none of
-// them, an empty folder.
+// or above it, in this layer or another, a text, the folder of a registry for the image's system, or an empty folder if
+// no field is set.
 type File struct {
 	Program, Link, Text string
 	Registry            bool
@@ -64,7 +64,7 @@ func (e *MissingError) Error() string {
 	return "not built: " + strings.Join(e.Paths, ", ")
 }
 
-// Missing looks for what the images are made of in the folder of what `make e2e` has built.
+// Missing returns a MissingError if the folder of what `make e2e` has built lacks files of the images.
 func Missing(built string) error {
 	seen := map[string]bool{}
 	missing := &MissingError{}
@@ -87,7 +87,7 @@ func Missing(built string) error {
 	return nil
 }
 
-// programs are the files that it is made of.
+// programs returns the files of which the content is made.
 func (c Content) programs(built string) []string {
 	var paths []string
 	for _, files := range c.Layers {
@@ -100,14 +100,14 @@ func (c Content) programs(built string) []string {
 	return paths
 }
 
-// Builder makes images from the folder of what `make e2e` has built. It keeps the layers that it has made, compressed,
-// in memory, for images with the same ones; it is not for use by several goroutines at once.
+// Builder makes images from the folder of what `make e2e` has built. It keeps the compressed layers in memory for other
+// images with the same layers. It must not be used by several goroutines at once.
 type Builder struct {
 	built  string
 	layers map[string]*imagebuild.Layer
 }
 
-// NewBuilder gives a builder that has made nothing yet.
+// NewBuilder returns a builder without layers.
 func NewBuilder(built string) *Builder {
 	return &Builder{built, map[string]*imagebuild.Layer{}}
 }
@@ -144,7 +144,7 @@ func (b *Builder) Build(ctx context.Context, i Image, system string) (*imagebuil
 	return imagebuild.Build(ctx, o)
 }
 
-// layer makes a layer, or gives the one made before of the same files.
+// layer returns the layer of files, and makes it if it has not made it before.
 func (b *Builder) layer(ctx context.Context, files map[string]File, system string) (l *imagebuild.Layer, err error) {
 	key := fmt.Sprintf("%s %#v", system, files) // fmt sorts a map by its keys
 	if l, ok := b.layers[key]; ok {
@@ -210,7 +210,7 @@ func (b *Builder) layRegistry(ctx context.Context, dir, name, system string) err
 	return errors.Join(r.Write(root, name), root.Close())
 }
 
-// copyFile copies a file, as a program if it is one.
+// copyFile copies a file, with mode 0755 if it is a program.
 func copyFile(from, to string) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(from); err == nil && info.Mode()&0o111 != 0 {
@@ -220,7 +220,7 @@ func copyFile(from, to string) error {
 	return err
 }
 
-// StandIns are the images that are not wholly upstream's, by name, with what in them is not.
+// StandIns returns the images that are not wholly upstream's, by name, each with the parts that are not.
 func StandIns() map[string]string {
 	all := map[string]string{}
 	for _, img := range All() {

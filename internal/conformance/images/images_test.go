@@ -102,7 +102,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// imageOf is the first image in the index of one of the images.
+// imageOf returns the first image in the index of img.
 func imageOf(t *testing.T, b *Builder, ref, system string) v1.Image {
 	t.Helper()
 	i := slices.IndexFunc(All(), func(i Image) bool { return strings.Contains(i.Refs[0], "/"+ref+":") })
@@ -184,7 +184,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestToolsAreThere compares the names in the images with the programs that there are.
+// TestToolsAreThere compares the names in the images with the existing programs.
 func TestToolsAreThere(t *testing.T) {
 	source, err := os.ReadFile("../../../test/images/busybox/main.go")
 	if err != nil {

@@ -11,16 +11,15 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// RegistryDir is the folder in which agnhost's registry (`agnhost fake-registry-server`) looks for the images that it
-// serves, below the root, on Windows that of C:
+// RegistryDir is the folder, below the root or on Windows below C:\, from which agnhost's registry (`agnhost
+// fake-registry-server`) serves images
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/fakeregistryserver/registryserver.go).
 //
 // The tests run it in a HostProcess container on Windows
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/framework/registry/registry.go), whose C: is the
 // node's and not the image's. So upstream's jobs make the folder on each Windows node
 // (https://github.com/kubernetes-sigs/windows-testing/blob/461a0fe7218b9076d630367b1dbacc85486bf378/scripts/install-registry-structure.ps1),
-// and Mullion does so too. In upstream's image the folder has images for Linux alone, here for the system that the
-// image is for.
+// and Mullion does so too. In upstream's image the folder has images for Linux only, here for the image's own system.
 const RegistryDir = "var/registry"
 
 // The image that the registry serves, as the tests know it
@@ -30,7 +29,7 @@ const servedName, servedTag = "pause", "testing"
 // ServedRef is the name by which a node on which the registry runs can pull the image.
 const ServedRef = "localhost:5000/" + servedName + ":" + servedTag
 
-// served is pause with a file more: a node may have pause's own layer already, and a pull would fetch nothing but
+// served is pause with one more file: a node may have pause's own layer already, and then a pull would fetch only
 // manifests.
 func served() Image {
 	img := pause()
@@ -60,7 +59,7 @@ func (b *Builder) Registry(ctx context.Context, system string) (*Registry, error
 	return r, nil
 }
 
-// add adds a manifest or a blob where the server looks for its digest.
+// add adds a manifest or a blob at the place where the server looks for its digest.
 func (r *Registry) add(kind string, digest v1.Hash, data []byte) {
 	r.files[path.Join(servedName, kind, digest.Algorithm, digest.Hex[:2], digest.Hex, "data")] = data
 }
@@ -134,8 +133,8 @@ func compressed(l v1.Layer) ([]byte, error) {
 	return data, errors.Join(err, from.Close())
 }
 
-// Write writes the folder as dir below root, in the place of what is there. Others may write below root as well: no
-// link leads out of it, and each file is a new one.
+// Write writes the folder as dir below root, and replaces an existing dir. Others may write below root at the same
+// time, so links cannot lead out of it, and each file is newly made.
 func (r *Registry) Write(root *os.Root, dir string) error {
 	if err := root.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove the registry that was there: %w", err)

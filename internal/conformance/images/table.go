@@ -1,6 +1,6 @@
 package images
 
-// e2eRegistry is where upstream has the images
+// e2eRegistry is upstream's registry of the images
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/utils/image/manifest.go); a test compares the names.
 const e2eRegistry = "registry.k8s.io/e2e-test-images/"
 
@@ -16,8 +16,7 @@ const windowsPath = `PATH=C:\dig\;C:\bin;C:\curl;C:\Windows\System32;C:\Windows;
 
 const linuxPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// tools are the names by which the shell and the small programs are called in images. `busybox --list` prints those
-// that there are.
+// tools are the names of the shell and the small programs in images. `busybox --list` prints the programs that exist.
 func tools() []string {
 	return []string{
 		"sh", "ash", "bash", "cat", "ls", "cp", "mv", "rm", "mkdir", "rmdir", "touch", "find", "chmod", "ln", "stat",
@@ -41,7 +40,7 @@ func windows(more ...map[string]File) []map[string]File {
 	return append([]map[string]File{files}, more...)
 }
 
-// linux is the like for Linux.
+// linux is the same for Linux.
 func linux(more ...map[string]File) []map[string]File {
 	files := map[string]File{
 		"tmp": {}, "bin/busybox": {Program: "linux/busybox"},
@@ -54,8 +53,8 @@ func linux(more ...map[string]File) []map[string]File {
 	return append([]map[string]File{files}, more...)
 }
 
-// agnhost adds upstream's agnhost, under both names that tests call it by, and what its image has beside. On Windows
-// the files have no ending there either
+// agnhost adds upstream's agnhost, under both names that tests use, and the other files of its image. As in upstream's
+// image, the files have no ending on Windows either
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/Dockerfile_windows).
 func agnhost(system string, more ...map[string]File) []map[string]File {
 	files := map[string]File{
@@ -97,8 +96,8 @@ func agnhostImage(ref []string, standIn, cmd string, more ...map[string]File) Im
 	}
 }
 
-// All are the images. Those that no Windows node is asked for (apparmor-loader, nfs, perl, …) and those that need
-// Linux' packages are not among them; a test that wants one fails with the name of the image that it cannot pull.
+// All returns all images, except those that no Windows node is asked for (apparmor-loader, nfs, perl, …) and those that
+// need packages of Linux. A test that wants one of these fails with the name of the image that it cannot pull.
 func All() []Image {
 	index := File{Text: "<!DOCTYPE html>\n<html>\n<head><title>Welcome to nginx!</title></head>\n<body><h1>Welcome to nginx!</h1></body>\n</html>\n"}
 	return []Image{
@@ -192,7 +191,7 @@ func All() []Image {
 	}
 }
 
-// pause is what does nothing.
+// pause is the image of a program that does nothing.
 func pause() Image {
 	return Image{
 		Refs:    []string{"registry.k8s.io/pause:3.10.2"},

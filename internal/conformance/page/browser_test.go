@@ -88,7 +88,7 @@ func openPage(t *testing.T) context.Context {
 	return ctx
 }
 
-// complaint is what is wrong about an event: an error, or a request for anything but the page itself.
+// complaint returns what is wrong with an event: an error, or a request for anything but the page itself.
 func complaint(event any) string {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -240,7 +240,7 @@ func TestPageUnfolds(t *testing.T) {
 	}
 }
 
-// TestPageFits holds that nothing sticks out at the side, of a screen or of a telephone.
+// TestPageFits checks that nothing is wider than the screen, of a computer or of a telephone.
 func TestPageFits(t *testing.T) {
 	ctx := openPage(t)
 	for _, width := range []int64{1280, 390} {
@@ -256,7 +256,7 @@ func TestPageFits(t *testing.T) {
 	}
 }
 
-// contrastJS lists texts that stand out too little from what is behind them.
+// contrastJS lists texts with too little contrast to their background.
 //
 //go:embed testdata/contrast.js
 var contrastJS string
@@ -317,7 +317,7 @@ func TestPagePicture(t *testing.T) {
 	}
 }
 
-// paletted is the picture with its 256 commonest colours, which makes it a third as large.
+// paletted returns the picture with its 256 commonest colours, which makes the file a third as large.
 func paletted(img image.Image) *image.Paletted {
 	count := map[color.Color]int{}
 	b := img.Bounds()

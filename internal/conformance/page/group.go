@@ -8,13 +8,13 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// Group are the failures that one cause explains.
+// Group is a cause with the failures that it explains.
 type Group struct {
 	Cause    result.Cause
 	Failures []Failure
 }
 
-// group puts failures together by cause: the classes in their order, in each the cause of most failures first.
+// group groups failures by cause: classes in their order, and in each class the cause with most failures first.
 func group(failures []Failure) []Group {
 	type key struct {
 		class result.Class

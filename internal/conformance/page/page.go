@@ -1,5 +1,5 @@
-// Package page turns the results of conformance runs into something to read: one HTML file without anything beside it,
-// a summary in Markdown, JUnit XML and JSON for other programs. It reads results and writes files; it runs nothing.
+// Package page renders the results of conformance runs: as one self-contained HTML file, as a summary in Markdown, and
+// as JUnit XML and JSON for other programs. It reads results and writes files; it runs nothing.
 package page
 
 import (
@@ -26,26 +26,26 @@ const (
 	JSONFile     = "results.json"
 )
 
-// maxLog is how much of a log the page shows: bytes of the end.
+// maxLog is how many bytes of a log the page shows, from its end.
 const maxLog = 64 << 10
 
-// Page is what the HTML file and the summary show.
+// Page is the content of the HTML file and the summary.
 type Page struct {
 	Run   result.Run
 	Areas []Area
 	// Counts are all specs by state; Total is their sum.
 	Counts map[result.State]int
 	Total  int
-	// Failures are the specs that failed, or passed only at another attempt, with their causes; Groups are the same by
-	// cause.
+	// Failures are the specs that failed, or passed only at another attempt, with their causes; Groups are the same
+	// failures by cause.
 	Failures []Failure
 	Groups   []Group
-	// Causes are how many failed by class.
+	// Causes are the numbers of failed specs by class.
 	Causes []CauseCount
-	// History are the runs that are compared, the newest first, and Grid a row for each spec.
+	// History are the compared runs, the newest first. Grid has a row for each spec.
 	History []result.Run
 	Grid    []Row
-	// Limits say what the reader has to know to judge the numbers.
+	// Limits are what the reader has to know to judge the numbers.
 	Limits []string
 }
 
@@ -58,14 +58,14 @@ type Area struct {
 	Specs   []result.Spec
 }
 
-// Failure is a failed spec with what is known of it.
+// Failure is a failed spec with its cause and logs.
 type Failure struct {
 	result.Spec
 	Cause           result.Cause
 	Output, NodeLog string
 }
 
-// CauseCount is how many specs failed for a class of causes.
+// CauseCount is the number of specs that failed by a class of causes.
 type CauseCount struct {
 	Class result.Class
 	Count int
@@ -77,7 +77,7 @@ type Row struct {
 	Cells      []Cell
 	// Failure is the spec's number if it is one of the page's failures, or 0.
 	Failure int
-	// Differs says that it has not ended alike in all runs that it was part of.
+	// Differs says that the spec did not end alike in all its runs.
 	Differs bool
 }
 
@@ -88,7 +88,7 @@ type Cell struct {
 	Run     string
 }
 
-// Make puts together what is shown of the run in folder, beside earlier runs in the folders of history.
+// Make makes the page of the run in folder, compared with earlier runs in the folders of history.
 func Make(folder string, history []string, causes result.Causes) (*Page, error) {
 	results, err := result.Load(folder)
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *Page) compare(results result.Results, history []string) error {
 	return nil
 }
 
-// limits says what the numbers do not say by themselves.
+// limits returns the Limits of a run.
 func limits(run result.Run) []string {
 	var out []string
 	if run.End != result.Complete {
@@ -196,7 +196,7 @@ func limits(run result.Run) []string {
 	return out
 }
 
-// readFile reads a file of a run's folder; one that is not there, or lies elsewhere, is empty.
+// readFile reads a file of a run's folder; "" if it is missing or lies outside the folder.
 func readFile(folder, name string) string {
 	if name == "" || !filepath.IsLocal(name) {
 		return ""
@@ -208,7 +208,7 @@ func readFile(folder, name string) string {
 	return strings.ToValidUTF8(string(data), "�")
 }
 
-// end is as much of a file's text as the page shows.
+// end returns the part of a file's text that the page shows.
 func end(text, name string) string {
 	if len(text) <= maxLog {
 		return text
@@ -220,7 +220,7 @@ func end(text, name string) string {
 //go:embed page.html.tmpl
 var pageTemplate string
 
-// HTML is the page.
+// HTML returns the page as HTML.
 func (p *Page) HTML() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"states":  p.states,
@@ -243,7 +243,7 @@ func (p *Page) HTML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// states are those that a spec of one of the page's runs has, in the order in which they are shown.
+// states returns the states of specs in the page's runs, in the order in which they are shown.
 func (p *Page) states() []result.State {
 	return slices.DeleteFunc(result.States(), func(s result.State) bool {
 		return !slices.ContainsFunc(p.Grid, func(r Row) bool {
@@ -252,7 +252,7 @@ func (p *Page) states() []result.State {
 	})
 }
 
-// took is a time in the units that a person would use.
+// took returns a time in the units that a person would use.
 func took(seconds float64) string {
 	switch d := time.Duration(seconds * float64(time.Second)).Round(time.Second); {
 	case seconds < 60:
@@ -264,7 +264,7 @@ func took(seconds float64) string {
 	}
 }
 
-// mark is a letter for a state, so that nobody has to tell colours apart.
+// mark is a letter for a state, so that nobody has to distinguish colours.
 func mark(s result.State) string {
 	return map[result.State]string{
 		result.Passed: "✓", result.Failed: "✗", result.Flaky: "~", result.Skipped: "s",
@@ -272,7 +272,7 @@ func mark(s result.State) string {
 	}[s]
 }
 
-// Write writes all forms into the run's folder and gives the HTML file's path.
+// Write writes all forms into the run's folder and returns the HTML file's path.
 func Write(folder string, history []string, causes result.Causes) (string, error) {
 	p, err := Make(folder, history, causes)
 	if err != nil {

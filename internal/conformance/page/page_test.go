@@ -131,7 +131,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestFilesElsewhere holds that results that name files outside their folder do not bring them onto the page.
+// TestFilesElsewhere checks that files outside the folder of results do not get onto the page, even if the results name
+// them.
 func TestFilesElsewhere(t *testing.T) {
 	folder := t.TempDir()
 	secret := filepath.Join(filepath.Dir(folder), "secret")

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// Markdown is a summary for a pull request or a chat.
+// Markdown returns a summary for a pull request or a chat.
 func (p *Page) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Kubernetes e2e, suite %s\n\n", p.Run.Suite)
@@ -84,8 +84,8 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit is the results in the form that CI systems read; the failures are those of the page. A flaky spec counts as
-// passed there; one that was cut or not run as skipped.
+// JUnit returns the results in the form that CI systems read, with the page's failures. In it a flaky spec counts as
+// passed, and a spec that was cut or not run as skipped.
 func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 	classes := map[string]result.Class{}
 	for _, f := range failures {
@@ -133,7 +133,7 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 	return append([]byte(xml.Header), append(out, '\n')...), nil
 }
 
-// legal leaves out what XML 1.0 does not have, such as the escape characters of terminals.
+// legal drops characters that XML 1.0 does not allow, such as the escape characters of terminals.
 func legal(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r != 0xFFFE && r != 0xFFFF {

@@ -10,12 +10,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Class is the kind of thing that makes a spec fail.
+// Class is a class of causes of failures.
 type Class string
 
 // The classes of causes.
 const (
-	OurGap  Class = "our gap"        // Mullion does not do it, or not right
+	OurGap  Class = "our gap"        // Mullion does not do it, or does it wrong
 	Windows Class = "Windows itself" // it fails on Windows Server too, or cannot work there
 	Network Class = "needs Internet" // it reaches for something outside the cluster
 	StandIn Class = "stand-in"       // an image's program is not upstream's
@@ -23,18 +23,18 @@ const (
 	Unknown Class = "unknown"        // nobody has looked yet
 )
 
-// Classes are all of them in the order in which they are shown.
+// Classes returns all classes in the order in which they are shown.
 func Classes() []Class { return []Class{OurGap, StandIn, Network, Windows, Host, Unknown} }
 
 // Cause says why a spec fails.
 type Cause struct {
-	// Spec, Message and Output are expressions of the spec's name, of its failure's message and of what it printed; an
-	// empty one fits all.
+	// Spec, Message and Output are regular expressions for the spec's name, its failure's message and its output; an
+	// empty one matches everything.
 	Spec    string `yaml:"spec"`
 	Message string `yaml:"message"`
 	Output  string `yaml:"output"`
 	Class   Class  `yaml:"class"`
-	// Note says in a sentence what is wrong, Ref where more is said.
+	// Note says in a sentence what is wrong, Ref where to read more.
 	Note string `yaml:"note"`
 	Ref  string `yaml:"ref"`
 
@@ -44,10 +44,10 @@ type Cause struct {
 //go:embed causes.yaml
 var causesYAML []byte
 
-// Causes is the table of known causes, in which the first row that fits counts.
+// Causes is the table of known causes; the first row that matches counts.
 type Causes []Cause
 
-// KnownCauses is the table that is kept with the program, in causes.yaml.
+// KnownCauses returns the table that is built into the program, causes.yaml.
 func KnownCauses() (Causes, error) { return ParseCauses(causesYAML) }
 
 // ParseCauses reads a table and checks it.
@@ -81,7 +81,7 @@ func ParseCauses(data []byte) (Causes, error) {
 	return table.Causes, nil
 }
 
-// Of is the cause of a spec that has failed and printed output.
+// Of returns the cause of a failed spec with its output.
 func (c Causes) Of(s Spec, output string) Cause {
 	for _, one := range c {
 		if one.spec.MatchString(s.Name) && one.message.MatchString(s.Message) && one.output.MatchString(output) {

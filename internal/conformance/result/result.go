@@ -1,7 +1,7 @@
-// Package result holds the results of conformance runs: what is kept of each spec, the folder of a run, which is whole
-// after every spec whatever happens to the machine next, the history of runs, and the table that says why a spec fails.
+// Package result owns the results of conformance runs: the record of each spec, the folder of a run, which is valid
+// after every spec even if the machine crashes next, the history of runs, and the table of causes of failures.
 //
-// A folder of results has one folder for each suite, in that one for each run, named by its start:
+// A folder of results has one folder for each suite, and in it one for each run, named after its start:
 //
 //	<results>/parallel/20261121T091500Z/
 //	    run.json       what was run on what, and how it ended
@@ -30,25 +30,25 @@ const (
 	NotRun  State = "not run" // selected, and not begun when the run was stopped
 )
 
-// States are all of them in the order in which they are shown.
+// States returns all states in the order in which they are shown.
 func States() []State { return []State{Failed, Flaky, Passed, Skipped, Cut, NotRun} }
 
-// Spec is what is kept of one spec.
+// Spec is the record of one spec in a run.
 type Spec struct {
 	// Number counts the specs of a run from 1 in the order in which they ended.
 	Number int    `json:"number"`
 	Name   string `json:"name"`
 	State  State  `json:"state"`
-	// Start is when it began, Seconds how long it took.
+	// Start is when the spec began, Seconds how long it took.
 	Start   time.Time `json:"start,omitzero"`
 	Seconds float64   `json:"seconds"`
-	// Process is which of the parallel processes ran it, Attempts how often it was tried.
+	// Process is the number of the parallel process that ran the spec, Attempts how often it was tried.
 	Process  int `json:"process,omitempty"`
 	Attempts int `json:"attempts,omitempty"`
-	// Message is why it failed or skipped itself, Location the line of upstream's source that says so.
+	// Message is why the spec failed or skipped itself, Location the line of upstream's source.
 	Message  string `json:"message,omitempty"`
 	Location string `json:"location,omitempty"`
-	// Nodes are the nodes that its output names.
+	// Nodes are the nodes that the spec's output names.
 	Nodes []string `json:"nodes,omitempty"`
 	// Output and NodeLog are files of the run's folder.
 	Output  string `json:"output,omitempty"`
@@ -57,7 +57,7 @@ type Spec struct {
 
 var areaName = regexp.MustCompile(`^\[(sig-[a-z-]+)\]`)
 
-// Area is the special interest group that a spec belongs to, which its name begins with.
+// Area is the special interest group of a spec, with which its name begins.
 func (s Spec) Area() string {
 	if m := areaName.FindStringSubmatch(s.Name); m != nil {
 		return m[1]
@@ -101,11 +101,12 @@ type Run struct {
 	Focus   string `json:"focus"`
 	Skip    string `json:"skip"`
 	Source  string `json:"source,omitempty"`
-	// Seed orders the specs; Processes is how many ran at a time.
+	// Seed orders the specs; Processes is the number of parallel processes.
 	Seed      int64 `json:"seed"`
 	Processes int   `json:"processes"`
 	Attempts  int   `json:"attempts"`
-	// Cluster is the API server's address; Server its version, Test that of e2e.test, Mullion that of the runner.
+	// Cluster is the API server's address, Server its version, Test the version of e2e.test, Mullion that of the
+	// runner.
 	Cluster string `json:"cluster"`
 	Server  string `json:"server"`
 	Test    string `json:"test"`
@@ -113,13 +114,13 @@ type Run struct {
 	Nodes   []Node `json:"nodes"`
 	// Emulated says that the Windows nodes are Mullion's.
 	Emulated bool `json:"emulated,omitempty"`
-	// StandIns are the images that are not upstream's, with what stands in.
+	// StandIns are the images that are not wholly upstream's, each with the parts that are not.
 	StandIns map[string]string `json:"standIns,omitempty"`
 	// Planned are the names of the selected specs.
 	Planned []string  `json:"planned"`
 	Start   time.Time `json:"start"`
 	EndTime time.Time `json:"endTime,omitzero"`
-	// Busy is how long specs have been running, over all parts of a run that was taken up again.
+	// Busy is how long specs have been running, in all parts of a run that was resumed.
 	Busy time.Duration `json:"busy"`
 	End  End           `json:"end"`
 	// Reason says why a run is partial.
@@ -132,7 +133,7 @@ type Results struct {
 	Specs []Spec `json:"specs"`
 }
 
-// All are the ended specs, the last result of each, and the planned ones that did not run, by name.
+// All returns the last result of each spec that has ended, and the planned specs that did not run, by name.
 func (r Results) All() []Spec {
 	last := map[string]Spec{}
 	for _, s := range r.Specs {
@@ -151,7 +152,7 @@ func (r Results) All() []Spec {
 	return all
 }
 
-// Done are the names of the specs that have a result that stands: a run that is taken up again leaves them out.
+// Done returns the names of the specs with a final result, which a resumed run leaves out.
 func (r Results) Done() []string {
 	var names []string
 	for _, s := range r.All() {
@@ -162,7 +163,7 @@ func (r Results) Done() []string {
 	return names
 }
 
-// Count is how many specs are in each state.
+// Count returns the number of specs in each state.
 func Count(specs []Spec) map[State]int {
 	counts := map[State]int{}
 	for _, s := range specs {

@@ -22,20 +22,20 @@ const (
 	outputDir = "output"
 )
 
-// maxOutput is how much of a spec's output is kept: the end.
+// maxOutput is how many bytes of a spec's output are kept, from its end.
 const maxOutput = 4 << 20
 
 // Folder is the folder of a run.
 type Folder struct {
-	// Path is where it is.
+	// Path is the path of the folder.
 	Path  string
 	specs *os.File
 }
 
-// NewID names a run that starts at t.
+// NewID returns the ID of a run that starts at t.
 func NewID(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// Create makes the folder of a new run and writes what it is.
+// Create makes the folder of a new run and writes its description.
 func Create(results string, run Run) (*Folder, error) {
 	f := &Folder{Path: filepath.Join(results, run.Suite, run.ID)}
 	if err := os.MkdirAll(filepath.Join(f.Path, outputDir), 0o755); err != nil {
@@ -47,7 +47,7 @@ func Create(results string, run Run) (*Folder, error) {
 	return f, f.open()
 }
 
-// Reopen opens the folder of a run to go on with it. Half a line that a crash has left at the end is taken away.
+// Reopen opens the folder of a run to go on with it. Half a line that a crash has left at the end is removed.
 func Reopen(path string) (*Folder, Results, error) {
 	r, err := Load(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *Folder) Close() error {
 	return nil
 }
 
-// Save writes what the run is.
+// Save writes the description of the run.
 func (f *Folder) Save(run Run) error {
 	run.Version = 1
 	data, err := json.MarshalIndent(run, "", "  ")
@@ -94,7 +94,7 @@ func (f *Folder) Save(run Run) error {
 	return atomicfile.Write(filepath.Join(f.Path, runFile), append(data, '\n'), 0o644)
 }
 
-// Add writes the result of a spec, with its output, and that of its nodes, where they are worth keeping.
+// Add writes the result of a spec, with its output and its nodes' logs if they are not empty.
 func (f *Folder) Add(s Spec, output, nodeLog string) error {
 	for _, file := range []struct {
 		to         *string

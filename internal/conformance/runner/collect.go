@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// ran keeps the result of a spec that has ended, and says so. The server calls it for one report at a time.
+// ran stores the result of a spec that has ended, and reports progress. The server calls it for one report at a time.
 func (r *running) ran(report ginkgo.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +39,7 @@ func (r *running) ran(report ginkgo.Report) {
 	}
 }
 
-// keep writes a result, and what the spec and its nodes' programs printed if it did not pass.
+// keep writes a result, and the output of the spec and of its nodes' programs if it did not pass.
 func (r *running) keep(spec result.Spec, output string) error {
 	spec.Nodes = nodesIn(output, r.cluster.nodes)
 	var nodeLog string
@@ -56,7 +56,7 @@ func (r *running) keep(spec result.Spec, output string) error {
 	return err
 }
 
-// tell says that a spec has ended and how far the run is.
+// tell reports that a spec has ended, and how far the run is.
 func (r *running) tell(spec result.Spec) {
 	r.done++
 	if spec.State == result.Failed {
@@ -69,7 +69,7 @@ func (r *running) tell(spec result.Spec) {
 	r.config.Progress(p)
 }
 
-// output is what process 1 prints while it prepares the cluster; its log has it too.
+// output handles what process 1 prints while it prepares the cluster, which is in its log too.
 func (r *running) output(text []byte) {
 	for line := range bytes.Lines(text) {
 		if at := bytes.Index(line, []byte("Waiting up to")); at >= 0 {
@@ -85,7 +85,7 @@ func failed(state string) bool {
 	}, state)
 }
 
-// toSpec keeps of a report what results are made of.
+// toSpec makes a result from a report.
 func toSpec(report ginkgo.Report) result.Spec {
 	s := result.Spec{
 		Name:     report.Name(),
@@ -121,7 +121,7 @@ func toSpec(report ginkgo.Report) result.Spec {
 	return s
 }
 
-// sourceFile is a file of upstream's without the folder that it was built in.
+// sourceFile returns the path of an upstream source file without the folder in which it was built.
 func sourceFile(path string) string {
 	if i := strings.Index(path, "k8s.io/"); i >= 0 {
 		return path[i:]
@@ -129,7 +129,7 @@ func sourceFile(path string) string {
 	return path
 }
 
-// nodesIn are the nodes that a text names.
+// nodesIn returns the nodes that a text names.
 func nodesIn(text string, nodes []result.Node) []string {
 	var names []string
 	for _, n := range nodes {

@@ -14,12 +14,12 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// CritestSuite is the name under which runs of critest are kept.
+// CritestSuite is the name of the suite under which runs of critest are stored.
 const CritestSuite = "critest"
 
-// Critest runs cri-tools' tests of container runtimes on one Windows node. critest.exe is built for Windows, which is
-// what makes it use its Windows images and commands, so it runs on the node's own host; containerd's job does the same
-// on Windows Server, and leaves nothing out but a test that is flaky there
+// Critest runs cri-tools' tests of container runtimes on one Windows node. Only critest built for Windows uses the
+// Windows images and commands, so critest.exe runs on the node's own host. containerd's job does the same on Windows
+// Server, and leaves out only a test that is flaky there
 // (https://github.com/containerd/containerd/blob/v2.4.2/.github/workflows/ci.yml).
 type Critest struct {
 	// Config gives Kubeconfig, Results, Mullion, StandIns, Emulated, NodeLogs and Progress.
@@ -28,14 +28,14 @@ type Critest struct {
 	Node string
 	// Focus and Skip select specs.
 	Focus, Skip string
-	// Version is that of cri-tools.
+	// Version is the version of cri-tools.
 	Version string
-	// Exec runs critest.exe on the host of a node with arguments; what it prints goes to log. It gives the report that
-	// critest has written in Ginkgo's form, or nil if there is none, and an error if critest could not be run.
+	// Exec runs critest.exe on the host of a node with arguments, and writes its output to log. It returns critest's
+	// report in Ginkgo's form, nil if there is none, and an error if critest could not be run.
 	Exec func(ctx context.Context, node string, args []string, log io.Writer) (report []byte, err error)
 }
 
-// Run runs the tests and gives the folder of the results, complete or partial.
+// Run runs the tests and returns the folder of the results, complete or partial.
 func (c Critest) Run(ctx context.Context) (folder string, err error) {
 	found, err := c.inspect(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c Critest) Run(ctx context.Context) (folder string, err error) {
 	return f.Path, why
 }
 
-// windowsNodes are the Windows nodes, or the one of that name.
+// windowsNodes returns the Windows nodes, or the one with that name.
 func windowsNodes(nodes []result.Node, name string) []result.Node {
 	var some []result.Node
 	for _, n := range nodes {
@@ -121,7 +121,7 @@ func (c Critest) run(ctx context.Context, f *result.Folder, run *result.Run) err
 	return c.keep(ctx, f, run, report)
 }
 
-// keep takes the specs out of critest's report.
+// keep stores the specs of critest's report.
 func (c Critest) keep(ctx context.Context, f *result.Folder, run *result.Run, report []byte) error {
 	var suites []struct {
 		SpecReports []ginkgo.Report

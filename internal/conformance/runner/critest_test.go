@@ -55,7 +55,7 @@ func TestCritest(t *testing.T) {
 	}
 }
 
-// TestCritestFaults: what is not a whole run says why, and is kept as partial.
+// TestCritestFaults checks that an incomplete run says why, and is stored as partial.
 func TestCritestFaults(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -77,7 +77,7 @@ func TestCritestFaults(t *testing.T) {
 			c := testCritest(t, tt.report, tt.err)
 			c.limits = nil
 			folder, err := c.Run(tt.ctx)
-			if tt.name == "stopped" && folder == "" { // before the cluster was looked at
+			if tt.name == "stopped" && folder == "" { // stopped before the cluster was checked
 				return
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {

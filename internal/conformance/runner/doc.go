@@ -1,7 +1,7 @@
-// Package runner runs Kubernetes' e2e tests on a cluster. It looks at the cluster first and says what is missing,
-// starts the processes of e2e.test, keeps the result of each spec as it ends, and leaves the cluster as it was:
-// namespaces of the tests go, and so do the taints that keep test pods off Linux nodes. A run that is stopped, by
-// Ctrl-C, by the cluster's end or by a full disk, keeps what it has, is marked as partial, and can be taken up again.
+// Package runner runs Kubernetes' e2e tests on a cluster. It checks the cluster first and says what is missing, starts
+// the processes of e2e.test, stores the result of each spec as it ends, and leaves the cluster as it was: it removes
+// the tests' namespaces, and the taints that keep test pods off Linux nodes. A run that is stopped, by Ctrl-C, by the
+// cluster's end or by a full disk, keeps its results, is marked as partial, and can be resumed.
 //
 // Nothing is patched: e2e.test is built from the pinned module and gets the arguments that upstream's Windows jobs give
 // it.
@@ -19,24 +19,24 @@ import (
 	"mullion.dev/mullion/internal/conformance/suite"
 )
 
-// Config says what is run on what.
+// Config says which specs are run on which cluster.
 type Config struct {
-	// Suite is the selection, its expressions perhaps changed by the caller.
+	// Suite is the selection; the caller may have changed its expressions.
 	Suite suite.Suite
 	// Program is e2e.test; Kubectl a program that the tests call as kubectl.
 	Program string
 	Kubectl string
 	// Kubeconfig leads to the cluster.
 	Kubeconfig string
-	// Results is the folder that runs are kept in; Resume is the folder of a run to go on with, or empty.
+	// Results is the folder of all runs; Resume is the folder of a run to resume, or empty.
 	Results string
 	Resume  string
-	// Prepull has the nodes pull the commonest images before the first spec, as upstream does.
+	// Prepull makes the nodes pull the commonest images before the first spec, as upstream does.
 	Prepull bool
-	// TaintLinux keeps pods that do not ask for a system off the Linux nodes, as the taint of control-plane nodes does
-	// in upstream's clusters, whose only Linux nodes those are.
+	// TaintLinux keeps pods that name no system off the Linux nodes. In upstream's clusters the taint of control-plane
+	// nodes does that, because they are the only Linux nodes.
 	TaintLinux bool
-	// StandIns are told in the results.
+	// StandIns are written into the results.
 	StandIns map[string]string
 	// Emulated says that the Windows nodes are Mullion's.
 	Emulated bool
@@ -46,18 +46,18 @@ type Config struct {
 	NodeLogs func(node string) []string
 	// Environ is the environment of the tests.
 	Environ []string
-	// Hurry is called when the run is told to stop, and gives a channel that is closed when it is told again.
+	// Hurry is called when the run is told to stop, and returns a channel that is closed when it is told a second time.
 	Hurry func() <-chan struct{}
-	// Progress is told how the run goes on, one call at a time.
+	// Progress is called with each step of the run, one call at a time.
 	Progress func(Progress)
 
 	limits *limits // nil: the usual ones
 }
 
-// limits are what a run has patience for.
+// limits are the times and the disk space at which a run gives up.
 type limits struct {
-	ask  time.Duration // between two looks at the cluster
-	gone time.Duration // the cluster not to answer
+	ask  time.Duration // the time between two checks of the cluster
+	gone time.Duration // how long the cluster may fail to answer
 	disk uint64        // bytes that must be free in the folder of results
 }
 
@@ -108,8 +108,8 @@ func (c Config) e2eArgs(run result.Run, windowsNodes int, done []string) []strin
 // maxArg bounds one argument: Linux allows 128 KiB.
 const maxArg = 100 << 10
 
-// selection are the flags that select specs: the run's expressions, and what is done already left out. Ginkgo joins
-// several expressions by "or".
+// selection returns the flags that select specs: the run's expressions, and expressions that skip the specs that are
+// done. Ginkgo joins several expressions by "or".
 func selection(run result.Run, done []string) []string {
 	args := []string{"--ginkgo.focus=" + run.Focus}
 	if run.Skip != "" {
@@ -155,8 +155,8 @@ func shorten(text string) string {
 	return text
 }
 
-// Run runs the suite and gives the folder of the results, complete or partial. An error says why there are none, or why
-// they are partial.
+// Run runs the suite and returns the folder of the results, complete or partial. The error says why there are no
+// results, or why they are partial.
 func (c Config) Run(ctx context.Context) (folder string, err error) {
 	cluster, err := c.inspect(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c Config) Run(ctx context.Context) (folder string, err error) {
 	return f.Path, err
 }
 
-// prepare makes the folder of a new run, or opens that of one to go on with.
+// prepare makes the folder of a new run, or opens the folder of the run to resume.
 func (c Config) prepare(ctx context.Context, cluster *cluster) (*result.Folder, result.Results, error) {
 	if c.Resume != "" {
 		f, results, err := result.Reopen(c.Resume)

@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// missing says that e2e.test has not been built.
+// missing turns the error of a missing program into one that says that e2e.test has not been built.
 func missing(program string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
 		return &Error{
@@ -36,7 +36,7 @@ func (c Config) version(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// List gives the names of the specs that two expressions select, sorted. No cluster is needed.
+// List returns the names of the specs that two expressions select, sorted. It needs no cluster.
 func List(ctx context.Context, program, focus, skip string) ([]string, error) {
 	dir, err := os.MkdirTemp("", "mullion-conformance-")
 	if err != nil {

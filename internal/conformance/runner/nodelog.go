@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// maxNodeLines is how much is kept of each log of a node.
+// maxNodeLines is how many lines of each log of a node are kept.
 const maxNodeLines = 300
 
 var (
@@ -24,8 +24,8 @@ var (
 	testNamespace = regexp.MustCompile(`(?:namespace|Namespace) "?([a-z0-9-]+-\d+)"?`)
 )
 
-// nodeLogs is what the programs of a spec's nodes logged while it ran: lines that name its namespace, warnings and
-// errors.
+// nodeLogs returns lines that the programs of a spec's nodes logged while it ran: lines that name its namespace,
+// warnings and errors.
 func nodeLogs(s result.Spec, output string, files func(node string) []string) string {
 	var namespaces []string
 	for _, m := range testNamespace.FindAllStringSubmatch(output, -1) {
@@ -51,8 +51,8 @@ func nodeLogs(s result.Spec, output string, files func(node string) []string) st
 	return b.String()
 }
 
-// logLines are the lines of a log between two times that name one of the words or are warnings or worse. A log that
-// cannot be read has none: it belongs to a node that is gone.
+// logLines returns the lines of a log between two times that contain one of the words or are warnings or worse. A log
+// that cannot be read has none: it belongs to a removed node.
 func logLines(file string, from, to time.Time, words []string) []string {
 	f, err := os.Open(file)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// cluster is what is known of the cluster.
+// cluster is the cluster under test.
 type cluster struct {
 	api     kubernetes.Interface
 	address string
 	version string
 	nodes   []result.Node
-	// linux are the names of Linux nodes on which pods can be scheduled that tolerate nothing.
+	// linux are the names of Linux nodes on which pods without tolerations can be scheduled.
 	linux   []string
 	windows int
 }
 
-// inspect looks at the cluster and says what is missing for a run.
+// inspect reads the cluster's nodes and versions. The error says what is missing for a run.
 func (c Config) inspect(ctx context.Context) (*cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
@@ -118,7 +118,7 @@ func ready(n corev1.Node) bool {
 	})
 }
 
-// freeSpace is how many bytes are free where a folder is, or will be.
+// freeSpace returns how many bytes are free on the file system of a folder, which need not exist yet.
 func freeSpace(dir string) (uint64, error) {
 	var st syscall.Statfs_t
 	err := syscall.Statfs(dir, &st)

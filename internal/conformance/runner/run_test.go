@@ -206,7 +206,7 @@ func TestStopAndResume(t *testing.T) {
 	}
 }
 
-// TestEndedEarly holds that processes that end without running everything make a partial run and an error.
+// TestEndedEarly checks that a run is partial, with an error, if its processes end without running everything.
 func TestEndedEarly(t *testing.T) {
 	c, _ := testConfig(t)
 	broken := strings.Replace(testProgram, `exec "$TEST_BINARY"`, `exit 1; exec "$TEST_BINARY"`, 1)
@@ -245,7 +245,8 @@ func TestNoCluster(t *testing.T) {
 	}
 }
 
-// TestClusterGone ends the cluster while a spec runs: what is done is kept, and the run is partial and can be taken up.
+// TestClusterGone ends the cluster while a spec runs: the results so far are stored, and the run is partial and can be
+// resumed.
 func TestClusterGone(t *testing.T) {
 	c, ended, gone := testCluster(t, "TEST_WAITS=1")
 	c.limits = &limits{ask: 10 * time.Millisecond, gone: 100 * time.Millisecond}
@@ -267,7 +268,7 @@ func TestClusterGone(t *testing.T) {
 	}
 }
 
-// TestNoRoom holds that a run does not begin where its results have no room.
+// TestNoRoom checks that a run does not begin if there is no room for its results.
 func TestNoRoom(t *testing.T) {
 	c, _ := testConfig(t)
 	c.limits = &limits{ask: time.Minute, gone: time.Minute, disk: 1 << 62}

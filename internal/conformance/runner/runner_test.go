@@ -77,7 +77,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestTaint holds that a taint that was there before stays.
+// TestTaint checks that a taint that was there before stays.
 func TestTaint(t *testing.T) {
 	own := corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}
 	c := &cluster{api: fake.NewClientset(node("a", "linux", true), node("b", "linux", true, own))}
@@ -89,7 +89,7 @@ func TestTaint(t *testing.T) {
 		}
 		return n.Spec.Taints
 	}
-	for range 2 { // putting it on twice puts on one
+	for range 2 { // adding it twice adds one
 		if err := c.taint(t.Context(), []string{"a", "b"}, true); err != nil {
 			t.Fatal(err)
 		}

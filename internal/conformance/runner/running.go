@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// running is a run that goes on.
+// running is a run under way.
 type running struct {
 	config  Config
 	cluster *cluster
@@ -26,15 +26,15 @@ type running struct {
 	run     result.Run
 	results result.Results
 	begun   time.Time // of this part of the run
-	done    int       // in this part
-	todo    int       // of this part
-	failed  int       // in all
-	fault   error     // why results are not kept any more
-	suite   string    // why what is done before all specs failed
+	done    int       // the specs that have ended in this part
+	todo    int       // the specs to run in this part
+	failed  int       // the failed specs of the whole run
+	fault   error     // why results cannot be stored any more
+	suite   string    // why the work before all specs failed
 	stop    context.CancelCauseFunc
 }
 
-// all runs the specs that are not done yet, tidies up, and writes how it ended.
+// all runs the specs that are not done yet, tidies up, and writes how the run ended.
 func (r *running) all(ctx context.Context) (err error) {
 	r.begun = time.Now()
 	r.todo = len(r.run.Planned) - len(r.results.Done())
@@ -80,7 +80,7 @@ func (r *running) finish(why error) error {
 	return r.folder.Save(r.run)
 }
 
-// Why a run stops before its end.
+// Reasons for which a run stops before its end.
 var (
 	errStopped = errors.New("stopped by the user")
 	errGone    = errors.New("the cluster does not answer any more")
@@ -138,11 +138,11 @@ func (r *running) processes(ctx context.Context) error {
 	return err
 }
 
-// graceTime is what the tests have to tidy up after the first signal.
+// graceTime is how long the tests may tidy up after the first signal.
 const graceTime = 3 * time.Minute
 
-// process runs one e2e.test. When ctx ends it is told to tidy up and end; when the user is in a hurry, or time is up,
-// it is killed.
+// process runs one e2e.test. When ctx ends, the process is told to tidy up and end; when the user asks again, or
+// graceTime is over, it is killed.
 func (r *running) process(ctx context.Context, n int, dir string, args []string) error {
 	log, err := os.OpenFile(filepath.Join(r.folder.Path, fmt.Sprintf("process-%d.log", n)),
 		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
@@ -155,7 +155,7 @@ func (r *running) process(ctx context.Context, n int, dir string, args []string)
 	cmd.Dir = dir
 	cmd.Env = append(append([]string{}, r.config.Environ...), ginkgo.ProtocolEnv, "KUBECONFIG="+r.config.Kubeconfig,
 		"TMPDIR="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's Ctrl-C comes to us alone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's Ctrl-C reaches only this program
 	if err := cmd.Start(); err != nil {
 		return missing(r.config.Program, fmt.Errorf("start test process %d: %w", n, err))
 	}
@@ -164,7 +164,7 @@ func (r *running) process(ctx context.Context, n int, dir string, args []string)
 	err = cmd.Wait()
 	close(ended)
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Exited() { // a spec failed, which its report says
+	if errors.As(err, &exit) && exit.Exited() { // a spec failed; its report says so
 		return nil
 	}
 	if err != nil {
@@ -180,7 +180,7 @@ func (r *running) endProcess(ctx context.Context, p *os.Process, ended <-chan st
 		return
 	case <-ctx.Done():
 	}
-	_ = p.Signal(os.Interrupt) // one that has just ended needs none
+	_ = p.Signal(os.Interrupt) // a process that has just ended needs no signal
 	grace := time.NewTimer(graceTime)
 	defer grace.Stop()
 	var hurry <-chan struct{}
@@ -192,10 +192,10 @@ func (r *running) endProcess(ctx context.Context, p *os.Process, ended <-chan st
 	case <-hurry:
 	case <-grace.C:
 	}
-	_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // with what it has started; nothing is left of one that has ended
+	_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // with everything that it has started; an error means that it has ended
 }
 
-// watch stops the run when the cluster does not answer for a while.
+// watch stops the run if the cluster does not answer for too long.
 func (r *running) watch(ctx context.Context) {
 	limit := r.config.limit()
 	tick := time.NewTicker(limit.ask)

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// linuxTaint is the taint of control-plane nodes, which upstream's Linux nodes have in its Windows jobs. The tests know
-// it as one that does not count (--non-blocking-taints,
+// linuxTaint is the taint of control-plane nodes, which the Linux nodes of upstream's Windows jobs have. The tests
+// ignore it (--non-blocking-taints,
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/framework/test_context.go).
 func linuxTaint() corev1.Taint {
 	return corev1.Taint{
@@ -24,7 +24,7 @@ func linuxTaint() corev1.Taint {
 	}
 }
 
-// taint puts the taint on nodes, or takes it away. The value tells it from a taint that was there before.
+// taint adds the taint to nodes, or removes it. Its value distinguishes it from a taint that was there before.
 func (c *cluster) taint(ctx context.Context, nodes []string, on bool) error {
 	var errs []error
 	for _, name := range nodes {
@@ -47,7 +47,7 @@ func (c *cluster) taint(ctx context.Context, nodes []string, on bool) error {
 	return errors.Join(errs...)
 }
 
-// testNamespaces are the namespaces that tests have made.
+// testNamespaces returns the namespaces that tests have made.
 func (c *cluster) testNamespaces(ctx context.Context) (map[string]bool, error) {
 	list, err := c.api.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: "e2e-run"})
 	if err != nil {
@@ -60,10 +60,10 @@ func (c *cluster) testNamespaces(ctx context.Context) (map[string]bool, error) {
 	return names, nil
 }
 
-// tidyTime is how long namespaces may take to go.
+// tidyTime is how long namespaces may take to be removed.
 const tidyTime = 3 * time.Minute
 
-// removeNamespaces deletes the namespaces of tests that were not there before, and waits until they are gone.
+// removeNamespaces deletes the tests' namespaces that are not in before, and waits until they are gone.
 func (c *cluster) removeNamespaces(ctx context.Context, before map[string]bool) error {
 	ctx, cancel := context.WithTimeout(ctx, tidyTime)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/internal/conformance/suite"
 )
 
-// TestSelectionsOfUpstream counts what the suites select of the pinned tests: a new version that renames specs shows
-// here.
+// TestSelectionsOfUpstream counts the specs that the suites select of the pinned tests, so that renamed specs in a new
+// version are noticed.
 func TestSelectionsOfUpstream(t *testing.T) {
 	const program = "../../../bin/e2e/e2e.test"
 	if _, err := os.Stat(program); err != nil {

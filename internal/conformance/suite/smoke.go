@@ -1,7 +1,7 @@
 package suite
 
-// smoke are the names of the specs of the suite of that name: one for each thing that a Windows node can do. A test of
-// package runner looks for them in e2e.test.
+// smoke returns the names of the specs in the suite smoke: one for each thing that a Windows node can do. A test of
+// package runner checks that e2e.test has them.
 func smoke() []string {
 	return []string{
 		`[sig-api-machinery] AdmissionWebhook [Privileged:ClusterAdmin] should be able to deny pod and configmap creation [Conformance]`,

@@ -1,5 +1,5 @@
-// Package suite holds the suites of Kubernetes' e2e tests that `mullion conformance` runs, as data: what upstream's own
-// Windows jobs select, and Mullion's short one. It knows nothing of running them.
+// Package suite holds the suites of Kubernetes' e2e tests that `mullion conformance` runs, as data: those of upstream's
+// own Windows jobs, and Mullion's short one. It knows nothing of running them.
 package suite
 
 import (
@@ -10,14 +10,14 @@ import (
 
 // Suite is a selection of e2e specs.
 type Suite struct {
-	// Name is what a person calls it by.
+	// Name is the suite's name on the command line.
 	Name string `json:"name"`
-	// About says in a sentence what it is.
+	// About describes the suite in a sentence.
 	About string `json:"about"`
 	// Focus and Skip are the regular expressions (RE2) that Ginkgo matches with a spec's whole name.
 	Focus string `json:"focus"`
 	Skip  string `json:"skip"`
-	// Processes is how many specs upstream runs at a time.
+	// Processes is how many specs upstream runs in parallel.
 	Processes int `json:"processes"`
 	// Attempts is how often a failing spec is tried.
 	Attempts int `json:"attempts"`
@@ -25,14 +25,14 @@ type Suite struct {
 	Source string `json:"source"`
 }
 
-// The places that the expressions are from.
+// The sources of the expressions.
 const (
 	runCapzE2E = "https://github.com/kubernetes-sigs/windows-testing/blob/461a0fe7218b9076d630367b1dbacc85486bf378/capz/run-capz-e2e.sh (2026-07-23)"
 	release136 = "https://github.com/kubernetes/test-infra/blob/4296a5d6977b0cb3ff1b6912f5e37f167f1df853/config/jobs/kubernetes-sigs/sig-windows/release-1.36-windows.yaml (the jobs of release 1.36)"
 	masterHPA  = "https://github.com/kubernetes/test-infra/blob/00967f02e1f64329e25fff0d872d74a04dbbfa52/config/jobs/kubernetes-sigs/sig-windows/release-master-windows.yaml (job ci-kubernetes-e2e-capz-master-windows-serial-slow-hpa)"
 )
 
-// All are the suites, Mullion's own first.
+// All returns the suites, Mullion's own first.
 func All() []Suite {
 	return []Suite{
 		{
@@ -94,8 +94,8 @@ func Lookup(name string) (Suite, error) {
 	return Suite{}, fmt.Errorf("no suite %q; there are: %s", name, strings.Join(names, ", "))
 }
 
-// Exactly is the expression that matches the specs of these names and no others. Ginkgo matches with the suite's
-// description, a space and the spec's name, so only the end can be held fast.
+// Exactly returns the expression that matches only the specs with these names. Ginkgo matches expressions with the
+// suite's description, a space and the spec's name, so only the end can be anchored.
 func Exactly(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
