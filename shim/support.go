@@ -1,10 +1,10 @@
-// Package shim owns the support rows of the Windows API: what the libraries and programs of this folder close of Wine's
-// gaps, and what Wine cannot run at all. The code is C, a folder each; hooks/README.md says where each part is.
+// Package shim owns the support rows of the Windows API: which of Wine's gaps the libraries and programs of this folder
+// close, and what Wine cannot run at all. Their code is C, one folder each; hooks/README.md says where each part is.
 package shim
 
 import "mullion.dev/mullion/internal/base/support"
 
-// Where the expected behaviour is described.
+// References for the expected behaviour.
 const (
 	win32    = "https://learn.microsoft.com/windows/win32/"
 	drivers  = "https://learn.microsoft.com/windows-hardware/drivers/"
@@ -12,7 +12,7 @@ const (
 	packages = "https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images"
 )
 
-// SupportRows says how much of the Windows API is there for the programs of a host and of its containers.
+// SupportRows lists how much of the Windows API is available to the programs of a host and of its containers.
 func SupportRows() []support.Row {
 	var rows []support.Row
 	add := func(area string, list []support.Row) {

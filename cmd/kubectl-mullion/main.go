@@ -1,5 +1,5 @@
-// Command kubectl-mullion is the plugin `kubectl mullion check`: the manifest checker alone, without Mullion's
-// clusters. Its exit codes are those of mullion.
+// Command kubectl-mullion is the plugin `kubectl mullion check`: just the manifest checker, without Mullion's clusters.
+// Its exit codes are those of mullion.
 package main
 
 import (
@@ -17,7 +17,8 @@ import (
 	"mullion.dev/mullion/internal/check/command"
 )
 
-// The exit codes of a check that did not run, as internal/cli has them. A check that ran has those of package command.
+// The exit codes of a check that did not run, as in internal/cli. A check that ran has the exit codes of package
+// command.
 const (
 	exitInternal = 1
 	exitUsage    = 2
@@ -30,7 +31,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the program; it gives the exit code.
+// run runs the program and returns the exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	var (
 		result command.Outcome

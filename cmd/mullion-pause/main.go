@@ -1,5 +1,5 @@
-// Command mullion-pause is the first process of a Linux pod, which holds the pod's namespaces: it waits for the
-// children it inherits when the pod shares its processes, and ends when it is told to.
+// Command mullion-pause is the first process of a Linux pod, which holds the pod's namespaces: it reaps the children
+// that it inherits if the pod shares its process namespace, and ends on a signal.
 package main
 
 import (

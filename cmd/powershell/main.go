@@ -1,5 +1,5 @@
 // Command powershell is powershell.exe and pwsh.exe of Windows hosts and containers: a small, checked part of
-// PowerShell (package powershell says which). It is built for Windows.
+// PowerShell (see package powershell). It is built for Windows.
 package main
 
 import (

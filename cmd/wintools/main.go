@@ -1,5 +1,5 @@
-// Command wintools is the small programs of Windows that Wine has only empty, or not at all: findstr, where, tasklist
-// and others (package wintools says which). Its name says which of them it is. It is built for Windows.
+// Command wintools contains small programs of Windows that Wine lacks, or has only as empty programs: findstr, where,
+// tasklist and others (see package wintools). The name of its file chooses the program. It is built for Windows.
 package main
 
 import (

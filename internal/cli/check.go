@@ -22,7 +22,7 @@ func (a *app) check() *cobra.Command {
 			if err != nil {
 				return nil
 			}
-			// the user's own configuration, by the kubectl that is linked in
+			// the linked-in kubectl, with the user's own configuration
 			return []string{self, "kubectl", "--kubeconfig="}
 		},
 	})
@@ -32,7 +32,7 @@ func (a *app) check() *cobra.Command {
 	return cmd
 }
 
-// endCheck gives what a check found its exit code.
+// endCheck returns the error with the exit code of a check.
 func endCheck(got command.Outcome, err error) error {
 	var wrong *command.UsageError
 	switch {

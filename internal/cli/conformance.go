@@ -54,7 +54,7 @@ func (s *selectionFlags) register(cmd *cobra.Command) {
 	}
 }
 
-// suite is the suite that the arguments name, with its expressions replaced where flags say so.
+// suite returns the suite that the arguments name, with expressions replaced by those of the flags.
 func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, error) {
 	name := "smoke"
 	if len(args) > 0 {
@@ -174,7 +174,7 @@ func resultsFlag(cmd *cobra.Command, results *string) {
 	cmd.Flags().StringVar(results, "results", "conformance-results", "folder of the results of all runs")
 }
 
-// writePage writes what there is to read of a run and says where and what it says.
+// writePage writes the page of a run, and prints its path and a summary.
 func (a *app) writePage(folder, results, suiteName string, keep int) error {
 	causes, err := result.KnownCauses()
 	if err != nil {
@@ -206,7 +206,7 @@ func (a *app) writePage(folder, results, suiteName string, keep int) error {
 	return err
 }
 
-// conformanceError gives an error of the runner its remedy and exit code.
+// conformanceError adds the remedy and exit code to an error of the runner.
 func conformanceError(err error) error {
 	if own, ok := errors.AsType[*runner.Error](err); ok {
 		return &Error{Code: ExitRequirement, Err: own.Err, Remedy: own.Remedy}

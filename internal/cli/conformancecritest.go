@@ -28,7 +28,7 @@ const critestProgram = "e2e/windows/critest.exe"
 // critestDir is the folder of a run on a node's C: drive.
 const critestDir = `C:\ProgramData\Mullion\critest`
 
-// critestImages names the images that stand for those critest would pull, in its own form
+// critestImages names images to be used instead of those that critest would pull, in critest's own form
 // (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/test_context.go, TestImageList).
 const critestImages = "defaultTestContainerImage: registry.k8s.io/e2e-test-images/busybox:1.37.0-1\nwebServerTestImage: registry.k8s.io/e2e-test-images/nginx:1.27-0\n"
 
@@ -88,8 +88,8 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 	return a.conformanceEnd(folder, runner.CritestSuite, c.Results, err)
 }
 
-// pauseKubelet makes a node's kubelet stand still, which otherwise removes pods and containers that the API does not
-// know, and gives what lets it go on. The end of this program, however it comes, does so too.
+// pauseKubelet pauses a node's kubelet, which otherwise removes pods and containers that the API does not know. resume
+// lets it go on; so does the end of this program, even by kill -9.
 func pauseKubelet(ctx context.Context, paths layout.Paths, node string) (resume func(), err error) {
 	resume, err = supervisor.NewClient(paths.Socket()).Pause(ctx, "kubelet/"+node)
 	if err != nil {
@@ -105,13 +105,13 @@ func pauseKubelet(ctx context.Context, paths layout.Paths, node string) (resume 
 // critestRun is one run of critest on a node.
 type critestRun struct {
 	node    string
-	dir     string // critestDir, as this machine sees it
+	dir     string // the path of critestDir on this machine
 	program string // the critest.exe
 	args    []string
 	log     io.Writer
 }
 
-// critestOn runs critest on a node from a folder of its C: drive, and gives its report.
+// critestOn runs critest on a node from a folder of its C: drive, and returns its report.
 func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make folder on node %q: %w", r.node, err)
@@ -136,7 +136,7 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	child.Stdin, child.Stdout, child.Stderr = nil, r.log, r.log
 	stop := context.AfterFunc(ctx, func() {
 		if child.Process != nil {
-			_ = child.Process.Kill() // one that has ended needs none
+			_ = child.Process.Kill() // a program that has ended needs no signal
 		}
 	})
 	defer stop()

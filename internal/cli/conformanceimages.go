@@ -45,8 +45,8 @@ registry of the image agnhost serves, which tests run in the node itself.`,
 	}
 }
 
-// loadConformanceImages loads the images into the stores of all nodes that do not have the same ones. With everyOne it
-// also tells of those that are there. Windows nodes get what the registry of the image agnhost serves.
+// loadConformanceImages loads the images into the stores of nodes that do not have the same ones. With everyOne it also
+// prints those that are there already. Windows nodes also get the folder that agnhost's registry serves.
 func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c spec.Cluster, everyOne bool) error {
 	to, err := storesOf(c, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func (l imageLoader) registries(ctx context.Context, paths layout.Paths, c spec.
 	return nil
 }
 
-// writeRegistry puts the folder on the drive of a host's prefix, whose programs may have put links anywhere in it.
+// writeRegistry puts the folder on the drive of a host's prefix, in which programs may have made links anywhere.
 func writeRegistry(r *images.Registry, prefix string) error {
 	root, err := os.OpenRoot(prefix)
 	if err != nil {
@@ -109,7 +109,7 @@ func writeRegistry(r *images.Registry, prefix string) error {
 	return errors.Join(r.Write(root, path.Join(wine.Drive("."), images.RegistryDir)), root.Close())
 }
 
-// imageLoader makes images from what is built and hands them to the stores that do not have the same ones.
+// imageLoader makes images from the built programs and loads them into the stores that do not have the same ones.
 type imageLoader struct {
 	*app
 
@@ -117,10 +117,11 @@ type imageLoader struct {
 	everyOne bool
 }
 
-// imageStore is one store of images.
+// imageStore is a store of images of one system.
 type imageStore struct {
 	system string
-	// digest is what a reference stands for in the store; errdefs.ErrNotFound if it stands for nothing.
+	// digest returns the digest of a reference in the store; the error is errdefs.ErrNotFound if the store does not
+	// have it.
 	digest func(ref string) (string, error)
 	load   func(archive io.Reader) error
 }
@@ -161,8 +162,8 @@ func (l imageLoader) linux(ctx context.Context, i *linuxnode.Images, img images.
 	})
 }
 
-// put makes one image for the store's system and hands it over, unless the store has the same under all its names
-// already.
+// put makes one image for the store's system and loads it, unless the store already has the same image under all its
+// names.
 func (l imageLoader) put(ctx context.Context, img images.Image, store imageStore) error {
 	if _, ok := img.Content[store.system]; !ok {
 		return nil
@@ -195,8 +196,8 @@ func (l imageLoader) put(ctx context.Context, img images.Image, store imageStore
 	return nil
 }
 
-// hasAll tells whether all references of an image stand for it in a store: not for another one, as when a program in it
-// has changed.
+// hasAll reports whether all references of an image lead to it in a store, and not to an older one, in which a program
+// differs.
 func hasAll(store imageStore, made *imagebuild.Image) (bool, error) {
 	want, err := made.Digest()
 	if err != nil {
@@ -216,7 +217,7 @@ func hasAll(store imageStore, made *imagebuild.Image) (bool, error) {
 	return true, nil
 }
 
-// loadBuilt hands an image to a store as an archive.
+// loadBuilt passes an image as an archive to load.
 func loadBuilt(made *imagebuild.Image, load func(io.Reader) error) error {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(made.WriteArchive(w)) }()

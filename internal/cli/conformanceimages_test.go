@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// TestPutOnlyWhatDiffers hands an image to stores that have it, or not, or another one by its names.
+// TestPutOnlyWhatDiffers puts an image into stores that have it, lack it, or have another image under its names.
 func TestPutOnlyWhatDiffers(t *testing.T) {
 	built := t.TempDir()
 	program := func(text string) {
@@ -156,7 +156,7 @@ put localhost:5000/pause:testing into C:\var\registry of node win-2, for the reg
 		t.Errorf("said %q, want %q", out.String(), want)
 	}
 
-	// A node's programs put a link in the way.
+	// A program of the node makes a link at the place.
 	if err := os.RemoveAll(filepath.Join(drive("win-2"), "var")); err != nil {
 		t.Fatal(err)
 	}

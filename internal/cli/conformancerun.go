@@ -145,7 +145,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 	return nil
 }
 
-// ownCluster fills in what is known of the cluster that is up, and sees that it has the images.
+// ownCluster fills in the configuration for the cluster that is up, and loads the images into it.
 func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
 	paths, c, err := a.cluster()
 	if err != nil {
@@ -165,7 +165,7 @@ func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
 	return a.loadConformanceImages(ctx, paths, c, false)
 }
 
-// resumable is the folder of the newest run of a suite, which must be partial.
+// resumable returns the folder of the newest run of a suite, which must be partial.
 func resumable(results, suiteName string) (string, error) {
 	runs, err := result.History(results, suiteName)
 	if err != nil {
@@ -192,7 +192,7 @@ func resumable(results, suiteName string) (string, error) {
 	return runs[0], nil
 }
 
-// kubectlProgram writes a program that the tests can call as kubectl: this one.
+// kubectlProgram writes a script that the tests can call as kubectl; it runs this program.
 func (a *app) kubectlProgram(dir string) (string, error) {
 	path := filepath.Join(dir, "kubectl")
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl \"$@\"\n", strings.ReplaceAll(a.env.Executable, "'", `'\''`))
@@ -202,7 +202,7 @@ func (a *app) kubectlProgram(dir string) (string, error) {
 	return path, nil
 }
 
-// again gives a channel that is closed at the next Ctrl-C.
+// again returns a channel that is closed at the next Ctrl-C.
 func again() <-chan struct{} {
 	signals, closed := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt)
@@ -213,7 +213,7 @@ func again() <-chan struct{} {
 	return closed
 }
 
-// conformanceProgress prints a line for each spec, and on a terminal one more that says how far the run is.
+// conformanceProgress prints a line for each spec, and on a terminal one more line with the progress of the run.
 func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 	begun := now()
 	line := func(text string) {

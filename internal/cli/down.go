@@ -29,7 +29,7 @@ On a machine that joined another's cluster it is ` + "`mullion leave --force`" +
 			}
 			name := ""
 			if c, err := paths.LoadSpec(); err == nil && c.Join != nil || paths.Leftover() {
-				return a.runLeave(cmd.Context(), "", true) // its nodes go too, if that can be
+				return a.runLeave(cmd.Context(), "", true) // its nodes are removed too, if possible
 			} else if err == nil {
 				name = c.Name
 			} else if !errors.Is(err, os.ErrNotExist) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Env is the process's surroundings. Only main fills it from the real ones.
+// Env is the environment of the process. Only main fills it from the real one.
 type Env struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -16,11 +16,11 @@ type Env struct {
 	Executable string
 	// Euid is the effective user id; 0 is root.
 	Euid int
-	// Terminal says that Out is a terminal that can be drawn on.
+	// Terminal says that Out is a terminal whose lines can be rewritten.
 	Terminal bool
 }
 
-// Getenv is the value of an environment variable, "" where it is not set.
+// Getenv returns the value of an environment variable, "" if it is not set.
 func (e Env) Getenv(key string) string {
 	for _, line := range slices.Backward(e.Environ) {
 		if k, v, ok := strings.Cut(line, "="); ok && k == key {

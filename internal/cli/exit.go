@@ -6,8 +6,8 @@ import (
 	"mullion.dev/mullion/internal/check/command"
 )
 
-// Exit codes of mullion; docs/guide.md lists them. `mullion kubectl` and `mullion node exec` pass on the code of the
-// program they ran.
+// Exit codes of mullion; docs/guide.md lists them. `mullion kubectl` and `mullion node exec` pass on the exit code of
+// the program that they ran.
 const (
 	ExitOK          = 0
 	ExitInternal    = 1 // something went wrong that has no code of its own
@@ -31,7 +31,7 @@ type Error struct {
 	Remedy string
 }
 
-// Error is the cause's text; the remedy is printed on a line of its own.
+// Error returns the cause's text; the remedy is printed on a line of its own.
 func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap gives the cause.
@@ -42,7 +42,7 @@ type silentError struct{ code int }
 
 func (e *silentError) Error() string { return "the program ended with an error" }
 
-// ExitCode is the code that the process ends with for err.
+// ExitCode returns the exit code of the process for err.
 func ExitCode(err error) int {
 	var own *Error
 	var silent *silentError

@@ -37,7 +37,7 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
 	return cmd
 }
 
-// hnsKinds are the kinds of objects in the commands' words.
+// hnsKinds are the kinds of objects with their names in commands.
 func hnsKinds() []struct {
 	name string
 	kind hcn.Kind
@@ -215,7 +215,7 @@ It is a test for what depends on HNS: kube-proxy.exe, CNI plugins, and whatever 
 	}
 }
 
-// completeHNS completes a node, and then what more says.
+// completeHNS completes a node, and then the words that more returns.
 func (a *app) completeHNS(more func() []string) func(*cobra.Command, []string, string) ([]string,
 	cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
-// hnsDiagnosis is what `mullion hns diag` tells.
+// hnsDiagnosis is the output of `mullion hns diag`.
 type hnsDiagnosis struct {
 	Node        string       `json:"node"`
 	Networks    int          `json:"networks"`
@@ -31,11 +31,12 @@ type hnsDiagnosis struct {
 	Proxy       *proxyHealth `json:"kubeProxy,omitempty"`
 }
 
-// proxyHealth is what kube-proxy.exe says of itself.
+// proxyHealth is the health and metrics of a node's kube-proxy.exe.
 type proxyHealth struct {
 	Healthy bool   `json:"healthy"`
 	Problem string `json:"problem,omitempty"`
-	// LastSync is when it carried out Services last, Syncs how often, SyncSeconds how long that took in all.
+	// LastSync is when kube-proxy last synchronized Services, Syncs how often it did, SyncSeconds how long that took in
+	// all.
 	LastSync    time.Time `json:"lastSync,omitzero"`
 	Syncs       int       `json:"syncs"`
 	SyncSeconds float64   `json:"syncSeconds"`
@@ -93,7 +94,7 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 	switch {
 	case c.Networking.KubeProxy():
 		d.Proxy = askProxy(ctx, paths, node)
-	case c.Networking.Mode.Services(): // one that was deployed answers there too, unless it was told otherwise
+	case c.Networking.Mode.Services(): // a deployed kube-proxy answers there too, unless it is configured otherwise
 		if p := askProxy(ctx, paths, node); p.Healthy {
 			d.Proxy = p
 		}
@@ -130,7 +131,7 @@ func askProxy(ctx context.Context, paths layout.Paths, node string) *proxyHealth
 	return p
 }
 
-// read takes the figures out of kube-proxy's metrics, of all IP families; names of
+// read reads the figures from kube-proxy's metrics, of all IP families; the names are from
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/metrics/metrics.go.
 func (p *proxyHealth) read(metrics []byte) {
 	lines := bufio.NewScanner(bytes.NewReader(metrics))

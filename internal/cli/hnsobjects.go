@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// hnsObjects is everything that an HNS has.
+// hnsObjects holds all objects of an HNS.
 type hnsObjects struct {
 	Networks      []wire.Network      `json:"networks,omitempty"`
 	Endpoints     []wire.Endpoint     `json:"endpoints,omitempty"`
@@ -57,7 +57,7 @@ func (o hnsObjects) sort() {
 	})
 }
 
-// only keeps some kinds.
+// only returns the objects of some kinds.
 func (o hnsObjects) only(kinds []string) hnsObjects {
 	var out hnsObjects
 	for _, name := range kinds {
@@ -77,7 +77,7 @@ func (o hnsObjects) only(kinds []string) hnsObjects {
 	return out
 }
 
-// find are the objects with that name or address, or whose ID begins so.
+// find returns the objects with that name or address, or whose ID begins with what.
 func (o hnsObjects) find(what string) []any {
 	var found []any
 	is := func(id string, names ...string) bool {
@@ -115,7 +115,7 @@ func (o hnsObjects) find(what string) []any {
 	return found
 }
 
-// print writes one table a kind.
+// print writes one table for each kind.
 func (o hnsObjects) print(w io.Writer, kinds []string) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for i, name := range kinds {
@@ -163,7 +163,7 @@ func (o hnsObjects) printNetworks(t io.Writer) {
 	}
 }
 
-// policyWords are policies with what in them matters most.
+// policyWords returns policies in short, each with its most important setting.
 func policyWords(policies []wire.Policy) []string {
 	var words []string
 	for _, p := range policies {
@@ -288,13 +288,13 @@ func balancerFlags(l wire.LoadBalancer, p wire.PortMapping) []string {
 	return flags
 }
 
-// shortID is enough of a GUID to tell it from others; `show` takes it.
+// shortID returns the first part of a GUID, which identifies it well enough; `show` accepts it.
 func shortID(id string) string {
 	first, _, _ := strings.Cut(id, "-")
 	return first
 }
 
-// shortName cuts what a container's ID makes long.
+// shortName cuts a name that a container's ID makes long.
 func shortName(s string) string {
 	if len(s) <= 28 {
 		return s

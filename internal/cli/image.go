@@ -60,7 +60,7 @@ func (a *app) withImages(node string, do func(*image.Store) error) error {
 	return errors.Join(notFound(err), closeStore())
 }
 
-// notFound gives errors about things that are not there their exit code.
+// notFound adds the exit code to errors about missing things.
 func notFound(err error) error {
 	var node *cluster.NotFoundError
 	if errors.As(err, &node) || errdefs.IsNotFound(err) {
@@ -78,7 +78,7 @@ func (a *app) imageLoad() *cobra.Command {
 	}
 }
 
-// loadArchive loads the images of an archive for all nodes that they are for.
+// loadArchive loads the images of an archive into the stores of all nodes for which they are.
 func (a *app) loadArchive(ctx context.Context, file string) error {
 	archive, err := a.openArchive(file)
 	if err != nil {
@@ -123,8 +123,8 @@ func (a *app) imagePull() *cobra.Command {
 // maxPassword is more than a registry's token has, in bytes.
 const maxPassword = 64 << 10
 
-// registryAuth is how to log on to a registry; nil without a user. The password is never an argument: every process of
-// the machine can see those.
+// registryAuth returns the credentials for a registry; nil without a user. The password is never an argument, because
+// every process of the machine can see arguments.
 func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error) {
 	const remedy = "for example: mullion image pull REFERENCE --user NAME --password-stdin < password-file"
 	switch {
@@ -149,8 +149,8 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	return &image.Auth{Username: user, Password: password}, nil
 }
 
-// pull pulls for the nodes named, or for all that the image has something for: one of a single system is no error in a
-// mixed cluster.
+// pull pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of a
+// single system is no error.
 func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
 	if err := a.requireRoot("mullion image"); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 		}
 	}
 	for system := range failed {
-		if len(pulled) == 1 && !pulled[system] { // it is not for that system at all
+		if len(pulled) == 1 && !pulled[system] { // the image is not for that system
 			delete(failed, system)
 		}
 	}

@@ -63,7 +63,7 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.Spec) (*imagebuild.Image, error) {
 	optional := file == ""
 	if info, err := os.Stat(dir); optional && err == nil && !info.IsDir() {
-		file = os.DevNull // beside a program there is no description
+		file = os.DevNull // a single program has no description beside it
 	} else if optional {
 		file = filepath.Join(dir, imagebuild.SpecFile)
 	}

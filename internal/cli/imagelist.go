@@ -56,7 +56,7 @@ func printImages(w io.Writer, list []image.Info) error {
 	return t.Flush()
 }
 
-// allImages are the images of a node, or of all nodes, where one that several Linux nodes have counts once.
+// allImages returns the images of a node, or of all nodes; an image on several Linux nodes is returned once.
 func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) {
 	if err := a.requireRoot("mullion image"); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (a *app) imageRemove() *cobra.Command {
 	}
 }
 
-// removeEverywhere removes an image from all stores that have it; that none has it is an error.
+// removeEverywhere removes an image from all stores that have it; it is an error if none has it.
 func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 	if err := a.requireRoot("mullion image"); err != nil {
 		return err

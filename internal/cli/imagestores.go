@@ -17,13 +17,13 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// stores are where images of a cluster are kept: one store for all Windows nodes, and one on each Linux node.
+// stores are the image stores of a cluster: one for all Windows nodes, and one on each Linux node.
 type stores struct {
 	windows bool
 	linux   []string
 }
 
-// storesOf are those of the nodes named, or of all nodes.
+// storesOf returns the stores of the named nodes, or of all nodes.
 func storesOf(c spec.Cluster, nodes []string) (stores, error) {
 	var s stores
 	var known []string
@@ -71,8 +71,8 @@ func (a *app) withLinuxImages(nodes []string, do func(node string, i *linuxnode.
 	return nil
 }
 
-// loadImages loads an archive into all stores of the cluster that something in it is for, only those of system unless
-// that is "".
+// loadImages loads an archive into the stores of the cluster for whose system it has images; unless system is "", only
+// into the stores of that system.
 func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system string) error {
 	if err := a.requireRoot("mullion image"); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 	}
 	none := func(err error) bool { return errdefs.IsNotFound(err) }
 	if len(attempts) > 1 && slices.Contains(errs, nil) {
-		errs = slices.DeleteFunc(errs, none) // of one system only, which is fine
+		errs = slices.DeleteFunc(errs, none) // the archive is for one system only, which is fine
 	}
 	return errors.Join(errs...)
 }
@@ -143,7 +143,7 @@ func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeek
 	})
 }
 
-// openArchive opens an archive that is read several times; standard input is kept in a file meanwhile.
+// openArchive opens an archive that is read several times; standard input is copied to a temporary file first.
 func (a *app) openArchive(file string) (*os.File, error) {
 	if file != "-" {
 		f, err := os.Open(file)
@@ -158,7 +158,7 @@ func (a *app) openArchive(file string) (*os.File, error) {
 		return nil, err
 	}
 	_, err = io.Copy(f, a.env.In)
-	if err := errors.Join(err, os.Remove(f.Name())); err != nil { // it is there while it is open
+	if err := errors.Join(err, os.Remove(f.Name())); err != nil { // the file exists as long as it is open
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

@@ -13,7 +13,7 @@ import (
 	linuxprograms "mullion.dev/mullion/internal/node/linuxnode/programs"
 )
 
-// supervise is the process that `up` leaves behind.
+// supervise is the command of the supervisor, the process that `up` leaves behind.
 func (a *app) supervise() *cobra.Command {
 	var limit time.Duration
 	cmd := &cobra.Command{
@@ -42,7 +42,8 @@ func (a *app) supervise() *cobra.Command {
 	return cmd
 }
 
-// component runs one part of the control plane or of a Linux node in this process; the supervisor starts it so.
+// component is the command with which the supervisor starts one part of the control plane or of a Linux node in a
+// process of its own.
 func (a *app) component() *cobra.Command {
 	return &cobra.Command{
 		Use:                "component NAME [flags of that program]",

@@ -90,7 +90,7 @@ this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, an
 	return cmd
 }
 
-// completeValues has a flag completed with these values.
+// completeValues makes the shell complete a flag with these values.
 func (a *app) completeValues(cmd *cobra.Command, flag string, values []string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag,
 		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -228,7 +228,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	return nil
 }
 
-// joinError gives an error of a join its remedy and exit code.
+// joinError adds the remedy and exit code to an error of a join.
 func (a *app) joinError(err error, o join.Options) error {
 	server := cmp.Or(o.Discovery.Server, o.Server, "the server of "+o.Kubeconfig)
 	fresh := "get a new one on the server: `mullion token create --print-join-command`"

@@ -40,7 +40,8 @@ type personal struct {
 	set    bool
 }
 
-// personal finds the person's kubeconfig: the file named, or the one kubectl would use; "none" is none.
+// personal finds the person's kubeconfig: the file of the flag, or the one that kubectl would use. With "none" there is
+// none.
 func (a *app) personal(flag string) (personal, error) {
 	switch flag {
 	case "none":
@@ -63,7 +64,7 @@ func (p personal) check() error {
 	return nil
 }
 
-// merge puts the cluster's context in and returns a sentence about it.
+// merge adds the cluster's context and returns a sentence about it.
 func (p personal) merge(ctx context.Context, paths layout.Paths, name string) (string, error) {
 	if !p.set {
 		return "No kubeconfig was changed; `mullion kubeconfig` prints one.", nil

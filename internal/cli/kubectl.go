@@ -44,7 +44,7 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 	}
 }
 
-// noCluster is the error for commands that need a cluster where there is none that this user can see.
+// noCluster returns the error for commands that need a cluster if this user can see none.
 func noCluster(data string, err error) error {
 	if errors.Is(err, os.ErrPermission) {
 		return &Error{
@@ -68,7 +68,7 @@ func (a *app) runKubectl(ctx context.Context, args []string) error {
 		if msg != "" {
 			fmt.Fprintln(a.env.Err, strings.TrimSuffix(msg, "\n"))
 		}
-		panic(kubectlExit{}) //nolint:forbidigo // kubectl's code goes on after this call if it returns; it is recovered below
+		panic(kubectlExit{}) //nolint:forbidigo // if this returned, kubectl's code would go on; recovered below
 	})
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(
 		300).WithDiscoveryQPS(50)
@@ -101,5 +101,5 @@ func (a *app) runKubectl(ctx context.Context, args []string) error {
 	return err
 }
 
-// kubectlExit unwinds kubectl where it would have ended the process.
+// kubectlExit is the panic that unwinds kubectl where it would have ended the process.
 type kubectlExit struct{}

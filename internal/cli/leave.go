@@ -82,7 +82,7 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	return cluster.Down(ctx, paths, said)
 }
 
-// joined is the data folder of a machine that joined a cluster, or was about to.
+// joined returns the data folder of a machine that joined a cluster, or began to.
 func (a *app) joined() (layout.Paths, error) {
 	paths, err := a.paths()
 	if err != nil || paths.Leftover() {

@@ -53,7 +53,7 @@ func (a *app) logs() *cobra.Command {
 	return cmd
 }
 
-// logNames are the components that have a log, for example "kubelet/win-1".
+// logNames returns the names of components that have a log, for example "kubelet/win-1".
 func logNames(dir string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

@@ -75,7 +75,7 @@ func (a *app) netFlows() *cobra.Command {
 	return cmd
 }
 
-// completeFlags gives flags the values that they may have.
+// completeFlags makes the shell complete flags with their possible values.
 func (a *app) completeFlags(cmd *cobra.Command, values map[string][]string) {
 	for name, all := range values {
 		err := cmd.RegisterFlagCompletionFunc(name,
@@ -187,7 +187,7 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	return nil
 }
 
-// agnhostImages makes sure that the stores have the test pods' images; they are built of the agnhost programs beside
+// agnhostImages makes sure that the stores have the test pods' images, which are built from the agnhost programs beside
 // this program.
 func (a *app) agnhostImages(ctx context.Context, paths layout.Paths, c spec.Cluster, step func(string)) error {
 	to, err := storesOf(c, nil)
@@ -223,7 +223,7 @@ func (a *app) agnhostImages(ctx context.Context, paths layout.Paths, c spec.Clus
 	})
 }
 
-// agnhostForWindows makes sure that the store of the Windows nodes has its image.
+// agnhostForWindows makes sure that the store of the Windows nodes has agnhost's image.
 func (a *app) agnhostForWindows(ctx context.Context, paths layout.Paths, step func(string)) error {
 	return a.withImages("", func(s *image.Store) error {
 		if _, err := s.Get(ctx, nettest.Image); err == nil || !errdefs.IsNotFound(err) {
@@ -258,7 +258,7 @@ func notBuilt(err error) error {
 	}
 }
 
-// agnhostImage is an archive with an image of a folder, or of one program.
+// agnhostImage returns an archive with an image of a folder, or of one program.
 func agnhostImage(ctx context.Context, from string, description imagebuild.Spec) (io.Reader, error) {
 	img, err := imagebuild.Build(ctx, imagebuild.Options{Dir: from, Spec: description})
 	if err != nil {
@@ -268,8 +268,8 @@ func agnhostImage(ctx context.Context, from string, description imagebuild.Spec)
 	return &archive, img.WriteArchive(&archive)
 }
 
-// netProgress tells how the test goes on standard error, so that the result alone is on standard output: on a terminal
-// one line that changes, otherwise a line a step and a line a difference.
+// netProgress prints the test's progress to standard error, so that standard output has only the result: on a terminal
+// one line that changes, otherwise a line for each step and each difference.
 type netProgress struct {
 	a     *app
 	quiet bool

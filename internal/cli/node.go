@@ -86,7 +86,7 @@ func (a *app) host(name string) (winhost.Host, error) {
 	return h, notFound(err)
 }
 
-// linuxHost finds the host of a Linux node; false for a Windows node.
+// linuxHost finds the host of a Linux node; it returns false for a Windows node.
 func (a *app) linuxHost(name string) (linuxhost.Host, bool, error) {
 	paths, err := a.paths()
 	if err != nil {
@@ -123,7 +123,7 @@ func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string
 	return err
 }
 
-// hostRunner prepares a command on a node's host.
+// hostRunner returns a function that runs a command on a node's host.
 func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func() error, error) {
 	linux, isLinux, err := a.linuxHost(node)
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func(
 	if err != nil {
 		return nil, err
 	}
-	// mullion-run.exe finds the program as Windows does and gives it the hooks, as in a container
+	// mullion-run.exe finds the program as Windows does and loads the hooks into it, as in a container
 	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, argv...)...)
 	child.Stdin, child.Stdout, child.Stderr = a.env.In, a.env.Out, a.env.Err
 	return func() error { return h.Run(ctx, child) }, nil
@@ -168,7 +168,7 @@ func (a *app) nodeCopy() *cobra.Command {
 	}
 }
 
-// copyPath is the path on this machine of an argument of cp: a path here, or NODE:C:/path there.
+// copyPath returns the path on this machine of an argument of cp, which is a local path or NODE:C:/path.
 func (a *app) copyPath(arg string) (string, error) {
 	node, path, ok := strings.Cut(arg, ":")
 	if !ok || strings.ContainsAny(node, `/\.`) {
@@ -196,7 +196,7 @@ func (a *app) copyPath(arg string) (string, error) {
 	return unix, nil
 }
 
-// copyFile copies a file to another, or onto it, with errors for a person.
+// copyFile copies a file to a new one or onto an existing one, with errors for a person.
 func copyFile(from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return &Error{Code: ExitNotFound, Err: err}

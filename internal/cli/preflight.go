@@ -9,7 +9,8 @@ import (
 	"mullion.dev/mullion/internal/cluster/preflight"
 )
 
-// preflight says what the machine lacks, a line for each finding. It is an error if a cluster cannot come up so.
+// preflight prints what the machine lacks, a line for each finding. It is an error if the cluster cannot come up
+// because of them.
 func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions) error {
 	findings := cluster.Preflight(ctx, o)
 	for _, f := range findings {
@@ -20,7 +21,7 @@ func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions) error {
 	return lacking(preflight.Fatal(findings))
 }
 
-// lacking is the error of what keeps a cluster from coming up, nil if there is nothing.
+// lacking returns the error for findings that keep a cluster from coming up, nil if there are none.
 func lacking(fatal []preflight.Finding) error {
 	if len(fatal) == 0 {
 		return nil

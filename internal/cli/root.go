@@ -19,13 +19,13 @@ import (
 
 const defaultDataDir = "/var/lib/mullion"
 
-// app is what every command gets.
+// app holds what every command needs.
 type app struct {
 	env     Env
 	dataDir string
 }
 
-// Run is the program: it runs the command in env.Args and prints an error, if any, with its remedy.
+// Run runs the command in env.Args and prints an error, if any, with its remedy.
 func Run(ctx context.Context, env Env) error {
 	a := &app{env: env}
 	root := a.root() //nolint:contextcheck // cobra hands the context to each command
@@ -41,13 +41,13 @@ func Run(ctx context.Context, env Env) error {
 	return err
 }
 
-// explain gives an error that any command may meet the remedy that it has everywhere.
+// explain adds the remedy to an error that can occur in any command.
 func (a *app) explain(err error) error {
 	var own *Error
 	if err == nil || errors.As(err, &own) && own.Remedy != "" {
 		return err
 	}
-	// What containerd or etcd met comes as text.
+	// Errors of containerd and etcd arrive as text.
 	if full := syscall.ENOSPC; errors.Is(err, full) || strings.Contains(err.Error(), full.Error()) {
 		return &Error{
 			Code: ExitRequirement,
@@ -95,8 +95,7 @@ expects of Windows.
 	}
 	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", data,
 		"folder of the cluster's state (environment: MULLION_DATA_DIR)")
-	// Kubernetes' libraries put a --version of their own on every command of a program; the name is taken so that they
-	// do not.
+	// Kubernetes' libraries add a --version of their own to every command of a program, unless the name is taken.
 	root.PersistentFlags().Bool("version", false, "print Mullion's version")
 	if err := root.PersistentFlags().MarkHidden("version"); err != nil {
 		root.PrintErrln(err)
@@ -128,7 +127,7 @@ expects of Windows.
 	return root
 }
 
-// noArgs is cobra.NoArgs with an exit code, and with the command that was perhaps meant.
+// noArgs is cobra.NoArgs with an exit code, and with a suggestion of the command that was meant.
 func noArgs(cmd *cobra.Command, args []string) error {
 	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
 	switch {
@@ -158,7 +157,7 @@ func (a *app) paths() (layout.Paths, error) {
 	return layout.Paths{Data: data, Bin: filepath.Dir(a.env.Executable)}, nil
 }
 
-// cluster is the cluster that the data folder describes, whether it is up or not.
+// cluster returns the cluster that the data folder describes, whether it is up or not.
 func (a *app) cluster() (layout.Paths, spec.Cluster, error) {
 	paths, err := a.paths()
 	if err != nil {
@@ -182,7 +181,7 @@ func (a *app) requireRoot(what string) error {
 	}
 }
 
-// exactArgs is cobra.ExactArgs with an exit code and names of what is missing.
+// exactArgs is cobra.ExactArgs with an exit code and the names of the missing arguments.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == len(names) {

@@ -13,7 +13,7 @@ import (
 // sampleManifest lies in the source tree, beside bin/.
 const sampleManifest = "examples/win-webserver.yaml"
 
-// sampleTime is what the sample's pods may take at least; with more of --wait left, they may take that.
+// sampleTime is the least time that the sample's pods may take; if more of --wait is left, they may take that.
 const sampleTime = 2 * time.Minute
 
 // deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it.

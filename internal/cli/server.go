@@ -71,7 +71,7 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 // apiPatience bounds requests to the API by commands.
 const apiPatience = 30 * time.Second
 
-// admin is a client of the cluster in the data folder by the administrator's kubeconfig.
+// admin returns a client of the cluster in the data folder, with the administrator's kubeconfig.
 func (a *app) admin(paths layout.Paths) (kubernetes.Interface, spec.Cluster, error) {
 	c, err := paths.LoadSpec()
 	if err != nil {
@@ -87,7 +87,8 @@ func (a *app) admin(paths layout.Paths) (kubernetes.Interface, spec.Cluster, err
 	return client, c, err
 }
 
-// noControlPlane is the error for commands of an administrator on a machine that joined.
+// noControlPlane returns the error for an administrator's commands on a machine that joined; nil on the control plane's
+// machine.
 func noControlPlane(c spec.Cluster) error {
 	if c.Join == nil {
 		return nil
@@ -99,7 +100,7 @@ func noControlPlane(c spec.Cluster) error {
 	}
 }
 
-// joinCommand is the line by which another machine joins.
+// joinCommand returns the command line with which another machine joins.
 func joinCommand(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
 	bundle, err := pki.Open(filepath.Join(paths.Data, "pki"))
 	if err != nil {
@@ -126,7 +127,7 @@ plane when it expires; what joined by it stays.`,
 	return cmd
 }
 
-// requireJoinable says that other machines cannot join a cluster that listens on the loopback alone.
+// requireJoinable returns an error if the cluster listens on the loopback only, so that other machines cannot join it.
 func requireJoinable(c spec.Cluster) error {
 	if c.SeveralMachines() {
 		return nil

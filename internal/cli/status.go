@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// watchEvery lies between two pictures of `mullion status --watch`.
+// watchEvery is the time between two pictures of `mullion status --watch`.
 const watchEvery = 2 * time.Second
 
 // statusReport is what `mullion status -o json` prints.
@@ -133,20 +133,20 @@ func statusError(p health.Picture, o health.Observed, paths layout.Paths) error 
 	}
 }
 
-// watchStatus prints pictures until ctx ends. On a terminal each takes the place of the one before.
+// watchStatus prints pictures until ctx ends. On a terminal each picture replaces the one before.
 func (a *app) watchStatus(ctx context.Context, paths layout.Paths, c spec.Cluster, output string) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		o := cluster.Observe(ctx, paths, c)
 		if ctx.Err() != nil {
-			return nil // what was seen while it ended says nothing
+			return nil // a picture taken while ctx ended says nothing
 		}
 		var text bytes.Buffer
 		if a.env.Terminal && output == "text" {
 			text.WriteString("\033[H\033[2J")
 		}
-		_ = a.printStatus(&text, o, paths, output) // how the cluster is stands in the picture
+		_ = a.printStatus(&text, o, paths, output) // the picture shows the cluster's problems
 		if output == "text" {
 			fmt.Fprintf(&text, "\n%s\n", o.At.Format(time.TimeOnly))
 		}

@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/shim"
 )
 
-// supportTables are the tables that `mullion support` prints, each from the rows of the package that does the thing.
+// supportTables are the tables that `mullion support` prints, each from the rows of the packages that do the work.
 func supportTables() map[string]func() []support.Row {
 	return map[string]func() []support.Row{
 		"cri":          cri.SupportRows,

@@ -91,7 +91,7 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 		return err
 	}
 	if want.Join != nil {
-		f.kubeconfig = "none" // the administrator's is on another machine
+		f.kubeconfig = "none" // the administrator's kubeconfig is on another machine
 	}
 	if err := a.preflight(ctx, cluster.PreflightOptions{
 		Paths:      paths,
@@ -134,7 +134,7 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	return nil
 }
 
-// sayNext says what there is to do in a cluster that is up.
+// sayNext prints what the user can do next with the cluster.
 func (a *app) sayNext(c spec.Cluster) {
 	if len(c.Nodes) == 0 {
 		return
@@ -148,7 +148,7 @@ func (a *app) sayNext(c spec.Cluster) {
 	}
 }
 
-// wanted is the specification that the flags ask for; without any, the one of the data folder.
+// wanted returns the specification that the flags ask for; without such flags, the one in the data folder.
 func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	if f.file != "" && len(f.versions) > 0 {
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
@@ -169,7 +169,7 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	return c, f.sampleFits(c)
 }
 
-// sampleFits refuses the sample where its pods would wait for a network.
+// sampleFits returns an error if the sample's pods would wait for a network for ever.
 func (f upFlags) sampleFits(c spec.Cluster) error {
 	if !f.sample || !c.Networking.DisableDefaultCNI {
 		return nil
@@ -180,8 +180,8 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 		"leave --sample out, deploy a CNI plugin, then apply the sample's manifest (examples/)")
 }
 
-// keptSpec is the specification in the data folder, if there is one that this user may read; server: it has to take
-// other machines.
+// keptSpec returns the specification in the data folder, if there is one that this user may read. With server, the
+// cluster must be one that other machines can join.
 func keptSpec(paths layout.Paths, server bool) (c spec.Cluster, there bool, err error) {
 	c, err = paths.LoadSpec()
 	switch {
@@ -193,7 +193,7 @@ func keptSpec(paths layout.Paths, server bool) (c spec.Cluster, there bool, err 
 	return c, true, err
 }
 
-// describedSpec is the specification of --file, else the default one with what the other flags say.
+// describedSpec returns the specification of --file, or else the default one, changed by the other flags.
 func (a *app) describedSpec(f upFlags) (spec.Cluster, error) {
 	if f.file != "" {
 		return a.loadSpec(f.file)
@@ -277,8 +277,8 @@ func (a *app) upError(err error, paths layout.Paths) error {
 	return err
 }
 
-// progress prints one line a unit as it becomes ready, or fails. On a terminal the units under way stand on the last
-// line.
+// progress prints one line for each unit when it becomes ready or fails. On a terminal the last line shows the units
+// under way.
 func (a *app) progress() func(cluster.Progress) {
 	done := map[string]bool{}
 	return func(p cluster.Progress) {

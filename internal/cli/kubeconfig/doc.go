@@ -1,11 +1,11 @@
-// Package kubeconfig owns the cluster's entries in the kubeconfig of the person who uses it: it puts a context in,
-// makes it the current one, and takes it out again. Everything else in the file stays. It does not make credentials
-// (package pki does).
+// Package kubeconfig owns the cluster's entries in the kubeconfig of the person who uses it: it adds a context, makes
+// it the current one, and removes it again. Everything else in the file stays. It does not make credentials (package
+// pki does).
 //
-// Which file: the rules are kubectl's, as kind applies them. KUBECONFIG is a list of which the first existing file is
-// written, or the last one if none exists; without it, ~/.kube/config of the person who called sudo, if somebody did.
-// Entries made here carry the extension "mullion", so that entries of others with the same name are never overwritten
-// or removed.
+// Which file: the rules are kubectl's, as kind applies them. KUBECONFIG is a list, of which the first existing file is
+// written, or the last one if none exists. Without it, the file is ~/.kube/config of the user, or of the person who
+// called sudo. Entries made here carry the extension "mullion", so that entries of others with the same name are never
+// overwritten or removed.
 package kubeconfig
 
 import (
@@ -18,11 +18,11 @@ import (
 	"strings"
 )
 
-// Target says which files hold the person's configuration, and whose they are.
+// Target says which files hold the person's configuration, and who owns them.
 type Target struct {
 	// Paths in the order of KUBECONFIG, or the one default.
 	Paths []string
-	// Owner gets new files and folders; nil is the process's user.
+	// Owner becomes the owner of new files and folders; nil is the process's user.
 	Owner *Owner
 }
 
@@ -58,7 +58,7 @@ func Locate(environ []string) (Target, error) {
 	return target, nil
 }
 
-// person returns the home folder of the person at the keyboard, and who that is if sudo hides it.
+// person returns the home folder of the person at the keyboard, and, if sudo was used, that person as the owner.
 func person(env map[string]string) (string, *Owner, error) {
 	name := env["SUDO_USER"]
 	if name == "" || name == "root" {
@@ -76,7 +76,7 @@ func person(env map[string]string) (string, *Owner, error) {
 	return u.HomeDir, &Owner{UID: uid, GID: gid}, nil
 }
 
-// forWriting is the file that new entries go to.
+// forWriting returns the file for new entries.
 func (t Target) forWriting() string {
 	for _, path := range t.Paths {
 		if _, err := os.Stat(path); err == nil {

@@ -250,7 +250,7 @@ func TestUnderSudoTheFileIsThePersons(t *testing.T) {
 			t.Errorf("%s is not nobody's: %v", p, err)
 		}
 	}
-	// Later as root without sudo: the owner stays.
+	// Later, as root without sudo, the owner stays.
 	target.Owner = nil
 	if _, err := kubeconfig.Merge(t.Context(), target, "mullion", "/data", admin("https://127.0.0.1:2")); err != nil {
 		t.Fatal(err)

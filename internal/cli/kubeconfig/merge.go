@@ -16,10 +16,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// extension is the name under which entries say who made them.
+// extension is the name of the extension that marks entries as Mullion's.
 const extension = "mullion"
 
-// mark is what the extension holds.
+// mark is the content of the extension.
 type mark struct {
 	// Cluster is the data folder of the cluster the entry is for.
 	Cluster string `json:"cluster"`
@@ -27,8 +27,8 @@ type mark struct {
 
 // Merge puts the current context of config into the target's file under name (as cluster, user and context), makes it
 // the current context, and returns the file's path. cluster is the data folder, kept with the entries. Entries of that
-// name that another cluster of Mullion's left are replaced; those of anybody else are an error. A file that cannot be
-// read is an error too, and is left as it is.
+// name from another cluster of Mullion's are replaced; entries of anybody else are an error. An unreadable file is an
+// error too, and is left as it is.
 func Merge(ctx context.Context, target Target, name, cluster string, config *clientcmdapi.Config) (string, error) {
 	path := target.forWriting()
 	source, ok := config.Contexts[config.CurrentContext]
@@ -59,9 +59,9 @@ func Merge(ctx context.Context, target Target, name, cluster string, config *cli
 	return path, nil
 }
 
-// Remove takes the entries of name that belong to cluster out of every file of the target. A current context that is
-// removed is left unset; a file in which nothing remains is removed. Entries that are not there, or not that cluster's,
-// are no error.
+// Remove removes the entries of name that belong to cluster from every file of the target. If the current context is
+// removed, none is set; a file in which nothing remains is removed. Missing entries, and entries of other clusters, are
+// no error.
 func Remove(ctx context.Context, target Target, name, cluster string) error {
 	var errs []error
 	for _, path := range target.Paths {
@@ -81,8 +81,8 @@ func Remove(ctx context.Context, target Target, name, cluster string) error {
 	return errors.Join(errs...)
 }
 
-// Check reads every file of the target that exists, so that a damaged one is found before anything depends on it. The
-// error names the file and, where it can, the line.
+// Check reads every existing file of the target, so that a damaged one is found early. The error names the file and,
+// where it can, the line.
 func Check(target Target) error {
 	var errs []error
 	for _, path := range target.Paths {
@@ -116,7 +116,7 @@ func remove(file *clientcmdapi.Config, name, cluster string) bool {
 	return changed
 }
 
-// foreign says whether there are entries of that name that nobody marked as Mullion's.
+// foreign reports whether there are entries of that name that are not marked as Mullion's.
 func foreign(file *clientcmdapi.Config, name string) bool {
 	c, u, x := file.Clusters[name], file.AuthInfos[name], file.Contexts[name]
 	return c != nil && ownerOf(c.Extensions) == "" ||
@@ -169,7 +169,7 @@ func (t Target) edit(ctx context.Context, path string, change func(*clientcmdapi
 	return t.write(path, text)
 }
 
-// makeFolder makes the folder (and those above) as the owner's.
+// makeFolder makes the folder and its parents, which get the target's owner.
 func (t Target) makeFolder(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -186,7 +186,7 @@ func (t Target) makeFolder(dir string) error {
 	return os.Lchown(dir, t.Owner.UID, t.Owner.GID)
 }
 
-// write replaces the file, which keeps its owner; a new one is the target's owner's.
+// write replaces the file, which keeps its owner; a new file gets the target's owner.
 func (t Target) write(path string, text []byte) (err error) {
 	owner := t.Owner
 	if info, err := os.Stat(path); err == nil {
@@ -217,7 +217,8 @@ func (t Target) write(path string, text []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// shape is what of a kubeconfig is read to find where it is wrong: clientcmd's errors do not tell the line.
+// shape has the fields of a kubeconfig that are read to find the line of an error, which clientcmd's errors do not
+// name.
 type shape struct {
 	Clusters []struct {
 		Name    string         `yaml:"name"`
@@ -254,13 +255,13 @@ func read(path string) (*clientcmdapi.Config, error) {
 	return config, nil
 }
 
-// lockPatience is how long a lock of somebody else is waited for; kubectl and kind hold theirs for milliseconds.
+// lockPatience is how long to wait for another program's lock; kubectl and kind hold theirs for milliseconds.
 const (
 	lockPatience = 5 * time.Second
 	lockInterval = 20 * time.Millisecond
 )
 
-// lock takes the lock that kubectl and kind take too: the file PATH.lock, made by whoever holds it.
+// lock takes the lock that kubectl and kind use too: the file PATH.lock, which the holder makes.
 // https://github.com/kubernetes/client-go/blob/v0.36.3/tools/clientcmd/config.go lockFile
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	name := path + ".lock"
