@@ -1,9 +1,9 @@
 /*
  * bcryptprimitives.dll for Wine before 8.13, which lacks it.
  *
- * It exports ProcessPrng, which the Go runtime (runtime/os_windows.go, since Go 1.22) and recent Rust programs ask for before
- * main. Being the one library that all of them load first, it is also where the hooks come in: it loads mullionhook.dll, which
- * lies beside it in system32 (shim/hooks). Nothing else is here.
+ * It exports ProcessPrng, which the Go runtime (runtime/os_windows.go, since Go 1.22) and recent Rust programs load
+ * before main. Because all of these programs load it first, it also loads the hooks: mullionhook.dll (shim/hooks),
+ * which lies beside it in system32. It does nothing else.
  */
 #include <windows.h>
 #include <ntsecapi.h>
@@ -19,7 +19,7 @@ BOOL WINAPI ProcessPrng(BYTE *data, SIZE_T size)
         ULONG part = size > 0x10000000 ? 0x10000000 : (ULONG)size;
 
         if (!RtlGenRandom(data, part))
-            ExitProcess(1); /* a caller would go on with predictable bytes */
+            ExitProcess(1); /* otherwise the caller would go on with predictable bytes */
         data += part;
         size -= part;
     }

@@ -6,7 +6,10 @@
 
 #define GENERATION_FILE L"C:\\ProgramData\\Mullion\\hns.generation"
 
-/* One answer's objects. slots is a hash table of them: offsets of fields in block, 0 for none; its size is a power of two. */
+/*
+ * The objects of one answer. slots is a hash table of their offsets in block, 0 for an empty slot; its size is a
+ * power of two.
+ */
 struct copies
 {
     UINT64 generation;
@@ -47,7 +50,7 @@ static DWORD hash(const GUID *id)
     return (part[0] ^ part[1] * 31 ^ part[2] * 17 ^ part[3]) * 2654435761u >> 7;
 }
 
-/* The slot of an object, or the empty one where it belongs. A field is its length, the GUID, the text. */
+/* The slot of an object, or the empty slot where it belongs. A field is its length, the GUID and the text. */
 static DWORD *slot(const struct copies *c, const GUID *id)
 {
     DWORD i = hash(id) & c->mask;
@@ -65,7 +68,7 @@ static DWORD length_at(const unsigned char *at)
     return length;
 }
 
-/* Counts the fields; 0 if they are not what they should be. */
+/* Counts the fields; 0 if they are malformed. */
 static DWORD count_fields(const unsigned char *at, size_t left)
 {
     DWORD count = 0, length;
@@ -111,7 +114,7 @@ BOOL copies_take(enum copies_kind kind, unsigned char *block, const unsigned cha
     if (kind == COPIES_NONE || !generation || !fill(&fresh, at, left))
         return FALSE;
     AcquireSRWLockExclusive(&lock);
-    /* Among many that were listed, one that was opened is nothing new. */
+    /* A list of many objects is not replaced by a copy of one of them. */
     if (!c->block || c->generation != fresh.generation || c->count < fresh.count)
     {
         drop(c);

@@ -1,6 +1,6 @@
 /*
- * The few functions of the C library that the shims need, so that a library that every process loads drags no C runtime in.
- * Compile with -fno-tree-loop-distribute-patterns, or the compiler turns these loops into calls of themselves.
+ * The few functions of the C library that the shims need, so that a library which every process loads does not load a C
+ * runtime. Compile with -fno-tree-loop-distribute-patterns, or the compiler turns these loops into calls of themselves.
  */
 #include <stddef.h>
 

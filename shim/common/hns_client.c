@@ -93,7 +93,7 @@ static int send_frame(SOCKET s, const struct buffer *b)
     return ok;
 }
 
-/* A connection that the server has closed is readable; one that waits for us is not. */
+/* A connection that the server has closed is readable; an idle one is not. */
 static int alive(SOCKET s)
 {
     struct timeval now = {0, 0};
@@ -119,8 +119,10 @@ static int greet(SOCKET s, unsigned short port, const char *token)
     return ok;
 }
 
-/* The connection of the call before, or a new one. While the server starts again, calls wait for it, as they wait for a
- * service that Windows starts on demand. */
+/*
+ * The connection of the previous call, or a new one. While the server is being restarted, calls wait for it, as for
+ * a service that Windows starts on demand.
+ */
 static HRESULT connect_server(SOCKET *out)
 {
     DWORD since = GetTickCount();
@@ -197,7 +199,7 @@ static HRESULT text_of(const unsigned char *data, size_t size, WCHAR **out)
     return S_OK;
 }
 
-/* Takes an answer apart, which is a block of malloc with the frame's length before data. */
+/* Takes apart an answer: a block from malloc with the frame's length before data. */
 static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
 {
     size_t size;
@@ -223,9 +225,10 @@ static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
     return result;
 }
 
-/* Reads an answer, most of them with one call: the server sends nothing but answers, and events, each
- * of which is read here by itself. A server that stops ends its side of
- * the connection instead: refused says that it did not carry the request out. */
+/*
+ * Reads an answer, usually with one call: the server sends only answers, and events, which are read here one by one.
+ * A server that stops closes its side of the connection instead: refused says that it did not carry the request out.
+ */
 static unsigned char *receive_frame(SOCKET s, DWORD *length, int *refused)
 {
     size_t have = 0, room = 4096, want = 4;

@@ -1,7 +1,7 @@
 /* Wine 8 clears 960 KiB of every new thread's stack, which makes them resident for nothing. */
 #include "stacks.h"
 
-/* sub %rdi,%rcx; xor %eax,%eax; shr $3,%rcx: what comes before the instruction in ntdll's signal_start_thread */
+/* sub %rdi,%rcx; xor %eax,%eax; shr $3,%rcx: the code before the instruction in ntdll's signal_start_thread */
 static const BYTE before[] = {0x48, 0x29, 0xf9, 0x31, 0xc0, 0x48, 0xc1, 0xe9, 0x03};
 static const BYTE clearing[] = {0xf3, 0x48, 0xab}, nop[] = {0x90, 0x90, 0x90}; /* rep stosq */
 
@@ -12,7 +12,7 @@ static BOOL equal(const BYTE *a, const BYTE *b, SIZE_T n)
     return n == 0;
 }
 
-/* Finds the instruction in this process, where it may have been replaced already; NULL where ntdll has no such code. */
+/* Finds the instruction in this process, in which it may be replaced already; NULL if ntdll has no such code. */
 static BYTE *find_stack_clearing(void)
 {
     BYTE *base = (BYTE *)GetModuleHandleW(L"ntdll.dll");

@@ -4,7 +4,10 @@
 
 #include <windows.h>
 
-/* Keeps the new process from making a megabyte of each thread's stack resident; to be called before it runs. It changes nothing it does not recognise. */
+/*
+ * Keeps the new process from making a megabyte of each thread's stack resident. Call it before the process runs.
+ * Code that it does not recognise stays unchanged.
+ */
 void spare_stacks(HANDLE process);
 
 #endif

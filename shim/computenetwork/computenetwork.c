@@ -1,6 +1,6 @@
 /*
- * computenetwork.dll: the Host Compute Network functions, carried across to Mullion's HNS server. A handle is a small block
- * with the object's GUID; everything else is the server's.
+ * computenetwork.dll: the Host Compute Network functions, which call Mullion's HNS server. A handle is a small block
+ * with the object's GUID; everything else is in the server.
  *
  * The functions are those of https://learn.microsoft.com/windows-server/networking/technologies/hcn/hcn-top.
  */
@@ -46,7 +46,7 @@ HRESULT close_handle(void *handle)
     return S_OK;
 }
 
-/* Calls, hands the error record out or frees it, and drops an answer that nobody takes. */
+/* Carries out the call, returns the error record or frees it, and frees an answer that the caller does not want. */
 static HRESULT finish(struct hns_call *call, WCHAR **answer, WCHAR **record)
 {
     HRESULT result = hns_call(call);
@@ -73,7 +73,7 @@ static HRESULT with_handle(struct hns_call *call, void **handle, WCHAR **record)
     return SUCCEEDED(result) ? new_handle(&call->id, handle) : result;
 }
 
-/* Opens without a call what is there for sure. */
+/* Opens an object without a call if a valid copy shows that it exists. */
 static HRESULT open_handle(struct hns_call *call, void **handle, WCHAR **record)
 {
     if (!call->object || !handle)
@@ -86,7 +86,7 @@ static HRESULT open_handle(struct hns_call *call, void **handle, WCHAR **record)
     return new_handle(call->object, handle);
 }
 
-/* Answers without a call what was read since anything changed. HNS' answer is the same whatever the query says. */
+/* Answers from a valid copy without a call. HNS' answer is the same whatever the query says. */
 static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
 {
     if (!properties)
@@ -100,7 +100,7 @@ static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
     return S_OK;
 }
 
-/* HcnOpen… of a guest network service always asks: copies_find knows none of COPIES_NONE. */
+/* HcnOpen… of a guest network service always calls the server: copies_find has no copies of COPIES_NONE. */
 #define KIND(kind, enumerate, copies) \
     HRESULT WINAPI Hcn##enumerate(const WCHAR *query, WCHAR **found, WCHAR **record) \
     { \

@@ -1,6 +1,6 @@
 /*
- * Callbacks: a registration is a connection to the server, which writes events on it, and a thread that reads them and calls the
- * program. When the service goes away, the program is told so, and that was its last event: it registers anew.
+ * Callbacks: a registration is a connection to the server, which writes events on it, and a thread that reads them and
+ * calls the program. When the service ends, the program gets that as its last event, and has to register again.
  */
 #include "computenetwork.h"
 
@@ -19,7 +19,7 @@ struct registration
     SOCKET connection;
     HANDLE thread;
     LONG references;      /* the handle and the thread */
-    volatile LONG ending; /* the program wants no more */
+    volatile LONG ending; /* the program has unregistered */
 };
 
 static void release(struct registration *r)
@@ -92,7 +92,7 @@ static HRESULT enlist(struct hns_call *call, notification callback, void *contex
     return S_OK;
 }
 
-/* After it the callback is not called any more. It may be called by the callback itself. */
+/* Ends a registration: afterwards the callback is not called any more. The callback itself may call it. */
 static HRESULT leave(void *handle)
 {
     struct registration *r = handle;

@@ -1,6 +1,6 @@
 /*
- * Ports of the host that are reserved for a guest network service. The server keeps them as long as the connection on which they
- * were asked for, so all of a process go over one, which ends with it.
+ * Ports of the host that are reserved for a guest network service. The server holds them as long as the connection on
+ * which they were reserved, so all reservations of a process use one connection, which ends with the process.
  *
  * The structures are those of computenetwork.h of the Windows SDK.
  */
@@ -11,7 +11,7 @@
 
 struct port_range
 {
-    USHORT first, last; /* both in it */
+    USHORT first, last; /* both included */
 };
 
 #define ENTRY_SIZE 64 /* HCN_PORT_RANGE_ENTRY */

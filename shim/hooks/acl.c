@@ -1,4 +1,7 @@
-/* Access control lists: Windows' defaults, inheritance, and the form in which a descriptor is kept. Layouts are those of [MS-DTYP] 2.4. */
+/*
+ * Access control lists: Windows' defaults, inheritance, and the form in which a descriptor is stored. Layouts are
+ * those of [MS-DTYP] 2.4.
+ */
 #include "acl.h"
 
 #include <string.h>
@@ -21,7 +24,7 @@ const struct short_sid sid_everyone = {1, 1, AUTHORITY_WORLD, {0}};
 static const struct short_sid creator_owner = {1, 1, AUTHORITY_CREATOR, {0}};
 static const struct short_sid creator_group = {1, 1, AUTHORITY_CREATOR, {1}};
 
-/* An entry that allows or denies. */
+/* An entry that allows or denies rights. */
 struct entry_of_list
 {
     ACE_HEADER header;
@@ -161,7 +164,7 @@ static void inherit(ACL *list, const ACE_HEADER *entry, BOOL folder, const SID *
 
     if (!(flags & (folder ? CONTAINER_INHERIT_ACE : OBJECT_INHERIT_ACE)))
     {
-        if (passed) /* a folder hands what is for files on */
+        if (passed) /* a folder passes on entries for files */
             append(list, entry, passed | INHERIT_ONLY_ACE | INHERITED_ACE, NULL);
         return;
     }
@@ -219,7 +222,7 @@ static BOOL is_sid(const SID *sid)
     return sid->Revision == SID_REVISION && sid->SubAuthorityCount <= SID_MAX_SUB_AUTHORITIES;
 }
 
-/* The SID at an offset, if it lies within the bytes whole. */
+/* The SID at an offset, if it lies completely within the bytes. */
 static const SID *sid_at(const BYTE *bytes, ULONG length, ULONG offset)
 {
     const SID *sid = (const SID *)(bytes + offset);
@@ -229,7 +232,7 @@ static const SID *sid_at(const BYTE *bytes, ULONG length, ULONG offset)
     return sid;
 }
 
-/* Whether a list has room for its entries, and they for what is read of them. */
+/* Whether a list is long enough for its entries, and each entry for the fields that are read. */
 static BOOL is_whole(const ACL *list)
 {
     ULONG at = sizeof(ACL);
@@ -251,7 +254,7 @@ static BOOL is_whole(const ACL *list)
     return TRUE;
 }
 
-/* The list at an offset, if it and its entries lie within the bytes whole. */
+/* The list at an offset, if it and its entries lie completely within the bytes. */
 static const ACL *list_at(const BYTE *bytes, ULONG length, ULONG offset)
 {
     const ACL *list = (const ACL *)(bytes + offset);
@@ -293,7 +296,7 @@ NTSTATUS descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descripto
         descriptor->list = NULL;
     if ((descriptor->owner && !is_sid(descriptor->owner)) || (descriptor->group && !is_sid(descriptor->group)))
         return STATUS_INVALID_SID;
-    /* Wine 8.0's RtlValidAcl looks at the revision and at where entries begin, not at what is in them. */
+    /* Wine 8.0's RtlValidAcl checks the revision and where entries begin, but not their content. */
     return descriptor->list && (!RtlValidAcl((ACL *)descriptor->list) || !is_whole(descriptor->list)) ? STATUS_INVALID_ACL : STATUS_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-/* Access control lists: Windows' defaults, inheritance, and the form in which a descriptor is kept. */
+/* Access control lists: Windows' defaults, inheritance, and the form in which a descriptor is stored. */
 #ifndef MULLION_ACL_H
 #define MULLION_ACL_H
 
@@ -14,35 +14,38 @@ struct short_sid
 
 extern const struct short_sid sid_administrators, sid_users, sid_system, sid_everyone, sid_authenticated;
 
-/* The parts of a security descriptor that files have here; each may be missing. They point into what was parsed. */
+/* The parts of a security descriptor that files have here; each may be missing. They point into the parsed bytes. */
 struct descriptor
 {
     const SID *owner, *group;
-    BOOL has_list;   /* without: nothing was set, and the list is all inherited */
+    BOOL has_list;   /* FALSE: no list was set, all of it is inherited */
     const ACL *list; /* NULL with has_list: everyone may do everything */
     WORD control;    /* SE_DACL_PROTECTED, SE_DACL_AUTO_INHERITED */
 };
 
-/* Reads a self-relative descriptor from bytes that may be anything; FALSE if they are none. */
+/* Reads a self-relative descriptor from any bytes; FALSE if they are no descriptor. */
 BOOL descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descriptor);
 
 /* Takes the parts of a program's descriptor, absolute or self-relative. */
 NTSTATUS descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descriptor);
 
-/* Writes it self-relative to bytes, unless that is NULL; returns its length. */
+/* Writes the descriptor in self-relative form to bytes, unless that is NULL; returns its length. */
 ULONG descriptor_write(const struct descriptor *descriptor, BYTE *bytes);
 
-/* What follows returns lists from heap_alloc, or NULL without memory. */
+/* The functions below return lists from heap_alloc, or NULL without memory. */
 
 /* The list of C:\ in containers and on new volumes of Windows Server. */
 ACL *acl_of_drive(void);
 
-/* The list of what is made below a folder that has nothing to inherit. */
+/* The list of a file or folder made in a folder without inheritable entries. */
 ACL *acl_of_token(const SID *owner);
 
 ACL *acl_copy(const ACL *list);
 
-/* What is kept of a list that is set. inherits: not what is inherited, for that is computed, nor what grants and denies nothing. */
+/*
+ * The part of a list to store when it is set. With inherits, that excludes inherited entries, which are computed,
+ * and entries that neither grant nor deny anything.
+ */
 ACL *acl_set(const ACL *list, BOOL inherits);
 
 /*
@@ -51,7 +54,7 @@ ACL *acl_set(const ACL *list, BOOL inherits);
  */
 ACL *acl_inherit(const ACL *own, const ACL *from, BOOL folder, const SID *owner, const SID *group);
 
-/* The rights (FILE_…) that a list gives to whoever is one of these identities. */
+/* The rights (FILE_…) that a list gives to a user with these identities. */
 ACCESS_MASK acl_rights(const ACL *list, const SID *const *identities, unsigned count);
 
 #endif

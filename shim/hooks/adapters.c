@@ -1,9 +1,10 @@
 /*
  * The network's adapters, in Wine 10.0.
  *
- * Fact: its GetAdaptersAddresses ends with ERROR_INVALID_DATA if it is asked for prefixes (GAA_FLAG_INCLUDE_PREFIX) and the kernel has a
- * route to ::/0 that has no gateway. Linux has one in each network namespace: the one that refuses what has no other route. Wine 8.0
- * reads no routes of IPv6, and a later one leaves out routes that are not up. Go's package net asks for prefixes and reads none.
+ * Fact: its GetAdaptersAddresses ends with ERROR_INVALID_DATA if it is asked for prefixes (GAA_FLAG_INCLUDE_PREFIX) and
+ * the kernel has a route to ::/0 that has no gateway. Linux has one in each network namespace: the route that refuses
+ * packets without any other route. Wine 8.0 reads no routes of IPv6, and later versions leave out routes that are not
+ * up. Go's package net asks for prefixes and reads none.
  */
 #include "winsock.h"
 

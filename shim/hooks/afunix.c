@@ -4,15 +4,17 @@
  * Fact (Wine 8.0): socket(AF_UNIX) fails with WSAEAFNOSUPPORT (10047), and kubelet.exe exits when it cannot listen on
  * C:\var\lib\kubelet\device-plugins\kubelet.sock.
  *
- * Wine's server owns the descriptors of sockets, so a Linux AF_UNIX socket cannot be handed to a Windows program. The program gets a loopback
- * TCP socket instead, and the relay carries its bytes to and from a real Linux AF_UNIX socket at the path's place on disk. So the file is a real
- * socket file, the permissions of the file system say who may connect, a dead server refuses connections, Linux programs can
- * be at the other end, and so can programs in another network namespace.
+ * Wine's server owns the descriptors of sockets, so a Linux AF_UNIX socket cannot be handed to a Windows program. The
+ * program gets a loopback TCP socket instead, and the relay carries its bytes to and from a real Linux AF_UNIX socket
+ * at the path on disk. So the file is a real socket file, the permissions of the file system decide who may connect,
+ * connections to a dead server are refused, and the other end may be a Linux program or a program in another network
+ * namespace.
  *
- * The TCP port of a listener is open to every program of the same network namespace, so each accepted connection is checked: its source port must be one
- * that the relay has connected from. Where a program takes a connection by AcceptEx, that is when it sets SO_UPDATE_ACCEPT_CONTEXT.
+ * The TCP port of a listener is open to every program of the same network namespace, so each accepted connection is
+ * checked: its source port must be one that the relay has connected from. If a program accepts by AcceptEx, the check
+ * is made when it sets SO_UPDATE_ACCEPT_CONTEXT.
  *
- * Not there: datagrams, passing of handles, SIO_AF_UNIX_GETPEERPID, sockets inherited by child processes.
+ * Not implemented: datagrams, passing of handles, SIO_AF_UNIX_GETPEERPID, sockets inherited by child processes.
  */
 #include "winsock.h"
 
@@ -40,7 +42,7 @@ struct unix_socket
 {
     struct object object;
     SRWLOCK lock;                          /* guards the names */
-    char name[PATH_ROOM], peer[PATH_ROOM]; /* as the program gave them; empty: unnamed */
+    char name[PATH_ROOM], peer[PATH_ROOM]; /* as the program wrote them; empty: unnamed */
     BOOL listening;
     struct relay_listener relay; /* fd is -1 while unbound */
 };
@@ -125,7 +127,10 @@ static BOOL path_in(const struct sockaddr *address, int length, char *path)
     return TRUE;
 }
 
-/* The Linux address of a program's path: below the folder's descriptor, because the whole path may be too long for one. */
+/*
+ * The Linux address of a program's path: below the folder's descriptor, because the whole path may be too long for
+ * an address.
+ */
 static NTSTATUS linux_address(const char *path, struct sockaddr_un *address, struct place *place)
 {
     char *linux_path = heap_alloc(LINUX_PATH_MAX);
@@ -193,7 +198,7 @@ static int bind_unix(SOCKET s, struct unix_socket *u, const char *path)
         return fail(WSAEINVAL);
     loopback(&tcp, 0);
     if ((result = winsock.bind(s, (struct sockaddr *)&tcp, sizeof(tcp))) || !path[0])
-        return result; /* without a name: what ConnectEx wants */
+        return result; /* without a name, as ConnectEx needs it */
     if ((result = winsock.getsockname(s, (struct sockaddr *)&tcp, &size)))
         return result;
     if (!(status = linux_address(path, &address, &place)))
@@ -270,7 +275,7 @@ static int bridge_open(const char *path, struct bridge *bridge)
     bridge->unix_fd = status ? -LX_ENOENT : lx_socket(LX_AF_UNIX, LX_SOCK_STREAM);
     if ((result = bridge->unix_fd) >= 0)
     {
-        lx_setsockopt(bridge->unix_fd, LX_SOL_SOCKET, LX_SO_SNDTIMEO, timeout, sizeof(timeout)); /* a full backlog blocks */
+        lx_setsockopt(bridge->unix_fd, LX_SOL_SOCKET, LX_SO_SNDTIMEO, timeout, sizeof(timeout)); /* for a full backlog */
         while ((result = lx_connect(bridge->unix_fd, &address, sizeof(address))) == -LX_EINTR)
             ;
     }
@@ -286,7 +291,10 @@ static int bridge_open(const char *path, struct bridge *bridge)
     return result < 0 ? wsa_error(result) : 0;
 }
 
-/* Takes the program's connection, and no other's, and has the relay carry it. The kernel completes a loopback connection within connect(). */
+/*
+ * Accepts the program's connection, and no other's, and gives it to the relay. The kernel completes a loopback
+ * connection within connect().
+ */
 static BOOL bridge_join(SOCKET s, struct bridge *bridge)
 {
     static const int yes = 1;
@@ -321,7 +329,7 @@ static BOOL bridge_join(SOCKET s, struct bridge *bridge)
     return fd >= 0;
 }
 
-/* What ConnectEx is given beside the address. */
+/* The arguments of ConnectEx beside the address. */
 struct connect_ex
 {
     void *data;
@@ -330,8 +338,9 @@ struct connect_ex
 };
 
 /*
- * Connects the program's socket, by connect or, with ex, by ConnectEx, to the Linux socket that the address names. Returns what the program finds as its
- * error. A ConnectEx that is under way stays so when the relay does not take it: its program sees the end of the connection when it uses it.
+ * Connects the program's socket, by connect or, with ex, by ConnectEx, to the Linux socket that the address names.
+ * Returns the program's error. If the relay does not take a connection whose ConnectEx is under way, ConnectEx is not
+ * failed: the program sees the end of the connection when it uses it.
  */
 static int connect_through(SOCKET s, struct unix_socket *u, const struct sockaddr *address, int length, const struct connect_ex *ex)
 {
@@ -404,7 +413,7 @@ static BOOL accepted_from_relay(SOCKET s, struct unix_socket *listener)
     return TRUE;
 }
 
-/* Writes an AF_UNIX address as a program's buffer takes it. */
+/* Writes an AF_UNIX address to a program's buffer; fails if the buffer is too small for the address. */
 static int put_address(const char *path, struct sockaddr *address, int *length)
 {
     struct sockaddr_un un = {AF_UNIX, {0}};
@@ -500,7 +509,7 @@ static BOOL listens_on(struct object *object, const void *port)
     return u->listening && u->relay.port == *(const USHORT *)port;
 }
 
-/* The addresses that AcceptEx has left in a buffer; each stands behind its length, an int (Wine 8.0 dlls/ws2_32/socket.c). */
+/* The addresses that AcceptEx wrote to a buffer, each after its length, an int (Wine 8.0 dlls/ws2_32/socket.c). */
 static void WINAPI hook_get_accept_ex_sockaddrs(void *buffer, DWORD data, DWORD local_room, DWORD remote_room, struct sockaddr **local, int *local_length,
                                                 struct sockaddr **remote, int *remote_length)
 {
@@ -538,7 +547,7 @@ void afunix_extension(const void *guid, DWORD size, void **function)
 
 void afunix_start(HMODULE ws2_32)
 {
-    /* the one that makes such sockets last: all others must be there by then */
+    /* the function that makes such sockets comes last, when all others are patched */
     if (patch_function(ws2_32, "bind", hook_bind, (void **)&winsock.bind) && patch_function(ws2_32, "listen", hook_listen, (void **)&winsock.listen) &&
         patch_function(ws2_32, "connect", hook_connect, (void **)&winsock.connect) && patch_function(ws2_32, "accept", hook_accept, (void **)&winsock.accept) &&
         patch_function(ws2_32, "getsockname", hook_getsockname, (void **)&winsock.getsockname) &&

@@ -15,7 +15,7 @@ typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SE
 
 static create_process_internal original_create_process;
 
-/* Has the process load this library first. What fails leaves the process as it would be without. */
+/* Makes the process load this library first. If that fails, the process runs without it. */
 static void load_into(const PROCESS_INFORMATION *process)
 {
     static const WCHAR library[] = L"mullionhook.dll";

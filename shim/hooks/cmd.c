@@ -1,10 +1,11 @@
 /*
  * cmd.exe that reads its commands from a pipe: NtReadFile.
  *
- * Fact (Wine 8.0, programs/cmd/batch.c WCMD_fgets): cmd.exe reads a buffer full, takes the first line and moves the file's position back to the
- * second. A pipe has no position, so all further lines that lay in the buffer are lost. Windows' cmd.exe loses none, nor do the programs that it
- * starts, which read on from the same pipe. Here a read from a pipe that is the standard input ends after a line's newline, and nothing
- * beyond it is taken out of the pipe: a byte at a time, as there is no other way to know where the line ends.
+ * Fact (Wine 8.0, programs/cmd/batch.c WCMD_fgets): cmd.exe reads a buffer full, takes the first line and moves the
+ * file's position back to the second. A pipe has no position, so all further lines in the buffer are lost. With
+ * Windows' cmd.exe no lines are lost, and programs that it starts can read on from the same pipe. Here a read from a
+ * pipe that is the standard input ends after a newline, and takes nothing beyond it out of the pipe: it reads byte by
+ * byte, because there is no other way to find the end of the line.
  */
 #include "hooks.h"
 #include "services.h"
@@ -25,7 +26,7 @@ static NTSTATUS read_byte(HANDLE file, IO_STATUS_BLOCK *io, char *byte)
     return status;
 }
 
-/* Reads up to a newline. What ends the input after a part of a line is reported by the next read. */
+/* Reads up to a newline. An error or the end of the input after a part of a line is reported by the next read. */
 static NTSTATUS read_line(HANDLE file, IO_STATUS_BLOCK *io, char *buffer, ULONG size)
 {
     IO_STATUS_BLOCK one;

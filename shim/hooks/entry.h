@@ -9,7 +9,7 @@ struct entry
 {
     struct lx_stat st;
     ULONG attributes, tag;
-    BOOL dangling; /* or a socket: Wine's own directory listing leaves it out */
+    BOOL dangling; /* or a socket: Wine's own listing leaves the entry out */
 };
 
 /* Reads the entry at name below dir (or an absolute path); FALSE if there is none or it is not a reparse point. */

@@ -1,6 +1,7 @@
 /*
- * What the parts of the hooks share: the originals behind what is patched, PATCH, and the start of each part, once, from DllMain. What a part
- * has for other parts beside its start is in a header of its own (open.h, security.h, services.h, children.h); those of the network are in winsock.h.
+ * What the parts of the hooks share: the originals of patched functions, PATCH, and the start function of each part,
+ * which DllMain calls once. Other functions that a part offers to others are in a header of its own (open.h,
+ * security.h, services.h, children.h); the network's parts are in winsock.h.
  */
 #ifndef MULLION_HOOKS_H
 #define MULLION_HOOKS_H

@@ -1,12 +1,14 @@
 /*
  * Icmp6CreateFile, Icmp6SendEcho2: echo requests over IPv6 (https://learn.microsoft.com/windows/win32/api/icmpapi/nf-icmpapi-icmp6sendecho2).
  *
- * Fact: Wine 8.0's iphlpapi.dll has both as functions that fail with ERROR_CALL_NOT_IMPLEMENTED, and its nsiproxy.sys knows echo requests of IPv4
- * alone. Those are replaced here, and only those: a Wine whose functions do anything else keeps them.
+ * Fact: Wine 8.0's iphlpapi.dll has both as functions that fail with ERROR_CALL_NOT_IMPLEMENTED, and its nsiproxy.sys
+ * knows only echo requests of IPv4. Only functions that fail like that are replaced here; a Wine with other functions
+ * keeps them.
  *
- * A request goes by a ping socket of Linux (SOCK_DGRAM, IPPROTO_ICMPV6), which every process may open that net.ipv4.ping_group_range allows, as in
- * pods: the kernel makes the identifier and hands over only answers to the socket's own requests. Where it does not allow that, a raw socket does, which
- * root may open, as on hosts; it is handed everything. The kernel makes the checksum for both.
+ * A request goes by a ping socket of Linux (SOCK_DGRAM, IPPROTO_ICMPV6), which a process may open if
+ * net.ipv4.ping_group_range allows it, as in pods: the kernel chooses the identifier and delivers only answers to the
+ * socket's own requests. Otherwise it goes by a raw socket, which root may open, as on hosts; it gets all ICMPv6
+ * packets. The kernel computes the checksum for both.
  */
 #include "winsock.h"
 
@@ -89,7 +91,7 @@ struct echo_reply
 
 _Static_assert(sizeof(struct echo_reply) == 36, "as Windows has it");
 
-/* What one request is. */
+/* One request. */
 struct echo
 {
     HANDLE event, thread;
@@ -138,13 +140,16 @@ static void fill(const struct echo *e, const struct lx_address *from, ULONG stat
     reply->round_trip = GetTickCount() - started;
 }
 
-/* Whether the header of a request or an answer has the number of the one that was sent, and its identifier if that was not left to the kernel. */
+/*
+ * Whether the header of a request or an answer has the number of the sent request, and its identifier unless the
+ * kernel chose that.
+ */
 static BOOL is_of(const struct icmp6_header *header, const struct icmp6_header *sent)
 {
     return header->sequence == sent->sequence && (!sent->id || header->id == sent->id);
 }
 
-/* Reads an error that the socket was told of; FALSE if there is none of that request. */
+/* Reads an error from the socket's error queue; FALSE if there is none about that request. */
 static BOOL read_error(int fd, const struct echo *e, const struct icmp6_header *sent, DWORD started)
 {
     BYTE control[256] __attribute__((aligned(8)));
@@ -163,11 +168,11 @@ static BOOL read_error(int fd, const struct echo *e, const struct icmp6_header *
     if (error.origin == LX_ORIGIN_ICMP6)
         fill(e, &error.from, status_of(error.type, error.code), started);
     else
-        fill(e, &e->to, IP_DEST_HOST_UNREACHABLE, started); /* the kernel's own: nobody has the address */
+        fill(e, &e->to, IP_DEST_HOST_UNREACHABLE, started); /* from the kernel: nobody has the address */
     return TRUE;
 }
 
-/* Reads the answer to the request; FALSE if what came is something else. */
+/* Reads the answer to the request; FALSE if the packet is something else. */
 static BOOL read_answer(int fd, const struct echo *e, BYTE *packet, const struct icmp6_header *sent, DWORD started)
 {
     const struct icmp6_header *header = (const void *)packet;
@@ -185,7 +190,7 @@ static BOOL read_answer(int fd, const struct echo *e, BYTE *packet, const struct
     return TRUE;
 }
 
-/* Waits for the answer, or an error; returns what Windows' GetLastError says. */
+/* Waits for the answer, or an error; returns the error for Windows' GetLastError. */
 static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, const struct icmp6_header *sent)
 {
     DWORD started = GetTickCount(), passed;
@@ -212,7 +217,7 @@ static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, const s
     return IP_REQ_TIMED_OUT;
 }
 
-/* Sends the request and waits; 0, or what GetLastError is to say. */
+/* Sends the request and waits; returns 0, or the error for GetLastError. */
 static DWORD ask(const struct echo *e, int fd, BOOL raw, BYTE *packet)
 {
     struct icmp6_header header = {.type = ECHO_REQUEST, .id = raw ? (UINT16)(lx_gettid() | 1) : 0, .sequence = (UINT16)InterlockedIncrement(&sequence)};
@@ -271,13 +276,13 @@ static DWORD WINAPI in_background(void *arg)
     if (e->event)
         SetEvent(e->event);
     if (!e->apc || !QueueUserAPC(run_apc, thread, (ULONG_PTR)e))
-        HeapFree(GetProcessHeap(), 0, e); /* run_apc does it otherwise */
+        HeapFree(GetProcessHeap(), 0, e); /* otherwise run_apc frees it */
     if (thread)
         CloseHandle(thread);
     return 0;
 }
 
-/* Starts a request in the background; what it is about may change once this returns, but for the buffer of the reply. */
+/* Starts a request in the background. The caller may change everything but the reply's buffer once this returns. */
 static DWORD start(const struct echo *request)
 {
     struct echo *e = HeapAlloc(GetProcessHeap(), 0, sizeof(*e));

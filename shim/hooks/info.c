@@ -1,6 +1,7 @@
 /*
- * What the handle of a link answers, and its end: NtQueryInformationFile, NtQueryObject, NtDuplicateObject, NtClose.
- * The handle is one of the link's folder, so what is not answered here (volume, device type, security) is the folder's.
+ * Queries of a link's handle, and its closing: NtQueryInformationFile, NtQueryObject, NtDuplicateObject, NtClose. The
+ * handle is one of the link's folder, so queries that are not answered here (volume, device type, security) are
+ * answered for the folder.
  */
 #include <string.h>
 
@@ -83,7 +84,7 @@ static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io
     if (length < size_of_class(class))
         return STATUS_INFO_LENGTH_MISMATCH;
     if (!entry_read(link->place.dir, link->place.name, &entry))
-        return STATUS_DELETE_PENDING; /* removed by another; the handle outlives it */
+        return STATUS_DELETE_PENDING; /* another removed it; the handle still exists */
     io->Information = size_of_class(class);
     switch (class)
     {
@@ -136,7 +137,7 @@ static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOC
     return status;
 }
 
-/* ObjectNameInformation, which GetFinalPathNameByHandleW reads: the folder's name and the link's behind it. */
+/* ObjectNameInformation, which GetFinalPathNameByHandleW reads: the folder's name, followed by the link's. */
 static NTSTATUS WINAPI hook_NtQueryObject(HANDLE handle, ULONG class, void *buffer, ULONG length, ULONG *needed)
 {
     struct link *link = class == 1 ? link_get(handle) : NULL;
@@ -177,7 +178,7 @@ static void copy_link(struct link *link, HANDLE to)
         place_close(&place);
 }
 
-/* What is to happen when a handle goes. */
+/* Releases a closed handle's object. A link that is to be deleted on close is deleted first. */
 static void let_go(struct object *object)
 {
     struct link *link = (struct link *)object;
@@ -220,7 +221,7 @@ static NTSTATUS WINAPI hook_NtClose(HANDLE handle)
     if (!object)
         return original.NtClose(handle);
     object_hold(object);
-    let_go(object); /* before the close: then the name is gone when the caller goes on */
+    let_go(object); /* before the close, so that the name is gone when the caller goes on */
     status = original.NtClose(handle);
     object_release(object);
     return status;

@@ -1,9 +1,10 @@
 /*
  * mullionhook.dll: closes gaps in the Windows API of Wine 8.0, inside the process that loads it.
  *
- * It is loaded by bcryptprimitives.dll, which Go and Rust programs load before main, and by the launcher (shim/run) into all other
- * programs. Loading it twice changes nothing. It patches functions in memory, each only if its code is as known (patch.c), the
- * file functions only in a Wine that lacks links of its own, and the others so that Wine's own answer goes first.
+ * It is loaded by bcryptprimitives.dll, which Go and Rust programs load before main, and by the launcher (shim/run)
+ * into all other programs. Loading it twice changes nothing. It patches functions in memory, each only if its code has
+ * a known form (patch.c). File functions are patched only in a Wine without links of its own; in the others Wine's own
+ * answer comes first.
  */
 #include "winsock.h"
 
@@ -55,7 +56,7 @@ static void find_originals(void)
 #undef FIND
 }
 
-/* For tests and for whoever wants to know whether the hooks are there: the version of this interface. */
+/* The version of this interface, for tests and for programs that want to know whether the hooks are loaded. */
 DWORD WINAPI MullionHookVersion(void)
 {
     return 1;
@@ -76,7 +77,8 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     if (!(version = wine_version()))
         return TRUE;
     find_originals();
-    /* What keeps a table of handles needs to see them closed; what answers by name needs Wine's names. */
+    /* Parts with a table of handles must see handles closed; parts that answer by name need Wine's translation of
+     * names. */
     path = path_start();
     tables = path && info_start();
     if (tables && version < WINE_WITH_LINKS)

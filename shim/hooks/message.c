@@ -1,11 +1,13 @@
 /*
  * The words of system errors: FormatMessage says what Windows says.
  *
- * Facts (Wine 8.0): its message table has words of its own ("Access denied.", "Path not found.") where Windows has others, and programs and tests read them:
- * errors of Go and Rust programs are these texts, cmd.exe prints them, Kubernetes' tests compare them (test/e2e/windows/security_context.go, "Access is
- * denied."; pkg/kubelet/winstats/winstats_test.go). Below are the codes that programs meet, in the words of
- * https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes and https://learn.microsoft.com/en-us/windows/win32/winsock/windows-sockets-error-codes-2;
- * of every other code Wine's own text remains.
+ * Facts (Wine 8.0): its message table has words of its own ("Access denied.", "Path not found.") where Windows has
+ * others, and programs and tests read them: Go and Rust programs use these texts as errors, cmd.exe prints them,
+ * Kubernetes' tests compare them (test/e2e/windows/security_context.go, "Access is denied.";
+ * pkg/kubelet/winstats/winstats_test.go). Below are the codes that programs meet, in the words of
+ * https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes and
+ * https://learn.microsoft.com/en-us/windows/win32/winsock/windows-sockets-error-codes-2; for every other code Wine's
+ * own text remains.
  */
 #include "hooks.h"
 
@@ -125,7 +127,10 @@ typedef DWORD(WINAPI *format_a)(DWORD, const void *, DWORD, DWORD, char *, DWORD
 static format_w original_format_w;
 static format_a original_format_a;
 
-/* Windows' text of a code, or NULL: the code is not listed, or the caller wants another language or looks into a module of its own first. */
+/*
+ * Windows' text for a code, or NULL if the code is not listed, or if the caller wants another language or searches a
+ * module of its own first.
+ */
 static const WCHAR *text_of(DWORD flags, DWORD code, DWORD language)
 {
     unsigned low = 0, high = sizeof(messages) / sizeof(messages[0]);

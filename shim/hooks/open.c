@@ -14,13 +14,13 @@
 #include "security.h"
 #include "services.h"
 
-#define NOT_OURS ((NTSTATUS)0x7fffffff) /* the original shall do it */
+#define NOT_OURS ((NTSTATUS)0x7fffffff) /* call the original */
 #define DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_EXECUTE | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL | GENERIC_EXECUTE)
 #define TEB_TLS_SLOTS 0x1480 /* winternl.h, TEB.TlsSlots of 64-bit Windows */
 
 typedef HANDLE(WINAPI *create_file)(const WCHAR *, DWORD, DWORD, SECURITY_ATTRIBUTES *, DWORD, DWORD, HANDLE);
 
-enum inside /* what this thread is in */
+enum inside /* which function this thread is in */
 {
     INSIDE_NOTHING = 0,
     INSIDE_FOLLOWING, /* CreateFileW without FILE_FLAG_OPEN_REPARSE_POINT */
@@ -76,7 +76,7 @@ static NTSTATUS open_folder_of(HANDLE *handle, const OBJECT_ATTRIBUTES *attribut
                                FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
 }
 
-/* Opens the entry itself if it is a link or a socket file, else answers NOT_OURS. */
+/* Opens the entry itself if it is a link or a socket file, otherwise returns NOT_OURS. */
 static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, char *path)
 {
     struct place place;
@@ -115,7 +115,7 @@ static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, I
     return status;
 }
 
-/* OBJ_DONT_REPARSE: no component may be a link, but for the last one if that itself is meant. */
+/* OBJ_DONT_REPARSE: no component may be a link, except the last one if the link itself is opened. */
 static BOOL has_link(const OBJECT_ATTRIBUTES *attributes, BOOL last_allowed, char *path)
 {
     unsigned components = 1;
@@ -141,7 +141,10 @@ static BOOL has_link(const OBJECT_ATTRIBUTES *attributes, BOOL last_allowed, cha
     return FALSE;
 }
 
-/* What comes before the original in an open: STATUS_SUCCESS or an error if that is the answer, NOT_OURS to go on. */
+/*
+ * The part of an open before the original: returns the answer, STATUS_SUCCESS or an error, or NOT_OURS to call the
+ * original.
+ */
 static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, BOOL link)
 {
     NTSTATUS status = NOT_OURS;
@@ -157,7 +160,7 @@ static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes,
     return status;
 }
 
-/* A socket file cannot be opened: Linux answers ENXIO; Windows says which kind of entry it is. */
+/* A socket file cannot be opened: Linux answers ENXIO, Windows with a status that names the kind of entry. */
 static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
 {
     struct entry entry;

@@ -1,7 +1,7 @@
 /*
  * Overwriting a function with a jump, keeping a working original.
  *
- * Two forms of code are known, everything else is left alone:
+ * Code of two known forms is patched, everything else is left alone:
  *  - a system-call thunk of Wine's ntdll (measured in Wine 8.0): mov r10,rcx; mov eax,N; test byte [0x7ffe0308],1; jne; syscall; ret; …
  *    32 bytes, position independent, so a copy of them is a working original;
  *  - a function that begins with pushes, register moves and the reservation of its stack frame, or the size of a large one in eax, which can be copied one by one.
@@ -56,7 +56,7 @@ static BYTE *slot_near(HMODULE module)
     return NULL;
 }
 
-/* jmp [rip+0]; address: 14 bytes, no register touched. */
+/* jmp [rip+0]; address: 14 bytes, without changing a register. */
 static void write_far_jump(BYTE *at, const void *to)
 {
     static const BYTE code[] = {0xff, 0x25, 0, 0, 0, 0};

@@ -10,7 +10,10 @@
  */
 BOOL patch_function(HMODULE module, const char *name, void *hook, void **original);
 
-/* Makes module!name jump to hook for good, whatever its code is: for functions that the caller knows to do nothing. */
+/*
+ * Makes module!name jump to hook, whatever its code is, without an original: for functions that the caller knows to
+ * do nothing.
+ */
 BOOL replace_function(HMODULE module, const char *name, void *hook);
 
 #endif

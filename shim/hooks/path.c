@@ -205,12 +205,12 @@ BOOL target_of_text(const char *text, struct target *target)
     if (!target->relative && length == 2)
         target->name[length++] = '\\';
     else if (length > (target->relative ? 1 : 3) && target->name[length - 1] == '\\')
-        length--; /* the mark of a folder */
+        length--; /* the slash that marks a folder */
     target->name[length] = 0;
     return TRUE;
 }
 
-/* Finds name in a folder whatever its case; writes the name on disk over it. */
+/* Finds name in a folder without regard to case, and overwrites it with the name on disk. */
 static void case_on_disk(const char *folder, char *name)
 {
     WCHAR wanted[256], found[256];
@@ -268,7 +268,7 @@ static void fix_case(const char *folder, char *text)
     heap_free(path);
 }
 
-/* Appends to the text of a link; FALSE: that would be longer than a link can be. */
+/* Appends to the text of a link; FALSE: the text would be too long for a link. */
 static BOOL append(char *text, const char *more)
 {
     SIZE_T length = strlen(text), added = strlen(more);
@@ -279,7 +279,10 @@ static BOOL append(char *text, const char *more)
     return TRUE;
 }
 
-/* Appends to text the way from the folder up to the prefix's dosdevices. Both paths are canonical. FALSE: it is too long. */
+/*
+ * Appends to text the relative path from the folder to the prefix's dosdevices. Both paths are canonical. FALSE: it
+ * is too long.
+ */
 static BOOL way_to_devices(const char *folder, char *text)
 {
     char *target = heap_alloc(LINUX_PATH_MAX);
@@ -325,7 +328,10 @@ static void slashes(char *text)
             *text = '/';
 }
 
-/* Gives a target from its drive on ("C:\\x\\") the form that it has in a text: "c:/x", case as on disk. folder has room for a path. */
+/*
+ * Turns a target that begins with its drive ("C:\\x\\") into the form of a link's text: "c:/x", case as on disk.
+ * folder has room for a path.
+ */
 static void drive_form(char *target, char *folder)
 {
     SIZE_T length = strlen(devices);

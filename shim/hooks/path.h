@@ -20,7 +20,7 @@ NTSTATUS path_of_dos(const WCHAR *name, char *path, ULONG size);
 /* The same for a name relative to a directory handle (or NULL). */
 NTSTATUS path_of_name(HANDLE root, const WCHAR *name, ULONG bytes, char *path, ULONG size);
 
-/* An entry of a folder: the folder is held open, so the place survives renames of what is above it. */
+/* An entry of a folder: the folder is held open, so the place survives renames of the folders above it. */
 struct place
 {
     int dir;
@@ -30,7 +30,7 @@ struct place
 NTSTATUS place_open(const char *path, struct place *place);
 void place_close(struct place *place);
 
-/* What the text of a Linux link means to a Windows program. */
+/* The target of a Linux link, as a Windows program sees it. */
 struct target
 {
     BOOL relative, junction;
@@ -48,13 +48,16 @@ BOOL target_of_text(const char *text, struct target *target);
  */
 NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text);
 
-/* The text to use when the link moves from a place to another: its own, if the new one would be too long. text and moved may not overlap. */
+/*
+ * The text of a link after a move to another place. It stays the same if it does not lead by the drives' links
+ * (dosdevices), or if the new text would be too long. text and moved must not overlap.
+ */
 void text_move(const char *text, const struct place *to, char *moved);
 
 ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size);   /* zero-terminated; returns the length */
 ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size); /* size and result in characters */
 
-/* ASCII case only for ASCII, the system's upper case for the rest. */
+/* Whether two names are equal without regard to case, by the system's upper case (RtlUpcaseUnicodeChar). */
 BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length);
 
 /* The canonical path of drive C:; returns its length or a negative error number. */

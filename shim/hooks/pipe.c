@@ -1,9 +1,10 @@
 /*
  * Named pipes made without read or write access: NtCreateNamedPipeFile.
  *
- * Fact: Windows puts such an instance into the disconnected state, so that clients wait for the next instance (go-winio v0.6.2 pipe.go,
- * makeServerPipeHandle, which the kubelet's pod resources server and every containerd on Windows go by). Wine 8.0 lets it listen, so the
- * first client connects to an instance that nobody serves. A client of our own takes that place, and is disconnected.
+ * Fact: Windows puts such an instance into the disconnected state, so that clients wait for the next instance (go-winio
+ * v0.6.2 pipe.go, makeServerPipeHandle, which the kubelet's pod resources server and every containerd on Windows use).
+ * In Wine 8.0 the instance listens, so the first client connects to an instance that nobody serves. Here a client of
+ * our own connects first, and is disconnected.
  */
 #include "hooks.h"
 
@@ -23,7 +24,7 @@ static void disconnect(HANDLE pipe, const OBJECT_ATTRIBUTES *attributes)
 
     name.SecurityDescriptor = NULL;
     if (original.NtOpenFile(&client, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &name, &io, FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_SYNCHRONOUS_IO_NONALERT))
-        return; /* a Wine where it does not listen */
+        return; /* a Wine in which the instance does not listen */
     original.NtFsControlFile(pipe, NULL, NULL, NULL, &io, CODE_PIPE_DISCONNECT, NULL, 0, NULL, 0);
     original.NtClose(client);
 }

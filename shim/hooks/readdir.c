@@ -1,14 +1,14 @@
 /*
  * Directory listings: NtQueryDirectoryFile.
  *
- * Facts (Wine 8.0, dlls/ntdll/unix/file.c get_file_info): a listing leaves out links without a target, describes the target instead of
- * the link, carries no reparse tag, and calls mount points of Linux reparse points. So Wine's own listing is corrected entry by entry,
- * and what it left out is added when it says that there is no more. On Windows the tag stands where the size of the extended
- * attributes stands otherwise ([MS-FSCC] 2.4.8 EaSize).
+ * Facts (Wine 8.0, dlls/ntdll/unix/file.c get_file_info): a listing leaves out links without a target, describes the
+ * target instead of the link, carries no reparse tag, and calls mount points of Linux reparse points. So Wine's own
+ * listing is corrected entry by entry, and the missing entries are added at its end. On Windows the tag is in the field
+ * that otherwise holds the size of the extended attributes ([MS-FSCC] 2.4.8 EaSize).
  *
- * FindNextFileW (kernelbase) writes 0 where Windows has the tag (WIN32_FIND_DATA dwReserved0; Python's os.scandir goes by it). It lists with
- * FileBothDirectoryInformation, as no other function of kernelbase does, so for it the tag travels in the upper half of the size, which
- * is 0 for every link, and is moved to its place behind it.
+ * FindNextFileW (kernelbase) writes 0 where Windows has the tag (WIN32_FIND_DATA dwReserved0, which Python's os.scandir
+ * reads). It is the only function of kernelbase that lists with FileBothDirectoryInformation. So for this class the tag
+ * is put into the upper half of the file's size, which is 0 for every link, and moved to its place after FindNextFileW.
  */
 #include <string.h>
 
@@ -123,7 +123,7 @@ static BOOL matches(const WCHAR *mask, ULONG mask_length, const WCHAR *name, ULO
     return matches(mask + 1, mask_length - 1, name + 1, length - 1);
 }
 
-/* Where the parts lie in an entry of a class; all zero: not a class this file knows. */
+/* The offsets of the fields in an entry of a class; all zero: an unknown class. */
 struct layout
 {
     ULONG name, length, ea, id;
@@ -162,7 +162,7 @@ static void describe(BYTE *at, struct layout layout, ULONG class, const struct e
         memcpy(at + layout.id, &entry->st.ino, sizeof(UINT64));
 }
 
-/* Corrects what Wine has listed. */
+/* Corrects the entries that Wine has listed. */
 static void correct(struct scan *scan, BYTE *at, ULONG class, BOOL for_find)
 {
     struct layout layout = layout_of(class);
@@ -188,7 +188,7 @@ static void correct(struct scan *scan, BYTE *at, ULONG class, BOOL for_find)
     }
 }
 
-/* Lists what Wine left out. */
+/* Lists the entries that Wine left out. */
 static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG class, BOOL for_find, BOOL single, ULONG_PTR *used)
 {
     struct layout layout = layout_of(class);

@@ -1,5 +1,6 @@
 /*
- * Carries bytes between Linux AF_UNIX sockets and loopback TCP sockets: one thread a process, started at the first use, one epoll.
+ * Carries bytes between Linux AF_UNIX sockets and loopback TCP sockets: one thread in each process, started at the
+ * first use, with one epoll.
  *
  * Half-closed connections stay half-closed on the other side; a connection ends when both directions have ended or one side is gone.
  */
@@ -29,7 +30,7 @@ struct flow
     BYTE *buffer;
     SIZE_T start, length;
     BOOL ended; /* nothing more to read */
-    BOOL shut;  /* and the other side has been told */
+    BOOL shut;  /* and the other side is shut down */
 };
 
 struct pair
@@ -62,7 +63,7 @@ static void watch(int operation, int fd, UINT32 events, UINT64 data)
     lx_epoll_ctl(epoll, operation, fd, &event);
 }
 
-/* Moves what can be moved from side i to the other; FALSE: the connection is broken. */
+/* Moves as many bytes as possible from side i to the other; FALSE: the connection is broken. */
 static BOOL move(struct pair *pair, int i)
 {
     struct flow *flow = &pair->flow[i];
@@ -126,7 +127,7 @@ static void serve_pair(struct pair *pair, int side, UINT32 events)
     good = move(pair, 0) & move(pair, 1);
     if (events & (POLL_ERR | POLL_HUP))
     {
-        /* The side takes nothing more; what it has sent still goes to the other. */
+        /* The side accepts nothing more; what it has sent still goes to the other side. */
         if (pair->flow[side].ended || (events & POLL_ERR))
         {
             watch(2 /* EPOLL_CTL_DEL */, pair->fd[side], 0, 0);
@@ -154,7 +155,7 @@ static void pair_free(struct pair *pair)
     heap_free(pair);
 }
 
-/* Takes one connection of a listener and makes the TCP connection that stands for it. Under the lock. */
+/* Accepts one connection of a listener and makes the TCP connection for it. Requires the lock. */
 static void take_connection(struct relay_listener *listener)
 {
     int fd = lx_accept(listener->fd, NULL, NULL), tcp, size = sizeof(struct lx_in), result;
@@ -166,7 +167,7 @@ static void take_connection(struct relay_listener *listener)
     loopback(&address, 0);
     if (tcp >= 0 && !lx_bind(tcp, &address, sizeof(address)) && !lx_getsockname(tcp, &address, &size))
     {
-        /* known before the program can see the connection; the oldest that nobody has accepted is forgotten */
+        /* recorded before the program can see the connection; the oldest one that nobody has accepted is overwritten */
         listener->peers[listener->next_peer++ % RELAY_PEERS] = address.port;
         loopback(&address, listener->port);
         result = lx_connect(tcp, &address, sizeof(address));

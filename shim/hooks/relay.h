@@ -16,11 +16,14 @@ struct relay_listener
     struct relay_listener *next;
 };
 
-/* Starts carrying; FALSE: no thread could be made. The listener stays the caller's until relay_unlisten returns. */
+/*
+ * Starts to carry a listener's connections; FALSE: no thread could be made. The listener must exist until
+ * relay_unlisten returns.
+ */
 BOOL relay_listen(struct relay_listener *listener);
 void relay_unlisten(struct relay_listener *listener); /* closes fd */
 
-/* Whether the connection from this source port was made by the relay; each answers once. */
+/* Whether the relay made the connection from this source port; TRUE only once for each connection. */
 BOOL relay_is_peer(struct relay_listener *listener, USHORT port);
 
 /* Carries between two connected sockets until both directions have ended; takes both over. FALSE: closed, not carried. */

@@ -179,7 +179,7 @@ static NTSTATUS create_link(const WCHAR *name, const WCHAR *target, BOOL directo
 
     if (!path)
         return STATUS_NO_MEMORY;
-    /* C:x is relative to the current folder of the drive, now and not when the link is read */
+    /* C:x is relative to the drive's current folder when the link is made, not when it is read */
     if (target[1] == ':' && target[2] && target[2] != '\\' && target[2] != '/' && RtlDosPathNameToNtPathName_U(target, &full, NULL, NULL))
         target = full.Buffer;
     status = path_of_dos(name, path, LINUX_PATH_MAX);

@@ -2,11 +2,11 @@
  * Host names as Windows completes them: a name with a dot in it is taken as it is, one without gets the one DNS suffix
  * (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows).
  *
- * Wine asks the C library, which tries the suffixes of /etc/resolv.conf with names of both kinds, and has no option against that. What it
- * found by the suffix is known by its canonical name, so a name with a dot that was completed is refused here as not found. A
- * resolv.conf with the option ndots asks for Linux' rule: all that the C library finds counts.
+ * Wine asks the C library, which tries the suffixes of /etc/resolv.conf with names of both kinds, and has no option
+ * against that. The canonical name shows whether it completed a name, so a completed name with a dot is refused here as
+ * not found. A resolv.conf with the option ndots asks for Linux' rule: everything that the C library finds is accepted.
  *
- * DnsQuery of Wine asks for a name as it is; Windows completes one without a dot there too
+ * Wine's DnsQuery asks for a name as it is; Windows' completes a name without a dot there too
  * (https://learn.microsoft.com/windows/win32/dns/dns-constants: DNS_QUERY_TREAT_AS_FQDN is the option against it).
  */
 #include "winsock.h"
@@ -88,7 +88,10 @@ static const char *next_suffix(const char *search, char *suffix, unsigned size)
     return n ? search : NULL;
 }
 
-/* Whether name is to be taken as it is: it has a dot, and none at its end, where the C library takes it so too. */
+/*
+ * Whether the rule for names with a dot applies: name has a dot, but not at its end, because the C library does not
+ * complete such a name anyway.
+ */
 static BOOL has_dot(const char *name)
 {
     const char *dot = NULL, *c;
@@ -99,7 +102,7 @@ static BOOL has_dot(const char *name)
     return dot && c[-1] != '.';
 }
 
-/* Whether full is name with the suffix behind it, against Windows' rule. */
+/* Whether full is name with the suffix appended, against Windows' rule. */
 static BOOL completed(const char *name, const char *full)
 {
     struct names names;
@@ -148,7 +151,7 @@ static struct hostent *WINAPI hook_gethostbyname(const char *name)
     return NULL;
 }
 
-/* name, a dot and suffix; FALSE if that is no name. */
+/* Joins name, a dot and suffix; FALSE if the result is no valid name. */
 static BOOL join(char *full, unsigned size, const char *name, const char *suffix)
 {
     unsigned n = 0;

@@ -3,10 +3,10 @@
  *
  * Fact (Wine 8.0): its server makes a file's descriptor from Linux' owner and mode, and turns a list that is set into a mode.
  *
- * Here what was set is kept in an extended attribute, a self-relative descriptor with the parts that were set. The rest is computed when it is
- * asked for: the list is inherited from the folders above, up to drive C:, which has Windows' own; so files that Linux programs make
- * have one too. A list that SetSecurityInfo sets inherits the rest, as does one given to a new file; one that is set otherwise
- * (SetFileSecurity) is what the file has.
+ * Here the parts that were set are stored in an extended attribute, as a self-relative descriptor. The rest is computed
+ * when it is asked for: the list is inherited from the folders above, up to drive C:, which has Windows' own list; so
+ * files that Linux programs make have a list too. A list set by SetSecurityInfo, or given to a new file, also inherits
+ * entries; a list that is set otherwise (SetFileSecurity) is the file's whole list.
  *
  * Who may do what stays with Linux' modes, which a list that is set changes; set_mode says how.
  */
@@ -27,16 +27,16 @@
 struct file
 {
     int fd;
-    BOOL folder, link; /* link: a link or socket file, which has nothing of its own */
+    BOOL folder, link; /* link: a link or socket file, which has no descriptor of its own */
     struct lx_stat st;
-    BYTE *bytes; /* what is kept, which kept points into */
+    BYTE *bytes; /* the stored bytes, into which kept points */
     struct descriptor kept;
     BYTE user[SECURITY_MAX_SID_SIZE + 16], group[SECURITY_MAX_SID_SIZE + 16]; /* TOKEN_USER, TOKEN_PRIMARY_GROUP */
     char self[32];                                                            /* its path below /proc */
     char path[LINUX_PATH_MAX];
 };
 
-/* Reads what is kept for a file; nothing, if it is damaged. The caller frees what it returns. */
+/* Reads the stored descriptor of a file; NULL if there is none or it is damaged. The caller frees the result. */
 static BYTE *read_kept(const char *path, struct descriptor *kept)
 {
     int length = lx_getxattr(path, ATTRIBUTE, NULL, 0);
@@ -87,7 +87,7 @@ static BOOL become_link(struct file *file, struct link *link)
     return TRUE;
 }
 
-/* NULL: no file or folder on a disk. */
+/* The file behind a handle; NULL: no file or folder on a disk. */
 static struct file *file_open(HANDLE handle)
 {
     struct file *file = is_file(handle) ? heap_alloc(sizeof(*file)) : NULL;
@@ -124,13 +124,16 @@ static const SID *program_user(const struct file *file)
     return ((const TOKEN_USER *)file->user)->User.Sid;
 }
 
-/* Whether a file is that of the user ContainerUser, who is the program's: what others made is what administrators made. */
+/*
+ * Whether the file belongs to ContainerUser and the program runs as that user; all other files count as made by
+ * administrators.
+ */
 static BOOL is_users(const struct file *file)
 {
     return file->st.uid != 0 && file->st.uid == (UINT32)lx_getuid();
 }
 
-/* What administrators and services make belongs to their group, as on Windows. */
+/* Files made by administrators and services belong to the group Administrators, as on Windows. */
 static const SID *owner_of(const struct file *file)
 {
     if (file->kept.owner)
@@ -146,8 +149,8 @@ static const SID *group_of(const struct file *file)
 }
 
 /*
- * The list of a file or folder of which kept is known; NULL with STATUS_SUCCESS: everyone may do everything. path is cut on the way up to the
- * drive.
+ * The list of a file or folder with the stored descriptor kept; NULL with STATUS_SUCCESS: everyone may do everything.
+ * path is shortened on the way up to the drive.
  */
 static NTSTATUS list_of(char *path, const char *drive, BOOL folder, const struct descriptor *kept, const SID *owner, const SID *group, ACL **list)
 {
@@ -213,7 +216,7 @@ static NTSTATUS WINAPI hook_NtQuerySecurityObject(HANDLE handle, SECURITY_INFORM
 
     if (!file)
         return original.NtQuerySecurityObject(handle, info, answer, length, needed);
-    if (!file->link) /* Wine's, to see whether the handle allows it; that of a link is of its folder */
+    if (!file->link) /* Wine's own checks the handle's rights; a link's handle is its folder's */
         status = original.NtQuerySecurityObject(handle, info, NULL, 0, &size);
     if (status == STATUS_BUFFER_TOO_SMALL)
         status = STATUS_SUCCESS;
@@ -240,7 +243,7 @@ static NTSTATUS WINAPI hook_NtQuerySecurityObject(HANDLE handle, SECURITY_INFORM
     return status;
 }
 
-/* Keeps a descriptor. A file whose mode forbids to write it to its own owner is opened up for that moment. */
+/* Stores a descriptor. A file that its own owner may not write is made writable for that moment. */
 static NTSTATUS keep(const struct file *file, const struct descriptor *descriptor)
 {
     ULONG length = descriptor_write(descriptor, NULL);
@@ -281,7 +284,7 @@ static UINT32 mode_of_rights(ACCESS_MASK rights)
     return (rights & FILE_READ_DATA ? 4 : 0) | (rights & (FILE_WRITE_DATA | FILE_APPEND_DATA) ? 2 : 0) | (rights & FILE_EXECUTE ? 1 : 0);
 }
 
-/* What a list lets administrators do, or the other users; owner and self, if not NULL, are one of them. */
+/* The mode that a list gives to administrators, or to the other users; owner and self, if not NULL, belong to them. */
 static UINT32 mode_of_class(const ACL *list, BOOL administrators, const SID *owner, const SID *self)
 {
     const SID *who[7] = {(const SID *)&sid_everyone, (const SID *)&sid_authenticated, (const SID *)&sid_users};
@@ -300,9 +303,9 @@ static UINT32 mode_of_class(const ACL *list, BOOL administrators, const SID *own
 }
 
 /*
- * Makes a list Linux' mode. A container has two users, its administrator (root) and another: one of them owns a file, the other has the mode of
- * others. On a host, modes bind only the containers that mount a folder, both of whose users are others: they lose what the list
- * gives no user to write, and keep the rest.
+ * Sets Linux' mode by a list. A container has two users, its administrator (root) and another: one of them owns a file,
+ * the other has the mode for others. On a host, modes bind only containers that mount a folder, and both of their users
+ * are others there: they lose the right to write if the list gives it to no user, and keep the rest.
  */
 static void set_mode(const struct file *file, const ACL *list)
 {
@@ -318,7 +321,7 @@ static void set_mode(const struct file *file, const ACL *list)
     lx_fchmod(file->fd, mode);
 }
 
-/* Sets parts of a file's descriptor. inherits: a list that is set gets what it inherits besides. */
+/* Sets parts of a file's descriptor. With inherits, a list that is set also inherits entries. */
 static NTSTATUS set_parts(struct file *file, SECURITY_INFORMATION info, const struct descriptor *asked, BOOL inherits)
 {
     struct descriptor descriptor = file->kept;
@@ -368,7 +371,10 @@ static BOOL may_set(HANDLE handle, SECURITY_INFORMATION info)
     return !original.NtQueryObject(handle, 0 /* ObjectBasicInformation */, &basic, sizeof(basic), NULL) && (basic.access & needed) == needed;
 }
 
-/* Whether the caller is SetSecurityInfo or SetNamedSecurityInfo, which let a list inherit: the functions of advapi32 that come here. */
+/*
+ * Whether the caller is SetSecurityInfo or SetNamedSecurityInfo, the functions of advapi32 that come here. They let
+ * a list inherit.
+ */
 static BOOL in_advapi32(const void *address)
 {
     BYTE *module = (BYTE *)GetModuleHandleW(L"advapi32.dll");
@@ -410,7 +416,7 @@ void security_of_new(HANDLE handle, SECURITY_DESCRIPTOR *descriptor)
         info |= asked.group ? GROUP_SECURITY_INFORMATION : 0;
         info |= asked.has_list ? DACL_SECURITY_INFORMATION : 0;
         if (info)
-            set_parts(file, info, &asked, TRUE); /* where it cannot be kept, the file has Wine's */
+            set_parts(file, info, &asked, TRUE); /* if it cannot be stored, the file has Wine's descriptor */
     }
     file_close(file);
 }

@@ -1,6 +1,7 @@
 /*
- * Wine's services on demand. A container starts without them: they cost 0.5 s and 25 MB, and few programs ask for what they provide. When one opens such a
- * thing and it is not there, `mullion-run.exe --services` starts them (shim/run/services.c, at most once in the life of a prefix), and the open is repeated.
+ * Wine's services on demand. A container starts without them: they cost 0.5 s and 25 MB, and few programs need them.
+ * When a program opens a device or pipe of a service that does not run, `mullion-run.exe --services` starts the
+ * services (shim/run/services.c, at most once in the life of a prefix), and the open is repeated.
  */
 #include "services.h"
 
@@ -13,14 +14,17 @@
 enum
 {
     START_MS = 40000, /* more than mullion-run.exe allows itself */
-    PAUSE_MS = 20,    /* between two attempts to open what a service that has just started provides */
+    PAUSE_MS = 20,    /* between two attempts to open a device of a service that has just started */
     ATTEMPTS = 100,
-    AGAIN_MS = 10000 /* no second start sooner: what is missing with services running will not come */
+    AGAIN_MS = 10000 /* no second start sooner: a device missing with services running stays missing */
 };
 
 static const WCHAR launcher[] = L"C:\\windows\\system32\\mullion-run.exe";
 
-/* Who takes one after the other to start them; a thread may hold it in its way out of a DLL's entry point, so all waits for it end. */
+/*
+ * Lets one thread at a time start the services. A thread may hold it on its way out of a DLL's entry point, so every
+ * wait for it has a limit.
+ */
 static HANDLE turn;
 static BOOL tried;
 static DWORD tried_at, result;
@@ -44,7 +48,10 @@ static BOOL is_rest(const UNICODE_STRING *name, const WCHAR *rest)
     return name->Length == length * sizeof(WCHAR) && same_name(name->Buffer, rest, length);
 }
 
-/* Whether services.exe or a driver that it starts makes what is named: the network interfaces, the volumes, the service control manager. */
+/*
+ * Whether services.exe, or a driver that it starts, provides the named object: the network interfaces, the volumes,
+ * the service control manager.
+ */
 static BOOL is_provided(const OBJECT_ATTRIBUTES *attributes)
 {
     UNICODE_STRING name;
@@ -65,7 +72,10 @@ static BOOL is_missing(NTSTATUS status)
            status == STATUS_BAD_DEVICE_TYPE || status == STATUS_PIPE_NOT_AVAILABLE;
 }
 
-/* The name is read where the process keeps it: a thread that holds the loader's lock may wait for this one. */
+/*
+ * The name is read from the process's own memory, because a thread that holds the loader's lock may wait for this
+ * one.
+ */
 BOOL is_program(const WCHAR *name)
 {
     UNICODE_STRING path = RtlGetCurrentPeb()->ProcessParameters->ImagePathName;
@@ -76,7 +86,10 @@ BOOL is_program(const WCHAR *name)
     return length - start == wcslen(name) && same_name(path.Buffer + start, name, length - start);
 }
 
-/* Whether this process is part of the start. They are started without hooks; this holds if one of them got them some other way. */
+/*
+ * Whether this process belongs to the start of the services. Those processes are started without hooks; this covers
+ * one that loaded them nevertheless.
+ */
 static BOOL is_starting(void)
 {
     return is_program(L"mullion-run.exe") || is_program(L"services.exe") || is_program(L"winedevice.exe");

@@ -5,8 +5,9 @@
 #include "nt.h"
 
 /*
- * Whether an open that ended with status is worth repeating: it names something that Wine's services provide, and they have been started. attempt counts
- * from 0; some attempt is the last. May take as long as the services take to start.
+ * Whether an open that ended with status is to be repeated, because it names an object of Wine's services and they have
+ * been started. attempt counts from 0; after some attempts the answer is FALSE. May take as long as the services take
+ * to start.
  */
 BOOL services_try_again(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes, unsigned attempt);
 

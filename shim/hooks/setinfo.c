@@ -10,7 +10,10 @@
 #include "entry.h"
 #include "hooks.h"
 
-/* Removes the name of an open file or empty folder right away, as POSIX semantics ask. NOT_SUPPORTED: its name is not known. */
+/*
+ * Removes the name of an open file or empty folder at once, as with POSIX semantics. NOT_SUPPORTED: its name is not
+ * known.
+ */
 static NTSTATUS unlink_now(HANDLE handle, ULONG flags)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
@@ -35,7 +38,7 @@ static NTSTATUS unlink_now(HANDLE handle, ULONG flags)
     return status;
 }
 
-/* FileDispositionInformationEx of what is no link. */
+/* FileDispositionInformationEx of a file or folder that is no link. */
 static NTSTATUS dispose(HANDLE handle, IO_STATUS_BLOCK *io, ULONG flags)
 {
     BOOLEAN remove = flags & DISPOSE_DELETE;
@@ -56,8 +59,8 @@ static NTSTATUS dispose(HANDLE handle, IO_STATUS_BLOCK *io, ULONG flags)
 }
 
 /*
- * Where a rename goes. A name without a folder stays in the folder of from (or of the handle). A name that exists in another case is found
- * under that.
+ * The target of a rename. A name without a folder is in the folder of from (or of the handle). A name that exists in
+ * another case is found in that case.
  */
 static NTSTATUS rename_target(const struct nt_rename_info *info, const struct link *from, struct place *to)
 {
@@ -84,7 +87,7 @@ static NTSTATUS rename_target(const struct nt_rename_info *info, const struct li
     return status;
 }
 
-/* Whether what is at the target may be replaced: folders and links to folders only by POSIX renames, and then only links. */
+/* Whether an entry at the target may be replaced: folders never, links to folders only by POSIX renames. */
 static NTSTATUS may_replace(const struct place *to, ULONG flags)
 {
     struct lx_stat st;
@@ -112,8 +115,8 @@ static BOOL asked_name(const struct nt_rename_info *info, char *name, ULONG size
 }
 
 /*
- * A rename that changes nothing but the case of a name: the name that exists is that of the file itself. FALSE: it is another rename.
- * Wine finds the target there already and leaves it (Wine 8.0 server/fd.c).
+ * Carries out a rename that changes only the case of the file's own name. FALSE: it is another rename. Wine would find
+ * the target existing and do nothing (Wine 8.0 server/fd.c).
  */
 static BOOL rename_case(const struct lx_stat *file, const struct place *to, const struct nt_rename_info *info)
 {
@@ -222,7 +225,10 @@ static NTSTATUS set_link(struct link *link, void *buffer, ULONG length, ULONG cl
     }
 }
 
-/* A rename of what is no link; Wine's own follows a link at the target, so that one goes first. */
+/*
+ * A rename of a file or folder that is no link. Wine's own would follow a link at the target, so such a link is
+ * removed first.
+ */
 static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_rename_info *info, ULONG length, ULONG flags)
 {
     struct nt_rename_info *plain;

@@ -1,6 +1,6 @@
 /*
- * What the hooks know of a handle. A handle's value is used again as soon as it is closed, so an object leaves the table before
- * the handle is closed for real, and never after.
+ * The table of handles with their objects. A handle's value may be used again as soon as it is closed, so an object is
+ * removed before the handle is closed, never after.
  */
 #include "table.h"
 

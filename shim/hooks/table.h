@@ -1,4 +1,4 @@
-/* What the hooks know of a handle, from its opening to its NtClose. */
+/* The table of handles with their objects, from opening to NtClose. */
 #ifndef MULLION_TABLE_H
 #define MULLION_TABLE_H
 
@@ -21,13 +21,13 @@ struct object
     void (*destroy)(struct object *); /* at the last reference */
 };
 
-/* Stores object under handle, in place of what was there; takes over the caller's reference. */
+/* Stores object under handle, and replaces an object that was there; takes over the caller's reference. */
 void table_put(HANDLE handle, struct object *object);
 
-/* Returns a new reference to what is stored under handle, if it has that type, or NULL. */
+/* Returns a new reference to the object stored under handle if it has that type, or NULL. */
 void *table_get(HANDLE handle, enum object_type type);
 
-/* Takes what is stored under handle out and returns it with its reference, or NULL. */
+/* Removes the object stored under handle and returns it with its reference, or NULL. */
 struct object *table_take(HANDLE handle);
 
 /* Calls visit for every object of that type until it returns TRUE; returns that object with a new reference. */

@@ -1,9 +1,9 @@
 /*
  * SIO_UDP_NETRESET: whether a UDP socket reports that a network was unreachable.
  *
- * Fact: Wine 8.0 and 10.0 refuse it with WSAEOPNOTSUPP (10045), and Go sets it on every UDP socket (net/fd_windows.go, go.dev/issue/68614), so
- * no Go program can listen on UDP. Linux does not report that on an unconnected socket, which is what the option asks for when it
- * is switched off, as Go does.
+ * Fact: Wine 8.0 and 10.0 refuse it with WSAEOPNOTSUPP (10045), and Go sets it on every UDP socket (net/fd_windows.go,
+ * go.dev/issue/68614), so no Go program can listen on UDP. Linux never reports it on an unconnected socket, which is
+ * what switching the option off asks for, as Go does.
  */
 #include "winsock.h"
 

@@ -1,5 +1,6 @@
 /*
- * Volumes without Wine's mount manager (MountMgr, one of the services that a container starts without): what it would be asked for often is answered here.
+ * Volumes without Wine's mount manager (MountMgr, one of the services that do not run in a new container): its most
+ * common queries are answered here.
  *
  * Facts (Wine 8.0, measured without services): NtQueryVolumeInformationFile answers FileFsVolumeInformation with STATUS_NOT_IMPLEMENTED, so that `dir` and `vol` end
  * with "Invalid function."; GetLogicalDrives answers 0; GetDriveTypeW opens the mount manager and takes a drive for fixed if there is none.
@@ -28,7 +29,7 @@ static query_volume original_query_volume;
 static get_logical_drives original_get_logical_drives;
 static get_drive_type original_get_drive_type;
 
-/* A number for a Linux file system: equal for all files of it, and never 0, which programs take for "none". */
+/* A serial number for a Linux file system: the same for all its files, and never 0, which programs take for "none". */
 static ULONG serial_of(const struct lx_stat *st)
 {
     UINT64 number = (st->dev + 1) * 0x9E3779B97F4A7C15ull; /* 2^64 divided by the golden ratio: spreads small numbers */
@@ -62,8 +63,9 @@ static ULONG serial_of_drive(WCHAR letter)
 }
 
 /*
- * An empty label, as the volume of a Windows container has. The mount manager, if it runs, makes a serial number of the drive's letter alone (0x43000000): that is replaced,
- * so that it stays the same when services come up.
+ * An empty label, as the volume of a Windows container has. The mount manager, if it runs, makes a serial number from
+ * the drive's letter only (0x43000000). It is replaced, so that the number stays the same when the services are
+ * started.
  */
 static NTSTATUS WINAPI hook_NtQueryVolumeInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
 {

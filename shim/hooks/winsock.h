@@ -25,26 +25,26 @@ extern struct socket_originals
     int(WINAPI *closesocket)(SOCKET);
 } winsock;
 
-/* Registers for the loading of ws2_32.dll and patches it, at once if it is there already; with_unix: AF_UNIX too. */
+/* Patches ws2_32.dll when it is loaded, or at once if it is loaded already; with_unix: AF_UNIX too. */
 void winsock_start(BOOL with_unix);
 
-/* udpreset.c: answers SIO_UDP_NETRESET; FALSE if that was not asked. */
+/* udpreset.c: answers SIO_UDP_NETRESET; FALSE for another code. */
 BOOL udp_reset(DWORD code, const void *in, DWORD in_size, DWORD *returned);
 
-/* afunix.c: patches what AF_UNIX sockets need. */
+/* afunix.c: patches the functions for AF_UNIX sockets. */
 void afunix_start(HMODULE ws2_32);
 
-/* afunix.c: puts our function in place of an extension function that a program has asked for. */
+/* afunix.c: replaces an extension function that a program has asked for by ours. */
 void afunix_extension(const void *guid, DWORD size, void **function);
 
-/* resolve.c: has host names completed as Windows does. */
+/* resolve.c: completes host names as Windows does. */
 void resolve_start(HMODULE ws2_32);
 void resolve_queries_start(HMODULE dnsapi);
 
 /* icmp6.c: echo requests over IPv6. */
 void icmp6_start(HMODULE iphlpapi);
 
-/* adapters.c: the network's adapters, where Wine fails to list them. */
+/* adapters.c: lists the network's adapters if Wine fails to. */
 void adapters_start(HMODULE iphlpapi);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * ipconfig.exe: the adapters with their addresses, as Windows' program prints them. Wine 8.0's (programs/ipconfig/ipconfig.c) tells neither the DNS servers
- * nor the subnet masks, and shows the loopback, which is no adapter on Windows.
- * https://learn.microsoft.com/en-us/windows-server/administration/windows-commands/ipconfig
+ * ipconfig.exe: the adapters with their addresses, as Windows' program prints them. Wine 8.0's
+ * (programs/ipconfig/ipconfig.c) prints neither the DNS servers nor the subnet masks, and shows the loopback, which is
+ * no adapter on Windows. https://learn.microsoft.com/en-us/windows-server/administration/windows-commands/ipconfig
  * There are no leases to release or renew; flushdns has nothing to do, as nothing is cached.
  */
 #include <winsock2.h>

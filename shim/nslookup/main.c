@@ -1,7 +1,7 @@
 /*
- * nslookup.exe: nslookup [-OPTION...] [NAME | -] [SERVER], or without a name a prompt. Of the options and commands of Windows' program there are
- * [set] type=, querytype=, q= and [no]search, and the commands server NAME and exit; others are refused by name.
- * https://learn.microsoft.com/en-us/windows-server/administration/windows-commands/nslookup
+ * nslookup.exe: nslookup [-OPTION...] [NAME | -] [SERVER], or without a name a prompt. Of the options and commands of
+ * Windows' program it has [set] type=, querytype=, q= and [no]search, and the commands server NAME and exit; others are
+ * refused by name. https://learn.microsoft.com/en-us/windows-server/administration/windows-commands/nslookup
  *
  * Like Windows' program, and unlike every other program on Windows, it tries the DNS suffix with names that have a dot too
  * (https://learn.microsoft.com/en-us/windows-server/administration/windows-commands/nslookup-set-search).
@@ -61,7 +61,7 @@ static BOOL find_server(void)
     return found;
 }
 
-/* Takes the server of that name or address. */
+/* Sets the server by its name or address. */
 static BOOL take_server(const char *name)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_DGRAM}, *list;
@@ -77,7 +77,7 @@ static BOOL take_server(const char *name)
     return ok;
 }
 
-/* The name for looking an address up backwards, or FALSE if text is no address. */
+/* The name for the reverse look-up of an address; FALSE if text is no address. */
 static BOOL reverse_name(const char *text, char name[NAME_SIZE])
 {
     unsigned char a[16];
@@ -117,7 +117,7 @@ static void print_server(const char *title)
     printf("%s:  %s\nAddress:  %s\n\n", title, server_name, server.text);
 }
 
-/* Looks one fully qualified name up and prints what is found; returns what ask did. */
+/* Looks one fully qualified name up and prints what is found; returns the result of ask. */
 static int look_up_exactly(const char *name, BOOL *found)
 {
     int v4, v6;

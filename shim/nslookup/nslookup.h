@@ -8,7 +8,7 @@
 
 enum
 {
-    NAME_SIZE = 1025, /* a name of 255 bytes, each of which may be written as \ddd */
+    NAME_SIZE = 1025, /* a name of 255 bytes, each of which may be printed as \ddd */
     MESSAGE_SIZE = 65535,
     MOST_ADDRESSES = 64
 };
@@ -18,7 +18,7 @@ enum { TYPE_A = 1, TYPE_NS = 2, TYPE_CNAME = 5, TYPE_SOA = 6, TYPE_PTR = 12, TYP
 enum { RCODE_OK = 0, RCODE_SERVFAIL = 2, RCODE_NXDOMAIN = 3, RCODE_REFUSED = 5, TIMED_OUT = 100, NO_ANSWER = 101 };
 /* clang-format on */
 
-/* A server, and what its address is written as. */
+/* A server, and the text of its address. */
 struct server
 {
     SOCKADDR_STORAGE address;
@@ -48,10 +48,10 @@ struct record
 /* Sends one question for a fully qualified name, over UDP and, if the answer is cut, TCP; returns the reply's code, TIMED_OUT or NO_ANSWER. */
 int ask(const struct server *server, const char *name, unsigned type, struct reply *reply);
 
-/* Reads the record at *at and moves *at behind it; FALSE if the reply is malformed. */
+/* Reads the record at *at and moves *at past it; FALSE if the reply is malformed. */
 BOOL next_record(const struct reply *reply, int *at, struct record *record);
 
-/* Writes the name at offset at of the reply; returns the offset behind it, or -1. */
+/* Writes the name at offset at of the reply; returns the offset after it, or -1. */
 int read_name(const struct reply *reply, int at, char name[NAME_SIZE]);
 
 /* print.c */
@@ -62,7 +62,7 @@ BOOL print_host(const struct reply *v4, const struct reply *v6, const char *name
 /* Prints the records of the answer section; FALSE if there are none. */
 BOOL print_records(const struct reply *reply);
 
-/* What is said of a code that ask returned. */
+/* The text for a code that ask returned. */
 const char *describe(int code);
 
 #endif

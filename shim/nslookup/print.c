@@ -1,4 +1,4 @@
-/* What is printed of replies, in the shapes of Windows' nslookup. */
+/* Prints replies in the form of Windows' nslookup. */
 #include "nslookup.h"
 
 #include <stdio.h>

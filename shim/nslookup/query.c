@@ -15,7 +15,7 @@ static unsigned word(const unsigned char *p)
     return (unsigned)p[0] << 8 | p[1];
 }
 
-/* Writes name in labels; returns the offset behind it, or -1 if it is no name. */
+/* Writes name as labels; returns the offset after it, or -1 if it is no valid name. */
 static int put_name(unsigned char *message, int at, const char *name)
 {
     while (*name)
@@ -52,7 +52,7 @@ static int put_question(unsigned char *message, unsigned id, const char *name, u
     return at;
 }
 
-/* Whether the reply answers the question; fills what struct reply tells of it. */
+/* Whether the reply answers the question; fills in the other fields of struct reply. */
 static BOOL accept_reply(struct reply *r, const unsigned char *question, int question_length)
 {
     if (r->length < question_length || memcmp(r->data, question, 2) || !(r->data[2] & 0x80))
@@ -64,7 +64,7 @@ static BOOL accept_reply(struct reply *r, const unsigned char *question, int que
     r->records = question_length;
     if (word(r->data + 4) != 1)
         return FALSE;
-    /* the question comes back as it was, but for the case of letters */
+    /* the question comes back unchanged, except for the case of letters */
     return !_memicmp(r->data + HEADER, question + HEADER, (size_t)(question_length - HEADER));
 }
 

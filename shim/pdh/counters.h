@@ -13,7 +13,7 @@ enum
     NAME_MAX_CHARS = 64
 };
 
-/* How a counter's figure comes from what is sampled. d is the difference to the sample before. */
+/* How a counter's figure is computed from samples. d is the difference to the sample before. */
 enum kind
 {
     KIND_RAW,     /* value */
@@ -25,7 +25,7 @@ enum kind
 /* What one instance of a counter measured at one time. */
 struct sample
 {
-    WCHAR name[NAME_MAX_CHARS]; /* the instance; empty where the object has none */
+    WCHAR name[NAME_MAX_CHARS]; /* the instance; empty if the object has none */
     double value, base;
 };
 

@@ -438,7 +438,10 @@ PDH_STATUS WINAPI PdhGetDllVersion(LPDWORD version)
     return ERROR_SUCCESS;
 }
 
-/* Everything else that Windows exports and a program may import by name: it says so instead of failing to load. */
+/*
+ * All other functions that Windows exports: they answer that they are not implemented, so that a program that
+ * imports them loads.
+ */
 PDH_STATUS WINAPI PdhNotImplemented(void)
 {
     return (PDH_STATUS)PDH_NOT_IMPLEMENTED;

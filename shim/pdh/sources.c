@@ -1,4 +1,4 @@
-/* The counters: which there are, and where in /proc their numbers come from. */
+/* The implemented counters, and the sources of their numbers in /proc. */
 #include "counters.h"
 
 #include <pdhmsg.h>
@@ -15,7 +15,7 @@ enum source
     SOURCE_SYSTEM
 };
 
-/* What a source delivers for one counter; the meaning of the field depends on the source. */
+/* The field of a source that a counter shows; its meaning depends on the source. */
 /* clang-format off */
 enum field {
     CPU_BUSY, CPU_IDLE, CPU_USER, CPU_KERNEL, CPU_INTERRUPT,
@@ -157,7 +157,7 @@ static void add(struct samples *out, const WCHAR *pattern, const WCHAR *name, do
     out->count++;
 }
 
-/* number_after returns the number that follows a line's key, 0 if there is no such line. */
+/* number_after returns the number after a line's key, 0 if there is no such line. */
 static double number_after(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -235,7 +235,10 @@ static BOOL memory_samples(enum field field, const WCHAR *pattern, struct sample
     return TRUE;
 }
 
-/* instance_name is an adapter's name as Windows writes it in a path: brackets for parentheses, underscores for what a path cannot hold. */
+/*
+ * instance_name writes an adapter's name as Windows does in a path: brackets for parentheses, underscores for other
+ * characters that a path cannot hold.
+ */
 static void instance_name(WCHAR *name, const char *from, size_t length)
 {
     size_t i;

@@ -1,6 +1,7 @@
 /*
- * ping.exe: Wine 8.0's (programs/ping/ping_main.c) has no -t, and `cmd /c ping -t localhost` is what many Windows containers stay alive by, those of critest among them
- * (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/util.go), and knows IPv4 alone.
+ * ping.exe: Wine 8.0's (programs/ping/ping_main.c) has no -t, although many Windows containers, among them those of
+ * critest, run `cmd /c ping -t localhost` to stay alive
+ * (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/util.go), and knows only IPv4.
  * https://learn.microsoft.com/en-us/windows-server/administration/windows-commands/ping
  */
 #include <winsock2.h>
@@ -30,7 +31,7 @@ struct options
     const WCHAR *target;
 };
 
-/* Where requests go, and as what they are sent. */
+/* Where requests go, and in which family they are sent. */
 struct target
 {
     SOCKADDR_STORAGE address;
@@ -46,7 +47,7 @@ struct echo_reply6
     unsigned round_trip;
 };
 
-/* What came of a request, of either family. */
+/* The result of a request of either family. */
 struct answer
 {
     ULONG status;
@@ -74,7 +75,7 @@ static void usage(void)
             L"    -6             Force using IPv6.\n");
 }
 
-/* number reads the value of an option; FALSE says what is wrong with it. */
+/* number reads the value of an option. If it is wrong, it prints why and returns FALSE. */
 static BOOL number(const WCHAR *name, const WCHAR *text, unsigned least, unsigned most, unsigned *value)
 {
     WCHAR *end;
@@ -152,7 +153,7 @@ static BOOL parse(int argc, WCHAR **argv, struct options *o)
     return o->target != NULL;
 }
 
-/* resolve gives the target's address; without -4 or -6 one of IPv6 if it has none of IPv4. */
+/* resolve finds the target's address; without -4 or -6, an IPv6 address only if there is no IPv4 address. */
 static BOOL resolve(const struct options *o, struct target *t)
 {
     static const int families[] = {AF_INET, AF_INET6};
@@ -190,7 +191,7 @@ static BOOL ask4(const struct target *to, const struct options *o, char *data, c
     return TRUE;
 }
 
-/* Windows tells neither bytes nor time to live of an answer over IPv6. */
+/* Windows prints neither bytes nor time to live for an answer over IPv6. */
 static BOOL ask6(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct answer *a)
 {
     struct sockaddr_in6 any = {.sin6_family = AF_INET6}, address = *(const struct sockaddr_in6 *)&to->address;
@@ -205,7 +206,7 @@ static BOOL ask6(const struct target *to, const struct options *o, char *data, c
     return TRUE;
 }
 
-/* once sends a request and prints what came of it. */
+/* once sends a request and prints its result. */
 static void once(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct totals *t)
 {
     BOOL six = to->address.ss_family == AF_INET6;

@@ -1,7 +1,8 @@
 /*
- * refuse.exe: stands for the programs of Windows of which Wine has only an empty one, which prints nothing and ends with 0 (findstr, where,
- * tasklist, …), so that scripts believe that their commands ran. It says its name and that nothing was run, and ends with 1.
- * internal/windows/wine/stubs.go has the names, and installs it only where Wine's program is still empty.
+ * refuse.exe: takes the place of Windows programs of which Wine has only an empty one (certutil, icacls, netsh, …). An
+ * empty program prints nothing and ends with 0, so scripts believe that their commands ran. refuse.exe prints its name
+ * and that nothing was run, and ends with 1. internal/windows/wine/stubs.go has the names, and installs it only where
+ * Wine's program is still empty.
  */
 #include <windows.h>
 

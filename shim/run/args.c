@@ -1,4 +1,4 @@
-/* The command line in both directions, and how Windows finds the program it names. */
+/* Splitting and joining command lines, and finding the program that a command line names as Windows does. */
 #include "run.h"
 
 /*
@@ -98,9 +98,9 @@ static WCHAR *quote_argument(WCHAR *out, const WCHAR *arg)
 }
 
 /*
- * join_command_line makes the command line of a process from its arguments, exactly as containerd's Windows shim does (each argument
- * through EscapeArg of golang.org/x/sys/windows, joined by blanks; hcsshim v0.13 internal/cmd/cmd.go). cmd.exe gets no treatment of its own there and
- * gets none here: ["cmd", "/c", "echo a b"] becomes cmd /c "echo a b".
+ * join_command_line makes the command line of a process from its arguments, exactly as containerd's Windows shim does
+ * (each argument through EscapeArg of golang.org/x/sys/windows, joined by blanks; hcsshim v0.13 internal/cmd/cmd.go).
+ * cmd.exe is not treated specially there, nor here: ["cmd", "/c", "echo a b"] becomes cmd /c "echo a b".
  */
 WCHAR *join_command_line(int argc, WCHAR **argv)
 {
@@ -157,7 +157,10 @@ static BOOL is_file(const WCHAR *path)
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
-/* next_element copies the next element of a list separated by semicolons, without quotes, and returns where to go on, or NULL at the end. */
+/*
+ * next_element copies the next element of a list separated by semicolons, without quotes. It returns the rest of the
+ * list, or NULL at the end.
+ */
 static const WCHAR *next_element(const WCHAR *list, WCHAR *element)
 {
     if (!*list)
@@ -172,7 +175,10 @@ static const WCHAR *next_element(const WCHAR *list, WCHAR *element)
     return *list ? list + 1 : list;
 }
 
-/* with_extension tries path as it stands (only if it has an extension, or as the last resort) and with each extension of PATHEXT. */
+/*
+ * with_extension tries path with each extension of PATHEXT, and path itself: first if it has an extension, otherwise
+ * last.
+ */
 static WCHAR *with_extension(const WCHAR *path)
 {
     const WCHAR *pathext = get_variable(L"PATHEXT", L".COM;.EXE;.BAT;.CMD");
@@ -205,7 +211,7 @@ static WCHAR *file_at(const WCHAR *name)
         LONGEST = 0x8000 /* characters of a path, with its end */
     };
     WCHAR *full = mem_alloc(LONGEST * sizeof(WCHAR));
-    DWORD length = GetFullPathNameW(name, LONGEST, full, NULL); /* of a longer one it writes nothing and says what room it would need */
+    DWORD length = GetFullPathNameW(name, LONGEST, full, NULL); /* for a longer one it writes nothing and returns the size needed */
 
     return length && length < LONGEST ? with_extension(full) : NULL;
 }

@@ -1,9 +1,11 @@
 /*
- * The part of wineboot.exe's work that a container needs, done in this process. A container's Wine is started with wineboot.exe disabled (it would start
- * services.exe and its children: 0.5 s and 60 MB); mullion-run.exe is the first program of every container and stays as long as it.
+ * The part of wineboot.exe's work that a container needs, done in this process. A container's Wine is started with
+ * wineboot.exe disabled, because that would start services.exe and its children (0.5 s and 60 MB); mullion-run.exe is
+ * the first program of every container and runs as long as the container.
  *
- * What is written, and where Windows keeps it: KUSER_SHARED_DATA (offsets: Windows SDK, ntddk.h), HKLM\HARDWARE\DESCRIPTION\System\CentralProcessor, the computer's
- * name, and the variables that describe the processor and the user. Nothing is done where Wine's own wineboot has run.
+ * It writes the following, where Windows has it: KUSER_SHARED_DATA (offsets: Windows SDK, ntddk.h),
+ * HKLM\HARDWARE\DESCRIPTION\System\CentralProcessor, the computer's name, and the variables that describe the processor
+ * and the user. It does nothing if Wine's own wineboot has run.
  */
 #include "run.h"
 #include <cpuid.h>
@@ -15,7 +17,7 @@ NTSTATUS NTAPI NtCreateKey(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, ULONG, UN
 NTSTATUS NTAPI NtSetValueKey(HANDLE, UNICODE_STRING *, ULONG, ULONG, const void *, ULONG);
 NTSTATUS NTAPI RtlGetVersion(OSVERSIONINFOEXW *);
 
-/* What the processor says of itself. */
+/* What cpuid says about the processor. */
 struct cpu
 {
     WCHAR vendor[13];
@@ -199,7 +201,7 @@ static void set_dword(HANDLE key, const WCHAR *name, DWORD number)
     NtSetValueKey(key, &value, 0, REG_DWORD, &number, sizeof(number));
 }
 
-/* processor_mhz reads the clock rate from the Linux kernel; 0 if it does not say. */
+/* processor_mhz reads the clock rate from the Linux kernel; 0 if the kernel does not say it. */
 static DWORD processor_mhz(void)
 {
     DWORD size = 0, mhz = 0;
@@ -248,7 +250,7 @@ static void set_hardware_keys(const struct cpu *cpu)
     }
 }
 
-/* host_name is the name that the container's Linux side has, cut at the first dot. */
+/* host_name returns the Linux host name of the container, cut at the first dot. */
 static const WCHAR *host_name(void)
 {
     DWORD size = 0;
@@ -284,7 +286,8 @@ static void set_names(void)
 }
 
 /*
- * set_dns_search writes the DNS suffixes to where Windows keeps them (https://learn.microsoft.com/en-us/troubleshoot/windows-client/networking/configure-domain-suffix-search-list-domain-name-system-clients).
+ * set_dns_search writes the DNS suffixes to the place in the registry where Windows has them
+ * (https://learn.microsoft.com/en-us/troubleshoot/windows-client/networking/configure-domain-suffix-search-list-domain-name-system-clients).
  * It is for programs that read them there; names are resolved by Wine.
  */
 void set_dns_search(const WCHAR *list)
@@ -305,9 +308,10 @@ void set_dns_search(const WCHAR *list)
 }
 
 /*
- * boot_prefix does the above once in the life of a prefix. The event is Wine's own: its loader starts no wineboot.exe while the event exists, and
- * waits for it to be set; so every mullion-run.exe that finds it unset sets it, even if another one is at it too (all of the above may be repeated).
- * The event's handle stays open as long as this process.
+ * boot_prefix does all of the above once in the life of a prefix. The event is Wine's own: while it exists, Wine's
+ * loader starts no wineboot.exe, but waits for the event to be set. So every mullion-run.exe that finds it unset does
+ * the work and sets it, even if another one is doing the same (all of the above may be repeated). The event's handle
+ * stays open as long as this process runs.
  */
 void boot_prefix(void)
 {

@@ -1,8 +1,9 @@
 /*
- * Delivering a control event to the programs of a container, as Windows does when it shuts a container down. A program hears of it through the handler it gave
- * to SetConsoleCtrlHandler (Go: os/signal reports SIGTERM for close, logoff and shutdown, SIGINT for c and break); without one it ends with 0xC000013A.
- * Wine delivers such events only through a console, which programs with pipes do not have; so kernelbase!CtrlRoutine, what a console calls too,
- * is started in each process as a thread.
+ * Delivering a control event to the programs of a container, as Windows does when it shuts a container down. A program
+ * gets the event through its handler from SetConsoleCtrlHandler (Go: os/signal reports SIGTERM for close, logoff and
+ * shutdown, SIGINT for c and break); without a handler it ends with 0xC000013A. Wine delivers such events only through
+ * a console, which programs with pipes do not have; so kernelbase!CtrlRoutine, what a console calls too, is started in
+ * each process as a thread.
  */
 #include "run.h"
 #include <psapi.h>
@@ -21,8 +22,9 @@ static BOOL is_helper(const WCHAR *name)
 }
 
 /*
- * default_handler finds what a program without a handler of its own runs: the only entry of the list that CtrlRoutine walks, in this process, which has none.
- * CtrlRoutine's first `mov reg,[rip+n]` that leads to a list entry in kernelbase's own memory is that list. NULL where the code looks different.
+ * default_handler finds the handler of programs without a handler of their own. In this process, which has none, it is
+ * the only entry of the list that CtrlRoutine walks. The first `mov reg,[rip+n]` in CtrlRoutine that leads to a list
+ * entry in kernelbase's own memory is that list. NULL if the code looks different.
  */
 static BYTE *default_handler(const BYTE *routine)
 {

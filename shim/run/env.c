@@ -1,6 +1,6 @@
 /*
- * The environment of the program: what Windows gives every process, without what only Wine and the Linux side know, and over it what the container's
- * configuration says. Names are compared without regard to case, as Windows does.
+ * The environment of the program: the variables that Windows gives every process, without those of Wine and Linux, and
+ * over them the container's own. Names are compared without regard to case, as in Windows.
  */
 #include "run.h"
 #include <cpuid.h>
@@ -8,7 +8,10 @@
 /* RtlSetCurrentEnvironment makes a block of the process' heap the environment; the old one is freed. SetEnvironmentStrings of Wine sets one by one. */
 void WINAPI RtlSetCurrentEnvironment(WCHAR *block, WCHAR **old);
 
-/* Variables of the Linux side that a Windows program has no business with. Wine adds those it reads itself (WINEUSERNAME and so on) to every process again. */
+/*
+ * Variables of the Linux side that a Windows program should not see. Wine adds those that it reads itself
+ * (WINEUSERNAME and so on) to every process again.
+ */
 static BOOL is_foreign(const WCHAR *entry)
 {
     static const WCHAR *const names[] = {
@@ -64,7 +67,10 @@ static void set_processor(void)
     set_default(L"ComSpec", L"C:\\Windows\\System32\\cmd.exe");
 }
 
-/* set_user sets what depends on who runs the program. The folders are made where the image has none, as Windows makes a profile at the first logon. */
+/*
+ * set_user sets the variables that depend on the user. The folders are made if the image lacks them, as Windows
+ * makes a profile at the first logon.
+ */
 static void set_user(void)
 {
     static const struct
@@ -84,7 +90,7 @@ static void set_user(void)
     if (!GetEnvironmentVariableW(L"WINEUSERNAME", user, 256))
         return;
     set_default(L"USERNAME", user);
-    set_default(L"USERDOMAIN", L"User Manager"); /* what Windows containers say: their accounts are made by the User Manager service */
+    set_default(L"USERDOMAIN", L"User Manager"); /* as in Windows containers, whose accounts the User Manager service makes */
     set_default(L"HOMEDRIVE", L"C:");
     set_default(L"HOMEPATH", str_concat(L"\\Users\\", user, L""));
     for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
@@ -97,7 +103,10 @@ static void set_user(void)
     }
 }
 
-/* is_name_end says that a variable's name ends here: at its =, which may not be its first character (=C: is a name). */
+/*
+ * is_name_end returns whether a variable's name ends at at: at a =, unless it is the first character (=C: is a
+ * name).
+ */
 static BOOL is_name_end(const WCHAR *entry, const WCHAR *at)
 {
     return !*at || (*at == '=' && at != entry);
@@ -117,7 +126,7 @@ static int compare_names(const WCHAR *a, const WCHAR *b)
     return CompareStringOrdinal(a, name_length(a), b, name_length(b), TRUE) - CSTR_EQUAL;
 }
 
-/* sort_entries puts NAME=value in order of their names, as Windows keeps them; what came first stays before its like. */
+/* sort_entries sorts entries NAME=value by name, as Windows does; entries with the same name stay in their order. */
 static void sort_entries(WCHAR **entries, SIZE_T count)
 {
     WCHAR **from = entries, **to = mem_alloc(count * sizeof(*to));
@@ -145,8 +154,8 @@ static void sort_entries(WCHAR **entries, SIZE_T count)
 }
 
 /*
- * set_entries makes sorted entries the environment. Of those of one name the last counts; an empty value: Windows cannot hold one, and neither does
- * its container runtime.
+ * set_entries makes sorted entries the environment. Of several with the same name the last counts. Variables with an
+ * empty value are left out: Windows cannot hold them, nor can its container runtime.
  */
 static void set_entries(WCHAR **entries, SIZE_T count)
 {
@@ -169,8 +178,8 @@ static void set_entries(WCHAR **entries, SIZE_T count)
 }
 
 /*
- * apply_file sets the variables of a file of NUL-separated NAME=value. A pod has seven variables for each Service of its namespace, and to set them
- * one after the other takes minutes where there are thousands: the whole environment is put together and set once.
+ * apply_file sets the variables of a file of NUL-separated NAME=value. A pod has seven variables for each Service of
+ * its namespace. Setting thousands of them one by one takes minutes, so the whole environment is composed and set once.
  */
 static void apply_file(const WCHAR *path)
 {
@@ -190,7 +199,7 @@ static void apply_file(const WCHAR *path)
     for (at = own; *at; at += str_len(at) + 1)
     {
     }
-    entries = mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) + sizeof(*entries)); /* an entry has two characters at least */
+    entries = mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) + sizeof(*entries)); /* an entry has at least two characters */
     for (at = own; *at; at += str_len(at) + 1)
         entries[count++] = at;
     for (at = texts; at < texts + length; at += str_len(at) + 1)

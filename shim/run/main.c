@@ -12,7 +12,7 @@ static int usage(const WCHAR *problem, const WCHAR *what)
     return EXIT_USAGE;
 }
 
-/* take_option stores the option at argv[i] and returns how many arguments it took; 0: it is not one. */
+/* take_option stores the option at argv[i] and returns how many arguments it has; 0: it is no option. */
 static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
 {
     const WCHAR *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;

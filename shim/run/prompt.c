@@ -1,6 +1,6 @@
 /*
- * Ctrl+C at a command prompt. Windows' cmd.exe survives it: only the program it runs is interrupted. Wine 8's cmd.exe has no handler and ends, and with it an interactive
- * session; so a handler is given to it before it runs.
+ * Ctrl+C at a command prompt. Windows' cmd.exe survives it: only the program it runs is interrupted. Wine 8's cmd.exe
+ * has no handler and ends, and with it an interactive session; so it gets a handler before it runs.
  */
 #include "run.h"
 
@@ -14,7 +14,10 @@ static BOOL is_cmd(const WCHAR *path)
     return !str_casecmp(name, L"cmd.exe");
 }
 
-/* survive_ctrl_c gives the process a handler that is content with Ctrl+C and Ctrl+Break and leaves the other events to the default one. */
+/*
+ * survive_ctrl_c gives the process a handler that ignores Ctrl+C and Ctrl+Break and leaves other events to the
+ * default handler.
+ */
 void survive_ctrl_c(HANDLE process, const WCHAR *path)
 {
     BYTE code[] = {

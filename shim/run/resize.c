@@ -1,6 +1,6 @@
 /*
- * The size of the terminal. Wine 8's console host is told the size when it starts and never looks again, so a window that is made larger keeps a small console. While the
- * program runs, its console is made to follow.
+ * The size of the terminal. Wine 8's console host reads the size only when it starts, so in a window that is made
+ * larger the console stays small. This code makes the console follow while the program runs.
  */
 #include "run.h"
 
@@ -26,7 +26,10 @@ static BOOL is_window(const SMALL_RECT *window, COORD size)
     return window->Right - window->Left + 1 == size.X && window->Bottom - window->Top + 1 == size.Y;
 }
 
-/* follow gives the console the terminal's size. A window never reaches beyond its buffer, so it shrinks before the buffer and grows after it. */
+/*
+ * follow sets the console to the terminal's size. A window must fit into its buffer, so it shrinks before the buffer
+ * and grows after it.
+ */
 static void follow(COORD size)
 {
     HANDLE screen = CreateFileW(L"CONOUT$", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);

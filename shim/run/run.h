@@ -1,15 +1,18 @@
 /*
  * mullion-run.exe: starts one Windows program in a container, as a Windows container runtime would, and reports its fate.
  *
- * No C run-time library is linked: the process lives as long as the container, so what it does not load it does not cost.
- * Strings are UTF-16 in memory and UTF-8 in files.
+ * No C run-time library is linked, because the process lives as long as the container and every library would take
+ * memory all that time. Strings are UTF-16 in memory and UTF-8 in files.
  */
 #ifndef MULLION_RUN_H
 #define MULLION_RUN_H
 
 #include <windows.h>
 
-/* Exit codes of mullion-run.exe itself, used when no program ran; the report file tells them from a program's own. */
+/*
+ * Exit codes of mullion-run.exe itself, used when no program ran; the report file distinguishes them from a
+ * program's own.
+ */
 enum
 {
     EXIT_USAGE = 125,       /* the options make no sense */
@@ -57,13 +60,13 @@ void make_terminal_raw(void);
 BOOL terminal_size(COORD *size);
 BOOL limit_memory(ULONGLONG bytes);
 
-/* args.c: the command line, both ways, and the way Windows finds a program */
+/* args.c: splitting and joining command lines, and finding a program as Windows does */
 int split_command_line(const WCHAR *line, WCHAR ***argv);
 WCHAR *join_command_line(int argc, WCHAR **argv);
 WCHAR *find_program(const WCHAR *name, DWORD *error);
 WCHAR *first_word(const WCHAR *line);
 
-/* boot.c: what wineboot.exe does at the first start of a prefix, as far as a container needs it */
+/* boot.c: the part of wineboot.exe's work at the first start of a prefix that a container needs */
 void boot_prefix(void);
 void set_dns_search(const WCHAR *list);
 void set_environment(const WCHAR *env_file);

@@ -1,6 +1,7 @@
 /*
- * Wine's services on demand. A container starts without them; the few things that need them (network interfaces: nsiproxy; volumes: MountMgr; the service
- * control manager) have them started by `mullion-run.exe --services`, which the hooks run when a program asks for such a thing.
+ * Wine's services on demand. A container starts without them; the hooks run `mullion-run.exe --services`, which starts
+ * them, when a program asks for something that they provide (network interfaces: nsiproxy; volumes: MountMgr; the
+ * service control manager).
  */
 #include "run.h"
 #include "stacks.h"
@@ -10,7 +11,10 @@ enum
     START_TIMEOUT_MS = 30000
 };
 
-/* start_services returns 0 when services.exe has started what starts by itself. It starts it at most once in the life of a prefix. */
+/*
+ * start_services starts services.exe, at most once in the life of a prefix, and returns 0 when all automatic
+ * services have been started.
+ */
 int start_services(void)
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};

@@ -1,10 +1,11 @@
-/* Starting the program, waiting for it, and telling how it ended. */
+/* Starting the program, waiting for it, and reporting how it ended. */
 #include "run.h"
 #include "stacks.h"
 
 /*
- * load_hook loads a library into the process before its program runs: a thread whose start routine is LoadLibraryW. kernel32.dll lies at the same
- * address in every process of a prefix. The thread also does the process's initialisation, as the first thread of any process does.
+ * load_hook loads a library into the process before its program runs: a thread whose start routine is LoadLibraryW.
+ * kernel32.dll lies at the same address in every process of a prefix. As the first thread in the process, it also does
+ * the process's initialisation.
  */
 static BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
 {
@@ -45,7 +46,7 @@ BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *
     return TRUE;
 }
 
-/* refuse says why nothing was started, in the report and on standard error. */
+/* refuse writes why nothing was started to the report and to standard error. */
 static int refuse(const WCHAR *what, DWORD error)
 {
     const WCHAR *text = error_text(error);
@@ -56,7 +57,10 @@ static int refuse(const WCHAR *what, DWORD error)
     return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_STARTED;
 }
 
-/* ignore_ctrl keeps this process alive when Ctrl+C is typed: the event is for the program, whose end is what is waited for. */
+/*
+ * ignore_ctrl keeps this process alive when Ctrl+C is typed: the event is for the program, and this process waits
+ * for the program's end.
+ */
 static BOOL WINAPI ignore_ctrl(DWORD event)
 {
     (void)event;

@@ -19,7 +19,10 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
     return dst;
 }
 
-/* mem_alloc never returns NULL. Little is freed: but for the environment the process allocates a few kilobytes once. */
+/*
+ * mem_alloc never returns NULL. Little is freed, because apart from the environment the process allocates only a few
+ * kilobytes, once.
+ */
 void *mem_alloc(SIZE_T bytes)
 {
     void *p = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, bytes);
@@ -99,8 +102,8 @@ WCHAR *str_from_number(ULONGLONG n, WCHAR out[24])
 }
 
 /*
- * error_text is Windows' own wording (message table of kernel32.dll, Windows Server 2022) for the errors a start can end with:
- * Wine words them differently, and people search for Windows' words.
+ * error_text returns Windows' own text (message table of kernel32.dll, Windows Server 2022) for errors of a start:
+ * Wine's texts differ, and people search for Windows'.
  */
 const WCHAR *error_text(DWORD error)
 {

@@ -1,4 +1,4 @@
-/* Files of the container's Linux side, the report, and the few things only the Linux kernel can do for us. */
+/* Files of the container's Linux side, the report, and the few calls of the Linux kernel. */
 #include "run.h"
 
 static WCHAR *unix_path(const WCHAR *path)
@@ -11,7 +11,7 @@ static WCHAR *unix_path(const WCHAR *path)
     return p;
 }
 
-/* unix_read returns a file of the Linux side whole, NUL-terminated, or NULL with the last error set. */
+/* unix_read returns a whole file of the Linux side, NUL-terminated, or NULL with the last error set. */
 char *unix_read(const WCHAR *path, DWORD *size)
 {
     HANDLE file = CreateFileW(unix_path(path), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);
@@ -55,7 +55,7 @@ static HANDLE *report_handle(void)
     return &handle;
 }
 
-/* report_open opens the file that report_line writes to. A NULL path means nobody listens. */
+/* report_open opens the file to which report_line writes. With a NULL path nothing is written. */
 BOOL report_open(const WCHAR *path)
 {
     if (!path)
@@ -126,10 +126,11 @@ void drop_stack(void)
 }
 
 /*
- * limit_memory bounds what each program may commit: beyond it VirtualAlloc fails, as at the commit limit of a Windows job. RLIMIT_DATA counts private writable
- * pages, touched or not, so it is a commit limit; it holds for each process by itself, not for their sum. Wine's own share is added to it: 10 MiB for an idle
- * process and 2 to 3 MiB for each thread, whose whole stacks count here (measured with Wine 8.0; a Go program of 4 threads has 34 MB where Windows counts 9).
- * It reports whether the kernel agreed.
+ * limit_memory bounds the memory that each program may commit: beyond it VirtualAlloc fails, as at the commit limit of
+ * a Windows job. RLIMIT_DATA counts private writable pages, touched or not, so it is a commit limit; it applies to each
+ * process by itself, not to their sum. Wine's own share is added to it: 10 MiB for an idle process and 2 to 3 MiB for
+ * each thread, whose whole stacks count here (measured with Wine 8.0; a Go program of 4 threads has 34 MB where Windows
+ * counts 9). It returns FALSE if the kernel refuses.
  */
 BOOL limit_memory(ULONGLONG bytes)
 {
@@ -145,8 +146,9 @@ BOOL limit_memory(ULONGLONG bytes)
 }
 
 /*
- * detach_stdio replaces this process's standard files on the Linux side by /dev/null. Wine hands them on to every process it forks, whatever handles Windows code inherits, so a
- * service would keep the pipes of the program open that happened to need it first.
+ * detach_stdio replaces this process's standard files on the Linux side by /dev/null. Wine passes them on to every
+ * process that it forks, whatever handles Windows code inherits, so a service would keep open the pipes of the program
+ * for which it was started.
  */
 void detach_stdio(void)
 {
@@ -169,8 +171,9 @@ void detach_stdio(void)
 }
 
 /*
- * make_terminal_raw sets the terminal to what Wine's console host sets it to when a program first reads (server/console.c, Wine 8.0): until then the Linux terminal would
- * echo what is typed and turn Enter into a line feed, and a prompt answered at once would be answered wrongly. Ctrl+C stays a signal of the terminal: Wine makes an event of it.
+ * make_terminal_raw sets the terminal to the mode that Wine's console host sets when a program first reads
+ * (server/console.c, Wine 8.0). Until then the Linux terminal would echo input and turn Enter into a line feed, and an
+ * early answer to a prompt would arrive wrong. Ctrl+C stays a signal of the terminal, which Wine turns into an event.
  */
 void make_terminal_raw(void)
 {
@@ -200,7 +203,10 @@ void make_terminal_raw(void)
     linux_call(SYS_ioctl, 0, TCSETS, (long)(ULONG_PTR)&term, 0);
 }
 
-/* terminal_size reads the columns and rows, 0 if it has none yet, of the terminal that is the standard input; FALSE if that is none. */
+/*
+ * terminal_size reads the columns and rows of the terminal on standard input, 0 if the terminal has no size yet;
+ * FALSE if standard input is no terminal.
+ */
 BOOL terminal_size(COORD *size)
 {
     enum

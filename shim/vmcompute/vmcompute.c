@@ -1,6 +1,6 @@
 /*
- * vmcompute.dll: HNSCall, carried across to Mullion's HNS server. The functions of the Host Compute Service answer that
- * they are not implemented: containers here are not made by Windows programs.
+ * vmcompute.dll: HNSCall, which calls Mullion's HNS server. The functions of the Host Compute Service answer that they
+ * are not implemented, because containers here are not made by Windows programs.
  */
 #include "hns_client.h"
 
