@@ -130,7 +130,7 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	switch {
 	case strings.Contains(user, ":"):
 		return nil, usage(
-			errors.New("--user takes a name alone: a password among the arguments is seen by every process"), remedy)
+			errors.New("--user takes only a name: every process can see a password among the arguments"), remedy)
 	case user == "" && passwordStdin:
 		return nil, usage(errors.New("--password-stdin needs --user"), remedy)
 	case user == "":

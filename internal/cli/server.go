@@ -127,14 +127,14 @@ plane when it expires; what joined by it stays.`,
 	return cmd
 }
 
-// requireJoinable returns an error if the cluster listens on the loopback only, so that other machines cannot join it.
+// requireJoinable returns an error if the cluster has no advertised address, so that other machines cannot join it.
 func requireJoinable(c spec.Cluster) error {
 	if c.SeveralMachines() {
 		return nil
 	}
 	return &Error{
 		Code:   ExitConflict,
-		Err:    errors.New("the cluster is of this machine alone: its API server does not answer to others"),
+		Err:    errors.New("other machines cannot join this cluster: it has no advertised address"),
 		Remedy: "bring a cluster up with `mullion server --advertise-address ADDRESS`, or with networking.advertiseAddress in cluster.yaml",
 	}
 }

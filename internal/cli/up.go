@@ -265,7 +265,7 @@ func (a *app) upError(err error, paths layout.Paths) error {
 			return &Error{
 				Code:   ExitNotReady,
 				Err:    err,
-				Remedy: "nothing was left behind; `mullion up --retain` keeps it, to look at the logs",
+				Remedy: "nothing was left behind; `mullion up --retain` leaves the failed cluster and its logs",
 			}
 		}
 		return &Error{

@@ -173,7 +173,7 @@ func (v *validator) dualStackMode(m Mode) {
 		ModeTransparent: "Windows' dual-stack support is for l2bridge networks",
 	}[m]
 	v.fail([]any{"networking", "podSubnet"},
-		"dual stack in mode %s: %s; choose mode l2bridge, or subnets of IPv4 alone", m, why)
+		"dual stack in mode %s: %s; choose mode l2bridge, or IPv4 subnets only", m, why)
 }
 
 // Address6 returns the IPv6 address of a node on the underlay, with the same number as its IPv4 address; not valid if a

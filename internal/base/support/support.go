@@ -44,7 +44,7 @@ func Check(rows []Row) error {
 		case r.Area == "" || r.Name == "" || r.Ref == "":
 			return fmt.Errorf("check support row %q: area, name and reference are needed", key)
 		case seen[key]:
-			return fmt.Errorf("check support row %q: it is there twice", key)
+			return fmt.Errorf("check support row %q: the table has it twice", key)
 		case r.Level != Supported && r.Level != Partly && r.Level != Not:
 			return fmt.Errorf("check support row %q: unknown level %q", key, r.Level)
 		case r.Level != Supported && r.Note == "":

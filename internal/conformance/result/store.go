@@ -140,7 +140,7 @@ func Load(path string) (Results, error) {
 		return r, fmt.Errorf("parse %q: %w", filepath.Join(path, runFile), err)
 	}
 	if r.Run.Version != 1 {
-		return r, fmt.Errorf("%q is of version %d; this program knows version 1", path, r.Run.Version)
+		return r, fmt.Errorf("%q has version %d; this program reads version 1", path, r.Run.Version)
 	}
 	file, err := os.Open(filepath.Join(path, specsFile))
 	if errors.Is(err, fs.ErrNotExist) {

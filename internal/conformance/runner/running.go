@@ -124,7 +124,7 @@ func (r *running) processes(ctx context.Context) error {
 	case r.fault != nil:
 		return r.fault
 	case r.suite != "":
-		return fmt.Errorf("what is done before all specs failed: %s", shorten(r.suite))
+		return fmt.Errorf("the setup before all specs failed: %s", shorten(r.suite))
 	case errors.Is(cause, errGone):
 		return cause
 	case cause != nil:

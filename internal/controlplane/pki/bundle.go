@@ -162,7 +162,7 @@ func ensureAuthority(base, name string, now time.Time) (*pair, error) {
 		return nil, fmt.Errorf("read authority %q: the certificate is not one of an authority", base)
 	}
 	if now.After(found.cert.NotAfter) {
-		return nil, fmt.Errorf("read authority %q: it ended on %s; take the cluster down and bring it up anew", base,
+		return nil, fmt.Errorf("read authority %q: it expired on %s; take the cluster down and bring it up anew", base,
 			found.cert.NotAfter.Format(time.DateOnly))
 	}
 	return found, nil

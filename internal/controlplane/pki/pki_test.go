@@ -234,7 +234,7 @@ func TestEnsureRefuses(t *testing.T) {
 			name:  "authority-over",
 			spoil: func(string) error { return nil },
 			now:   time.Now().Add(11 * 365 * 24 * time.Hour),
-			want:  "it ended on",
+			want:  "it expired on",
 		},
 		{
 			name:  "service-account-key-torn",

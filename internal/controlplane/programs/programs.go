@@ -53,7 +53,7 @@ func Run(ctx context.Context, name string, args []string) error {
 	}
 	names := Names()
 	slices.Sort(names)
-	return fmt.Errorf("run component %q: there is none of that name, but %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("run component %q: there is no such component; known are %s", name, strings.Join(names, ", "))
 }
 
 // Garbage collection while a program starts: the program fills its caches then, and fewer collections make the start

@@ -76,7 +76,7 @@ func (p *Plane) syncKept(h *netlink.Handle, want *state, before []keptWay) error
 	}
 	for _, port := range sorted(pods) {
 		if err := p.syncKeptAddrs(port, ways); err != nil {
-			return fmt.Errorf("have the pod of endpoint %s take virtual addresses: %w", port.ID, err)
+			return fmt.Errorf("set local routes for virtual addresses in the pod of endpoint %s: %w", port.ID, err)
 		}
 	}
 	return nil
@@ -90,7 +90,7 @@ func (p *Plane) syncAllKept(h *netlink.Handle, want *state) error {
 	}
 	for _, port := range sorted(want.ports) {
 		if err := p.syncKeptAddrs(port, ways); err != nil {
-			return fmt.Errorf("have the pod of endpoint %s take virtual addresses: %w", port.ID, err)
+			return fmt.Errorf("set local routes for virtual addresses in the pod of endpoint %s: %w", port.ID, err)
 		}
 	}
 	return nil

@@ -132,7 +132,7 @@ func TestServicesOfFamilies(t *testing.T) {
 	names := func(b *bed) (all []string) {
 		for _, s := range b.serviceSpecs() {
 			if strings.HasSuffix(s.Name, suffix6) && s.Spec.Type == corev1.ServiceTypeLoadBalancer {
-				t.Errorf("%s: load balancers have addresses of IPv4 alone", s.Name)
+				t.Errorf("%s: load balancers have IPv4 addresses only", s.Name)
 			}
 			all = append(all, s.Name)
 		}
@@ -161,7 +161,7 @@ func TestLacks6(t *testing.T) {
 	if why := b.lacks6(one); why != "" {
 		t.Errorf("without need of the second node: %s", why)
 	}
-	if why := b.lacks6(two); !strings.Contains(why, "node win-2 has IPv4 alone") {
+	if why := b.lacks6(two); !strings.Contains(why, "node win-2 has IPv4 only") {
 		t.Errorf("with need of the second node: %q", why)
 	}
 }

@@ -222,7 +222,7 @@ func (b *bed) lacks6(f Flow) string {
 	}
 	for _, n := range nodes {
 		if !n.Address6.IsValid() {
-			return fmt.Sprintf("node %s has IPv4 alone: Windows has dual stack from build 19041 on", n.Name)
+			return fmt.Sprintf("node %s has IPv4 only: Windows has dual stack from build 19041 on", n.Name)
 		}
 	}
 	return ""
@@ -234,7 +234,7 @@ func (b *bed) lacks(n need) string {
 	case n.twoNodes && b.two == nil:
 		return "there is one Windows node only"
 	case n.dns && !b.dns:
-		return "the cluster has no DNS: nothing stands behind Service kube-system/kube-dns"
+		return "the cluster has no DNS: Service kube-system/kube-dns has no ready endpoint"
 	case n.linux && b.linux == nil:
 		return "there is no Linux node"
 	case n.ingress != "" && b.services[n.ingress].ingress == "":

@@ -52,7 +52,7 @@ func familyFlows() []Flow {
 	four := func(b *bed, p Protocol) (string, int32) { return b.address(nodeOne), b.services["web"].nodePorts[p] }
 	return []Flow{
 		{
-			Name:      "outside → NodePort of a Service of IPv4 alone",
+			Name:      "outside → NodePort of an IPv4-only Service",
 			Protocols: both(),
 			from:      outside,
 			to:        four,

@@ -160,7 +160,7 @@ func (u *Underlay) removeStrandedTunnel() error {
 // go to all of them, and only they may send frames to this machine.
 func (u *Underlay) SetMachines(ctx context.Context, machines []netip.Addr) error {
 	if !u.cfg.Tunnel.enabled() {
-		return errors.New("set the other machines: the underlay is of one machine only")
+		return errors.New("set the other machines: the underlay has one machine only")
 	}
 	machines = slices.Clone(machines)
 	machines = slices.DeleteFunc(machines, func(a netip.Addr) bool { return !a.Is4() || a == u.cfg.Tunnel.Local })

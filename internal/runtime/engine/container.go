@@ -22,7 +22,7 @@ import (
 )
 
 // ErrNotWindowsImage says that an image holds no C: drive.
-var ErrNotWindowsImage = fmt.Errorf("image holds no folder %q and so is no image of Windows", drive)
+var ErrNotWindowsImage = fmt.Errorf("image has no folder %q, so it is not a Windows image", drive)
 
 // State is where a container is in its life.
 type State string

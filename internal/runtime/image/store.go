@@ -277,7 +277,7 @@ func (s *Store) snapshotterPath(ctx context.Context) (string, error) {
 			return root, nil
 		}
 	}
-	return "", fmt.Errorf("snapshotter %q tells no folder: %w", s.cfg.Snapshotter, errdefs.ErrNotFound)
+	return "", fmt.Errorf("snapshotter %q reports no folder: %w", s.cfg.Snapshotter, errdefs.ErrNotFound)
 }
 
 // record is one reference with the manifest that the node uses of it.
