@@ -1,4 +1,7 @@
-/* Lists and descriptors (hooks/acl.c): what is inherited, by [MS-DTYP] 2.5.3.4, and bytes that are no descriptor. */
+/*
+ * Tests of lists and descriptors (hooks/acl.c): inheritance by [MS-DTYP] 2.5.3.4, and bytes that are not a
+ * descriptor.
+ */
 #include "acl.h"
 
 #include <stdlib.h>
@@ -39,7 +42,7 @@ static ULONG length_of(const SID *sid)
     return 8 + 4 * (ULONG)sid->SubAuthorityCount;
 }
 
-/* A list of these entries in a block of exactly its size, to be freed. */
+/* A list of the entries, in a block of exactly its size; the caller frees it. */
 static ACL *list_with(const struct ace *aces)
 {
     ACL *list = calloc(1, 4096);
@@ -82,7 +85,7 @@ static void check_list(const char *item, const char *what, const ACL *got, const
     free(list);
 }
 
-/* What a file and a folder inherit of one entry. */
+/* Which entries a file and a folder inherit from one entry. */
 static void test_inherit(void)
 {
     static const struct
@@ -135,7 +138,10 @@ static void test_inherit(void)
     }
 }
 
-/* The longest list with the longest identifiers: an entry of 16 bytes becomes two, one of 76, and what a list has no room for is left out. */
+/*
+ * Long lists with the longest identifiers. One entry becomes two, of which one has 76 bytes; entries for which the
+ * list has no room are left out.
+ */
 static void test_inherit_much(void)
 {
     static const struct ace small = {ALLOW, OI | CI, GENERIC_ALL, &creator_owner};
@@ -203,7 +209,7 @@ static void test_set(void)
     free(empty);
 }
 
-/* The first entry that speaks of a right decides ([MS-DTYP] 2.5.3.2). */
+/* The first entry that names a right decides about it ([MS-DTYP] 2.5.3.2). */
 static void test_rights(void)
 {
     static const struct
@@ -261,7 +267,10 @@ static const struct bytes good = {{1, 0, SE_SELF_RELATIVE | SE_DACL_PRESENT | SE
 
 #define AT(field) (int)offsetof(struct bytes, field)
 
-/* One change to good bytes, a 16-bit number; and how many of the bytes there are, 0: all. */
+/*
+ * One change to the good bytes: the 16-bit number at an offset is replaced; length is how many of the bytes are
+ * given, 0: all.
+ */
 static const struct
 {
     const char *item;
@@ -300,7 +309,7 @@ static const struct
     {"an entry whose SID has 255 parts", AT(sid.revision), 0xff01, 0, FALSE},
 };
 
-/* Whatever parses can be used: each of the functions reads all of it. */
+/* Uses a parsed descriptor: each of these functions reads the whole of it. */
 static void use(const struct descriptor *parsed)
 {
     const SID *const who[] = {USERS};
@@ -323,7 +332,7 @@ static void test_parse(void)
     for (unsigned i = 0; i < sizeof(damages) / sizeof(*damages); i++)
     {
         ULONG length = damages[i].length ? damages[i].length : sizeof(good);
-        BYTE all[sizeof(good)], *bytes = malloc(length); /* exactly so many: a byte beyond is seen */
+        BYTE all[sizeof(good)], *bytes = malloc(length); /* exactly this size: a read beyond it is found */
         struct descriptor parsed;
         BOOL got;
 
@@ -339,7 +348,7 @@ static void test_parse(void)
     }
 }
 
-/* A list that says of itself that it is shorter than its head, with no entries: nothing of it may be read as if it were there. */
+/* A list without entries, whose size field is smaller than its head: the missing bytes must not be read. */
 static void test_parse_short_list(void)
 {
     for (WORD size = 0; size <= sizeof(ACL); size++)
@@ -360,7 +369,10 @@ static void test_parse_short_list(void)
     }
 }
 
-/* Every byte replaced by others: nothing beyond the bytes is read, and what parses can be used. */
+/*
+ * Each byte is replaced by several values: nothing beyond the bytes is read, and a descriptor that parses can be
+ * used.
+ */
 static void test_parse_any(void)
 {
     static const BYTE values[] = {0, 1, 3, 4, 7, 8, 15, 16, 0x7f, 0x80, 0xfe, 0xff};
@@ -381,7 +393,7 @@ static void test_parse_any(void)
             }
 }
 
-/* What is written is read again. */
+/* A written descriptor reads back the same. */
 static void test_write(void)
 {
     ACL *list = acl_of_drive();
@@ -399,7 +411,10 @@ static void test_write(void)
     heap_free(list);
 }
 
-/* A program's descriptor: what Windows refuses with a status of its own ([MS-ERREF] 2.3.1) is refused here. */
+/*
+ * A program's descriptor: descriptors that Windows refuses are refused here, with the same status ([MS-ERREF]
+ * 2.3.1).
+ */
 static void test_take(void)
 {
     BYTE long_sid[8 + 4 * 16] = {SID_REVISION, 16};

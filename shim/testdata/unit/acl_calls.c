@@ -30,7 +30,7 @@ NTSTATUS RtlGetDaclSecurityDescriptor(SECURITY_DESCRIPTOR *from, BOOLEAN *presen
     return STATUS_SUCCESS;
 }
 
-/* As Wine's: it looks at the revision and at whether the entries end within the list. */
+/* Like Wine's, it checks the revision and that the entries end within the list. */
 BOOLEAN RtlValidAcl(ACL *list)
 {
     const BYTE *at = (const BYTE *)(list + 1), *end = (const BYTE *)list + list->AclSize;

@@ -1,4 +1,4 @@
-/* Command lines (run/args.c), with the strings of run/text.c. */
+/* Tests of command lines (run/args.c), with the strings of run/text.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -90,7 +90,7 @@ static void test_split_long(void)
     }
 }
 
-/* As EscapeArg of golang.org/x/sys/windows (v0.47.0, exec_windows.go) writes them. */
+/* The results are those of EscapeArg of golang.org/x/sys/windows (v0.47.0, exec_windows.go). */
 static void test_join(void)
 {
     static const struct
@@ -125,7 +125,10 @@ static void test_join(void)
     }
 }
 
-/* Whatever is joined is split into the same. The numbers are those of a simple generator, the same each time. */
+/*
+ * Joined arguments are split into the same arguments again. A simple generator makes the numbers, the same each
+ * time.
+ */
 static void test_round_trip(void)
 {
     static const char letters[] = "a\\\" \t";
@@ -221,7 +224,10 @@ static void test_find(void)
     }
 }
 
-/* A name, and a folder of PATH, longer than a path can be: GetFullPathNameW answers the room that it would need and writes nothing. */
+/*
+ * A name, and a folder in PATH, longer than a path can be: GetFullPathNameW returns the size that it would need and
+ * writes nothing.
+ */
 static void test_find_long(void)
 {
     WCHAR *name = calloc(32769 + 8, sizeof(*name));
@@ -291,7 +297,7 @@ DWORD GetFileAttributesW(const WCHAR *path)
     return same(full, "C:\\work\\sub") ? FILE_ATTRIBUTE_DIRECTORY : attributes;
 }
 
-/* Every relative name is one of the current folder; "\.\" in a name is taken out. */
+/* Every relative name is below the current folder; "\.\" is removed from names. */
 DWORD GetFullPathNameW(const WCHAR *name, DWORD room, WCHAR *path, WCHAR **file)
 {
     const WCHAR *before = name[0] && name[1] == ':' ? L"" : name[0] == '\\' && name[1] == '\\' ? L"" : name[0] == '\\' ? L"C:" : L"C:\\work\\";

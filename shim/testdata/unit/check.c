@@ -10,7 +10,7 @@ static int failed;
 static void fail(const char *item, const char *what, const char *got, const char *want)
 {
     printf("%.80s: %s: got %s, want %s\n", item, what, got, want);
-    fflush(stdout); /* what the sanitizers find ends the program */
+    fflush(stdout); /* a finding of the sanitizers ends the program at once */
     failed = 1;
 }
 

@@ -47,7 +47,7 @@ static struct place place_at(const char *path)
     return place;
 }
 
-/* What programs see of a link that is there: the marks of folders gone, drives in upper case. */
+/* What programs see of an existing link: without the marks of folders, and with drives in upper case. */
 static void test_target(void)
 {
     static const struct
@@ -101,7 +101,7 @@ static void test_target(void)
     free(target);
 }
 
-/* Texts as long as Linux has them: 4095 bytes. */
+/* The longest texts that Linux allows: 4095 bytes. */
 static void test_target_long(void)
 {
     static const struct
@@ -126,7 +126,7 @@ static void test_target_long(void)
     free(target);
 }
 
-/* The texts of links in drive_c/Users. There are C:\Users\Admin and C:\Users\Admin\Data.txt. */
+/* The texts of links in drive_c/Users. C:\Users\Admin and C:\Users\Admin\Data.txt exist. */
 static const struct
 {
     const char *name, *want;
@@ -163,7 +163,7 @@ static const struct
     {"\\??\\", NULL, FALSE, FALSE, STATUS_OBJECT_NAME_INVALID},
 };
 
-/* A long way that goes up and down: every step has the case that is on disk. */
+/* A long path with many ..: every part gets the spelling on disk. */
 static void test_up_and_down(const struct place *place)
 {
     char name[700] = "C:", want[700] = "../../dosdevices/c:", *text = malloc(LINUX_PATH_MAX);
@@ -258,7 +258,7 @@ static void test_move(void)
         text_move(cases[i].text, &to, moved);
         check_text(cases[i].text, "moved", moved, cases[i].want);
     }
-    memset(text, 'x', LINUX_PATH_MAX - 1); /* a link of a Linux program, as long as it can be: its new text would be longer */
+    memset(text, 'x', LINUX_PATH_MAX - 1); /* the longest link of a Linux program: its new text would be too long */
     memcpy(text, "dosdevices/c:/", 14);
     text[LINUX_PATH_MAX - 1] = 0;
     text_move(text, &to, moved);
@@ -268,7 +268,10 @@ static void test_move(void)
     free(moved);
 }
 
-/* A prefix far down, and a folder elsewhere and far down: the way from one to the other is longer than a link's text. */
+/*
+ * A prefix and a folder, both many levels deep: the relative path from one to the other is longer than a link's
+ * text.
+ */
 static void test_far(void)
 {
     static char path[ROOM], name[201];
@@ -339,7 +342,7 @@ static void test_place(void)
     }
 }
 
-/* Text in both forms; what there is no room for is left out, and nothing is written beyond it. */
+/* Conversion in both directions: characters without room are left out, and nothing is written beyond the room. */
 static void test_text_forms(void)
 {
     static const WCHAR alone[] = {'a', 0xd83d, 'b', 0}; /* half of a pair */
@@ -360,7 +363,7 @@ static void test_text_forms(void)
     check_number("counted", "same", same_name(L"ab", L"ac", 1), TRUE);
 }
 
-/* Names as the native API has them: below a folder's handle, counted, of any length. */
+/* Names of the native API: relative to a folder's handle, with a length instead of a terminator, of any length. */
 static void test_path_of(void)
 {
     char *path = malloc(LINUX_PATH_MAX), *small = malloc(16);

@@ -47,7 +47,7 @@ static NTSTATUS nt_to_unix(const OBJECT_ATTRIBUTES *attributes, char *path, ULON
     while ((end = strrchr(path, '/'))[1] == 0)
         *end = 0;
     if (attributes->RootDirectory && fstatat(at, ".", &st, AT_SYMLINK_NOFOLLOW))
-        return STATUS_SUCCESS; /* as with the name alone: what the handle is does not show in it */
+        return STATUS_SUCCESS; /* whether the handle is a folder does not matter */
     if (!fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW))
         return STATUS_SUCCESS;
     *end = 0;

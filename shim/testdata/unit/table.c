@@ -1,4 +1,4 @@
-/* The table of handles (hooks/table.c): who holds what, and for how long. */
+/* Tests of the table of handles (hooks/table.c): which object a handle has, and when objects are destroyed. */
 #include "table.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void test_handles(void)
     check_number("taken and released", "destroyed", destroyed, 1);
 }
 
-/* A handle whose value is used again: the old object goes, whoever holds it keeps it until the end. */
+/* A handle's value is used again: the table drops the old object, which lives until its last user releases it. */
 static void test_replaced(void)
 {
     struct thing *held;
@@ -79,7 +79,7 @@ static BOOL has_number(struct object *object, const void *number)
     return ((struct thing *)object)->number == *(const int *)number;
 }
 
-/* More handles than the table has places, four to a place. */
+/* More handles than the table has places: four for each place. */
 static void test_many(void)
 {
     enum

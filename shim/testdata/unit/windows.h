@@ -46,7 +46,7 @@ typedef union
 SIZE_T wide_length(const WCHAR *text);
 int wide_compare(const WCHAR *a, const WCHAR *b, SIZE_T most);
 
-/* Memory; heap_left says how many blocks have not been given back. */
+/* Memory; heap_left returns the number of blocks that were not freed. */
 #define HEAP_ZERO_MEMORY 8
 HANDLE GetProcessHeap(void);
 void *HeapAlloc(HANDLE heap, DWORD flags, SIZE_T size);
@@ -166,7 +166,7 @@ DWORD GetEnvironmentVariableW(const WCHAR *name, WCHAR *value, DWORD room);
 DWORD GetFileAttributesW(const WCHAR *path);
 DWORD GetFullPathNameW(const WCHAR *name, DWORD room, WCHAR *path, WCHAR **file);
 
-/* Errors and what the strings of mullion-run.exe need besides */
+/* Errors, and other declarations for the strings of mullion-run.exe */
 #define ERROR_FILE_NOT_FOUND 2
 #define ERROR_PATH_NOT_FOUND 3
 #define ERROR_ACCESS_DENIED 5

@@ -1,2 +1,2 @@
-/* All of it is in the windows.h beside this file. */
+/* Everything is in the windows.h beside this file. */
 #include <windows.h>
