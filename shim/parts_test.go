@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// parts are the parts of the DLLs and programs that only compute, and what each is compiled with beside its test, which
-// is the file of its name in testdata/unit. Names of the C library that run/text.c defines for itself are renamed: the
-// sanitizer has its own.
+// parts are the parts of the DLLs and programs that are tested without Windows and Wine, by name. The test of a part is
+// the file of its name in testdata/unit; the values are the other files and the flags to compile it with. Functions of
+// the C library that run/text.c defines are renamed, because the sanitizer defines them too.
 var parts = map[string][]string{
 	"acl":   {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
 	"args":  {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
@@ -19,11 +19,11 @@ var parts = map[string][]string{
 	"table": {"hooks/table.c"},
 }
 
-// sanitizerOptions leaves leaks alone: looking for them needs ptrace, and the tests count the blocks themselves.
+// sanitizerOptions turns off the search for leaks: it needs ptrace, and the tests count the blocks themselves.
 const sanitizerOptions = "ASAN_OPTIONS=detect_leaks=0"
 
 // TestParts compiles each part for Linux, against the few types and calls of Windows that testdata/unit has, and runs
-// its test under the address sanitizer. Every line that a test prints is a check that failed.
+// its test under the sanitizers. Every line that a test prints is a failed check.
 func TestParts(t *testing.T) {
 	gcc := sanitizingCompiler(t)
 	for part, with := range parts {
@@ -49,7 +49,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// report fails the test for each line before what a sanitizer says, and for that as a whole.
+// report makes each line of out an error of t; the report of a sanitizer, which is at the end, is one error.
 func report(t *testing.T, out string) {
 	t.Helper()
 	for line := range strings.Lines(out) {
@@ -61,8 +61,8 @@ func report(t *testing.T, out string) {
 	}
 }
 
-// compilerFlags has characters of 16 bits, as on Windows. Windows' structures lie where programs put them, so alignment
-// is not checked.
+// compilerFlags makes wide characters 16 bits long, as on Windows. Alignment is not checked, because programs may put
+// Windows' structures anywhere.
 func compilerFlags() []string {
 	return []string{
 		"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-fshort-wchar",

@@ -18,7 +18,7 @@ func TestSupportRows(t *testing.T) {
 	}
 }
 
-// TestRowsNameTheLibraries holds that no library or program of the shim folder goes without a row.
+// TestRowsNameTheLibraries checks that every library and program of the shim folder has a row.
 func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
 		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",

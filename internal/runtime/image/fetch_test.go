@@ -136,8 +136,8 @@ func indexOf(t *testing.T, told bool, images ...v1.Image) rawIndex {
 	return raw
 }
 
-// TestFetch pulls from a real registry into a real content store, without containerd: what is chosen, what is refused,
-// what is asked for.
+// TestFetch pulls from a real registry into a real content store, without containerd, and checks which manifest is
+// chosen, which images are refused, and which requests are made.
 func TestFetch(t *testing.T) {
 	const v2019, v2022 = "10.0.17763.1", "10.0.20348.1"
 	var mu sync.Mutex

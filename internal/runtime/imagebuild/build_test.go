@@ -240,7 +240,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestBelow builds images on a layer that was made before: the same as their own would be, and shared.
+// TestBelow builds images on a layer of MakeLayer. The layer equals the one that Build makes of the same files, and
+// images above it contain it.
 func TestBelow(t *testing.T) {
 	o := goldenOptions(folder(t, time.Now()))
 	below, err := MakeLayer(t.Context(), o)
