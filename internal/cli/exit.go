@@ -34,7 +34,7 @@ type Error struct {
 // Error returns the cause's text; the remedy is printed on a line of its own.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // silentError carries the exit code of a program that has printed its own message.

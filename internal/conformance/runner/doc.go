@@ -143,7 +143,7 @@ type Error struct {
 // Error is the cause's text.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // shorten makes a message fit a line.

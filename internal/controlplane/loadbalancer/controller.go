@@ -26,7 +26,7 @@ const (
 
 // Config is what the controller needs to know of the cluster.
 type Config struct {
-	// Client gives a client for the cluster's API, once it answers.
+	// Client returns a client for the cluster's API, once it answers.
 	Client func() (kubernetes.Interface, error)
 	// Cluster is the cluster's name.
 	Cluster string

@@ -30,7 +30,7 @@ type Place struct {
 
 // Config is what the provisioner depends on.
 type Config struct {
-	// Client gives a client for the cluster's API, once it answers.
+	// Client returns a client for the cluster's API, once it answers.
 	Client func() (kubernetes.Interface, error)
 	// Place returns where a node's volumes are, and false for a node that is not on this machine.
 	Place func(node string) (Place, bool)

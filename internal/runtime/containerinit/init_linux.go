@@ -75,7 +75,7 @@ func exitCode(status syscall.WaitStatus) int {
 	return status.ExitStatus()
 }
 
-// isTerminal tells whether a file descriptor is a terminal.
+// isTerminal reports whether a file descriptor is a terminal.
 func isTerminal(fd int) bool {
 	var term syscall.Termios
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TCGETS, uintptr(unsafe.Pointer(&term)))

@@ -108,7 +108,7 @@ type ImageFinder interface {
 	GetFor(ctx context.Context, idOrRef, handler string) (image.Info, error)
 	// GetAny is GetFor, but finds an image of a build that the node does not run, too.
 	GetAny(ctx context.Context, idOrRef, handler string) (image.Info, error)
-	// Check says whether a container of the image can be made on this node with a runtime handler.
+	// Check returns an error if no container of the image can be made on this node with a runtime handler.
 	Check(info image.Info, handler string) error
 }
 

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 )
 
-// ContainerStatus tells the state of a container.
+// ContainerStatus returns the state of a container.
 func (s *Server) ContainerStatus(_ context.Context,
 	req *runtimeapi.ContainerStatusRequest,
 ) (*runtimeapi.ContainerStatusResponse, error) {

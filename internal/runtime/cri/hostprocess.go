@@ -44,7 +44,7 @@ type Views interface {
 // mountPointVariable is the environment variable that holds the path of a container's image.
 const mountPointVariable = "CONTAINER_SANDBOX_MOUNT_POINT"
 
-// isHostProcess tells whether a pod runs in the Windows host.
+// isHostProcess reports whether a pod runs in the Windows host.
 func isHostProcess(sb store.Sandbox) bool {
 	return sb.Config.GetWindows().GetSecurityContext().GetHostProcess()
 }
@@ -190,7 +190,7 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 		prefix + "failed to logon user: The user name or password is incorrect. (0x52e): the host has no account " + asked)
 }
 
-// checkUser tells whether a container's user is there, in the container or in the host.
+// checkUser returns an error if a container's user does not exist: in the container, or for HostProcess in the host.
 func (s *Server) checkUser(c store.Container) error {
 	var err error
 	if c.HostProcess {

@@ -58,7 +58,7 @@ func (s *Server) listImages(ctx context.Context, f *runtimeapi.ImageFilter) ([]*
 	return out, nil
 }
 
-// ImageStatus tells about one image; one that is not there has an empty answer, no error
+// ImageStatus returns one image; one that is not there has an empty answer, no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L227-L230).
 func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse,
 	error,
@@ -131,7 +131,7 @@ func (s *Server) RemoveImage(ctx context.Context, req *runtimeapi.RemoveImageReq
 	return &runtimeapi.RemoveImageResponse{}, nil
 }
 
-// ImageFsInfo tells what images and containers take on disk.
+// ImageFsInfo returns what images and containers take on disk.
 func (s *Server) ImageFsInfo(ctx context.Context, _ *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse,
 	error,
 ) {

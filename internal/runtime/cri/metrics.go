@@ -69,7 +69,7 @@ func (s *Server) ListMetricDescriptors(context.Context,
 	return resp, nil
 }
 
-// ListPodSandboxMetrics tells metrics of the containers of running pods.
+// ListPodSandboxMetrics returns the metrics of the containers of running pods.
 func (s *Server) ListPodSandboxMetrics(ctx context.Context,
 	_ *runtimeapi.ListPodSandboxMetricsRequest,
 ) (*runtimeapi.ListPodSandboxMetricsResponse, error) {

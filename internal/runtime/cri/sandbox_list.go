@@ -49,7 +49,7 @@ func sandboxItem(sb store.Sandbox) *runtimeapi.PodSandbox {
 	}
 }
 
-// matches tells whether labels has everything that selector asks for.
+// matches reports whether labels has everything that selector asks for.
 func matches(selector, labels map[string]string) bool {
 	for key, value := range selector {
 		if got, ok := labels[key]; !ok || got != value {

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 )
 
-// PodSandboxStats tells what a pod uses.
+// PodSandboxStats returns what a pod uses.
 func (s *Server) PodSandboxStats(ctx context.Context,
 	req *runtimeapi.PodSandboxStatsRequest,
 ) (*runtimeapi.PodSandboxStatsResponse, error) {
@@ -22,7 +22,7 @@ func (s *Server) PodSandboxStats(ctx context.Context,
 	return &runtimeapi.PodSandboxStatsResponse{Stats: s.sandboxStats(ctx, sb)}, nil
 }
 
-// ListPodSandboxStats tells what pods use.
+// ListPodSandboxStats returns what pods use.
 func (s *Server) ListPodSandboxStats(ctx context.Context,
 	req *runtimeapi.ListPodSandboxStatsRequest,
 ) (*runtimeapi.ListPodSandboxStatsResponse, error) {

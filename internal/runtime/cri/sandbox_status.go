@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 )
 
-// PodSandboxStatus tells the state of a pod, and of its containers so that an evented kubelet needs no second call.
+// PodSandboxStatus returns the state of a pod, and of its containers so that an evented kubelet needs no second call.
 func (s *Server) PodSandboxStatus(_ context.Context,
 	req *runtimeapi.PodSandboxStatusRequest,
 ) (*runtimeapi.PodSandboxStatusResponse, error) {

@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// ContainerStats tells what one container uses.
+// ContainerStats returns what one container uses.
 func (s *Server) ContainerStats(ctx context.Context,
 	req *runtimeapi.ContainerStatsRequest,
 ) (*runtimeapi.ContainerStatsResponse, error) {
@@ -28,7 +28,7 @@ func (s *Server) ContainerStats(ctx context.Context,
 	return &runtimeapi.ContainerStatsResponse{Stats: m.stats()}, nil
 }
 
-// ListContainerStats tells what running containers use. One that ends meanwhile is left out.
+// ListContainerStats returns what running containers use. One that ends meanwhile is left out.
 func (s *Server) ListContainerStats(ctx context.Context,
 	req *runtimeapi.ListContainerStatsRequest,
 ) (*runtimeapi.ListContainerStatsResponse, error) {

@@ -8,7 +8,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Status tells whether containers can run and pods can be connected; the kubelet makes the node's Ready condition of
+// Status reports whether containers can run and pods can be connected; the kubelet makes the node's Ready condition of
 // it.
 func (s *Server) Status(ctx context.Context, req *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
 	ready := &runtimeapi.RuntimeCondition{Type: runtimeapi.RuntimeReady, Status: true}

@@ -8,8 +8,8 @@ const apiRef = "https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runt
 // hcsRef is where the limits of Windows containers are described.
 const hcsRef = "https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls"
 
-// SupportRows tells how much of CRI the server has: one row for each call, and one for each field or behaviour that is
-// Windows' own or that one might look for.
+// SupportRows returns how much of CRI the server has: a row for each call, and for each field or behaviour that is
+// Windows' own or that a reader may look for.
 func SupportRows() []support.Row {
 	var rows []support.Row
 	add := func(area, ref string, list []support.Row) {

@@ -11,7 +11,7 @@ import (
 // containers.
 const runtimeName = "containerd"
 
-// Version tells the runtime's name and version.
+// Version returns the runtime's name and version.
 func (s *Server) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{
 		Version:           "0.1.0",

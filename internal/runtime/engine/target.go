@@ -162,7 +162,7 @@ func matchName(dir, name, found string) (os.DirEntry, error) {
 	return folded, nil
 }
 
-// isWhiteout tells whether an entry hides what is below it: a character device 0/0
+// isWhiteout reports whether an entry hides what is below it: a character device 0/0
 // (https://docs.kernel.org/filesystems/overlayfs.html#whiteouts-and-opaque-directories).
 func isWhiteout(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
@@ -175,9 +175,9 @@ func isOpaque(dir string) bool {
 	return err == nil && n == 1 && value[0] == 'y'
 }
 
-// makeTarget makes the place for a mount of a folder (dir) or a file in a fresh upper layer and gives what is new to
-// the machine's id owner. Folders of lower layers on the way are made again with their owners and modes; overlayfs
-// merges.
+// makeTarget makes the place for a mount of a folder (dir) or a file in a fresh upper layer. New folders and files
+// belong to owner, an id of the machine. Folders of lower layers on the way are made again with their owners and modes;
+// overlayfs merges them.
 func (e *Engine) makeTarget(upper string, t target, dir bool, owner int) error {
 	if t.exists == len(t.parts) {
 		if t.isDir != dir {

@@ -57,7 +57,7 @@ type Config struct {
 	// OSVersion is the node's Windows version, for example "10.0.20348.2762". Empty: the store stands for no node but
 	// for the whole machine, and every Windows build fits (`mullion image ls|load|rm`).
 	OSVersion string
-	// Handlers gives the isolation of each CRI runtime handler. A handler that is not listed (the empty one too) is
+	// Handlers maps CRI runtime handlers to their isolation. A handler that is not listed (the empty one too) has
 	// Process.
 	Handlers map[string]Isolation
 	// Snapshotter is containerd's snapshotter; empty: "overlayfs". It has to give bind or overlay mounts.

@@ -109,7 +109,8 @@ func (f *layerFilter) hive(hdr *tar.Header, rest string) bool {
 	return true
 }
 
-// wanted tells whether an entry (lower case, relative to the drive) comes from the image or stays Wine's.
+// wanted reports whether an entry (lower case, relative to the drive) comes from the image; otherwise Wine's
+// own is used.
 func (f *layerFilter) wanted(win string) bool {
 	inWindows := win == "windows" || strings.HasPrefix(win, "windows/")
 	if f.windows && inWindows {
@@ -129,7 +130,7 @@ const (
 	whiteoutOpaque = ".wh..wh..opq"
 )
 
-// redistributable tells whether programs may bring a system library themselves; Wine then prefers theirs (Visual C++
+// redistributable reports whether programs may bring a system library themselves; Wine then prefers theirs (Visual C++
 // redistributables, https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute).
 func redistributable(base string) bool {
 	for _, prefix := range []string{
@@ -249,5 +250,5 @@ func (f *layerFilter) access(hdr *tar.Header, win string) {
 	}
 }
 
-// under tells whether p is dir or lies in it.
+// under reports whether p is dir or lies in it.
 func under(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }

@@ -30,7 +30,7 @@ type MismatchError struct {
 	Image, Node string
 }
 
-// Error gives Windows' own words.
+// Error returns Windows' own words.
 func (e *MismatchError) Error() string {
 	call := strings.TrimSpace("hcs::CreateComputeSystem " + e.Container)
 	return fmt.Sprintf("%s: %s (0x%x: image %s, node %s)", call, MismatchMessage, uint32(MismatchCode), e.Image, e.Node)
@@ -74,7 +74,7 @@ func newMatcher(osVersion string, iso Isolation) matcher {
 // hyperVMatcher accepts windows/amd64 of any build up to its own.
 type hyperVMatcher string
 
-// Match tells whether an image of platform p can run.
+// Match reports whether an image of platform p can run.
 func (h hyperVMatcher) Match(p ocispec.Platform) bool {
 	norm := platforms.Normalize(p)
 	norm.OSFeatures = slices.DeleteFunc(slices.Clone(norm.OSFeatures), func(f string) bool { return f == "win32k" })
@@ -97,7 +97,7 @@ func (h hyperVMatcher) Match(p ocispec.Platform) bool {
 
 func parseVersion(s string) (winver.Version, error) { return winver.ParseVersion(s) }
 
-// checkPlatform says whether a container of an image with platform p can be made on the node.
+// checkPlatform returns an error if no container of an image with platform p can be made on the node.
 func checkPlatform(p ocispec.Platform, node string, iso Isolation) error {
 	if newMatcher(node, iso).Match(p) {
 		return nil

@@ -116,7 +116,7 @@ func addNames(to map[string]string, root *os.Root, dir string) error {
 	return nil
 }
 
-// systemFile tells whether the Wine system layer has a file of that name, whatever its case.
+// systemFile reports whether the Wine system layer has a file of that name, whatever its case.
 func (n *names) systemFile(p string) bool {
 	if n.system == nil {
 		return false

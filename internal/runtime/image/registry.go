@@ -93,7 +93,7 @@ func (r Registries) hostDir(host string) (string, error) {
 	return "", errdefs.ErrNotFound
 }
 
-// Normalize gives the full form of a reference, as containerd stores it: "nginx" is "docker.io/library/nginx:latest".
+// Normalize returns the full form of a reference, as containerd stores it: "nginx" is "docker.io/library/nginx:latest".
 func Normalize(ref string) (string, error) {
 	named, err := reference.ParseDockerRef(ref)
 	if err != nil {

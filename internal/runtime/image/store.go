@@ -116,10 +116,10 @@ func (s *Store) GetAny(ctx context.Context, idOrRef, handler string) (Info, erro
 	return Info{}, err
 }
 
-// Check says whether a container of an image that the node has can be made with a runtime handler. A build that does
-// not match gives a *MismatchError, at the point where Windows gives it: containerd there pulls a lone manifest without
-// regard to its os.version (https://github.com/containerd/containerd/blob/v2.4.2/core/images/image.go, Manifest) and
-// the Host Compute Service refuses the container. HostProcess containers run on any build and need no Check
+// Check returns an error if no container of a stored image can be made with a runtime handler: a *MismatchError if the
+// build does not match. On Windows the error comes at the same point: containerd pulls a lone manifest without regard
+// to its os.version (https://github.com/containerd/containerd/blob/v2.4.2/core/images/image.go, Manifest), and the Host
+// Compute Service refuses the container. HostProcess containers run on any build and need no Check
 // (https://github.com/containerd/containerd/issues/7431).
 func (s *Store) Check(info Info, handler string) error {
 	return checkPlatform(info.Spec.Platform, s.cfg.OSVersion, s.isolation(handler))
@@ -201,7 +201,7 @@ func (s *Store) forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// isID tells whether a reference is the record of an image ID.
+// isID reports whether a reference is the record of an image ID.
 func isID(name string) bool { return strings.HasPrefix(name, "sha256:") }
 
 func (s *Store) deleteRefs(ctx context.Context, refs []string) error {

@@ -228,7 +228,7 @@ func (s *Store) checkLayer(ctx context.Context, l layer) error {
 	})
 }
 
-// readLayer gives a layer's tar stream to do and then compares its digest with the image's.
+// readLayer calls do with a layer's tar stream, and then compares the stream's digest with the image's.
 func (s *Store) readLayer(ctx context.Context, l layer, do func(io.Reader) error) (err error) {
 	ra, err := s.content.ReaderAt(ctx, l.blob)
 	if err != nil {

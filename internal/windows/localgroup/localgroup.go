@@ -43,7 +43,7 @@ type Group struct {
 // Groups are the local groups of a host, by name.
 type Groups []Group
 
-// Find gives the group of that name, without regard to case.
+// Find returns the group of that name, without regard to case.
 func (g Groups) Find(name string) (Group, bool) {
 	i := g.index(name)
 	if i < 0 {
@@ -134,7 +134,7 @@ func (g Groups) change(name string, how func(*Group) error) (Groups, error) {
 	return changed, nil
 }
 
-// valid tells whether Windows takes a name: not the characters that it forbids, and more than dots and spaces
+// valid reports whether Windows takes a name: not the characters that it forbids, and more than dots and spaces
 // (https://learn.microsoft.com/windows/win32/api/lmaccess/ns-lmaccess-localgroup_info_0).
 func valid(name string) bool {
 	return strings.Trim(name, ". ") != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxName &&

@@ -20,7 +20,7 @@ func emptyPrograms() []string {
 	}
 }
 
-// isEmpty tells whether the installed Wine's program is still an empty one: the text of the FIXME is in it, and it is
+// isEmpty reports whether the installed Wine's program is still an empty one: the text of the FIXME is in it, and it is
 // small. A newer Wine that has the real program keeps it.
 func (i Install) isEmpty(name string) bool {
 	const small = 256 << 10

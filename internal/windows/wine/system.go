@@ -118,7 +118,7 @@ func EditHive(path string, keys []Key) error {
 	return atomicfile.Write(path, []byte(edited), 0o644)
 }
 
-// hasBuiltin tells whether Wine has a DLL or driver of this file name itself.
+// hasBuiltin reports whether Wine has a DLL or driver of this file name itself.
 func (i Install) hasBuiltin(file string) bool {
 	_, err := os.Stat(filepath.Join(i.WindowsDir(), strings.ToLower(file)))
 	return err == nil

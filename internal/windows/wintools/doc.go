@@ -138,7 +138,7 @@ func (e Env) invalid(program, what string) {
 	e.complain("Type \"%s /?\" for usage.", strings.ToUpper(program))
 }
 
-// option tells whether an argument is an option, and gives its name in lower case.
+// option returns the name of an option in lower case, and whether the argument is an option.
 func option(arg string) (string, bool) {
 	if len(arg) < 2 || arg[0] != '/' && arg[0] != '-' {
 		return "", false

@@ -271,7 +271,7 @@ func (s *search) write(out *bufio.Writer, name string, number, offset int, line 
 	}
 }
 
-// fits tells whether a line is to be printed.
+// fits reports whether a line is to be printed.
 func (s *search) fits(line []byte) bool {
 	text, newline := bytes.CutSuffix(line, []byte("\n"))
 	text, returned := bytes.CutSuffix(text, []byte("\r"))
@@ -283,7 +283,7 @@ func (s *search) fits(line []byte) bool {
 	return s.invert
 }
 
-// printable tells whether a file begins as a text does.
+// printable reports whether a file begins as a text does.
 func printable(r *bufio.Reader) bool {
 	start, _ := r.Peek(4096) // a shorter file is no fault
 	for _, c := range start {

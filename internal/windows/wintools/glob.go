@@ -10,8 +10,8 @@ import (
 // wild reports whether a name has wild cards.
 func wild(name string) bool { return strings.ContainsAny(name, "*?") }
 
-// matches tells whether a name fits a pattern of * and ?, without regard to case. As on Windows *.* fits names without
-// a dot too.
+// matches reports whether a name fits a pattern of * and ?, without regard to case. As on Windows, *.* also fits names
+// without a dot.
 func matches(pattern, name string) bool {
 	if pattern == "*.*" {
 		return true

@@ -31,7 +31,7 @@ type FeatureRow struct {
 	Ref string
 }
 
-// Supports tells whether the build has the feature.
+// Supports reports whether the build has the feature.
 func (b Build) Supports(f Feature) bool {
 	for _, row := range Features() {
 		if row.Feature == f {

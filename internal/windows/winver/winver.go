@@ -48,7 +48,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d.%d", v.Major, v.Minor, v.Build, v.Revision)
 }
 
-// IsZero tells whether v is unset.
+// IsZero reports whether v is unset.
 func (v Version) IsZero() bool { return v == Version{} }
 
 // ParseVersion reads the form 10.0.<build>[.<revision>].
@@ -103,7 +103,7 @@ func Default() string { return "ltsc2022" }
 // https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility
 func stableABI() []uint32 { return []uint32{20348, 26100} }
 
-// Accepts tells whether a process-isolated container of an image with this os.version runs on the build. Before
+// Accepts reports whether a process-isolated container of an image with this os.version runs on the build. Before
 // Windows Server 2022 the build numbers must be equal; from then on a host runs every build from the last long-term
 // release before its own up to its own. The revision is never compared. An unset version is accepted: the image does
 // not say what it was made for.

@@ -52,8 +52,8 @@ func (c *Client) Ensure(ctx context.Context) (started bool, err error) {
 	}
 }
 
-// answers tells whether a keeper lives. That one can connect is no proof: the socket of a process that has been killed
-// takes connections until the kernel has done away with the process.
+// answers reports whether a keeper lives. A connection proves nothing: the socket of a killed process accepts
+// connections until the kernel has removed the process.
 func (c *Client) answers(ctx context.Context) bool {
 	err := c.call(ctx, request{Op: opPing})
 	var refused refusal
