@@ -26,7 +26,7 @@ func (m *Model) Plan() netplan.Plan {
 
 // HasPort says whether the endpoint has a port in the plan, as of the last Commit: whether a pod uses it.
 func (m *Model) HasPort(endpoint string) bool {
-	return len(m.parts[ref{endpoints, endpoint}].Ports) > 0
+	return len(m.parts[ref{Endpoints, endpoint}].Ports) > 0
 }
 
 func join(p *netplan.Plan, part netplan.Plan) {
@@ -92,36 +92,11 @@ type Record struct {
 func (m *Model) Records() ([]Record, error) {
 	var all []Record
 	for _, r := range slices.SortedFunc(maps.Keys(m.touched), compareRefs) {
-		rec, err := m.record(r)
+		rec, err := m.tables[r.kind].record(r.id)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, rec)
 	}
 	return all, nil
-}
-
-func (m *Model) record(r ref) (Record, error) {
-	rec := Record{Kind: string(r.kind), ID: r.id}
-	if !m.exists(r.kind, r.id) {
-		return rec, nil
-	}
-	var object any
-	switch r.kind {
-	case networks:
-		object = m.networks.objects[r.id]
-	case endpoints:
-		object = m.endpoints.objects[r.id]
-	case namespaces:
-		object = m.namespaces.objects[r.id]
-	case loadBalancers:
-		object = m.loadBalancers.objects[r.id]
-	case sdnRoutes:
-		object = m.routes.objects[r.id]
-	case guestServices:
-		object = m.guests.objects[r.id]
-	}
-	var err error
-	rec.Object, err = json.Marshal(object)
-	return rec, err
 }

@@ -8,16 +8,20 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-func (m *Model) createEndpoint(id, netID, settings string) (string, error) {
+func (m *Model) createEndpoint(id string, r Request) (string, error) {
+	netID, err := canonical(r.Object)
+	if err != nil {
+		return "", err
+	}
 	n, ok := m.networks.objects[netID]
 	if !ok {
 		return "", wire.Errorf(wire.NetworkNotFound, "network %s", netID)
 	}
 	var e endpoint
-	if err := decode(settings, &e.Endpoint); err != nil {
+	if err := decode(r.text(0), &e.Endpoint); err != nil {
 		return "", err
 	}
-	id, err := m.pick(endpoints, id, e.ID)
+	id, err = m.endpoints.pick(id, e.ID)
 	if err != nil {
 		return "", err
 	}
@@ -34,7 +38,7 @@ func (m *Model) createEndpoint(id, netID, settings string) (string, error) {
 	if err := m.checkPolicies(n, &e); err != nil {
 		return "", err
 	}
-	put(m, m.endpoints, id, &e)
+	m.endpoints.put(id, &e)
 	return id, nil
 }
 
@@ -214,7 +218,7 @@ func (m *Model) replaceEndpoint(e *endpoint) error {
 	if err := m.checkPolicies(m.networks.objects[e.HostComputeNetwork], e); err != nil {
 		return err
 	}
-	put(m, m.endpoints, e.ID, e)
+	m.endpoints.put(e.ID, e)
 	return nil
 }
 
@@ -224,14 +228,14 @@ func (m *Model) deleteEndpoint(id string) {
 	for _, lbID := range m.balancing.of(id) {
 		changed := *m.loadBalancers.objects[lbID]
 		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)
-		put(m, m.loadBalancers, lbID, &changed)
+		m.loadBalancers.put(lbID, &changed)
 	}
 	for _, rid := range m.routing.of(id) {
 		changed := *m.routes.objects[rid]
 		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)
-		put(m, m.routes, rid, &changed)
+		m.routes.put(rid, &changed)
 	}
-	put(m, m.endpoints, id, nil)
+	m.endpoints.put(id, nil)
 }
 
 func except(ids []string, id string) []string {

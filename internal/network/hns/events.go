@@ -44,39 +44,41 @@ func event(t EventType, of, object string) Event {
 // Events are what the calls since the last Commit mean to watchers: what they are told before it is done, and after.
 func (m *Model) Events() (before, after []Event) {
 	for _, r := range slices.SortedFunc(maps.Keys(m.touched), compareRefs) {
-		had, has := m.touched[r] != nil, m.exists(r.kind, r.id)
-		switch r.kind {
-		case networks:
-			before = lifeEvents(before, r.id, had, has, [2]EventType{NetworkPreCreate, NetworkPreDelete})
-			after = lifeEvents(after, r.id, had, has, [2]EventType{NetworkCreate, NetworkDelete})
-		case namespaces:
-			after = lifeEvents(after, r.id, had, has, [2]EventType{NamespaceCreate, NamespaceDelete})
-		case endpoints:
-			old, _ := m.touched[r].(*endpoint)
-			after = attachEvents(after, r.id, old, m.endpoints.objects[r.id])
-		case guestServices:
-			old, _ := m.touched[r].(*wire.GuestNetworkService)
-			after = lifeEvents(after, r.id, had, has, [2]EventType{GuestCreate, GuestDelete})
-			if now := m.guests.objects[r.id]; had && has && old.State != now.State {
-				after = append(after, event(GuestStateChanged, r.id, r.id))
-			}
-		}
+		b, a := m.tables[r.kind].events(r.id, m.touched[r])
+		before, after = append(before, b...), append(after, a...)
 	}
 	return before, after
 }
 
-// lifeEvents adds the first type of an object that is new, the second of one that is gone.
-func lifeEvents(all []Event, id string, had, has bool, types [2]EventType) []Event {
-	switch {
-	case has && !had:
-		return append(all, event(types[0], "", id))
-	case had && !has:
-		return append(all, event(types[1], "", id))
-	}
-	return all
+func networkEvents(id string, old, now *network) (before, after []Event) {
+	return lifeEvent(id, old, now, NetworkPreCreate, NetworkPreDelete), lifeEvent(id, old, now, NetworkCreate,
+		NetworkDelete)
 }
 
-func attachEvents(all []Event, id string, old, now *endpoint) []Event {
+func namespaceEvents(id string, old, now *namespace) (before, after []Event) {
+	return nil, lifeEvent(id, old, now, NamespaceCreate, NamespaceDelete)
+}
+
+func guestEvents(id string, old, now *wire.GuestNetworkService) (before, after []Event) {
+	if old != nil && now != nil && old.State != now.State {
+		return nil, []Event{event(GuestStateChanged, id, id)}
+	}
+	return nil, lifeEvent(id, old, now, GuestCreate, GuestDelete)
+}
+
+// lifeEvent is the first type of an object that is new, the second of one that is gone.
+func lifeEvent[T any](id string, old, now *T, made, gone EventType) []Event {
+	switch {
+	case old == nil && now != nil:
+		return []Event{event(made, "", id)}
+	case old != nil && now == nil:
+		return []Event{event(gone, "", id)}
+	}
+	return nil
+}
+
+// endpointEvents are of an endpoint that was attached to a namespace, or detached.
+func endpointEvents(id string, old, now *endpoint) (before, after []Event) {
 	var from, to string
 	if old != nil {
 		from = old.HostComputeNamespace
@@ -85,13 +87,13 @@ func attachEvents(all []Event, id string, old, now *endpoint) []Event {
 		to = now.HostComputeNamespace
 	}
 	if from == to {
-		return all
+		return nil, nil
 	}
 	if from != "" {
-		all = append(all, event(EndpointDetached, old.HostComputeNetwork, id))
+		after = append(after, event(EndpointDetached, old.HostComputeNetwork, id))
 	}
 	if to != "" {
-		all = append(all, event(EndpointAttached, now.HostComputeNetwork, id))
+		after = append(after, event(EndpointAttached, now.HostComputeNetwork, id))
 	}
-	return all
+	return nil, after
 }

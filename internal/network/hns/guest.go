@@ -17,12 +17,12 @@ func guestStates() []string {
 	}
 }
 
-func (m *Model) createGuest(id, settings string) (string, error) {
+func (m *Model) createGuest(id string, r Request) (string, error) {
 	var g wire.GuestNetworkService
-	if err := decode(settings, &g); err != nil {
+	if err := decode(r.text(0), &g); err != nil {
 		return "", err
 	}
-	id, err := m.pick(guestServices, id, g.ID)
+	id, err := m.guests.pick(id, g.ID)
 	if err != nil {
 		return "", err
 	}
@@ -33,7 +33,7 @@ func (m *Model) createGuest(id, settings string) (string, error) {
 		return "", err
 	}
 	g.ID, g.State, g.SchemaVersion = id, wire.GuestCreated, schema2
-	put(m, m.guests, id, &g)
+	m.guests.put(id, &g)
 	return id, nil
 }
 
@@ -55,12 +55,8 @@ func (m *Model) modifyGuest(id, settings string) error {
 	}
 	g := *m.guests.objects[id]
 	g.State = wanted.State
-	put(m, m.guests, id, &g)
+	m.guests.put(id, &g)
 	return nil
-}
-
-func (m *Model) guestChanged(id string, _, _ *wire.GuestNetworkService) {
-	delete(m.answers, ref{guestServices, id})
 }
 
 // Reservation is a port of the host, or a range of them, that is kept for a guest network service. It is not part of
@@ -90,7 +86,7 @@ func (m *Model) Reserve(service, settings string, try func(Reservation) error) (
 	}
 	g, ok := m.guests.objects[id]
 	if !ok {
-		return Reservation{}, wire.Errorf(wire.ENotFound, "%s %s", guestServices, id)
+		return Reservation{}, wire.Errorf(wire.ENotFound, "%s %s", GuestNetworkServices, id)
 	}
 	var want wire.ReservePort
 	if err := decode(settings, &want); err != nil {
@@ -224,7 +220,7 @@ func (m *Model) Reservations() []Reservation {
 func (m *Model) Orphans() []string {
 	var ids []string
 	for id, r := range m.reserved {
-		if !m.exists(guestServices, r.Service) {
+		if !m.guests.has(r.Service) {
 			ids = append(ids, id)
 		}
 	}

@@ -68,6 +68,8 @@ type Reply struct {
 // Model is the state of one host's HNS. It is not safe for concurrent use.
 type Model struct {
 	cfg           Config
+	kinds         []Kind // in the order in which the state is saved
+	tables        map[Kind]collection
 	features      map[feature][]span
 	policies      map[string]endpointPolicy
 	networks      *table[network]
@@ -118,6 +120,7 @@ func empty(cfg Config) *Model {
 	}
 	m := &Model{
 		cfg:      cfg,
+		tables:   map[Kind]collection{},
 		features: features(),
 		policies: endpointPolicies(),
 		lookups:  newLookups(),
@@ -127,12 +130,7 @@ func empty(cfg Config) *Model {
 		dirty:    map[ref]bool{},
 		parts:    map[ref]netplan.Plan{},
 	}
-	m.networks = newTable(networks, m.networkChanged)
-	m.endpoints = newTable(endpoints, m.endpointChanged)
-	m.namespaces = newTable(namespaces, m.namespaceChanged)
-	m.loadBalancers = newTable(loadBalancers, m.loadBalancerChanged)
-	m.routes = newTable(sdnRoutes, m.routeChanged)
-	m.guests = newTable(guestServices, m.guestChanged)
+	m.makeTables()
 	return m
 }
 
@@ -164,7 +162,8 @@ func (m *Model) call(r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	if !m.exists(kind, id) {
+	t := m.tables[kind]
+	if !t.has(id) {
 		return Reply{}, wire.Errorf(wire.ENotFound, "%s %s", kind, id)
 	}
 	switch verb {
@@ -175,14 +174,14 @@ func (m *Model) call(r Request) (Reply, error) {
 	case "Query":
 		return m.query(kind, id)
 	case "Modify":
-		return Reply{}, m.modify(kind, id, r.text(0))
+		return Reply{}, t.modify(id, r.text(0))
 	default: // Delete
-		return Reply{}, m.delete(kind, id)
+		return Reply{}, t.remove(id)
 	}
 }
 
 // split takes a function's name apart: HcnQueryNetworkProperties is Query of a Network.
-func (m *Model) split(function string) (verb string, k kind, err error) {
+func (m *Model) split(function string) (verb string, k Kind, err error) {
 	for _, verb := range []string{"Query", "Open", "Enumerate", "Create", "Modify", "Delete", "Close"} {
 		rest, ok := strings.CutPrefix(function, "Hcn"+verb)
 		switch verb {
@@ -191,8 +190,8 @@ func (m *Model) split(function string) (verb string, k kind, err error) {
 		case "Enumerate":
 			rest, ok = cutSuffix(rest, "s", ok)
 		}
-		if ok && slices.Contains(kinds(), kind(rest)) {
-			return verb, kind(rest), nil
+		if ok && m.tables[Kind(rest)] != nil {
+			return verb, Kind(rest), nil
 		}
 	}
 	return "", "", wire.Errorf(wire.ENotImpl, "function %.64q", function)
@@ -203,102 +202,15 @@ func cutSuffix(s, suffix string, ok bool) (string, bool) {
 	return rest, ok && found
 }
 
-// exists says whether there is such an object.
-func (m *Model) exists(k kind, id string) bool {
-	var ok bool
-	switch k {
-	case networks:
-		_, ok = m.networks.objects[id]
-	case endpoints:
-		_, ok = m.endpoints.objects[id]
-	case namespaces:
-		_, ok = m.namespaces.objects[id]
-	case loadBalancers:
-		_, ok = m.loadBalancers.objects[id]
-	case sdnRoutes:
-		_, ok = m.routes.objects[id]
-	case guestServices:
-		_, ok = m.guests.objects[id]
-	}
-	return ok
-}
-
-// object is the object as it goes over the wire.
-func (m *Model) object(k kind, id string) any {
-	switch k {
-	case networks:
-		return &m.networks.objects[id].Network
-	case endpoints:
-		return m.shown(m.endpoints.objects[id])
-	case namespaces:
-		return m.namespaces.objects[id]
-	case loadBalancers:
-		return m.loadBalancers.objects[id]
-	case guestServices:
-		return m.guests.objects[id]
-	default:
-		return m.routes.objects[id]
-	}
-}
-
-func (m *Model) create(k kind, r Request) (Reply, error) {
-	id, err := m.newID(k, r.New)
+// create makes an object of a kind.
+func (m *Model) create(k Kind, r Request) (Reply, error) {
+	t := m.tables[k]
+	id, err := t.newID(r.New)
 	if err != nil {
 		return Reply{}, err
 	}
-	settings := r.text(0)
-	switch k {
-	case networks:
-		id, err = m.createNetwork(id, settings)
-	case endpoints:
-		var net string
-		if net, err = canonical(r.Object); err == nil {
-			id, err = m.createEndpoint(id, net, settings)
-		}
-	case namespaces:
-		id, err = m.createNamespace(id, settings)
-	case loadBalancers:
-		id, err = m.createLoadBalancer(id, settings)
-	case sdnRoutes:
-		id, err = m.createRoute(id, settings)
-	case guestServices:
-		id, err = m.createGuest(id, settings)
-	}
+	id, err = t.create(id, r)
 	return Reply{Object: id}, err
-}
-
-func (m *Model) modify(k kind, id, settings string) error {
-	switch k {
-	case networks:
-		return m.modifyNetwork(id, settings)
-	case endpoints:
-		return m.modifyEndpoint(id, settings)
-	case namespaces:
-		return m.modifyNamespace(id, settings)
-	case loadBalancers:
-		return m.modifyLoadBalancer(id, settings)
-	case guestServices:
-		return m.modifyGuest(id, settings)
-	}
-	return m.modifyRoute(id, settings)
-}
-
-func (m *Model) delete(k kind, id string) error {
-	switch k {
-	case networks:
-		return m.deleteNetwork(id)
-	case endpoints:
-		m.deleteEndpoint(id)
-	case namespaces:
-		return m.deleteNamespace(id)
-	case loadBalancers:
-		put(m, m.loadBalancers, id, nil)
-	case sdnRoutes:
-		put(m, m.routes, id, nil)
-	case guestServices:
-		put(m, m.guests, id, nil)
-	}
-	return nil
 }
 
 // Changed says that there is something to Commit or Rollback.
@@ -328,30 +240,3 @@ func canonical(id string) (string, error) {
 }
 
 const zeroID = "00000000-0000-0000-0000-000000000000"
-
-// newID is the GUID for an object to make: the wanted one if it is free.
-func (m *Model) newID(k kind, want string) (string, error) {
-	if want == "" || want == zeroID {
-		return canonical(m.cfg.NewID())
-	}
-	id, err := canonical(want)
-	if err != nil {
-		return "", err
-	}
-	if m.exists(k, id) {
-		code := wire.EAlreadyExists
-		if k == networks {
-			code = wire.NetworkAlreadyExists
-		}
-		return "", wire.Errorf(code, "%s %s already exists", k, id)
-	}
-	return id, nil
-}
-
-// pick is the ID that settings name, or the one at hand.
-func (m *Model) pick(k kind, id, inSettings string) (string, error) {
-	if inSettings == "" || strings.Trim(inSettings, "{}") == zeroID {
-		return id, nil
-	}
-	return m.newID(k, inSettings)
-}

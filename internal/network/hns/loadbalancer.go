@@ -9,12 +9,12 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-func (m *Model) createLoadBalancer(id, settings string) (string, error) {
+func (m *Model) createLoadBalancer(id string, r Request) (string, error) {
 	var lb wire.LoadBalancer
-	if err := decode(settings, &lb); err != nil {
+	if err := decode(r.text(0), &lb); err != nil {
 		return "", err
 	}
-	id, err := m.pick(loadBalancers, id, lb.ID)
+	id, err := m.loadBalancers.pick(id, lb.ID)
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +70,7 @@ func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
 	if err := m.checkBlocks(&lb, id); err != nil {
 		return err
 	}
-	put(m, m.loadBalancers, id, &lb)
+	m.loadBalancers.put(id, &lb)
 	return nil
 }
 
@@ -190,16 +190,16 @@ func frontsOf(lb *wire.LoadBalancer) []front {
 	return all
 }
 
-func (m *Model) createRoute(id, settings string) (string, error) {
-	var r wire.SdnRoute
-	if err := decode(settings, &r); err != nil {
+func (m *Model) createRoute(id string, r Request) (string, error) {
+	var route wire.SdnRoute
+	if err := decode(r.text(0), &route); err != nil {
 		return "", err
 	}
-	id, err := m.pick(sdnRoutes, id, r.ID)
+	id, err := m.routes.pick(id, route.ID)
 	if err != nil {
 		return "", err
 	}
-	return id, m.setRoute(id, r)
+	return id, m.setRoute(id, route)
 }
 
 func (m *Model) modifyRoute(id, settings string) error {
@@ -220,7 +220,7 @@ func (m *Model) setRoute(id string, r wire.SdnRoute) error {
 		if err != nil {
 			return err
 		}
-		if !m.exists(endpoints, eid) {
+		if !m.endpoints.has(eid) {
 			return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
 		}
 		r.HostComputeEndpoints[i] = eid
@@ -230,6 +230,6 @@ func (m *Model) setRoute(id string, r wire.SdnRoute) error {
 			return err
 		}
 	}
-	put(m, m.routes, id, &r)
+	m.routes.put(id, &r)
 	return nil
 }

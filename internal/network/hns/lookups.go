@@ -53,25 +53,22 @@ func newLookups() lookups {
 }
 
 func (m *Model) networkChanged(id string, old, now *network) {
-	r := ref{networks, id}
 	if old != nil {
-		m.named.remove(ref{networks, old.Name}, id)
+		m.named.remove(ref{Networks, old.Name}, id)
 	}
 	if now != nil {
-		m.named.add(ref{networks, now.Name}, id)
+		m.named.add(ref{Networks, now.Name}, id)
 	}
-	delete(m.answers, r)
-	m.dirty[r] = true
 	if old != nil && now != nil && encode(old.reaching()) != encode(now.reaching()) {
 		for eid := range m.onNetwork[id] {
-			m.dirty[ref{endpoints, eid}] = true
+			m.dirty[ref{Endpoints, eid}] = true
 		}
 	}
 }
 
 func (m *Model) endpointChanged(id string, old, now *endpoint) {
 	if old != nil {
-		m.named.remove(ref{endpoints, old.Name}, id)
+		m.named.remove(ref{Endpoints, old.Name}, id)
 		m.onNetwork.remove(old.HostComputeNetwork, id)
 		m.inSpace.remove(old.HostComputeNamespace, id)
 		for _, a := range old.addrs() {
@@ -87,7 +84,7 @@ func (m *Model) endpointChanged(id string, old, now *endpoint) {
 		m.dirtyHost(old)
 	}
 	if now != nil {
-		m.named.add(ref{endpoints, now.Name}, id)
+		m.named.add(ref{Endpoints, now.Name}, id)
 		m.onNetwork.add(now.HostComputeNetwork, id)
 		m.inSpace.add(now.HostComputeNamespace, id)
 		for _, a := range now.addrs() {
@@ -99,14 +96,12 @@ func (m *Model) endpointChanged(id string, old, now *endpoint) {
 		m.take(now.fronts(), id)
 		m.dirtyHost(now)
 	}
-	delete(m.answers, ref{endpoints, id})
-	m.dirty[ref{endpoints, id}] = true
 }
 
 // dirtyHost marks the switch that an endpoint on the host is an address of.
 func (m *Model) dirtyHost(e *endpoint) {
 	if m.hosts[e.HostComputeNamespace] {
-		m.dirty[ref{networks, e.HostComputeNetwork}] = true
+		m.dirty[ref{Networks, e.HostComputeNetwork}] = true
 	}
 }
 
@@ -125,11 +120,9 @@ func (m *Model) namespaceChanged(id string, old, now *namespace) {
 			m.holding.add(strings.ToLower(c), id)
 		}
 	}
-	delete(m.answers, ref{namespaces, id})
 	for eid := range m.inSpace[id] {
-		delete(m.answers, ref{endpoints, eid}) // it shows the namespace's containers
+		delete(m.answers, ref{Endpoints, eid}) // it shows the namespace's containers
 	}
-	m.dirty[ref{namespaces, id}] = true
 }
 
 func (m *Model) loadBalancerChanged(id string, old, now *wire.LoadBalancer) {
@@ -151,24 +144,21 @@ func (m *Model) loadBalancerChanged(id string, old, now *wire.LoadBalancer) {
 		}
 		m.take(frontsOf(now), id)
 	}
-	delete(m.answers, ref{loadBalancers, id})
-	m.dirty[ref{loadBalancers, id}] = true
 }
 
 func (m *Model) routeChanged(id string, old, now *wire.SdnRoute) {
 	if old != nil {
 		for _, e := range old.HostComputeEndpoints {
 			m.routing.remove(e, id)
-			m.dirty[ref{endpoints, e}] = true
+			m.dirty[ref{Endpoints, e}] = true
 		}
 	}
 	if now != nil {
 		for _, e := range now.HostComputeEndpoints {
 			m.routing.add(e, id)
-			m.dirty[ref{endpoints, e}] = true
+			m.dirty[ref{Endpoints, e}] = true
 		}
 	}
-	delete(m.answers, ref{sdnRoutes, id})
 }
 
 func (m *Model) take(fronts []front, owner string) {

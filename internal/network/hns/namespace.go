@@ -22,7 +22,7 @@ func (m *Model) ensureHostNamespace() {
 		return
 	}
 	m.host = id
-	put(m, m.namespaces, id, &namespace{
+	m.namespaces.put(id, &namespace{
 		ID:            id,
 		NamespaceId:   defaultCompartment,
 		Type:          wire.NamespaceHostDefault,
@@ -32,12 +32,12 @@ func (m *Model) ensureHostNamespace() {
 
 // createNamespace makes a namespace. One of type HostDefault is another name of the host's own compartment, as on
 // Windows; a guest's, which belongs to a virtual machine there, is a namespace like any other.
-func (m *Model) createNamespace(id, settings string) (string, error) {
+func (m *Model) createNamespace(id string, r Request) (string, error) {
 	var n namespace
-	if err := decode(settings, &n); err != nil {
+	if err := decode(r.text(0), &n); err != nil {
 		return "", err
 	}
-	id, err := m.pick(namespaces, id, n.ID)
+	id, err := m.namespaces.pick(id, n.ID)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func (m *Model) createNamespace(id, settings string) (string, error) {
 	if n.Type != wire.NamespaceHostDefault {
 		n.NamespaceId = m.freeCompartment()
 	}
-	put(m, m.namespaces, id, &n)
+	m.namespaces.put(id, &n)
 	return id, nil
 }
 
@@ -105,7 +105,7 @@ func (m *Model) withEndpoint(id string, f func(id string) error) error {
 	if err != nil {
 		return err
 	}
-	if !m.exists(endpoints, eid) {
+	if !m.endpoints.has(eid) {
 		return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
 	}
 	return f(eid)
@@ -124,10 +124,10 @@ func (m *Model) attach(nsID, eid string) error {
 	}
 	e.Interface = m.freeInterface(nsID)
 	e.HostComputeNamespace = nsID
-	put(m, m.endpoints, eid, &e)
+	m.endpoints.put(eid, &e)
 	ns := *m.namespaces.objects[nsID]
 	ns.Resources = append(slices.Clone(ns.Resources), resource(wire.ResourceEndpoint, eid))
-	put(m, m.namespaces, nsID, &ns)
+	m.namespaces.put(nsID, &ns)
 	return nil
 }
 
@@ -156,11 +156,11 @@ func (m *Model) detach(eid string) {
 		return
 	}
 	e.HostComputeNamespace, e.Interface = "", 0
-	put(m, m.endpoints, eid, &e)
+	m.endpoints.put(eid, &e)
 	if old, ok := m.namespaces.objects[nsID]; ok {
 		ns := *old
 		ns.Resources = without(ns.Resources, wire.ResourceEndpoint, eid)
-		put(m, m.namespaces, nsID, &ns)
+		m.namespaces.put(nsID, &ns)
 	}
 }
 
@@ -180,7 +180,7 @@ func (m *Model) share(nsID, container string, add bool) error {
 	if add {
 		ns.Resources = append(ns.Resources, resource(wire.ResourceContainer, container))
 	}
-	put(m, m.namespaces, nsID, &ns)
+	m.namespaces.put(nsID, &ns)
 	return nil
 }
 
@@ -192,6 +192,6 @@ func (m *Model) deleteNamespace(id string) error {
 	for _, eid := range m.inSpace.of(id) {
 		m.detach(eid)
 	}
-	put(m, m.namespaces, id, nil)
+	m.namespaces.put(id, nil)
 	return nil
 }

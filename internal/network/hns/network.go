@@ -10,12 +10,12 @@ import (
 
 var schema2 = wire.SchemaVersion{Major: 2, Minor: 0} //nolint:gochecknoglobals // a constant of struct type
 
-func (m *Model) createNetwork(id, settings string) (string, error) {
+func (m *Model) createNetwork(id string, r Request) (string, error) {
 	var n network
-	if err := decode(settings, &n.Network); err != nil {
+	if err := decode(r.text(0), &n.Network); err != nil {
 		return "", err
 	}
-	id, err := m.pick(networks, id, n.ID)
+	id, err := m.networks.pick(id, n.ID)
 	if err != nil {
 		return "", err
 	}
@@ -23,7 +23,7 @@ func (m *Model) createNetwork(id, settings string) (string, error) {
 	if n.Type, err = networkType(n.Type); err != nil {
 		return "", err
 	}
-	if n.Name != "" && len(m.named[ref{networks, n.Name}]) > 0 {
+	if n.Name != "" && len(m.named[ref{Networks, n.Name}]) > 0 {
 		return "", wire.Errorf(wire.NetworkAlreadyExists, "name %.64q", n.Name)
 	}
 	if n.Type == wire.NetworkNAT && len(n.prefixes()) == 0 {
@@ -43,7 +43,7 @@ func (m *Model) createNetwork(id, settings string) (string, error) {
 	if err := checkPool(n.MacPool); err != nil {
 		return "", err
 	}
-	put(m, m.networks, id, &n)
+	m.networks.put(id, &n)
 	return id, nil
 }
 
@@ -257,7 +257,7 @@ func (m *Model) modifyNetwork(id, settings string) error {
 	default:
 		return wire.Errorf(wire.RequestUnsupported, "modify of a network's %.64q", req.ResourceType)
 	}
-	put(m, m.networks, id, &n)
+	m.networks.put(id, &n)
 	return m.checkReach(m.networks.objects[id])
 }
 
@@ -265,7 +265,7 @@ func (m *Model) modifyNetwork(id, settings string) error {
 func (m *Model) checkReach(n *network) error {
 	for eid := range m.onNetwork[n.ID] {
 		e := m.endpoints.objects[eid]
-		if !m.dirty[ref{endpoints, eid}] || e.remote() {
+		if !m.dirty[ref{Endpoints, eid}] || e.remote() {
 			continue
 		}
 		if _, err := m.readPolicies(n, e.Policies); err != nil {
@@ -324,6 +324,6 @@ func (m *Model) deleteNetwork(id string) error {
 	for _, eid := range all {
 		m.deleteEndpoint(eid)
 	}
-	put(m, m.networks, id, nil)
+	m.networks.put(id, nil)
 	return nil
 }

@@ -11,24 +11,14 @@ import (
 
 // part is what one object is in the plan.
 func (m *Model) part(r ref) netplan.Plan {
-	var p netplan.Plan
-	if !m.exists(r.kind, r.id) {
-		return p
+	return m.tables[r.kind].part(r.id)
+}
+
+// planNamespace is a namespace, unless it is the host's own.
+func (m *Model) planNamespace(n *namespace, p *netplan.Plan) {
+	if !m.hosts[n.ID] {
+		p.Namespaces = []string{n.ID}
 	}
-	switch r.kind {
-	case networks:
-		m.planNetwork(m.networks.objects[r.id], &p)
-	case endpoints:
-		m.planEndpoint(m.endpoints.objects[r.id], &p)
-	case namespaces:
-		if !m.hosts[r.id] {
-			p.Namespaces = []string{r.id}
-		}
-	case loadBalancers:
-		p.LoadBalancers = m.balancers(m.loadBalancers.objects[r.id])
-	case sdnRoutes: // endpoints' ports have them
-	}
-	return p
 }
 
 // planNetwork is a network's switch, with the addresses of the endpoints that are attached to the host.

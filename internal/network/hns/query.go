@@ -33,20 +33,16 @@ func encode(v any) string {
 type answer struct{ hcn, v1 string }
 
 // enumerate answers the GUIDs of the objects that the query's filter lets through.
-func (m *Model) enumerate(k kind, query string) (Reply, error) {
+func (m *Model) enumerate(k Kind, query string) (Reply, error) {
 	f, err := parseFilter(query)
 	if err != nil {
 		return Reply{}, err
 	}
+	t := m.tables[k]
 	if len(f) == 0 {
-		return Reply{Text: m.list(k), Listed: m.ids(k)}, nil
+		return Reply{Text: t.list(), Listed: t.all()}, nil
 	}
-	ids := []string{}
-	for _, id := range m.candidates(k, f) {
-		if m.exists(k, id) && f.match(m.object(k, id)) {
-			ids = append(ids, id)
-		}
-	}
+	ids := t.matching(f)
 	return Reply{Text: encode(ids), Listed: ids}, nil
 }
 
@@ -73,69 +69,13 @@ func (m *Model) Contents(r Request, reply Reply) []Content {
 	return all
 }
 
-// candidates are the objects among which those that the filter lets through are.
-func (m *Model) candidates(k kind, f filter) []string {
-	if id, err := canonical(f["id"]); err == nil {
-		return []string{id}
-	}
-	if name, ok := f["name"]; ok && (k == networks || k == endpoints) {
-		return m.named.of(ref{k, name})
-	}
-	for _, field := range []string{"virtualnetwork", "hostcomputenetwork"} {
-		if id, err := canonical(f[field]); err == nil && k == endpoints {
-			return m.onNetwork.of(id)
-		}
-	}
-	return m.ids(k)
-}
-
-func (m *Model) query(k kind, id string) (Reply, error) {
+func (m *Model) query(k Kind, id string) (Reply, error) {
 	a := m.answers[ref{k, id}]
 	if a.hcn == "" {
-		a.hcn = encode(m.object(k, id))
+		a.hcn = encode(m.tables[k].shown(id))
 		m.answers[ref{k, id}] = a
 	}
 	return Reply{Object: id, Text: a.hcn}, nil
-}
-
-func (m *Model) ids(k kind) []string {
-	switch k {
-	case networks:
-		return m.networks.ids
-	case endpoints:
-		return m.endpoints.ids
-	case namespaces:
-		return m.namespaces.ids
-	case loadBalancers:
-		return m.loadBalancers.ids
-	case guestServices:
-		return m.guests.ids
-	default:
-		return m.routes.ids
-	}
-}
-
-// list are all IDs as JSON.
-func (m *Model) list(k kind) string {
-	var list *string
-	switch k {
-	case networks:
-		list = &m.networks.list
-	case endpoints:
-		list = &m.endpoints.list
-	case namespaces:
-		list = &m.namespaces.list
-	case loadBalancers:
-		list = &m.loadBalancers.list
-	case guestServices:
-		list = &m.guests.list
-	default:
-		list = &m.routes.list
-	}
-	if *list == "" {
-		*list = encode(append([]string{}, m.ids(k)...))
-	}
-	return *list
 }
 
 // filter is the wanted value of each property.
@@ -164,44 +104,78 @@ func parseFilter(query string) (filter, error) {
 	return f, nil
 }
 
-// match compares with the properties that programs filter by. A GUID matches in any case, a name only exactly.
-func (f filter) match(o any) bool {
+// value is a property's value. A GUID or a word matches in any case, a name only exactly.
+type value struct {
+	text  string
+	exact bool
+}
+
+// match compares with the properties that programs filter by.
+func (f filter) match(property func(name string) value) bool {
 	for name, want := range f {
-		got, exact := property(o, name)
-		if exact && got != want || !exact && !strings.EqualFold(got, strings.Trim(want, "{}")) {
+		got := property(name)
+		if got.exact && got.text != want || !got.exact && !strings.EqualFold(got.text, strings.Trim(want, "{}")) {
 			return false
 		}
 	}
 	return true
 }
 
-// property is an object's property by its lower-case name; virtualnetwork is its name in HNS version 1, which hcn's
-// ListEndpointsOfNetwork still sends (hnslib v0.1.2, hcn/hcnendpoint.go).
-func property(o any, name string) (value string, exact bool) {
-	switch o := o.(type) {
-	case *wire.Network:
-		return map[string]string{"id": o.ID, "name": o.Name, "type": o.Type}[name], name == "name"
-	case *wire.Endpoint: // of these there are thousands
-		switch name {
-		case "id":
-			return o.ID, false
-		case "name":
-			return o.Name, true
-		case "virtualnetwork", "hostcomputenetwork":
-			return o.HostComputeNetwork, false
-		case "hostcomputenamespace":
-			return o.HostComputeNamespace, false
-		case "macaddress":
-			return o.MacAddress, false
-		}
-	case *wire.Namespace:
-		return map[string]string{"id": o.ID, "type": o.Type}[name], false
-	case *wire.LoadBalancer:
-		return map[string]string{"id": o.ID, "sourcevip": o.SourceVIP}[name], false
-	case *wire.GuestNetworkService:
-		return map[string]string{"id": o.ID, "virtualmachineid": o.VirtualMachineId}[name], false
-	case *wire.SdnRoute:
-		return map[string]string{"id": o.ID}[name], false
+func networkProperty(n *network, name string) value {
+	return value{map[string]string{"id": n.ID, "name": n.Name, "type": n.Type}[name], name == "name"}
+}
+
+// networksOf returns the networks of the name in a filter.
+func (m *Model) networksOf(f filter) ([]string, bool) {
+	if name, ok := f["name"]; ok {
+		return m.named.of(ref{Networks, name}), true
 	}
-	return "", true
+	return nil, false
+}
+
+// endpointProperty has virtualnetwork as well: HNS version 1 calls the network so, and hcn's ListEndpointsOfNetwork
+// still sends it (hnslib v0.1.2, hcn/hcnendpoint.go).
+func endpointProperty(e *endpoint, name string) value {
+	switch name {
+	case "id":
+		return value{text: e.ID}
+	case "name":
+		return value{e.Name, true}
+	case "virtualnetwork", "hostcomputenetwork":
+		return value{text: e.HostComputeNetwork}
+	case "hostcomputenamespace":
+		return value{text: e.HostComputeNamespace}
+	case "macaddress":
+		return value{text: e.MacAddress}
+	}
+	return value{exact: true}
+}
+
+// endpointsOf returns the endpoints of the name or on the network in a filter.
+func (m *Model) endpointsOf(f filter) ([]string, bool) {
+	if name, ok := f["name"]; ok {
+		return m.named.of(ref{Endpoints, name}), true
+	}
+	for _, field := range []string{"virtualnetwork", "hostcomputenetwork"} {
+		if id, err := canonical(f[field]); err == nil {
+			return m.onNetwork.of(id), true
+		}
+	}
+	return nil, false
+}
+
+func namespaceProperty(n *namespace, name string) value {
+	return value{text: map[string]string{"id": n.ID, "type": n.Type}[name]}
+}
+
+func loadBalancerProperty(lb *wire.LoadBalancer, name string) value {
+	return value{text: map[string]string{"id": lb.ID, "sourcevip": lb.SourceVIP}[name]}
+}
+
+func routeProperty(r *wire.SdnRoute, name string) value {
+	return value{text: map[string]string{"id": r.ID}[name]}
+}
+
+func guestProperty(g *wire.GuestNetworkService, name string) value {
+	return value{text: map[string]string{"id": g.ID, "virtualmachineid": g.VirtualMachineId}[name]}
 }

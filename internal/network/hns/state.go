@@ -23,9 +23,9 @@ type header struct {
 func (m *Model) Save() ([]byte, error) {
 	data := fmt.Appendf(nil, "{\"version\":%d}\n", stateVersion)
 	var err error
-	for _, k := range kinds() {
-		for _, id := range m.ids(k) {
-			rec, recErr := m.record(ref{k, id})
+	for _, k := range m.kinds {
+		for _, id := range m.tables[k].all() {
+			rec, recErr := m.tables[k].record(id)
 			data, err = appendLine(data, []Record{rec}), errors.Join(err, recErr)
 		}
 	}
@@ -105,37 +105,11 @@ func (m *Model) apply(rec Record) error {
 	if id, err := canonical(rec.ID); err != nil || id != rec.ID {
 		return fmt.Errorf("%.64q is no ID", rec.ID)
 	}
-	switch kind(rec.Kind) {
-	case networks:
-		return load(m.networks, rec, func(n *network) string { return n.ID })
-	case endpoints:
-		return load(m.endpoints, rec, func(e *endpoint) string { return e.ID })
-	case namespaces:
-		return load(m.namespaces, rec, func(n *namespace) string { return n.ID })
-	case loadBalancers:
-		return load(m.loadBalancers, rec, func(l *wire.LoadBalancer) string { return l.ID })
-	case sdnRoutes:
-		return load(m.routes, rec, func(r *wire.SdnRoute) string { return r.ID })
-	case guestServices:
-		return load(m.guests, rec, func(g *wire.GuestNetworkService) string { return g.ID })
+	t, known := m.tables[Kind(rec.Kind)]
+	if !known {
+		return fmt.Errorf("kind of object %.64q", rec.Kind)
 	}
-	return fmt.Errorf("kind of object %.64q", rec.Kind)
-}
-
-func load[T any](t *table[T], rec Record, id func(*T) string) error {
-	if rec.Object == nil {
-		t.set(rec.ID, nil)
-		return nil
-	}
-	v := new(T)
-	if err := json.Unmarshal(rec.Object, v); err != nil {
-		return fmt.Errorf("%s %.64q: %w", rec.Kind, rec.ID, err)
-	}
-	if id(v) != rec.ID {
-		return fmt.Errorf("%s %.64q has the ID %.64q", rec.Kind, rec.ID, id(v))
-	}
-	t.set(rec.ID, v)
-	return nil
+	return t.load(rec)
 }
 
 func (m *Model) readVersion1(data []byte) error {
@@ -145,12 +119,12 @@ func (m *Model) readVersion1(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	for k, objects := range map[kind][]json.RawMessage{
-		networks:      s.Networks,
-		endpoints:     s.Endpoints,
-		namespaces:    s.Namespaces,
-		loadBalancers: s.LoadBalancers,
-		sdnRoutes:     s.Routes,
+	for k, objects := range map[Kind][]json.RawMessage{
+		Networks:      s.Networks,
+		Endpoints:     s.Endpoints,
+		Namespaces:    s.Namespaces,
+		LoadBalancers: s.LoadBalancers,
+		SdnRoutes:     s.Routes,
 	} {
 		for _, o := range objects {
 			var named struct{ ID string }
@@ -168,16 +142,16 @@ func (m *Model) readVersion1(data []byte) error {
 // check looks for references into nothing, so that a damaged file is an error and not a crash later.
 func (m *Model) check() error {
 	for id, e := range m.endpoints.objects {
-		if !m.exists(networks, e.HostComputeNetwork) {
+		if !m.networks.has(e.HostComputeNetwork) {
 			return fmt.Errorf("endpoint %s is on network %q, which is not there", id, e.HostComputeNetwork)
 		}
-		if e.HostComputeNamespace != "" && !m.exists(namespaces, e.HostComputeNamespace) {
+		if e.HostComputeNamespace != "" && !m.namespaces.has(e.HostComputeNamespace) {
 			return fmt.Errorf("endpoint %s is in namespace %q, which is not there", id, e.HostComputeNamespace)
 		}
 	}
 	for id, lb := range m.loadBalancers.objects {
 		for _, e := range lb.HostComputeEndpoints {
-			if !m.exists(endpoints, e) {
+			if !m.endpoints.has(e) {
 				return fmt.Errorf("load balancer %s sends to endpoint %q, which is not there", id, e)
 			}
 		}

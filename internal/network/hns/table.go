@@ -1,29 +1,18 @@
 package hns
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
 )
-
-// kind is a kind of object, as it stands in the functions' names.
-type kind string
-
-const (
-	networks      kind = "Network"
-	endpoints     kind = "Endpoint"
-	namespaces    kind = "Namespace"
-	loadBalancers kind = "LoadBalancer"
-	sdnRoutes     kind = "SdnRoute"
-	guestServices kind = "GuestNetworkService"
-)
-
-func kinds() []kind {
-	return []kind{networks, endpoints, namespaces, loadBalancers, sdnRoutes, guestServices}
-}
 
 // ref names one object.
 type ref struct {
-	kind kind
+	kind Kind
 	id   string
 }
 
@@ -34,18 +23,87 @@ func compareRefs(a, b ref) int {
 	return strings.Compare(a.id, b.id)
 }
 
-// table holds the objects of one kind by their IDs. Objects are never changed in place: a change sets a new one.
-type table[T any] struct {
-	kind    kind
-	objects map[string]*T
-	ids     []string // sorted
-	list    string   // ids as JSON; empty: to be made
-	// changed keeps in step what depends on the objects. It runs after the object is set; old or now may be nil.
-	changed func(id string, old, now *T)
+// collection is the objects of one kind, for whom it does not matter which kind that is. Each kind has a table[T].
+type collection interface {
+	contents
+	operations
+	effects
 }
 
-func newTable[T any](k kind, changed func(id string, old, now *T)) *table[T] {
-	return &table[T]{kind: k, objects: map[string]*T{}, changed: changed}
+// contents are the objects that there are.
+type contents interface {
+	has(id string) bool
+	// all returns the IDs in order; list returns them as JSON.
+	all() []string
+	list() string
+	// matching returns the IDs of the objects that the filter lets through.
+	matching(f filter) []string
+	// shown returns the object as it goes over the wire. It must be there.
+	shown(id string) any
+}
+
+// operations are what the functions of HNS do with objects. Modify and remove need one that is there.
+type operations interface {
+	// newID returns the GUID for an object to make: the wanted one if it is free.
+	newID(want string) (string, error)
+	create(id string, r Request) (string, error)
+	modify(id, settings string) error
+	remove(id string) error
+}
+
+// effects are what follows from an object outside the model, whether it is there or not.
+type effects interface {
+	// record returns the object as it is kept on disk; load reads it back.
+	record(id string) (Record, error)
+	load(rec Record) error
+	// part returns what the object is in the plan.
+	part(id string) netplan.Plan
+	// events returns what watchers are told before and after a change of the object; had is what it was, or nil.
+	events(id string, had any) (before, after []Event)
+}
+
+// rules are what the objects of a kind do in their own way.
+type rules[T any] struct {
+	// id returns the object's own field.
+	id func(*T) string
+	// taken is the error where an object with a wanted ID exists already; 0: EAlreadyExists.
+	taken wire.HRESULT
+	// create makes an object with the ID, or with the one that its settings name, and returns which.
+	create func(id string, r Request) (string, error)
+	modify func(id, settings string) error
+	// remove removes the object and what depends on it; nil: nothing depends on it.
+	remove func(id string) error
+	// shown returns the object as it goes over the wire; nil: as it is kept.
+	shown func(*T) any
+	// property returns a property that programs filter by, of a name in lower case.
+	property func(v *T, name string) value
+	// candidates returns the objects among which a filter's are, if a lookup has them; nil: there is no lookup.
+	candidates func(f filter) (ids []string, ok bool)
+	// changed keeps the lookups in step, and marks what else depends on the object. It runs after the object is set;
+	// old or now may be nil. nil: nothing to do.
+	changed func(id string, old, now *T)
+	// plan adds what the object is in the plan; nil: nothing.
+	plan func(v *T, p *netplan.Plan)
+	// events returns what watchers are told before and after a change; old or now may be nil. nil: nothing.
+	events func(id string, old, now *T) (before, after []Event)
+}
+
+// table holds the objects of one kind by their IDs. Objects are never changed in place: a change puts a new one.
+type table[T any] struct {
+	model   *Model
+	kind    Kind
+	rules   rules[T]
+	objects map[string]*T
+	ids     []string // sorted
+	listed  string   // ids as JSON; empty: to be made
+}
+
+// newTable makes the table of a kind and adds it to the model's.
+func newTable[T any](m *Model, k Kind, r rules[T]) *table[T] {
+	t := &table[T]{model: m, kind: k, rules: r, objects: map[string]*T{}}
+	m.kinds = append(m.kinds, k)
+	m.tables[k] = t
+	return t
 }
 
 // set stores v under id, or removes what is there when v is nil.
@@ -56,20 +114,25 @@ func (t *table[T]) set(id string, v *T) {
 	case nil:
 		delete(t.objects, id)
 		if found {
-			t.ids, t.list = slices.Delete(t.ids, i, i+1), ""
+			t.ids, t.listed = slices.Delete(t.ids, i, i+1), ""
 		}
 	default:
 		t.objects[id] = v
 		if !found {
-			t.ids, t.list = slices.Insert(t.ids, i, id), ""
+			t.ids, t.listed = slices.Insert(t.ids, i, id), ""
 		}
 	}
-	t.changed(id, old, v)
+	if t.rules.changed != nil {
+		t.rules.changed(id, old, v)
+	}
+	r := ref{t.kind, id}
+	delete(t.model.answers, r)
+	t.model.dirty[r] = true
 }
 
-// put sets an object and remembers how to take that back.
-func put[T any](m *Model, t *table[T], id string, v *T) {
-	old := t.objects[id]
+// put stores v under id, or removes what is there when v is nil, and remembers how to take that back.
+func (t *table[T]) put(id string, v *T) {
+	m, old := t.model, t.objects[id]
 	t.set(id, v)
 	m.undo = append(m.undo, func() { t.set(id, old) })
 	r := ref{t.kind, id}
@@ -80,6 +143,129 @@ func put[T any](m *Model, t *table[T], id string, v *T) {
 	if old != nil {
 		m.touched[r] = old
 	}
+}
+
+func (t *table[T]) has(id string) bool { return t.objects[id] != nil }
+
+func (t *table[T]) all() []string { return t.ids }
+
+func (t *table[T]) list() string {
+	if t.listed == "" {
+		t.listed = encode(append([]string{}, t.ids...))
+	}
+	return t.listed
+}
+
+func (t *table[T]) matching(f filter) []string {
+	ids := []string{}
+	for _, id := range t.candidates(f) {
+		v := t.objects[id]
+		if v != nil && f.match(func(name string) value { return t.rules.property(v, name) }) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// candidates returns the objects among which those that the filter lets through are.
+func (t *table[T]) candidates(f filter) []string {
+	if id, err := canonical(f["id"]); err == nil {
+		return []string{id}
+	}
+	if t.rules.candidates != nil {
+		if ids, ok := t.rules.candidates(f); ok {
+			return ids
+		}
+	}
+	return t.ids
+}
+
+func (t *table[T]) shown(id string) any {
+	if t.rules.shown == nil {
+		return t.objects[id]
+	}
+	return t.rules.shown(t.objects[id])
+}
+
+func (t *table[T]) newID(want string) (string, error) {
+	if want == "" || want == zeroID {
+		return canonical(t.model.cfg.NewID())
+	}
+	id, err := canonical(want)
+	if err != nil {
+		return "", err
+	}
+	if t.has(id) {
+		code := wire.EAlreadyExists
+		if t.rules.taken != 0 {
+			code = t.rules.taken
+		}
+		return "", wire.Errorf(code, "%s %s already exists", t.kind, id)
+	}
+	return id, nil
+}
+
+// pick returns the ID that settings name, or the one at hand.
+func (t *table[T]) pick(id, inSettings string) (string, error) {
+	if inSettings == "" || strings.Trim(inSettings, "{}") == zeroID {
+		return id, nil
+	}
+	return t.newID(inSettings)
+}
+
+func (t *table[T]) create(id string, r Request) (string, error) { return t.rules.create(id, r) }
+
+func (t *table[T]) modify(id, settings string) error { return t.rules.modify(id, settings) }
+
+func (t *table[T]) remove(id string) error {
+	if t.rules.remove != nil {
+		return t.rules.remove(id)
+	}
+	t.put(id, nil)
+	return nil
+}
+
+func (t *table[T]) record(id string) (Record, error) {
+	rec := Record{Kind: string(t.kind), ID: id}
+	v := t.objects[id]
+	if v == nil {
+		return rec, nil
+	}
+	var err error
+	rec.Object, err = json.Marshal(v)
+	return rec, err
+}
+
+func (t *table[T]) load(rec Record) error {
+	if rec.Object == nil {
+		t.set(rec.ID, nil)
+		return nil
+	}
+	v := new(T)
+	if err := json.Unmarshal(rec.Object, v); err != nil {
+		return fmt.Errorf("%s %.64q: %w", rec.Kind, rec.ID, err)
+	}
+	if t.rules.id(v) != rec.ID {
+		return fmt.Errorf("%s %.64q has the ID %.64q", rec.Kind, rec.ID, t.rules.id(v))
+	}
+	t.set(rec.ID, v)
+	return nil
+}
+
+func (t *table[T]) part(id string) netplan.Plan {
+	var p netplan.Plan
+	if v := t.objects[id]; v != nil && t.rules.plan != nil {
+		t.rules.plan(v, &p)
+	}
+	return p
+}
+
+func (t *table[T]) events(id string, had any) (before, after []Event) {
+	if t.rules.events == nil {
+		return nil, nil
+	}
+	old, _ := had.(*T)
+	return t.rules.events(id, old, t.objects[id])
 }
 
 // index finds objects' IDs by something that they have in common.

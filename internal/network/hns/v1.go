@@ -85,12 +85,12 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		reply, err := m.create(networks, Request{New: in.ID, Text: []string{encode(n)}})
+		reply, err := m.create(Networks, Request{New: in.ID, Text: []string{encode(n)}})
 		if err != nil {
 			return nil, err
 		}
 		return m.networkV1(reply.Object), nil
-	case !m.exists(networks, r.id):
+	case !m.networks.has(r.id):
 		return nil, wire.Errorf(wire.ENotFound, "network %s", r.id)
 	case r.method == "GET":
 		return m.networkV1(r.id), nil
@@ -263,7 +263,7 @@ func (m *Model) v1AllNamespaces(r v1Request) (any, error) {
 		if in.IsDefault {
 			wanted.Type = wire.NamespaceHostDefault
 		}
-		reply, err := m.create(namespaces, Request{Text: []string{encode(wanted)}})
+		reply, err := m.create(Namespaces, Request{Text: []string{encode(wanted)}})
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ func (m *Model) v1Endpoints(r v1Request) (any, error) {
 		return m.allEndpointsV1(), nil
 	case r.method == "POST" && r.id == "":
 		return m.v1CreateEndpoint(r.body)
-	case !m.exists(endpoints, r.id):
+	case !m.endpoints.has(r.id):
 		return nil, wire.Errorf(wire.ENotFound, "endpoint %s", r.id)
 	}
 	switch r.method + " " + r.action {
@@ -77,7 +77,7 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 		s := encode(wire.EncapOverheadSetting{Overhead: in.EncapOverhead})
 		out.Policies = append(out.Policies, wire.Policy{Type: wire.PolicyEncapOverhead, Settings: json.RawMessage(s)})
 	}
-	reply, err := m.create(endpoints, Request{Object: netID, New: in.ID, Text: []string{encode(out)}})
+	reply, err := m.create(Endpoints, Request{Object: netID, New: in.ID, Text: []string{encode(out)}})
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +144,10 @@ func (m *Model) allEndpointsV1() json.RawMessage {
 }
 
 func (m *Model) endpointV1(id string) json.RawMessage {
-	a := m.answers[ref{endpoints, id}]
+	a := m.answers[ref{Endpoints, id}]
 	if a.v1 == "" {
 		a.v1 = encode(m.makeEndpointV1(id))
-		m.answers[ref{endpoints, id}] = a
+		m.answers[ref{Endpoints, id}] = a
 	}
 	return json.RawMessage(a.v1)
 }

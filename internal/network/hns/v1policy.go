@@ -160,12 +160,12 @@ func (m *Model) v1PolicyLists(r v1Request) (any, error) {
 		return m.v1CreatePolicyList(r.body)
 	}
 	var out wire.V1PolicyList
-	of := loadBalancers
+	var of collection = m.loadBalancers
 	switch {
-	case m.exists(loadBalancers, r.id):
+	case m.loadBalancers.has(r.id):
 		out = balancerV1(m.loadBalancers.objects[r.id])
-	case m.exists(sdnRoutes, r.id):
-		of, out = sdnRoutes, routeV1(m.routes.objects[r.id])
+	case m.routes.has(r.id):
+		of, out = m.routes, routeV1(m.routes.objects[r.id])
 	default:
 		return nil, wire.Errorf(wire.ENotFound, "policy list %s", r.id)
 	}
@@ -173,7 +173,7 @@ func (m *Model) v1PolicyLists(r v1Request) (any, error) {
 	case "GET":
 		return out, nil
 	case "DELETE":
-		return out, m.delete(of, r.id)
+		return out, of.remove(r.id)
 	}
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s of a policy list", r.method)
 }
@@ -212,13 +212,13 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 		return nil, wire.Errorf(wire.InvalidPolicy, "a policy list has one policy ELB, or policies ROUTE")
 	}
 	if lb != nil {
-		reply, err := m.create(loadBalancers, Request{Text: []string{encode(lb)}})
+		reply, err := m.create(LoadBalancers, Request{Text: []string{encode(lb)}})
 		if err != nil {
 			return nil, err
 		}
 		return balancerV1(m.loadBalancers.objects[reply.Object]), nil
 	}
-	reply, err := m.create(sdnRoutes, Request{Text: []string{encode(route)}})
+	reply, err := m.create(SdnRoutes, Request{Text: []string{encode(route)}})
 	if err != nil {
 		return nil, err
 	}
