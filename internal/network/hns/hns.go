@@ -37,7 +37,7 @@ type Config struct {
 
 // Request is one call, with the arguments of the function that Windows programs call.
 type Request struct {
-	// Function is the export's name: HcnCreateNetwork … of computenetwork.dll, or HNSCall of vmcompute.dll.
+	// Function is the name of a Call.
 	Function string
 	// Object is the GUID of the object meant; for HcnCreateEndpoint that of the network.
 	Object string
@@ -68,6 +68,8 @@ type Reply struct {
 // Model is the state of one host's HNS. It is not safe for concurrent use.
 type Model struct {
 	cfg           Config
+	calls         map[string]Call
+	paths         map[string]path
 	kinds         []Kind // in the order in which the state is saved
 	tables        map[Kind]collection
 	features      map[feature][]span
@@ -120,6 +122,8 @@ func empty(cfg Config) *Model {
 	}
 	m := &Model{
 		cfg:      cfg,
+		calls:    Calls(),
+		paths:    pathsByName(),
 		tables:   map[Kind]collection{},
 		features: features(),
 		policies: endpointPolicies(),
@@ -145,61 +149,49 @@ func (m *Model) Call(r Request) (Reply, error) {
 }
 
 func (m *Model) call(r Request) (Reply, error) {
-	if r.Function == "HNSCall" {
+	c := m.calls[r.Function]
+	switch c.Operation {
+	case Version1:
 		return m.v1(r.text(0), r.text(1), r.text(2))
+	case Enumerate:
+		return m.enumerate(c.Kind, r.text(0))
+	case Create:
+		return m.create(c.Kind, r)
+	case Open, Query, Modify, Delete, Close:
+		return m.callOf(c, r)
 	}
-	verb, kind, err := m.split(r.Function)
+	return Reply{}, wire.Errorf(wire.ENotImpl, "function %.64q", r.Function)
+}
+
+// callOf carries out a call of an object that has to be there.
+func (m *Model) callOf(c Call, r Request) (Reply, error) {
+	id, err := m.Find(c.Kind, r.Object)
 	if err != nil {
 		return Reply{}, err
 	}
-	switch verb {
-	case "Enumerate":
-		return m.enumerate(kind, r.text(0))
-	case "Create":
-		return m.create(kind, r)
-	}
-	id, err := canonical(r.Object)
-	if err != nil {
-		return Reply{}, err
-	}
-	t := m.tables[kind]
-	if !t.has(id) {
-		return Reply{}, wire.Errorf(wire.ENotFound, "%s %s", kind, id)
-	}
-	switch verb {
-	case "Open":
+	switch c.Operation {
+	case Open:
 		return Reply{Object: id}, nil
-	case "Close":
-		return Reply{}, nil
-	case "Query":
-		return m.query(kind, id)
-	case "Modify":
-		return Reply{}, t.modify(id, r.text(0))
-	default: // Delete
-		return Reply{}, t.remove(id)
+	case Query:
+		return m.query(c.Kind, id)
+	case Modify:
+		return Reply{}, m.tables[c.Kind].modify(id, r.text(0))
+	case Delete:
+		return Reply{}, m.tables[c.Kind].remove(id)
 	}
+	return Reply{}, nil // Close
 }
 
-// split takes a function's name apart: HcnQueryNetworkProperties is Query of a Network.
-func (m *Model) split(function string) (verb string, k Kind, err error) {
-	for _, verb := range []string{"Query", "Open", "Enumerate", "Create", "Modify", "Delete", "Close"} {
-		rest, ok := strings.CutPrefix(function, "Hcn"+verb)
-		switch verb {
-		case "Query":
-			rest, ok = cutSuffix(rest, "Properties", ok)
-		case "Enumerate":
-			rest, ok = cutSuffix(rest, "s", ok)
-		}
-		if ok && m.tables[Kind(rest)] != nil {
-			return verb, Kind(rest), nil
-		}
+// Find returns the GUID of an object that is there, as HNS writes it.
+func (m *Model) Find(k Kind, object string) (string, error) {
+	id, err := canonical(object)
+	if err != nil {
+		return "", err
 	}
-	return "", "", wire.Errorf(wire.ENotImpl, "function %.64q", function)
-}
-
-func cutSuffix(s, suffix string, ok bool) (string, bool) {
-	rest, found := strings.CutSuffix(s, suffix)
-	return rest, ok && found
+	if !m.tables[k].has(id) {
+		return "", wire.Errorf(wire.ENotFound, "%s %s", k, id)
+	}
+	return id, nil
 }
 
 // create makes an object of a kind.

@@ -52,17 +52,13 @@ type Content struct{ ID, Text string }
 // Contents are the properties of the objects that the reply to a request named: those that an enumeration listed, or
 // the one that was made or opened. Programs ask for them next.
 func (m *Model) Contents(r Request, reply Reply) []Content {
-	verb, kind, err := m.split(r.Function)
-	if err != nil {
-		return nil
-	}
-	ids := reply.Listed
-	if verb == "Create" || verb == "Open" {
+	c, ids := m.calls[r.Function], reply.Listed
+	if c.Operation == Create || c.Operation == Open {
 		ids = []string{reply.Object}
 	}
 	all := make([]Content, 0, len(ids))
 	for _, id := range ids {
-		if properties, err := m.query(kind, id); err == nil {
+		if properties, err := m.query(c.Kind, id); err == nil {
 			all = append(all, Content{id, properties.Text})
 		}
 	}

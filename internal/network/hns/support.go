@@ -1,11 +1,17 @@
 package hns
 
-import "mullion.dev/mullion/internal/base/support"
+import (
+	"fmt"
+
+	"mullion.dev/mullion/internal/base/support"
+)
 
 // SupportRows is what of the Host Networking Service is there, one row a call, network type, policy or behaviour.
 func SupportRows() []support.Row {
 	var all []support.Row
-	for _, rows := range [][]support.Row{supportCalls(), supportNetworks(), supportPolicies(), supportBalancers()} {
+	for _, rows := range [][]support.Row{
+		callRows(), supportBehaviour(), supportNetworks(), supportPolicies(), supportBalancers(),
+	} {
 		for _, r := range rows {
 			r.Area = "HNS"
 			all = append(all, r)
@@ -26,80 +32,53 @@ const (
 	refPreserve = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#load-balancing-and-services"
 	refProxy    = "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"
 	refEvents   = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HCN_NOTIFICATIONS"
-	refGuest    = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HcnCreateGuestNetworkService"
-	// A name that is often read, HcnReserveHostNetworkServicePort, is none of Windows' (exports of computenetwork.dll).
-	refReserve = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HcnReserveGuestNetworkServicePort"
+	// refReference has a page for each function. A name that is often read, HcnReserveHostNetworkServicePort, is none
+	// of Windows' (exports of computenetwork.dll).
+	refReference = "https://learn.microsoft.com/virtualization/api/hcn/Reference/"
 )
 
-func supportCalls() []support.Row {
+// Notes of calls and paths.
+const (
+	noteModifyNetwork   = "policies and DNS; of extensions it answers HCN_E_REQUEST_UNSUPPORTED"
+	noteFilterEndpoints = "filters by ID, name, network, namespace and hardware address"
+	noteModifyEndpoint  = "policies; of ports, which are virtual machines', it answers HCN_E_REQUEST_UNSUPPORTED"
+	noteCreateNamespace = "a guest's namespace, which belongs to a virtual machine on Windows, is one like any other"
+	noteSdnRoute        = "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it"
+	noteFilterGuests    = "filters by ID and virtual machine"
+	noteCreateGuest     = "there is no virtual machine behind one"
+	noteModifyGuest     = "its state; anything else answers HCN_E_REQUEST_UNSUPPORTED"
+	noteWatchGuest      = "tells of its state; InterfaceStateChanged never comes"
+	noteReserve         = "no program of the host, node port or port mapping gets the port meanwhile. It ends with the process, and with the host's mullion-node; what is reserved and not free answers HCN_E_PORT_ALREADY_EXISTS"
+	noteReserveRange    = "as HcnReserveGuestNetworkServicePort, for both protocols"
+	noteListReserved    = "priorities, types and ways of delivery are 0: Microsoft documents no values"
+	noteWatch           = "the events that HCN_NOTIFICATIONS has. When the service restarts, a program is told so and registers anew"
+	noteNoAnswers       = "not exported: Microsoft documents no answers"
+	noteV1Endpoints     = "an update changes policies; attach and detach are of the host, or of a container that a namespace holds; of a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED"
+)
+
+// callRows are a row for each function, and for each path of HNSCall.
+func callRows() []support.Row {
+	var all []support.Row
+	for _, c := range calls() {
+		ref := c.from.ref
+		if c.from.since != 0 {
+			ref += c.Name
+		}
+		all = append(all, support.Row{Name: c.Name, Level: c.Level, Note: c.Note, Ref: ref})
+	}
+	for _, p := range paths() {
+		all = append(all, support.Row{Name: "HNSCall /" + p.name, Level: p.level, Note: p.note, Ref: refHnslib + p.file})
+	}
+	return all
+}
+
+func supportBehaviour() []support.Row {
 	return []support.Row{
-		{Name: "HCN networks", Level: support.Supported, Ref: refHCN},
-		{
-			Name:  "HCN endpoints",
-			Level: support.Partly,
-			Ref:   refHCN,
-			Note:  "modify of policies; of ports, which are virtual machines', it answers HCN_E_REQUEST_UNSUPPORTED",
-		},
-		{
-			Name:  "HCN namespaces",
-			Level: support.Partly,
-			Ref:   refHCN,
-			Note:  "a guest's namespace, which belongs to a virtual machine on Windows, is one like any other",
-		},
-		{Name: "HCN load balancers", Level: support.Supported, Ref: refHCN},
-		{
-			Name:  "HCN SDN routes",
-			Level: support.Partly,
-			Ref:   refHCN,
-			Note:  "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it",
-		},
-		{
-			Name:  "HCN service callbacks",
-			Level: support.Supported,
-			Ref:   refEvents,
-			Note:  "HcnRegisterServiceCallback, …NetworkCallback and …GuestNetworkServiceCallback: the events that HCN_NOTIFICATIONS has. When the service restarts, a program is told so and registers anew",
-		},
-		{
-			Name:  "HCN guest network services",
-			Level: support.Partly,
-			Ref:   refGuest,
-			Note:  "made, queried, deleted and their state changed; there is no virtual machine behind one, and InterfaceStateChanged never comes",
-		},
-		{Name: "HcnQueryEndpointStats", Level: support.Supported, Ref: refHCN},
-		{
-			Name:  "HCN port reservations",
-			Level: support.Supported,
-			Ref:   refReserve,
-			Note:  "HcnReserveGuestNetworkServicePort and …PortRange: no program of the host, node port or port mapping gets the port meanwhile. They end with the process, and with the host's mullion-node; what is reserved and not free answers HCN_E_PORT_ALREADY_EXISTS",
-		},
-		{
-			Name:  "HcnQueryEndpointAddresses, HcnQueryFeatures, HcnQueryMetrics",
-			Level: support.Not,
-			Ref:   refEvents,
-			Note:  "not exported: Microsoft documents no answers",
-		},
-		{Name: "HNSCall /networks", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsnetwork.go"},
-		{
-			Name:  "HNSCall /endpoints",
-			Level: support.Partly,
-			Ref:   refHnslib + "internal/hns/hnsendpoint.go",
-			Note:  "an update changes policies; attach and detach are of the host, or of a container that a namespace holds; of a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED",
-		},
-		{Name: "HNSCall /endpointstats", Level: support.Supported, Ref: refHnslib + "internal/hns/hnsendpoint.go"},
-		{Name: "HNSCall /namespaces", Level: support.Supported, Ref: refHnslib + "internal/hns/namespace.go"},
-		{Name: "HNSCall /policylists", Level: support.Supported, Ref: refHnslib + "internal/hns/hnspolicylist.go"},
-		{Name: "HNSCall /globals/version", Level: support.Supported, Ref: refHnslib + "hcn/hcnglobals.go"},
-		{
-			Name:  "HNSCall /accelnet",
-			Level: support.Not,
-			Ref:   refHnslib + "internal/hns/hnsaccelnet.go",
-			Note:  "E_NOTIMPL: there are no network cards to accelerate",
-		},
 		{
 			Name:  "queries",
 			Level: support.Partly,
 			Ref:   refSchema,
-			Note:  "filters by ID, name, type, network, namespace and hardware address; an answer has all of an object, with the flag Detailed and without",
+			Note:  "an answer has all of an object, with the flag Detailed and without",
 		},
 		{
 			Name:  "restart of the service",
@@ -107,12 +86,29 @@ func supportCalls() []support.Row {
 			Ref:   "https://github.com/kubernetes/kubernetes/issues/139519",
 			Note:  "objects are there again; calls wait meanwhile",
 		},
+		functionsByBuild(),
 		{
 			Name:  "features by build",
 			Level: support.Supported,
 			Ref:   refHnslib + "hcn/hcnglobals.go",
 			Note:  "what a build's HNS does not have is refused; the profile modern lifts that",
 		},
+	}
+}
+
+// functionsByBuild says from which build on the functions are documented.
+func functionsByBuild() support.Row {
+	documented, since := 0, uint32(0)
+	for _, c := range calls() {
+		if c.from.since != 0 {
+			documented, since = documented+1, max(since, c.from.since)
+		}
+	}
+	return support.Row{
+		Name:  "functions by build",
+		Level: support.Partly,
+		Ref:   refReference + "HcnCreateNetwork",
+		Note:  fmt.Sprintf("Microsoft documents %d functions, from build %d on; hosts of every build have them all", documented, since),
 	}
 }
 
@@ -200,7 +196,7 @@ func supportPolicies() []support.Row {
 			Name:  "policy SDNRoute",
 			Level: support.Partly,
 			Ref:   refPolicy,
-			Note:  "as HCN SDN routes; NeedEncap makes no difference, as the host encapsulates what it has to",
+			Note:  "as HcnCreateSdnRoute; NeedEncap makes no difference, as the host encapsulates what it has to",
 		},
 		{Name: "policy PortMapping", Level: support.Supported, Ref: refPolicy},
 		{

@@ -39,7 +39,7 @@ type v1Request struct {
 
 func (m *Model) v1Route(method, path, body string) (any, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if method == "GET" && strings.EqualFold(strings.Join(parts, "/"), "globals/version") {
+	if method == "GET" && strings.EqualFold(strings.Join(parts, "/"), versionPath) {
 		if m.cfg.Version == (wire.Version{}) {
 			return nil, wire.Errorf(wire.ENotFound, "%.128s", path)
 		}
@@ -55,15 +55,8 @@ func (m *Model) v1Route(method, path, body string) (any, error) {
 	if len(parts) > 2 {
 		r.action = parts[2]
 	}
-	switch strings.ToLower(parts[0]) {
-	case "networks":
-		return m.v1Networks(r)
-	case "endpoints":
-		return m.v1Endpoints(r)
-	case "namespaces":
-		return m.v1Namespaces(r)
-	case "policylists":
-		return m.v1PolicyLists(r)
+	if p := m.paths[strings.ToLower(parts[0])]; p.do != nil {
+		return p.do(m, r)
 	}
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s %.128s", method, path)
 }

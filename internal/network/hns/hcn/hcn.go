@@ -17,16 +17,16 @@ type Caller interface {
 	Call(ctx context.Context, r hns.Request) (hns.Reply, error)
 }
 
-// Kind is a kind of object, as it stands in the functions' names.
-type Kind string
+// Kind is a kind of object.
+type Kind = hns.Kind
 
 // The kinds.
 const (
-	Network      Kind = "Network"
-	Endpoint     Kind = "Endpoint"
-	Namespace    Kind = "Namespace"
-	LoadBalancer Kind = "LoadBalancer"
-	SdnRoute     Kind = "SdnRoute"
+	Network      = hns.Networks
+	Endpoint     = hns.Endpoints
+	Namespace    = hns.Namespaces
+	LoadBalancer = hns.LoadBalancers
+	SdnRoute     = hns.SdnRoutes
 )
 
 // IDs are those of the objects of a kind whose properties have the values of the filter; nil: all.
@@ -43,7 +43,7 @@ func IDs(ctx context.Context, c Caller, kind Kind, filter map[string]string) ([]
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.Call(ctx, hns.Request{Function: "HcnEnumerate" + string(kind) + "s", Text: []string{string(text)}})
+	reply, err := c.Call(ctx, hns.Request{Function: hns.Function(hns.Enumerate, kind), Text: []string{string(text)}})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func Find(ctx context.Context, c Caller, kind Kind, name string) (string, error)
 
 // Query reads an object into v.
 func Query(ctx context.Context, c Caller, kind Kind, id string, v any) error {
-	reply, err := c.Call(ctx, hns.Request{Function: "HcnQuery" + string(kind) + "Properties", Object: id})
+	reply, err := c.Call(ctx, hns.Request{Function: hns.Function(hns.Query, kind), Object: id})
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func Create(ctx context.Context, c Caller, kind Kind, parent string, v any) (str
 		return "", err
 	}
 	reply, err := c.Call(ctx, hns.Request{
-		Function: "HcnCreate" + string(kind),
+		Function: hns.Function(hns.Create, kind),
 		Object:   parent,
 		Text:     []string{string(settings)},
 	})
@@ -116,13 +116,17 @@ func Modify(ctx context.Context, c Caller, kind Kind, id, request, resource stri
 	if err != nil {
 		return err
 	}
-	_, err = c.Call(ctx, hns.Request{Function: "HcnModify" + string(kind), Object: id, Text: []string{string(modify)}})
+	_, err = c.Call(ctx, hns.Request{
+		Function: hns.Function(hns.Modify, kind),
+		Object:   id,
+		Text:     []string{string(modify)},
+	})
 	return err
 }
 
 // Delete removes an object; that there is none is no error.
 func Delete(ctx context.Context, c Caller, kind Kind, id string) error {
-	_, err := c.Call(ctx, hns.Request{Function: "HcnDelete" + string(kind), Object: id})
+	_, err := c.Call(ctx, hns.Request{Function: hns.Function(hns.Delete, kind), Object: id})
 	if errors.Is(err, &wire.Error{Code: wire.ENotFound}) {
 		return nil
 	}

@@ -10,24 +10,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// The functions of port reservations. What one reserves ends with its connection, as a handle ends with its process.
-const (
-	reservePort      = "HcnReserveGuestNetworkServicePort"
-	reservePortRange = "HcnReserveGuestNetworkServicePortRange"
-	releasePort      = "HcnReleaseGuestNetworkServicePortReservationHandle"
-	listPorts        = "HcnEnumerateGuestNetworkPortReservations"
-)
-
 // maxHeld bounds the ports that are held at once: each is two sockets.
 const maxHeld = 16384
-
-func isReservation(function string) bool {
-	switch function {
-	case reservePort, reservePortRange, releasePort, listPorts:
-		return true
-	}
-	return false
-}
 
 // session is one client's connection.
 type session struct{ remote string }
@@ -39,15 +23,10 @@ type held struct {
 	owner *session
 }
 
-func (s *Service) reservation(peer *session, r hns.Request) (hns.Reply, error) {
+// reserve reserves a port, or a range of them. That ends with the connection, as a handle ends with its process.
+func (s *Service) reserve(peer *session, r hns.Request) (hns.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch r.Function {
-	case releasePort:
-		return hns.Reply{}, s.release(peer, r.Object)
-	case listPorts:
-		return hns.Reply{Raw: s.portEntries()}, nil
-	}
 	var settings string
 	if len(r.Text) > 0 {
 		settings = r.Text[0]
@@ -83,7 +62,10 @@ func (s *Service) hold(res hns.Reservation) (io.Closer, error) {
 	return s.cfg.DataPlane.HoldPorts(netplan.HeldPorts{First: res.First, Last: res.Last, TCP: res.TCP, UDP: res.UDP})
 }
 
+// release ends a reservation of the client.
 func (s *Service) release(peer *session, handle string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for id, h := range s.held {
 		if h.owner == peer && sameGUID(id, handle) {
 			return s.drop(id)
@@ -126,9 +108,11 @@ func (s *Service) closed(err error) {
 	}
 }
 
-// portEntries are the reservations as an array of HCN_PORT_RANGE_ENTRY (computenetwork.h, Windows SDK 10.0.26100).
-// Fields whose values Microsoft does not document are 0.
-func (s *Service) portEntries() []byte {
+// listReserved answers the reservations as an array of HCN_PORT_RANGE_ENTRY (computenetwork.h, Windows SDK
+// 10.0.26100). Fields whose values Microsoft does not document are 0.
+func (s *Service) listReserved() hns.Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	b := []byte{}
 	for _, r := range s.model.Reservations() {
 		var protocol, sharing uint32
@@ -152,5 +136,5 @@ func (s *Service) portEntries() []byte {
 		b = binary.LittleEndian.AppendUint16(b, r.First)
 		b = binary.LittleEndian.AppendUint16(b, r.Last)
 	}
-	return b
+	return hns.Reply{Raw: b}
 }

@@ -15,6 +15,16 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
+// The functions of reservations and of events.
+const (
+	reservePort      = "HcnReserveGuestNetworkServicePort"
+	reservePortRange = "HcnReserveGuestNetworkServicePortRange"
+	releasePort      = "HcnReleaseGuestNetworkServicePortReservationHandle"
+	listPorts        = "HcnEnumerateGuestNetworkPortReservations"
+	watchService     = "HcnRegisterServiceCallback"
+	watchGuest       = "HcnRegisterGuestNetworkServiceCallback"
+)
+
 // served is a service on a loopback port, with what stands behind it.
 type served struct {
 	*Service
@@ -178,7 +188,7 @@ func TestWatch(t *testing.T) {
 // A program that takes no events costs memory up to a bound, and holds nobody up.
 func TestDeafWatcher(t *testing.T) {
 	s := serveOpen(t)
-	w, err := s.watch(hns.Request{Function: watchService})
+	w, err := s.watch("", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,12 +110,17 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 	var reply hns.Reply
 	var copies [][]byte
 	var events *watcher
+	c := s.calls[r.Function]
 	switch {
 	case err != nil:
-	case isReservation(r.Function):
-		reply, err = s.reservation(peer, r)
-	case isRegistration(r.Function):
-		events, err = s.watch(r)
+	case c.Operation == hns.Reserve:
+		reply, err = s.reserve(peer, r)
+	case c.Operation == hns.Release:
+		err = s.release(peer, r.Object)
+	case c.Operation == hns.ListReserved:
+		reply = s.listReserved()
+	case c.Operation == hns.Watch:
+		events, err = s.watch(c.Kind, r.Object)
 	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}

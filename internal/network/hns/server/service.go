@@ -45,7 +45,8 @@ type Config struct {
 // Networks, namespaces and pods' ports are in the kernel before the call that makes them returns. Load balancers and
 // peers follow soon after it, many in one step: kube-proxy makes thousands of them one by one.
 type Service struct {
-	cfg Config
+	cfg   Config
+	calls map[string]hns.Call // by their names
 
 	mu      sync.Mutex
 	model   *hns.Model
@@ -66,6 +67,7 @@ type Service struct {
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
 		cfg:        cfg,
+		calls:      hns.Calls(),
 		journal:    journal{store: cfg.Store},
 		generation: generation{file: cfg.Generation},
 		held:       map[string]held{},
@@ -121,9 +123,15 @@ func (s *Service) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 
 // call does what Call does, and also returns copies of the objects that the reply names.
 func (s *Service) call(ctx context.Context, r hns.Request, withCopies bool) (hns.Reply, [][]byte, error) {
-	if id, ok := statsID(r); ok {
-		reply, err := s.stats(ctx, r, id)
+	switch s.calls[r.Function].Operation {
+	case hns.QueryStats:
+		reply, err := s.stats(ctx, r.Object)
 		return reply, nil, err
+	case hns.Version1:
+		if endpoint, ok := statsID(r); ok {
+			reply, err := s.statsV1(ctx, endpoint)
+			return reply, nil, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,49 +10,47 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-const queryStats = "HcnQueryEndpointStats"
-
-// statsID is the endpoint whose statistics a request asks for.
+// statsID is the endpoint of GET /endpointstats/<id>.
 func statsID(r hns.Request) (string, bool) {
-	if r.Function == queryStats {
-		return r.Object, true
-	}
-	if r.Function != "HNSCall" || len(r.Text) < 2 || !strings.EqualFold(r.Text[0], "GET") {
+	if len(r.Text) < 2 || !strings.EqualFold(r.Text[0], "GET") {
 		return "", false
 	}
-	return strings.CutPrefix(strings.TrimLeft(r.Text[1], "/"), "endpointstats/")
+	id, ok := strings.CutPrefix(strings.TrimLeft(r.Text[1], "/"), hns.StatsPath+"/")
+	return strings.TrimRight(id, "/"), ok
 }
 
-// stats answers GET /endpointstats/<id> and HcnQueryEndpointStats. An endpoint that is not attached has counted
-// nothing.
-func (s *Service) stats(ctx context.Context, r hns.Request, id string) (hns.Reply, error) {
+// stats answers what an endpoint has counted: HcnQueryEndpointStats. One that is not attached has counted nothing.
+func (s *Service) stats(ctx context.Context, endpoint string) (hns.Reply, error) {
 	s.mu.Lock()
-	reply, err := s.model.Call(hns.Request{Function: "HcnOpenEndpoint", Object: strings.TrimRight(id, "/")})
-	attached := err == nil && s.model.HasPort(reply.Object)
+	id, err := s.model.Find(hns.Endpoints, endpoint)
+	attached := err == nil && s.model.HasPort(id)
 	s.mu.Unlock()
 	var st netplan.Stats
 	if attached {
-		st, err = s.cfg.DataPlane.Stats(ctx, reply.Object)
-	}
-	if err != nil && r.Function == queryStats {
-		return hns.Reply{}, err
+		st, err = s.cfg.DataPlane.Stats(ctx, id)
 	}
 	if err != nil {
-		return hns.Reply{Text: hns.V1Error(err)}, nil
+		return hns.Reply{}, err
 	}
-	out, err := json.Marshal(wire.V1Stats{
+	text, err := json.Marshal(wire.V1Stats{
 		BytesReceived:          st.RxBytes,
 		BytesSent:              st.TxBytes,
 		PacketsReceived:        st.RxPackets,
 		PacketsSent:            st.TxPackets,
 		DroppedPacketsIncoming: st.RxDropped,
 		DroppedPacketsOutgoing: st.TxDropped,
-		EndpointId:             reply.Object,
-		InstanceId:             reply.Object,
+		EndpointId:             id,
+		InstanceId:             id,
 	})
-	if err != nil || r.Function == queryStats {
-		return hns.Reply{Object: reply.Object, Text: string(out)}, err
+	return hns.Reply{Object: id, Text: string(text)}, err
+}
+
+// statsV1 is stats as HNS version 1 answers it.
+func (s *Service) statsV1(ctx context.Context, endpoint string) (hns.Reply, error) {
+	reply, err := s.stats(ctx, endpoint)
+	if err != nil {
+		return hns.Reply{Text: hns.V1Error(err)}, nil
 	}
-	text, err := json.Marshal(wire.V1Reply{Success: true, Output: out})
+	text, err := json.Marshal(wire.V1Reply{Success: true, Output: json.RawMessage(reply.Text)})
 	return hns.Reply{Text: string(text)}, err
 }

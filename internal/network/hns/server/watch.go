@@ -4,25 +4,13 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
-	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/network/hns"
 )
 
-// The functions by which programs are told of events: of the service, of one network, of one guest network service.
-const (
-	watchService = "HcnRegisterServiceCallback"
-	watchNetwork = "HcnRegisterNetworkCallback"
-	watchGuest   = "HcnRegisterGuestNetworkServiceCallback"
-)
-
 // maxWaiting is how many events wait for a program that does not take them; then it is disconnected.
 const maxWaiting = 4096
-
-func isRegistration(function string) bool {
-	return function == watchService || function == watchNetwork || function == watchGuest
-}
 
 // watcher is a program that is told of events; its channel is closed when there will be no more.
 type watcher struct {
@@ -30,18 +18,16 @@ type watcher struct {
 	events chan hns.Event
 }
 
-// watch begins to keep events for a program.
-func (s *Service) watch(r hns.Request) (*watcher, error) {
+// watch begins to keep events for a program: of an object, or of the service where the kind is empty.
+func (s *Service) watch(k hns.Kind, object string) (*watcher, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := &watcher{events: make(chan hns.Event, maxWaiting)}
-	if r.Function != watchService {
-		open := strings.NewReplacer("Register", "Open", "Callback", "").Replace(r.Function)
-		found, err := s.model.Call(hns.Request{Function: open, Object: r.Object})
-		if err != nil {
+	if k != "" {
+		var err error
+		if w.of, err = s.model.Find(k, object); err != nil {
 			return nil, err
 		}
-		w.of = found.Object
 	}
 	s.watchers[w] = true
 	return w, nil
