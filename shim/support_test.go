@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/windows/powershell"
 	"mullion.dev/mullion/internal/windows/wintools"
 	"mullion.dev/mullion/shim"
@@ -24,14 +25,14 @@ func TestRowsNameTheLibraries(t *testing.T) {
 		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "icacls", "nslookup": "nslookup",
 		"ipconfig": "ipconfig", "ping": "ping",
-		"computenetwork": "", // the HNS table speaks of it
+		"computenetwork": "HcnCreateNetwork",
 	}
 	folders, err := filepath.Glob("*/flags.mk")
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("find the shims: %v, %v", folders, err)
 	}
 	var names, notes strings.Builder
-	for _, r := range shim.SupportRows() {
+	for _, r := range append(shim.SupportRows(), hns.SupportRows()...) {
 		names.WriteString(r.Name + "\n")
 		notes.WriteString(r.Note + "\n")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/wire"
@@ -395,4 +396,34 @@ func TestCallsOfObjects(t *testing.T) {
 		}
 	}
 	golden(t, "objects.txt", b.String())
+}
+
+// TestTableIsCarriedOut holds that every call of the table, and every path of HNSCall that the support table has, is
+// carried out, unless the table says that it is not.
+func TestTableIsCarriedOut(t *testing.T) {
+	for name, c := range hns.Calls() {
+		s, _ := withObjects(t)
+		of := map[hns.Kind]string{
+			hns.Networks: "net", hns.Endpoints: "ep", hns.Namespaces: "ns", hns.LoadBalancers: "lb",
+			hns.SdnRoutes: "route", hns.GuestNetworkServices: "guest",
+		}
+		want := c.Operation != hns.InLibrary && c.Operation != hns.NotExported
+		if code := s.code(t, name, s.ids[of[c.Kind]], false); (code != wire.ENotImpl) != want {
+			t.Errorf("%s, operation %q: 0x%08x", name, c.Operation, uint32(code))
+		}
+	}
+	s, _ := withObjects(t)
+	for _, row := range hns.SupportRows() {
+		path, ok := strings.CutPrefix(row.Name, "HNSCall ")
+		if !ok {
+			continue
+		}
+		reply, err := s.Call(t.Context(), hns.Request{Function: "HNSCall", Text: []string{"GET", path + "/", ""}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if not := strings.Contains(reply.Text, `"Not implemented`); not != (row.Level == support.Not) {
+			t.Errorf("%s, %s: %s", row.Name, row.Level, reply.Text)
+		}
+	}
 }
