@@ -226,12 +226,13 @@ static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
 }
 
 /*
- * Reads an answer, usually with one call: the server sends only answers, and events, which are read here one by one.
- * A server that stops closes its side of the connection instead: refused says that it did not carry the request out.
+ * Reads a frame. The first call reads up to room bytes: 4096 where nothing can follow the frame, which is enough for
+ * most answers; 4, which are the length, where an event may follow, so that the event stays unread. A server that stops
+ * closes its side of the connection instead: refused says that it did not carry the request out.
  */
-static unsigned char *receive_frame(SOCKET s, DWORD *length, int *refused)
+static unsigned char *receive_frame(SOCKET s, size_t room, DWORD *length, int *refused)
 {
-    size_t have = 0, room = 4096, want = 4;
+    size_t have = 0, want = 4;
     unsigned char *frame = malloc(room), *grown;
 
     while (frame && have < want)
@@ -268,7 +269,7 @@ static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call 
     DWORD length = 0;
     HRESULT result;
 
-    if (!send_frame(s, request) || !(answer = receive_frame(s, &length, refused)))
+    if (!send_frame(s, request) || !(answer = receive_frame(s, call->watches ? 4 : 4096, &length, refused)))
         return E_SERVER_UNAVAILABLE;
     call->copied = FALSE;
     result = unpack(call, answer, length);
@@ -342,7 +343,7 @@ BOOL hns_next_event(SOCKET s, struct hns_call *event, DWORD *number)
     unsigned char *frame;
 
     clear(event);
-    if (!(frame = receive_frame(s, &length, &ended)))
+    if (!(frame = receive_frame(s, 4, &length, &ended)))
         return FALSE;
     *number = (DWORD)unpack(event, frame, length);
     free(frame);

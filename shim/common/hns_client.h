@@ -20,6 +20,7 @@ struct hns_call
     unsigned int texts;   /* the number of strings in text */
     const WCHAR *text[3];
     enum copies_kind names; /* the kind of the answer's objects, if copies are wanted */
+    BOOL watches;           /* events follow the answer */
 
     GUID id;       /* out: the object made or opened */
     WCHAR *answer; /* out: CoTaskMem, or NULL if empty; for some functions a structure */

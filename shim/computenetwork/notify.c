@@ -55,6 +55,7 @@ static HRESULT start(struct registration *r, struct hns_call *call)
     HRESULT result;
 
     r->connection = INVALID_SOCKET;
+    call->watches = TRUE;
     result = hns_call_on(&r->connection, call);
     CoTaskMemFree(call->answer);
     CoTaskMemFree(call->record);

@@ -24,8 +24,9 @@ type watched struct {
 	callback uintptr
 }
 
-func newWatched() *watched {
-	w := &watched{events: make(chan told, 100)}
+// newWatched collects up to so many events; the callback then waits for someone to take one.
+func newWatched(room int) *watched {
+	w := &watched{events: make(chan told, room)}
 	w.callback = syscall.NewCallback(func(event, context, status uintptr, data *uint16) uintptr {
 		text := ""
 		if data != nil {
@@ -154,9 +155,35 @@ func namespace(c *caller) (string, error) {
 	return id, c.call("HcnDeleteNamespace", uintptr(unsafe.Pointer(&g)))
 }
 
+// slow is a program that takes its time with each event: the others wait in the connection meanwhile.
+func slow(c *caller) error {
+	w := newWatched(0)
+	handle, err := w.register(c, "HcnRegisterServiceCallback")
+	if err != nil {
+		return err
+	}
+	var made []string
+	for range 5 {
+		ns, err := namespace(c)
+		if err != nil {
+			return err
+		}
+		made = append(made, ns)
+	}
+	for _, ns := range made {
+		if err := errors.Join(w.expect(0x5, ns), w.expect(0x6, ns)); err != nil {
+			return err
+		}
+	}
+	return c.call("HcnUnregisterServiceCallback", handle)
+}
+
 // guest goes through what programs for guests do: callbacks and reserved ports.
 func guest(c *caller) error {
-	all, some := newWatched(), newWatched()
+	if err := slow(c); err != nil {
+		return err
+	}
+	all, some := newWatched(100), newWatched(100)
 	service, err := all.register(c, "HcnRegisterServiceCallback")
 	if err != nil {
 		return err
