@@ -3,7 +3,6 @@ package clusterdns
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/resolvconf"
@@ -172,13 +170,5 @@ func (s *Server) writeKubeconfig() error {
 	if err != nil {
 		return err
 	}
-	config, err := bundle.Kubeconfig(pki.CoreDNS(), c.Cluster, c.Server)
-	if err != nil {
-		return err
-	}
-	data, err := clientcmd.Write(*config)
-	if err != nil {
-		return fmt.Errorf("write kubeconfig of the cluster's DNS: %w", err)
-	}
-	return atomicfile.Write(c.kubeconfig(), data, confined.FileMode)
+	return bundle.WriteKubeconfigMode(c.kubeconfig(), confined.FileMode, pki.CoreDNS(), c.Cluster, c.Server)
 }

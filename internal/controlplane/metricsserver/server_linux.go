@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/confined"
@@ -89,15 +87,8 @@ func (c Config) writeFiles() error {
 	if err != nil {
 		return err
 	}
-	config, err := bundle.Kubeconfig(pki.MetricsServer(), c.Cluster, c.Server)
-	if err != nil {
-		return err
-	}
-	text, err := clientcmd.Write(*config)
-	if err != nil {
-		return fmt.Errorf("write kubeconfig of metrics-server: %w", err)
-	}
-	if err := atomicfile.Write(c.confined().File(kubeconfigFile), text, confined.FileMode); err != nil {
+	if err := bundle.WriteKubeconfigMode(c.confined().File(kubeconfigFile), confined.FileMode, pki.MetricsServer(),
+		c.Cluster, c.Server); err != nil {
 		return err
 	}
 	for _, f := range []struct{ name, from string }{

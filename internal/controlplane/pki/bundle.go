@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,8 +129,13 @@ func (b *Bundle) Kubeconfig(user User, clusterName, server string) (*clientcmdap
 	}, nil
 }
 
-// WriteKubeconfig writes user's configuration to path, if the file does not say the same already.
+// WriteKubeconfig writes user's configuration to path with mode 0600, if the file does not say the same already.
 func (b *Bundle) WriteKubeconfig(path string, user User, clusterName, server string) error {
+	return b.WriteKubeconfigMode(path, 0o600, user, clusterName, server)
+}
+
+// WriteKubeconfigMode is WriteKubeconfig with a mode for programs that have users of their own.
+func (b *Bundle) WriteKubeconfigMode(path string, mode fs.FileMode, user User, clusterName, server string) error {
 	config, err := b.Kubeconfig(user, clusterName, server)
 	if err != nil {
 		return err
@@ -141,7 +147,7 @@ func (b *Bundle) WriteKubeconfig(path string, user User, clusterName, server str
 	if old, err := os.ReadFile(path); err == nil && string(old) == string(text) {
 		return nil
 	}
-	return atomicfile.Write(path, text, 0o600)
+	return atomicfile.Write(path, text, mode)
 }
 
 // ensureAuthority returns the authority at base (a path without extension), made anew if there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
@@ -82,7 +83,7 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 			continue
 		}
 		delete(want, a.Prefix)
-		x := &netlink.Addr{IPNet: toIPNet(a.Prefix), Flags: a.flags()}
+		x := &netlink.Addr{IPNet: ipnet.Of(a.Prefix), Flags: a.flags()}
 		if a.Addr().Is4() {
 			x.Label = a.label
 		}
@@ -97,7 +98,7 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 // has already.
 func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, want map[netip.Prefix]linkAddr) error {
 	for i := range have {
-		got, ok := prefixOf(have[i].IPNet)
+		got, ok := ipnet.Prefix(have[i].IPNet)
 		a, wanted := want[got]
 		if ok && wanted && a.is(have[i]) {
 			delete(want, got)
@@ -118,7 +119,7 @@ func addrsOf(h *netlink.Handle, l netlink.Link) ([]netip.Prefix, error) {
 	list, err := h.AddrList(l, netlink.FAMILY_ALL)
 	var all []netip.Prefix
 	for _, a := range list {
-		if p, ok := prefixOf(a.IPNet); ok && !ownLinkLocal(p) {
+		if p, ok := ipnet.Prefix(a.IPNet); ok && !ownLinkLocal(p) {
 			all = append(all, p)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/network/netplan"
 )
@@ -142,7 +143,7 @@ func (p *Plane) setLocal(s *staleFlows) error {
 		}
 		s.local = map[netip.Addr]bool{}
 		for _, a := range addrs {
-			if prefix, ok := prefixOf(a.IPNet); ok {
+			if prefix, ok := ipnet.Prefix(a.IPNet); ok {
 				s.local[prefix.Addr()] = true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/network/netplan"
 )
@@ -172,7 +173,7 @@ func setKeptRoute(h *netlink.Handle, w keptWay) error {
 	}
 	r := &netlink.Route{
 		LinkIndex: link.Attrs().Index,
-		Dst:       toIPNet(all),
+		Dst:       ipnet.Of(all),
 		Gw:        w.addr.AsSlice(),
 		Table:     keptTable(w.addr),
 		Protocol:  keptProtocol,
@@ -220,7 +221,7 @@ func observeKept(pod *netlink.Handle, link netlink.Link) (map[netip.Addr]netlink
 	}
 	have := map[netip.Addr]netlink.Route{}
 	for _, r := range list {
-		if dst, ok := prefixOf(r.Dst); ok {
+		if dst, ok := ipnet.Prefix(r.Dst); ok {
 			have[dst.Addr()] = r
 		}
 	}
@@ -252,7 +253,7 @@ func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 			}
 			r := &netlink.Route{
 				LinkIndex: link.Attrs().Index,
-				Dst:       toIPNet(netip.PrefixFrom(vip, vip.BitLen())),
+				Dst:       ipnet.Of(netip.PrefixFrom(vip, vip.BitLen())),
 				Table:     unix.RT_TABLE_LOCAL,
 				Type:      unix.RTN_LOCAL,
 				Scope:     netlink.SCOPE_HOST,

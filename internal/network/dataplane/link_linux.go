@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
@@ -86,22 +87,6 @@ func lookup(h *netlink.Handle, name string) (netlink.Link, error) {
 	return link, err
 }
 
-func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
-	if n == nil {
-		return netip.Prefix{}, false
-	}
-	addr, ok := netip.AddrFromSlice(n.IP)
-	bits, size := n.Mask.Size()
-	if size == 32 {
-		addr = addr.Unmap()
-	}
-	return netip.PrefixFrom(addr, bits), ok && addr.BitLen() == size
-}
-
-func toIPNet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
-}
-
 // routesOf returns the routes over a link that have the protocol mark, with their next hops.
 func routesOf(h *netlink.Handle, link netlink.Link, mark netlink.RouteProtocol) ([]netplan.Route, error) {
 	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: mark}
@@ -111,7 +96,7 @@ func routesOf(h *netlink.Handle, link netlink.Link, mark netlink.RouteProtocol) 
 	}
 	var routes []netplan.Route
 	for _, r := range list {
-		dst, ok := prefixOf(r.Dst)
+		dst, ok := ipnet.Prefix(r.Dst)
 		via, viaOK := netip.AddrFromSlice(r.Gw)
 		if ok && viaOK {
 			routes = append(routes, netplan.Route{Dst: dst, Via: via.Unmap()})
@@ -145,7 +130,7 @@ func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) erro
 func route(link netlink.Link, r netplan.Route) *netlink.Route {
 	x := &netlink.Route{
 		LinkIndex: link.Attrs().Index,
-		Dst:       toIPNet(r.Dst),
+		Dst:       ipnet.Of(r.Dst),
 		Gw:        r.Via.AsSlice(),
 		Protocol:  routeProtocol,
 	}

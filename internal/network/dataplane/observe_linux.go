@@ -12,6 +12,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/network/netplan"
 )
@@ -92,7 +93,7 @@ func observeBridge(h *netlink.Handle, l netlink.Link) (netplan.Bridge, bool) {
 		return b, true // without its addresses the bridge counts as different
 	}
 	for _, a := range list {
-		prefix, ok := prefixOf(a.IPNet)
+		prefix, ok := ipnet.Prefix(a.IPNet)
 		switch {
 		case ok && ownLinkLocal(prefix):
 		case ok && strings.HasSuffix(a.Label, gatewayLabel):

@@ -8,6 +8,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
@@ -75,7 +76,7 @@ func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, par
 	for _, a := range onlyIPv4(b.Addrs) {
 		routes = add(routes, netlink.Route{
 			LinkIndex: link.Attrs().Index,
-			Dst:       toIPNet(a.Masked()),
+			Dst:       ipnet.Of(a.Masked()),
 			Scope:     netlink.SCOPE_LINK,
 		})
 	}
@@ -86,7 +87,7 @@ func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, par
 	for _, a := range onlyIPv4(addrs) {
 		routes = add(routes, netlink.Route{
 			LinkIndex: parent.Attrs().Index,
-			Dst:       toIPNet(a.Masked()),
+			Dst:       ipnet.Of(a.Masked()),
 			Scope:     netlink.SCOPE_LINK,
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/network/netplan"
 )
@@ -317,7 +318,7 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 	for _, a := range s.Addrs {
 		r := &netlink.Route{
 			LinkIndex: link.Attrs().Index,
-			Dst:       toIPNet(netip.PrefixFrom(a.Addr(), a.Addr().BitLen())),
+			Dst:       ipnet.Of(netip.PrefixFrom(a.Addr(), a.Addr().BitLen())),
 			Scope:     netlink.SCOPE_LINK,
 			Protocol:  routeProtocol,
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/network/netplan"
 )
@@ -146,7 +147,7 @@ func (v VTEP) ensureAddress(h *netlink.Handle, link netlink.Link) error {
 		}
 	}
 	if _, there := stale[want]; !there {
-		if err := h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(want,
+		if err := h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(want,
 			want.BitLen()))}); err != nil {
 			return fmt.Errorf("set address %s: %w", want, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -83,7 +84,7 @@ func (u *Underlay) ensureLAN() error {
 			return err
 		}
 		return ensureRoute(h, bridgeName, &netlink.Route{
-			Dst:      toIPNet(u.cfg.Subnet),
+			Dst:      ipnet.Of(u.cfg.Subnet),
 			Scope:    netlink.SCOPE_LINK,
 			Protocol: hostProtocol,
 		})
@@ -101,7 +102,7 @@ func (u *Underlay) announce(addr netip.Addr) error {
 			return fmt.Errorf("look for interface %q: %w", u.cfg.LAN.Link, err)
 		}
 		route := &netlink.Route{
-			Dst:      toIPNet(netip.PrefixFrom(addr, 32)),
+			Dst:      ipnet.Of(netip.PrefixFrom(addr, 32)),
 			Scope:    netlink.SCOPE_LINK,
 			Protocol: hostProtocol,
 		}
@@ -144,7 +145,7 @@ func (u *Underlay) renounce(gone func(netip.Addr) bool) error {
 		entries, err := h.NeighProxyList(0, unix.AF_INET)
 		errs := []error{err}
 		for i := range routes {
-			host, ok := prefixOf(routes[i].Dst)
+			host, ok := ipnet.Prefix(routes[i].Dst)
 			if !ok || !gone(host.Addr()) {
 				continue
 			}
@@ -205,7 +206,7 @@ func (u *Underlay) syncOutside(protocol netlink.RouteProtocol, want []Route) err
 		}
 		var errs []error
 		for _, r := range have {
-			cidr, _ := prefixOf(r.Dst)
+			cidr, _ := ipnet.Prefix(r.Dst)
 			via, _ := netip.AddrFromSlice(r.Gw)
 			if !slices.Contains(want, Route{CIDR: cidr, Via: via.Unmap()}) {
 				errs = append(errs, h.RouteDel(&r))
@@ -213,7 +214,7 @@ func (u *Underlay) syncOutside(protocol netlink.RouteProtocol, want []Route) err
 		}
 		for _, r := range want {
 			errs = append(errs, ensureRoute(h, u.cfg.LAN.Link, &netlink.Route{
-				Dst:      toIPNet(r.CIDR),
+				Dst:      ipnet.Of(r.CIDR),
 				Gw:       r.Via.AsSlice(),
 				Protocol: protocol,
 				Priority: u.lanPriority(),

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 	"sigs.k8s.io/knftables"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -45,7 +46,7 @@ func (u *Underlay) checkSubnet() error {
 			return fmt.Errorf("list the machine's routes: %w", err)
 		}
 		for _, r := range routes {
-			dst, ok := prefixOf(r.Dst)
+			dst, ok := ipnet.Prefix(r.Dst)
 			if !ok || dst.Bits() == 0 || !dst.Overlaps(u.cfg.Subnet) && !dst.Overlaps(u.cfg.Subnet6) {
 				continue
 			}
@@ -81,7 +82,7 @@ func (u *Underlay) ensureMachineLink() error {
 			return err
 		}
 		if u.cfg.LAN.enabled() { // another interface has the address too, and the subnet is reached over it
-			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(u.cfg.Machine, 32))}),
+			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(u.cfg.Machine, 32))}),
 				h.LinkSetUp(link))
 		}
 		return u.ensureUp(h, link, u.cfg.Machine)

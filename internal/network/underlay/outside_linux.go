@@ -9,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -40,7 +41,7 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 			return err
 		}
 		for _, far := range o.Far {
-			x := &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(far, far.BitLen()))}
+			x := &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(far, far.BitLen()))}
 			if far.Is6() {
 				x.Flags = unix.IFA_F_NODAD
 			}
@@ -50,7 +51,7 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 		}
 		for _, r := range o.Routes {
 			if err := ensureRoute(h, HostLink, &netlink.Route{
-				Dst:      toIPNet(r.CIDR),
+				Dst:      ipnet.Of(r.CIDR),
 				Gw:       r.Via.AsSlice(),
 				Protocol: outsideProtocol,
 			}); err != nil {
@@ -69,7 +70,7 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 				via = o.Address6
 			}
 			err := ensureRoute(h, link, &netlink.Route{
-				Dst:      toIPNet(netip.PrefixFrom(far, far.BitLen())),
+				Dst:      ipnet.Of(netip.PrefixFrom(far, far.BitLen())),
 				Gw:       via.AsSlice(),
 				Protocol: outsideProtocol,
 			})
@@ -95,7 +96,7 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 		for _, far := range o.Far {
 			gone := h.RouteDel(&netlink.Route{
 				LinkIndex: link.Attrs().Index,
-				Dst:       toIPNet(netip.PrefixFrom(far, far.BitLen())),
+				Dst:       ipnet.Of(netip.PrefixFrom(far, far.BitLen())),
 				Protocol:  outsideProtocol,
 			})
 			if !errors.Is(gone, unix.ESRCH) {

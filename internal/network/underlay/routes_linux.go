@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -123,24 +124,12 @@ func routesOf(h *netlink.Handle, linkName string, protocol netlink.RouteProtocol
 	var routes []Route
 	for _, r := range list {
 		via, ok := netip.AddrFromSlice(r.Gw)
-		cidr, isPrefix := prefixOf(r.Dst)
+		cidr, isPrefix := ipnet.Prefix(r.Dst)
 		if ok && isPrefix && cidr.Bits() > 0 {
 			routes = append(routes, Route{CIDR: cidr, Via: via.Unmap()})
 		}
 	}
 	return routes, nil
-}
-
-func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
-	if n == nil {
-		return netip.Prefix{}, false
-	}
-	addr, ok := netip.AddrFromSlice(n.IP)
-	bits, size := n.Mask.Size()
-	if size == 32 {
-		addr = addr.Unmap()
-	}
-	return netip.PrefixFrom(addr, bits), ok && addr.BitLen() == size
 }
 
 // syncRoutes makes these the routes of one kind of the link in the namespace at path. A route to an address of the
@@ -171,7 +160,7 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 		for _, r := range want {
 			if !slices.Contains(have, r) {
 				errs = append(errs, ensureRoute(h, linkName, &netlink.Route{
-					Dst:      toIPNet(r.CIDR),
+					Dst:      ipnet.Of(r.CIDR),
 					Gw:       r.Via.AsSlice(),
 					Protocol: protocol,
 				}))
@@ -184,7 +173,7 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 func deleteRoute(h *netlink.Handle, link netlink.Link, protocol netlink.RouteProtocol, r Route) error {
 	err := h.RouteDel(&netlink.Route{
 		LinkIndex: link.Attrs().Index,
-		Dst:       toIPNet(r.CIDR),
+		Dst:       ipnet.Of(r.CIDR),
 		Gw:        r.Via.AsSlice(),
 		Protocol:  protocol,
 	})
@@ -204,10 +193,6 @@ func ensureRoute(h *netlink.Handle, linkName string, route *netlink.Route) error
 		return fmt.Errorf("set route %s: %w", route, err)
 	}
 	return nil
-}
-
-func toIPNet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
 func anywhere() *net.IPNet { return &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)} }

@@ -26,6 +26,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -231,7 +232,7 @@ func (u *Underlay) ensureUp(h *netlink.Handle, link netlink.Link, addr netip.Add
 		return err
 	}
 	if six := u.addr6(addr); six.IsValid() {
-		x := &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(six, u.cfg.Subnet6.Bits())), Flags: unix.IFA_F_NODAD}
+		x := &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(six, u.cfg.Subnet6.Bits())), Flags: unix.IFA_F_NODAD}
 		if err := h.AddrReplace(link, x); err != nil {
 			return fmt.Errorf("set address %s: %w", six, err)
 		}

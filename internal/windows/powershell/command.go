@@ -122,28 +122,7 @@ func (p *parser) parameter(s *stage) error {
 
 // argumentList reads one argument, or several joined by commas.
 func (p *parser) argumentList() (expr, error) {
-	x, err := p.argumentValue()
-	if err != nil {
-		return nil, err
-	}
-	items := []expr{x}
-	for {
-		begin := p.at
-		p.blanks()
-		if !p.take(",") {
-			p.at = begin
-			break
-		}
-		p.space()
-		if x, err = p.argumentValue(); err != nil {
-			return nil, err
-		}
-		items = append(items, x)
-	}
-	if len(items) == 1 {
-		return items[0], nil
-	}
-	return &list{items}, nil
+	return p.joined(p.argumentValue)
 }
 
 // argumentValue reads one argument of a command.

@@ -117,7 +117,15 @@ func (p *parser) unknownOperator() error {
 
 // commas reads a, b, c.
 func (p *parser) commas() (expr, error) {
-	x, err := p.unary()
+	if p.oneValue {
+		return p.unary()
+	}
+	return p.joined(p.unary)
+}
+
+// joined reads one item, or a list of several joined by commas.
+func (p *parser) joined(item func() (expr, error)) (expr, error) {
+	x, err := item()
 	if err != nil {
 		return nil, err
 	}
@@ -125,12 +133,12 @@ func (p *parser) commas() (expr, error) {
 	for {
 		begin := p.at
 		p.blanks()
-		if p.oneValue || !p.take(",") {
+		if !p.take(",") {
 			p.at = begin
 			break
 		}
 		p.space()
-		if x, err = p.unary(); err != nil {
+		if x, err = item(); err != nil {
 			return nil, err
 		}
 		items = append(items, x)

@@ -1,27 +1,16 @@
 package powershell
 
-import (
-	"errors"
-	"unsafe"
-
-	"golang.org/x/sys/windows"
-)
+import "mullion.dev/mullion/internal/windows/winproc"
 
 // processes returns the running processes.
 func processes() ([]process, error) {
-	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	all, err := winproc.List()
 	if err != nil {
 		return nil, err
 	}
-	defer windows.CloseHandle(snapshot) //nolint:errcheck // it was only read
-	entry := windows.ProcessEntry32{}
-	entry.Size = uint32(unsafe.Sizeof(entry))
-	var found []process
-	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
-		found = append(found, process{int64(entry.ProcessID), windows.UTF16ToString(entry.ExeFile[:])})
-	}
-	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
-		return nil, err
+	found := make([]process, len(all))
+	for i, p := range all {
+		found[i] = process{int64(p.ID), p.Image}
 	}
 	return found, nil
 }

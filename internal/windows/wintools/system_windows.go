@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/winproc"
 )
 
 // ThisSystem is the Windows that the program runs on.
@@ -23,25 +24,15 @@ type local struct{}
 
 // Tasks implements System.
 func (local) Tasks() ([]Task, error) {
-	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	all, err := winproc.List()
 	if err != nil {
 		return nil, err
 	}
-	defer windows.CloseHandle(snapshot) //nolint:errcheck // it was only read
-	entry := windows.ProcessEntry32{}
-	entry.Size = uint32(unsafe.Sizeof(entry))
 	var found []Task
-	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
-		t := Task{
-			PID:    entry.ProcessID,
-			Image:  windows.UTF16ToString(entry.ExeFile[:]),
-			Memory: workingSet(entry.ProcessID),
-		}
+	for _, p := range all {
+		t := Task{PID: p.ID, Image: p.Image, Memory: workingSet(p.ID)}
 		_ = windows.ProcessIdToSessionId(t.PID, &t.Session) // a process that has just ended has no session
 		found = append(found, t)
-	}
-	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
-		return nil, err
 	}
 	return found, nil
 }
