@@ -17,7 +17,7 @@ import (
 const root = "../.."
 
 // allowedTags are the build tags that test files and platform splits may use.
-var allowedTags = []string{"kernel", "wine", "e2e", "conformance", "machines", "linux", "windows", "unix", "ignore"}
+var allowedTags = []string{"kernel", "wine", "cluster", "conformance", "machines", "linux", "windows", "unix", "ignore"}
 
 func goFiles(t *testing.T) []string {
 	t.Helper()

@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build cluster
 
 // Package e2e holds the tests that need a real cluster. One cluster is brought up for all scripts in testdata; each
 // script is what a user would type. Afterwards the cluster is taken down and the machine must be as it was.

@@ -1,4 +1,4 @@
-//go:build e2e || conformance
+//go:build cluster || conformance
 
 package e2e
 

@@ -30,7 +30,7 @@ func AddTests(ctx context.Context, checkout, to string) error {
 		args   []string
 	}{
 		{"linux", []string{
-			"test", "-c", "-tags", "e2e", "-o", filepath.Join(to, "test", "e2e", "e2e.test"),
+			"test", "-c", "-tags", "cluster", "-o", filepath.Join(to, "test", "e2e", "e2e.test"),
 			"./test/e2e",
 		}},
 		{"windows", []string{"build", "-o", filepath.Join(images, "tool", "tool.exe"), "./test/e2e/tool"}},
