@@ -4,8 +4,10 @@ package underlay_test
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,4 +150,57 @@ func TestTunnelIsChecked(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// What a pod sends to another machine's tunnel is not taken for a frame of the underlay, though the machine hides the
+// pod behind its own address, which the other machine admits.
+func TestPodsCannotSendFrames(t *testing.T) {
+	one, two := netnstest.New(t, "one"), netnstest.New(t, "two")
+	connect(t, one, two)
+	a, b := newMachine(t, one, "198.51.100.1", 0), newMachine(t, two, "198.51.100.2", 1)
+	a.up(t, b)
+	b.up(t, a)
+	if !b.reaches(t, a.host) {
+		t.Fatal("the hosts of two machines do not reach each other")
+	}
+	// Else the kernel ignores what it is told of a neighbour within a second.
+	run(t, b.u.HostNetns("host"), "sysctl", "-q", "-w", "net.ipv4.neigh.eth0.locktime=0")
+	neighbour := func() string {
+		fields := strings.Fields(run(t, b.u.HostNetns("host"), "ip", "neigh", "show", a.host.String()))
+		if i := slices.Index(fields, "lladdr"); i >= 0 {
+			return fields[i+1]
+		}
+		return "unknown"
+	}
+	forged := net.HardwareAddr{0x02, 0xde, 0xad, 0xbe, 0xef, 0x01}
+	before := neighbour()
+	err := netns.Do(a.u.HostNetns("host"), func() error {
+		conn, err := net.Dial("udp4", "198.51.100.2:6443")
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, err = conn.Write(forgedAnswer(77, forged, a.host, b.host))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.reaches(t, a.host) { // by now the frame has arrived, or it never does
+		t.Error("the hosts do not reach each other any more")
+	}
+	if after := neighbour(); after != before || after == forged.String() {
+		t.Errorf("the neighbour %s is at %s, and was at %s", a.host, after, before)
+	}
+}
+
+// forgedAnswer is a VXLAN packet's payload with an ARP answer that says that somebody is at a hardware address.
+func forgedAnswer(vni byte, at net.HardwareAddr, somebody, to netip.Addr) []byte {
+	frame := []byte{0x08, 0, 0, 0, 0, 0, vni, 0}                       // RFC 7348, section 5
+	frame = append(frame, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)          // to all
+	frame = append(append(frame, at...), 0x08, 0x06)                   // ARP
+	frame = append(frame, 0, 1, 0x08, 0, 6, 4, 0, 2)                   // Ethernet, IPv4, an answer
+	frame = append(append(frame, at...), somebody.AsSlice()...)        // from
+	frame = append(frame, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)          // to
+	return append(frame, append(to.AsSlice(), make([]byte, 18)...)...) // 60 bytes, as the shortest frame
 }
