@@ -66,11 +66,15 @@ func stopSteps() []step {
 			}
 			return nil // what did not stop in time, or whose supervisor went away meanwhile, is ended by the next step
 		}},
-		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
-			_, err := proc.KillLeftovers(ctx, p.Data, nil)
-			return err
-		}},
+		// Before the next step: what a container starts can say for ever that it is one of the cluster's processes.
 		{"ended containers", func(ctx context.Context, p layout.Paths) error { return KillCgroups(ctx, p.CgroupParent()) }},
+		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
+			ctx, cancel := context.WithTimeout(ctx, leftoverPatience)
+			defer cancel()
+			_, err := proc.KillLeftovers(ctx, p.Data, nil)
+			// a container's start that was under way may have made its cgroup after they were removed
+			return errors.Join(err, KillCgroups(ctx, p.CgroupParent()))
+		}},
 	}
 }
 
@@ -124,6 +128,11 @@ func KillCgroups(ctx context.Context, parent string) error {
 		return err
 	}
 	roots = append(roots, "/sys/fs/cgroup"+parent)
+	for _, root := range roots {
+		if err := stopForks(root); err != nil {
+			return err
+		}
+	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.Now().Add(20 * time.Second)
@@ -147,6 +156,37 @@ func KillCgroups(ctx context.Context, parent string) error {
 		}
 	}
 	return nil
+}
+
+// stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one: it lets none of
+// them have any, where the hierarchy has that controller, and on cgroup v2 has the kernel end all of them at once.
+func stopForks(root string) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return writeExisting(filepath.Join(path, "pids.max"), "0")
+	})
+	if errors.Is(err, fs.ErrNotExist) { // there is no such cgroup, or it ended meanwhile
+		err = nil
+	}
+	return errors.Join(err, writeExisting(filepath.Join(root, "cgroup.kill"), "1"))
+}
+
+// writeExisting writes to a file of a cgroup, if the cgroup has it.
+func writeExisting(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); errors.Is(err, unix.ENODEV) {
+		return nil // it was removed
+	}
+	return err
 }
 
 // killCgroup sends SIGKILL to what is in a cgroup tree, removes the cgroups that are empty, and counts the processes it

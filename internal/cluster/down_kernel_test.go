@@ -10,8 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -58,6 +60,52 @@ func TestKillCgroups(t *testing.T) {
 	}
 	if err := KillCgroups(t.Context(), parent); err != nil {
 		t.Errorf("with nothing there: %v", err)
+	}
+}
+
+// A container that starts processes for ever ends in bounded time.
+func TestKillCgroupsEndsForks(t *testing.T) {
+	root := "/sys/fs/cgroup/pids"
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		root = "/sys/fs/cgroup" // version 2
+	}
+	parent := fmt.Sprintf("/mullion-test-forks-%d", os.Getpid())
+	dir := filepath.Join(root, parent, "node", "container")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pids.max"), []byte("300"), 0); err != nil {
+		t.Skipf("the machine's cgroups do not bound the bomb: %v", err)
+	}
+	perl, err := exec.LookPath("perl")
+	if err != nil {
+		t.Skip("needs perl")
+	}
+	bomb := `open(F, ">", "$ARGV[0]/cgroup.procs"); print F $$; close(F) or die; while (1) { fork }`
+	cmd := exec.CommandContext(t.Context(), perl, "-e", bomb, dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- cmd.Wait() }()
+	for begin := time.Now(); ; {
+		procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(procs), "\n") > 100 {
+			break
+		}
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("the processes do not start")
+		}
+	}
+	if err := KillCgroups(t.Context(), parent); err != nil {
+		t.Error(err)
+	}
+	<-waited
+	if left, err := filepath.Glob("/sys/fs/cgroup/*" + parent); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -149,8 +149,22 @@ func TestKeep(t *testing.T) {
 		"/b/containerd --config c":                     false,
 		"":                                             false,
 	} {
-		if got := keep(proc.Leftover{Args: strings.Fields(args)}); got != want {
+		if got := keep(proc.Leftover{Args: strings.Fields(args)}, "/mullion-1"); got != want {
 			t.Errorf("%q: %v", args, got)
+		}
+	}
+	for cgroup, want := range map[string]bool{
+		"/mullion-1/win-1/0123":                 true,
+		"/mullion-1/linux-1/kubepods/pod1/0123": true,
+		"/mullion-1/linux-1/system":             false, // its kubelet and containerd
+		"/mullion-1/win-1":                      false,
+		"/mullion-1":                            false,
+		"/mullion-12/win-1/0123":                false, // another cluster's
+		"/user.slice/session-1.scope":           false,
+		"/":                                     false,
+	} {
+		if got := keep(proc.Leftover{Cgroups: []string{"/", cgroup}}, "/mullion-1"); got != want {
+			t.Errorf("in cgroup %q: %v", cgroup, got)
 		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/process/systemd"
@@ -26,15 +28,32 @@ type SuperviseOptions struct {
 	StartLimit time.Duration
 }
 
-// keep tells which processes outlive a supervisor: containerd's shims, with the containers they hold, and the keepers
-// of their streams. Both are picked up again.
-func keep(l proc.Leftover) bool {
+// leftoverPatience bounds the end of what an earlier supervisor left.
+const leftoverPatience = time.Minute
+
+// keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams, and
+// what runs in containers below the cgroup parent. All are picked up again. A process in a container may say that it is
+// one of the cluster's own, and start others for ever that say so.
+func keep(l proc.Leftover, parent string) bool {
+	if inContainer(l.Cgroups, parent) {
+		return true
+	}
 	for _, arg := range l.Args {
 		if strings.HasSuffix(arg, "containerd-shim-runc-v2") || arg == "keep-streams" {
 			return true
 		}
 	}
 	return false
+}
+
+// inContainer reports whether a process is in the cgroup of a container: PARENT/NODE/…, without that of a Linux node's
+// own programs.
+func inContainer(cgroups []string, parent string) bool {
+	return slices.ContainsFunc(cgroups, func(cgroup string) bool {
+		below, ok := strings.CutPrefix(cgroup, parent+"/")
+		_, place, deep := strings.Cut(below, "/")
+		return ok && deep && place != linuxhost.OwnCgroup
+	})
 }
 
 // Supervise runs the cluster that the data folder describes until ctx ends or somebody asks it to stop. There is one
@@ -66,7 +85,10 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
-	killed, err := proc.KillLeftovers(ctx, o.Paths.Data, keep)
+	parent := o.Paths.CgroupParent()
+	killing, cancel := context.WithTimeout(ctx, leftoverPatience)
+	killed, err := proc.KillLeftovers(killing, o.Paths.Data, func(l proc.Leftover) bool { return keep(l, parent) })
+	cancel()
 	if err != nil {
 		return err
 	}

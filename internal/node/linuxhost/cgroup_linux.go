@@ -112,7 +112,7 @@ func (h Host) showsCgroups() (bool, error) {
 // namespaces has left it.
 func (hi hierarchy) ensure(cgroup string) error {
 	path := hi.dir
-	for part := range strings.SplitSeq(strings.Trim(cgroup, "/")+"/"+leaf, "/") {
+	for part := range strings.SplitSeq(strings.Trim(cgroup, "/")+"/"+OwnCgroup, "/") {
 		parent := path
 		path = filepath.Join(path, part)
 		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -120,7 +120,7 @@ func (hi hierarchy) ensure(cgroup string) error {
 		}
 		var err error
 		switch {
-		case hi.v2 && part != leaf:
+		case hi.v2 && part != OwnCgroup:
 			err = passOnMissing(parent, path)
 		case !hi.v2:
 			err = inheritCPUs(path, parent)
@@ -241,10 +241,10 @@ func (h Host) enterCgroup(cmd *exec.Cmd) ([]*os.File, error) {
 		return nil, err
 	}
 	if all[0].v2 {
-		return h.placeChild(cmd, filepath.Join(all[0].dir, h.Cgroup, leaf))
+		return h.placeChild(cmd, filepath.Join(all[0].dir, h.Cgroup, OwnCgroup))
 	}
 	for _, hi := range all {
-		dir := filepath.Join(hi.dir, h.Cgroup, leaf)
+		dir := filepath.Join(hi.dir, h.Cgroup, OwnCgroup)
 		if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte(strconv.Itoa(unix.Gettid())), 0); err != nil {
 			return nil, fmt.Errorf("enter cgroup %q: %w", dir, err)
 		}

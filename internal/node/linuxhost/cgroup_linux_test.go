@@ -100,7 +100,7 @@ func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
 			t.Errorf("%s was last given %q, want %q", file, got, want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(root, "m/linux-1", leaf)); err != nil {
+	if _, err := os.Stat(filepath.Join(root, "m/linux-1", OwnCgroup)); err != nil {
 		t.Errorf("the cgroup of the host's own processes: %v", err)
 	}
 }

@@ -52,9 +52,9 @@ type Bind struct {
 	Target string `json:"target"`
 }
 
-// leaf is the cgroup of the host's own processes. cgroup v2 has processes only where no controller is passed on:
+// OwnCgroup is the cgroup of the host's own processes. cgroup v2 has processes only where no controller is passed on:
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#no-internal-process-constraint
-const leaf = "system"
+const OwnCgroup = "system"
 
 // Run is the machine's path of the /run of the host whose RunDir it is.
 func Run(runDir string, parts ...string) string {

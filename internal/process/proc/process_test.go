@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
@@ -386,8 +387,11 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []proc.Leftover{{PID: pid, PPID: cmd.Process.Pid, Args: []string{"/bin/sleep", "1000"}}}
-	if diff := cmp.Diff(want, found); diff != "" {
+	if diff := cmp.Diff(want, found, cmpopts.IgnoreFields(proc.Leftover{}, "Cgroups")); diff != "" {
 		t.Fatalf("leftovers (-want +got):\n%s", diff)
+	}
+	if len(found[0].Cgroups) == 0 || !strings.HasPrefix(found[0].Cgroups[0], "/") {
+		t.Errorf("its cgroups are %q", found[0].Cgroups)
 	}
 	if !alive(pid) {
 		t.Fatal("the child died with a thread that was not its own")

@@ -169,4 +169,6 @@ type Leftover struct {
 	PPID int
 	// Args is the command line, program first.
 	Args []string
+	// Cgroups are the paths of its cgroups, one in each hierarchy.
+	Cgroups []string
 }
