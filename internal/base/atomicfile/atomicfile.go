@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,17 +13,29 @@ import (
 
 // Write replaces the file at path, which gets the mode perm whatever the umask is. The folder must exist.
 func Write(path string, data []byte, perm os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write %q: %w", path, err)
+	}
+	defer folder.Close()
+	return WriteIn(folder, filepath.Base(path), data, perm)
+}
+
+// WriteIn is Write for a file beneath a folder that others write to: a link among the name's folders that leads out of
+// the folder is an error, and a link in the file's own place is replaced.
+func WriteIn(folder *os.Root, name string, data []byte, perm os.FileMode) error {
+	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
+	f, err := folder.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %q in %q: %w", name, folder.Name(), err)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = folder.Rename(temporary, name)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write %q: %w", path, err), os.Remove(f.Name()))
+		return errors.Join(fmt.Errorf("write %q in %q: %w", name, folder.Name(), err), folder.Remove(temporary))
 	}
 	return nil
 }

@@ -160,11 +160,7 @@ func (n Node) bootstrap(ca []byte) ([]byte, error) {
 // dropForeignIdentity removes what the kubelet has of another cluster's authority: with it the kubelet would
 // never ask for a new certificate.
 func (n Node) dropForeignIdentity(ca []byte) error {
-	path, err := n.file(caFile)
-	if err != nil {
-		return err
-	}
-	old, err := os.ReadFile(path)
+	old, err := n.readFile(caFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, ca) {
 		return nil
 	}
@@ -172,11 +168,7 @@ func (n Node) dropForeignIdentity(ca []byte) error {
 		return err
 	}
 	for _, name := range []string{kubeletKubeconfig, KubeletCertDir} {
-		path, err := n.file(name)
-		if err != nil {
-			return err
-		}
-		if err := os.RemoveAll(path); err != nil {
+		if err := n.removeAll(name); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,9 @@ type Node struct {
 	Config
 	// OS is the node's system, spec.Linux or spec.Windows.
 	OS string
+	// Root is the machine's path of the folder with the node's files. Pods with a hostPath volume write to it: what is
+	// written for the node is written beneath it, whatever links they put there.
+	Root string
 	// File returns the machine's path of a file of the node, given by the path that the node's programs know.
 	File func(path string) (string, error)
 	// Tweak adds to the kubelet's configuration what the node's system asks for.
@@ -38,15 +41,55 @@ func (n Node) file(path string) (string, error) { return n.File(n.Path(path)) }
 
 // WriteFile replaces a file of the node whole or not at all.
 func (n Node) WriteFile(path string, data []byte, mode fs.FileMode) error {
+	err := n.within(path, func(root *os.Root, name string) error {
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		return atomicfile.WriteIn(root, name, data, mode)
+	})
+	if err != nil {
+		return fmt.Errorf("write file of host %q: %w", n.Name, err)
+	}
+	return nil
+}
+
+// readFile reads a file of the node.
+func (n Node) readFile(path string) (data []byte, err error) {
+	err = n.within(path, func(root *os.Root, name string) error {
+		data, err = root.ReadFile(name)
+		return err
+	})
+	return data, err
+}
+
+// removeAll removes a file or a folder of the node.
+func (n Node) removeAll(path string) error {
+	return n.within(path, func(root *os.Root, name string) error { return root.RemoveAll(name) })
+}
+
+// MkdirAll makes a folder of the node, and those above it.
+func (n Node) MkdirAll(path string, mode fs.FileMode) error {
+	return n.within(path, func(root *os.Root, name string) error { return root.MkdirAll(name, mode) })
+}
+
+// within calls do with the folder of the node's files, which is made if it is missing, and the name in it of a file of
+// the node.
+func (n Node) within(path string, do func(root *os.Root, name string) error) error {
 	on, err := n.file(path)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(on), 0o755); err != nil {
+	name, err := filepath.Rel(n.Root, on)
+	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(on, data, mode); err != nil {
-		return fmt.Errorf("write file of host %q: %w", n.Name, err)
+	if err := os.MkdirAll(n.Root, 0o755); err != nil {
+		return err
 	}
-	return nil
+	root, err := os.OpenRoot(n.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return do(root, name)
 }

@@ -30,11 +30,64 @@ func sample(t *testing.T, system string) Node {
 			CAFile:              filepath.Join(dir, "ca.crt"),
 			BootstrapKubeconfig: filepath.Join(dir, "bootstrap.kubeconfig"),
 		},
-		OS: system,
+		OS:   system,
+		Root: dir,
 		File: func(path string) (string, error) {
 			return filepath.Join(dir, strings.ReplaceAll(strings.TrimPrefix(path, "C:"), `\`, "/")), nil
 		},
 		Tweak: func(*kubeletv1beta1.KubeletConfiguration) {},
+	}
+}
+
+// What is written for a node stays beneath its root, though pods put links there that lead to the machine's files.
+func TestStaysBeneathTheRoot(t *testing.T) {
+	for _, system := range []string{spec.Linux, spec.Windows} {
+		n := sample(t, system)
+		victim := t.TempDir()
+		kept := filepath.Join(victim, "ca.crt")
+		if err := os.WriteFile(kept, []byte("the machine's"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		etc := filepath.Join(n.Root, "etc")
+		if err := os.MkdirAll(etc, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		up := strings.Repeat("../", strings.Count(etc, "/"))
+		for _, to := range []string{victim, up + victim[1:]} {
+			folder := filepath.Join(etc, "kubernetes")
+			if err := os.Symlink(to, folder); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.WriteFile("/etc/kubernetes/ca.crt", []byte("the node's"), 0o600); err == nil {
+				t.Errorf("%s: written through the link to %s", system, to)
+			}
+			if _, err := n.readFile("/etc/kubernetes/ca.crt"); err == nil {
+				t.Errorf("%s: read through the link to %s", system, to)
+			}
+			if err := n.removeAll("/etc/kubernetes/ca.crt"); err == nil {
+				t.Errorf("%s: removed through the link to %s", system, to)
+			}
+			if err := n.MkdirAll("/etc/kubernetes/new", 0o755); err == nil {
+				t.Errorf("%s: made a folder through the link to %s", system, to)
+			}
+			if err := n.removeAll("/etc/kubernetes"); err != nil { // the link itself is the node's
+				t.Error(err)
+			}
+		}
+		if err := os.Symlink(kept, filepath.Join(etc, "hosts")); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.WriteFile("/etc/hosts", []byte("the node's"), 0o644); err != nil {
+			t.Errorf("%s: in the place of a link: %v", system, err)
+		}
+		if got, err := n.readFile("/etc/hosts"); err != nil || string(got) != "the node's" {
+			t.Errorf("%s: read %q, %v", system, got, err)
+		}
+		left, err := os.ReadDir(victim)
+		if text, readErr := os.ReadFile(kept); err != nil || len(left) != 1 || readErr != nil ||
+			string(text) != "the machine's" {
+			t.Errorf("%s: the machine's folder has %v, its file %q (%v, %v)", system, left, text, err, readErr)
+		}
 	}
 }
 

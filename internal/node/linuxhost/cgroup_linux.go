@@ -281,7 +281,7 @@ func (h Host) mountCgroups(target string) error {
 		return err
 	}
 	if all[0].v2 {
-		return bind(filepath.Join(all[0].dir, h.Cgroup), target, 0)
+		return bind(filepath.Join(all[0].dir, h.Cgroup), target)
 	}
 	if err := unix.Mount("cgroup", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
 		"mode=755"); err != nil {
@@ -292,7 +292,7 @@ func (h Host) mountCgroups(target string) error {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
-		if err := bind(filepath.Join(hi.dir, h.Cgroup), dir, 0); err != nil {
+		if err := bind(filepath.Join(hi.dir, h.Cgroup), dir); err != nil {
 			return err
 		}
 	}

@@ -151,6 +151,42 @@ func TestHostIsolation(t *testing.T) {
 }
 
 // TestHostOutlivesItsProcesses mounts something in a host in which no process is left, and finds it again.
+// A host that is made again, after pods have put links into its root, makes nothing where the links lead.
+func TestRootWithLinks(t *testing.T) {
+	h := up(t)
+	victim := t.TempDir()
+	if err := os.Chmod(victim, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	climb := strings.Repeat("../", strings.Count(h.Root, "/")+3) + victim[1:]
+	for name, to := range map[string]string{
+		"etc": victim, "tmp": climb, "var": victim, "proc": victim, "dev": climb, "usr": victim, "opt/shown": victim,
+	} {
+		path := h.Path(name)
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Ensure(t.Context(), program(t)); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(victim)
+	info, statErr := os.Stat(victim)
+	if err != nil || statErr != nil || len(left) > 0 || info.Mode().Perm() != 0o711 {
+		t.Errorf("the machine's folder has %v and mode %v (%v, %v)", left, info.Mode(), err, statErr)
+	}
+	out, err := shell(t, h, "cat /opt/shown/file && test -d /etc/ssl && ls -d /usr/bin && : >/tmp/written && echo made")
+	if err != nil || !strings.Contains(out, "first") || !strings.Contains(out, "made") {
+		t.Errorf("in the host: %q, %v", out, err)
+	}
+}
+
 func TestHostOutlivesItsProcesses(t *testing.T) {
 	h := up(t)
 	if out, err := shell(

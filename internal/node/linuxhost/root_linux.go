@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,13 +51,19 @@ func tunables() map[string]string {
 	}
 }
 
-// makeRoot makes the folders of the root that are kept on disk.
+// makeRoot makes the folders of the root that are kept on disk. Pods with a hostPath volume write to the root: a link in
+// the place of one of its folders is removed, and nothing is made through links that lead out of it.
 func (h Host) makeRoot() error {
 	for _, dir := range []string{h.Root, Run(h.RunDir)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
+	root, err := os.OpenRoot(h.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	dirs := ownDirs()
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range dirs {
@@ -65,33 +72,49 @@ func (h Host) makeRoot() error {
 			}
 		}
 	}) {
-		path := h.Path(name)
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			return err
-		}
-		if err := os.Chmod(path, dirs[name]); err != nil {
+		if err := ownFolder(root, name, dirs[name]); err != nil {
 			return err
 		}
 	}
-	if err := link("/run", h.Path("var/run")); err != nil {
+	if err := link(root, "/run", "var/run"); err != nil {
 		return err
 	}
-	return link("../usr/lib/os-release", h.Path("etc/os-release"))
+	return link(root, "../usr/lib/os-release", "etc/os-release")
+}
+
+// ownFolder makes a folder with its mode. What else is in its place is removed.
+func ownFolder(root *os.Root, name string, mode fs.FileMode) error {
+	info, err := root.Lstat(name)
+	if err == nil && !info.IsDir() {
+		err = root.Remove(name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := root.MkdirAll(name, 0o755); err != nil {
+		return err
+	}
+	return root.Chmod(name, mode)
 }
 
 // mountRoot mounts everything that the host sees below its root folder. The caller is in the host's namespaces and
 // about to change its root.
 func (h Host) mountRoot() error {
-	if err := bind(h.Root, h.Root, 0); err != nil {
+	if err := bind(h.Root, h.Root); err != nil {
 		return err
 	}
+	root, err := os.OpenRoot(h.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, name := range append(systemDirs(), systemFiles()...) {
-		if err := h.showSystem(name); err != nil {
+		if err := showSystem(root, name); err != nil {
 			return err
 		}
 	}
 	for _, step := range []func() error{
-		func() error { return bind(Run(h.RunDir), h.Path("run"), 0) },
+		func() error { return bind(Run(h.RunDir), h.Path("run")) },
 		h.mountProc, h.mountSys, h.mountDev,
 	} {
 		if err := step(); err != nil {
@@ -99,7 +122,7 @@ func (h Host) mountRoot() error {
 		}
 	}
 	for _, b := range h.Binds {
-		if err := showFile(b.Source, h.Path(b.Target)); err != nil {
+		if err := showFile(root, b.Source, strings.TrimPrefix(b.Target, "/")); err != nil {
 			return err
 		}
 	}
@@ -107,7 +130,7 @@ func (h Host) mountRoot() error {
 }
 
 // showSystem shows /name of the machine in the host, read-only, if there is one.
-func (h Host) showSystem(name string) error {
+func showSystem(root *os.Root, name string) error {
 	source := filepath.Join("/", name)
 	info, err := os.Lstat(source)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,30 +140,65 @@ func (h Host) showSystem(name string) error {
 		return err
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {
-		return showFile(source, h.Path(name))
+		return showFile(root, source, name)
 	}
 	to, err := os.Readlink(source)
 	if err != nil {
 		return err
 	}
-	return link(to, h.Path(name))
+	return link(root, to, name)
 }
 
-// showFile binds a file or folder to target, read-only, making what is to be covered.
-func showFile(source, target string) error {
+// showFile binds a file or folder of the machine to name in the root, read-only, making what is to be covered.
+func showFile(root *os.Root, source, name string) error {
 	info, err := os.Stat(source)
 	if err != nil {
 		return fmt.Errorf("show %q: %w", source, err)
 	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("show %q: %w", source, err)
+	}
+	if have, err := root.Lstat(name); err == nil && have.IsDir() != info.IsDir() || err == nil && !have.IsDir() &&
+		!have.Mode().IsRegular() {
+		if err := root.RemoveAll(name); err != nil {
+			return fmt.Errorf("show %q: %w", source, err)
+		}
+	}
+	flag := os.O_RDONLY
 	if info.IsDir() {
-		err = os.MkdirAll(target, 0o755)
+		err = root.MkdirAll(name, 0o755)
 	} else {
-		err = touch(target)
+		flag |= os.O_CREATE
 	}
 	if err != nil {
 		return fmt.Errorf("show %q: %w", source, err)
 	}
-	return bind(source, target, unix.MOUNT_ATTR_RDONLY)
+	covered, err := root.OpenFile(name, flag, 0o644)
+	if err != nil {
+		return fmt.Errorf("show %q: %w", source, err)
+	}
+	defer covered.Close()
+	return cover(covered, source)
+}
+
+// cover binds source, with what is mounted below it, read-only over an open file or folder, whatever its name leads to
+// by now (mount_setattr(2), Linux 5.12).
+func cover(target *os.File, source string) error {
+	tree, err := unix.OpenTree(unix.AT_FDCWD, source,
+		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return fmt.Errorf("bind %q over %q: %w", source, target.Name(), err)
+	}
+	defer unix.Close(tree)
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		return fmt.Errorf("make %q read-only: %w", source, err)
+	}
+	if err := unix.MoveMount(tree, "", int(target.Fd()), "",
+		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		return fmt.Errorf("bind %q over %q: %w", source, target.Name(), err)
+	}
+	return nil
 }
 
 func (h Host) mountProc() error {
@@ -159,7 +217,7 @@ func (h Host) mountProc() error {
 		if err := os.WriteFile(stand, []byte(value+"\n"), 0o644); err != nil {
 			return err
 		}
-		if err := bind(stand, target, 0); err != nil {
+		if err := bind(stand, target); err != nil {
 			return err
 		}
 	}
@@ -191,7 +249,7 @@ func (h Host) mountDev() error {
 		if err := touch(target); err != nil {
 			return err
 		}
-		if err := bind(source, target, 0); err != nil {
+		if err := bind(source, target); err != nil {
 			return err
 		}
 	}
@@ -234,18 +292,10 @@ func changeRoot(dir string) error {
 	return unix.Chdir("/")
 }
 
-// bind binds source, with what is mounted below it, onto target with the given attributes (mount_setattr(2), Linux
-// 5.12).
-func bind(source, target string, attributes uint64) error {
+// bind binds source, with what is mounted below it, onto target.
+func bind(source, target string) error {
 	if err := unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("bind %q over %q: %w", source, target, err)
-	}
-	if attributes == 0 {
-		return nil
-	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE,
-		&unix.MountAttr{Attr_set: attributes}); err != nil {
-		return fmt.Errorf("make %q read-only: %w", target, err)
 	}
 	return nil
 }
@@ -261,12 +311,12 @@ func touch(path string) error {
 	return f.Close()
 }
 
-// link makes path a symbolic link to the given place, unless there is something already.
-func link(to, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+// link makes name in the root a symbolic link to the given place, unless there is something already.
+func link(root *os.Root, to, name string) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	if err := os.Symlink(to, path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := root.Symlink(to, name); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil

@@ -82,6 +82,7 @@ func (c Config) node() kubenode.Node {
 	return kubenode.Node{
 		Config: c.Config,
 		OS:     spec.Linux,
+		Root:   c.Host().Root,
 		File:   func(path string) (string, error) { return c.Host().Path(path), nil },
 		Tweak:  tweakKubelet,
 	}

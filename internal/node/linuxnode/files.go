@@ -1,9 +1,6 @@
 package linuxnode
 
-import (
-	"fmt"
-	"os"
-)
+import "fmt"
 
 // etcFiles are what the host has in its /etc.
 func (c Config) etcFiles() map[string]string {
@@ -30,7 +27,7 @@ func (c Config) writeHost() error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(c.Host().Path(Volumes), 0o755); err != nil {
+	if err := node.MkdirAll(Volumes, 0o755); err != nil {
 		return err
 	}
 	if err := node.WriteFile(containerdConfig, []byte(c.ContainerdTOML()), 0o600); err != nil {

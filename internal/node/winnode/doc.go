@@ -79,6 +79,7 @@ func (c Config) node() kubenode.Node {
 	return kubenode.Node{
 		Config: c.Config,
 		OS:     spec.Windows,
+		Root:   c.drive(),
 		File:   func(path string) (string, error) { return wine.UnixPath(c.drive(), path) },
 		Tweak:  c.tweakKubelet,
 	}
