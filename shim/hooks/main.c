@@ -3,8 +3,8 @@
  *
  * It is loaded by bcryptprimitives.dll, which Go and Rust programs load before main, and by the launcher (shim/run)
  * into all other programs. Loading it twice changes nothing. It patches functions in memory, each only if its code has
- * a known form (patch.c). File functions are patched only in a Wine without links of its own; in the others Wine's own
- * answer comes first.
+ * a known form (patch.c) or it answers as the known one does. The functions that make links of files and answers about
+ * them are patched only in a Wine without links of its own; in the others Wine's own answer comes first.
  */
 #include "winsock.h"
 

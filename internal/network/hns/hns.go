@@ -4,8 +4,9 @@
 // asks what (Change of the plan, Records of the state), carries that out, and ends with Commit, or with Rollback if it
 // could not.
 //
-// No call goes through all objects: lookups find them by what they have in common, and what an object is in the plan is
-// made anew only when the object, or what it depends on, changes.
+// Calls that change something do not go through all objects: lookups find objects by what they have in common, and what
+// an object is in the plan is made anew only when the object, or what it depends on, changes. Lists go through all
+// objects of their kind, unless their filter is one that a lookup has.
 package hns
 
 import (

@@ -264,8 +264,9 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 	return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
 }
 
-// drainTimeout is how long the output of an ended program is waited for, as containerd's CRI does by default for
-// streams held open by children (drain_exec_sync_io_timeout is unlimited there; kubectl exec would hang).
+// drainTimeout is how long the output of an ended program is waited for while its children hold the streams open.
+// containerd's CRI has a setting for that (drain_exec_sync_io_timeout), by default without a limit: kubectl exec would
+// hang.
 const drainTimeout = 10 * time.Second
 
 func (e *Engine) passSizes(ctx context.Context, id string, x ExecSpec, stop <-chan struct{}) {

@@ -151,7 +151,7 @@ func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error
 	change := s.model.Change()
 	before, after := s.model.Events()
 	s.tell(before)
-	err = s.generation.next() // before anything is told of the change
+	err = s.generation.next() // before the change is told; that it is about to be made is told before
 	if err == nil && isUrgent(change) {
 		err = s.applyNow(ctx, change)
 	}

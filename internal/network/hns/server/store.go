@@ -51,8 +51,8 @@ func (f FileStore) Append(line []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// compactAt is how many bytes are appended before the state is written anew; a state that is itself larger may grow to
-// twice that.
+// compactAt is how many bytes at least are appended before the state is written anew. To a state of more than half of
+// that, twice its own size is appended before.
 const compactAt = 4 << 20
 
 // journal decides when the state is appended to and when it is written anew.

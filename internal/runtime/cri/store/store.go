@@ -1,6 +1,7 @@
 // Package store owns what the CRI server remembers: pods and containers, in memory and as one checkpoint file each, so
 // that a server started again knows them. It does not own what the engine knows, such as whether a container still
-// runs. The state of a pod or container is derived from its times, never stored:
+// runs. The state of a container is derived from its times, never stored; a pod has besides them whether it became
+// ready:
 //
 //	Container  CreatedAt ── StartedAt ── FinishedAt      Sandbox  CreatedAt ── StoppedAt
 //	           CREATED      RUNNING      EXITED                   READY        NOTREADY
