@@ -18,7 +18,6 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/kubeadm"
-	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -46,7 +45,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 		return c, err
 	}
 	for _, a := range j.NodeAddresses {
-		if underlay.Answers(ctx, c.Join.Foreign.Link, a) {
+		if j.machine.Taken(ctx, c.Join.Foreign.Link, a) {
 			return c, &cluster.ConflictError{
 				Err:    fmt.Errorf("give a node the address %s: somebody on %q has it", a, c.Join.Foreign.Link),
 				Remedy: "choose another --node-address",
@@ -59,7 +58,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	granting, cancel := context.WithCancel(ctx)
 	granted := make(chan error, 1)
 	go func() { granted <- j.grant(granting, c) }()
-	c, err = cluster.Start(ctx, cluster.UpOptions{
+	c, err = j.machine.Start(ctx, cluster.UpOptions{
 		Spec:       c,
 		Paths:      j.Paths,
 		Executable: j.Executable,

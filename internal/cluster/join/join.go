@@ -95,13 +95,18 @@ func Join(ctx context.Context, o Options) (spec.Cluster, error) {
 			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
 		}
 	}
-	j := &joining{Options: o, holder: rand.Text()}
+	j := &joining{Options: o, machine: thisMachine{}, holder: rand.Text()}
+	return j.all(ctx)
+}
+
+// all reaches the cluster and joins it, and takes back what it made where that does not succeed.
+func (j *joining) all(ctx context.Context) (spec.Cluster, error) {
 	if err := j.reach(ctx); err != nil {
 		return spec.Cluster{}, explained(err)
 	}
 	c, err := j.join(ctx)
 	err = explained(errors.Join(err, j.dropToken(ctx)))
-	if err == nil || o.Retain || !j.prepared {
+	if err == nil || j.Retain || !j.prepared {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
@@ -116,8 +121,9 @@ func explained(err error) error { return discovery.ExplainClock(err, time.Now(),
 // joining is a join under way.
 type joining struct {
 	Options
-	found discovery.Cluster
-	token bootstrap.Token // by which kubelets ask for their certificates
+	machine machine
+	found   discovery.Cluster
+	token   bootstrap.Token // by which kubelets ask for their certificates
 	// client is by the token, or the administrator's; admin says which.
 	client   kubernetes.Interface
 	admin    bool
@@ -179,7 +185,7 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	if err := machines.FreeNames(ctx, j.client, c.NodeNames()); err != nil {
 		return c, err
 	}
-	return cluster.Start(ctx, cluster.UpOptions{
+	return j.machine.Start(ctx, cluster.UpOptions{
 		Spec:       c,
 		Paths:      j.Paths,
 		Executable: j.Executable,
@@ -191,7 +197,7 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 // prepare makes the data folder and writes there what the machine's kubelets join with, and what is needed to take the
 // join back.
 func (j *joining) prepare() error {
-	if err := j.Paths.Prepare(); err != nil {
+	if err := j.machine.Prepare(j.Paths); err != nil {
 		return &cluster.ConflictError{Err: err, Remedy: "choose another --data-dir"}
 	}
 	j.prepared = true
@@ -201,7 +207,7 @@ func (j *joining) prepare() error {
 // undo removes what the join made, here and in the cluster. What it cannot remove there, as nobody answers, is kept for
 // the next try.
 func (j *joining) undo(ctx context.Context) error {
-	stopErr := cluster.Stop(ctx, j.Paths, func(string) {})
+	stopErr := j.machine.Stop(ctx, j.Paths)
 	rest, err := leftoverOf(j.Paths)
 	if err != nil {
 		return errors.Join(stopErr, err)
@@ -209,11 +215,11 @@ func (j *joining) undo(ctx context.Context) error {
 	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
 	leaveErr := Leave(leaving, j.Paths, j.administrator())
 	cancel()
-	err = errors.Join(stopErr, cluster.Down(ctx, j.Paths, func(string) {}))
+	err = errors.Join(stopErr, j.machine.Down(ctx, j.Paths))
 	if err != nil || leaveErr == nil || rest == nil {
 		return errors.Join(err, leaveErr)
 	}
-	return errors.Join(leaveErr, rest.save(j.Paths), ErrLeft)
+	return errors.Join(leaveErr, rest.save(j.Paths, j.machine), ErrLeft)
 }
 
 // administrator is the client where it is an administrator's, else nil.
@@ -252,7 +258,7 @@ func (j *joining) recover(ctx context.Context) error {
 	if err != nil && ctx.Err() == nil {
 		j.Said(fmt.Sprintf("an earlier join was cut short, and something of it is left in its cluster: %v", err))
 	}
-	if err := cluster.Down(ctx, j.Paths, func(string) {}); err != nil {
+	if err := j.machine.Down(ctx, j.Paths); err != nil {
 		return fmt.Errorf("remove what an earlier join left: %w", err)
 	}
 	if _, err := os.Stat(j.Paths.Data); err == nil {

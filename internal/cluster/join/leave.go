@@ -102,8 +102,8 @@ func leftoverOf(paths layout.Paths) (*leftover, error) {
 }
 
 // save writes it into a fresh data folder, for Leave to try again.
-func (l *leftover) save(paths layout.Paths) error {
-	if err := paths.Prepare(); err != nil {
+func (l *leftover) save(paths layout.Paths, m machine) error {
+	if err := m.Prepare(paths); err != nil {
 		return err
 	}
 	files := map[string][]byte{paths.JoinCA(): l.ca, paths.JoinKubeconfig(): l.kubeconfig}
