@@ -96,14 +96,14 @@ func Join(ctx context.Context, o Options) (spec.Cluster, error) {
 		}
 	}
 	j := &joining{Options: o, machine: thisMachine{}, holder: rand.Text()}
-	return j.all(ctx)
-}
-
-// all reaches the cluster and joins it, and takes back what it made where that does not succeed.
-func (j *joining) all(ctx context.Context) (spec.Cluster, error) {
 	if err := j.reach(ctx); err != nil {
 		return spec.Cluster{}, explained(err)
 	}
+	return j.finish(ctx)
+}
+
+// finish joins the cluster that is reached, and takes back what it made where that does not succeed.
+func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 	c, err := j.join(ctx)
 	err = explained(errors.Join(err, j.dropToken(ctx)))
 	if err == nil || j.Retain || !j.prepared {
