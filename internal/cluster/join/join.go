@@ -88,11 +88,18 @@ var ErrLeft = errors.New("something of the join is left in the cluster")
 // succeed nothing is left, here or there, unless it is to be retained; what cannot be removed, as the server does not
 // answer, the next Join or Leave removes.
 func Join(ctx context.Context, o Options) (spec.Cluster, error) {
-	if have, err := o.Paths.LoadSpec(); err == nil {
+	have, err := o.Paths.LoadSpec()
+	switch {
+	case err == nil:
 		return have, &cluster.ConflictError{
 			Err: fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", o.Paths.Data,
 				have.Name),
 			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return have, &cluster.ConflictError{
+			Err:    fmt.Errorf("data folder %q holds a cluster or a machine of one already: %w", o.Paths.Data, err),
+			Remedy: "use the version of Mullion that made it; or `mullion down` removes it; or use another --data-dir",
 		}
 	}
 	j := &joining{Options: o, machine: thisMachine{}, holder: rand.Text()}

@@ -334,3 +334,25 @@ func TestSourceAddress(t *testing.T) {
 		}
 	}
 }
+
+// A cluster whose specification this program cannot read is a cluster: a join would stop it, and write over what it
+// joined by.
+func TestJoinRefusesDamagedCluster(t *testing.T) {
+	a := newCluster(t)
+	paths := a.joined(t, 1, "win-1")
+	before, err := os.ReadFile(paths.JoinClaim())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(paths.Spec(), []byte(`{"apiVersion": "mullion.dev/v9"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Join(t.Context(), Options{Paths: paths, Kubeconfig: filepath.Join(t.TempDir(), "none")})
+	if conflict, ok := errors.AsType[*cluster.ConflictError](err); !ok || conflict.Remedy == "" {
+		t.Errorf("got %v", err)
+	}
+	says(t, err, paths.Spec())
+	if after, err := os.ReadFile(paths.JoinClaim()); err != nil || string(after) != string(before) {
+		t.Errorf("its claim is now %q, %v", after, err)
+	}
+}
