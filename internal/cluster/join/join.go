@@ -262,7 +262,10 @@ func (j *joining) recover(ctx context.Context) error {
 	if err != nil {
 		err = errors.Join(err, releaseAs(leaving, j.Paths, j.found.Server, j.client))
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() != nil { // its records stay, as nothing else knows of what it left
+		return fmt.Errorf("take back what an earlier join left: %w", errors.Join(ctx.Err(), err))
+	}
+	if err != nil {
 		j.Said(fmt.Sprintf("an earlier join was cut short, and something of it is left in its cluster: %v", err))
 	}
 	if err := j.machine.Down(ctx, j.Paths); err != nil {

@@ -356,3 +356,22 @@ func TestJoinRefusesDamagedCluster(t *testing.T) {
 		t.Errorf("its claim is now %q, %v", after, err)
 	}
 }
+
+// Who does not wait for an earlier join to be taken back finds its records as they were: nothing else knows of what it
+// has in its cluster.
+func TestRecoverIsInterrupted(t *testing.T) {
+	a := newCluster(t, node("win-1"), claim(1, "us"))
+	j, r, _ := joins(t, a)
+	j.Paths = a.joined(t, 1, "win-1")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := j.finish(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if len(r.did) > 0 || !j.Paths.Leftover() {
+		t.Errorf("the machine did %q, and the records are there: %v", r.did, j.Paths.Leftover())
+	}
+	if err := Leave(t.Context(), j.Paths, nil); err != nil || a.has(t, "win-1") || a.has(t, "machine-1") {
+		t.Errorf("a Leave after that: %v", err)
+	}
+}
