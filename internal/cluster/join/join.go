@@ -112,8 +112,16 @@ func Join(ctx context.Context, o Options) (spec.Cluster, error) {
 // finish joins the cluster that is reached, and takes back what it made where that does not succeed.
 func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 	c, err := j.join(ctx)
-	err = explained(errors.Join(err, j.dropToken(ctx)))
-	if err == nil || j.Retain || !j.prepared {
+	dropErr := j.dropToken(ctx)
+	if err == nil {
+		if dropErr != nil { // no reason to take the nodes out again
+			j.Said(fmt.Sprintf("the token that was made to join by stays until it ends, within %s: %v", joinTokenLife,
+				dropErr))
+		}
+		return c, nil
+	}
+	err = explained(errors.Join(err, dropErr))
+	if j.Retain || !j.prepared {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)

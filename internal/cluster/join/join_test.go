@@ -375,3 +375,29 @@ func TestRecoverIsInterrupted(t *testing.T) {
 		t.Errorf("a Leave after that: %v", err)
 	}
 }
+
+// A machine whose nodes are Ready stays in the cluster, even if the token cannot be removed that it made to join by.
+// That is told.
+func TestTokenOfJoinThatStays(t *testing.T) {
+	a := newCluster(t)
+	j, r, s := joins(t, a)
+	j.admin = true
+	a.refuse("*", "delete", "secrets", silent())
+	if _, err := j.finish(t.Context()); err != nil || !a.has(t, "machine-1") {
+		t.Errorf("got %v; the machine did %q", err, r.did)
+	}
+	says(t, errors.New(strings.Join(s.steps, "\n")), `remove bootstrap token "abcdef"`, "etcd has no leader")
+}
+
+// The token of a join that fails is told with the rest.
+func TestTokenOfJoinThatFails(t *testing.T) {
+	a := newCluster(t)
+	j, r, _ := joins(t, a)
+	j.admin, r.starts = true, registers(t, a, errNotReady)
+	a.refuse("*", "delete", "secrets", silent())
+	_, err := j.finish(t.Context())
+	says(t, err, "not Ready", `remove bootstrap token "abcdef"`)
+	if a.has(t, "m1-win-1") || len(claims(t, a)) > 0 || exists(j.Paths.Data) {
+		t.Errorf("left: node %v, claims %q, files %v", a.has(t, "m1-win-1"), claims(t, a), exists(j.Paths.Data))
+	}
+}
