@@ -45,8 +45,9 @@ var theToken = bootstrap.Token{ID: "abcdef", Secret: "0123456789abcdef"}
 // api is upstream's fake of an API, which answers over HTTPS too, for code that makes its clients itself.
 type api struct {
 	*fake.Clientset
-	url string
-	ca  []byte
+	url   string
+	ca    []byte
+	close func() // ends it: nobody listens any more
 
 	mu    sync.Mutex
 	user  string   // who asks over HTTPS now: a certificate's name, or a token; "" for who has the Clientset itself
@@ -62,7 +63,7 @@ func newAPI(t *testing.T, objects ...runtime.Object) *api {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	a.url = server.URL
+	a.url, a.close = server.URL, server.Close
 	a.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return a
 }
