@@ -34,7 +34,12 @@ func published() spec.Cluster {
 // newCluster is the API of a cluster of Mullion's for several machines.
 func newCluster(t *testing.T, objects ...runtime.Object) *api {
 	t.Helper()
-	text, err := machines.Published(published())
+	return newClusterOf(t, published(), objects...)
+}
+
+func newClusterOf(t *testing.T, c spec.Cluster, objects ...runtime.Object) *api {
+	t.Helper()
+	text, err := machines.Published(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +99,9 @@ func TestClaimIsWrittenDownBefore(t *testing.T) {
 
 // A join that is refused leaves nothing, here or in the cluster.
 func TestJoinIsRefused(t *testing.T) {
-	full := newCluster(t)
-	for part := 1; part < published().Networking.Parts(); part++ {
-		if err := full.Tracker().Add(claim(part, "them")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	small := published()
+	small.Networking.UnderlaySubnet = "198.18.0.0/22" // of four machines
+	full := newClusterOf(t, small, claim(1, "one"), claim(2, "two"), claim(3, "three"))
 	for name, tt := range map[string]struct {
 		a      *api
 		change func(*joining)
