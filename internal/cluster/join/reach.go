@@ -111,8 +111,8 @@ func (j *joining) clusterOf(config *rest.Config) (discovery.Cluster, error) {
 		return found, fmt.Errorf("%w: it names no certificate authority, by which nodes would know the API server",
 			ErrKubeconfig)
 	}
-	if ip, err := netip.ParseAddr(server.Hostname()); err == nil && ip.IsLoopback() ||
-		server.Hostname() == "localhost" {
+	if ip, err := netip.ParseAddr(server.Hostname()); err == nil && (ip.IsLoopback() ||
+		ip.IsUnspecified()) || server.Hostname() == "localhost" {
 		return found, fmt.Errorf("%w: nodes do not reach the API server at %s; name it with --server as they do",
 			ErrKubeconfig, net.JoinHostPort(server.Hostname(), server.Port()))
 	}

@@ -42,6 +42,7 @@ func TestClusterOf(t *testing.T) {
 		"named-server":    {"https://127.0.0.1:6443", "192.0.2.1:6443", inFile, "https://192.0.2.1:6443", ""},
 		"loopback":        {"https://127.0.0.1:6443", "", inFile, "", "127.0.0.1:6443; name it with --server"},
 		"loopback-6":      {"https://[::1]:6443", "", inFile, "", "[::1]:6443; name it with --server"},
+		"everywhere":      {"https://0.0.0.0:6443", "", inFile, "", "0.0.0.0:6443; name it with --server"},
 		"localhost":       {"https://localhost:6443", "", inFile, "", "localhost:6443; name it with --server"},
 		"named-loopback":  {"https://192.0.2.1:6443", "localhost:6443", inFile, "", "name it with --server"},
 		"not-https":       {"http://192.0.2.1:8080", "", inFile, "", "is not the URL of an API server"},
