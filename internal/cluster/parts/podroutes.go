@@ -79,7 +79,7 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 			}
 		}
 	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    handle,
 		UpdateFunc: func(_, obj any) { handle(obj) },
 		DeleteFunc: func(obj any) {
@@ -90,12 +90,13 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 				r.apply(run, node, nil)
 			}
 		},
-	}); err != nil {
+	})
+	if err != nil {
 		cancel()
 		return err
 	}
 	r.done.Go(func() { informer.Run(run.Done()) })
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 		return errors.Join(errors.New("the list of nodes did not arrive"), ctx.Err())
 	}
 	return nil

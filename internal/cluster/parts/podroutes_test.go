@@ -123,6 +123,23 @@ func TestPodRoutes(t *testing.T) {
 	}
 }
 
+// When the component has started, the routes to the nodes that there are have been set, however long that takes.
+func TestPodRoutesAreThereAfterStart(t *testing.T) {
+	client, r := fake.NewClientset(), &table{slow: 10 * time.Millisecond}
+	for i := range 20 {
+		node := nodeAt(fmt.Sprint("n", i), fmt.Sprint("192.0.2.", i+1), fmt.Sprintf("10.244.%d.0/24", i))
+		if err := client.Tracker().Add(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follow(t, client, r)
+	for i := range 20 {
+		if node := fmt.Sprint("n", i); r.of(node) == "" {
+			t.Errorf("%s has none yet", node)
+		}
+	}
+}
+
 // A node whose range is nonsense, one whose routes cannot be set, and one without an address keep no other node from
 // its own. What went wrong is logged.
 func TestPodRoutesOfOtherNodesGoOn(t *testing.T) {
