@@ -8,13 +8,18 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"mullion.dev/mullion/internal/machines"
-	"mullion.dev/mullion/internal/network/underlay"
 )
+
+// Spanning is a network that spans machines, such as an underlay.Underlay.
+type Spanning interface {
+	// SetMachines makes these the machines that it spans.
+	SetMachines(ctx context.Context, machines []netip.Addr) error
+}
 
 // Peers is the component that tells the underlay which other machines it spans.
 type Peers struct {
 	Client   func() (kubernetes.Interface, error)
-	Underlay *underlay.Underlay
+	Underlay Spanning
 	Log      *slog.Logger
 
 	cancel context.CancelFunc
