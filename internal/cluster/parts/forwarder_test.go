@@ -1,9 +1,12 @@
 package parts
 
 import (
+	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
+	"syscall"
 	"testing"
 )
 
@@ -66,5 +69,45 @@ func TestForwarderCopiesBothWaysAndStops(t *testing.T) {
 	}
 	if err := f.Stop(t.Context()); err != nil {
 		t.Errorf("a second Stop: %v", err)
+	}
+}
+
+// While nobody listens in the fabric, who connects is turned away at once, and the forwarder goes on: the API server is
+// restarted behind it.
+func TestForwarderWithoutServer(t *testing.T) {
+	dialed := make(chan string, 2)
+	f := &Forwarder{
+		Listen: "127.0.0.1:0",
+		Target: "10.0.0.1:6443",
+		Log:    slog.New(slog.DiscardHandler),
+		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			dialed <- address
+			return nil, syscall.ECONNREFUSED
+		},
+	}
+	if err := f.Stop(t.Context()); err != nil {
+		t.Errorf("Stop before Start: %v", err)
+	}
+	if err := f.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		c, err := net.Dial("tcp", f.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(c); len(got) > 0 || <-dialed != "10.0.0.1:6443" {
+			t.Errorf("read %q, %v", got, err)
+		}
+		c.Close()
+	}
+	taken := &Forwarder{Listen: f.listener.Addr().String()}
+	err := taken.Start(t.Context())
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("got %v", err)
+	}
+	says(t, err, "listen on "+taken.Listen+" for the API server")
+	if err := errors.Join(taken.Stop(t.Context()), f.Stop(t.Context())); err != nil {
+		t.Error(err)
 	}
 }

@@ -128,6 +128,7 @@ func TestNodeReady(t *testing.T) {
 		{"stale", []answer{told(corev1.ConditionTrue, before, posting)}, "was Ready at 2026-03-01T11:00:00Z", posting},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			err := awaitNode(t, since, tt.says...)
 			if tt.want == "" {
 				if err != nil {
