@@ -55,7 +55,7 @@ func ownNetwork(t *testing.T) (own, other netip.Addr) {
 }
 
 // ofKubeadm is the API of a cluster of kubeadm's.
-func ofKubeadm(t *testing.T, objects ...runtime.Object) *api {
+func ofKubeadm(t *testing.T) *api {
 	t.Helper()
 	of := func(name, key, text string) runtime.Object {
 		return &corev1.ConfigMap{
@@ -63,9 +63,9 @@ func ofKubeadm(t *testing.T, objects ...runtime.Object) *api {
 			Data:       map[string]string{key: text},
 		}
 	}
-	a := newAPI(t, append(objects,
+	a := newAPI(t,
 		of("kubeadm-config", "ClusterConfiguration", "clusterName: theirs\nnetworking: {podSubnet: 198.18.0.0/16}\n"),
-		of("kubelet-config", "kubelet", "clusterDNS: [10.96.0.10]\n"))...)
+		of("kubelet-config", "kubelet", "clusterDNS: [10.96.0.10]\n"))
 	// a fake's
 	a.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: ourversion.Kubernetes}
 	return a
@@ -101,7 +101,8 @@ func TestForeignSpec(t *testing.T) {
 		t.Errorf("its network: %+v", n)
 	}
 	if f.Domain != "example.org" || f.DNS != "10.96.0.10" || !f.Granted || f.MTU == 0 ||
-		!slices.Equal(f.Addresses, []string{other.String()}) || c.Join.Address != own.String() || c.Join.Server != a.url {
+		!slices.Equal(f.Addresses, []string{other.String()}) || c.Join.Address != own.String() ||
+		c.Join.Server != a.url {
 		t.Errorf("it joins: %+v, %+v", c.Join, f)
 	}
 }
@@ -172,7 +173,8 @@ func TestFreeInCluster(t *testing.T) {
 				a.refuse("*", "list", "nodes", tt.answer)
 			}
 			j, _, _ := joins(t, a)
-			if err := j.freeInCluster(t.Context(), spec.Cluster{Nodes: []spec.Node{{Name: "ours-win-1"}}}); !errors.Is(err, tt.want) {
+			ours := spec.Cluster{Nodes: []spec.Node{{Name: "ours-win-1"}}}
+			if err := j.freeInCluster(t.Context(), ours); !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 		})
@@ -201,7 +203,7 @@ func TestForeignJoinGrants(t *testing.T) {
 		if err := registers(t, a, nil)(ctx, o); err != nil {
 			return err
 		}
-		return until(ctx, func() bool { return len(bindings(t, a)) == 2 })
+		return until(ctx, func(ctx context.Context) bool { return len(bindings(ctx, t, a)) == 2 })
 	}
 	c, err := j.finish(t.Context())
 	if err != nil {
@@ -210,19 +212,19 @@ func TestForeignJoinGrants(t *testing.T) {
 	if !c.Join.Foreign.Granted || c.Part() != 0 || !slices.Equal(c.NodeNames(), []string{"ours-win-1"}) {
 		t.Errorf("it is %+v", c)
 	}
-	if diff := cmp.Diff([]string{"mullion:leave:ours-win-1", "mullion:proxy:ours-win-1"}, bindings(t, a)); diff != "" {
+	if diff := cmp.Diff([]string{"mullion:leave:ours-win-1", "mullion:proxy:ours-win-1"}, bindings(t.Context(), t, a)); diff != "" {
 		t.Error(diff)
 	}
 	says(t, errors.New(strings.Join(s.steps, "\n")), `cluster "theirs" of kubeadm's: pods 198.18.0.0/16`)
 }
 
 // until waits for something for as long as a test may take.
-func until(ctx context.Context, is func() bool) error {
+func until(ctx context.Context, is func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for !is() {
+	for !is(ctx) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -233,9 +235,9 @@ func until(ctx context.Context, is func() bool) error {
 }
 
 // bindings are the names of the rights that somebody was given.
-func bindings(t *testing.T, a *api) []string {
+func bindings(ctx context.Context, t *testing.T, a *api) []string {
 	t.Helper()
-	all, err := a.RbacV1().ClusterRoleBindings().List(t.Context(), metav1.ListOptions{})
+	all, err := a.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Error(err)
 		return nil
@@ -253,8 +255,8 @@ func TestForeignJoinByTokenGrantsNothing(t *testing.T) {
 	a := ofKubeadm(t)
 	j, r, _ := foreignJoin(t, a)
 	r.starts = registers(t, a, nil)
-	if c, err := j.finish(t.Context()); err != nil || c.Join.Foreign.Granted || len(bindings(t, a)) > 0 {
-		t.Errorf("got %v; somebody was given %q", err, bindings(t, a))
+	if c, err := j.finish(t.Context()); err != nil || c.Join.Foreign.Granted || len(bindings(t.Context(), t, a)) > 0 {
+		t.Errorf("got %v; somebody was given %q", err, bindings(t.Context(), t, a))
 	}
 }
 
@@ -263,7 +265,8 @@ func TestForeignJoinOfAddressThatIsTaken(t *testing.T) {
 	j, r, _ := foreignJoin(t, ofKubeadm(t))
 	r.taken = j.NodeAddresses
 	_, err := j.finish(t.Context())
-	if conflict, ok := errors.AsType[*cluster.ConflictError](err); !ok || !strings.Contains(conflict.Remedy, "--node-address") {
+	conflict, ok := errors.AsType[*cluster.ConflictError](err)
+	if !ok || !strings.Contains(conflict.Remedy, "--node-address") {
 		t.Errorf("got %v", err)
 	}
 	says(t, err, j.NodeAddresses[0].String(), "somebody on")
@@ -314,7 +317,8 @@ func TestWaitingForRights(t *testing.T) {
 	a := newAPI(t)
 	a.PrependReactor("create", "selfsubjectaccessreviews",
 		func(action clienttesting.Action) (bool, runtime.Object, error) {
-			review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
+			asked := action.(clienttesting.CreateAction).GetObject()
+			review := asked.(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
 			review.Status.Allowed = a.user == "system:node:win-1" || review.Spec.ResourceAttributes.Resource == "nodes"
 			return true, review, nil
 		})

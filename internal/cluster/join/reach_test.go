@@ -128,7 +128,8 @@ func TestReachByAdministrator(t *testing.T) {
 	if ends := time.Until(j.token.Ends); ends > joinTokenLife || ends < joinTokenLife-time.Minute {
 		t.Errorf("the token ends in %s", ends)
 	}
-	if !j.admin || j.administrator() != j.client || !slices.Equal(s.steps, []string{"reached the cluster at " + a.url}) {
+	want := []string{"reached the cluster at " + a.url}
+	if !j.admin || j.administrator() != j.client || !slices.Equal(s.steps, want) {
 		t.Errorf("administrator: %v; it said %q", j.admin, s.steps)
 	}
 	over, cancel := context.WithCancel(t.Context())

@@ -26,7 +26,9 @@ func flannels(name, kind string) *corev1.Node {
 
 // foreign is the network of a machine with the nodes ours-1 and ours-2, in a cluster with these nodes. as are the nodes
 // whose clients were asked for.
-func foreign(t *testing.T, nodes ...runtime.Object) (f *ForeignNetwork, client *fake.Clientset, as *[]string, j *journal) {
+func foreign(t *testing.T, nodes ...runtime.Object) (f *ForeignNetwork, client *fake.Clientset, as *[]string,
+	j *journal,
+) {
 	t.Helper()
 	client, j, as = fake.NewClientset(nodes...), &journal{}, &[]string{}
 	var mu sync.Mutex

@@ -114,11 +114,13 @@ func TestFarVolumesFollowsWhatIsWanted(t *testing.T) {
 		t.Errorf("it says %q", got)
 	}
 	watched(t, client, "configmaps")
-	if err := client.CoreV1().ConfigMaps(machines.Namespace).Delete(t.Context(), claim.Name, metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().ConfigMaps(machines.Namespace).Delete(t.Context(), claim.Name,
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	wanted.Data = map[string]string{"more": string(machines.Remove)}
-	if _, err := client.CoreV1().ConfigMaps(machines.VolumesNamespace).Update(t.Context(), wanted, metav1.UpdateOptions{}); err != nil {
+	if _, err := client.CoreV1().ConfigMaps(machines.VolumesNamespace).Update(t.Context(), wanted,
+		metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is logged", func() bool { return j.count("keep volumes") > 0 })
