@@ -125,21 +125,26 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 
 // foreignNodes are the nodes, named after the machine where they have no name: other machines' are in the same cluster.
 func (j *joining) foreignNodes() []spec.Node {
-	const suffix, longest = "-win", 15 - len("-win-99") // a Windows computer name has 15 characters
 	host, _ := os.Hostname()
+	var nodes []spec.Node
+	for _, n := range j.Nodes {
+		if n.Name == "" {
+			n.Name = nameAfter(host)
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// nameAfter is the name of nodes of a machine of that name, to which their numbers may come.
+func nameAfter(host string) string {
+	const suffix, longest = "-win", 15 - len("-win-99") // a Windows computer name has 15 characters
 	host = regexp.MustCompile(`[^a-z0-9-]+`).ReplaceAllString(strings.ToLower(strings.SplitN(host, ".", 2)[0]), "-")
 	host = strings.Trim(host[:min(len(host), longest)], "-")
 	if host == "" {
 		host = "mullion"
 	}
-	var nodes []spec.Node
-	for _, n := range j.Nodes {
-		if n.Name == "" {
-			n.Name = host + suffix
-		}
-		nodes = append(nodes, n)
-	}
-	return nodes
+	return host + suffix
 }
 
 // networkOf is the machine's interface with that address, and the network that is reached over it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -138,17 +139,34 @@ func TestForeignSpecRefuses(t *testing.T) {
 	}
 }
 
-// Nodes without a name are named after the machine, as other machines' are in the same cluster, and shortly enough for
-// a Windows computer. Those with one keep it.
+// Nodes without a name are named after the machine, as other machines' are in the same cluster. Those with one keep it.
 func TestForeignNodes(t *testing.T) {
-	j := &joining{Options: Options{Nodes: []spec.Node{{Count: 99}, {Name: "mine"}}}}
-	nodes := j.foreignNodes()
-	name := nodes[0].Name
-	if !strings.HasSuffix(name, "-win") || name == "-win" || len(name+"-99") > 15 || name != strings.ToLower(name) {
-		t.Errorf("the name is %q", name)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if nodes[1].Name != "mine" || nodes[0].Count != 99 || j.Nodes[0].Name != "" {
-		t.Errorf("the nodes are %+v, from %+v", nodes, j.Nodes)
+	j := &joining{Options: Options{Nodes: []spec.Node{{Count: 99}, {Name: "mine"}}}}
+	want := []spec.Node{{Name: nameAfter(host), Count: 99}, {Name: "mine"}}
+	if diff := cmp.Diff(want, j.foreignNodes()); diff != "" || j.Nodes[0].Name != "" {
+		t.Errorf("from %+v: %s", j.Nodes, diff)
+	}
+}
+
+// The name is one that a node may have, and short enough for a Windows computer's with a number.
+func TestNameAfter(t *testing.T) {
+	for host, want := range map[string]string{
+		"db1":                 "db1-win",
+		"DB_1.example.org":    "db-1-win",
+		"build-server-07":     "build-se-win",
+		"machine-of-jane":     "machine-win",
+		"--":                  "mullion-win",
+		"":                    "mullion-win",
+		"\u00e9t\u00e9":       "t-win",
+		"12345678.more.to.it": "12345678-win",
+	} {
+		if got := nameAfter(host); got != want || len(got+"-99") > 15 {
+			t.Errorf("%q: %q, want %q", host, got, want)
+		}
 	}
 }
 
