@@ -57,7 +57,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	}
 	granting, cancel := context.WithCancel(ctx)
 	granted := make(chan error, 1)
-	go func() { granted <- j.grant(granting, c) }()
+	go func(c spec.Cluster) { granted <- j.grant(granting, c) }(c)
 	c, err = j.machine.Start(ctx, cluster.UpOptions{
 		Spec:       c,
 		Paths:      j.Paths,
