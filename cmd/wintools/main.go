@@ -1,5 +1,6 @@
-// Command wintools contains small programs of Windows that Wine lacks, or has only as empty programs: findstr, where,
-// tasklist and others (see package wintools). The name of its file chooses the program. It is built for Windows.
+// Command wintools contains small programs of Windows that Wine lacks or has only in part: findstr, where, tasklist,
+// nslookup, ipconfig and others (see package wintools). The name of its file chooses the program. It is built for
+// Windows.
 package main
 
 import (

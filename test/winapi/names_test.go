@@ -42,7 +42,7 @@ func TestNames(t *testing.T) {
 	serveNames(t, ns)
 	p := newPrefix(t)
 	p.moveServer(t, ns)
-	p.copyShim(t, "nslookup.exe")
+	p.copyShim(t, "wintools.exe", "nslookup.exe")
 	program := filepath.Join(p.dir, "drive_c/winapi.exe")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", program, "./prog")
 	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
@@ -118,13 +118,14 @@ func (p prefix) moveServer(t *testing.T, ns string) {
 	}
 }
 
-func (p prefix) copyShim(t *testing.T, name string) {
+// copyShim copies a shim into the prefix under a name of Windows.
+func (p prefix) copyShim(t *testing.T, name, as string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../../bin/windows/shim", name))
 	if err != nil {
 		t.Fatalf("the shims are not built: run `make shims` first: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(p.dir, "drive_c/windows/system32", name), data, 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(p.dir, "drive_c/windows/system32", as), data, 0o755); err != nil {
 		t.Fatal(err)
 	}
 }

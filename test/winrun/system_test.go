@@ -51,7 +51,7 @@ func testOnDemand(t *testing.T, p prefix) {
 	}{
 		{"interfaces", []string{"prog", "addrs"}, localAddresses(t)},
 		{"adapters", []string{"prog", "iphlpapi"}, "GetAdaptersInfo 0"},
-		{"ipconfig", []string{"cmd", "/c", "ipconfig"}, "IPv4 address"},
+		{"ipconfig", []string{"cmd", "/c", "ipconfig"}, "Windows IP Configuration"},
 		{"ping", []string{"ping", "-n", "1", "127.0.0.1"}, "Received = 1"},
 		{"service_manager", []string{"prog", "services"}, "open\n"},
 		{"mount_manager", []string{"prog", "mountpoint"}, `\\?\Volume{`},

@@ -287,5 +287,5 @@ func (o Options) installShims(system32 string) ([]string, error) {
 		}
 	}
 	slices.Sort(overrides)
-	return overrides, nil
+	return slices.Compact(overrides), nil // a folder of shims may hold what wintools.exe replaces too
 }

@@ -43,12 +43,13 @@ func TestInstallTools(t *testing.T) {
 	lib, system32 := t.TempDir(), t.TempDir()
 	shim := filepath.Join(t.TempDir(), tools)
 	for path, text := range map[string]string{
-		filepath.Join(lib, "x86_64-windows/where.exe"):   "MZ stub:\x00 nothing else",
-		filepath.Join(lib, "x86_64-windows/findstr.exe"): "MZ a newer Wine's real program",
-		filepath.Join(lib, "x86_64-windows/net.exe"):     "MZ Wine's net",
-		filepath.Join(system32, "where.exe"):             "MZ Wine's where",
-		filepath.Join(system32, "net.exe"):               "MZ Wine's net",
-		shim:                                             "MZ tools",
+		filepath.Join(lib, "x86_64-windows/where.exe"):    "MZ stub:\x00 nothing else",
+		filepath.Join(lib, "x86_64-windows/findstr.exe"):  "MZ a newer Wine's real program",
+		filepath.Join(lib, "x86_64-windows/net.exe"):      "MZ Wine's net",
+		filepath.Join(lib, "x86_64-windows/ipconfig.exe"): "MZ Wine's ipconfig",
+		filepath.Join(system32, "where.exe"):              "MZ Wine's where",
+		filepath.Join(system32, "net.exe"):                "MZ Wine's net",
+		shim:                                              "MZ tools",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -61,12 +62,12 @@ func TestInstallTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"net.exe", "where.exe"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"ipconfig.exe", "net.exe", "where.exe"}, got); diff != "" {
 		t.Error(diff)
 	}
 	for name, want := range map[string]string{
 		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net",
-		"findstr.exe": "",
+		"findstr.exe": "", "ipconfig.exe": "MZ tools", "nslookup.exe": "MZ tools",
 	} {
 		text, err := os.ReadFile(filepath.Join(system32, name))
 		if (err != nil) != (want == "") || string(text) != want {

@@ -3,6 +3,7 @@ package wine
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"mullion.dev/mullion/internal/windows/wintools"
 )
@@ -14,15 +15,18 @@ const tools = "wintools.exe"
 // Windows has a program of that name for the same purpose.
 const netOfWine = "net1.exe"
 
-// installTools puts the programs of shim into system32 and returns the names of Wine's own that they replace. A real
-// program of Wine's stays, except net, which becomes net1.
+// ourOwn reports whether a program of package wintools takes the place of a real one of Wine's too: it does more.
+func ourOwn(name string) bool { return slices.Contains([]string{"ipconfig", "net", "nslookup"}, name) }
+
+// installTools puts the programs of shim into system32 and returns the names of Wine's own that they replace. Another
+// real program of Wine's stays. Wine's net becomes net1.
 func (o Options) installTools(shim, system32 string) ([]string, error) {
 	var names []string
 	first := ""
 	for _, name := range wintools.Names() {
 		file := wintools.File(name)
 		builtin := o.Install.hasBuiltin(file)
-		if builtin && name != "net" && !o.Install.isEmpty(file) {
+		if builtin && !ourOwn(name) && !o.Install.isEmpty(file) {
 			continue
 		}
 		if builtin && name == "net" {

@@ -4,6 +4,8 @@ package wintools
 
 import (
 	"errors"
+	"net"
+	"net/netip"
 	"time"
 )
 
@@ -21,3 +23,10 @@ func (nowhere) Name() string                           { return "" }
 func (nowhere) Groups() string                         { return "" }
 func (nowhere) Alone(func() error) error               { return errors.ErrUnsupported }
 func (nowhere) Net(Env, []string) (int, error)         { return 0, errors.ErrUnsupported }
+func (nowhere) HostName() string                       { return "" }
+func (nowhere) Adapters() ([]Adapter, error)           { return nil, errors.ErrUnsupported }
+func (nowhere) Resolve(string) (netip.Addr, error)     { return netip.Addr{}, errors.ErrUnsupported }
+
+func (nowhere) Dial(string, netip.AddrPort, time.Duration) (net.Conn, error) {
+	return nil, errors.ErrUnsupported
+}

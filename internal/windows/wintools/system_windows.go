@@ -3,7 +3,6 @@ package wintools
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -22,7 +21,7 @@ func ThisSystem() System { return local{} }
 
 type local struct{}
 
-// Tasks implements System.
+// Tasks implements State.
 func (local) Tasks() ([]Task, error) {
 	all, err := winproc.List()
 	if err != nil {
@@ -75,7 +74,7 @@ type memoryStatus struct {
 
 const currentVersion = `HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion`
 
-// Describe implements System.
+// Describe implements State.
 func (l local) Describe() (Machine, error) {
 	value := func(name string) string {
 		text, err := l.Value(currentVersion, name)
@@ -98,6 +97,7 @@ func (l local) Describe() (Machine, error) {
 		return Machine{}, err
 	}
 	v := windows.RtlGetVersion()
+	cards, _ := l.Adapters() // none if they cannot be listed
 	return Machine{
 		Host:       strings.ToUpper(l.Name()),
 		Product:    "Microsoft " + value("ProductName"),
@@ -113,7 +113,7 @@ func (l local) Describe() (Machine, error) {
 		MemoryFree: status.free,
 		Commit:     status.commit,
 		CommitFree: status.commitFree,
-		Adapters:   adapters(),
+		Adapters:   cards,
 	}, nil
 }
 
@@ -134,28 +134,6 @@ func processors() []string {
 		}
 		vendor, _ := local{}.Value(`HKLM\`+path+`\`+name, "VendorIdentifier") // some processors do not have it
 		found = append(found, strings.TrimSpace(text+" "+vendor))
-	}
-	return found
-}
-
-func adapters() []Adapter {
-	cards, err := net.Interfaces()
-	if err != nil {
-		return nil
-	}
-	var found []Adapter
-	for _, card := range cards {
-		if card.Flags&net.FlagLoopback != 0 {
-			continue
-		}
-		a := Adapter{Name: card.Name}
-		addresses, _ := card.Addrs() // without those that cannot be read
-		for _, address := range addresses {
-			if of, ok := address.(*net.IPNet); ok {
-				a.Addresses = append(a.Addresses, of.IP.String())
-			}
-		}
-		found = append(found, a)
 	}
 	return found
 }

@@ -2,6 +2,7 @@ package wintools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,11 +54,12 @@ func (m Machine) facts() []fact {
 	for i, name := range m.Processors {
 		processors = append(processors, fmt.Sprintf("[%02d]: %s", i+1, name))
 	}
-	cards := []string{fmt.Sprintf("%d NIC(s) Installed.", len(m.Adapters))}
-	for i, a := range m.Adapters {
+	adapters := slices.DeleteFunc(slices.Clone(m.Adapters), func(a Adapter) bool { return a.Loopback })
+	cards := []string{fmt.Sprintf("%d NIC(s) Installed.", len(adapters))}
+	for i, a := range adapters {
 		cards = append(cards, fmt.Sprintf("[%02d]: %s", i+1, a.Name), "      IP address(es)")
 		for j, address := range a.Addresses {
-			cards = append(cards, fmt.Sprintf("      [%02d]: %s", j+1, address))
+			cards = append(cards, fmt.Sprintf("      [%02d]: %s", j+1, address.IP.WithZone("")))
 		}
 	}
 	one := func(name, value string) fact { return fact{name, []string{value}} }

@@ -3,6 +3,7 @@ package wintools
 import (
 	"bytes"
 	"errors"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ type fake struct {
 	variables map[string]string
 	keys      []rune // nil: there is no console
 	groups    string
+	adapters  []Adapter
 	err       error
 }
 
@@ -33,7 +35,9 @@ func (w *fake) Describe() (Machine, error) {
 		Memory:     8 << 30,
 		Processors: []string{"one", "two"},
 		Boot:       time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Adapters:   []Adapter{{Name: "Ethernet", Addresses: []string{"192.0.2.1"}}},
+		Adapters: []Adapter{
+			{Name: "Ethernet", Addresses: []Address{{IP: netip.MustParseAddr("192.0.2.1"), Bits: 24}}}, {Loopback: true},
+		},
 	}, w.err
 }
 

@@ -1,0 +1,103 @@
+package wintools
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// ErrNoConsole says that a program's input is no console.
+var ErrNoConsole = errors.New("not a console")
+
+// System is the part of Windows that the programs need.
+type System interface {
+	// State is what tasklist and systeminfo print.
+	State
+	// Registry reads and writes environment variables in the registry.
+	Registry
+	// Console is the console of standard input and output.
+	Console
+	// Host is what net needs.
+	Host
+	// Network is what ipconfig and nslookup need.
+	Network
+}
+
+// State is what the machine is and does.
+type State interface {
+	// Tasks are the running processes.
+	Tasks() ([]Task, error)
+	// Describe describes the machine.
+	Describe() (Machine, error)
+}
+
+// Registry holds the variables of the user's or the machine's environment.
+type Registry interface {
+	// SetVariable writes a variable, and tells programs with windows of it.
+	SetVariable(machine bool, name, value string) error
+	// Value reads a value of the registry as text; the key begins with its root, as HKEY_LOCAL_MACHINE or HKLM.
+	Value(key, name string) (string, error)
+}
+
+// Console is the console of standard input. Where there is none the error is ErrNoConsole.
+type Console interface {
+	// Key waits for a key. The key is 0 if none came in time; a negative wait has no end.
+	Key(wait time.Duration) (key rune, err error)
+}
+
+// Host is what net needs of Windows: the computer's name, the local groups, and Wine's own net.
+type Host interface {
+	// Name is the computer's name.
+	Name() string
+	// Groups is the path of the file of the local groups.
+	Groups() string
+	// Alone runs f while it keeps other processes from changing the groups.
+	Alone(f func() error) error
+	// Net runs Wine's own net, for everything that net here does not do, and returns its exit code.
+	Net(e Env, args []string) (int, error)
+}
+
+// Network is the network as Windows shows it.
+type Network interface {
+	// HostName is the computer's name in DNS.
+	HostName() string
+	// Adapters are the adapters, the loopback among them. The error may be the number of a Windows error.
+	Adapters() ([]Adapter, error)
+	// Resolve returns the first address of a name, by the rules of all programs: the hosts file, then DNS.
+	Resolve(name string) (netip.Addr, error)
+	// Dial connects to a server by network "udp" or "tcp".
+	Dial(network string, to netip.AddrPort, timeout time.Duration) (net.Conn, error)
+}
+
+// Task is a process.
+type Task struct {
+	PID, Session uint32
+	Image        string
+	// Memory is the size of the working set in bytes.
+	Memory uint64
+}
+
+// Machine is what systeminfo prints. Sizes are in bytes.
+type Machine struct {
+	Host, Product, Version, Installation, Owner, ProductID, WindowsDir, SystemDir, Domain string
+	Processors                                                                            []string
+	Boot                                                                                  time.Time
+	Memory, MemoryFree, Commit, CommitFree                                                uint64
+	Adapters                                                                              []Adapter
+}
+
+// Adapter is a network adapter.
+type Adapter struct {
+	Name, Description, Suffix string
+	Hardware                  net.HardwareAddr
+	Loopback, Up, DHCP        bool
+	Addresses                 []Address
+	Gateways, Servers         []netip.Addr
+}
+
+// Address is an address of an adapter, and the length of its network's prefix.
+type Address struct {
+	IP   netip.Addr
+	Bits int
+}
