@@ -1,1 +1,0 @@
-LIBS := -lws2_32 -liphlpapi
