@@ -22,7 +22,7 @@ const keyEvent = 1
 
 // Key implements Console.
 func (local) Key(wait time.Duration) (rune, error) {
-	input := windows.Handle(windows.Stdin)
+	input := windows.Stdin
 	var mode uint32
 	if windows.GetConsoleMode(input, &mode) != nil {
 		return 0, ErrNoConsole

@@ -219,8 +219,7 @@ func (local) Net(e Env, args []string) (int, error) {
 	cmd := exec.Command(filepath.Join(system, "net1.exe"), args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
 	err = cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
