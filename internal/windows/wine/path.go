@@ -3,40 +3,19 @@ package wine
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 )
 
-// ErrLeavesDrive is UnixPath's error for a path that would end outside its drive.
-var ErrLeavesDrive = errors.New("path leaves the drive")
+// What keeps a path from being resolved: it would end outside its drive, or outside the volume that it begins in.
+var (
+	ErrLeavesDrive  = errors.New("path leaves the drive")
+	ErrLeavesVolume = errors.New("path leaves the volume")
+)
 
 // maxLinks bounds the symbolic links followed in one path, as Linux does (ELOOP at 40).
 const maxLinks = 40
-
-// UnixPath maps a Windows path to a path below drive, the Unix folder that is C:. Components are found without regard
-// to case, with / and \ alike; the letter C: and the prefix \\?\ are optional. Components that do not exist keep their
-// names as given, so that a file can be created at the result. Symbolic links are followed inside the drive and refused
-// if they lead out of it; the result holds no link. If others can write to the drive at the same time, open the result
-// with RESOLVE_NO_SYMLINKS.
-func UnixPath(drive, winPath string) (string, error) {
-	parts, err := splitWindows(winPath)
-	if err != nil {
-		return "", fmt.Errorf("map windows path %q: %w", winPath, err)
-	}
-	root, err := filepath.EvalSymlinks(drive)
-	if err != nil {
-		return "", fmt.Errorf("map windows path %q: %w", winPath, err)
-	}
-	w := walker{root: root}
-	path, err := w.walk(root, parts)
-	if err != nil {
-		return "", fmt.Errorf("map windows path %q: %w", winPath, err)
-	}
-	return path, nil
-}
 
 // splitWindows returns the components below C:\, with . and .. removed as Windows removes them: by text, before links.
 func splitWindows(p string) ([]string, error) {
@@ -80,135 +59,64 @@ func splitWindows(p string) ([]string, error) {
 	return parts, nil
 }
 
-// walker resolves components below root, counting the links it follows.
-type walker struct {
-	root  string
-	links int
+// A bound is a folder of a drive that paths must not leave: the drive itself, or a volume in it.
+type bound struct {
+	// drive is the folder of the drive on the machine; no part of it is a link.
+	drive string
+	// parts lead from the drive to the folder, as they are on disk; asked are the same as somebody wrote them, perhaps
+	// over links.
+	parts, asked []string
 }
 
-func (w *walker) walk(dir string, parts []string) (string, error) {
-	for i, part := range parts {
-		if part == ".." { // comes only from the text of a link
-			if dir == w.root {
-				return "", ErrLeavesDrive
-			}
-			dir = filepath.Dir(dir)
+// errLeaves is the error for a path that leaves the folder.
+func (b bound) errLeaves() error {
+	if len(b.parts) == 0 {
+		return ErrLeavesDrive
+	}
+	return ErrLeavesVolume
+}
+
+// follow says where a link in a folder leads, as Windows does: the link's text is put after the folder's path, .. goes
+// up by text, whatever the names before it are, and the result is to be resolved from the start. dir are the parts that
+// lead from the bound to the folder, without a link among them; so are those that it returns, which may be links.
+//
+// Windows programs' links are kept as texts for Linux: the text of one to C:\x is "../../dosdevices/c:/x", with as many
+// .. as lead up to the prefix (shim/hooks/README.md, "Links on disk").
+func (b bound) follow(dir []string, text string) ([]string, error) {
+	if strings.Contains(text, `\`) {
+		// A name for Linux and a path for Windows.
+		return nil, fmt.Errorf("symbolic link to %q: the text has a back slash", text)
+	}
+	target := path.Clean(text)
+	if !path.IsAbs(text) {
+		target = path.Join(b.drive, path.Join(b.parts...), path.Join(dir...), text)
+	}
+	for _, root := range []string{b.drive, path.Join(path.Dir(b.drive), "dosdevices", "c:")} {
+		var parts []string
+		if below, ok := strings.CutPrefix(target, root+"/"); ok {
+			parts = strings.Split(below, "/")
+		} else if target != root {
 			continue
 		}
-		name, info, err := findEntry(dir, part)
-		if err != nil {
-			return "", err
-		}
-		next := filepath.Join(dir, name)
-		if info == nil {
-			return missing(next, parts[i+1:])
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			dir = next
-			continue
-		}
-		target, err := os.Readlink(next)
-		if err != nil {
-			return "", err
-		}
-		return w.follow(dir, target, parts[i+1:])
-	}
-	return dir, nil
-}
-
-// missing appends the components below one that does not exist. A .. among them is an error, as it is for the kernel:
-// nothing beside a missing folder has been checked for links.
-func missing(path string, rest []string) (string, error) {
-	if slices.Contains(rest, "..") {
-		return "", fmt.Errorf("go up from %q: %w", path, fs.ErrNotExist)
-	}
-	return filepath.Join(append([]string{path}, rest...)...), nil
-}
-
-// follow continues at the target of a link found in dir, then with the components that came after the link.
-func (w *walker) follow(dir, target string, rest []string) (string, error) {
-	if w.links++; w.links > maxLinks {
-		return "", errors.New("too many symbolic links")
-	}
-	if out, ok := w.upAndOut(dir, target); ok {
-		target = out
-	}
-	if filepath.IsAbs(target) {
-		below, ok := w.insideDrive(target)
-		if !ok {
-			return "", fmt.Errorf("symbolic link to %q: %w", target, ErrLeavesDrive)
-		}
-		dir, target = w.root, below
-	}
-	var parts []string
-	for c := range strings.SplitSeq(target, "/") {
-		if c != "" && c != "." {
-			parts = append(parts, c)
-		}
-	}
-	return w.walk(dir, append(parts, rest...))
-}
-
-// upAndOut returns the absolute target of a relative one that begins with as many .. as lead from dir, in which there
-// is no link, to the folder above the drive: a Windows program's link to C:\x is "../../dosdevices/c:/x", so that it is
-// valid wherever the prefix is mounted.
-func (w *walker) upAndOut(dir, target string) (string, bool) {
-	for ; dir != filepath.Dir(w.root); dir = filepath.Dir(dir) {
-		rest, ok := strings.CutPrefix(target, "../")
-		if !ok {
-			return "", false
-		}
-		target = rest
-	}
-	return filepath.Join(dir, target), true
-}
-
-// insideDrive returns the part of an absolute link target below the drive. The drive is known to Wine programs as the
-// folder itself and as dosdevices/c: beside it.
-func (w *walker) insideDrive(target string) (string, bool) {
-	target = filepath.Clean(target)
-	for _, base := range []string{w.root, filepath.Join(filepath.Dir(w.root), "dosdevices", "c:")} {
-		if target == base {
-			return "", true
-		}
-		if below, ok := strings.CutPrefix(target, base+"/"); ok {
-			return below, true
-		}
-	}
-	return "", false
-}
-
-// findEntry looks for name in dir, first as given, then without regard to case. A nil info means that there is none.
-func findEntry(dir, name string) (string, fs.FileInfo, error) {
-	info, err := os.Lstat(filepath.Join(dir, name))
-	if err == nil {
-		return name, info, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", nil, err
-	}
-	f, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return name, nil, nil
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	names, err := f.Readdirnames(-1)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	for _, n := range names {
-		if strings.EqualFold(n, name) {
-			info, err := os.Lstat(filepath.Join(dir, n))
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
+		for _, start := range [][]string{b.parts, b.asked} {
+			if len(parts) >= len(start) && slices.EqualFunc(start, parts[:len(start)], strings.EqualFold) {
+				return parts[len(start):], nil
 			}
-			return n, info, err
 		}
 	}
-	return name, nil, nil
+	return nil, fmt.Errorf("symbolic link to %q: %w", text, b.errLeaves())
+}
+
+// volumeRoot returns how many of parts name the folder of a volume: as many as the first pattern that matches. A pattern
+// is a path of names, compared without regard to case, in which * is any name.
+func volumeRoot(parts, patterns []string) int {
+	for _, pattern := range patterns {
+		names := strings.Split(pattern, "/")
+		if len(names) <= len(parts) && slices.EqualFunc(names, parts[:len(names)], func(name, part string) bool {
+			return name == "*" || strings.EqualFold(name, part)
+		}) {
+			return len(names)
+		}
+	}
+	return 0
 }

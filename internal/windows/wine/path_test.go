@@ -55,6 +55,9 @@ func TestUnixPath(t *testing.T) {
 	link("../not-there/x/../../../../..", "k/ghost")
 	link("not-there/../evil", "beside")
 	link("nowhere/at/all", "dangling")
+	link("not-there/../k", "over-nothing")
+	link("k/up/../kubelet.exe", "over-a-link")
+	link(`k\..\k`, "back")
 
 	for _, tt := range []struct{ name, in, want string }{
 		{"root", `C:\`, ""},
@@ -76,6 +79,8 @@ func TestUnixPath(t *testing.T) {
 		{"link through dosdevices", `C:\dos\kubelet.exe`, "k/Kubelet.exe"},
 		{"relative link through dosdevices", `C:\k\dos-from-here\kubelet.exe`, "k/Kubelet.exe"},
 		{"dangling link inside", `C:\dangling`, "nowhere/at/all"},
+		{".. of a link's text goes up by text, over what is not there", `C:\over-nothing\kubelet.exe`, "k/Kubelet.exe"},
+		{".. of a link's text goes up by text, not over links", `C:\over-a-link`, "k/Kubelet.exe"},
 		{"below a file", `C:\k\kubelet.exe\x`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,7 +102,7 @@ func TestUnixPath(t *testing.T) {
 
 	for _, in := range []string{
 		`C:\..`, `..\..\etc\passwd`, `C:\k\..\..\x`, `C:\k\drive-z`, `C:\k\dos-and-out\x`, `C:\evil`, `C:\evil\x`, `C:\slash\etc\passwd`, `C:\k\up`, `C:\k\up\etc`,
-		`C:\k\upup\x`, `C:\SLASH\etc`,
+		`C:\k\upup\x`, `C:\SLASH\etc`, `C:\k\ghost`, `C:\beside`,
 	} {
 		got, err := UnixPath(drive, in)
 		if !errors.Is(err, ErrLeavesDrive) {
@@ -106,7 +111,7 @@ func TestUnixPath(t *testing.T) {
 	}
 	for in, word := range map[string]string{
 		`D:\x`: "no drive D:", `\\server\share`: "network", `\\.\pipe\x`: "device", "C:\\a\x00b": "NUL", `C:\a:stream`: "character",
-		`C:\loop1`: "too many", `C:\k\ghost`: "go up", `C:\beside`: "go up", `\\?\UNC\server\share`: "", `C:\a*`: "character",
+		`C:\loop1`: "too many", `C:\back`: "back slash", `\\?\UNC\server\share`: "", `C:\a*`: "character",
 	} {
 		got, err := UnixPath(drive, in)
 		if word == "" {

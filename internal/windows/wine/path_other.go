@@ -1,0 +1,14 @@
+//go:build !linux
+
+package wine
+
+import (
+	"errors"
+	"os"
+)
+
+// UnixPath works on Linux only.
+func UnixPath(string, string) (string, error) { return "", errors.ErrUnsupported }
+
+// OpenSource works on Linux only.
+func OpenSource(string, string, []string) (*os.File, error) { return nil, errors.ErrUnsupported }
