@@ -144,6 +144,9 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		Images:   images,
 		Network:  n.network,
 		HostPath: func(p string) (string, error) { return wine.UnixPath(n.hostDrive(), p) },
+		OpenSource: func(p string) (*os.File, error) {
+			return wine.OpenSource(n.hostDrive(), p, cri.VolumePatterns())
+		},
 		Launch: cri.Launch{
 			Init:   "/sbin/mullion-init",
 			Loader: n.system.LoaderArgv(),

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -201,6 +202,9 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Images:   images,
 		Network:  network{pods},
 		HostPath: func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
+		OpenSource: func(winPath string) (*os.File, error) {
+			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"))
+		},
 		Launch: cri.Launch{
 			Init:   "/sbin/mullion-init",
 			Loader: a.system.LoaderArgv(),

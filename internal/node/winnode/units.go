@@ -100,6 +100,7 @@ func (c Config) agent() agentconfig.Config {
 		Windows:             c.Build.Name,
 		HostFile:            HostFile(c.Dir),
 		Drive:               c.drive(),
+		LocalVolumes:        VolumesFolder,
 		SystemDir:           c.System().Dir,
 		StateDir:            c.Dir,
 		RunDir:              c.RunDir,

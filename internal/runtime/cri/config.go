@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,8 +35,11 @@ type Config struct {
 	Images Images
 	// Network connects pods; in production package podnet.
 	Network Network
-	// HostPath translates a path of the Windows host (a mount's source, the log folder) to one of the machine.
+	// HostPath translates a path of the Windows host (the log folder) to one of the machine.
 	HostPath func(winPath string) (string, error)
+	// OpenSource opens what a container mounts by its path in the Windows host; a missing folder is made. A path that
+	// begins in a volume (see VolumePatterns) must not lead out of it.
+	OpenSource func(winPath string) (*os.File, error)
 
 	// HostProcess says where HostProcess containers run; nil refuses them.
 	HostProcess *HostProcess

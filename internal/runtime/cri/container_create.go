@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -96,6 +95,7 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	if err != nil {
 		return store.Container{}, err
 	}
+	defer closeSources(mounts)
 	return c, s.makeContainer(ctx, sb, c, img.ChainID, mounts)
 }
 
@@ -126,7 +126,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		Hostname:    hostName(sb),
 		NetNS:       sb.NetNS,
 		Mounts:      mounts,
-		SystemFiles: s.systemFiles(sb, mounts),
+		SystemFiles: []engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}},
 		WorkDir:     runDir,
 		Terminal:    c.Config.GetTty(),
 		Resources:   resourcesOf(c.Config.GetWindows().GetResources()),
@@ -206,62 +206,57 @@ func (s *Server) logPath(nodePath string) (string, error) {
 	return p, nil
 }
 
-// mounts translates the kubelet's mounts. A source that is not there becomes a folder, as with containerd on Windows:
+// mounts opens the sources of the kubelet's mounts; the caller closes them. What is opened here is what is mounted: other
+// containers can change what lies at the same path by then. A source that is not there becomes a folder, as with
+// containerd on Windows:
 // https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_windows_opts.go
-func (s *Server) mounts(config *runtimeapi.ContainerConfig) ([]engine.Mount, error) {
-	var out []engine.Mount
+func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount, err error) {
+	defer func() {
+		if err != nil {
+			closeSources(out)
+		}
+	}()
 	for _, m := range config.GetMounts() {
 		if m.GetImage().GetImage() != "" {
-			return nil, fmt.Errorf("mount image %q: image volumes do not work on Windows nodes: %w",
+			return out, fmt.Errorf("mount image %q: image volumes do not work on Windows nodes: %w",
 				m.GetImage().GetImage(), errdefs.ErrNotImplemented)
 		}
 		if m.GetPropagation() != runtimeapi.MountPropagation_PROPAGATION_PRIVATE {
-			return nil, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(),
+			return out, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(),
 				errdefs.ErrInvalidArgument)
 		}
 		if strings.HasPrefix(m.GetHostPath(), `\\.\pipe\`) {
-			return nil, fmt.Errorf(
+			return out, fmt.Errorf(
 				"mount named pipe %q: pipes of the host cannot be mounted (a HostProcess container sees them as they are): %w", m.GetHostPath(), errdefs.ErrNotImplemented)
 		}
-		source, err := s.cfg.HostPath(m.GetHostPath())
+		source, err := s.cfg.OpenSource(m.GetHostPath())
 		if err != nil {
-			return nil, fmt.Errorf("find source of mount %q: %w", m.GetHostPath(), err)
+			return out, fmt.Errorf("find source of mount %q: %w", m.GetContainerPath(), err)
 		}
-		if err := makeMissing(source); err != nil {
-			return nil, fmt.Errorf("make source of mount %q: %w", m.GetHostPath(), err)
-		}
-		// CRI: if the host path is a symbolic link, its target is mounted.
-		if source, err = filepath.EvalSymlinks(source); err != nil {
-			return nil, fmt.Errorf("find source of mount %q: %w", m.GetHostPath(), err)
-		}
-		out = append(out, engine.Mount{Source: source, Target: m.GetContainerPath(), ReadOnly: m.GetReadonly()})
+		out = append(out, engine.Mount{
+			Source:      source,
+			Target:      m.GetContainerPath(),
+			LinuxTarget: linuxTarget(m.GetContainerPath()),
+			ReadOnly:    m.GetReadonly(),
+		})
 	}
 	return out, nil
 }
 
-// makeMissing makes a folder that every user may write to, unless source exists.
-func makeMissing(source string) error {
-	_, err := os.Stat(source)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+// linuxTarget is where a mount is seen by the container's C library, too: the hosts file that the kubelet mounts for
+// Windows, so that both sides resolve alike.
+func linuxTarget(target string) string {
+	target = strings.ToLower(path.Clean(strings.ReplaceAll(target, `\`, "/")))
+	if strings.TrimPrefix(target, "c:") == "/windows/system32/drivers/etc/hosts" {
+		return "/etc/hosts"
 	}
-	if err := os.MkdirAll(source, 0o755); err != nil {
-		return err
-	}
-	return os.Chmod(source, 0o777)
+	return ""
 }
 
-// systemFiles are what the container's C library reads: the pod's DNS configuration, and the hosts file that the
-// kubelet mounts for Windows, so that both sides resolve alike.
-func (s *Server) systemFiles(sb store.Sandbox, mounts []engine.Mount) []engine.BindMount {
-	files := []engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}}
+func closeSources(mounts []engine.Mount) {
 	for _, m := range mounts {
-		target := strings.ToLower(path.Clean(strings.ReplaceAll(m.Target, `\`, "/")))
-		if strings.TrimPrefix(target, "c:") == "/windows/system32/drivers/etc/hosts" {
-			files = append(files, engine.BindMount{Source: m.Source, Target: "/etc/hosts"})
-		}
+		_ = m.Source.Close()
 	}
-	return files
 }
 
 // hostName is what the container's Windows calls itself: the pod's host name. The kernel takes 64 characters; Windows

@@ -1,36 +1,50 @@
 package cri
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// TestMountsMakeMissingSources: a hostPath volume without a type may name a folder that is not there yet.
-func TestMountsMakeMissingSources(t *testing.T) {
+// TestMountsOpensSources: what is opened is what is mounted, and a mount that cannot be made leaves nothing open.
+func TestMountsOpensSources(t *testing.T) {
 	drive := t.TempDir()
 	if err := os.WriteFile(filepath.Join(drive, "file"), []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{cfg: Config{HostPath: func(p string) (string, error) { return filepath.Join(drive, p), nil }}}
+	var opened []*os.File
+	s := &Server{cfg: Config{OpenSource: func(p string) (*os.File, error) {
+		file, err := wine.OpenSource(drive, p, VolumePatterns())
+		if err == nil {
+			opened = append(opened, file)
+		}
+		return file, err
+	}}}
 	mounts, err := s.mounts(&runtimeapi.ContainerConfig{Mounts: []*runtimeapi.Mount{
-		{HostPath: "new/deeper", ContainerPath: `C:\new`}, {HostPath: "file", ContainerPath: `C:\file`},
+		{HostPath: `C:\new\deeper`, ContainerPath: `C:\new`}, {HostPath: `C:\file`, ContainerPath: `C:\file`},
 	}})
 	if err != nil || len(mounts) != 2 {
 		t.Fatalf("mounts: %v, %v", mounts, err)
 	}
-	if info, err := os.Stat(mounts[0].Source); err != nil || !info.IsDir() {
+	if info, err := mounts[0].Source.Stat(); err != nil || !info.IsDir() || info.Mode().Perm() != 0o777 {
 		t.Errorf("the missing source: %v, %v", info, err)
 	}
-	if data, err := os.ReadFile(mounts[1].Source); err != nil || string(data) != "kept" {
-		t.Errorf("the source that is there: %q, %v", data, err)
+	if info, err := mounts[1].Source.Stat(); err != nil || info.Size() != 4 {
+		t.Errorf("the source that is there: %v, %v", info, err)
 	}
-	if _, err := s.mounts(&runtimeapi.ContainerConfig{Mounts: []*runtimeapi.Mount{{
-		HostPath:      "file/below",
-		ContainerPath: `C:\x`,
-	}}}); err == nil {
+	closeSources(mounts)
+	opened = nil
+	if _, err := s.mounts(&runtimeapi.ContainerConfig{Mounts: []*runtimeapi.Mount{
+		{HostPath: `C:\new`, ContainerPath: `C:\new`}, {HostPath: `C:\file\below`, ContainerPath: `C:\x`},
+	}}); err == nil {
 		t.Error("a folder below a file was made")
+	}
+	if len(opened) != 1 || !errors.Is(opened[0].Close(), os.ErrClosed) {
+		t.Errorf("opened and perhaps not closed: %v", opened)
 	}
 }

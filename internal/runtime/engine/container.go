@@ -65,7 +65,12 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
 	}
 	undo.Add(func() error { return removeView(e.View(c.ID)) })
-	spec, err := e.spec(ctx, c, targets)
+	sources, err := e.bindSources(c.ID, c.Mounts)
+	if err != nil {
+		return err
+	}
+	undo.Add(func() error { return e.removeSources(c.ID) })
+	spec, err := e.spec(ctx, c, sources, targets)
 	if err != nil {
 		return err
 	}
@@ -126,7 +131,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	layers := append(append([]string{o.upper}, o.lower...), e.opts.SystemLayers...)
 	targets := make([]string, len(c.Mounts))
 	for i, m := range c.Mounts {
-		info, err := os.Stat(m.Source)
+		info, err := m.Source.Stat()
 		if err != nil {
 			return nil, fmt.Errorf("look at mount source: %w", err)
 		}
@@ -244,6 +249,10 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 	if err != nil {
 		return 0, fmt.Errorf("create task of container %q: %w", id, errgrpc.ToNative(err))
 	}
+	// The container's mounts are made.
+	if err := e.removeSources(id); err != nil {
+		e.opts.Log.Error("binds of container not removed", "container", id, "error", err)
+	}
 	started, err := tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id})
 	if err != nil {
 		return 0, errors.Join(fmt.Errorf("start task of container %q: %w", id, errgrpc.ToNative(err)),
@@ -259,7 +268,7 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	if err := e.killTask(ctx, id); err != nil {
 		return err
 	}
-	if err := removeView(e.View(id)); err != nil {
+	if err := errors.Join(removeView(e.View(id)), e.removeSources(id)); err != nil {
 		return err
 	}
 	if err := e.client.ContainerService().Delete(ctx, id); err != nil && !errdefs.IsNotFound(err) {

@@ -48,7 +48,8 @@ type Options struct {
 	Snapshotter string
 	// Runc is the runc binary; empty means the one in containerd's PATH.
 	Runc string
-	// RunDir is where the ID-mapped views of the layers are mounted. Connect clears what an earlier process left in it.
+	// RunDir is where the ID-mapped views of the layers are mounted, and the folders and files that containers mount
+	// before they start. Connect clears what an earlier process left in it. Only root gets into it.
 	RunDir string
 	// StarterDir is where the programs that start runc for each container are written. Programs must be allowed to run
 	// there, as they are not in /run of most distributions (noexec).
@@ -81,7 +82,7 @@ type Engine struct {
 }
 
 // Connect connects to containerd, which must be running. Close the engine when done.
-func Connect(_ context.Context, opts Options) (*Engine, error) {
+func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.Snapshotter == "" {
 		opts.Snapshotter = "overlayfs"
 	}
@@ -110,7 +111,11 @@ func Connect(_ context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd at %q: %w", opts.Socket, err)
 	}
-	return &Engine{opts: opts, client: c, layers: views}, nil
+	e := &Engine{opts: opts, client: c, layers: views}
+	if err := e.clearSources(func(id string) (bool, error) { return e.waitsForStart(ctx, id) }); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
 }
 
 // Close unmounts the layer views and closes the connection. Running containers are not touched: their overlays hold the

@@ -122,7 +122,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 		return err
 	}
 	for _, m := range c.Mounts {
-		info, err := os.Stat(m.Source)
+		info, err := m.Source.Stat()
 		if err != nil {
 			return fmt.Errorf("look at mount source: %w", err)
 		}
@@ -130,7 +130,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 		// Below the mount point Windows has a link to the volume, which is writable even if the pod's mount is
 		// read-only; scripts that deploy kube-proxy write into their ConfigMap there (github.com/Microsoft/hcsshim
 		// v0.15.0-rc.4, internal/jobcontainers/mounts.go).
-		link := func(target int) error { return bindAt(m.Source, target, attr) }
+		link := func(target int) error { return bindFile(m.Source, target, attr) }
 		if err := at(below(c.HostProcess.MountPoint, m.Target), info.IsDir(), link); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 		if m.ReadOnly {
 			asked |= unix.MOUNT_ATTR_RDONLY
 		}
-		bind := func(target int) error { return bindAt(m.Source, target, asked) }
+		bind := func(target int) error { return bindFile(m.Source, target, asked) }
 		if err := at(m.Target, info.IsDir(), bind); err != nil {
 			return err
 		}
@@ -187,7 +187,19 @@ func mountImage(o overlay, target int) error {
 // bindAt mounts a folder or file of the machine, with what is mounted in it, on the open file target. Later mounts in
 // source do not appear in the new mount. On a shared folder the new mount is seen wherever that folder is seen.
 func bindAt(source string, target int, attr uint64) error {
-	tree, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	file, err := os.OpenFile(source, unix.O_PATH, 0)
+	if err != nil {
+		return fmt.Errorf("bind %q: %w", source, err)
+	}
+	defer file.Close()
+	return bindFile(file, target, attr)
+}
+
+// bindFile is bindAt for an open folder or file; O_PATH is enough. Where its path leads by now does not matter.
+func bindFile(file *os.File, target int, attr uint64) error {
+	source := file.Name()
+	tree, err := unix.OpenTree(int(file.Fd()), "",
+		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return fmt.Errorf("bind %q: %w", source, err)
 	}

@@ -71,26 +71,10 @@ func (v *layerViews) view(folder string) (string, error) {
 
 // clear unmounts and removes every view in the folder, also those of an earlier process.
 func (v *layerViews) clear() error {
-	entries, err := os.ReadDir(v.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	if err := unmountEntries(v.dir); err != nil {
+		return fmt.Errorf("remove layer views: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("list layer views %q: %w", v.dir, err)
-	}
-	var errs []error
-	for _, e := range entries {
-		path := filepath.Join(v.dir, e.Name())
-		if err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) {
-			errs = append(errs, fmt.Errorf("unmount layer view %q: %w", path, err))
-			continue
-		}
-		// Remove, not RemoveAll: if the view were still mounted, RemoveAll would delete the layers.
-		if err := os.Remove(path); err != nil {
-			errs = append(errs, fmt.Errorf("remove layer view %q: %w", path, err))
-		}
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 func (v *layerViews) close() error {

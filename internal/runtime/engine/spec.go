@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -50,16 +51,20 @@ const WorkDirTarget = "/run/mullion"
 
 // Mount is a folder or file of the machine that a container sees at Target.
 type Mount struct {
-	// Source is a path on the machine.
-	Source string
+	// Source is the open folder or file; O_PATH is enough. Create binds it, and the caller closes it afterwards.
+	Source *os.File
 	// Target is a Windows path in the container; it may lack the drive and use any case.
 	Target string
+	// LinuxTarget, unless "", is a path outside C: at which the container's Linux side sees the same, read-only. The
+	// system layer has a file there.
+	LinuxTarget string
 	// ReadOnly refuses writing.
 	ReadOnly bool
 }
 
-// spec returns the OCI specification. targets are the places of c.Mounts in the root file system, in the same order.
-func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*specs.Spec, error) {
+// spec returns the OCI specification. sources are the paths on the machine of c.Mounts, and targets their places in the
+// root file system, in the same order.
+func (e *Engine) spec(ctx context.Context, c Container, sources, targets []string) (*specs.Spec, error) {
 	ids := e.opts.IDs
 	idMap := []specs.LinuxIDMapping{{ContainerID: 0, HostID: ids.Base, Size: ids.Size}}
 	spaces := []specs.LinuxNamespace{
@@ -89,7 +94,7 @@ func (e *Engine) spec(ctx context.Context, c Container, targets []string) (*spec
 			// user namespace.
 			Rlimits: []specs.POSIXRlimit{{Type: "RLIMIT_CORE"}},
 		},
-		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, targets)...),
+		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, sources, targets)...),
 		Linux: &specs.Linux{
 			UIDMappings:   idMap,
 			GIDMappings:   idMap,
@@ -154,17 +159,22 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 		})
 	}
 	for _, m := range slices.Concat(e.opts.SystemMounts, c.SystemFiles) {
-		mounts = append(mounts, specs.Mount{
-			Destination: m.Target,
-			Type:        "bind",
-			Source:      m.Source,
-			Options:     []string{"rbind", "ro", "nosuid", "nodev", "rprivate"},
-		})
+		mounts = append(mounts, readOnlyBind(m))
 	}
 	return mounts
 }
 
-func bindMounts(mounts []Mount, targets []string) []specs.Mount {
+func readOnlyBind(m BindMount) specs.Mount {
+	return specs.Mount{
+		Destination: m.Target,
+		Type:        "bind",
+		Source:      m.Source,
+		Options:     []string{"rbind", "ro", "nosuid", "nodev", "rprivate"},
+	}
+}
+
+// bindMounts are a container's own mounts, the i-th of sources[i] at targets[i].
+func bindMounts(mounts []Mount, sources, targets []string) []specs.Mount {
 	var out []specs.Mount
 	for i, m := range mounts {
 		mode := "rw"
@@ -174,9 +184,12 @@ func bindMounts(mounts []Mount, targets []string) []specs.Mount {
 		out = append(out, specs.Mount{
 			Destination: targets[i],
 			Type:        "bind",
-			Source:      m.Source,
+			Source:      sources[i],
 			Options:     []string{"rbind", mode, "nosuid", "nodev", "rprivate"},
 		})
+		if m.LinuxTarget != "" {
+			out = append(out, readOnlyBind(BindMount{Source: sources[i], Target: m.LinuxTarget}))
+		}
 	}
 	return out
 }

@@ -23,6 +23,8 @@ type Config struct {
 	// HostFile describes the host's namespaces for winhost.Load; Drive is its C:.
 	HostFile string `json:"hostFile"`
 	Drive    string `json:"drive"`
+	// LocalVolumes is the folder below C: in which each folder is a volume of the StorageClass local.
+	LocalVolumes string `json:"localVolumes"`
 	// SystemDir is the Wine system layer, for wine.Open.
 	SystemDir string `json:"systemDir"`
 	// StateDir is the folder of state of the host, RunDir of what does not survive a reboot.

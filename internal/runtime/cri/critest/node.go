@@ -95,6 +95,16 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 		Images:   n.Images,
 		Network:  n.Network,
 		HostPath: n.HostPath,
+		OpenSource: func(winPath string) (*os.File, error) {
+			path, err := n.HostPath(winPath)
+			if err != nil {
+				return nil, err
+			}
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				return nil, err
+			}
+			return os.Open(path)
+		},
 		Launch: cri.Launch{
 			Init:   "/sbin/init",
 			Loader: []string{"/bin/wine64"},

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"golang.org/x/sys/unix"
+)
+
+// What a container mounts was opened and looked at by whoever asked for the container, in folders that other containers
+// may write to. runc takes paths, and opens them when the container starts: by then a path may lead elsewhere. So the
+// open files are bound to RunDir/mounts/<container>/<number>, where only root gets, and runc is told of those. runc's
+// mounts are of its own: once it has made the container, the binds have done their work.
+
+// sourceDir is the folder of the binds of a container's mounts.
+func (e *Engine) sourceDir(id string) string { return filepath.Join(e.opts.RunDir, "mounts", id) }
+
+// bindSources binds what a container mounts, and returns the paths. If it returns an error, nothing is left.
+func (e *Engine) bindSources(id string, mounts []Mount) (paths []string, err error) {
+	if len(mounts) == 0 {
+		return nil, nil
+	}
+	dir := e.sourceDir(id)
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("bind mounts of container %q: %w", id, err), unmountEntries(dir))
+		}
+	}()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	for i, m := range mounts {
+		path := filepath.Join(dir, strconv.Itoa(i))
+		if err := bindSource(m.Source, path); err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// bindSource makes path, a folder or a file as source is, and binds source to it.
+func bindSource(source *os.File, path string) error {
+	info, err := source.Stat()
+	if err != nil {
+		return fmt.Errorf("look at mount source: %w", err)
+	}
+	if err := makeEntry(unix.AT_FDCWD, path, info.IsDir()); err != nil {
+		return fmt.Errorf("make %q: %w", path, err)
+	}
+	target, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %q: %w", path, err)
+	}
+	defer unix.Close(target)
+	return bindFile(source, target, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+}
+
+// removeSources unbinds what a container mounts. A container without binds is no error.
+func (e *Engine) removeSources(id string) error { return unmountEntries(e.sourceDir(id)) }
+
+// clearSources removes the binds that an earlier process left, killed before it could: those of all containers but the
+// ones that wait for their start.
+func (e *Engine) clearSources(waits func(id string) (bool, error)) error {
+	entries, err := os.ReadDir(filepath.Join(e.opts.RunDir, "mounts"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list binds of containers: %w", err)
+	}
+	var errs []error
+	for _, entry := range entries {
+		keep, err := waits(entry.Name())
+		if err == nil && !keep {
+			err = e.removeSources(entry.Name())
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// waitsForStart reports whether a container is known and has no task yet.
+func (e *Engine) waitsForStart(ctx context.Context, id string) (bool, error) {
+	ctx = e.with(ctx)
+	_, err := e.client.ContainerService().Get(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at container %q: %w", id, err)
+	}
+	_, err = e.client.TaskService().Get(ctx, &tasksapi.GetRequest{ContainerID: id})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return false, fmt.Errorf("look at task of container %q: %w", id, err)
+	}
+	return err != nil, nil
+}
+
+// unmountEntries unmounts and removes everything in a folder of mount points, and the folder. A missing folder is no
+// error.
+func unmountEntries(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list mounts in %q: %w", dir, err)
+	}
+	var errs []error
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) {
+			errs = append(errs, fmt.Errorf("unmount %q: %w", path, err))
+			continue
+		}
+		// Remove, not RemoveAll: if it were still mounted, RemoveAll would delete what is there.
+		if err := os.Remove(path); err != nil {
+			errs = append(errs, fmt.Errorf("remove mount point: %w", err))
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	return os.Remove(dir)
+}
