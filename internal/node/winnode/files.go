@@ -47,6 +47,14 @@ func driveDirs() []string {
 	}
 }
 
+// privateDirs are the folders on C: that hold what only the node may know: its keys and kubeconfigs, the secrets of its
+// pods, the token of HNS. The host's programs make files with umask 0, because what the kubelet writes into a volume is
+// read and changed by containers of other uids; these see volumes through mounts, for which the folders above do not
+// matter.
+func privateDirs() []string {
+	return []string{"etc/kubernetes", "var/lib/kubelet", "var/lib/kubelet/pki", "ProgramData/Mullion"}
+}
+
 // writeDrive writes what the host needs on its C: before the kubelet is known.
 func (c Config) writeDrive() error {
 	dirs := driveDirs()
@@ -60,6 +68,15 @@ func (c Config) writeDrive() error {
 			return err
 		}
 		if err := os.MkdirAll(path, 0o755); err != nil {
+			return err
+		}
+	}
+	for _, dir := range privateDirs() {
+		path, err := wine.UnixPath(c.drive(), dir)
+		if err != nil {
+			return err
+		}
+		if err := os.Chmod(path, 0o700); err != nil {
 			return err
 		}
 	}
