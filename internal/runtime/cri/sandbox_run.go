@@ -16,6 +16,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
 // RunPodSandbox connects a new pod. No process is started: the pod's network namespace is all it needs.
@@ -86,8 +87,8 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 		if err != nil {
 			return fmt.Errorf("find log folder %q: %w", dir, err)
 		}
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			return fmt.Errorf("make log folder: %w", err)
+		if err := stream.MakeLogFolder(path); err != nil {
+			return err
 		}
 	}
 	if err := s.writeResolvConf(sb); err != nil {

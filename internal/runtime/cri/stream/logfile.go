@@ -2,10 +2,8 @@ package stream
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -37,12 +35,9 @@ func (l *logFile) reopen() error {
 	if l.path == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o755); err != nil {
-		return fmt.Errorf("make folder of log %q: %w", l.path, err)
-	}
-	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
+	file, err := openLogFile(l.path)
 	if err != nil {
-		return fmt.Errorf("open log %q: %w", l.path, err)
+		return err
 	}
 	l.mu.Lock()
 	old := l.file
