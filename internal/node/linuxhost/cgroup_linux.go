@@ -111,26 +111,44 @@ func (h Host) showsCgroups() (bool, error) {
 // controllers that are needed, where they do not already; the host's own can do so only when the process that makes the
 // namespaces has left it.
 func (hi hierarchy) ensure(cgroup string) error {
+	path, err := hi.make(cgroup)
+	if err != nil {
+		return err
+	}
+	inner := filepath.Join(path, OwnCgroup)
+	if err := mkdir(inner); err != nil {
+		return err
+	}
+	if hi.v2 {
+		return takeBack(path)
+	}
+	return inheritCPUs(inner, path)
+}
+
+// make makes a cgroup and those above it, which have the controllers that are needed, and returns its folder.
+func (hi hierarchy) make(cgroup string) (string, error) {
 	path := hi.dir
-	for part := range strings.SplitSeq(strings.Trim(cgroup, "/")+"/"+OwnCgroup, "/") {
+	for part := range strings.SplitSeq(strings.Trim(cgroup, "/"), "/") {
 		parent := path
 		path = filepath.Join(path, part)
-		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		var err error
+		err := mkdir(path)
 		switch {
-		case hi.v2 && part != OwnCgroup:
+		case err != nil:
+		case hi.v2:
 			err = passOnMissing(parent, path)
-		case !hi.v2:
+		default:
 			err = inheritCPUs(path, parent)
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 	}
-	if hi.v2 {
-		return takeBack(filepath.Dir(path))
+	return path, nil
+}
+
+func mkdir(path string) error {
+	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
 	return nil
 }

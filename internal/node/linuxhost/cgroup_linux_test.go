@@ -1,6 +1,7 @@
 package linuxhost
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,6 +160,44 @@ func TestPassOnMissing(t *testing.T) {
 			got, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
 			if err != nil || string(got) != tt.want {
 				t.Errorf("subtree_control has %q, want %q (%v)", got, tt.want, err)
+			}
+		})
+	}
+}
+
+func TestLimitTasks(t *testing.T) {
+	for _, tt := range []struct {
+		name, hierarchy string
+		v2              bool
+		files           map[string]string
+		want            string
+	}{
+		{"v1", "pids", false, map[string]string{"m/win-1/pids.max": "max\n"}, "800"},
+		{"v1, two controllers in one", "cpuacct,pids", false, map[string]string{"m/win-1/pids.max": "max\n"}, "800"},
+		{"v1 without", "memory", false, map[string]string{"m/win-1/x": ""}, ""},
+		{"v2", "cgroup", true, map[string]string{
+			"m/cgroup.controllers": "cpuset cpu memory pids", "m/win-1/cgroup.controllers": "cpuset cpu memory pids",
+			"m/win-1/pids.max": "max\n",
+		}, "800"},
+		{"v2 without", "cgroup", true, map[string]string{
+			"cgroup.controllers": "memory", "cgroup.subtree_control": "",
+			"m/cgroup.controllers": "memory", "m/cgroup.subtree_control": "", "m/win-1/cgroup.controllers": "memory",
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), tt.hierarchy)
+			if err := os.Rename(tree(t, tt.files), dir); err != nil {
+				t.Fatal(err)
+			}
+			err := limitTasks([]hierarchy{{dir: dir, v2: tt.v2}}, "/m/win-1", 800)
+			if errors.Is(err, ErrTasksNotCounted) != (tt.want == "") || err != nil && tt.want != "" {
+				t.Fatalf("LimitTasks: %v", err)
+			}
+			if tt.want == "" {
+				return
+			}
+			if got := last(t, filepath.Join(dir, "m/win-1/pids.max")); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("pids.max = %q, want %q", got, tt.want)
 			}
 		})
 	}

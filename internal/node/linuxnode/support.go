@@ -77,6 +77,13 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "processes and threads of a pod",
+			Level: support.Partly,
+			Note:  "4096 (podPidsLimit), the same for each; each node's pods together a part of the machine's",
+			Ref:   "https://kubernetes.io/docs/concepts/policy/pid-limiting/",
+		},
+		{
+			Area:  area,
 			Name:  "disk eviction",
 			Level: support.Supported,
 			Note:  "at an amount, not a part: the disk is the machine's. Below 256Mi DiskPressure, after 2 minutes of it or below 100Mi eviction; loaded images are never collected; all nodes of the machine are under pressure at once",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,14 +50,15 @@ const (
 )
 
 // EnterScope moves the calling process into the scope, which is made if it does not exist. It does nothing where
-// systemd does not run. What the process starts afterwards is in the scope too. The scope ends with its last process.
-func EnterScope(ctx context.Context, scope, description string) error {
+// systemd does not run. What the process starts afterwards is in the scope too, together at most tasks processes and
+// threads. The scope ends with its last process.
+func EnterScope(ctx context.Context, scope, description string, tasks uint64) error {
 	if !Running() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	if err := enter(ctx, scope, description); err != nil {
+	if err := enter(ctx, scope, description, tasks); err != nil {
 		return fmt.Errorf("ask systemd for scope %q: %w", scope, err)
 	}
 	if path, ok := Delegated(scope); ok {
@@ -67,7 +67,7 @@ func EnterScope(ctx context.Context, scope, description string) error {
 	return nil
 }
 
-func enter(ctx context.Context, scope, description string) error {
+func enter(ctx context.Context, scope, description string, tasks uint64) error {
 	conn, err := dbus.NewWithContext(ctx)
 	if err != nil {
 		return err
@@ -80,12 +80,16 @@ func enter(ctx context.Context, scope, description string) error {
 	done := make(chan string, 1)
 	_, err = conn.StartTransientUnitContext(ctx, scope, "fail", []dbus.Property{
 		dbus.PropDescription(description), dbus.PropSlice(slice), dbus.PropPids(pid), property("Delegate", true),
-		// systemd's default limit is meant for a single service
-		property("CollectMode", "inactive-or-failed"), property("TasksMax", uint64(math.MaxUint64)),
+		// systemd's default limit of tasks is meant for a single service
+		property("CollectMode", "inactive-or-failed"), property("TasksMax", tasks),
 		property("TimeoutStopUSec", uint64(stopTimeout/time.Microsecond)),
 	}, done)
 	var refused godbus.Error
 	if errors.As(err, &refused) && refused.Name == "org.freedesktop.systemd1.UnitExists" {
+		// The limit of a scope that an earlier version made may be another.
+		if err := conn.SetUnitPropertiesContext(ctx, scope, true, property("TasksMax", tasks)); err != nil {
+			return err
+		}
 		return join(ctx, conn, scope, pid)
 	}
 	if err != nil {

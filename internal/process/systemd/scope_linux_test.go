@@ -19,7 +19,7 @@ func TestWithoutSystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := systemd.EnterScope(t.Context(), "mullion-test.scope", "a test"); err != nil {
+	if err := systemd.EnterScope(t.Context(), "mullion-test.scope", "a test", 1000); err != nil {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile("/proc/self/cgroup"); err != nil || string(after) != string(before) {

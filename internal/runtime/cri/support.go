@@ -92,7 +92,7 @@ func fieldRows() []support.Row {
 		{
 			Name:  "processes and threads of a container",
 			Level: support.Partly,
-			Note:  "4096, the same for each: CRI has no field for it",
+			Note:  "4096, the same for each: CRI has no field for it; each node's containers together a part of the machine's",
 		},
 		{
 			Name:  "resources.cpu_count",
