@@ -95,6 +95,11 @@ func fieldRows() []support.Row {
 			Note:  "4096, the same for each: CRI has no field for it; each node's containers together a part of the machine's",
 		},
 		{
+			Name:  "what is killed when the machine has no memory left",
+			Level: support.Partly,
+			Note:  "a container without limits first, one with a memory limit by the kubelet's formula for Burstable pods, the limit in place of the request: CRI tells a Windows runtime neither requests nor QoS class, so Guaranteed and node-critical pods are not kept to the last",
+		},
+		{
 			Name:  "resources.cpu_count",
 			Level: support.Partly,
 			Note:  "processor time is limited, the number of processors a program sees is not",

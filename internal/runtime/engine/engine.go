@@ -79,6 +79,7 @@ type Engine struct {
 	opts   Options
 	client *client.Client
 	layers *layerViews
+	memory memory
 }
 
 // Connect connects to containerd, which must be running. Close the engine when done.
@@ -103,6 +104,10 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 			return nil, fmt.Errorf("make folder of HostProcess containers: %w", err)
 		}
 	}
+	memory, err := lookAtMemory()
+	if err != nil {
+		return nil, err
+	}
 	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"), opts.IDs)
 	if err != nil {
 		return nil, err
@@ -111,7 +116,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd at %q: %w", opts.Socket, err)
 	}
-	e := &Engine{opts: opts, client: c, layers: views}
+	e := &Engine{opts: opts, client: c, layers: views, memory: memory}
 	if err := e.clearSources(func(id string) (bool, error) { return e.waitsForStart(ctx, id) }); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/containerd/containerd/v2/core/mount"
@@ -41,10 +43,69 @@ func TestResources(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := tc.in.cgroupFor(processors)
+			if *got.Pids.Limit != mostTasks {
+				t.Errorf("%d processes", *got.Pids.Limit)
+			}
 			if *got.CPU.Quota != tc.quota || *got.CPU.Shares != uint64(tc.shares) || *got.Memory.Limit != tc.limit {
 				t.Errorf("quota %d, shares %d, limit %d", *got.CPU.Quota, *got.CPU.Shares, *got.Memory.Limit)
 			}
 		})
+	}
+}
+
+// TestOOMScore has what the kubelet computes for Linux containers whose requests are these limits.
+func TestOOMScore(t *testing.T) {
+	const capacity = 4_000_000_000
+	for _, tc := range []struct {
+		name string
+		in   Resources
+		own  int
+		want int
+	}{
+		{"best effort", Resources{}, 0, 1000},
+		{"a processor limit alone", Resources{CPUMaximum: 5000}, 0, 999},
+		{"little", Resources{MemoryLimit: 1}, 0, 999},
+		{"a tenth", Resources{MemoryLimit: capacity / 10}, 0, 900},
+		{"all", Resources{MemoryLimit: capacity}, 0, 3},
+		{"more than there is", Resources{MemoryLimit: 1 << 62}, 0, 3},
+		{"an engine that may not lower it", Resources{MemoryLimit: capacity}, 200, 200},
+		{"a protected engine", Resources{MemoryLimit: capacity / 2}, -999, 500},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := &Engine{memory: memory{capacity: capacity, score: tc.own}}
+			if got := e.oomScore(tc.in); got != tc.want {
+				t.Errorf("score %d, want %d", got, tc.want)
+			}
+		})
+	}
+	if m, err := lookAtMemory(); err != nil || m.capacity < 1<<20 || m.score < -1000 || m.score > 1000 {
+		t.Errorf("this machine: %+v, %v", m, err)
+	}
+}
+
+// TestSpecIsBounded: nothing of a container's specification is inherited or without an end.
+func TestSpecIsBounded(t *testing.T) {
+	e := &Engine{opts: Options{IDs: DefaultIDs()}, memory: memory{capacity: 4 << 30}}
+	for limit, want := range map[int64]string{0: "size=25%", 1 << 20: "size=67108864", 1 << 30: "size=1073741824"} {
+		s, err := e.spec(t.Context(), Container{ID: "c", Resources: Resources{MemoryLimit: limit}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Process.OOMScoreAdj; got == nil || *got != map[int64]int{0: 1000, 1 << 20: 999, 1 << 30: 750}[limit] {
+			t.Errorf("OOM score %v", got)
+		}
+		if pids := s.Linux.Resources.Pids; pids == nil || pids.Limit == nil || *pids.Limit != mostTasks {
+			t.Errorf("processes: %v", pids)
+		}
+		for _, m := range s.Mounts {
+			size := slices.IndexFunc(m.Options, func(o string) bool { return strings.HasPrefix(o, "size=") })
+			switch {
+			case m.Type == "tmpfs" && size < 0:
+				t.Errorf("tmpfs at %s has no size", m.Destination)
+			case m.Destination == "/tmp" && m.Options[size] != want:
+				t.Errorf("/tmp with %d bytes of memory: %s, want %s", limit, m.Options[size], want)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"strconv"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
@@ -30,6 +31,18 @@ const (
 	// threads.
 	mostTasks = 4096
 )
+
+// tmpSize is the size option of a container's /tmp, in which Wine keeps what Windows backs by its page file, sections
+// without a file, and where programs may write: without one a container could fill half of the machine's memory, from
+// which no killed program frees it. With a memory limit all of it may be there, so that a full /tmp is an error and the
+// rest of the container's memory is left to its Windows. What lies there counts against the limit
+// (https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-ownership). It stays as it is when the limit is changed.
+func (r Resources) tmpSize() string {
+	if r.MemoryLimit > 0 {
+		return "size=" + strconv.FormatInt(max(r.MemoryLimit, overhead), 10)
+	}
+	return "size=25%"
+}
 
 // cgroup returns the same limits for Linux. As in HCS, the count of processors goes before the maximum, and the maximum
 // before the weight

@@ -78,6 +78,7 @@ func (e *Engine) spec(ctx context.Context, c Container, sources, targets []strin
 	if c.NetNS == "" { // otherwise runc is started in it, see writeRunc
 		spaces = append(spaces, specs.LinuxNamespace{Type: specs.NetworkNamespace})
 	}
+	score := e.oomScore(c.Resources)
 	s := &specs.Spec{
 		Version:  "1.0.2", // what runc 1.1 takes
 		Hostname: c.Hostname,
@@ -90,6 +91,7 @@ func (e *Engine) spec(ctx context.Context, c Container, sources, targets []strin
 			Cwd:             c.Dir,
 			Capabilities:    e.capabilities(c.HostProcess != nil),
 			NoNewPrivileges: true,
+			OOMScoreAdj:     &score, // or that of containerd's shim is inherited, which is next to containerd's
 			// No core files; open files are limited as containerd itself is, whose limit cannot be raised from inside a
 			// user namespace.
 			Rlimits: []specs.POSIXRlimit{{Type: "RLIMIT_CORE"}},
@@ -140,9 +142,15 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 			Destination: "/dev/shm",
 			Type:        "tmpfs",
 			Source:      "shm",
-			Options:     []string{"nosuid", "noexec", "nodev", "mode=1777"},
+			// as Linux containers have it: https://github.com/containerd/containerd/blob/v2.4.2/pkg/oci/mounts.go#L46
+			Options: []string{"nosuid", "noexec", "nodev", "mode=1777", "size=65536k"},
 		},
-		{Destination: "/tmp", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=1777"}},
+		{
+			Destination: "/tmp",
+			Type:        "tmpfs",
+			Source:      "tmpfs",
+			Options:     []string{"nosuid", "nodev", "mode=1777", c.Resources.tmpSize()},
+		},
 		{
 			Destination: "/run",
 			Type:        "tmpfs",
