@@ -17,7 +17,8 @@ type layer struct {
 	base string
 }
 
-// planLayers joins the manifest's layers with the configuration's diff IDs and marks base layers.
+// planLayers joins the manifest's layers with the configuration's diff IDs and marks base layers. It refuses an image
+// that is too large.
 func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 	var blobs []ocispec.Descriptor
 	for _, l := range m.Layers {
@@ -34,7 +35,13 @@ func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 		layers[i] = layer{blob: b, diffID: spec.RootFS.DiffIDs[i]}
 	}
 	markBase(layers, spec.History)
-	return layers, nil
+	for i := range layers {
+		// An address in an image is not for us to ask: it may be one that only the node reaches.
+		if layers[i].base == "" {
+			layers[i].blob.URLs = nil
+		}
+	}
+	return layers, checkSizes(layers)
 }
 
 // baseHistory is what Microsoft's image builder writes as created_by of the layers of a base image:

@@ -268,7 +268,7 @@ func TestFetch(t *testing.T) {
 			}
 			checks := 0
 			check := func(l layer) error {
-				return (&Store{content: store}).checkOnce(t.Context(), l, func(Progress) { checks++ })
+				return (&Store{content: store}).checkOnce(t.Context(), l, newBudget(), func(Progress) { checks++ })
 			}
 			if err := errors.Join(check(sel.own()[0]), check(sel.own()[0])); err != nil || checks != 1 {
 				t.Errorf("check layer: %v, read %d times, want once", err, checks)

@@ -45,10 +45,16 @@ type layerFilter struct {
 	// windows: the layer holds Windows itself (a base image whose history was lost, or a squashed image): only what
 	// lies outside the Windows folder is taken.
 	windows bool
+	room    *budget // nil: there is no end of it
 }
 
 // entry judges and rewrites one tar header; it is an archive.Filter.
 func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
+	if f.room != nil {
+		if err := f.room.file(hdr); err != nil {
+			return false, err
+		}
+	}
 	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(hdr.Name, `\`, "/")), "/")
 	top, rest, _ := strings.Cut(name, "/")
 	switch {

@@ -262,7 +262,8 @@ func (f *fetch) image(ctx context.Context, desc ocispec.Descriptor, p picker) (s
 	if err := readJSON(ctx, f.content, sel.manifest, &m); err != nil {
 		return sel, err
 	}
-	if err := f.blob(ctx, m.Config); err != nil {
+	m.Config.URLs = nil
+	if err := f.json(ctx, m.Config); err != nil {
 		return sel, err
 	}
 	sel.config = m.Config
@@ -285,7 +286,8 @@ func (f *fetch) image(ctx context.Context, desc ocispec.Descriptor, p picker) (s
 // manifest walks down from desc through indexes to the manifest that p picks.
 func (f *fetch) manifest(ctx context.Context, desc ocispec.Descriptor, p picker) (ocispec.Descriptor, error) {
 	for range 8 { // an index in an index is legal, an endless one is not
-		if err := f.blob(ctx, desc); err != nil {
+		desc.URLs = nil
+		if err := f.json(ctx, desc); err != nil {
 			return desc, err
 		}
 		if images.IsManifestType(desc.MediaType) {
@@ -329,7 +331,11 @@ func (f *fetch) layers(ctx context.Context, layers []layer) error {
 	return group.Wait()
 }
 
-func (f *fetch) blob(ctx context.Context, desc ocispec.Descriptor) error {
+// json fetches a blob that will be read into memory: a manifest, an index, a configuration.
+func (f *fetch) json(ctx context.Context, desc ocispec.Descriptor) error {
+	if err := checkJSONSize(desc.Digest, desc.Size); err != nil {
+		return err
+	}
 	f.begun = append(f.begun, desc)
 	return f.fetchBlob(ctx, desc)
 }
@@ -361,7 +367,7 @@ func (f *fetch) abort(ctx context.Context) {
 }
 
 func readJSON(ctx context.Context, store content.Provider, desc ocispec.Descriptor, v any) error {
-	raw, err := content.ReadBlob(ctx, store, desc)
+	raw, err := readSmall(ctx, store, desc)
 	if err != nil {
 		return fmt.Errorf("read blob %s: %w", desc.Digest, err)
 	}
@@ -386,6 +392,9 @@ func (c counter) Fetch(ctx context.Context, desc ocispec.Descriptor) (io.ReadClo
 	return &countingReader{ReadCloser: rc, desc: desc, progress: c.progress}, nil
 }
 
+// errLonger says that a registry sends more than the image says that there is.
+var errLonger = errors.New("the registry sends more than the manifest says")
+
 type countingReader struct {
 	io.ReadCloser
 	desc     ocispec.Descriptor
@@ -393,9 +402,12 @@ type countingReader struct {
 	progress func(Progress)
 }
 
-// Read reads and reports.
+// Read reads and reports, up to the blob's size.
 func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
+	if r.done.Load()+int64(n) > r.desc.Size { // or it would fill the disk before its size is looked at
+		return 0, fmt.Errorf("%w: %d bytes of blob %s", errLonger, r.desc.Size, r.desc.Digest)
+	}
 	if n > 0 {
 		r.progress(Progress{
 			Step:   "fetch",

@@ -70,8 +70,9 @@ func (s *Store) finish(ctx context.Context, sel selection, progress func(Progres
 	if info.Labels[labelSnapshot] != "" {
 		return nil
 	}
+	room := newBudget()
 	for _, l := range sel.own() {
-		if err := s.checkOnce(ctx, l, progress); err != nil {
+		if err := s.checkOnce(ctx, l, room, progress); err != nil {
 			return fmt.Errorf("check layer %s: %w", l.blob.Digest, err)
 		}
 	}
@@ -108,6 +109,7 @@ func (s *Store) unpackLater(ctx context.Context, sel selection) (snapshot string
 // name of the last snapshot.
 func (s *Store) unpack(ctx context.Context, sel selection, progress func(Progress)) (string, error) {
 	parent := ""
+	room := newBudget()
 	var chain []digest.Digest
 	for _, l := range sel.own() {
 		chain = append(chain, l.diffID)
@@ -119,7 +121,7 @@ func (s *Store) unpack(ctx context.Context, sel selection, progress func(Progres
 			return "", fmt.Errorf("stat snapshot %q: %w", name, err)
 		}
 		progress(Progress{Step: "unpack", Digest: l.blob.Digest.String(), Total: l.blob.Size})
-		if err := s.unpackLayer(ctx, l, name, parent); err != nil {
+		if err := s.unpackLayer(ctx, l, name, parent, room); err != nil {
 			return "", fmt.Errorf("unpack layer %s: %w", l.blob.Digest, err)
 		}
 		parent = name
@@ -132,15 +134,17 @@ func (s *Store) unpack(ctx context.Context, sel selection, progress func(Progres
 }
 
 // unpackLayer makes snapshot name from parent and one layer.
-func (s *Store) unpackLayer(ctx context.Context, l layer, name, parent string) error {
+func (s *Store) unpackLayer(ctx context.Context, l layer, name, parent string, room *budget) error {
 	windows := false
+	before := *room
 	for {
+		*room = before
 		key := fmt.Sprintf(snapshots.UnpackKeyFormat, uuid.NewString(), name)
 		mounts, err := s.snapshots.Prepare(ctx, key, parent)
 		if err != nil {
 			return fmt.Errorf("prepare snapshot: %w", err)
 		}
-		err = s.applyLayer(ctx, mounts, l, windows)
+		err = s.applyLayer(ctx, mounts, l, windows, room)
 		if err == nil {
 			err = s.snapshots.Commit(ctx, name, key)
 		}
@@ -163,7 +167,7 @@ func (s *Store) unpackLayer(ctx context.Context, l layer, name, parent string) e
 
 // applyLayer writes a layer's files into a prepared snapshot. It works on the snapshot's folders directly, without
 // mounting, as containerd's own applier for overlay does. windows says that the layer holds Windows itself.
-func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, windows bool) (err error) {
+func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, windows bool, room *budget) (err error) {
 	upper, lower, err := snapshotFolders(mounts)
 	if err != nil {
 		return err
@@ -173,7 +177,7 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 		return err
 	}
 	defer func() { err = errors.Join(err, names.Close()) }()
-	filter := &layerFilter{names: names, owner: s.cfg.Owner, windows: windows}
+	filter := &layerFilter{names: names, owner: s.cfg.Owner, windows: windows, room: room}
 	if err := filter.folders("Files"); err != nil { // even an empty layer has the folder of C:
 		return err
 	}
@@ -184,14 +188,14 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 	if len(lower) > 0 {
 		opts = append(opts, archive.WithParents(lower))
 	}
-	return s.readLayer(ctx, l, func(r io.Reader) error {
+	return s.readLayer(ctx, l, room, func(r io.Reader) error {
 		_, err := archive.Apply(ctx, upper, r, opts...)
 		return err
 	})
 }
 
 // checkOnce checks a layer unless labelChecked says that it was checked before.
-func (s *Store) checkOnce(ctx context.Context, l layer, progress func(Progress)) error {
+func (s *Store) checkOnce(ctx context.Context, l layer, room *budget, progress func(Progress)) error {
 	info, err := s.content.Info(ctx, l.blob.Digest)
 	if err != nil {
 		return fmt.Errorf("look at blob: %w", err)
@@ -200,16 +204,16 @@ func (s *Store) checkOnce(ctx context.Context, l layer, progress func(Progress))
 		return nil
 	}
 	progress(Progress{Step: "check", Digest: l.blob.Digest.String(), Total: l.blob.Size})
-	if err := s.checkLayer(ctx, l); err != nil {
+	if err := s.checkLayer(ctx, l, room); err != nil {
 		return err
 	}
 	return s.label(ctx, l.blob.Digest, map[string]string{labelChecked: l.diffID.String()})
 }
 
 // checkLayer reads a layer to its end and returns the error that unpacking it would give.
-func (s *Store) checkLayer(ctx context.Context, l layer) error {
-	filter := &layerFilter{names: &names{folders: map[string]map[string]string{}}}
-	return s.readLayer(ctx, l, func(r io.Reader) error {
+func (s *Store) checkLayer(ctx context.Context, l layer, room *budget) error {
+	filter := &layerFilter{names: &names{folders: map[string]map[string]string{}}, room: room}
+	return s.readLayer(ctx, l, room, func(r io.Reader) error {
 		tr := tar.NewReader(r)
 		for {
 			hdr, err := tr.Next()
@@ -228,8 +232,9 @@ func (s *Store) checkLayer(ctx context.Context, l layer) error {
 	})
 }
 
-// readLayer calls do with a layer's tar stream, and then compares the stream's digest with the image's.
-func (s *Store) readLayer(ctx context.Context, l layer, do func(io.Reader) error) (err error) {
+// readLayer calls do with a layer's tar stream, and then compares the stream's digest with the image's. A stream for
+// which there is no room ends with an error.
+func (s *Store) readLayer(ctx context.Context, l layer, room *budget, do func(io.Reader) error) (err error) {
 	ra, err := s.content.ReaderAt(ctx, l.blob)
 	if err != nil {
 		return fmt.Errorf("open blob: %w", err)
@@ -241,7 +246,7 @@ func (s *Store) readLayer(ctx context.Context, l layer, do func(io.Reader) error
 	}
 	defer func() { err = errors.Join(err, plain.Close()) }()
 	digester := digest.Canonical.Digester()
-	r := io.TeeReader(plain, digester.Hash())
+	r := io.TeeReader(room.reader(plain), digester.Hash())
 	if err := do(r); err != nil {
 		return err
 	}
