@@ -137,6 +137,26 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestProgramThatTakesItsStartBack: the report of how it fares lies where the program can write.
+func TestProgramThatTakesItsStartBack(t *testing.T) {
+	n := newNode(t)
+	pod, config := n.pod(t, "liar")
+	id := n.run1(t, pod, config, []string{"report"}, nil)
+	n.waitLog(t, id, "reported: <nil>")
+	if st := n.status(t, id); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("it runs, and is in state %v", st.State)
+	}
+	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
+		t.Errorf("StopContainer: %v", err)
+	}
+	if st := n.status(t, id); st.ExitCode != 137 || st.Reason != "Error" {
+		t.Errorf("exit code %d, reason %q, message %q", st.ExitCode, st.Reason, st.Message)
+	}
+	if left := processesOf(t, id); len(left) > 0 {
+		t.Errorf("processes %v run", left)
+	}
+}
+
 func TestStopAsksFirst(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "stop")

@@ -37,6 +37,6 @@ func TestEngine(t *testing.T) {
 			Env:     n.system.ContainerEnv(),
 			Dir:     "/Files",
 			WorkDir: dir,
-		}}
+		}, Processes: func(id string) int { return len(processesOf(t, id)) }}
 	})
 }

@@ -51,6 +51,7 @@ func (s *Server) watch(id string) <-chan struct{} {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.ended, id)
+		delete(s.refused, id)
 	})
 	return ended
 }
@@ -74,7 +75,14 @@ func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit
 	if e.at.IsZero() {
 		e.at = time.Now()
 	}
+	s.mu.Lock()
+	refused := s.refused[id]
+	s.mu.Unlock()
 	switch {
+	case refused != nil:
+		at := e.at
+		e = startError(refused)
+		e.at = at
 	case errdefs.IsNotFound(waitErr):
 		e.code, e.reason, e.message = engine.UnknownExit, reasonUnknown, "the container ended while nobody watched"
 	case waitErr != nil:
@@ -130,7 +138,7 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 		if c.StartedAt.IsZero() || c.StartedAt.After(e.at) {
 			c.StartedAt = e.at
 		}
-		c.FinishedAt, c.ExitCode, c.Reason, c.Message = e.at, e.code, e.reason, e.message
+		c.FinishedAt, c.ExitCode, c.Reason, c.Message = e.at, e.code, e.reason, cleanText(e.message)
 		return c, nil
 	})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
@@ -47,8 +46,10 @@ func (s *Server) StartContainer(ctx context.Context,
 	if err := s.checkPodRuns(c); err != nil {
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}
-	if err := s.startContainer(ctx, c); err != nil {
-		s.recordStartError(context.WithoutCancel(ctx), c.ID, err)
+	if started, err := s.startContainer(ctx, c); err != nil {
+		if !started {
+			s.recordEnd(context.WithoutCancel(ctx), c.ID, startError(err))
+		}
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}
 	s.emit(c.ID, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
@@ -64,21 +65,23 @@ func (s *Server) checkPodRuns(c store.Container) error {
 	return nil
 }
 
-// recordStartError records that a container did not start.
-func (s *Server) recordStartError(ctx context.Context, id string, err error) {
-	s.recordEnd(ctx, id, end{at: time.Now(), code: exitStartError, reason: reasonStartError, message: err.Error()})
+// startError is the end of a container that did not start.
+func startError(err error) end {
+	return end{at: time.Now(), code: exitStartError, reason: reasonStartError, message: err.Error()}
 }
 
-func (s *Server) startContainer(ctx context.Context, c store.Container) error {
+// startContainer returns when the program runs. started says that the engine has started the container, whatever came
+// of it: then its watch records its end.
+func (s *Server) startContainer(ctx context.Context, c store.Container) (started bool, err error) {
 	if err := s.checkUser(c); err != nil {
-		return err
+		return false, err
 	}
 	streams := s.streamsOf(c)
 	if err := s.ensureKeeper(ctx); err != nil {
-		return err
+		return false, err
 	}
 	if err := s.keeper.Open(ctx, streams); err != nil {
-		return err
+		return false, err
 	}
 	stdio := engine.IO{
 		Stdin:    streams.Stdin,
@@ -87,28 +90,38 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) error {
 		Terminal: c.Config.GetTty(),
 	}
 	if _, err := s.cfg.Engine.Start(ctx, c.ID, stdio); err != nil {
-		return errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
+		return false, errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
 	}
 	// From here the container has a life of its own: its start is recorded even if this call is given up.
-	started := time.Now()
+	at := time.Now()
 	ctx = context.WithoutCancel(ctx)
 	if _, err := s.containers.Update(c.ID, func(c store.Container) (store.Container, error) {
-		c.StartedAt = started
+		c.StartedAt = at
 		return c, nil
 	}); err != nil {
-		return errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
+		return false, errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
 	}
-	ended := s.watch(c.ID)   //nolint:contextcheck // The watch outlives the call.
-	err := s.checkPodRuns(c) // The pod may have been stopped since the first check.
+	ended := s.watch(c.ID)  //nolint:contextcheck // The watch outlives the call.
+	err = s.checkPodRuns(c) // The pod may have been stopped since the first check.
 	if err == nil {
 		err = s.awaitVerdict(ctx, c, ended)
 	}
 	if err != nil {
-		// A container whose start fails must not run. The start's error is recorded as its end, not the signal.
-		s.recordStartError(ctx, c.ID, err)
-		return errors.Join(err, s.cfg.Engine.Signal(ctx, c.ID, unix.SIGKILL, true))
+		return true, errors.Join(err, s.endRefused(ctx, c.ID, err, ended))
 	}
-	return nil
+	return true, nil
+}
+
+// endRefused kills everything in a container whose start has failed, and returns when it has ended: nobody would look
+// for it any more. Its end is the start's error, and not the signal. A container that cannot be killed is still said to
+// run.
+func (s *Server) endRefused(ctx context.Context, id string, why error, ended <-chan struct{}) error {
+	s.mu.Lock()
+	if s.ended[id] != nil { // or its end is recorded
+		s.refused[id] = why
+	}
+	s.mu.Unlock()
+	return s.kill(ctx, id, ended)
 }
 
 // verdictTimeout is how long a program may take to start before it is believed to run: a loaded machine is slow, and a

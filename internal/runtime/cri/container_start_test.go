@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,6 +110,12 @@ func TestStartContainerThatIsRefusedAndStays(t *testing.T) {
 		"refused": func(_ *critest.Node, _ string, p *critest.Process) error {
 			return p.ReportRefused(5, "Access is denied.")
 		},
+		"no-utf8": func(_ *critest.Node, _ string, p *critest.Process) error {
+			return p.ReportRefused(5, "\xff")
+		},
+		"long": func(_ *critest.Node, _ string, p *critest.Process) error {
+			return p.ReportRefused(5, strings.Repeat("ä", 20_000))
+		},
 		"not-a-file": func(n *critest.Node, id string, _ *critest.Process) error {
 			c, _ := n.Engine.Container(id)
 			return os.Mkdir(filepath.Join(c.WorkDir, "report"), 0o700)
@@ -122,8 +129,65 @@ func TestStartContainerThatIsRefusedAndStays(t *testing.T) {
 			if _, runs := n.Engine.Container(id); runs {
 				t.Error("it is said not to have started, and runs")
 			}
-			expectStartError(t, n.Status(t, id), "")
+			st := n.Status(t, id)
+			expectStartError(t, st, "")
+			if len(st.GetMessage()) > 4096 {
+				t.Errorf("a message of %d bytes", len(st.GetMessage()))
+			}
 		})
+	}
+}
+
+// TestStartContainerThatCannotBeKilled: a container that runs is said to run, and can be stopped, whatever it says of
+// its start.
+func TestStartContainerThatCannotBeKilled(t *testing.T) {
+	n := critest.NewNode(t)
+	n.Engine.OnStart = func(_ string, p *critest.Process) error { return p.ReportRefused(5, "Access is denied.") }
+	id := n.Create(t, n.RunPod(t, "web"), "app")
+	n.Calls.Fail("Engine.Signal", errors.New("containerd is away"))
+	expect(t, startContainer(t, n, id), codes.Unknown, "Access is denied", "containerd is away")
+	if st := n.Status(t, id); st.GetState() != running {
+		t.Errorf("status: %v", st)
+	}
+	n.Calls.Reset()
+	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
+		t.Errorf("StopContainer: %v", err)
+	}
+	expectStartError(t, n.Status(t, id), "Access is denied")
+}
+
+// TestStartContainerKillsBeforeItsEndIsTold: nobody hears of the end of a container in which something runs.
+func TestStartContainerKillsBeforeItsEndIsTold(t *testing.T) {
+	n := critest.NewNode(t)
+	n.Engine.OnStart = func(_ string, p *critest.Process) error { return p.ReportRefused(5, "Access is denied.") }
+	id := n.Create(t, n.RunPod(t, "web"), "app")
+	n.Calls.Before("Engine.Signal", func(string) error {
+		if st := n.Status(t, id); st.GetState() != running {
+			t.Errorf("before it is killed: %v", st)
+		}
+		return nil
+	})
+	expect(t, startContainer(t, n, id), codes.Unknown, "Access is denied")
+	expectStartError(t, n.Status(t, id), "Access is denied")
+}
+
+// TestRefusalAfterTheStart: a program that runs cannot take its own start back.
+func TestRefusalAfterTheStart(t *testing.T) {
+	n := critest.NewNode(t)
+	id := n.Run(t, n.RunPod(t, "web"), "app")
+	if err := n.Engine.Process(id).ReportRefused(5, "\xff"); err != nil {
+		t.Fatal(err)
+	}
+	n.Stop(t)
+	n.Start(t)
+	if st := n.Status(t, id); st.GetState() != running {
+		t.Errorf("status: %v", st)
+	}
+	if err := n.Engine.Process(id).Exit(3); err != nil {
+		t.Fatal(err)
+	}
+	if st := n.WaitExit(t, id); st.GetExitCode() != 3 || st.GetReason() != "Error" {
+		t.Errorf("status: %v", st)
 	}
 }
 

@@ -56,7 +56,12 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 			return fmt.Errorf("wait for its end: %w", err)
 		}
 	}
-	if err := s.cfg.Engine.Signal(ctx, c.ID, unix.SIGKILL, true); err != nil {
+	return s.kill(ctx, c.ID, ended)
+}
+
+// kill ends everything in a container and returns when the end is recorded.
+func (s *Server) kill(ctx context.Context, id string, ended <-chan struct{}) error {
+	if err := s.cfg.Engine.Signal(ctx, id, unix.SIGKILL, true); err != nil {
 		return err
 	}
 	killed := time.NewTimer(killTimeout)
@@ -66,6 +71,8 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for its end: %w", ctx.Err())
+	case <-s.life().Done():
+		return fmt.Errorf("wait for its end: %w", s.life().Err())
 	case <-killed.C:
 		return fmt.Errorf("wait for its end: still there %v after it was killed", killTimeout)
 	}

@@ -133,6 +133,10 @@ const reportName = "report"
 //	started <Windows process id>
 //	failed <Windows error code> <Windows' words for it>   the program did not start
 //	exited <32-bit exit code>
+//
+// The file is the container's user's, and what runs in the container may add to it. So what the report says is taken
+// for what the container says of itself: it may call its own start a failure, and is killed for it, but not after it
+// has been started.
 type report struct {
 	started, failed, exited bool
 	pid                     uint32 // the Windows process id, if started
@@ -183,14 +187,29 @@ func parseReport(text string) report {
 		if err != nil {
 			continue
 		}
-		switch verb {
-		case "started":
+		switch {
+		case r.failed: // mullion-run.exe says no more then
+		case verb == "started" && !r.started:
 			r.started, r.pid = true, uint32(n)
-		case "failed":
-			r.failed, r.code, r.message = true, uint32(n), message
-		case "exited":
+		case verb == "failed" && !r.started:
+			r.failed, r.code, r.message = true, uint32(n), cleanText(message)
+		case verb == "exited":
 			r.exited, r.code = true, uint32(n)
 		}
 	}
 	return r
+}
+
+// maxText is how much is kept of a text that comes from a container: what the kubelet takes of a termination message
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/container/runtime.go#L813).
+const maxText = 4096
+
+// cleanText makes a text that comes from a container fit for a message of CRI: a string that is no UTF-8 is not sent
+// (https://protobuf.dev/programming-guides/proto3/#scalar), and the kubelet would never hear of the container again.
+func cleanText(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") // without half a character
+	}
+	return text
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -162,6 +163,17 @@ func TestParseReport(t *testing.T) {
 			text: "failed 2 The system cannot find the file specified.\n",
 			want: report{failed: true, code: 2, message: "The system cannot find the file specified."},
 		},
+		{
+			name: "taken-back",
+			text: "started 32\nfailed 5 no\nstarted 33\nexited 7\n",
+			want: report{started: true, pid: 32, exited: true, code: 7},
+		},
+		{
+			name: "refused-and-started",
+			text: "failed 5 no\nstarted 32\nfailed 6 yes\nexited 0\n",
+			want: report{failed: true, code: 5, message: "no"},
+		},
+		{name: "no-utf8", text: "failed 5 a\xff\xfeb\n", want: report{failed: true, code: 5, message: "a\uFFFDb"}},
 		{name: "nonsense", text: "exited 99999999999\nexited x\n\n \n", want: report{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -169,6 +181,18 @@ func TestParseReport(t *testing.T) {
 				t.Errorf("parseReport(%q) = %+v, want %+v", tc.text, got, tc.want)
 			}
 		})
+	}
+}
+
+func TestCleanText(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x", 5000), "x" + strings.Repeat("ä", 5000), strings.Repeat("\xff ", 5000)} {
+		got := cleanText(text)
+		if !utf8.ValidString(got) || len(got) > maxText || len(got) < maxText-4 {
+			t.Errorf("%d bytes of %.10q become %d", len(text), text, len(got))
+		}
+	}
+	if got := cleanText("Zugriff verweigert: ä"); got != "Zugriff verweigert: ä" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -49,8 +49,9 @@ type Server struct {
 	endLife  context.CancelFunc
 	watchers sync.WaitGroup
 
-	mu    sync.Mutex
-	ended map[string]chan struct{} // of each watched container; closed when its end is recorded
+	mu      sync.Mutex
+	ended   map[string]chan struct{} // of each watched container; closed when its end is recorded
+	refused map[string]error         // why the start failed of those among them that are killed for it
 }
 
 // maxMessage is the largest message; the kubelet's client has the same
@@ -64,7 +65,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, ended: map[string]chan struct{}{}}
+	s := &Server{cfg: cfg, log: cfg.Log, ended: map[string]chan struct{}{}, refused: map[string]error{}}
 	ctx, s.endLife = context.WithCancel(ctx)
 	s.life = func() context.Context { return ctx }
 	for _, dir := range []string{cfg.StateDir, cfg.RunDir, s.fifoDir()} {

@@ -17,6 +17,8 @@ type Subject struct {
 	Engine cri.Engine
 	// Container describes a container whose program runs until it is killed. The suite sets ID and Labels.
 	Container engine.Container
+	// Processes, unless nil, counts a container's processes.
+	Processes func(id string) int
 }
 
 const suiteLabel = "mullion.dev/suite"
@@ -89,6 +91,9 @@ func suiteRunning(t *testing.T, s Subject, id string) {
 		t.Fatalf("Start: %v", err)
 	}
 	expectState(t, s, "running", engine.Running)
+	if s.Processes != nil && s.Processes(id) == 0 {
+		t.Error("no process runs in a container that runs")
+	}
 	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err == nil {
 		t.Error("a second Start is no error")
 	}
@@ -127,6 +132,16 @@ func suiteEnded(t *testing.T, s Subject, id string) {
 		t.Errorf("Wait: %v", err)
 	}
 	expectState(t, s, "ended", engine.Exited)
+	// When Wait returns, nothing of the container runs: a server tells of an end then.
+	program := engine.ExecSpec{ID: "x", Args: []string{"x"}, FIFODir: t.TempDir()}
+	if _, err := s.Engine.Exec(t.Context(), id, program); err == nil {
+		t.Error("Exec in a container that has ended is no error")
+	}
+	if s.Processes != nil {
+		if left := s.Processes(id); left > 0 {
+			t.Errorf("%d processes run in a container that has ended", left)
+		}
+	}
 	// Wait answers as long as the container exists: a restarted server asks late.
 	if exit, err := s.Engine.Wait(t.Context(), id); err != nil || exit.Code != exitKilled || exit.At.IsZero() {
 		t.Errorf("Wait for the end of a container that has ended: %v, %v", exit, err)

@@ -11,9 +11,16 @@ import (
 func TestFakeEngine(t *testing.T) {
 	critest.EngineSuite(t, func(t *testing.T) critest.Subject {
 		t.Helper()
+		e := critest.NewEngine(critest.NewCalls(), t.TempDir())
 		return critest.Subject{
-			Engine:    critest.NewEngine(critest.NewCalls(), t.TempDir()),
+			Engine:    e,
 			Container: engine.Container{Args: []string{"forever"}},
+			Processes: func(id string) int {
+				if _, runs := e.Container(id); runs {
+					return 1
+				}
+				return 0
+			},
 		}
 	})
 }
