@@ -103,7 +103,7 @@ func processesOf(t *testing.T, id string) []int {
 func TestMemoryFileSystemsAreBounded(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "fill")
-	for folder, most := range map[string]int{`dev\shm`: 64, "tmp": 96} {
+	for folder, most := range map[string]int{`dev\shm`: 64, "tmp": 96, `run\mullion`: 4} {
 		id := n.run1(t, pod, config, []string{"fill", `\\?\unix\` + folder + `\f`, "200"},
 			func(c *runtimeapi.ContainerConfig) {
 				c.Metadata.Name = filepath.Base(strings.ReplaceAll(folder, `\`, "/"))

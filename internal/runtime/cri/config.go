@@ -104,6 +104,15 @@ type Engine interface {
 	Tasks
 	Meters
 	Views
+	WorkDirs
+}
+
+// WorkDirs is the part of an engine that makes the folders by which a container and the server tell each other things.
+type WorkDirs interface {
+	// MakeWorkDir makes a folder that belongs to a user of the machine and does not grow.
+	MakeWorkDir(dir string, owner uint32) error
+	// RemoveWorkDir removes a folder and what is in it; a missing one is no error.
+	RemoveWorkDir(dir string) error
 }
 
 // ImageFinder answers for single images. The errors are containerd's errdefs.

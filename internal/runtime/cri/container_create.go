@@ -150,15 +150,15 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 // makeRunDir makes the folder that the container's user can write to and that only the machine's root can reach.
 func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
 	dir := s.runDir(c)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if c.HostProcess { // root in the host, which would not see a mount of its own
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", fmt.Errorf("make working folder: %w", err)
+		}
+		if err := os.Chown(dir, int(uid), int(uid)); err != nil {
+			return "", fmt.Errorf("give working folder to the container's user: %w", err)
+		}
+	} else if err := s.cfg.Engine.MakeWorkDir(dir, s.cfg.Engine.HostID(uid)); err != nil {
 		return "", fmt.Errorf("make working folder: %w", err)
-	}
-	owner := int(s.cfg.Engine.HostID(uid))
-	if c.HostProcess {
-		owner = int(uid)
-	}
-	if err := os.Chown(dir, owner, owner); err != nil {
-		return "", fmt.Errorf("give working folder to the container's user: %w", err)
 	}
 	return dir, s.writeEnvFile(dir, c.Env)
 }
@@ -182,7 +182,10 @@ func (s *Server) workTarget(c store.Container) string {
 
 // removeFiles removes a container's own files.
 func (s *Server) removeFiles(c store.Container) error {
-	return errors.Join(os.RemoveAll(s.runDir(c)), os.RemoveAll(s.containerDir(c.ID)), s.removeFIFOs(c))
+	if err := s.cfg.Engine.RemoveWorkDir(s.runDir(c)); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(s.containerDir(c.ID)), s.removeFIFOs(c))
 }
 
 // nodeLogPath is the path of the container's log as the kubelet names it; "" if the kubelet asks for no log.

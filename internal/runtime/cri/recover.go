@@ -139,7 +139,7 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 		_, noContainer := s.containers.Get(e.Name())
 		_, noSandbox := s.sandboxes.Get(e.Name())
 		if noContainer != nil && noSandbox != nil {
-			errs = append(errs, os.RemoveAll(filepath.Join(work, e.Name())))
+			errs = append(errs, s.removeFiles(store.Container{ID: e.Name()}))
 		}
 	}
 	return errors.Join(append(errs, s.removeStaleRunDirs())...)

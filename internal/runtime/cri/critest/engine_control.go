@@ -2,6 +2,7 @@ package critest
 
 import (
 	"maps"
+	"os"
 	"slices"
 
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -91,3 +92,9 @@ func (e *Engine) RunOutOfMemory(id string) {
 		p.End(exitKilled)
 	}
 }
+
+// MakeWorkDir makes a plain folder: a test without root can neither mount nor give files away.
+func (*Engine) MakeWorkDir(dir string, _ uint32) error { return os.MkdirAll(dir, 0o755) }
+
+// RemoveWorkDir removes the folder.
+func (*Engine) RemoveWorkDir(dir string) error { return os.RemoveAll(dir) }

@@ -3,6 +3,8 @@ package critest
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/containerd/errdefs"
@@ -32,6 +34,7 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 		"running": suiteRunning,
 		"ended":   suiteEnded,
 		"removed": suiteRemoved,
+		"workdir": suiteWorkDir,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, id := open(t), "suite-"+name
@@ -46,6 +49,26 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 			}
 			check(t, s, id)
 		})
+	}
+}
+
+// suiteWorkDir checks the life of a working folder.
+func suiteWorkDir(t *testing.T, s Subject, id string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), id, "run")
+	if err := s.Engine.MakeWorkDir(dir, uint32(os.Getuid())); err != nil {
+		t.Fatalf("MakeWorkDir: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := s.Engine.RemoveWorkDir(dir); err != nil {
+			t.Errorf("RemoveWorkDir: %v", err)
+		}
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder that was removed: %v", err)
 	}
 }
 
