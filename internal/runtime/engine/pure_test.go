@@ -87,7 +87,7 @@ func TestOOMScore(t *testing.T) {
 func TestSpecIsBounded(t *testing.T) {
 	e := &Engine{opts: Options{IDs: DefaultIDs()}, memory: memory{capacity: 4 << 30}}
 	for limit, want := range map[int64]string{0: "size=25%", 1 << 20: "size=67108864", 1 << 30: "size=1073741824"} {
-		s, err := e.spec(t.Context(), Container{ID: "c", Resources: Resources{MemoryLimit: limit}}, nil)
+		s, err := e.spec(t.Context(), Container{ID: "c", Resources: Resources{MemoryLimit: limit}}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
