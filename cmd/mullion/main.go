@@ -27,8 +27,22 @@ func main() {
 		Executable: executable,
 		Euid:       os.Geteuid(),
 		Terminal:   term.IsTerminal(int(os.Stdout.Fd())),
+
+		NextInterrupt:    nextInterrupt,
+		ReleaseInterrupt: func() { signal.Reset(os.Interrupt) },
 	}
 	code := cli.ExitCode(cli.Run(ctx, env))
 	stop()
 	os.Exit(code)
+}
+
+// nextInterrupt gives a channel that is closed at the next Ctrl-C.
+func nextInterrupt() <-chan struct{} {
+	signals, closed := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt)
+	go func() {
+		<-signals
+		close(closed)
+	}()
+	return closed
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +17,8 @@ func (a *app) check() *cobra.Command {
 		Version: version.Mullion(),
 		End:     endCheck,
 		Kubectl: func() []string {
-			self, err := os.Executable()
-			if err != nil {
-				return nil
-			}
-			// the linked-in kubectl, with the user's own configuration
-			return []string{self, "kubectl", "--kubeconfig="}
+			// the user's own configuration, by the kubectl that is linked in
+			return []string{a.env.Executable, "kubectl", "--kubeconfig="}
 		},
 	})
 	for _, sub := range cmd.Commands() {

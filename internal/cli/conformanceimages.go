@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path"
 	"path/filepath"
 
-	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster"
@@ -17,7 +14,6 @@ import (
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -48,7 +44,7 @@ registry of the image agnhost serves, which tests run in the node itself.`,
 // loadConformanceImages loads the images into the stores of nodes that do not have the same ones. With everyOne it also
 // prints those that are there already. Windows nodes also get the folder that agnhost's registry serves.
 func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c spec.Cluster, everyOne bool) error {
-	to, err := storesOf(c, nil)
+	to, err := cluster.ImageStoresOf(c, nil)
 	if err != nil {
 		return err
 	}
@@ -56,15 +52,17 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 	if err := images.Missing(built); err != nil {
 		return conformanceImageError(err)
 	}
-	l := imageLoader{app: a, builder: images.NewBuilder(built), everyOne: everyOne}
+	l := images.Loader{Builder: images.NewBuilder(built), Out: a.env.Out, EveryOne: everyOne}
 	for _, img := range images.All() {
-		if to.windows {
-			if err := a.withImages("", func(s *image.Store) error { return l.windows(ctx, s, img) }); err != nil {
+		if to.Windows {
+			err := a.withImages(ctx, "",
+				func(s *image.Store) error { return l.Put(ctx, img, windowsStore(ctx, s)) })
+			if err != nil {
 				return err
 			}
 		}
-		err := a.withLinuxImages(to.linux, func(node string, i *linuxnode.Images) error {
-			if err := l.linux(ctx, i, img); err != nil {
+		err := a.withLinuxImages(ctx, to.Linux, func(node string, i *linuxnode.Images) error {
+			if err := l.Put(ctx, img, linuxStore(ctx, i)); err != nil {
 				return fmt.Errorf("node %q: %w", node, err)
 			}
 			return nil
@@ -73,57 +71,19 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 			return err
 		}
 	}
-	return l.registries(ctx, paths, c)
+	return l.Registries(ctx, registryHosts(paths, c))
 }
 
-// registries puts the folder of agnhost's registry on the C: of each Windows node.
-func (l imageLoader) registries(ctx context.Context, paths layout.Paths, c spec.Cluster) error {
-	var r *images.Registry
+// registryHosts are the Windows nodes, each with its C: drive: agnhost's registry is on those alone.
+func registryHosts(paths layout.Paths, c spec.Cluster) []images.Host {
+	var hosts []images.Host
 	for _, n := range c.Nodes {
-		if n.Linux() {
-			continue
-		}
-		if r == nil {
-			var err error
-			if r, err = l.builder.Registry(ctx, images.Windows); err != nil {
-				return err
-			}
-		}
-		if err := writeRegistry(r, cluster.HostPrefix(paths, n.Name)); err != nil {
-			return fmt.Errorf("node %q: %w", n.Name, err)
-		}
-		if l.everyOne {
-			fmt.Fprintf(l.env.Out, `put %s into C:\var\registry of node %s, for the registry of agnhost`+"\n",
-				images.ServedRef, n.Name)
+		if !n.Linux() {
+			prefix := cluster.HostPrefix(paths, n.Name)
+			hosts = append(hosts, images.Host{Name: n.Name, Root: prefix, Drive: wine.Drive(".")})
 		}
 	}
-	return nil
-}
-
-// writeRegistry puts the folder on the drive of a host's prefix, in which programs may have made links anywhere.
-func writeRegistry(r *images.Registry, prefix string) error {
-	root, err := os.OpenRoot(prefix)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.Write(root, path.Join(wine.Drive("."), images.RegistryDir)), root.Close())
-}
-
-// imageLoader makes images from the built programs and loads them into the stores that do not have the same ones.
-type imageLoader struct {
-	*app
-
-	builder  *images.Builder
-	everyOne bool
-}
-
-// imageStore is a store of images of one system.
-type imageStore struct {
-	system string
-	// digest returns the digest of a reference in the store; the error is errdefs.ErrNotFound if the store does not
-	// have it.
-	digest func(ref string) (string, error)
-	load   func(archive io.Reader) error
+	return hosts
 }
 
 func conformanceImageError(err error) error {
@@ -137,89 +97,29 @@ func conformanceImageError(err error) error {
 	return err
 }
 
-func (l imageLoader) windows(ctx context.Context, s *image.Store, img images.Image) error {
-	return l.put(ctx, img, imageStore{
-		system: images.Windows,
-		digest: func(ref string) (string, error) {
+// windowsStore is the store of the Windows nodes as it takes the tests' images.
+func windowsStore(ctx context.Context, s *image.Store) images.Store {
+	return images.Store{
+		System: images.Windows,
+		Digest: func(ref string) (string, error) {
 			info, err := s.Get(ctx, ref)
 			return info.Target.Digest.String(), err
 		},
-		load: func(archive io.Reader) error {
+		Load: func(archive io.Reader) error {
 			_, err := s.Load(ctx, archive, image.LoadOptions{Local: true})
 			return err
 		},
-	})
+	}
 }
 
-func (l imageLoader) linux(ctx context.Context, i *linuxnode.Images, img images.Image) error {
-	return l.put(ctx, img, imageStore{
-		system: images.Linux,
-		digest: func(ref string) (string, error) { return i.Digest(ctx, ref) },
-		load: func(archive io.Reader) error {
+// linuxStore is the store of a Linux node as it takes the tests' images.
+func linuxStore(ctx context.Context, i *linuxnode.Images) images.Store {
+	return images.Store{
+		System: images.Linux,
+		Digest: func(ref string) (string, error) { return i.Digest(ctx, ref) },
+		Load: func(archive io.Reader) error {
 			_, err := i.Load(ctx, archive)
 			return err
 		},
-	})
-}
-
-// put makes one image for the store's system and loads it, unless the store already has the same image under all its
-// names.
-func (l imageLoader) put(ctx context.Context, img images.Image, store imageStore) error {
-	if _, ok := img.Content[store.system]; !ok {
-		return nil
 	}
-	made, err := l.builder.Build(ctx, img, store.system)
-	if err != nil {
-		return err
-	}
-	same, err := hasAll(store, made)
-	if err != nil {
-		return err
-	}
-	did := "there is"
-	if !same {
-		did = "loaded"
-		if err := loadBuilt(made, store.load); err != nil {
-			return fmt.Errorf("load image %q for %s: %w", img.Refs[0], store.system, err)
-		}
-	}
-	if same && !l.everyOne {
-		return nil
-	}
-	for _, ref := range img.Refs {
-		note := ""
-		if img.StandIn != "" {
-			note = " (" + img.StandIn + ")"
-		}
-		fmt.Fprintf(l.env.Out, "%s %s for %s%s\n", did, ref, store.system, note)
-	}
-	return nil
-}
-
-// hasAll reports whether all references of an image lead to it in a store, and not to an older one, in which a program
-// differs.
-func hasAll(store imageStore, made *imagebuild.Image) (bool, error) {
-	want, err := made.Digest()
-	if err != nil {
-		return false, err
-	}
-	for _, ref := range made.Refs {
-		got, err := store.digest(ref)
-		switch {
-		case errdefs.IsNotFound(err):
-			return false, nil
-		case err != nil:
-			return false, err
-		case got != want:
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// loadBuilt passes an image as an archive to load.
-func loadBuilt(made *imagebuild.Image, load func(io.Reader) error) error {
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(made.WriteArchive(w)) }()
-	return errors.Join(load(r), r.Close())
 }

@@ -1,173 +1,24 @@
 package cli
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/containerd/errdefs"
+	"github.com/google/go-cmp/cmp"
 
-	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// TestPutOnlyWhatDiffers puts an image into stores that have it, lack it, or have another image under its names.
-func TestPutOnlyWhatDiffers(t *testing.T) {
-	built := t.TempDir()
-	program := func(text string) {
-		if err := os.WriteFile(filepath.Join(built, "hello"), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const first, second = "mullion.local/hello:v1", "mullion.local/hello:v2"
-	hello := images.Image{Refs: []string{first, second}, Content: map[string]images.Content{
-		images.Linux: {Layers: []map[string]images.File{{"hello": {Program: "hello"}}}, Cmd: []string{"/hello"}},
-	}}
-	program("one")
-	made, err := images.NewBuilder(built).Build(t.Context(), hello, images.Linux)
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := made.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken := errors.New("the store is broken")
-	tests := []struct {
-		name, program string
-		has           map[string]string
-		digestErr     error
-		everyOne      bool
-		loads         int
-		says          string
-	}{
-		{name: "nothing", program: "one", loads: 1, says: "loaded"},
-		{name: "the-same", program: "one", has: map[string]string{first: digest, second: digest}},
-		{
-			name:     "the-same-told",
-			program:  "one",
-			has:      map[string]string{first: digest, second: digest},
-			everyOne: true,
-			says:     "there is",
-		},
-		{name: "one-name-lacks", program: "one", has: map[string]string{first: digest}, loads: 1, says: "loaded"},
-		{
-			name:    "program-changed",
-			program: "two",
-			has:     map[string]string{first: digest, second: digest},
-			loads:   1,
-			says:    "loaded",
-		},
-		{name: "broken", program: "one", digestErr: broken},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			program(tt.program)
-			loads := 0
-			store := imageStore{
-				system: images.Linux,
-				digest: func(ref string) (string, error) {
-					if d, ok := tt.has[ref]; ok || tt.digestErr != nil {
-						return d, tt.digestErr
-					}
-					return "", fmt.Errorf("image %q: %w", ref, errdefs.ErrNotFound)
-				},
-				load: func(archive io.Reader) error {
-					loads++
-					_, err := io.Copy(io.Discard, archive)
-					return err
-				},
-			}
-			var out bytes.Buffer
-			l := imageLoader{app: &app{env: Env{Out: &out}}, builder: images.NewBuilder(built), everyOne: tt.everyOne}
-			if err := l.put(t.Context(), hello, store); !errors.Is(err, tt.digestErr) {
-				t.Errorf("error %v, want %v", err, tt.digestErr)
-			}
-			if loads != tt.loads {
-				t.Errorf("loaded %d times, want %d", loads, tt.loads)
-			}
-			want := ""
-			if tt.says != "" {
-				want = fmt.Sprintf("%s %s for linux\n%s %s for linux\n", tt.says, first, tt.says, second)
-			}
-			if out.String() != want {
-				t.Errorf("said %q, want %q", out.String(), want)
-			}
-		})
-	}
-	if err := os.Remove(filepath.Join(built, "hello")); err != nil {
-		t.Fatal(err)
-	}
-	l := imageLoader{app: &app{}, builder: images.NewBuilder(built)}
-	if err := l.put(t.Context(), hello, imageStore{system: images.Linux}); err == nil ||
-		!strings.Contains(err.Error(), "hello") {
-		t.Errorf("an image without its program: %v", err)
-	}
-}
-
-// TestRegistriesOnWindowsNodes puts the folder of agnhost's registry on the C: of Windows nodes, and of no others.
-func TestRegistriesOnWindowsNodes(t *testing.T) {
-	built := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(built, "windows"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(built, "windows", "busybox.exe"), []byte("busybox"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	paths := layout.Paths{Data: t.TempDir()}
+// TestRegistryIsOnWindowsNodesAlone holds that a Linux node gets no folder of agnhost's registry: there the tests run
+// it in a container.
+func TestRegistryIsOnWindowsNodesAlone(t *testing.T) {
 	c := spec.Cluster{Nodes: []spec.Node{{Name: "linux-1", OS: spec.Linux}, {Name: "win-1"}, {Name: "win-2"}}}
-	drive := func(node string) string { return wine.Drive(cluster.HostPrefix(paths, node)) }
-	for _, node := range []string{"win-1", "win-2"} {
-		if err := os.MkdirAll(drive(node), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	want := []images.Host{
+		{Name: "win-1", Root: "/data/nodes/win-1/prefix", Drive: "Files"},
+		{Name: "win-2", Root: "/data/nodes/win-2/prefix", Drive: "Files"},
 	}
-	var out bytes.Buffer
-	l := imageLoader{app: &app{env: Env{Out: &out}}, builder: images.NewBuilder(built), everyOne: true}
-	if err := l.registries(t.Context(), paths, c); err != nil {
-		t.Fatal(err)
-	}
-	tags := map[string]string{}
-	for _, node := range []string{"win-1", "win-2"} {
-		tag, err := os.ReadFile(filepath.Join(drive(node), "var", "registry", "pause", "manifests", "testing"))
-		if err != nil {
-			t.Error(err)
-		}
-		tags[node] = string(tag)
-	}
-	if tags["win-1"] != tags["win-2"] || !strings.HasPrefix(tags["win-1"], "sha256:") {
-		t.Errorf("the nodes' tags say %q", tags)
-	}
-	if nodes, err := os.ReadDir(filepath.Dir(paths.Node("win-1"))); err != nil || len(nodes) != 2 {
-		t.Errorf("there are %v, %v; want folders of the Windows nodes alone", nodes, err)
-	}
-	want := `put localhost:5000/pause:testing into C:\var\registry of node win-1, for the registry of agnhost
-put localhost:5000/pause:testing into C:\var\registry of node win-2, for the registry of agnhost
-`
-	if out.String() != want {
-		t.Errorf("said %q, want %q", out.String(), want)
-	}
-
-	// A program of the node makes a link at the place.
-	if err := os.RemoveAll(filepath.Join(drive("win-2"), "var")); err != nil {
-		t.Fatal(err)
-	}
-	outside := t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(drive("win-2"), "var")); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.registries(t.Context(), paths, c); err == nil || !strings.Contains(err.Error(), `node "win-2"`) {
-		t.Errorf("through a link: %v", err)
-	}
-	if files, err := os.ReadDir(outside); err != nil || len(files) != 0 {
-		t.Errorf("outside there are %v, %v", files, err)
+	if diff := cmp.Diff(want, registryHosts(layout.Paths{Data: "/data"}, c)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -83,7 +82,7 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 		Mullion:    version.Mullion(),
 		Environ:    a.env.Environ,
 		StandIns:   images.StandIns(),
-		Hurry:      again,
+		Hurry:      a.env.NextInterrupt,
 		Progress:   a.conformanceProgress(time.Now),
 	}
 	var err error
@@ -202,18 +201,7 @@ func (a *app) kubectlProgram(dir string) (string, error) {
 	return path, nil
 }
 
-// again returns a channel that is closed at the next Ctrl-C.
-func again() <-chan struct{} {
-	signals, closed := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, os.Interrupt)
-	go func() {
-		<-signals
-		close(closed)
-	}()
-	return closed
-}
-
-// conformanceProgress prints a line for each spec, and on a terminal one more line with the progress of the run.
+// conformanceProgress prints a line for each spec, and on a terminal one more that says how far the run is.
 func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 	begun := now()
 	line := func(text string) {

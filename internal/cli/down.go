@@ -6,8 +6,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"mullion.dev/mullion/internal/cluster"
 )
 
 func (a *app) down() *cobra.Command {
@@ -35,7 +33,7 @@ On a machine that joined another's cluster it is ` + "`mullion leave --force`" +
 			} else if !errors.Is(err, os.ErrNotExist) {
 				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there all the same\n", err)
 			}
-			if err := cluster.Down(cmd.Context(), paths,
+			if err := a.calls.down(cmd.Context(), paths,
 				func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }); err != nil {
 				return err
 			}
@@ -65,7 +63,7 @@ func (a *app) stop() *cobra.Command {
 			if err := a.requireRoot("mullion stop"); err != nil {
 				return err
 			}
-			return cluster.Stop(cmd.Context(), paths, func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) })
+			return a.calls.stop(cmd.Context(), paths, func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) })
 		},
 	}
 }

@@ -18,6 +18,17 @@ type Env struct {
 	Euid int
 	// Terminal says that Out is a terminal whose lines can be rewritten.
 	Terminal bool
+	// NextInterrupt gives a channel that is closed at the next Ctrl-C; nil: nobody presses it.
+	NextInterrupt func() <-chan struct{}
+	// ReleaseInterrupt has Ctrl-C end the process again, as it does one that does not ask for it: a program that was
+	// started gets it from the terminal too. nil where nothing is to be released.
+	ReleaseInterrupt func()
+}
+
+func (e Env) releaseInterrupt() {
+	if e.ReleaseInterrupt != nil {
+		e.ReleaseInterrupt()
+	}
 }
 
 // Getenv returns the value of an environment variable, "" if it is not set.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/hns/hcn"
-	hnsserver "mullion.dev/mullion/internal/network/hns/server"
+	"mullion.dev/mullion/internal/network/hns/show"
 	"mullion.dev/mullion/internal/node/winhost"
 )
 
@@ -37,30 +36,13 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
 	return cmd
 }
 
-// hnsKinds are the kinds of objects with their names in commands.
-func hnsKinds() []struct {
-	name string
-	kind hcn.Kind
-} {
-	return []struct {
-		name string
-		kind hcn.Kind
-	}{
-		{"network", hcn.Network},
-		{"endpoint", hcn.Endpoint},
-		{"namespace", hcn.Namespace},
-		{"loadbalancer", hcn.LoadBalancer},
-		{"route", hcn.SdnRoute},
-	}
-}
-
 // withHNS runs do on a connection to a node's HNS.
-func (a *app) withHNS(ctx context.Context, node string, do func(*hnsserver.Client) error) error {
+func (a *app) withHNS(ctx context.Context, node string, do func(hcn.Caller) error) error {
 	paths, err := a.windowsNode(node)
 	if err != nil {
 		return err
 	}
-	client, err := cluster.HNS(ctx, paths, node)
+	client, err := a.calls.hns(ctx, paths, node)
 	if err != nil {
 		return a.hnsError(node, err)
 	}
@@ -76,10 +58,7 @@ func (a *app) windowsNode(node string) (layout.Paths, error) {
 		return paths, err
 	}
 	_, err = cluster.LoadHost(paths, node)
-	if errors.Is(err, os.ErrNotExist) {
-		return paths, noCluster(paths.Data, err)
-	}
-	return paths, a.hnsError(node, err)
+	return paths, a.hnsError(node, missingHost(paths, err))
 }
 
 func (a *app) hnsError(node string, err error) error {
@@ -107,49 +86,32 @@ func (a *app) hnsList() *cobra.Command {
 				return usage(errors.New("`mullion hns ls` takes a node"), "for example: mullion hns ls win-1")
 			}
 			for _, kind := range args[1:] {
-				if _, ok := hnsKind(kind); !ok {
-					return usage(fmt.Errorf("no kind %q", kind), "there are: "+strings.Join(hnsKindNames(), ", "))
+				if _, ok := show.Kind(kind); !ok {
+					return usage(fmt.Errorf("no kind %q", kind), "there are: "+strings.Join(show.KindNames(), ", "))
 				}
 			}
 			return nil
 		},
-		ValidArgsFunction: a.completeHNS(hnsKindNames),
+		ValidArgsFunction: a.completeHNS(show.KindNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHNS(cmd.Context(), args[0], func(c *hnsserver.Client) error {
-				o, err := readHNS(cmd.Context(), c)
+			return a.withHNS(cmd.Context(), args[0], func(c hcn.Caller) error {
+				o, err := show.Read(cmd.Context(), c)
 				if err != nil {
 					return err
 				}
 				kinds := args[1:]
 				if len(kinds) == 0 {
-					kinds = hnsKindNames()
+					kinds = show.KindNames()
 				}
 				if output == "json" {
-					return json.NewEncoder(a.env.Out).Encode(o.only(kinds))
+					return json.NewEncoder(a.env.Out).Encode(o.Only(kinds))
 				}
-				return o.print(a.env.Out, kinds)
+				return o.Print(a.env.Out, kinds)
 			})
 		},
 	}
 	outputFlag(cmd, &output)
 	return cmd
-}
-
-func hnsKind(name string) (hcn.Kind, bool) {
-	for _, k := range hnsKinds() {
-		if k.name == strings.TrimSuffix(strings.ToLower(name), "s") {
-			return k.kind, true
-		}
-	}
-	return "", false
-}
-
-func hnsKindNames() []string {
-	var names []string
-	for _, k := range hnsKinds() {
-		names = append(names, k.name)
-	}
-	return names
 }
 
 func (a *app) hnsShow() *cobra.Command {
@@ -162,12 +124,12 @@ func (a *app) hnsShow() *cobra.Command {
 		Args:              exactArgs("NODE", "OBJECT"),
 		ValidArgsFunction: a.completeHNS(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHNS(cmd.Context(), args[0], func(c *hnsserver.Client) error {
-				o, err := readHNS(cmd.Context(), c)
+			return a.withHNS(cmd.Context(), args[0], func(c hcn.Caller) error {
+				o, err := show.Read(cmd.Context(), c)
 				if err != nil {
 					return err
 				}
-				found := o.find(args[1])
+				found := o.Find(args[1])
 				if len(found) == 0 {
 					return &Error{
 						Code:   ExitNotFound,
@@ -202,7 +164,7 @@ It is a test for what depends on HNS: kube-proxy.exe, CNI plugins, and whatever 
 			if err != nil {
 				return err
 			}
-			agent, err := cluster.Agent(paths, args[0])
+			agent, err := a.calls.agent(paths, args[0])
 			if err != nil {
 				return a.hnsError(args[0], err)
 			}

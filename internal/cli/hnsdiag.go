@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
@@ -78,7 +77,7 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 	if err != nil {
 		return hnsDiagnosis{}, err
 	}
-	agent, err := cluster.Agent(paths, node)
+	agent, err := a.calls.agent(paths, node)
 	if err != nil {
 		return hnsDiagnosis{}, a.hnsError(node, err)
 	}
@@ -93,9 +92,9 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 	}
 	switch {
 	case c.Networking.KubeProxy():
-		d.Proxy = askProxy(ctx, paths, node)
-	case c.Networking.Mode.Services(): // a deployed kube-proxy answers there too, unless it is configured otherwise
-		if p := askProxy(ctx, paths, node); p.Healthy {
+		d.Proxy = a.askProxy(ctx, paths, node)
+	case c.Networking.Mode.Services(): // one that was deployed answers there too, unless it was told otherwise
+		if p := a.askProxy(ctx, paths, node); p.Healthy {
 			d.Proxy = p
 		}
 	}
@@ -115,14 +114,14 @@ func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
 	}
 }
 
-func askProxy(ctx context.Context, paths layout.Paths, node string) *proxyHealth {
+func (a *app) askProxy(ctx context.Context, paths layout.Paths, node string) *proxyHealth {
 	p := &proxyHealth{}
-	if _, err := cluster.ProxyEndpoint(ctx, paths, node, "/healthz"); err != nil {
+	if _, err := a.calls.proxyPage(ctx, paths, node, "/healthz"); err != nil {
 		p.Problem = err.Error()
 		return p
 	}
 	p.Healthy = true
-	metrics, err := cluster.ProxyEndpoint(ctx, paths, node, "/metrics")
+	metrics, err := a.calls.proxyPage(ctx, paths, node, "/metrics")
 	if err != nil {
 		p.Problem = err.Error()
 		return p

@@ -34,7 +34,7 @@ store of its own.`,
 }
 
 // withImages runs do on the store of a node, or of the whole machine for "".
-func (a *app) withImages(node string, do func(*image.Store) error) error {
+func (a *app) withImages(ctx context.Context, node string, do func(*image.Store) error) error {
 	paths, err := a.paths()
 	if err != nil {
 		return err
@@ -45,11 +45,14 @@ func (a *app) withImages(node string, do func(*image.Store) error) error {
 	if _, err := paths.LoadSpec(); err != nil {
 		return noCluster(paths.Data, err)
 	}
-	store, closeStore, err := cluster.Images(paths, node)
-	if err != nil {
-		return notFound(err)
+	err = cluster.ReachImages(ctx, paths, "")
+	if err == nil {
+		store, closeStore, openErr := cluster.Images(paths, node)
+		if openErr != nil {
+			return notFound(openErr)
+		}
+		err = errors.Join(do(store), closeStore())
 	}
-	err = do(store)
 	if errdefs.IsUnavailable(err) {
 		err = &Error{
 			Code:   ExitNotReady,
@@ -57,7 +60,7 @@ func (a *app) withImages(node string, do func(*image.Store) error) error {
 			Remedy: "the cluster's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`",
 		}
 	}
-	return errors.Join(notFound(err), closeStore())
+	return notFound(err)
 }
 
 // notFound adds the exit code to errors about missing things.
@@ -155,36 +158,27 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 	if err := a.requireRoot("mullion image"); err != nil {
 		return err
 	}
-	if _, err := storesOf(c, nodes); err != nil {
+	if _, err := cluster.ImageStoresOf(c, nodes); err != nil {
 		return notFound(err)
 	}
-	failed, pulled := map[string]error{}, map[string]bool{} // by system; the first error
+	var pulls cluster.Pulls
 	for _, n := range c.Nodes {
 		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
 			continue
 		}
 		var err error
 		if n.Linux() {
-			err = a.withLinuxImages([]string{n.Name},
+			err = a.withLinuxImages(ctx, []string{n.Name},
 				func(node string, i *linuxnode.Images) error { return a.pullLinux(ctx, i, node, ref, auth) })
 		} else {
-			err = a.withImages(n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
+			err = a.withImages(ctx, n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
 		}
-		switch {
-		case err == nil:
-			pulled[n.OS] = true
-		case len(nodes) > 0 || !errdefs.IsNotFound(err):
+		if err != nil && (len(nodes) > 0 || !errdefs.IsNotFound(err)) {
 			return notFound(err)
-		case failed[n.OS] == nil:
-			failed[n.OS] = err
 		}
+		pulls.Add(n.OS, err)
 	}
-	for system := range failed {
-		if len(pulled) == 1 && !pulled[system] { // the image is not for that system
-			delete(failed, system)
-		}
-	}
-	return notFound(errors.Join(failed[spec.Windows], failed[spec.Linux]))
+	return notFound(pulls.Err())
 }
 
 func (a *app) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref string, auth *image.Auth) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
@@ -69,13 +70,13 @@ func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) 
 	if node != "" {
 		nodes = []string{node}
 	}
-	from, err := storesOf(c, nodes)
+	from, err := cluster.ImageStoresOf(c, nodes)
 	if err != nil {
 		return nil, notFound(err)
 	}
 	list := []image.Info{}
-	if from.windows {
-		err := a.withImages(node, func(s *image.Store) error {
+	if from.Windows {
+		err := a.withImages(ctx, node, func(s *image.Store) error {
 			var err error
 			list, err = s.List(ctx)
 			return err
@@ -84,7 +85,7 @@ func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) 
 			return nil, err
 		}
 	}
-	err = a.withLinuxImages(from.linux, func(_ string, i *linuxnode.Images) error {
+	err = a.withLinuxImages(ctx, from.Linux, func(_ string, i *linuxnode.Images) error {
 		found, err := i.List(ctx)
 		for _, f := range found {
 			info := image.Info{
@@ -140,7 +141,7 @@ func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
-	from, err := storesOf(c, nil)
+	from, err := cluster.ImageStoresOf(c, nil)
 	if err != nil {
 		return err
 	}
@@ -157,12 +158,13 @@ func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 		}
 		return nil
 	}
-	if from.windows {
-		if err := note(a.withImages("", func(s *image.Store) error { return removeOne(ctx, s, ref) })); err != nil {
+	if from.Windows {
+		if err := note(a.withImages(ctx, "", func(s *image.Store) error { return removeOne(ctx, s, ref) })); err != nil {
 			return err
 		}
 	}
-	err = a.withLinuxImages(from.linux, func(_ string, i *linuxnode.Images) error { return note(i.Remove(ctx, ref)) })
+	err = a.withLinuxImages(ctx, from.Linux,
+		func(_ string, i *linuxnode.Images) error { return note(i.Remove(ctx, ref)) })
 	if err != nil {
 		return err
 	}

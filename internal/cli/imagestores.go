@@ -6,56 +6,36 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/spec"
 )
 
-// stores are the image stores of a cluster: one for all Windows nodes, and one on each Linux node.
-type stores struct {
-	windows bool
-	linux   []string
-}
-
-// storesOf returns the stores of the named nodes, or of all nodes.
-func storesOf(c spec.Cluster, nodes []string) (stores, error) {
-	var s stores
-	var known []string
-	for _, n := range c.Nodes {
-		known = append(known, n.Name)
-		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
-			continue
-		}
-		if n.Linux() {
-			s.linux = append(s.linux, n.Name)
-		} else {
-			s.windows = true
-		}
+func withLinuxStore(paths layout.Paths, node string, do func(node string, i *linuxnode.Images) error) error {
+	store, err := cluster.LinuxImages(paths, node)
+	if err != nil {
+		return err
 	}
-	for _, n := range nodes {
-		if !slices.Contains(known, n) {
-			return s, &cluster.NotFoundError{Node: n, Nodes: known}
-		}
-	}
-	return s, nil
+	return errors.Join(do(node, store), store.Close())
 }
 
 // withLinuxImages runs do on the store of each of the Linux nodes.
-func (a *app) withLinuxImages(nodes []string, do func(node string, i *linuxnode.Images) error) error {
+func (a *app) withLinuxImages(ctx context.Context, nodes []string,
+	do func(node string, i *linuxnode.Images) error,
+) error {
 	paths, err := a.paths()
 	if err != nil {
 		return err
 	}
 	for _, node := range nodes {
-		store, err := cluster.LinuxImages(paths, node)
+		err := cluster.ReachImages(ctx, paths, node)
 		if err == nil {
-			err = errors.Join(do(node, store), store.Close())
+			err = withLinuxStore(paths, node, do)
 		}
 		if errdefs.IsUnavailable(err) {
 			err = &Error{
@@ -81,18 +61,19 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 	if err != nil {
 		return err
 	}
-	to, err := storesOf(c, nil)
+	all, err := cluster.ImageStoresOf(c, nil)
 	if err != nil {
 		return err
 	}
+	to := all.For(system)
 	var attempts []func() error
-	if to.windows && system != spec.Linux {
+	if to.Windows {
 		attempts = append(attempts, func() error {
-			return a.withImages("", func(s *image.Store) error { return a.loadWindows(ctx, s, archive) })
+			return a.withImages(ctx, "", func(s *image.Store) error { return a.loadWindows(ctx, s, archive) })
 		})
 	}
-	if len(to.linux) > 0 && system != spec.Windows {
-		attempts = append(attempts, func() error { return a.loadLinux(ctx, to.linux, archive) })
+	if len(to.Linux) > 0 {
+		attempts = append(attempts, func() error { return a.loadLinux(ctx, to.Linux, archive) })
 	}
 	if len(attempts) == 0 {
 		return &Error{
@@ -108,11 +89,7 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 		}
 		errs = append(errs, attempt())
 	}
-	none := func(err error) bool { return errdefs.IsNotFound(err) }
-	if len(attempts) > 1 && slices.Contains(errs, nil) {
-		errs = slices.DeleteFunc(errs, none) // the archive is for one system only, which is fine
-	}
-	return errors.Join(errs...)
+	return cluster.LoadError(errs...)
 }
 
 func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader) error {
@@ -131,7 +108,7 @@ func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader
 }
 
 func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeeker) error {
-	return a.withLinuxImages(nodes, func(node string, i *linuxnode.Images) error {
+	return a.withLinuxImages(ctx, nodes, func(node string, i *linuxnode.Images) error {
 		if _, err := archive.Seek(0, io.SeekStart); err != nil {
 			return err
 		}

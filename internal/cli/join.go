@@ -211,17 +211,17 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	c, err := join.Join(ctx, o)
+	c, err := a.calls.join(ctx, o)
 	if err != nil {
 		return a.joinError(err, o)
 	}
 	fmt.Fprintf(a.env.Out, "\nThis machine is part of cluster %q after %.1fs, with %d node(s).\n", c.Name,
 		time.Since(started).Seconds(), len(c.Nodes))
-	for _, node := range join.WaitingForRights(ctx, o.Paths, c) {
+	for _, node := range a.calls.waitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.env.Out, "\nServices and the way to other nodes' pods wait until an administrator of the cluster says:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
-	for _, missing := range join.WaitingForServing(ctx, o.Paths, c) {
+	for _, missing := range a.calls.waitingForServing(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.env.Out, "\nLogs, exec and metrics of the pods of %s wait until an administrator of the cluster says:\n\n  %s\n", missing.Node, missing.Command())
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -61,7 +60,7 @@ func noCluster(data string, err error) error {
 }
 
 func (a *app) runKubectl(ctx context.Context, args []string) error {
-	signal.Reset(os.Interrupt) // kubectl's own handling of Ctrl-C
+	a.env.releaseInterrupt() // kubectl's own handling of Ctrl-C
 	code := 0
 	kubectlutil.BehaviorOnFatal(func(msg string, c int) {
 		code = max(c, 1)

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -49,12 +48,12 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 		}
 	}
 	said := func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
-	if err := cluster.Stop(ctx, paths, said); err != nil {
+	if err := a.calls.stop(ctx, paths, said); err != nil {
 		return err
 	}
 	leaving, cancel := context.WithTimeout(ctx, apiPatience)
 	defer cancel()
-	err = join.Leave(leaving, paths, admin)
+	err = a.calls.leave(leaving, paths, admin)
 	switch {
 	case err == nil:
 		said("took the nodes out of the cluster")
@@ -79,7 +78,7 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 			Remedy: "try again when the server answers; or `mullion leave --force`, and `kubectl delete node` on the server",
 		}
 	}
-	return cluster.Down(ctx, paths, said)
+	return a.calls.down(ctx, paths, said)
 }
 
 // joined returns the data folder of a machine that joined a cluster, or began to.

@@ -1,29 +1,23 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
-	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/agnhost"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -166,7 +160,7 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	if err := a.agnhostImages(ctx, paths, c, p.step); err != nil {
 		return err
 	}
-	report, err := cluster.NetTest(ctx, paths, nettest.Config{Only: only, Step: p.step, Done: p.done})
+	report, err := a.calls.netTest(ctx, paths, nettest.Config{Only: only, Step: p.step, Done: p.done})
 	p.end()
 	if errors.Is(err, nettest.ErrNoFlow) {
 		return usage(err, "`mullion net flows` lists the names")
@@ -187,85 +181,30 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	return nil
 }
 
-// agnhostImages makes sure that the stores have the test pods' images, which are built from the agnhost programs beside
-// this program.
+// agnhostImages makes sure that the stores have the test pods' images: that of the Windows nodes, and that of one Linux
+// node.
 func (a *app) agnhostImages(ctx context.Context, paths layout.Paths, c spec.Cluster, step func(string)) error {
-	to, err := storesOf(c, nil)
+	to, err := cluster.ImageStoresOf(c, nil)
 	if err != nil {
 		return err
 	}
-	if to.windows {
-		if err := a.agnhostForWindows(ctx, paths, step); err != nil {
-			return err
+	pods := agnhost.Images{Paths: paths, Step: step}
+	if to.Windows {
+		err := a.withImages(ctx, "", func(s *image.Store) error { return pods.ForWindows(ctx, s) })
+		if err != nil {
+			return notBuilt(err)
 		}
 	}
-	return a.withLinuxImages(to.linux[:min(len(to.linux), 1)], func(_ string, i *linuxnode.Images) error {
-		all, err := i.List(ctx)
-		if err != nil || slices.ContainsFunc(all,
-			func(img *criapi.Image) bool { return slices.Contains(img.GetRepoTags(), nettest.LinuxImage) }) {
-			return err
-		}
-		step("building the image " + nettest.LinuxImage)
-		program := paths.Program("linux/agnhost")
-		if _, err := os.Stat(program); err != nil {
-			return notBuilt(err)
-		}
-		archive, err := agnhostImage(ctx, program, imagebuild.Spec{
-			OS:         imagebuild.Linux,
-			Tags:       []string{nettest.LinuxImage},
-			Entrypoint: []string{"/agnhost"},
-		})
-		if err != nil {
-			return err
-		}
-		_, err = i.Load(ctx, archive)
-		return err
-	})
+	return notBuilt(a.withLinuxImages(ctx, to.Linux[:min(len(to.Linux), 1)],
+		func(_ string, i *linuxnode.Images) error { return pods.ForLinux(ctx, i) }))
 }
 
-// agnhostForWindows makes sure that the store of the Windows nodes has agnhost's image.
-func (a *app) agnhostForWindows(ctx context.Context, paths layout.Paths, step func(string)) error {
-	return a.withImages("", func(s *image.Store) error {
-		if _, err := s.Get(ctx, nettest.Image); err == nil || !errdefs.IsNotFound(err) {
-			return err
-		}
-		step("building the image " + nettest.Image)
-		dir, err := os.MkdirTemp("", "mullion-agnhost-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		if err := copyFile(paths.Program("windows/agnhost.exe"), filepath.Join(dir, "agnhost.exe")); err != nil {
-			return notBuilt(err)
-		}
-		archive, err := agnhostImage(ctx, dir, imagebuild.Spec{
-			Tags:       []string{nettest.Image},
-			Entrypoint: []string{`C:\agnhost.exe`},
-		})
-		if err != nil {
-			return err
-		}
-		_, err = s.Load(ctx, archive, image.LoadOptions{})
-		return err
-	})
-}
-
+// notBuilt gives the lack of a program its remedy and exit code.
 func notBuilt(err error) error {
-	return &Error{
-		Code:   ExitNotFound,
-		Err:    fmt.Errorf("build the test pods' image: %w", err),
-		Remedy: "`make upstream` builds agnhost",
+	if _, ok := errors.AsType[*agnhost.NotBuiltError](err); !ok {
+		return err
 	}
-}
-
-// agnhostImage returns an archive with an image of a folder, or of one program.
-func agnhostImage(ctx context.Context, from string, description imagebuild.Spec) (io.Reader, error) {
-	img, err := imagebuild.Build(ctx, imagebuild.Options{Dir: from, Spec: description})
-	if err != nil {
-		return nil, err
-	}
-	var archive bytes.Buffer
-	return &archive, img.WriteArchive(&archive)
+	return &Error{Code: ExitNotFound, Err: err, Remedy: "`make upstream` builds agnhost"}
 }
 
 // netProgress prints the test's progress to standard error, so that standard output has only the result: on a terminal

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/filecopy"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/process/proc"
@@ -80,10 +80,31 @@ func (a *app) host(name string) (winhost.Host, error) {
 		return winhost.Host{}, err
 	}
 	h, err := cluster.LoadHost(paths, name)
-	if errors.Is(err, os.ErrNotExist) {
-		return h, noCluster(paths.Data, err)
+	return h, nodeDown(name, notFound(missingHost(paths, err)))
+}
+
+// missingHost tells a host that is not there, as its node was never brought up or not yet, from a cluster that is not
+// there.
+func missingHost(paths layout.Paths, err error) error {
+	if !errors.Is(err, os.ErrNotExist) || errors.Is(err, winhost.ErrDown) {
+		return err
 	}
-	return h, notFound(err)
+	if _, specErr := os.Stat(paths.Spec()); errors.Is(specErr, os.ErrNotExist) {
+		return noCluster(paths.Data, err)
+	}
+	return fmt.Errorf("%w: %w", winhost.ErrDown, err)
+}
+
+// nodeDown gives the error of a node that is not up its remedy and exit code.
+func nodeDown(node string, err error) error {
+	if !errors.Is(err, winhost.ErrDown) && !errors.Is(err, linuxhost.ErrDown) {
+		return err
+	}
+	return &Error{
+		Code:   ExitNotReady,
+		Err:    fmt.Errorf("node %s: %w", node, err),
+		Remedy: "`mullion up` brings it back",
+	}
 }
 
 // linuxHost finds the host of a Linux node; it returns false for a Windows node.
@@ -107,20 +128,12 @@ func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string
 	if err != nil {
 		return err
 	}
-	signal.Reset(os.Interrupt) // the program gets Ctrl-C from the terminal
+	a.env.releaseInterrupt() // the program gets Ctrl-C from the terminal
 	err = run()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &silentError{code: max(exit.ExitCode(), 1)}
-	case errors.Is(err, winhost.ErrDown), errors.Is(err, linuxhost.ErrDown):
-		return &Error{
-			Code:   ExitNotReady,
-			Err:    fmt.Errorf("node %s: %w", node, err),
-			Remedy: "`mullion up` brings it back",
-		}
 	}
-	return err
+	return nodeDown(node, err)
 }
 
 // hostRunner returns a function that runs a command on a node's host.

@@ -12,7 +12,7 @@ import (
 // preflight prints what the machine lacks, a line for each finding. It is an error if the cluster cannot come up
 // because of them.
 func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions) error {
-	findings := cluster.Preflight(ctx, o)
+	findings := a.calls.preflight(ctx, o)
 	for _, f := range findings {
 		if !f.Fatal {
 			fmt.Fprintf(a.env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)

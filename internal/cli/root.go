@@ -22,12 +22,17 @@ const defaultDataDir = "/var/lib/mullion"
 // app holds what every command needs.
 type app struct {
 	env     Env
+	calls   calls
 	dataDir string
 }
 
 // Run runs the command in env.Args and prints an error, if any, with its remedy.
 func Run(ctx context.Context, env Env) error {
-	a := &app{env: env}
+	return (&app{env: env, calls: realCalls()}).run(ctx)
+}
+
+func (a *app) run(ctx context.Context) error {
+	env := a.env
 	root := a.root() //nolint:contextcheck // cobra hands the context to each command
 	root.SetArgs(env.Args)
 	root.SetIn(env.In)

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/supervisor"
@@ -54,7 +53,7 @@ the cluster is not to blame.`,
 			if watch {
 				return a.watchStatus(cmd.Context(), paths, c, output)
 			}
-			return a.printStatus(a.env.Out, cluster.Observe(cmd.Context(), paths, c), paths, output)
+			return a.printStatus(a.env.Out, a.calls.observe(cmd.Context(), paths, c), paths, output)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
@@ -135,10 +134,10 @@ func statusError(p health.Picture, o health.Observed, paths layout.Paths) error 
 
 // watchStatus prints pictures until ctx ends. On a terminal each picture replaces the one before.
 func (a *app) watchStatus(ctx context.Context, paths layout.Paths, c spec.Cluster, output string) error {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(a.calls.watchEvery)
 	defer tick.Stop()
 	for {
-		o := cluster.Observe(ctx, paths, c)
+		o := a.calls.observe(ctx, paths, c)
 		if ctx.Err() != nil {
 			return nil // a picture taken while ctx ended says nothing
 		}

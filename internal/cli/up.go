@@ -110,7 +110,7 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	started := time.Now()
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	resolved, err := cluster.Up(waitCtx, cluster.UpOptions{
+	resolved, err := a.calls.up(waitCtx, cluster.UpOptions{
 		Spec:       want,
 		Paths:      paths,
 		Executable: a.env.Executable,

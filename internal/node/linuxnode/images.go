@@ -8,6 +8,7 @@ import (
 
 	"github.com/containerd/containerd/v2/client"
 	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
 	"github.com/containerd/platforms"
 	"github.com/distribution/reference"
 	"google.golang.org/grpc"
@@ -105,7 +106,7 @@ func pinned() map[string]string { return map[string]string{"io.cri-containerd.pi
 func (i *Images) Pull(ctx context.Context, ref string, auth *criapi.AuthConfig) (string, error) {
 	answer, err := i.cri.PullImage(ctx, &criapi.PullImageRequest{Image: &criapi.ImageSpec{Image: ref}, Auth: auth})
 	if err != nil {
-		return "", fmt.Errorf("pull %q on node %q: %w", ref, i.node, err)
+		return "", fmt.Errorf("pull %q on node %q: %w", ref, i.node, errgrpc.ToNative(err))
 	}
 	return answer.GetImageRef(), nil
 }
@@ -114,7 +115,7 @@ func (i *Images) Pull(ctx context.Context, ref string, auth *criapi.AuthConfig) 
 func (i *Images) List(ctx context.Context) ([]*criapi.Image, error) {
 	answer, err := i.cri.ListImages(ctx, &criapi.ListImagesRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("list images of node %q: %w", i.node, err)
+		return nil, fmt.Errorf("list images of node %q: %w", i.node, errgrpc.ToNative(err))
 	}
 	return answer.GetImages(), nil
 }
@@ -124,11 +125,13 @@ func (i *Images) List(ctx context.Context) ([]*criapi.Image, error) {
 func (i *Images) Remove(ctx context.Context, ref string) error {
 	image := &criapi.ImageSpec{Image: ref}
 	status, err := i.cri.ImageStatus(ctx, &criapi.ImageStatusRequest{Image: image})
+	err = errgrpc.ToNative(err)
 	if err == nil && status.GetImage() == nil {
 		err = errdefs.ErrNotFound
 	}
 	if err == nil {
 		_, err = i.cri.RemoveImage(ctx, &criapi.RemoveImageRequest{Image: image})
+		err = errgrpc.ToNative(err)
 	}
 	if err != nil {
 		return fmt.Errorf("remove image %q of node %q: %w", ref, i.node, err)

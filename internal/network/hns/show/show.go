@@ -1,4 +1,6 @@
-package cli
+// Package show owns what a person sees of the objects of an HNS: their kinds in a person's words, tables of them, and
+// how one is found by a name, an address or the start of its ID. It asks an HNS and changes nothing in it.
+package show
 
 import (
 	"cmp"
@@ -14,8 +16,44 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// hnsObjects holds all objects of an HNS.
-type hnsObjects struct {
+// kinds are the kinds of objects in a person's words.
+func kinds() []struct {
+	name string
+	kind hcn.Kind
+} {
+	return []struct {
+		name string
+		kind hcn.Kind
+	}{
+		{"network", hcn.Network},
+		{"endpoint", hcn.Endpoint},
+		{"namespace", hcn.Namespace},
+		{"loadbalancer", hcn.LoadBalancer},
+		{"route", hcn.SdnRoute},
+	}
+}
+
+// Kind is the kind of a name, which may be a plural and have capitals; false if there is none.
+func Kind(name string) (hcn.Kind, bool) {
+	for _, k := range kinds() {
+		if k.name == strings.TrimSuffix(strings.ToLower(name), "s") {
+			return k.kind, true
+		}
+	}
+	return "", false
+}
+
+// KindNames are the names of all kinds.
+func KindNames() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// Objects is everything that an HNS has.
+type Objects struct {
 	Networks      []wire.Network      `json:"networks,omitempty"`
 	Endpoints     []wire.Endpoint     `json:"endpoints,omitempty"`
 	Namespaces    []wire.Namespace    `json:"namespaces,omitempty"`
@@ -23,8 +61,9 @@ type hnsObjects struct {
 	Routes        []wire.SdnRoute     `json:"routes,omitempty"`
 }
 
-func readHNS(ctx context.Context, c hcn.Caller) (hnsObjects, error) {
-	var o hnsObjects
+// Read asks an HNS for all its objects, and sorts them.
+func Read(ctx context.Context, c hcn.Caller) (Objects, error) {
+	var o Objects
 	var err error
 	if o.Networks, err = hcn.List[wire.Network](ctx, c, hcn.Network); err != nil {
 		return o, err
@@ -45,7 +84,7 @@ func readHNS(ctx context.Context, c hcn.Caller) (hnsObjects, error) {
 	return o, nil
 }
 
-func (o hnsObjects) sort() {
+func (o Objects) sort() {
 	slices.SortFunc(o.Networks, func(a, b wire.Network) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(o.Endpoints, func(a, b wire.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Flags&wire.EndpointRemote, b.Flags&wire.EndpointRemote),
@@ -57,11 +96,11 @@ func (o hnsObjects) sort() {
 	})
 }
 
-// only returns the objects of some kinds.
-func (o hnsObjects) only(kinds []string) hnsObjects {
-	var out hnsObjects
-	for _, name := range kinds {
-		switch kind, _ := hnsKind(name); kind {
+// Only keeps some kinds.
+func (o Objects) Only(names []string) Objects {
+	var out Objects
+	for _, name := range names {
+		switch kind, _ := Kind(name); kind {
 		case hcn.Network:
 			out.Networks = o.Networks
 		case hcn.Endpoint:
@@ -77,8 +116,8 @@ func (o hnsObjects) only(kinds []string) hnsObjects {
 	return out
 }
 
-// find returns the objects with that name or address, or whose ID begins with what.
-func (o hnsObjects) find(what string) []any {
+// Find are the objects with that name or address, or whose ID begins so.
+func (o Objects) Find(what string) []any {
 	var found []any
 	is := func(id string, names ...string) bool {
 		return strings.HasPrefix(id, strings.ToUpper(strings.Trim(what, "{}"))) || slices.Contains(names, what)
@@ -115,14 +154,14 @@ func (o hnsObjects) find(what string) []any {
 	return found
 }
 
-// print writes one table for each kind.
-func (o hnsObjects) print(w io.Writer, kinds []string) error {
+// Print writes one table a kind.
+func (o Objects) Print(w io.Writer, names []string) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for i, name := range kinds {
+	for i, name := range names {
 		if i > 0 {
 			fmt.Fprintln(t)
 		}
-		switch kind, _ := hnsKind(name); kind {
+		switch kind, _ := Kind(name); kind {
 		case hcn.Network:
 			o.printNetworks(t)
 		case hcn.Endpoint:
@@ -147,7 +186,7 @@ func (o hnsObjects) print(w io.Writer, kinds []string) error {
 	return nil
 }
 
-func (o hnsObjects) printNetworks(t io.Writer) {
+func (o Objects) printNetworks(t io.Writer) {
 	fmt.Fprintln(t, "NETWORK\tNAME\tTYPE\tSUBNETS\tPOLICIES")
 	for _, n := range o.Networks {
 		var subnets, policies []string
@@ -197,7 +236,7 @@ func addressesOf(e wire.Endpoint) string {
 	return strings.Join(all, ",")
 }
 
-func (o hnsObjects) printEndpoints(t io.Writer) {
+func (o Objects) printEndpoints(t io.Writer) {
 	networks := map[string]string{}
 	for _, n := range o.Networks {
 		networks[n.ID] = n.Name
@@ -222,7 +261,7 @@ func (o hnsObjects) printEndpoints(t io.Writer) {
 	}
 }
 
-func (o hnsObjects) printNamespaces(t io.Writer) {
+func (o Objects) printNamespaces(t io.Writer) {
 	fmt.Fprintln(t, "NAMESPACE\tTYPE\tCOMPARTMENT\tENDPOINTS\tCONTAINERS")
 	for _, n := range o.Namespaces {
 		var endpoints, containers []string
@@ -238,7 +277,7 @@ func (o hnsObjects) printNamespaces(t io.Writer) {
 	}
 }
 
-func (o hnsObjects) printLoadBalancers(t io.Writer) {
+func (o Objects) printLoadBalancers(t io.Writer) {
 	addresses := map[string]string{}
 	for _, e := range o.Endpoints {
 		addresses[e.ID] = addressesOf(e)

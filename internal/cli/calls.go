@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/cluster/join"
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/preflight"
+	"mullion.dev/mullion/internal/machines/kubeadm"
+	"mullion.dev/mullion/internal/network/hns/hcn"
+	"mullion.dev/mullion/internal/network/nettest"
+	"mullion.dev/mullion/internal/node/agent/admin"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// hnsConn is a connection to a node's HNS.
+type hnsConn interface {
+	hcn.Caller
+	io.Closer
+}
+
+// calls are what commands ask of packages that reach for the machine or for a cluster that is up. Tests of what is then
+// said have others in their place.
+type calls struct {
+	preflight         func(context.Context, cluster.PreflightOptions) []preflight.Finding
+	up                func(context.Context, cluster.UpOptions) (spec.Cluster, error)
+	stop, down        func(context.Context, layout.Paths, func(string)) error
+	observe           func(context.Context, layout.Paths, spec.Cluster) health.Observed
+	join              func(context.Context, join.Options) (spec.Cluster, error)
+	waitingForRights  func(context.Context, layout.Paths, spec.Cluster) []string
+	waitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
+	leave             func(context.Context, layout.Paths, kubernetes.Interface) error
+	netTest           func(context.Context, layout.Paths, nettest.Config) (nettest.Report, error)
+	hns               func(context.Context, layout.Paths, string) (hnsConn, error)
+	agent             func(layout.Paths, string) (*admin.Client, error)
+	proxyPage         func(context.Context, layout.Paths, string, string) ([]byte, error)
+	watchEvery        time.Duration
+}
+
+// realCalls are those of the program.
+func realCalls() calls {
+	return calls{
+		preflight:         cluster.Preflight,
+		up:                cluster.Up,
+		stop:              cluster.Stop,
+		down:              cluster.Down,
+		observe:           cluster.Observe,
+		join:              join.Join,
+		waitingForRights:  join.WaitingForRights,
+		waitingForServing: join.WaitingForServing,
+		leave:             join.Leave,
+		netTest:           cluster.NetTest,
+		hns: func(ctx context.Context, paths layout.Paths, node string) (hnsConn, error) {
+			return cluster.HNS(ctx, paths, node)
+		},
+		agent:      cluster.Agent,
+		proxyPage:  cluster.ProxyEndpoint,
+		watchEvery: watchEvery,
+	}
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/join"
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/machines/discovery"
+	"mullion.dev/mullion/internal/machines/kubeadm"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// byToken are flags of a join that is right as far as can be said without asking the server.
+func byToken(more ...string) []string {
+	return append([]string{
+		"join", "--server", "192.0.2.10:6443", "--token", "abcdef.0123456789abcdef",
+		"--ca-cert-hash", "sha256:" + strings.Repeat("ab", 32),
+	}, more...)
+}
+
+func TestJoinSaysWhatIsToBeDone(t *testing.T) {
+	m := newMachine(t)
+	m.lacksNothing()
+	m.calls.join = func(_ context.Context, o join.Options) (spec.Cluster, error) {
+		o.Said("found the cluster")
+		return spec.Cluster{Name: "theirs", Nodes: []spec.Node{{Name: "win-a"}, {Name: "win-b"}}}, nil
+	}
+	m.calls.waitingForRights = func(context.Context, layout.Paths, spec.Cluster) []string { return []string{"win-a"} }
+	m.calls.waitingForServing = func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError {
+		return []*kubeadm.ServingError{{Node: "win-b", Request: "csr-7"}}
+	}
+	got := m.run(byToken()...)
+	got.out = untimed(got.out)
+	got.check(t, ExitOK, `ok   found the cluster
+
+This machine is part of cluster "theirs" after N.Ns, with 2 node(s).
+
+Services and the way to other nodes' pods wait until an administrator of the cluster says:
+
+  `+kubeadm.GrantCommand("win-a")+`
+
+Logs, exec and metrics of the pods of win-b wait until an administrator of the cluster says:
+
+  kubectl certificate approve csr-7
+`, "")
+}
+
+func TestJoinIsAskedWhatTheFlagsSay(t *testing.T) {
+	m := newMachine(t)
+	m.lacksNothing()
+	var asked join.Options
+	m.calls.join = func(_ context.Context, o join.Options) (spec.Cluster, error) {
+		asked = o
+		return spec.Cluster{}, errors.New("enough")
+	}
+	m.run(byToken("--os", "linux", "--name", "build", "--count", "2", "--advertise-address", "192.0.2.20",
+		"--discovery-timeout", "7s")...).refused(t, ExitInternal, "enough", "")
+	if d := asked.Discovery; d.Server != "192.0.2.10:6443" || d.Token.ID != "abcdef" || len(d.Hashes) != 1 ||
+		d.Patience != 7*time.Second {
+		t.Errorf("discovery %+v", d)
+	}
+	if asked.Address != netip.MustParseAddr("192.0.2.20") || asked.Paths != m.paths || asked.Retain ||
+		asked.Executable != m.env.Executable {
+		t.Errorf("asked for %+v", asked)
+	}
+	if n := asked.Nodes; len(n) != 1 || n[0].OS != spec.Linux || n[0].Name != "build" || n[0].Count != 2 {
+		t.Errorf("nodes %+v", n)
+	}
+	m.run("join", "--kubeconfig", "admin.conf", "--server", "192.0.2.9:6443", "--node-address",
+		"192.0.2.50,192.0.2.51", "--kube-proxy-mode", "none", "--disable-default-cni", "--retain")
+	want := []netip.Addr{netip.MustParseAddr("192.0.2.50"), netip.MustParseAddr("192.0.2.51")}
+	if asked.Kubeconfig != "admin.conf" || asked.Server != "192.0.2.9:6443" || !asked.Retain ||
+		asked.KubeProxyMode != spec.KubeProxyNone || !asked.DisableDefaultCNI {
+		t.Errorf("asked for %+v", asked)
+	}
+	if !slices.Equal(want, asked.NodeAddresses) {
+		t.Errorf("addresses %v, want %v", asked.NodeAddresses, want)
+	}
+	m.run(byToken("--advertise-address", "here")...).has(t, ExitUsage, "mullion: --advertise-address: ParseAddr",
+		"→ name an IPv4 address of this machine")
+}
+
+func TestJoinErrors(t *testing.T) {
+	const (
+		fresh = "get a new one on the server: `mullion token create --print-join-command`"
+		at    = "192.0.2.10:6443"
+	)
+	for _, tt := range []struct {
+		err    error
+		code   int
+		remedy string
+	}{
+		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
+		{discovery.ErrExpired, ExitNotReady, "renew it on the server: "},
+		{discovery.ErrUnreachable, ExitNotReady, "check that `mullion server` is up there, and that TCP port " + at},
+		{discovery.ErrNotReady, ExitNotReady, "wait until `mullion status` on the server says that it is ready"},
+		{discovery.ErrToken, ExitRefused, fresh},
+		{discovery.ErrSecret, ExitRefused, "check the part after the dot; if it is right, somebody else answers at " + at},
+		{discovery.ErrAuthority, ExitRefused, "somebody else may answer at " + at + ": compare with the hash"},
+		{machines.ErrRefused, ExitRefused, fresh},
+		{join.ErrKubeconfig, ExitUsage, "name an administrator's kubeconfig, or one with a bootstrap token"},
+		{join.ErrNotAllowed, ExitRefused, "name an administrator's kubeconfig; or join with --server"},
+		{join.ErrNodeAddresses, ExitUsage, "with a cluster of Mullion's leave --node-address out"},
+		{join.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
+		{join.ErrNoNetwork, ExitRequirement, "name the machine's address on the network of the cluster's nodes"},
+		{join.ErrLinuxForeign, ExitUsage, "leave --os out; a Linux machine itself joins"},
+		{kubeadm.ErrVersion, ExitConflict, "bring the cluster to a version that goes with " + version.Kubernetes},
+		{kubeadm.ErrNetwork, ExitConflict, "nodes join where pods' own addresses are routed"},
+		{machines.ErrForeign, ExitConflict, "if it is Mullion's, bring it up with `mullion server`"},
+		{machines.ErrFull, ExitConflict, "take a machine's nodes out (`mullion leave` there"},
+		{machines.ErrNodeExists, ExitConflict, "choose another --name"},
+		{join.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again"},
+		{context.DeadlineExceeded, ExitNotReady, "nothing was left behind; join again with a larger --wait"},
+		{cluster.ErrFailed, ExitNotReady, "nothing was left behind; `mullion up --retain` leaves the failed cluster and its logs"},
+		{&cluster.ConflictError{Err: errors.New("held"), Remedy: "let go"}, ExitConflict, "let go"},
+	} {
+		t.Run(tt.err.Error(), func(t *testing.T) {
+			m := newMachine(t)
+			m.lacksNothing()
+			m.calls.join = func(context.Context, join.Options) (spec.Cluster, error) {
+				return spec.Cluster{}, fmt.Errorf("join: %w", tt.err)
+			}
+			got := m.run(byToken()...)
+			got.has(t, tt.code, "mullion: join: "+tt.err.Error(), "→ "+tt.remedy)
+			if got.out != "" {
+				t.Errorf("and printed %q", got.out)
+			}
+		})
+	}
+}
+
+// TestJoinThatIsKept holds that a join that is to be retained is not said to have left nothing.
+func TestJoinThatIsKept(t *testing.T) {
+	m := newMachine(t)
+	m.lacksNothing()
+	m.calls.join = func(context.Context, join.Options) (spec.Cluster, error) {
+		return spec.Cluster{}, context.DeadlineExceeded
+	}
+	m.run(byToken("--retain")...).refused(t, ExitNotReady, "context deadline exceeded",
+		"see `mullion status` and DATA/logs; it may still become ready, and `mullion up` waits again")
+}
+
+// TestJoinByFileNamesTheFile holds that a server that is not known by its address is told by the file that names it.
+func TestJoinByFileNamesTheFile(t *testing.T) {
+	m := newMachine(t)
+	m.lacksNothing()
+	m.calls.join = func(context.Context, join.Options) (spec.Cluster, error) {
+		return spec.Cluster{}, discovery.ErrAuthority
+	}
+	m.run("join", "--kubeconfig", "admin.conf").has(t, ExitRefused,
+		"→ somebody else may answer at the server of admin.conf: compare")
+}
+
+func TestLeave(t *testing.T) {
+	refused := fmt.Errorf("node win-1: %w", join.ErrNodesStay)
+	away := fmt.Errorf("read the node's certificate: %w", os.ErrNotExist)
+	silent := errors.New("dial tcp 192.0.2.10:6443: connection refused")
+	for _, tt := range []struct {
+		name     string
+		err      error
+		force    bool
+		code     int
+		out, say string
+		did      []string
+	}{
+		{
+			name: "gone",
+			out:  "ok   ended things (stop)\nok   took the nodes out of the cluster\nok   ended things (down)\n",
+			did:  []string{"stop", "down"},
+		},
+		{
+			name: "refused",
+			err:  refused,
+			code: ExitRefused,
+			out:  "ok   ended things (stop)\n",
+			say: "mullion: " + refused.Error() + "\n→ `mullion leave --kubeconfig FILE` with an administrator's; " +
+				"or `mullion leave --force`, and `kubectl delete node` there\n",
+			did: []string{"stop"},
+		},
+		{
+			name: "after-a-reboot",
+			err:  away,
+			code: ExitNotReady,
+			out:  "ok   ended things (stop)\n",
+			say: "mullion: " + away.Error() + "\n→ after a reboot, `mullion up` first; or `mullion leave --force`, " +
+				"and `kubectl delete node` on the server\n",
+			did: []string{"stop"},
+		},
+		{
+			name: "no-answer",
+			err:  silent,
+			code: ExitNotReady,
+			out:  "ok   ended things (stop)\n",
+			say: "mullion: " + silent.Error() + "\n→ try again when the server answers; or `mullion leave --force`, " +
+				"and `kubectl delete node` on the server\n",
+			did: []string{"stop"},
+		},
+		{
+			name:  "by-force",
+			err:   silent,
+			force: true,
+			out:   "ok   ended things (stop)\nok   ended things (down)\n",
+			say:   "mullion: " + silent.Error() + "; going on (--force)\n",
+			did:   []string{"stop", "down"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.describe(joined)
+			did := m.ended(nil)
+			m.calls.leave = func(_ context.Context, _ layout.Paths, admin kubernetes.Interface) error {
+				if admin != nil {
+					t.Error("it is an administrator's")
+				}
+				return tt.err
+			}
+			m.run("leave", fmt.Sprintf("--force=%v", tt.force)).check(t, tt.code, tt.out, tt.say)
+			if diff := cmp.Diff(tt.did, *did); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLeaveAsAdministrator(t *testing.T) {
+	m := newMachine(t)
+	m.describe(joined)
+	did := m.ended(nil)
+	var as kubernetes.Interface
+	m.calls.leave = func(_ context.Context, _ layout.Paths, admin kubernetes.Interface) error {
+		as = admin
+		return nil
+	}
+	m.run("leave", "--kubeconfig", filepath.Join(m.paths.Data, "absent")).has(t, ExitUsage,
+		"mullion: --kubeconfig: ", "→ name the kubeconfig of an administrator of the cluster")
+	if len(*did) > 0 {
+		t.Errorf("and did %q", *did)
+	}
+	file := filepath.Join(m.paths.Data, "admin.conf")
+	m.write(file, adminKubeconfig("https://192.0.2.10:6443"))
+	if got := m.run("leave", "--kubeconfig", file); got.code != ExitOK || as == nil {
+		t.Errorf("exit code %d, client %v: %s", got.code, as, got.err)
+	}
+}
+
+// TestLeaveOfACutShortJoin needs no description of a cluster: the claim alone says that a join was under way.
+func TestLeaveOfACutShortJoin(t *testing.T) {
+	for _, args := range [][]string{{"leave"}, {"down"}} {
+		m := newMachine(t)
+		m.write(m.paths.JoinClaim(), `{"server": "https://192.0.2.10:6443", "part": 1, "holder": "X"}`)
+		did := m.ended(nil)
+		m.calls.leave = func(context.Context, layout.Paths, kubernetes.Interface) error { return nil }
+		got := m.run(args...)
+		if diff := cmp.Diff([]string{"stop", "down"}, *did); diff != "" || got.code != ExitOK {
+			t.Errorf("%v: exit code %d, %s: %s", args, got.code, got.err, diff)
+		}
+	}
+}
+
+// TestDownOfAJoinedMachine goes on where the server does not answer, as leave --force does.
+func TestDownOfAJoinedMachine(t *testing.T) {
+	m := newMachine(t)
+	m.describe(joined)
+	did := m.ended(nil)
+	m.calls.leave = func(context.Context, layout.Paths, kubernetes.Interface) error { return errors.New("no answer") }
+	m.run("down").has(t, ExitOK, "mullion: no answer; going on (--force)", "ok   ended things (down)")
+	if diff := cmp.Diff([]string{"stop", "down"}, *did); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEndThatFails holds that nodes stay in the cluster while their processes could not be ended.
+func TestEndThatFails(t *testing.T) {
+	m := newMachine(t)
+	m.describe(joined)
+	m.ended(errors.New("a process stays"))
+	m.calls.leave = func(context.Context, layout.Paths, kubernetes.Interface) error {
+		t.Error("the nodes were deleted")
+		return nil
+	}
+	m.run("leave", "--force").has(t, ExitInternal, "mullion: a process stays")
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// TestNodeThatIsNotMadeYet holds that a cluster that was described and not brought up, or is being brought up, is not
+// said to be none.
+func TestNodeThatIsNotMadeYet(t *testing.T) {
+	for name, folder := range map[string]bool{"no-folder": false, "empty-folder": true} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.describe(nil)
+			if folder {
+				if err := os.MkdirAll(m.paths.Node("win-1"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, args := range []string{"hns ls win-1", "hns diag win-1", "node exec win-1 -- cmd", "node shell win-1"} {
+				got := m.run(strings.Fields(args)...)
+				if got.code != ExitNotReady || !strings.Contains(got.err, "→ `mullion ") ||
+					strings.Contains(got.err, "no cluster") {
+					t.Errorf("%s: exit code %d, said %s", args, got.code, got.err)
+				}
+			}
+		})
+	}
+}
+
+func TestCopyRefusals(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	m.host("win-1")
+	dir := filepath.Join(filepath.Dir(m.paths.Data), "here")
+	m.write(filepath.Join(dir, "a.txt"), "text")
+	file := filepath.Join(dir, "a.txt")
+	for _, tt := range []struct {
+		from, to     string
+		code         int
+		what, remedy string
+	}{
+		{filepath.Join(dir, "b"), dir, ExitNotFound, "stat TMP/here/b: no such file or directory", ""},
+		{dir, filepath.Join(dir, "c"), ExitUsage, "TMP/here is a folder", "copy files one by one"},
+		{
+			file, filepath.Join(dir, "no", "c"), ExitNotFound,
+			"copy TMP/here/a.txt: the folder of TMP/here/no/c is not there",
+			`make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`,
+		},
+		{
+			file, "linux-1:/etc/a", ExitUsage, "linux-1:/etc/a: node linux-1 is a Linux node",
+			"read with `mullion node exec linux-1 -- cat FILE`, write with `mullion node exec linux-1 -- tee FILE`",
+		},
+		{file, "win-9:C:/a", ExitNotFound, `no node "win-9"; there are [linux-1 win-1]`, ""},
+	} {
+		m.run("node", "cp", tt.from, tt.to).refused(t, tt.code, tt.what, tt.remedy)
+	}
+	m.run("node", "cp", file, `win-1:D:\a`).has(t, ExitUsage, `mullion: win-1:D:\a: `,
+		"→ name a path on C:, for example win-1:C:/tools/x.exe")
+}
+
+// TestCopy puts a file on a node's C: drive and fetches it again, under a name that is not its own and under its own.
+func TestCopy(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	m.host("win-1")
+	dir := filepath.Join(filepath.Dir(m.paths.Data), "here")
+	m.write(filepath.Join(dir, "a.txt"), "text")
+	drive := wine.Drive(cluster.HostPrefix(m.paths, "win-1"))
+	m.write(filepath.Join(drive, "tools", "other.txt"), "")
+	m.run("node", "cp", filepath.Join(dir, "a.txt"), `win-1:C:\tools\B.txt`).check(t, ExitOK, "", "")
+	m.run("node", "cp", filepath.Join(dir, "a.txt"), "win-1:C:/tools").check(t, ExitOK, "", "")
+	back := filepath.Join(filepath.Dir(m.paths.Data), "back")
+	m.write(filepath.Join(back, "old"), "")
+	m.run("node", "cp", "win-1:c:/TOOLS/b.txt", back).check(t, ExitOK, "", "")
+	for _, path := range []string{filepath.Join(drive, "tools", "a.txt"), filepath.Join(back, "B.txt")} {
+		if text, err := os.ReadFile(path); err != nil || string(text) != "text" {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+}
+
+func TestCommandsOnHostsThatAreDown(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	m.host("win-1")
+	for _, args := range []string{"node exec win-1 -- cmd /c ver", "node shell win-1", "node exec linux-1 -- true"} {
+		m.run(strings.Fields(args)...).has(t, ExitNotReady, "mullion: node ", "→ `mullion up` brings it back")
+	}
+	released := 0
+	m.env.ReleaseInterrupt = func() { released++ }
+	m.run("node", "shell", "linux-1")
+	m.run("node", "shell", "win-9").refused(t, ExitNotFound, `no node "win-9"; there are [linux-1 win-1]`, "")
+	if released != 1 {
+		t.Errorf("Ctrl-C was given away %d times, want once: for the program that was to run", released)
+	}
+}

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// secrets is an API server that has Secrets and nothing else.
+type secrets struct {
+	t    *testing.T
+	kept map[string]corev1.Secret
+}
+
+// serve starts it and makes it the machine's.
+func (m *machine) serveSecrets() *secrets {
+	m.t.Helper()
+	s := &secrets{t: m.t, kept: map[string]corev1.Secret{}}
+	server := httptest.NewServer(s)
+	m.t.Cleanup(server.Close)
+	m.write(m.paths.AdminKubeconfig(), adminKubeconfig(server.URL))
+	return s
+}
+
+func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	const all = "/api/v1/namespaces/kube-system/secrets"
+	name := path.Base(r.URL.Path)
+	_, there := s.kept[name]
+	switch {
+	case r.Method == http.MethodGet && r.URL.Path == all:
+		list := corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
+		for _, secret := range s.kept {
+			list.Items = append(list.Items, secret)
+		}
+		s.answer(w, http.StatusOK, list)
+	case r.Method == http.MethodPost && r.URL.Path == all:
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			s.t.Error(err)
+		}
+		var secret corev1.Secret
+		if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &secret); err != nil {
+			s.t.Error(err)
+		}
+		if _, there := s.kept[secret.Name]; there {
+			s.refuse(w, http.StatusConflict, metav1.StatusReasonAlreadyExists)
+			return
+		}
+		secret.APIVersion, secret.Kind, secret.Data = "v1", "Secret", map[string][]byte{}
+		for key, value := range secret.StringData {
+			secret.Data[key] = []byte(value)
+		}
+		s.kept[secret.Name] = secret
+		s.answer(w, http.StatusCreated, secret)
+	case r.Method == http.MethodDelete && there:
+		delete(s.kept, name)
+		s.answer(w, http.StatusOK, metav1.Status{Status: metav1.StatusSuccess})
+	default:
+		s.refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
+	}
+}
+
+func (s *secrets) refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
+	status := metav1.Status{Status: metav1.StatusFailure, Reason: reason, Message: string(reason), Code: int32(code)}
+	status.APIVersion, status.Kind = "v1", "Status"
+	s.answer(w, code, status)
+}
+
+func (s *secrets) answer(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		s.t.Error(err)
+	}
+}
+
+const ownToken = "abcdef.0123456789abcdef"
+
+func TestTokens(t *testing.T) {
+	m := newMachine(t)
+	m.describe(several)
+	kept := m.serveSecrets()
+	m.run("token", "list").check(t, ExitOK, "TOKEN  EXPIRES  DESCRIPTION\n", "")
+	m.run("token", "list", "-o", "json").check(t, ExitOK, "[]\n", "")
+
+	m.run("token", "create", ownToken, "--ttl", "0", "--description", "for ever").check(t, ExitOK, ownToken+"\n", "")
+	m.run("token", "create", ownToken).refused(t, ExitConflict, `a token "abcdef" is there already`,
+		"delete it first (`mullion token delete abcdef`), or choose other first six characters")
+	made := m.run("token", "create", "--ttl", "1h")
+	id, _, ok := strings.Cut(strings.TrimSuffix(made.out, "\n"), ".")
+	if !ok || !regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}\n$`).MatchString(made.out) || made.code != ExitOK {
+		t.Errorf("made %q, exit code %d: %s", made.out, made.code, made.err)
+	}
+	ends := string(kept.kept["bootstrap-token-"+id].Data["expiration"])
+	if at, err := time.Parse(time.RFC3339, ends); err != nil || time.Until(at) > time.Hour ||
+		time.Until(at) < 59*time.Minute {
+		t.Errorf("ends %s, %v", ends, err)
+	}
+
+	list := m.run("token", "list")
+	if !regexp.MustCompile(`(?m)^abcdef +never +for ever$`).MatchString(list.out) ||
+		!regexp.MustCompile(`(?m)^`+id+` +`+ends+` *$`).MatchString(list.out) {
+		t.Errorf("list says:\n%s", list.out)
+	}
+	asJSON := m.run("token", "list", "-o", "json")
+	var told []map[string]any
+	if err := json.Unmarshal([]byte(asJSON.out), &told); err != nil || len(told) != 2 {
+		t.Errorf("%v: %s", err, asJSON.out)
+	}
+	for _, text := range []string{list.out, asJSON.out} {
+		if strings.Contains(text, "0123456789abcdef") {
+			t.Errorf("a list tells a secret:\n%s", text)
+		}
+	}
+
+	m.run("token", "delete", ownToken).check(t, ExitOK, "", "")
+	m.run("token", "delete", id).check(t, ExitOK, "", "")
+	if len(kept.kept) > 0 {
+		t.Errorf("kept %v", kept.kept)
+	}
+	m.run("token", "delete", "abcdef").refused(t, ExitNotFound, "the cluster has no such token",
+		"`mullion token list` lists them")
+	m.run("token", "delete").refused(t, ExitUsage, "`mullion token delete` takes TOKEN, got 0 argument(s)",
+		"see `mullion token delete --help`")
+	m.run("token", "create", "a", "b").refused(t, ExitUsage, "`mullion token create` takes at most one token, got 2",
+		"see `mullion token create --help`")
+}
+
+// TestTokensOfAClusterOfOneMachine are none that another could use.
+func TestTokensOfAClusterOfOneMachine(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	kept := m.serveSecrets()
+	m.run("token", "create").refused(t, ExitConflict,
+		"other machines cannot join this cluster: it has no advertised address",
+		"bring a cluster up with `mullion server --advertise-address ADDRESS`, "+
+			"or with networking.advertiseAddress in cluster.yaml")
+	if len(kept.kept) > 0 {
+		t.Errorf("kept %v", kept.kept)
+	}
+}
+
+// TestTokensOfAHalfMadeCluster holds that a cluster is none of an administrator's until it has given out a kubeconfig.
+func TestTokensOfAHalfMadeCluster(t *testing.T) {
+	m := newMachine(t)
+	m.describe(several)
+	for _, args := range [][]string{{"token", "list"}, {"token", "create"}, {"kubeconfig"}, {"kubectl", "get", "nodes"}} {
+		m.run(args...).refused(t, ExitNotFound, `no cluster in "DATA"`,
+			"bring one up with `mullion up`, or name its folder with --data-dir")
+	}
+}
+
+// TestServer brings up a control plane and prints the command by which others join, which join understands.
+func TestServer(t *testing.T) {
+	m := newMachine(t)
+	m.lacksNothing()
+	kept := m.serveSecrets()
+	dir := filepath.Join(m.paths.Data, "pki")
+	if _, err := pki.Ensure(dir, pki.SANs{}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	m.calls.up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) {
+		o.Spec.Networking.APIServerPort = 6443
+		m.describe(func(c *spec.Cluster) { *c = o.Spec })
+		return o.Spec, nil
+	}
+	got := m.run("server", "--advertise-address", "192.0.2.10", "--kubeconfig", "none")
+	got.out = untimed(got.out)
+	line := regexp.MustCompile(`(?m)^  (mullion join --server 192\.0\.2\.10:6443 --token [a-z0-9]{6}\.[a-z0-9]{16} ` +
+		`--ca-cert-hash sha256:[0-9a-f]{64})$`).FindStringSubmatch(got.out)
+	if line == nil || got.code != ExitOK {
+		t.Fatalf("exit code %d, no command:\n%s%s", got.code, got.out, got.err)
+	}
+	got.has(t, ExitOK, "Cluster \"mullion\" is ready after N.Ns: 0 node(s). No kubeconfig was changed",
+		"On another machine, as root, within "+bootstrap.DefaultTokenLife.String()+":",
+		"Later: mullion token create --print-join-command")
+	if len(kept.kept) != 1 {
+		t.Errorf("the API has %d tokens", len(kept.kept))
+	}
+	other := newMachine(t)
+	other.env.Euid = 1000
+	other.run(strings.Fields(line[1])[1:]...).has(t, ExitRequirement, "mullion: mullion join needs root")
+
+	again := m.run("token", "create", ownToken, "--print-join-command")
+	want := strings.Replace(line[1], strings.Fields(line[1])[5], ownToken, 1) + "\n"
+	again.check(t, ExitOK, want, "")
+}

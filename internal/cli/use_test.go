@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/version"
+)
+
+func TestKubeconfig(t *testing.T) {
+	m := newMachine(t)
+	text := adminKubeconfig("https://127.0.0.1:6443")
+	m.write(m.paths.AdminKubeconfig(), text)
+	m.run("kubeconfig").check(t, ExitOK, text, "")
+}
+
+// TestStateThatIsNotTheUsers needs a folder that the user may not read, which root may.
+func TestStateThatIsNotTheUsers(t *testing.T) {
+	err := noCluster("/data", &os.PathError{Op: "open", Path: "/data/cluster.json", Err: os.ErrPermission})
+	if text := err.Error(); text != `read the cluster's state in "/data": open /data/cluster.json: permission denied` ||
+		ExitCode(err) != ExitRequirement {
+		t.Errorf("exit code %d: %s", ExitCode(err), text)
+	}
+	if os.Geteuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	m := newMachine(t)
+	m.describe(nil)
+	if err := os.Chmod(m.paths.Spec(), 0); err != nil {
+		t.Fatal(err)
+	}
+	m.run("status").has(t, ExitRequirement, "→ run it with sudo, or use your own kubeconfig with kubectl")
+}
+
+// TestDescriptionThatIsDamaged is not said to be none: what is there is not to be overwritten.
+func TestDescriptionThatIsDamaged(t *testing.T) {
+	m := newMachine(t)
+	m.write(m.paths.Spec(), `{"kind": "Clus`)
+	m.lacksNothing()
+	m.run("up").has(t, ExitInternal, `mullion: read "DATA/cluster.json": unexpected end of JSON input`)
+}
+
+func TestKubectl(t *testing.T) {
+	m := newMachine(t)
+	released := 0
+	m.env.ReleaseInterrupt = func() { released++ }
+	file := filepath.Join(filepath.Dir(m.paths.Data), "own")
+	m.write(file, adminKubeconfig("https://192.0.2.1:6443"))
+	const jsonpath = "jsonpath={.clusters[0].cluster.server}"
+	m.run("kubectl", "--kubeconfig", file, "config", "view", "-o", jsonpath).check(t, ExitOK,
+		"https://192.0.2.1:6443", "")
+	m.write(m.paths.AdminKubeconfig(), adminKubeconfig("https://127.0.0.1:6443"))
+	m.run("kubectl", "config", "view", "-o", jsonpath).check(t, ExitOK, "https://127.0.0.1:6443", "")
+	m.run("kubectl", "config", "use-context", "other").check(t, 1, "",
+		"error: no context exists with the name: \"other\"\n")
+	m.run("kubectl", "apply").has(t, 1, "error: must specify one of -f and -k")
+	if released != 4 {
+		t.Errorf("Ctrl-C was left to kubectl %d times, want 4", released)
+	}
+}
+
+// TestKubectlOfCheck asks a cluster by the kubectl that is linked in, with the user's own configuration.
+func TestKubectlOfCheck(t *testing.T) {
+	m := newMachine(t)
+	asked := filepath.Join(filepath.Dir(m.paths.Data), "asked")
+	m.write(m.env.Executable, "#!/bin/sh\necho \"$1 $2\" >> '"+asked+"'\necho '{\"items\": []}'\n")
+	got := m.run("check", "--cluster", "--offline")
+	text, err := os.ReadFile(asked)
+	if err != nil {
+		t.Fatalf("%v: %s", err, got.err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if line != "kubectl --kubeconfig=\n" {
+			t.Errorf("asked by %q", line)
+		}
+	}
+}
+
+func TestLogs(t *testing.T) {
+	m := newMachine(t)
+	m.run("logs", "etcd").has(t, ExitNotFound, `mullion: no cluster in "DATA"`)
+	m.write(filepath.Join(m.paths.Logs(), "etcd.log"), "one\ntwo\nthree\n")
+	m.write(filepath.Join(m.paths.Logs(), "kubelet", "win-1.log"), "no end of line")
+	m.write(filepath.Join(m.paths.Logs(), "notes.txt"), "")
+	for args, want := range map[string]string{
+		"etcd":                   "one\ntwo\nthree\n",
+		"etcd --tail 2":          "two\nthree\n",
+		"etcd --tail 0":          "",
+		"etcd --tail 9":          "one\ntwo\nthree\n",
+		"kubelet/win-1 --tail 1": "no end of line",
+	} {
+		m.run(append([]string{"logs"}, strings.Fields(args)...)...).check(t, ExitOK, want, "")
+	}
+	m.run("logs", "wine").refused(t, ExitNotFound, `no log of a component "wine"`, "there are: etcd, kubelet/win-1")
+	m.run("logs", "../cluster").has(t, ExitNotFound, `mullion: no log of a component "../cluster"`)
+}
+
+// grown is told what is printed, and adds to the log when the first of it is.
+type grown struct {
+	printed string
+	then    func(printed string)
+}
+
+func (g *grown) Write(b []byte) (int, error) {
+	g.printed += string(b)
+	g.then(g.printed)
+	return len(b), nil
+}
+
+// TestLogsFollow prints what is added, until Ctrl-C.
+func TestLogsFollow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "etcd.log")
+	if err := os.WriteFile(path, []byte("old\nfirst\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out := &grown{}
+	out.then = func(printed string) {
+		switch printed {
+		case "first\n":
+			if err := os.WriteFile(path, []byte("old\nfirst\nsecond\n"), 0o600); err != nil {
+				t.Error(err)
+			}
+		case "first\nsecond\n":
+			cancel()
+		}
+	}
+	if err := printLog(ctx, out, path, 1, true); err != nil || out.printed != "first\nsecond\n" {
+		t.Errorf("%v, printed %q", err, out.printed)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	m := newMachine(t)
+	m.run("version").check(t, ExitOK, "mullion "+version.Mullion()+"\nkubernetes "+version.Kubernetes+"\n"+
+		runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH+"\n", "")
+	var told map[string]string
+	if err := json.Unmarshal([]byte(m.run("version", "-o", "json").out), &told); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"mullion": version.Mullion(), "kubernetes": version.Kubernetes, "go": runtime.Version()}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	m.run("--version").check(t, ExitOK, "mullion version "+version.Mullion()+"\n", "")
+	m.run("stop", "--version").refused(t, ExitUsage, "unknown flag: --version", "`mullion version` prints the versions")
+}
+
+func TestEnvironmentOfTheLastSetting(t *testing.T) {
+	e := Env{Environ: []string{"A=1", "B=", "A=2=3", "noise"}}
+	for key, want := range map[string]string{"A": "2=3", "B": "", "C": "", "noise": ""} {
+		if got := e.Getenv(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
+// TestDataFolderOfTheFlag holds that the flag comes before the environment.
+func TestDataFolderOfTheFlag(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	m.run("--data-dir", filepath.Join(m.paths.Data, "other"), "status").refused(t, ExitNotFound,
+		`no cluster in "DATA/other"`, "bring one up with `mullion up`, or name its folder with --data-dir")
+}
+
+// TestSampleThatIsNotBuilt is told after the cluster is up, which it is.
+func TestSampleThatIsNotBuilt(t *testing.T) {
+	m := newMachine(t)
+	m.comesUp()
+	got := m.run("up", "--sample", "--kubeconfig", "none")
+	got.has(t, ExitNotFound, `Cluster "mullion" is ready after`,
+		"mullion: find the sample's image: stat BIN/webserver.tar: no such file or directory",
+		"→ `make sample` builds it")
+}
