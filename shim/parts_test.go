@@ -15,6 +15,7 @@ import (
 var parts = map[string][]string{
 	"acl":   {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
 	"args":  {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
+	"drive": {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"path":  {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"table": {"hooks/table.c"},
 }

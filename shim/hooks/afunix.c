@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "patch.h"
-#include "path.h"
+#include "drive.h"
 #include "relay.h"
 #include "table.h"
 
@@ -142,7 +142,8 @@ static NTSTATUS linux_address(const char *path, struct sockaddr_un *address, str
     if (!linux_path)
         return STATUS_NO_MEMORY;
     wide[utf16_of(path, (ULONG)strlen(path), wide, PATH_ROOM - 1)] = 0;
-    found = path_of_dos(wide, linux_path, LINUX_PATH_MAX);
+    if (!(found = drive_holds_dos(wide, TRUE)))
+        found = path_of_dos(wide, linux_path, LINUX_PATH_MAX);
     status = !found || found == STATUS_NO_SUCH_FILE ? place_open(linux_path, place) : found;
     heap_free(linux_path);
     if (status)

@@ -6,7 +6,6 @@ BOOL entry_read(int dir, const char *name, struct entry *entry)
     struct lx_stat target_stat;
     struct target *target;
     char *text;
-    BOOL known;
     int length;
 
     if (lx_fstatat(dir, name, &entry->st, LX_AT_SYMLINK_NOFOLLOW))
@@ -25,8 +24,9 @@ BOOL entry_read(int dir, const char *name, struct entry *entry)
         return FALSE;
     text = (char *)(target + 1);
     length = lx_readlinkat(dir, name, text, LINUX_PATH_MAX - 1);
-    if ((known = length > 0 && target_of_text(text, target)))
+    if (length > 0)
     {
+        target_of_text(text, target);
         entry->tag = target->junction ? TAG_MOUNT_POINT : TAG_SYMLINK;
         entry->dangling = lx_fstatat(dir, name, &target_stat, 0) < 0;
         if (entry->dangling ? text[length - 1] == '/' : (target_stat.mode & LX_S_IFMT) == LX_S_IFDIR)
@@ -35,7 +35,7 @@ BOOL entry_read(int dir, const char *name, struct entry *entry)
             entry->attributes |= FILE_ATTRIBUTE_ARCHIVE;
     }
     heap_free(target);
-    return known;
+    return length > 0;
 }
 
 static void link_destroy(struct object *object)

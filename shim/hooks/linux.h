@@ -22,6 +22,7 @@ enum
 enum
 {
     LX_O_RDONLY = 0, LX_O_DIRECTORY = 0200000, LX_O_NOFOLLOW = 0400000, LX_O_CLOEXEC = 02000000, LX_O_PATH = 010000000,
+    LX_RESOLVE_NO_MAGICLINKS = 2, LX_RESOLVE_NO_SYMLINKS = 4, LX_RESOLVE_BENEATH = 8,
     LX_AT_FDCWD = -100, LX_AT_SYMLINK_NOFOLLOW = 0x100, LX_AT_REMOVEDIR = 0x200, LX_AT_EMPTY_PATH = 0x1000, LX_RENAME_NOREPLACE = 1,
     LX_S_IFMT = 0170000, LX_S_IFDIR = 0040000, LX_S_IFREG = 0100000, LX_S_IFLNK = 0120000, LX_S_IFSOCK = 0140000,
     LX_AF_UNIX = 1, LX_AF_INET = 2, LX_SOCK_STREAM = 1, LX_SOCK_NONBLOCK = 04000, LX_SOCK_CLOEXEC = 02000000,
@@ -51,6 +52,11 @@ struct lx_dirent
     UINT16 reclen;
     BYTE type;
     char name[];
+};
+
+struct lx_open_how
+{
+    UINT64 flags, mode, resolve;
 };
 
 static inline INT64 lx_call(INT64 number, INT64 a, INT64 b, INT64 c, INT64 d, INT64 e)
@@ -90,6 +96,7 @@ static inline int lx_dup(int fd) { return (int)lx3(72, fd, 1030 /* F_DUPFD_CLOEX
 static inline int lx_getdents(int fd, void *p, SIZE_T n) { return (int)lx3(217, fd, p, n); }
 static inline int lx_fchmod(int fd, UINT32 mode) { return (int)lx2(91, fd, mode); }
 static inline int lx_openat(int dir, const char *name, int flags) { return (int)lx4(257, dir, name, flags, 0); }
+static inline int lx_openat2(int dir, const char *name, const struct lx_open_how *how) { return (int)lx4(437, dir, name, how, sizeof(*how)); }
 static inline int lx_creatat(int dir, const char *name, UINT32 mode) { return (int)lx4(257, dir, name, 0302 /* O_CREAT|O_EXCL|O_RDWR */ | LX_O_CLOEXEC, mode); }
 static inline int lx_mkdirat(int dir, const char *name, UINT32 mode) { return (int)lx3(258, dir, name, mode); }
 static inline int lx_fstatat(int dir, const char *name, struct lx_stat *st, int flags) { return (int)lx4(262, dir, name, st, flags); }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "drive.h"
 #include "entry.h"
 #include "hooks.h"
 #include "security.h"
@@ -76,26 +77,57 @@ static NTSTATUS open_folder_of(HANDLE *handle, const OBJECT_ATTRIBUTES *attribut
                                FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
 }
 
+/*
+ * Finds the entry that a name means; NOT_OURS: it is no reparse point. A bare name below a folder's handle needs no
+ * path, which would be too long for an entry far below its drive.
+ */
+static NTSTATUS find_entry(const OBJECT_ATTRIBUTES *attributes, char *path, struct place *place, struct entry *entry)
+{
+    const UNICODE_STRING *name = attributes->ObjectName;
+    BOOL bare = attributes->RootDirectory && name->Length && name->Length < sizeof(place->name) * sizeof(WCHAR);
+    char text[3 * sizeof(place->name)];
+    NTSTATUS status;
+    ULONG length;
+
+    for (ULONG i = 0; bare && i < name->Length / sizeof(WCHAR); i++)
+        bare = name->Buffer[i] != '\\';
+    if (bare && (length = utf8_of(name->Buffer, name->Length, text, sizeof(text))) < sizeof(place->name) &&
+        (place->dir = fd_of_handle(attributes->RootDirectory)) >= 0)
+    {
+        memcpy(place->name, text, length + 1);
+        if (entry_read(place->dir, place->name, entry))
+            return STATUS_SUCCESS;
+        place_close(place);
+    }
+    if (path_of(attributes, path, LINUX_PATH_MAX) || !entry_read(LX_AT_FDCWD, path, entry))
+        return NOT_OURS;
+    status = drive_holds_path(path, FALSE);
+    return status ? status : place_open(path, place);
+}
+
 /* Opens the entry itself if it is a link or a socket file, otherwise returns NOT_OURS. */
 static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, char *path)
 {
-    struct place place;
+    struct place place = {-1, {0}};
     struct entry entry;
     struct link *link;
     NTSTATUS status;
 
     if (disposition != FILE_OPEN && disposition != FILE_OPEN_IF && disposition != FILE_CREATE)
         return NOT_OURS;
-    if (path_of(attributes, path, LINUX_PATH_MAX) || !entry_read(LX_AT_FDCWD, path, &entry))
-        return NOT_OURS;
-    if (disposition == FILE_CREATE)
-        return STATUS_OBJECT_NAME_COLLISION;
-    if ((options & FILE_NON_DIRECTORY_FILE) && (entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
-        return STATUS_FILE_IS_A_DIRECTORY;
-    if ((options & FILE_DIRECTORY_FILE) && !(entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
-        return STATUS_NOT_A_DIRECTORY;
-    if ((status = place_open(path, &place)))
+    if ((status = find_entry(attributes, path, &place, &entry)))
         return status;
+    if (disposition == FILE_CREATE)
+        status = STATUS_OBJECT_NAME_COLLISION;
+    else if ((options & FILE_NON_DIRECTORY_FILE) && (entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
+        status = STATUS_FILE_IS_A_DIRECTORY;
+    else if ((options & FILE_DIRECTORY_FILE) && !(entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
+        status = STATUS_NOT_A_DIRECTORY;
+    if (status)
+    {
+        place_close(&place);
+        return status;
+    }
     if (!(status = open_folder_of(handle, attributes, io)))
     {
         if (!link_put(*handle, &place))
@@ -147,9 +179,16 @@ static BOOL has_link(const OBJECT_ATTRIBUTES *attributes, BOOL last_allowed, cha
  */
 static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, BOOL link)
 {
+    struct link *root = attributes->RootDirectory ? link_get(attributes->RootDirectory) : NULL;
     NTSTATUS status = NOT_OURS;
     char *path;
 
+    if (root)
+    {
+        link_release(root);
+        if (attributes->ObjectName && attributes->ObjectName->Length)
+            return STATUS_OBJECT_PATH_NOT_FOUND; /* nothing is below a link itself; Wine would look below its folder */
+    }
     if ((!link && !(attributes->Attributes & OBJ_DONT_REPARSE_FLAG)) || !attributes->ObjectName || !(path = heap_alloc(LINUX_PATH_MAX)))
         return NOT_OURS;
     if ((attributes->Attributes & OBJ_DONT_REPARSE_FLAG) && has_link(attributes, link, path))
@@ -157,6 +196,16 @@ static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes,
     else if (link)
         status = open_link(handle, attributes, io, disposition, options, path);
     heap_free(path);
+    return status;
+}
+
+/* After an open without effect on the file (see drive_holds): what lies on no drive is closed again. */
+static NTSTATUS keep_on_drive(HANDLE handle, const OBJECT_ATTRIBUTES *attributes)
+{
+    NTSTATUS status = drive_holds(attributes, TRUE, NULL);
+
+    if (status)
+        original.NtClose(handle);
     return status;
 }
 
@@ -178,6 +227,7 @@ static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
 static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
                                          ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
 {
+    BOOL effect = disposition != FILE_OPEN || (options & FILE_DELETE_ON_CLOSE), unsure;
     OBJECT_ATTRIBUTES plain;
     unsigned attempt = 0;
     NTSTATUS status;
@@ -187,12 +237,16 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     status = before_open(handle, attributes, io, disposition, options, means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
+    if ((status = drive_holds(attributes, disposition != FILE_CREATE, effect ? NULL : &unsure)))
+        return status;
     plain = *attributes;
     plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
     options &= ~FILE_OPEN_REPARSE_POINT; /* Wine would call mount points reparse points */
     do
         status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options, ea, ea_length);
     while (services_try_again(status, &plain, attempt++));
+    if (!status && !effect && unsure)
+        status = keep_on_drive(*handle, attributes);
     if (!status && plain.SecurityDescriptor && io->Information == FILE_CREATED)
         security_of_new(*handle, plain.SecurityDescriptor);
     return after_open(status, attributes);
@@ -200,6 +254,7 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
 
 static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share, ULONG options)
 {
+    BOOL effect = (options & FILE_DELETE_ON_CLOSE) != 0, unsure;
     OBJECT_ATTRIBUTES plain;
     unsigned attempt = 0;
     NTSTATUS status;
@@ -209,12 +264,16 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     status = before_open(handle, attributes, io, FILE_OPEN, options, means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
+    if ((status = drive_holds(attributes, TRUE, effect ? NULL : &unsure)))
+        return status;
     plain = *attributes;
     plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
     options &= ~FILE_OPEN_REPARSE_POINT;
     do
         status = original.NtOpenFile(handle, access, &plain, io, share, options);
     while (services_try_again(status, &plain, attempt++));
+    if (!status && !effect && unsure)
+        status = keep_on_drive(*handle, attributes);
     return after_open(status, attributes);
 }
 
@@ -225,16 +284,17 @@ static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
     HANDLE handle;
 
     status = before_open(&handle, attributes, &io, FILE_OPEN, FILE_DELETE_ON_CLOSE, TRUE);
-    if (status == NOT_OURS)
-        return original.NtDeleteFile(attributes);
-    return status ? status : NtClose(handle);
+    if (status != NOT_OURS)
+        return status ? status : NtClose(handle);
+    status = drive_holds(attributes, TRUE, NULL);
+    return status ? status : original.NtDeleteFile(attributes);
 }
 
 /* Reads the entry named by attributes; FALSE if it is not a reparse point. */
 static BOOL read_named(const OBJECT_ATTRIBUTES *attributes, struct entry *entry)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
-    BOOL is_link = path && !path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, entry);
+    BOOL is_link = path && !path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, entry) && !drive_holds_path(path, FALSE);
 
     heap_free(path);
     return is_link;
@@ -244,13 +304,18 @@ static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attri
 {
     struct entry entry;
     NTSTATUS status;
+    BOOL unsure;
 
+    if ((status = drive_holds(attributes, FALSE, &unsure)))
+        return status;
     if (read_named(attributes, &entry))
     {
         fill_basic(&entry.st, entry.attributes, info);
         return STATUS_SUCCESS;
     }
-    if (!(status = original.NtQueryAttributesFile(attributes, info)))
+    if (!(status = original.NtQueryAttributesFile(attributes, info)) && unsure)
+        status = drive_holds(attributes, TRUE, NULL);
+    if (!status)
         info->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT; /* a mount point of Linux */
     return status;
 }
@@ -260,7 +325,10 @@ static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *a
     struct nt_basic_info basic;
     struct entry entry;
     NTSTATUS status;
+    BOOL unsure;
 
+    if ((status = drive_holds(attributes, FALSE, &unsure)))
+        return status;
     if (read_named(attributes, &entry))
     {
         fill_basic(&entry.st, entry.attributes, &basic);
@@ -269,7 +337,9 @@ static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *a
         info->attributes = basic.attributes;
         return STATUS_SUCCESS;
     }
-    if (!(status = original.NtQueryFullAttributesFile(attributes, info)))
+    if (!(status = original.NtQueryFullAttributesFile(attributes, info)) && unsure)
+        status = drive_holds(attributes, TRUE, NULL);
+    if (!status)
         info->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT;
     return status;
 }

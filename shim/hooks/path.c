@@ -31,21 +31,9 @@ BOOL path_start(void)
     return TRUE;
 }
 
-int path_of_drive(char *path, ULONG size)
+const char *path_of_devices(void)
 {
-    char *link = heap_alloc(LINUX_PATH_MAX);
-    int fd, length;
-
-    if (!link)
-        return -LX_ENOSPC;
-    memcpy(link, devices, strlen(devices));
-    memcpy(link + strlen(devices), "/c:", 4);
-    fd = lx_openat(LX_AT_FDCWD, link, LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC);
-    length = fd < 0 ? fd : lx_fd_path(fd, path, size);
-    if (fd >= 0)
-        lx_close(fd);
-    heap_free(link);
-    return length;
+    return devices;
 }
 
 int fd_of_handle(HANDLE handle)
@@ -103,7 +91,7 @@ NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
         if (fd < 0)
             status = STATUS_INVALID_HANDLE;
         else if (length < 0 || length + strlen(relative) >= size)
-            status = STATUS_OBJECT_NAME_INVALID;
+            status = STATUS_NAME_TOO_LONG;
         else
             memcpy(path + length, relative + 1, strlen(relative));
         if (fd >= 0)
@@ -179,27 +167,41 @@ static const char *device_part(const char *text)
     return p[0] >= 'a' && p[0] <= 'z' && p[1] == ':' && (p[2] == '/' || !p[2]) ? p : NULL;
 }
 
-BOOL target_of_text(const char *text, struct target *target)
+static void backslashes(WCHAR *name, ULONG length)
+{
+    for (ULONG i = 0; i < length; i++)
+        if (name[i] == '/')
+            name[i] = '\\';
+    name[length] = 0;
+}
+
+/* A drive that is never there: "?" has no place in a name, and every letter could be a drive. */
+static const WCHAR nowhere[] = {'_', ':', 0};
+
+void target_of_text(const char *text, struct target *target)
 {
     const char *part = device_part(text);
     ULONG length, size = LINUX_PATH_MAX;
 
     target->relative = target->junction = FALSE;
+    if (text[0] == '/' && !unix_to_nt(text, target->name, &size) && wcsncmp(target->name, L"\\??\\unix", 8))
+    {
+        memmove(target->name, target->name + 4, (wcslen(target->name + 4) + 1) * sizeof(WCHAR));
+        return;
+    }
     if (text[0] == '/')
     {
-        if (unix_to_nt(text, target->name, &size) || !wcsncmp(target->name, L"\\??\\unix", 8))
-            return FALSE;
-        memmove(target->name, target->name + 4, (wcslen(target->name + 4) + 1) * sizeof(WCHAR));
-        return TRUE;
+        memcpy(target->name, nowhere, sizeof(nowhere));
+        length = 2 + utf16_of(text, (ULONG)strlen(text), target->name + 2, LINUX_PATH_MAX - 3);
+        backslashes(target->name, length);
+        return;
     }
     target->relative = !part;
     target->junction = part && part[-2] == '.';
     if (!part)
         part = text;
     length = utf16_of(part, (ULONG)strlen(part), target->name, LINUX_PATH_MAX - 2);
-    for (ULONG i = 0; i < length; i++)
-        if (target->name[i] == '/')
-            target->name[i] = '\\';
+    backslashes(target->name, length);
     if (!target->relative)
         target->name[0] -= 'a' - 'A';
     if (!target->relative && length == 2)
@@ -207,7 +209,6 @@ BOOL target_of_text(const char *text, struct target *target)
     else if (length > (target->relative ? 1 : 3) && target->name[length - 1] == '\\')
         length--; /* the slash that marks a folder */
     target->name[length] = 0;
-    return TRUE;
 }
 
 /* Finds name in a folder without regard to case, and overwrites it with the name on disk. */

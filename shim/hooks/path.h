@@ -37,8 +37,11 @@ struct target
     WCHAR name[LINUX_PATH_MAX]; /* without \??\ */
 };
 
-/* FALSE: the link leads out of all drives; Windows programs do not see it as a link. */
-BOOL target_of_text(const char *text, struct target *target);
+/*
+ * What an absolute text is that leads out of all drives: _:\x for /x. There is never a drive of that name, so that a
+ * program that opens the target itself finds nothing.
+ */
+void target_of_text(const char *text, struct target *target);
 
 /*
  * The text of a Linux link at place for a Windows target:
@@ -60,8 +63,8 @@ ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size); /* size a
 /* Whether two names are equal without regard to case, by the system's upper case (RtlUpcaseUnicodeChar). */
 BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length);
 
-/* The canonical path of drive C:; returns its length or a negative error number. */
-int path_of_drive(char *path, ULONG size);
+/* The prefix's folder dosdevices, in which drives are links: c:, d: … */
+const char *path_of_devices(void);
 
 /* A descriptor of the file behind a handle, to be closed; negative if it has none. */
 int fd_of_handle(HANDLE handle);

@@ -220,11 +220,18 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
                                                  ULONG class, BOOLEAN single, UNICODE_STRING *mask, BOOLEAN restart)
 {
     BOOL for_find = class == CLASS_BOTH_DIRECTORY && original_find_next && in_kernelbase(__builtin_return_address(0));
+    struct link *link = link_get(handle);
     struct scan *scan;
     struct object *old;
     NTSTATUS status, rest;
     ULONG_PTR used = 0;
 
+    if (link) /* there is nothing in a link itself; its handle is one of its folder */
+    {
+        link_release(link);
+        io->Information = 0;
+        return io->Status = STATUS_NO_MORE_FILES;
+    }
     if (!layout_of(class).name)
         return original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask, restart);
     scan = table_get(handle, OBJECT_SCAN);

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "drive.h"
 #include "entry.h"
 #include "hooks.h"
 
@@ -52,7 +53,9 @@ static NTSTATUS get_reparse(const struct link *link, struct nt_reparse_data *dat
     text = (char *)(target + 1);
     length = lx_readlinkat(link->place.dir, link->place.name, text, LINUX_PATH_MAX - 1);
     fixed = entry.tag == TAG_SYMLINK ? FIELD_OFFSET(struct nt_reparse_data, symlink.names) : FIELD_OFFSET(struct nt_reparse_data, mount.names);
-    if (length <= 0 || !target_of_text(text, target))
+    if (length > 0)
+        target_of_text(text, target);
+    if (length <= 0)
         status = STATUS_NOT_A_REPARSE_POINT;
     else if (size < fixed || (bytes = put_names(data, (WCHAR *)((BYTE *)data + fixed), target, size - fixed)) == ~0u)
         status = STATUS_BUFFER_TOO_SMALL;
@@ -182,8 +185,7 @@ static NTSTATUS create_link(const WCHAR *name, const WCHAR *target, BOOL directo
     /* C:x is relative to the drive's current folder when the link is made, not when it is read */
     if (target[1] == ':' && target[2] && target[2] != '\\' && target[2] != '/' && RtlDosPathNameToNtPathName_U(target, &full, NULL, NULL))
         target = full.Buffer;
-    status = path_of_dos(name, path, LINUX_PATH_MAX);
-    if (!status)
+    if (!(status = drive_holds_dos(name, FALSE)) && !(status = path_of_dos(name, path, LINUX_PATH_MAX)))
         status = STATUS_OBJECT_NAME_COLLISION;
     else if (status == STATUS_NO_SUCH_FILE && !(status = place_open(path, &place)))
     {

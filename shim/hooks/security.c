@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "acl.h"
+#include "drive.h"
 #include "entry.h"
 #include "hooks.h"
 
@@ -194,7 +195,7 @@ static NTSTATUS list_of_file(const struct file *file, ACL **list, WORD *control)
     if (path)
     {
         memcpy(path, file->path, sizeof(file->path));
-        if (path_of_drive(drive, LINUX_PATH_MAX) < 0)
+        if (drive_path(drive, LINUX_PATH_MAX) < 0)
             drive[0] = 0;
         if (file->kept.has_list)
             *control = file->kept.control;

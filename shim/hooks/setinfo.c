@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "drive.h"
 #include "entry.h"
 #include "hooks.h"
 
@@ -272,15 +273,31 @@ static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_
     return status;
 }
 
+/* Whether the folder in which a rename or a hard link puts the name is on a drive (drive.h). */
+static NTSTATUS goes_to_drive(const struct nt_rename_info *info)
+{
+    UNICODE_STRING name = {(USHORT)info->name_length, (USHORT)info->name_length, (WCHAR *)info->name};
+    OBJECT_ATTRIBUTES attributes;
+
+    if (info->name_length > 0xfffe)
+        return STATUS_OBJECT_NAME_INVALID;
+    if (!info->root && (!info->name_length || info->name[0] != '\\'))
+        return STATUS_SUCCESS; /* the folder in which the file is */
+    set_attributes(&attributes, info->root, &name, OBJ_CASE_INSENSITIVE);
+    return drive_holds(&attributes, FALSE, NULL);
+}
+
 static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
 {
+    BOOL renames = class == CLASS_RENAME || class == CLASS_RENAME_EX || class == CLASS_LINK;
     struct link *link = link_get(handle);
     struct nt_rename_info *rename = buffer;
-    NTSTATUS status;
+    NTSTATUS status = STATUS_SUCCESS;
 
-    if ((class == CLASS_RENAME || class == CLASS_RENAME_EX || class == CLASS_LINK) &&
-        (length < FIELD_OFFSET(struct nt_rename_info, name) || rename->name_length > length - FIELD_OFFSET(struct nt_rename_info, name)))
+    if (renames && (length < FIELD_OFFSET(struct nt_rename_info, name) || rename->name_length > length - FIELD_OFFSET(struct nt_rename_info, name)))
         status = STATUS_INFO_LENGTH_MISMATCH;
+    else if (renames && (status = goes_to_drive(rename)))
+        ;
     else if (link)
     {
         EnterCriticalSection(&link->lock);

@@ -36,6 +36,7 @@ func TestWindowsAPI(t *testing.T) {
 	defer stop()
 	makeLinuxLinks(t, prefix)
 	makeLinuxFiles(t, prefix)
+	victim := makeOutwardLinks(t, prefix)
 	echoed := linuxPeer(dialing, t, prefix)
 	if err := os.Rename(program, filepath.Join(prefix.dir, "drive_c/winapi.exe")); err != nil {
 		t.Fatal(err)
@@ -72,6 +73,7 @@ func TestWindowsAPI(t *testing.T) {
 		}
 	})
 	t.Run("modes_of_lists", func(t *testing.T) { checkModes(t, prefix) })
+	t.Run("files_out_of_drives", func(t *testing.T) { checkVictim(t, victim) })
 	t.Run("links_on_linux", func(t *testing.T) { checkLinuxSide(t, prefix) })
 }
 
@@ -169,8 +171,8 @@ func makeLinuxLinks(t *testing.T, p prefix) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]string{
-		"inward":  filepath.Join(p.dir, "drive_c/windows/win.ini"),
-		"outward": outside,
+		"inward":       filepath.Join(p.dir, "drive_c/windows/win.ini"),
+		"outward-file": outside,
 	} {
 		if err := os.Symlink(target, filepath.Join(p.dir, "drive_c", name)); err != nil {
 			t.Fatal(err)

@@ -14,31 +14,6 @@
 
 static char root[512]; /* canonical */
 
-static void must(BOOL done, const char *what)
-{
-    if (!done)
-    {
-        perror(what);
-        exit(2);
-    }
-}
-
-static void make_folder(const char *path)
-{
-    must(!mkdir(path, 0755), path);
-}
-
-/* A prefix at a path that does not exist yet. */
-static void make_prefix(const char *path)
-{
-    strcpy(prefix, path);
-    make_folder(prefix);
-    make_folder(below(prefix, "dosdevices"));
-    make_folder(below(prefix, "drive_c"));
-    must(!symlink("../drive_c", below(prefix, "dosdevices/c:")), "link c:");
-    must(path_start(), "path_start");
-}
-
 static struct place place_at(const char *path)
 {
     struct place place;
@@ -84,19 +59,22 @@ static void test_target(void)
         {"x/../dosdevices/c:/y", "x\\..\\dosdevices\\c:\\y", TRUE, FALSE},
         {"..../dosdevices/c:/y", "....\\dosdevices\\c:\\y", TRUE, FALSE},
         {"", "", TRUE, FALSE},
-        {"/outside", NULL, FALSE, FALSE},
+        {"/outside", "_:\\outside", FALSE, FALSE},
+        {"/", "_:\\", FALSE, FALSE},
+        {"/../x/", "_:\\..\\x\\", FALSE, FALSE},
+        {"/C:/windows", "_:\\C:\\windows", FALSE, FALSE},
+        {"/a\\..\\..\\b", "_:\\a\\..\\..\\b", FALSE, FALSE},
     };
     struct target *target = malloc(sizeof(*target));
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
     {
-        BOOL got = target_of_text(cases[i].text, target);
-
-        check_wide(cases[i].text, "target", got ? target->name : NULL, cases[i].want);
-        check_number(cases[i].text, "relative", got && target->relative, cases[i].relative);
-        check_number(cases[i].text, "junction", got && target->junction, cases[i].junction);
+        target_of_text(cases[i].text, target);
+        check_wide(cases[i].text, "target", target->name, cases[i].want);
+        check_number(cases[i].text, "relative", target->relative, cases[i].relative);
+        check_number(cases[i].text, "junction", target->junction, cases[i].junction);
     }
-    check_number("into a drive", "is a link", target_of_text(below(prefix, "drive_c/x"), target), TRUE);
+    target_of_text(below(prefix, "drive_c/x"), target);
     check_wide("into a drive", "target", target->name, "C:\\x");
     free(target);
 }
@@ -107,7 +85,7 @@ static void test_target_long(void)
     static const struct
     {
         const char *head, *fill;
-    } cases[] = {{"", "a"}, {"a", "/"}, {"", "../"}, {"", "\xff"}, {"", "\xe6\x97\xa5"}, {"dosdevices/c:/", "b"}, {"../dosdevices/./c:", "/"}};
+    } cases[] = {{"", "a"}, {"a", "/"}, {"", "../"}, {"", "\xff"}, {"", "\xe6\x97\xa5"}, {"dosdevices/c:/", "b"}, {"/", "o"}, {"../dosdevices/./c:", "/"}};
     struct target *target = malloc(sizeof(*target));
     char *text = malloc(LINUX_PATH_MAX);
 
@@ -119,7 +97,7 @@ static void test_target_long(void)
         for (SIZE_T j = 0; at < LINUX_PATH_MAX - 1; j++)
             text[at++] = cases[i].fill[j % length];
         text[at] = 0;
-        check_number(cases[i].fill, "a long text is a link", target_of_text(text, target), TRUE);
+        target_of_text(text, target);
         check_number(cases[i].fill, "a long target ends", wide_length(target->name) < LINUX_PATH_MAX, TRUE);
     }
     free(text);
@@ -200,7 +178,7 @@ static void test_text(void)
         check_text(texts[i].name, "text", status ? NULL : text, texts[i].want);
         if (!status)
         {
-            check_number(texts[i].name, "reads as a link", target_of_text(text, target), TRUE);
+            target_of_text(text, target);
             check_number(texts[i].name, "reads as a junction", target->junction, texts[i].junction);
         }
         free(name);
@@ -390,8 +368,6 @@ static void test_path_of(void)
     check_status("by its Win32 name", "status", path_of_dos(L"C:\\Users", path, LINUX_PATH_MAX), STATUS_SUCCESS);
     check_text("by its Win32 name", "path", path, below(prefix, "dosdevices/c:/Users"));
     check_status("a Win32 name that is none", "status", path_of_dos(L"", path, LINUX_PATH_MAX), STATUS_OBJECT_PATH_NOT_FOUND);
-    check_number("drive C:", "length", path_of_drive(path, LINUX_PATH_MAX), (long long)strlen(below(prefix, "drive_c")));
-    check_text("drive C:", "path", path, below(prefix, "drive_c"));
     free(small);
     free(path);
 }

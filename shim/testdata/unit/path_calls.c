@@ -6,11 +6,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "convert.h"
-#include "nt.h"
+#include "path.h"
 
 char prefix[ROOM];
 
@@ -22,6 +24,30 @@ char *below(const char *folder, const char *name)
     turn = (turn + 1) % 4;
     snprintf(path[turn], ROOM, "%s/%s", folder, name);
     return path[turn];
+}
+
+void must(BOOL done, const char *what)
+{
+    if (!done)
+    {
+        perror(what);
+        exit(2);
+    }
+}
+
+void make_folder(const char *path)
+{
+    must(!mkdir(path, 0755), path);
+}
+
+void make_prefix(const char *path)
+{
+    strcpy(prefix, path);
+    make_folder(prefix);
+    make_folder(below(prefix, "dosdevices"));
+    make_folder(below(prefix, "drive_c"));
+    must(!symlink("../drive_c", below(prefix, "dosdevices/c:")), "link c:");
+    must(path_start(), "path_start");
 }
 
 static NTSTATUS nt_to_unix(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG *size, UINT disposition)
@@ -38,6 +64,8 @@ static NTSTATUS nt_to_unix(const OBJECT_ATTRIBUTES *attributes, char *path, ULON
     name[length] = 0;
     for (char *p = name; *p; p++)
         *p = *p == '\\' ? '/' : *p;
+    if (!attributes->RootDirectory && !strncasecmp(name, "/dosdevices/", 12))
+        memmove(name + 4, name + 12, strlen(name + 12) + 1);
     if (!attributes->RootDirectory && length > 6)
         name[4] |= 0x20; /* the drive is c: on disk */
     snprintf(whole, ROOM, "%s/%s", attributes->RootDirectory ? "." : *prefix ? below(prefix, "dosdevices") : "", name + (attributes->RootDirectory ? 0 : 4));

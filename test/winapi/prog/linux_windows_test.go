@@ -1,6 +1,7 @@
 package prog
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -43,8 +44,8 @@ func TestServesLinuxDialer(t *testing.T) {
 	}
 }
 
-// TestSeesLinuxLinks looks at absolute links that a Linux program has made: one into the drive is a link; one that
-// leads out of all drives has no target that Windows could name, so it is seen as what it leads to.
+// TestSeesLinuxLinks looks at absolute links that a Linux program has made, one into the drive and one out of all
+// drives. Both are links; the target of the second is not there for a Windows program.
 func TestSeesLinuxLinks(t *testing.T) {
 	linuxPeer(t)
 	target, err := os.Readlink(`C:\inward`)
@@ -57,10 +58,12 @@ func TestSeesLinuxLinks(t *testing.T) {
 	if _, err := os.ReadFile(`C:\inward`); err != nil {
 		t.Error(err)
 	}
-	if got := lmode(t, `C:\outward`); got != 0 {
-		t.Errorf("the outward link: got %v, want a file", got)
+	if got := lmode(t, `C:\outward-file`); got != os.ModeSymlink {
+		t.Errorf("the outward link: got %v, want a link", got)
 	}
-	wantContent(t, `C:\outward`, "outside")
+	if got, err := os.ReadFile(`C:\outward-file`); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the outward link is read: got %q, %v", got, err)
+	}
 	entries, err := os.ReadDir(`C:\`)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +72,7 @@ func TestSeesLinuxLinks(t *testing.T) {
 	for _, e := range entries {
 		types[e.Name()] = e.Type()
 	}
-	if types["inward"] != os.ModeSymlink || types["outward"] != 0 {
-		t.Errorf("listed as: inward %v, outward %v", types["inward"], types["outward"])
+	if types["inward"] != os.ModeSymlink || types["outward-file"] != os.ModeSymlink {
+		t.Errorf("listed as: inward %v, outward %v", types["inward"], types["outward-file"])
 	}
 }

@@ -1,0 +1,267 @@
+/* Drives, and names that lead out of them. */
+#include "drive.h"
+
+#include <string.h>
+
+#include "table.h"
+
+#define MOST_LINKS 40 /* as Linux follows in one path */
+
+static int drive_c = -1; /* held open: most names begin there */
+
+int drive_open(char letter)
+{
+    const char *devices = path_of_devices();
+    SIZE_T length = strlen(devices);
+    char *link = heap_alloc(length + 4);
+    int fd;
+
+    if (!link)
+        return -LX_ENOSPC;
+    memcpy(link, devices, length);
+    link[length] = '/';
+    link[length + 1] = letter;
+    link[length + 2] = ':';
+    fd = lx_openat(LX_AT_FDCWD, link, LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC);
+    heap_free(link);
+    return fd;
+}
+
+int drive_path(char *path, ULONG size)
+{
+    int fd = drive_open('c'), length = fd < 0 ? fd : lx_fd_path(fd, path, size);
+
+    if (fd >= 0)
+        lx_close(fd);
+    return length;
+}
+
+/* An open of a place; magic links are those of /proc, which may lead where no path leads. */
+static int open_place(int dir, const char *path, int flags, UINT64 resolve)
+{
+    struct lx_open_how how = {(UINT64)(LX_O_PATH | LX_O_CLOEXEC | flags), 0, resolve | LX_RESOLVE_NO_MAGICLINKS};
+
+    return lx_openat2(dir, path, &how);
+}
+
+/* Whether an open place is on a drive. Both paths are canonical, so the texts tell. */
+static BOOL on_drive(int fd)
+{
+    char *path = heap_alloc(2 * LINUX_PATH_MAX), *drive = path + LINUX_PATH_MAX;
+    BOOL found = FALSE;
+    int length;
+
+    if (path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0)
+        for (int i = 0; i < 26 && !found; i++)
+        {
+            int dir = drive_open((char)('a' + (i + 2) % 26)); /* c: first */
+
+            if (dir < 0)
+                continue;
+            length = lx_fd_path(dir, drive, LINUX_PATH_MAX);
+            lx_close(dir);
+            if (length == 1)
+                length = 0; /* the drive is the root of Linux */
+            found = length >= 0 && !strncmp(path, drive, (SIZE_T)length) && (!path[length] || path[length] == '/');
+        }
+    heap_free(path);
+    return found;
+}
+
+/*
+ * Puts the target of the link name, which is in folder, in place of path. STATUS_NOT_A_REPARSE_POINT: it is no link;
+ * another error: the path would be too long to be looked at.
+ */
+static NTSTATUS follow_text(int folder, const char *name, char *path)
+{
+    int at = lx_fd_path(folder, path, LINUX_PATH_MAX - 1), length;
+
+    if (at < 0)
+        return STATUS_NAME_TOO_LONG;
+    path[at++] = '/';
+    length = lx_readlinkat(folder, name, path + at, (SIZE_T)(LINUX_PATH_MAX - at));
+    if (length <= 0)
+        return STATUS_NOT_A_REPARSE_POINT;
+    if (length == LINUX_PATH_MAX - at)
+        return STATUS_NAME_TOO_LONG;
+    path[at + length] = 0;
+    if (path[at] == '/')
+        memmove(path, path + at, (SIZE_T)length + 1);
+    return STATUS_SUCCESS;
+}
+
+/* The answer for a place that could not be opened; success where Wine's own open will say why. */
+static NTSTATUS status_of_place(int error)
+{
+    switch (error)
+    {
+    case -LX_ENOENT:
+    case -LX_ENOTDIR:
+    case -LX_EACCES:
+    case -LX_ENAMETOOLONG: return STATUS_SUCCESS;
+    default: return lx_status(error);
+    }
+}
+
+/* Parts a path at its last component. FALSE: it has none, or a name that no file has. */
+static BOOL split(char *path, char *name, SIZE_T size)
+{
+    SIZE_T length = strlen(path), start;
+
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    for (start = length; start > 0 && path[start - 1] != '/';)
+        start--;
+    if (start == length || start == 0 || length - start >= size)
+        return FALSE;
+    memcpy(name, path + start, length - start);
+    name[length - start] = 0;
+    path[start] = 0;
+    return TRUE;
+}
+
+NTSTATUS drive_holds_path(const char *path, BOOL follow)
+{
+    char *at = heap_alloc(LINUX_PATH_MAX), name[256];
+    NTSTATUS status = STATUS_REPARSE_POINT_NOT_RESOLVED;
+    BOOL again = at && strlen(path) < LINUX_PATH_MAX;
+
+    if (!again)
+    {
+        heap_free(at);
+        return at ? STATUS_OBJECT_NAME_INVALID : STATUS_NO_MEMORY;
+    }
+    memcpy(at, path, strlen(path) + 1);
+    for (unsigned links = 0; again && links < MOST_LINKS; links++)
+    {
+        int fd = follow ? open_place(LX_AT_FDCWD, at, 0, 0) : -LX_ENOENT;
+        BOOL missing = fd == -LX_ENOENT && split(at, name, sizeof(name));
+
+        if (missing) /* there is nothing, or a link to nothing: what counts is the folder in which it would be made */
+            fd = open_place(LX_AT_FDCWD, at, LX_O_DIRECTORY, 0);
+        again = FALSE;
+        if (fd < 0)
+            status = status_of_place(fd);
+        else if (!on_drive(fd))
+            status = STATUS_OBJECT_PATH_NOT_FOUND;
+        else if (!missing || !follow)
+            status = STATUS_SUCCESS;
+        else if ((status = follow_text(fd, name, at)) == STATUS_NOT_A_REPARSE_POINT)
+            status = STATUS_SUCCESS;
+        else if (!status)
+        {
+            again = TRUE;
+            status = STATUS_REPARSE_POINT_NOT_RESOLVED;
+        }
+        if (fd >= 0)
+            lx_close(fd);
+    }
+    heap_free(at);
+    return status;
+}
+
+/* The part of a name below its drive, and the drive's letter; NULL: the name says no place on a drive. */
+static const WCHAR *below_drive(const UNICODE_STRING *name, char *letter)
+{
+    static const struct
+    {
+        ULONG length;
+        WCHAR text[13];
+    } heads[] = {{4, L"\\??\\"}, {12, L"\\DosDevices\\"}};
+    ULONG chars = name->Length / sizeof(WCHAR);
+    const WCHAR *p;
+
+    for (unsigned i = 0; i < 2; i++)
+        if (chars > heads[i].length + 2 && same_name(name->Buffer, heads[i].text, heads[i].length))
+        {
+            p = name->Buffer + heads[i].length;
+            *letter = (char)(p[0] | 0x20);
+            return p[1] == ':' && p[2] == '\\' && (p[0] | 0x20) >= 'a' && (p[0] | 0x20) <= 'z' ? p + 2 : NULL;
+        }
+    return NULL;
+}
+
+/* The name as a Linux path below its drive or folder, without regard to the case on disk; NULL: no memory. */
+static char *path_below(const WCHAR *name, ULONG chars)
+{
+    char *path = heap_alloc(chars * 3 + 1);
+
+    if (path)
+        utf8_of(name, chars * sizeof(WCHAR), path, chars * 3 + 1);
+    for (char *p = path; p && *p; p++)
+        if (*p == '\\')
+            *p = '/';
+    return path;
+}
+
+/* Whether an entry of just this spelling is there, and the way to it leaves the folder nowhere: an error number. */
+static int way_stays(HANDLE root, char letter, const WCHAR *name, ULONG chars)
+{
+    char *path = path_below(name, chars);
+    int dir, result;
+
+    if (!path)
+        return -LX_EAGAIN;
+    if (!root && letter == 'c' && drive_c < 0)
+        drive_c = drive_open('c'); /* two threads at once: one descriptor is left open */
+    dir = root ? fd_of_handle(root) : letter == 'c' ? drive_c : drive_open(letter);
+    result = dir < 0 ? 0 : open_place(dir, path, 0, LX_RESOLVE_BENEATH); /* no drive, no folder: no file */
+    if (dir >= 0 && dir != drive_c)
+        lx_close(dir);
+    if (result > 0)
+        lx_close(result);
+    heap_free(path);
+    return result;
+}
+
+NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *unsure)
+{
+    const UNICODE_STRING *name = attributes->ObjectName;
+    const WCHAR *part = name ? name->Buffer : NULL;
+    NTSTATUS status = STATUS_SUCCESS;
+    char letter = 0, *path;
+    ULONG chars;
+    int result;
+
+    if (unsure)
+        *unsure = FALSE;
+    if (part && !attributes->RootDirectory)
+        part = below_drive(name, &letter);
+    chars = part ? name->Length / sizeof(WCHAR) - (ULONG)(part - name->Buffer) : 0;
+    while (chars && *part == '\\')
+        part++, chars--;
+    while (chars && !follow && part[chars - 1] == '\\')
+        chars--;
+    while (chars && !follow && part[chars - 1] != '\\')
+        chars--;
+    if (!chars || (result = way_stays(attributes->RootDirectory, letter, part, chars)) >= 0)
+        return STATUS_SUCCESS;
+    if (unsure && result == -LX_ENOENT)
+        *unsure = TRUE;
+    else if (!(path = heap_alloc(LINUX_PATH_MAX)))
+        status = STATUS_NO_MEMORY;
+    else
+    {
+        status = path_of(attributes, path, LINUX_PATH_MAX);
+        if (!status || status == STATUS_NO_SUCH_FILE)
+            status = drive_holds_path(path, follow);
+        else if (status != STATUS_BUFFER_TOO_SMALL && status != STATUS_NAME_TOO_LONG && status != STATUS_NO_MEMORY)
+            status = STATUS_SUCCESS; /* Wine finds as little */
+        heap_free(path);
+    }
+    return status;
+}
+
+NTSTATUS drive_holds_dos(const WCHAR *name, BOOL follow)
+{
+    OBJECT_ATTRIBUTES attributes;
+    UNICODE_STRING string;
+    NTSTATUS status;
+
+    if (!RtlDosPathNameToNtPathName_U(name, &string, NULL, NULL))
+        return STATUS_OBJECT_PATH_NOT_FOUND;
+    set_attributes(&attributes, NULL, &string, OBJ_CASE_INSENSITIVE);
+    status = drive_holds(&attributes, follow, NULL);
+    RtlFreeUnicodeString(&string);
+    return status;
+}

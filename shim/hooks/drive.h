@@ -1,0 +1,35 @@
+/*
+ * Drives, and names that lead out of them.
+ *
+ * A container can make any Linux link in a volume (symlink(2) needs no right), and a host's programs go through that
+ * volume as root of the machine. So nothing follows a link out of the drives, neither in a host nor in a container: the
+ * name's target counts as missing. A program that wants a file of Linux says so (\\?\unix\…).
+ */
+#ifndef MULLION_DRIVE_H
+#define MULLION_DRIVE_H
+
+#include "path.h"
+
+/* Opens the folder that is a drive ('c') as a place only (O_PATH); negative if there is none. */
+int drive_open(char letter);
+
+/* The canonical path of drive C:; returns its length or a negative error number. */
+int drive_path(char *path, ULONG size);
+
+/*
+ * Whether what the name says lies on a drive after all links; a name that says no place on a drive itself (a pipe,
+ * \??\unix\…) may lead anywhere. STATUS_SUCCESS: it does, or there is nothing that could be opened. An error: what to
+ * answer in place of opening. Without follow the last component is not followed, as when an entry is made or named.
+ *
+ * With unsure the look-up is as quick as it can be: TRUE there means that there is nothing of just this spelling. Then
+ * what is opened without effect on the file may be looked at later, by a call without unsure.
+ */
+NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *unsure);
+
+/* The same for a Win32 name, which may be relative to the current folder. */
+NTSTATUS drive_holds_dos(const WCHAR *name, BOOL follow);
+
+/* The same for a Linux path, case as on disk. */
+NTSTATUS drive_holds_path(const char *path, BOOL follow);
+
+#endif
