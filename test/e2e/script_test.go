@@ -33,6 +33,7 @@ func patience() time.Duration {
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"eventually": eventually, "registry": serveRegistry, "start": start, "terminal": terminal,
+		"victim": victim,
 	}
 }
 
@@ -122,6 +123,19 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 			_, _ = cmd.Process.Wait()
 		}
 	})
+}
+
+// victim makes a folder of the machine with files in it, which nothing may change, and sets VICTIM to its path. It is not
+// below /tmp, of which nodes see nothing.
+func victim(ts *testscript.TestScript, _ bool, _ []string) {
+	dir, err := os.MkdirTemp("/var/tmp", "mullion-e2e-")
+	ts.Check(err)
+	ts.Defer(func() { _ = os.RemoveAll(dir) })
+	ts.Check(os.Mkdir(filepath.Join(dir, "folder"), 0o755))
+	for _, name := range []string{"file", "folder/inner"} {
+		ts.Check(os.WriteFile(filepath.Join(dir, name), []byte("untouched\n"), 0o644))
+	}
+	ts.Setenv("VICTIM", dir)
 }
 
 func lookIn(path, name string) (string, error) {

@@ -57,6 +57,7 @@ func run(args []string) error {
 		"write": {2, func(a []string) error { return os.WriteFile(a[0], []byte(a[1]), 0o666) }},
 		"grow":  {2, grow},
 		"ls":    {1, list},
+		"link":  {2, link},
 		"alloc": {1, allocate},
 		"wait":  {1, wait},
 		"user":  {0, currentUser},
