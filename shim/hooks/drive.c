@@ -54,12 +54,14 @@ static BOOL on_drive(int fd)
     if (path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0)
         for (int i = 0; i < 26 && !found; i++)
         {
-            int dir = drive_open((char)('a' + (i + 2) % 26)); /* c: first */
+            char letter = (char)('a' + (i + 2) % 26); /* c: first */
+            int dir = letter == 'c' && drive_c >= 0 ? drive_c : drive_open(letter);
 
             if (dir < 0)
                 continue;
             length = lx_fd_path(dir, drive, LINUX_PATH_MAX);
-            lx_close(dir);
+            if (dir != drive_c)
+                lx_close(dir);
             if (length == 1)
                 length = 0; /* the drive is the root of Linux */
             found = length >= 0 && !strncmp(path, drive, (SIZE_T)length) && (!path[length] || path[length] == '/');
@@ -198,14 +200,19 @@ static char *path_below(const WCHAR *name, ULONG chars)
 static int way_stays(HANDLE root, char letter, const WCHAR *name, ULONG chars)
 {
     char *path = path_below(name, chars);
-    int dir, result;
+    int dir, result, place;
 
     if (!path)
         return -LX_EAGAIN;
     if (!root && letter == 'c' && drive_c < 0)
         drive_c = drive_open('c'); /* two threads at once: one descriptor is left open */
     dir = root ? fd_of_handle(root) : letter == 'c' ? drive_c : drive_open(letter);
-    result = dir < 0 ? 0 : open_place(dir, path, 0, LX_RESOLVE_BENEATH); /* no drive, no folder: no file */
+    result = dir < 0 ? 0 : open_place(dir, path, 0, LX_RESOLVE_BENEATH);   /* no drive, no folder: no file */
+    if (result == -LX_EXDEV && (place = open_place(dir, path, 0, 0)) >= 0) /* by way of dosdevices */
+    {
+        result = on_drive(place) ? 0 : -LX_EXDEV;
+        lx_close(place);
+    }
     if (dir >= 0 && dir != drive_c)
         lx_close(dir);
     if (result > 0)
@@ -250,6 +257,16 @@ NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *uns
         heap_free(path);
     }
     return status;
+}
+
+BOOL drive_holds_handle(HANDLE handle)
+{
+    int fd = fd_of_handle(handle);
+    BOOL held = fd >= 0 && on_drive(fd);
+
+    if (fd >= 0)
+        lx_close(fd);
+    return held;
 }
 
 NTSTATUS drive_holds_dos(const WCHAR *name, BOOL follow)

@@ -32,4 +32,7 @@ NTSTATUS drive_holds_dos(const WCHAR *name, BOOL follow);
 /* The same for a Linux path, case as on disk. */
 NTSTATUS drive_holds_path(const char *path, BOOL follow);
 
+/* Whether an open file lies on a drive. */
+BOOL drive_holds_handle(HANDLE handle);
+
 #endif

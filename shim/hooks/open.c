@@ -202,7 +202,7 @@ static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes,
 /* After an open without effect on the file (see drive_holds): what lies on no drive is closed again. */
 static NTSTATUS keep_on_drive(HANDLE handle, const OBJECT_ATTRIBUTES *attributes)
 {
-    NTSTATUS status = drive_holds(attributes, TRUE, NULL);
+    NTSTATUS status = drive_holds_handle(handle) ? STATUS_SUCCESS : drive_holds(attributes, TRUE, NULL);
 
     if (status)
         original.NtClose(handle);
@@ -227,7 +227,9 @@ static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
 static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
                                          ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
 {
-    BOOL effect = disposition != FILE_OPEN || (options & FILE_DELETE_ON_CLOSE), unsure;
+    BOOL makes = disposition == FILE_OPEN_IF || disposition == FILE_OVERWRITE_IF || disposition == FILE_SUPERSEDE;
+    BOOL quick = (disposition == FILE_OPEN || makes) && !(options & FILE_DELETE_ON_CLOSE), unsure = FALSE;
+    ULONG first = disposition;
     OBJECT_ATTRIBUTES plain;
     unsigned attempt = 0;
     NTSTATUS status;
@@ -237,15 +239,23 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     status = before_open(handle, attributes, io, disposition, options, means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
-    if ((status = drive_holds(attributes, disposition != FILE_CREATE, effect ? NULL : &unsure)))
+    if ((status = drive_holds(attributes, disposition != FILE_CREATE, quick ? &unsure : NULL)))
         return status;
+    if (unsure && makes) /* a new name, most likely: made as one, it cannot be a link's */
+    {
+        first = FILE_CREATE;
+        if ((status = drive_holds(attributes, FALSE, NULL)))
+            return status;
+    }
     plain = *attributes;
     plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
     options &= ~FILE_OPEN_REPARSE_POINT; /* Wine would call mount points reparse points */
     do
-        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options, ea, ea_length);
+        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, first, options, ea, ea_length);
     while (services_try_again(status, &plain, attempt++));
-    if (!status && !effect && unsure)
+    if (first != disposition && status == STATUS_OBJECT_NAME_COLLISION && !(status = drive_holds(attributes, TRUE, NULL)))
+        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options, ea, ea_length);
+    else if (!status && unsure && !makes)
         status = keep_on_drive(*handle, attributes);
     if (!status && plain.SecurityDescriptor && io->Information == FILE_CREATED)
         security_of_new(*handle, plain.SecurityDescriptor);
@@ -254,7 +264,7 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
 
 static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share, ULONG options)
 {
-    BOOL effect = (options & FILE_DELETE_ON_CLOSE) != 0, unsure;
+    BOOL unsure = FALSE;
     OBJECT_ATTRIBUTES plain;
     unsigned attempt = 0;
     NTSTATUS status;
@@ -264,7 +274,7 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     status = before_open(handle, attributes, io, FILE_OPEN, options, means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
-    if ((status = drive_holds(attributes, TRUE, effect ? NULL : &unsure)))
+    if ((status = drive_holds(attributes, TRUE, options & FILE_DELETE_ON_CLOSE ? NULL : &unsure)))
         return status;
     plain = *attributes;
     plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
@@ -272,7 +282,7 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     do
         status = original.NtOpenFile(handle, access, &plain, io, share, options);
     while (services_try_again(status, &plain, attempt++));
-    if (!status && !effect && unsure)
+    if (!status && unsure)
         status = keep_on_drive(*handle, attributes);
     return after_open(status, attributes);
 }
