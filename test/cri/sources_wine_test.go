@@ -27,7 +27,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"in": "sub/../sub/deep", "up": "../../../../../../../../windows", "x": "up/..", "out": "../../../../../../../../elsewhere",
+		"in": "sub/../sub/deep", "up": "../../../../../../../../windows", "x": "up/..",
+		"out": "../../../../../../../../elsewhere",
 	} {
 		if err := os.Symlink(text, filepath.Join(volume, name)); err != nil {
 			t.Fatal(err)

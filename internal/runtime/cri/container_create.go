@@ -209,8 +209,8 @@ func (s *Server) logPath(nodePath string) (string, error) {
 	return p, nil
 }
 
-// mounts opens the sources of the kubelet's mounts; the caller closes them. What is opened here is what is mounted: other
-// containers can change what lies at the same path by then. A source that is not there becomes a folder, as with
+// mounts opens the sources of the kubelet's mounts; the caller closes them. What is opened here is what is mounted:
+// other containers can change what lies at the same path by then. A source that is not there becomes a folder, as with
 // containerd on Windows:
 // https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_windows_opts.go
 func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount, err error) {

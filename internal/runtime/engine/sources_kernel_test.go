@@ -130,7 +130,8 @@ func TestSourcesAreCleared(t *testing.T) {
 }
 
 // TestSourcesWhileAContainerSwapsLinks: a container exchanges a folder of its volume for a link that leads out, while
-// another one's mount of a folder below is opened and bound. What is mounted is never outside, and nothing is made there.
+// another one's mount of a folder below is opened and bound. What is mounted is never outside, and nothing is made
+// there.
 func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 	const (
 		volume = "var/lib/kubelet/pods/uid/volumes/kubernetes.io~empty-dir/v"

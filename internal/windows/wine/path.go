@@ -107,8 +107,8 @@ func (b bound) follow(dir []string, text string) ([]string, error) {
 	return nil, fmt.Errorf("symbolic link to %q: %w", text, b.errLeaves())
 }
 
-// volumeRoot returns how many of parts name the folder of a volume: as many as the first pattern that matches. A pattern
-// is a path of names, compared without regard to case, in which * is any name.
+// volumeRoot returns how many of parts name the folder of a volume: as many as the first pattern that matches. A
+// pattern is a path of names, compared without regard to case, in which * is any name.
 func volumeRoot(parts, patterns []string) int {
 	for _, pattern := range patterns {
 		names := strings.Split(pattern, "/")

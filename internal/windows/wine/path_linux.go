@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -44,8 +45,8 @@ func unixPath(drive, winPath string) (string, error) {
 
 // OpenSource opens a file or folder of drive by its Windows path, to be mounted: the file has O_PATH. A missing one is
 // made, as a folder that every user may write to. Names and links are as in UnixPath, but whoever changes the drive
-// meanwhile cannot lead it elsewhere: each name is opened in the folder before it, no link is followed by the kernel, and
-// what was opened is what is returned.
+// meanwhile cannot lead it elsewhere: each name is opened in the folder before it, no link is followed by the kernel,
+// and what was opened is what is returned.
 //
 // A path that begins in a volume never leads out of that volume. patterns say where volumes are, the first that matches
 // counts: paths below the drive in which * is any name. The way to a volume may have links, since only the node can
@@ -156,7 +157,7 @@ func (t tree) walk(parts []string) (p place, next *[]string, err error) {
 			if err != nil {
 				return place{}, nil, fmt.Errorf("follow %q: %w", part, err)
 			}
-			target = append(target[:len(target):len(target)], parts[i+1:]...)
+			target = slices.Concat(target, parts[i+1:])
 			return place{}, &target, nil
 		}
 		if err != nil {

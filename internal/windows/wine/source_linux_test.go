@@ -70,7 +70,7 @@ func TestOpenSource(t *testing.T) {
 		pods + "kubernetes.io~local-volume/pv": "../../../../../../../real/pv",
 		pods + "kubernetes.io~csi/c/mount":     "../../../../../../../../../dosdevices/c:/real/pv",
 		"real/pv/again":                        "../../" + pods + "kubernetes.io~local-volume/pv/sub",
-		"real/pv/real":                         "../pv/sub", "real/pv/other": "../../data",
+		"real/pv/real":                         "../pv/sub", "real/pv/away": "../../data",
 		"hostlink": "data", "away": "/etc",
 	} {
 		if err := os.Symlink(text, filepath.Join(drive, name)); err != nil {
@@ -102,8 +102,8 @@ func TestOpenSource(t *testing.T) {
 		winV + `parent`: ErrLeavesVolume, winV + `parent\v\sub`: ErrLeavesVolume, winV + `dos-out`: ErrLeavesVolume,
 		winV + `machine\passwd`: ErrLeavesVolume, winV + `linux-out`: ErrLeavesVolume, winV + `in\..\up`: ErrLeavesVolume,
 		winV + `neighbour\sub`: ErrLeavesVolume, winV + `lift\out`: ErrLeavesVolume, winV + `drive-d`: ErrLeavesVolume,
-		winPod + `kubernetes.io~local-volume\pv\other`: ErrLeavesVolume,
-		winPod + `kubernetes.io~csi\c\mount\other`:     ErrLeavesVolume,
+		winPod + `kubernetes.io~local-volume\pv\away`: ErrLeavesVolume,
+		winPod + `kubernetes.io~csi\c\mount\away`:     ErrLeavesVolume,
 		winV + `dangling`: fs.ErrNotExist, `C:\away\x`: ErrLeavesDrive, `C:\..\x`: ErrLeavesDrive,
 	} {
 		if got, err := opens(t, drive, path); !errors.Is(err, want) {
@@ -234,8 +234,8 @@ func tryJungle(t *testing.T, seed uint64, paths int) {
 	}
 }
 
-// TestOpenSourceStaysInVolume: whatever links there are in a volume, what is opened is in it; and where Linux' rules and
-// Windows' agree, it is what Linux would open.
+// TestOpenSourceStaysInVolume: whatever links there are in a volume, what is opened is in it; and where Linux' rules
+// and Windows' agree, it is what Linux would open.
 func TestOpenSourceStaysInVolume(t *testing.T) {
 	for seed := range uint64(100) {
 		tryJungle(t, seed, 20)
