@@ -45,11 +45,11 @@ kubeproxy_sync_proxy_rules_last_timestamp_seconds{ip_family="IPv6"} 0
 	}
 }
 
-// withHNS gives the Windows node an HNS: the real service, in front of a network that is only remembered, and the agent's
-// API on a socket. It has a switch, a pod's endpoint and a load balancer.
+// withHNS gives the Windows node an HNS: the real service, in front of a network that is only remembered, and the
+// agent's API on a socket. It has a switch, a pod's endpoint and a load balancer.
 func (m *machine) withHNS() *dataplane.Fake {
 	m.t.Helper()
-	m.host("win-1")
+	m.host()
 	kernel := &dataplane.Fake{}
 	quiet := slog.New(slog.DiscardHandler)
 	service, err := hnsserver.Open(m.t.Context(), hnsserver.Config{
@@ -289,7 +289,7 @@ func TestHNSDiag(t *testing.T) {
 func TestHNSOfNodesThatHaveNone(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
-	m.host("win-1")
+	m.host()
 	m.calls.hns = func(context.Context, layout.Paths, string) (hnsConn, error) {
 		return nil, fmt.Errorf("%w: connect: connection refused", winhost.ErrDown)
 	}

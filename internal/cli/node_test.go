@@ -36,7 +36,7 @@ func TestNodeThatIsNotMadeYet(t *testing.T) {
 func TestCopyRefusals(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
-	m.host("win-1")
+	m.host()
 	dir := filepath.Join(filepath.Dir(m.paths.Data), "here")
 	m.write(filepath.Join(dir, "a.txt"), "text")
 	file := filepath.Join(dir, "a.txt")
@@ -68,7 +68,7 @@ func TestCopyRefusals(t *testing.T) {
 func TestCopy(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
-	m.host("win-1")
+	m.host()
 	dir := filepath.Join(filepath.Dir(m.paths.Data), "here")
 	m.write(filepath.Join(dir, "a.txt"), "text")
 	drive := wine.Drive(cluster.HostPrefix(m.paths, "win-1"))
@@ -88,7 +88,7 @@ func TestCopy(t *testing.T) {
 func TestCommandsOnHostsThatAreDown(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
-	m.host("win-1")
+	m.host()
 	for _, args := range []string{"node exec win-1 -- cmd /c ver", "node shell win-1", "node exec linux-1 -- true"} {
 		m.run(strings.Fields(args)...).has(t, ExitNotReady, "mullion: node ", "→ `mullion up` brings it back")
 	}

@@ -72,8 +72,9 @@ func several(c *spec.Cluster) {
 	*c = spec.Default([]string{"ltsc2022"}, false, "192.0.2.10").WithDefaults()
 }
 
-// host writes the description of a Windows node's host, which says that it is or was there.
-func (m *machine) host(node string) {
+// host writes the description of the Windows node's host, which says that it is or was there.
+func (m *machine) host() {
+	const node = "win-1"
 	m.t.Helper()
 	text, err := json.Marshal(winhost.Host{Name: node, Netns: filepath.Join(m.paths.Data, "no-namespace")})
 	if err != nil {
