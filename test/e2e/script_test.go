@@ -125,8 +125,8 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// victim makes a folder of the machine with files in it, which nothing may change, and sets VICTIM to its path. It is not
-// below /tmp, of which nodes see nothing.
+// victim makes a folder of the machine with files in it, which nothing may change, and sets VICTIM to its path. It is
+// not below /tmp, of which nodes see nothing.
 func victim(ts *testscript.TestScript, _ bool, _ []string) {
 	dir, err := os.MkdirTemp("/var/tmp", "mullion-e2e-")
 	ts.Check(err)

@@ -108,7 +108,7 @@ func TestOutwardNotFollowed(t *testing.T) {
 		},
 		"truncate": func(l string) error { return os.Truncate(at(l), 0) },
 		"chmod":    func(l string) error { return os.Chmod(at(l), 0o444) },
-		"chdir":    func(l string) error { return os.Chdir(at(l)) },
+		"chdir":    func(l string) error { return windows.Chdir(at(l)) },
 		"mkdir":    func(l string) error { return os.Mkdir(at(l), 0o777) },
 		"set list": func(l string) error {
 			return windows.SetNamedSecurityInfo(at(l), windows.SE_FILE_OBJECT,
