@@ -78,7 +78,7 @@ func runAll(ctx context.Context, rungs []string, w io.Writer) bool {
 	return false
 }
 
-// rungs are the rungs, from the one that needs least. Each has a build tag of its name, but for the first, which has none.
+// rungs are the rungs, from the one that needs least. Each but the first has a build tag of its name.
 func rungs() []string {
 	return []string{"pure", "kernel", "wine", "cluster", "conformance", "machines"}
 }

@@ -46,7 +46,7 @@ func keep(l proc.Leftover, parent string) bool {
 	return false
 }
 
-// inContainer reports whether a process is in the cgroup of a container: PARENT/NODE/…, without that of a Linux node's
+// inContainer reports whether a process is in the cgroup of a container: PARENT/NODE/…, but not that of a Linux node's
 // own programs.
 func inContainer(cgroups []string, parent string) bool {
 	return slices.ContainsFunc(cgroups, func(cgroup string) bool {

@@ -51,8 +51,8 @@ func tunables() map[string]string {
 	}
 }
 
-// makeRoot makes the folders of the root that are kept on disk. Pods with a hostPath volume write to the root: a link in
-// the place of one of its folders is removed, and nothing is made through links that lead out of it.
+// makeRoot makes the folders of the root that are kept on disk. Pods with a hostPath volume write to the root: a link
+// in the place of one of its folders is removed, and nothing is made through links that lead out of it.
 func (h Host) makeRoot() error {
 	for _, dir := range []string{h.Root, Run(h.RunDir)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

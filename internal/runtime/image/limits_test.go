@@ -69,12 +69,14 @@ func TestFetchIsBounded(t *testing.T) {
 			m.Config.Size = 10 << 30
 		}, "has 10737418240 bytes", []string{"{\"sch"}},
 		{
-			"size below zero", func(m *ocispec.Manifest, _ *ocispec.Image, _ *ocispec.Descriptor) { m.Config.Size = -1 },
+			"size below zero",
+			func(m *ocispec.Manifest, _ *ocispec.Image, _ *ocispec.Descriptor) { m.Config.Size = -1 },
 			"has -1 bytes",
 			[]string{"{\"sch"},
 		},
 		{
-			"longer than it says", func(m *ocispec.Manifest, _ *ocispec.Image, _ *ocispec.Descriptor) { m.Layers[1].Size-- },
+			"longer than it says",
+			func(m *ocispec.Manifest, _ *ocispec.Image, _ *ocispec.Descriptor) { m.Layers[1].Size-- },
 			"sends more", nil,
 		},
 		{"addresses", func(m *ocispec.Manifest, _ *ocispec.Image, d *ocispec.Descriptor) {
