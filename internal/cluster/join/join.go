@@ -234,7 +234,10 @@ func (j *joining) undo(ctx context.Context) error {
 	if err != nil || leaveErr == nil || rest == nil {
 		return errors.Join(err, leaveErr)
 	}
-	return errors.Join(leaveErr, rest.save(j.Paths, j.machine), ErrLeft)
+	if err := rest.save(j.Paths, j.machine); err != nil {
+		return errors.Join(leaveErr, fmt.Errorf("remember what is left in the cluster: %w", err))
+	}
+	return errors.Join(leaveErr, ErrLeft)
 }
 
 // administrator is the client where it is an administrator's, else nil.

@@ -126,7 +126,8 @@ var ErrNodesStay = errors.New("the cluster does not let the node delete itself")
 
 // Leave deletes the machine's nodes from the cluster that it joined, or was about to, and gives the machine's part of
 // the underlay back. It does so as admin, an administrator's client, or where that is nil with the nodes' own rights.
-// The machine itself is as it was: Down is next. What cannot be removed is in the error.
+// The machine itself is as it was: Down is next. What cannot be removed is in the error; the part is not given back then,
+// and goes with the last of its nodes.
 func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil {
@@ -145,10 +146,13 @@ func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) 
 		}
 		owned = owned || gone
 	}
-	if err := l.release(ctx, admin, token); err != nil && (!owned || len(errs) > 0) {
-		errs = append(errs, err)
+	if len(errs) > 0 { // a node that stays has an address of the part
+		return errors.Join(errs...)
 	}
-	return errors.Join(errs...)
+	if err := l.release(ctx, admin, token); err != nil && !owned {
+		return err
+	}
+	return nil
 }
 
 // delete deletes a node; owned says that it was deleted as the claim's owner.

@@ -110,13 +110,27 @@ func TestLeaveIsTriedAgain(t *testing.T) {
 	paths := a.joined(t, 1, "win-1")
 	end := a.refuse("*", "*", "*", silent())
 	err := Leave(t.Context(), paths, nil)
-	says(t, err, `take node "win-1" out`, "give back part 1", "etcd has no leader")
+	says(t, err, `take node "win-1" out`, "etcd has no leader")
 	if errors.Is(err, ErrNodesStay) {
 		t.Errorf("%v is taken for a lack of rights", err)
 	}
 	end()
 	if err := Leave(t.Context(), paths, nil); err != nil || a.has(t, "win-1") || a.has(t, "machine-1") {
 		t.Errorf("the next try: %v; it asked %q", err, a.said(""))
+	}
+}
+
+// While a node stays, no other machine can have the part that the node's address is of.
+func TestLeaveKeepsThePartOfANodeThatStays(t *testing.T) {
+	a := newAPI(t, node("win-1"), node("win-2"), claim(1, "us"))
+	paths := a.joined(t, 1, "win-1", "win-2")
+	end := a.refuse("system:node:win-1", "delete", "nodes", forbidden("nodes", "win-1"))
+	if err := Leave(t.Context(), paths, nil); !errors.Is(err, ErrNodesStay) || !a.has(t, "machine-1") {
+		t.Errorf("got %v, and the claim is there: %v", err, a.has(t, "machine-1"))
+	}
+	end()
+	if err := Leave(t.Context(), paths, a); err != nil || a.has(t, "win-1") || a.has(t, "machine-1") {
+		t.Errorf("an administrator after that: %v", err)
 	}
 }
 
