@@ -16,9 +16,29 @@ import (
 	"mullion.dev/mullion/internal/base/filecopy"
 )
 
-// boot runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine of
-// two cores, and minutes on an emulated one.
+// bootTries is how often wineboot is started. Seen once under load, Wine 8.0 ended at once ("could not load
+// kernel32.dll, status c0000135"); nothing was wrong with the machine, and the next start worked.
+const bootTries = 2
+
+// boot runs wineboot, again if it fails, and moves what it made to base.
 func (o Options) boot(ctx context.Context, tmp, base string) error {
+	for try := 1; ; try++ {
+		err := o.bootOnce(ctx, tmp, base)
+		if err == nil || try == bootTries || ctx.Err() != nil {
+			return err
+		}
+		o.Log.Warn("make a windows folder with wineboot: try again", "error", err)
+		for _, dir := range []string{filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch"), base} {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// bootOnce runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine
+// of two cores, and minutes on an emulated one.
+func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 	prefix, scratch := filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch")
 	for _, dir := range []string{prefix, scratch} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
