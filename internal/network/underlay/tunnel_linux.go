@@ -244,9 +244,9 @@ func (u *Underlay) admit(ctx context.Context, machines []netip.Addr) error {
 // machinesSet is the set of the other machines in the nftables table.
 const machinesSet = "machines"
 
-// guardTunnel adds the rules that drop what strangers send to the tunnel, and what the machine's own nodes and pods send
-// to the tunnels of other machines: those would take it for the machine's, which hides its nodes behind its address. The
-// machine's own packets do not pass the forward chain. The set is empty until SetMachines.
+// guardTunnel adds the rules that drop what strangers send to the tunnel, and what the machine's own nodes and pods
+// send to the tunnels of other machines: those would take it for the machine's, which hides its nodes behind its
+// address. The machine's own packets do not pass the forward chain. The set is empty until SetMachines.
 func (u *Underlay) guardTunnel(tx *knftables.Transaction) {
 	if !u.cfg.Tunnel.enabled() {
 		return

@@ -91,7 +91,8 @@ func TestSpecIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Process.OOMScoreAdj; got == nil || *got != map[int64]int{0: 1000, 1 << 20: 999, 1 << 30: 750}[limit] {
+		score := map[int64]int{0: 1000, 1 << 20: 999, 1 << 30: 750}[limit]
+		if got := s.Process.OOMScoreAdj; got == nil || *got != score {
 			t.Errorf("OOM score %v", got)
 		}
 		if pids := s.Linux.Resources.Pids; pids == nil || pids.Limit == nil || *pids.Limit != mostTasks {

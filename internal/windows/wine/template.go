@@ -36,8 +36,8 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 	}
 }
 
-// bootOnce runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine
-// of two cores, and minutes on an emulated one.
+// bootOnce runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow
+// machine of two cores, and minutes on an emulated one.
 func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 	prefix, scratch := filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch")
 	for _, dir := range []string{prefix, scratch} {

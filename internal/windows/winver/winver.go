@@ -1,7 +1,7 @@
 // Package winver owns the catalogue of Windows Server builds: the numbers each one answers to programs, the version of
 // its Host Networking Service, what Kubernetes can do on it, and which container images it accepts. The catalogue is
-// data (see builds.go); the host, the node's agent, the checker and the documents read it. The package holds no state and
-// touches nothing outside itself.
+// data (see builds.go); the host, the node's agent, the checker and the documents read it. The package holds no state
+// and touches nothing outside itself.
 package winver
 
 import (
