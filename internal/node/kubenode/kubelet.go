@@ -160,7 +160,7 @@ func (n Node) bootstrap(ca []byte) ([]byte, error) {
 // dropForeignIdentity removes what the kubelet has of another cluster's authority: with it the kubelet would
 // never ask for a new certificate.
 func (n Node) dropForeignIdentity(ca []byte) error {
-	old, err := n.readFile(caFile)
+	old, err := n.ReadFile(caFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, ca) {
 		return nil
 	}

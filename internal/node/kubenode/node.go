@@ -1,12 +1,14 @@
 package kubenode
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
@@ -53,8 +55,8 @@ func (n Node) WriteFile(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// readFile reads a file of the node.
-func (n Node) readFile(path string) (data []byte, err error) {
+// ReadFile reads a file of the node.
+func (n Node) ReadFile(path string) (data []byte, err error) {
 	err = n.within(path, func(root *os.Root, name string) error {
 		data, err = root.ReadFile(name)
 		return err
@@ -70,6 +72,18 @@ func (n Node) removeAll(path string) error {
 // MkdirAll makes a folder of the node, and those above it.
 func (n Node) MkdirAll(path string, mode fs.FileMode) error {
 	return n.within(path, func(root *os.Root, name string) error { return root.MkdirAll(name, mode) })
+}
+
+// Chmod gives a folder of the node its mode. It is the folder that was opened that gets it, whatever its name leads to
+// by then.
+func (n Node) Chmod(path string, mode fs.FileMode) error {
+	return n.within(path, func(root *os.Root, name string) error {
+		folder, err := root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(folder.Chmod(mode), folder.Close())
+	})
 }
 
 // within calls do with the folder of the node's files, which is made if it is missing, and the name in it of a file of

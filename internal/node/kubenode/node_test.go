@@ -61,11 +61,14 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 			if err := n.WriteFile("/etc/kubernetes/ca.crt", []byte("the node's"), 0o600); err == nil {
 				t.Errorf("%s: written through the link to %s", system, to)
 			}
-			if _, err := n.readFile("/etc/kubernetes/ca.crt"); err == nil {
+			if _, err := n.ReadFile("/etc/kubernetes/ca.crt"); err == nil {
 				t.Errorf("%s: read through the link to %s", system, to)
 			}
 			if err := n.removeAll("/etc/kubernetes/ca.crt"); err == nil {
 				t.Errorf("%s: removed through the link to %s", system, to)
+			}
+			if err := n.Chmod("/etc/kubernetes", 0o777); err == nil {
+				t.Errorf("%s: a mode given through the link to %s", system, to)
 			}
 			if err := n.MkdirAll("/etc/kubernetes/new", 0o755); err == nil {
 				t.Errorf("%s: made a folder through the link to %s", system, to)
@@ -80,7 +83,7 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 		if err := n.WriteFile("/etc/hosts", []byte("the node's"), 0o644); err != nil {
 			t.Errorf("%s: in the place of a link: %v", system, err)
 		}
-		if got, err := n.readFile("/etc/hosts"); err != nil || string(got) != "the node's" {
+		if got, err := n.ReadFile("/etc/hosts"); err != nil || string(got) != "the node's" {
 			t.Errorf("%s: read %q, %v", system, got, err)
 		}
 		left, err := os.ReadDir(victim)

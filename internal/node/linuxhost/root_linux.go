@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/bindmount"
 )
 
 // systemDirs hold the machine's programs. Each is a folder or, where /usr has been merged, a symbolic link.
@@ -94,7 +96,11 @@ func ownFolder(root *os.Root, name string, mode fs.FileMode) error {
 	if err := root.MkdirAll(name, 0o755); err != nil {
 		return err
 	}
-	return root.Chmod(name, mode)
+	folder, err := root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Chmod(mode), folder.Close())
 }
 
 // mountRoot mounts everything that the host sees below its root folder. The caller is in the host's namespaces and
@@ -178,27 +184,7 @@ func showFile(root *os.Root, source, name string) error {
 		return fmt.Errorf("show %q: %w", source, err)
 	}
 	defer covered.Close()
-	return cover(covered, source)
-}
-
-// cover binds source, with what is mounted below it, read-only over an open file or folder, whatever its name leads to
-// by now (mount_setattr(2), Linux 5.12).
-func cover(target *os.File, source string) error {
-	tree, err := unix.OpenTree(unix.AT_FDCWD, source,
-		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-	if err != nil {
-		return fmt.Errorf("bind %q over %q: %w", source, target.Name(), err)
-	}
-	defer unix.Close(tree)
-	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
-		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
-		return fmt.Errorf("make %q read-only: %w", source, err)
-	}
-	if err := unix.MoveMount(tree, "", int(target.Fd()), "",
-		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
-		return fmt.Errorf("bind %q over %q: %w", source, target.Name(), err)
-	}
-	return nil
+	return bindmount.PathOver(source, int(covered.Fd()), unix.MOUNT_ATTR_RDONLY)
 }
 
 func (h Host) mountProc() error {

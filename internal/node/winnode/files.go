@@ -62,21 +62,14 @@ func (c Config) writeDrive() error {
 		// where others install one: podnet.InstalledConfDir, InstalledBinDir
 		dirs = append(dirs, "etc/cni/net.d", "opt/cni/bin")
 	}
+	node := c.node()
 	for _, dir := range dirs {
-		path, err := wine.UnixPath(c.drive(), dir)
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(path, 0o755); err != nil {
+		if err := node.MkdirAll("/"+dir, 0o755); err != nil {
 			return err
 		}
 	}
 	for _, dir := range privateDirs() {
-		path, err := wine.UnixPath(c.drive(), dir)
-		if err != nil {
-			return err
-		}
-		if err := os.Chmod(path, 0o700); err != nil {
+		if err := node.Chmod("/"+dir, 0o700); err != nil {
 			return err
 		}
 	}
@@ -84,7 +77,7 @@ func (c Config) writeDrive() error {
 		resolvConf:                            resolvconf.Machine().String(),
 		"/Windows/System32/drivers/etc/hosts": c.Hosts(),
 	} {
-		if err := c.node().WriteFile(name, []byte(text), 0o644); err != nil {
+		if err := node.WriteFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
@@ -93,7 +86,7 @@ func (c Config) writeDrive() error {
 
 // ensureToken makes the HNS token once; programs that hold it go on using it when the server restarts.
 func (c Config) ensureToken() error {
-	if data, err := os.ReadFile(TokenFile(c.Dir)); err == nil && len(data) > 0 {
+	if data, err := c.node().ReadFile(tokenFile); err == nil && len(data) > 0 {
 		return nil
 	}
 	secret := make([]byte, 32)

@@ -15,6 +15,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/bindmount"
 	"mullion.dev/mullion/internal/base/cleanup"
 )
 
@@ -104,7 +105,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 	if err != nil {
 		return err
 	}
-	err = bindAt(e.opts.Host.Prefix, root, 0)
+	err = bindmount.PathOver(e.opts.Host.Prefix, root, 0)
 	_ = unix.Close(root)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 		// Below the mount point Windows has a link to the volume, which is writable even if the pod's mount is
 		// read-only; scripts that deploy kube-proxy write into their ConfigMap there (github.com/Microsoft/hcsshim
 		// v0.15.0-rc.4, internal/jobcontainers/mounts.go).
-		link := func(target int) error { return bindFile(m.Source, target, attr) }
+		link := func(target int) error { return bindmount.Over(m.Source, target, attr) }
 		if err := at(below(c.HostProcess.MountPoint, m.Target), info.IsDir(), link); err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 		if m.ReadOnly {
 			asked |= unix.MOUNT_ATTR_RDONLY
 		}
-		bind := func(target int) error { return bindFile(m.Source, target, asked) }
+		bind := func(target int) error { return bindmount.Over(m.Source, target, asked) }
 		if err := at(m.Target, info.IsDir(), bind); err != nil {
 			return err
 		}
@@ -175,42 +176,11 @@ func mountImage(o overlay, target int) error {
 		}
 	}
 	if len(lower) == 0 {
-		return bindAt(upper, target, 0)
+		return bindmount.PathOver(upper, target, 0)
 	}
 	options := append(o.rest, "workdir="+o.work, "upperdir="+upper, "lowerdir="+strings.Join(lower, ":"))
 	if err := unix.Mount("overlay", fdPath(target), "overlay", 0, strings.Join(options, ",")); err != nil {
 		return fmt.Errorf("mount image: %w", err)
-	}
-	return nil
-}
-
-// bindAt mounts a folder or file of the machine, with what is mounted in it, on the open file target. Later mounts in
-// source do not appear in the new mount. On a shared folder the new mount is seen wherever that folder is seen.
-func bindAt(source string, target int, attr uint64) error {
-	file, err := os.OpenFile(source, unix.O_PATH, 0)
-	if err != nil {
-		return fmt.Errorf("bind %q: %w", source, err)
-	}
-	defer file.Close()
-	return bindFile(file, target, attr)
-}
-
-// bindFile is bindAt for an open folder or file; O_PATH is enough. Where its path leads by now does not matter.
-func bindFile(file *os.File, target int, attr uint64) error {
-	source := file.Name()
-	tree, err := unix.OpenTree(int(file.Fd()), "",
-		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
-	if err != nil {
-		return fmt.Errorf("bind %q: %w", source, err)
-	}
-	defer unix.Close(tree)
-	set := &unix.MountAttr{Attr_set: attr, Propagation: unix.MS_PRIVATE}
-	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, set); err != nil {
-		return fmt.Errorf("bind %q: %w", source, err)
-	}
-	if err := unix.MoveMount(tree, "", target, "",
-		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
-		return fmt.Errorf("bind %q: %w", source, err)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/bindmount"
 )
 
 // What a container mounts was opened and looked at by whoever asked for the container, in folders that other containers
@@ -60,7 +62,7 @@ func bindSource(source *os.File, path string) error {
 		return fmt.Errorf("open %q: %w", path, err)
 	}
 	defer unix.Close(target)
-	return bindFile(source, target, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	return bindmount.Over(source, target, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
 // removeSources unbinds what a container mounts. A container without binds is no error.
