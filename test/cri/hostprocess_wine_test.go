@@ -60,12 +60,16 @@ func (n *node) startHost(t *testing.T) {
 		Name:      "hpc-host",
 		Netns:     pin,
 		StateFile: filepath.Join(run, "host-state.json"),
-		Keep:      []string{n.dir},
+		Root:      filepath.Join(run, "root"),
+		Folders:   []string{prefix, filepath.Join(run, "work")},
 		Tmp:       filepath.Join(run, "tmp"),
 		Shared:    filepath.Join(run, "hpc"),
 		Loader:    n.system.LoaderArgv(),
 		Env:       n.system.HostEnv(prefix),
 		Dir:       n.hostDrive(),
+	}
+	if err := os.MkdirAll(filepath.Join(run, "work"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	file := filepath.Join(run, "host.json")
 	if err := h.Save(file); err != nil {

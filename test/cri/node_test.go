@@ -138,12 +138,14 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		Node:     nodeName,
 		StateDir: filepath.Join(n.dir, "cri"),
 		RunDir:   filepath.Join(n.dir, "run"),
-		Stream:   streamListener,
-		Keeper:   []string{self, "keeper"},
-		Engine:   e,
-		Images:   images,
-		Network:  n.network,
-		HostPath: func(p string) (string, error) { return wine.UnixPath(n.hostDrive(), p) },
+
+		HostProcessWork: filepath.Join(n.dir, "run", "work"),
+		Stream:          streamListener,
+		Keeper:          []string{self, "keeper"},
+		Engine:          e,
+		Images:          images,
+		Network:         n.network,
+		HostPath:        func(p string) (string, error) { return wine.UnixPath(n.hostDrive(), p) },
 		OpenSource: func(p string) (*os.File, error) {
 			return wine.OpenSource(n.hostDrive(), p, cri.VolumePatterns())
 		},

@@ -195,13 +195,15 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	server, err := cri.New(ctx, cri.Config{
 		Node:     a.config.Node,
 		StateDir: filepath.Join(a.config.StateDir, "cri"),
-		RunDir:   filepath.Join(a.config.RunDir, "cri"),
-		Stream:   stream,
-		Keeper:   []string{a.executable, "keep-streams"},
-		Engine:   eng,
-		Images:   images,
-		Network:  network{pods},
-		HostPath: func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
+		RunDir:   agentconfig.CRIRunDir(a.config.RunDir),
+
+		HostProcessWork: agentconfig.HostProcessWork(a.config.RunDir),
+		Stream:          stream,
+		Keeper:          []string{a.executable, "keep-streams"},
+		Engine:          eng,
+		Images:          images,
+		Network:         network{pods},
+		HostPath:        func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
 		OpenSource: func(winPath string) (*os.File, error) {
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"))
 		},

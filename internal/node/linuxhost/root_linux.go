@@ -4,29 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/base/bindmount"
+	"mullion.dev/mullion/internal/node/hostroot"
 )
-
-// systemDirs hold the machine's programs. Each is a folder or, where /usr has been merged, a symbolic link.
-func systemDirs() []string {
-	return []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}
-}
-
-// systemFiles are what the machine's programs need in /etc: certificates of authorities, the linker's cache, chosen
-// alternatives.
-func systemFiles() []string {
-	return []string{
-		"etc/ssl", "etc/pki", "etc/ca-certificates", "etc/alternatives", "etc/ld.so.cache",
-		"etc/ld.so.conf", "etc/ld.so.conf.d",
-	}
-}
 
 // ownDirs are the host's own folders and their modes.
 func ownDirs() map[string]fs.FileMode {
@@ -36,11 +22,6 @@ func ownDirs() map[string]fs.FileMode {
 		"opt": 0o755, "srv": 0o755,
 		"mnt": 0o755, "media": 0o755, "dev": 0o755, "proc": 0o555, "sys": 0o555,
 	}
-}
-
-// devices are those of the machine that the host has.
-func devices() []string {
-	return []string{"null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse"}
 }
 
 // tunables are switches of the whole machine that a kubelet insists on setting; here it sets plain files, with the
@@ -61,130 +42,50 @@ func (h Host) makeRoot() error {
 			return err
 		}
 	}
-	root, err := os.OpenRoot(h.Root)
+	root, err := hostroot.Open(h.Root)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	dirs := ownDirs()
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range dirs {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
-		if err := ownFolder(root, name, dirs[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
+		if err := root.Folder(name, dirs[name]); err != nil {
 			return err
 		}
 	}
-	if err := link(root, "/run", "var/run"); err != nil {
+	if err := root.Link("/run", "var/run"); err != nil {
 		return err
 	}
-	return link(root, "../usr/lib/os-release", "etc/os-release")
+	return root.Link("../usr/lib/os-release", "etc/os-release")
 }
 
-// ownFolder makes a folder with its mode. What else is in its place is removed.
-func ownFolder(root *os.Root, name string, mode fs.FileMode) error {
-	info, err := root.Lstat(name)
-	if err == nil && !info.IsDir() {
-		err = root.Remove(name)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := root.MkdirAll(name, 0o755); err != nil {
-		return err
-	}
-	folder, err := root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Chmod(mode), folder.Close())
-}
-
-// mountRoot mounts everything that the host sees below its root folder. The caller is in the host's namespaces and
-// about to change its root.
-func (h Host) mountRoot() error {
+// enterRoot mounts everything that the host sees below its root folder and changes to it. The caller is in the host's
+// namespaces.
+func (h Host) enterRoot() error {
 	if err := bind(h.Root, h.Root); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(h.Root)
+	root, err := hostroot.Open(h.Root)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for _, name := range append(systemDirs(), systemFiles()...) {
-		if err := showSystem(root, name); err != nil {
-			return err
-		}
-	}
 	for _, step := range []func() error{
-		func() error { return bind(Run(h.RunDir), h.Path("run")) },
-		h.mountProc, h.mountSys, h.mountDev,
+		root.ShowPrograms,
+		func() error { return root.Share(Run(h.RunDir), "run") },
+		h.mountProc, h.mountSys,
+		func() error { return root.MountDev("kmsg", "fuse") },
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	for _, b := range h.Binds {
-		if err := showFile(root, b.Source, strings.TrimPrefix(b.Target, "/")); err != nil {
+		if err := root.Show(b.Source, b.Target); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// showSystem shows /name of the machine in the host, read-only, if there is one.
-func showSystem(root *os.Root, name string) error {
-	source := filepath.Join("/", name)
-	info, err := os.Lstat(source)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if info.Mode()&fs.ModeSymlink == 0 {
-		return showFile(root, source, name)
-	}
-	to, err := os.Readlink(source)
-	if err != nil {
-		return err
-	}
-	return link(root, to, name)
-}
-
-// showFile binds a file or folder of the machine to name in the root, read-only, making what is to be covered.
-func showFile(root *os.Root, source, name string) error {
-	info, err := os.Stat(source)
-	if err != nil {
-		return fmt.Errorf("show %q: %w", source, err)
-	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("show %q: %w", source, err)
-	}
-	if have, err := root.Lstat(name); err == nil && have.IsDir() != info.IsDir() || err == nil && !have.IsDir() &&
-		!have.Mode().IsRegular() {
-		if err := root.RemoveAll(name); err != nil {
-			return fmt.Errorf("show %q: %w", source, err)
-		}
-	}
-	flag := os.O_RDONLY
-	if info.IsDir() {
-		err = root.MkdirAll(name, 0o755)
-	} else {
-		flag |= os.O_CREATE
-	}
-	if err != nil {
-		return fmt.Errorf("show %q: %w", source, err)
-	}
-	covered, err := root.OpenFile(name, flag, 0o644)
-	if err != nil {
-		return fmt.Errorf("show %q: %w", source, err)
-	}
-	defer covered.Close()
-	return bindmount.PathOver(source, int(covered.Fd()), unix.MOUNT_ATTR_RDONLY)
+	return root.Enter()
 }
 
 func (h Host) mountProc() error {
@@ -222,62 +123,6 @@ func (h Host) mountSys() error {
 	return nil
 }
 
-func (h Host) mountDev() error {
-	dev := h.Path("dev")
-	if err := unix.Mount("dev", dev, "tmpfs", unix.MS_NOSUID, "mode=755"); err != nil {
-		return fmt.Errorf("mount /dev: %w", err)
-	}
-	for _, name := range devices() {
-		source, target := filepath.Join("/dev", name), filepath.Join(dev, name)
-		if _, err := os.Stat(source); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err := touch(target); err != nil {
-			return err
-		}
-		if err := bind(source, target); err != nil {
-			return err
-		}
-	}
-	for _, m := range []struct{ dir, kind, options string }{
-		{"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"},
-		{"shm", "tmpfs", "mode=1777"},
-		{"mqueue", "mqueue", ""},
-	} {
-		target := filepath.Join(dev, m.dir)
-		if err := os.Mkdir(target, 0o755); err != nil {
-			return err
-		}
-		if err := unix.Mount(m.kind, target, m.kind, unix.MS_NOSUID|unix.MS_NOEXEC, m.options); err != nil {
-			return fmt.Errorf("mount /dev/%s: %w", m.dir, err)
-		}
-	}
-	for name, to := range map[string]string{
-		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
-		"stderr": "/proc/self/fd/2",
-	} {
-		if err := os.Symlink(to, filepath.Join(dev, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changeRoot makes dir, a mount point, the root of the mount namespace and lets go of all that was there before;
-// pivot_root(2).
-func changeRoot(dir string) error {
-	if err := unix.Chdir(dir); err != nil {
-		return err
-	}
-	if err := unix.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("change root to %q: %w", dir, err)
-	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("let go of the machine's root: %w", err)
-	}
-	return unix.Chdir("/")
-}
-
 // bind binds source, with what is mounted below it, onto target.
 func bind(source, target string) error {
 	if err := unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
@@ -295,15 +140,4 @@ func touch(path string) error {
 		return err
 	}
 	return f.Close()
-}
-
-// link makes name in the root a symbolic link to the given place, unless there is something already.
-func link(root *os.Root, to, name string) error {
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	if err := root.Symlink(to, name); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
 }

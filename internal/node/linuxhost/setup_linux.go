@@ -60,10 +60,7 @@ func (h Host) setUp() error {
 	if err := h.makeRoot(); err != nil {
 		return err
 	}
-	if err := h.mountRoot(); err != nil {
-		return err
-	}
-	if err := changeRoot(h.Root); err != nil {
+	if err := h.enterRoot(); err != nil {
 		return err
 	}
 	// As on a machine with systemd: https://kubernetes.io/docs/concepts/storage/volumes/#mount-propagation

@@ -9,8 +9,14 @@
 // # The first process
 //
 // `mullion-node host-init` (Init) is PID 1 of the host. It is started in the machine's mount namespace with
-// CLONE_NEWNS, NEWPID and NEWUTS, makes the mounts private, sets the host's name, waits for orphans, and does nothing
-// else. It gets SIGKILL when the thread that started it ends, and all of the host with it.
+// CLONE_NEWNS, NEWPID and NEWUTS, sets the host's name, changes its root, waits for orphans, and does nothing else. It
+// gets SIGKILL when the thread that started it ends, and all of the host with it.
+//
+// # The root
+//
+// Programs of the host are the machine's root, and a pod may plant links in their way. So what they see is not the
+// machine's root: a read-only tmpfs with the machine's /usr read-only, an /etc of a few files, and the folders that the
+// host shares with the machine, its Wine prefix before all.
 //
 // # Programs inside
 //

@@ -22,15 +22,20 @@ type Host struct {
 	Netns string `json:"netns"`
 	// StateFile is where the first process is recorded while the host is up. It must not survive a reboot.
 	StateFile string `json:"stateFile"`
-	// Binds are mounted inside the host only.
+	// Root is an empty folder of the machine, at which the host's root file system is put together. It shows the
+	// machine's /usr read-only and what the fields below name; nothing else of the machine is in it.
+	Root string `json:"root"`
+	// Binds are shown in the host read-only.
 	Binds []Bind `json:"binds,omitempty"`
-	// Keep are folders of the machine that the host sees even if they lie below /tmp, where it has its own files.
-	Keep []string `json:"keep,omitempty"`
+	// Programs are folders of the machine outside of /usr that the host sees read-only, and Folders are those that it
+	// may write to, all of them at the same path.
+	Programs []string `json:"programs,omitempty"`
+	Folders  []string `json:"folders,omitempty"`
 	// Tmp is a folder of the machine that the host has as its /tmp, emptied before the host starts; empty: the host has
 	// one that nobody else sees.
 	Tmp string `json:"tmp,omitempty"`
-	// Shared is a folder of the machine in which the host sees what is mounted there while it is up; empty: there is
-	// none.
+	// Shared is a further one of the Folders, in which the host sees what is mounted there while it is up; empty: there
+	// is none.
 	Shared string `json:"shared,omitempty"`
 	// Loader is the command line that runs a Windows program, to be followed by its Windows path and arguments.
 	Loader []string `json:"loader"`

@@ -54,7 +54,8 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 		Name:      "win-1",
 		Netns:     pin,
 		StateFile: filepath.Join(dir, "state.json"),
-		Keep:      []string{filepath.Join(dir, "kept"), "/usr"},
+		Root:      filepath.Join(dir, "root"),
+		Folders:   []string{filepath.Join(dir, "kept")},
 		Env:       []string{"PATH=/usr/bin:/bin", "A=b"},
 		Dir:       "/usr",
 	}
@@ -147,8 +148,8 @@ func TestHostIsolation(t *testing.T) {
 		{"umask", "umask", "0000"},
 		{"working folder", "pwd", "/usr"},
 		{"environment", "echo $A$MULLION_TEST_HOST", "b"},
-		{"own tmp", "ls -A /tmp | wc -l", "2"}, // the mark and the way to what is kept
-		{"kept folder", "ls " + h.Keep[0], "inside"},
+		{"own tmp", "ls -A /tmp | grep -vc ^Test", "1"}, // the mark, beside the way to what is kept
+		{"kept folder", "ls " + h.Folders[0], "inside"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := output(t, h, tt.script); got != tt.want {
@@ -246,42 +247,64 @@ func TestHostPassesThrough(t *testing.T) {
 	}
 }
 
-// TestHostEndsWithInit kills the first process as a crash would and expects that the programs are gone and that the
-// next first process takes over. A machine may lack what is bound over, as one without /etc/hosts does: the host has it
-// all the same, beside what else is in the folder, and the machine still lacks it.
+// TestHostHasWhatTheMachineLacks shows files that the machine may not have, as one without /etc/hosts, and has links
+// that lead nowhere in the place of.
 func TestHostHasWhatTheMachineLacks(t *testing.T) {
 	dir := t.TempDir()
-	source, etc := filepath.Join(dir, "source"), filepath.Join(dir, "kept", "etc")
-	if err := os.MkdirAll(etc, 0o755); err != nil {
+	source := filepath.Join(dir, "source")
+	if err := os.WriteFile(source, []byte("127.0.0.1 localhost\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{
-		source:                         "127.0.0.1 localhost\n",
-		filepath.Join(etc, "services"): "http 80/tcp\n",
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	dangling := filepath.Join(etc, "resolv.conf")
-	if err := os.Symlink("../run/nowhere", dangling); err != nil {
-		t.Fatal(err)
-	}
+	const missing = "/etc/mullion-test/a/file"
 	h, _ := upIn(t, dir, func(h *winhost.Host) {
-		h.Binds = []winhost.Bind{{
-			Source: source,
-			Target: filepath.Join(etc, "hosts"),
-		}, {Source: source, Target: dangling}}
+		h.Binds = []winhost.Bind{{Source: source, Target: missing}, {Source: source, Target: "/etc/resolv.conf"}}
 	})
-	out := output(t, h, fmt.Sprintf("cd %s && cat hosts resolv.conf services", etc))
-	if want := "127.0.0.1 localhost\n127.0.0.1 localhost\nhttp 80/tcp"; out != want {
+	out := output(t, h, "cat /etc/resolv.conf "+missing)
+	if want := "127.0.0.1 localhost\n127.0.0.1 localhost"; out != want {
 		t.Errorf("the host reads %q, want %q", out, want)
 	}
-	if _, err := os.Lstat(filepath.Join(etc, "hosts")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Dir(missing)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the machine has the host's file: %v", err)
 	}
 }
 
+// TestHostSeesLittleOfTheMachine has a root program of the host look for what it could harm.
+func TestHostSeesLittleOfTheMachine(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	if err := os.WriteFile(victim, []byte("machine\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h, _ := upIn(t, dir, func(h *winhost.Host) { h.Shared = filepath.Join(dir, "shared") })
+	kept := h.Folders[0]
+	if err := os.Symlink(victim, filepath.Join(kept, "evil")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, script, want string }{
+		{"its folders", "echo new > kept/file && cat kept/file", "new"},
+		{"a link to the machine's files", "cat kept/evil 2>&- || echo no; echo harm 2>&- > kept/evil || true", "no"},
+		{"the machine's homes", "ls -d /root /home /boot /opt /srv 2>&- || true", ""},
+		{"its root", "touch /file /etc/file /usr/file 2>&- || echo no", "no"},
+		{"the machine's secrets", "cat /etc/shadow 2>&- || echo no", "no"},
+		{"the machine's processes", "ls -d /proc/[0-9]* | wc -l | awk '{print $1 < 8}'", "1"},
+		{"settings of the kernel's devices", "touch /sys/kernel/file 2>&- || echo no", "no"},
+		{"disks", "find /dev -type b; ls /dev", "fd\nfull\nmqueue\nnull\nptmx\npts\nrandom\nshm\nstderr\nstdin\nstdout\n" +
+			"tty\nurandom\nzero"},
+		{"no way back by what is shared", "cat /proc/self/mountinfo | grep -c ' / / '", "1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := output(t, h, "cd "+dir+"\n"+tt.script); got != tt.want {
+				t.Errorf("%s: got %q, want %q", tt.script, got, tt.want)
+			}
+		})
+	}
+	if data, err := os.ReadFile(victim); err != nil || string(data) != "machine\n" {
+		t.Errorf("the machine's file is %q, %v", data, err)
+	}
+}
+
+// TestHostEndsWithInit kills the first process as a crash would and expects that the programs are gone and that the
+// next first process takes over.
 func TestHostEndsWithInit(t *testing.T) {
 	h, p := up(t)
 	first, err := h.PID()

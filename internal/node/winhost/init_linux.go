@@ -7,9 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -26,7 +23,7 @@ func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	if err := errors.Join(h.clearTmp(), h.share()); err != nil {
+	if err := errors.Join(os.MkdirAll(h.Root, 0o700), h.clearTmp(), h.share()); err != nil {
 		return fmt.Errorf("start host %q: %w", h.Name, err)
 	}
 	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS
@@ -133,77 +130,4 @@ func (h Host) reap() error {
 		}
 	})
 	return err
-}
-
-func (h Host) setUp() error {
-	// The machine's later mounts (volumes, below the prefix) are seen, those of the host are not seen by the machine.
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
-	if err := unix.Sethostname([]byte(h.Name)); err != nil {
-		return fmt.Errorf("set host name: %w", err)
-	}
-	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
-	}
-	if err := h.supplyTargets(); err != nil {
-		return err
-	}
-	for _, b := range h.Binds {
-		target, err := filepath.EvalSymlinks(b.Target)
-		if err != nil {
-			return fmt.Errorf("bind over %q: %w", b.Target, err)
-		}
-		if err := unix.Mount(b.Source, target, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("bind %q over %q: %w", b.Source, b.Target, err)
-		}
-	}
-	// Last, since the sources of the binds may lie below /tmp. Wine keeps the sockets of its server there.
-	if err := h.ownTmp(); err != nil {
-		return err
-	}
-	return os.WriteFile(readyFile, nil, 0o600)
-}
-
-func (h Host) mountTmp() error {
-	if h.Tmp == "" {
-		return unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
-	}
-	return unix.Mount(h.Tmp, "/tmp", "", unix.MS_BIND, "")
-}
-
-// ownTmp gives the host a /tmp of its own, with the folders of Keep that are below the machine's at their place in it.
-func (h Host) ownTmp() error {
-	var paths []string
-	for _, path := range append([]string{h.Shared}, h.Keep...) {
-		if path = filepath.Clean(path); strings.HasPrefix(path, "/tmp/") {
-			paths = append(paths, path)
-		}
-	}
-	slices.Sort(paths) // a folder before what is mounted in it
-	paths = slices.Compact(paths)
-	trees := map[string]int{}
-	for _, path := range paths {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			return fmt.Errorf("keep %q: %w", path, err)
-		}
-		trees[path] = fd
-	}
-	if err := h.mountTmp(); err != nil {
-		return fmt.Errorf("mount /tmp: %w", err)
-	}
-	for _, path := range paths {
-		fd := trees[path]
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			return fmt.Errorf("keep %q: %w", path, err)
-		}
-		if err := unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-			return fmt.Errorf("keep %q: %w", path, err)
-		}
-		if err := unix.Close(fd); err != nil {
-			return fmt.Errorf("keep %q: %w", path, err)
-		}
-	}
-	return nil
 }

@@ -59,7 +59,13 @@ func (p *prefix) start() error {
 	if err := p.writeDrive(); err != nil {
 		return err
 	}
-	return p.Host(system).Save(HostFile(p.Dir))
+	host := p.Host(system)
+	for _, dir := range host.Folders {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return host.Save(HostFile(p.Dir))
 }
 
 func (p *prefix) mount(layers []string) error {

@@ -167,7 +167,7 @@ func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
 // and in the container, because the container's root file system is read-only except for the run folder.
 func (s *Server) runDir(c store.Container) string {
 	if c.HostProcess {
-		return filepath.Join(s.cfg.RunDir, "work", c.ID)
+		return filepath.Join(s.cfg.HostProcessWork, c.ID)
 	}
 	return filepath.Join(s.containerDir(c.ID), "run")
 }

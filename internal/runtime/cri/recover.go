@@ -147,7 +147,7 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 
 // removeStaleRunDirs removes the working folders of HostProcess containers that no longer exist.
 func (s *Server) removeStaleRunDirs() error {
-	work := filepath.Join(s.cfg.RunDir, "work")
+	work := s.cfg.HostProcessWork
 	entries, err := os.ReadDir(work)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("list working folders: %w", err)

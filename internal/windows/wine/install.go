@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,6 +46,18 @@ func (i Install) UnixDir() string { return filepath.Join(i.LibDir, "x86_64-unix"
 
 // WindowsDir is the folder of Wine's builtin DLLs and programs.
 func (i Install) WindowsDir() string { return filepath.Join(i.LibDir, "x86_64-windows") }
+
+// Elsewhere are the folders outside of /usr that hold this Wine: those of WineHQ's packages are below /opt.
+func (i Install) Elsewhere() []string {
+	var dirs []string
+	for _, dir := range []string{filepath.Dir(i.Loader), filepath.Dir(i.Server), i.LibDir, i.DataDir} {
+		if filepath.IsAbs(dir) && !strings.HasPrefix(dir, "/usr/") {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
 
 // Find looks for Wine where Debian, Ubuntu, Fedora, Arch and WineHQ's packages put it. The error wraps ErrNotFound or
 // ErrTooOld.

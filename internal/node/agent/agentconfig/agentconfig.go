@@ -50,6 +50,13 @@ type Config struct {
 	Network Network `json:"network"`
 }
 
+// CRIRunDir is the CRI server's folder in the RunDir.
+func CRIRunDir(runDir string) string { return filepath.Join(runDir, "cri") }
+
+// HostProcessWork is the folder below the RunDir that has the working folders of HostProcess containers. The host sees
+// it at the same path.
+func HostProcessWork(runDir string) string { return filepath.Join(CRIRunDir(runDir), "work") }
+
 // Subnets are a cluster's of one family.
 type Subnets struct {
 	Pods     netip.Prefix `json:"pods"`

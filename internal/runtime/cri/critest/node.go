@@ -91,10 +91,12 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 		Node:     NodeName,
 		StateDir: filepath.Join(dir, "state"),
 		RunDir:   filepath.Join(dir, "run"),
-		Engine:   n.Engine,
-		Images:   n.Images,
-		Network:  n.Network,
-		HostPath: n.HostPath,
+
+		HostProcessWork: filepath.Join(dir, "run", "work"),
+		Engine:          n.Engine,
+		Images:          n.Images,
+		Network:         n.Network,
+		HostPath:        n.HostPath,
 		OpenSource: func(winPath string) (*os.File, error) {
 			path, err := n.HostPath(winPath)
 			if err != nil {

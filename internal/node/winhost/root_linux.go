@@ -1,0 +1,113 @@
+package winhost
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/node/hostroot"
+)
+
+func (h Host) setUp() error {
+	// What the machine mounts later in the shared folder is seen, what the host mounts is not seen by the machine.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Sethostname([]byte(h.Name)); err != nil {
+		return fmt.Errorf("set host name: %w", err)
+	}
+	if err := h.enterRoot(); err != nil {
+		return fmt.Errorf("make the root: %w", err)
+	}
+	return os.WriteFile(readyFile, nil, 0o600)
+}
+
+// enterRoot puts the host's root together and changes to it.
+func (h Host) enterRoot() error {
+	if err := unix.Mount("root", h.Root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
+		return fmt.Errorf("mount it: %w", err)
+	}
+	root, err := hostroot.Open(h.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := h.fillRoot(root); err != nil {
+		return err
+	}
+	if err := root.Enter(); err != nil {
+		return err
+	}
+	// Only the mount, not what is mounted in it.
+	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "")
+}
+
+func (h Host) fillRoot(root *hostroot.Root) error {
+	for name, mode := range map[string]fs.FileMode{
+		"etc": 0o755, "tmp": 0o777 | fs.ModeSticky, "run": 0o755, "var": 0o755, "dev": 0o755, "proc": 0o555, "sys": 0o555,
+	} {
+		if err := root.Folder(name, mode); err != nil {
+			return err
+		}
+	}
+	if err := root.ShowPrograms(); err != nil {
+		return err
+	}
+	if err := root.ShowSame("etc/localtime"); err != nil { // by which Wine knows the time zone
+		return err
+	}
+	if err := h.mountSystem(root); err != nil {
+		return err
+	}
+	for _, b := range h.Binds {
+		if err := root.Show(b.Source, b.Target); err != nil {
+			return err
+		}
+	}
+	for _, dir := range h.Programs {
+		if err := root.Show(dir, dir); err != nil {
+			return err
+		}
+	}
+	for _, dir := range h.folders() {
+		if err := root.Share(dir, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mountSystem mounts the file systems of the kernel, and /tmp, where Wine keeps the sockets of its server.
+func (h Host) mountSystem(root *hostroot.Root) error {
+	const harmless = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	at := func(name string) string { return filepath.Join(h.Root, name) }
+	var tmp error
+	if h.Tmp == "" {
+		tmp = unix.Mount("tmpfs", at("tmp"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	} else {
+		tmp = root.Share(h.Tmp, "tmp")
+	}
+	return errors.Join(
+		tmp,
+		unix.Mount("proc", at("proc"), "proc", harmless, ""),
+		unix.Mount("sysfs", at("sys"), "sysfs", harmless|unix.MS_RDONLY, ""),
+		root.MountDev(),
+	)
+}
+
+// folders are those that the host shares with the machine, a folder before what is in it.
+func (h Host) folders() []string {
+	var folders []string
+	for _, dir := range append([]string{h.Shared}, h.Folders...) {
+		if dir != "" {
+			folders = append(folders, filepath.Clean(dir))
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
