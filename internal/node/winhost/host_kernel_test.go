@@ -287,6 +287,7 @@ func TestHostSeesLittleOfTheMachine(t *testing.T) {
 		{"its root", "touch /file /etc/file /usr/file 2>&- || echo no", "no"},
 		{"the machine's secrets", "cat /etc/shadow 2>&- || echo no", "no"},
 		{"the machine's processes", "ls -d /proc/[0-9]* | wc -l | awk '{print $1 < 8}'", "1"},
+		{"settings of the kernel", "echo 1 2>&- > /proc/sys/kernel/panic || echo no", "no"},
 		{"settings of the kernel's devices", "touch /sys/kernel/file 2>&- || echo no", "no"},
 		{"disks", "find /dev -type b; ls /dev", "fd\nfull\nmqueue\nnull\nptmx\npts\nrandom\nshm\nstderr\nstdin\nstdout\n" +
 			"tty\nurandom\nzero"},

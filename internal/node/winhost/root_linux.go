@@ -58,8 +58,10 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 	if err := root.ShowPrograms(); err != nil {
 		return err
 	}
-	if err := root.ShowSame("etc/localtime"); err != nil { // by which Wine knows the time zone
-		return err
+	for _, name := range []string{"etc/localtime", "etc/fonts"} { // Wine asks for the time zone and, loudly, for fonts
+		if err := root.ShowSame(name); err != nil {
+			return err
+		}
 	}
 	if err := h.mountSystem(root); err != nil {
 		return err
@@ -92,12 +94,25 @@ func (h Host) mountSystem(root *hostroot.Root) error {
 	} else {
 		tmp = root.Share(h.Tmp, "tmp")
 	}
-	return errors.Join(
+	if err := errors.Join(
 		tmp,
 		unix.Mount("proc", at("proc"), "proc", harmless, ""),
 		unix.Mount("sysfs", at("sys"), "sysfs", harmless|unix.MS_RDONLY, ""),
 		root.MountDev(),
-	)
+	); err != nil {
+		return err
+	}
+	for _, name := range machineSettings() {
+		if err := root.Show(at(name), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// machineSettings are the files of /proc by which root changes the machine. No program of a Windows host has to.
+func machineSettings() []string {
+	return []string{"proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus", "proc/fs"}
 }
 
 // folders are those that the host shares with the machine, a folder before what is in it.
