@@ -46,6 +46,28 @@ func TestForkBomb(t *testing.T) {
 	}
 }
 
+// TestInotifyBomb: what the kernel counts for a container's users it counts for the machine's root too. A program that
+// takes inotify instances without end gets few, and a neighbour and the machine have theirs.
+func TestInotifyBomb(t *testing.T) {
+	n := newNode(t)
+	pod, config := n.pod(t, "watchers")
+	for _, name := range []string{"bomb", "neighbour"} {
+		id := n.run1(t, pod, config, []string{"watchers"}, func(c *runtimeapi.ContainerConfig) { c.Metadata.Name = name })
+		n.waitLog(t, id, "refused after")
+		var count, number int
+		_, said, _ := strings.Cut(n.log(t, id), "refused")
+		if _, err := fmt.Sscanf(said, " after %d with error %d", &count, &number); err != nil || count < 4 || count > 8 ||
+			number != int(unix.EMFILE) {
+			t.Errorf("%s: refused%s (%v)", name, said, err)
+		}
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatalf("the machine's root has none left: %v", err)
+	}
+	_ = unix.Close(fd)
+}
+
 // TestOOMScores reads back what the kernel goes by when the machine has no memory left.
 func TestOOMScores(t *testing.T) {
 	n := newNode(t)

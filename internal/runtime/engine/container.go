@@ -238,7 +238,7 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 		return 0, err
 	}
 	tasks := e.client.TaskService()
-	_, err = tasks.Create(ctx, &tasksapi.CreateTaskRequest{
+	created, err := tasks.Create(ctx, &tasksapi.CreateTaskRequest{
 		ContainerID: id,
 		Rootfs:      []*typesapi.Mount{rootfs},
 		Stdin:       stdio.Stdin,
@@ -253,7 +253,13 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 	if err := e.removeSources(id); err != nil {
 		e.opts.Log.Error("binds of container not removed", "container", id, "error", err)
 	}
-	started, err := tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id})
+	if !e.isHostProcess(id) { // such a one is in the machine's user namespace
+		err = limitUsers(ctx, created.Pid)
+	}
+	var started *tasksapi.StartResponse
+	if err == nil {
+		started, err = tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id})
+	}
 	if err != nil {
 		return 0, errors.Join(fmt.Errorf("start task of container %q: %w", id, errgrpc.ToNative(err)),
 			e.deleteTask(context.WithoutCancel(ctx), id))

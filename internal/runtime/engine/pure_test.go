@@ -10,6 +10,7 @@ import (
 
 	"github.com/containerd/containerd/v2/core/mount"
 	"github.com/google/go-cmp/cmp"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 )
 
@@ -97,6 +98,11 @@ func TestSpecIsBounded(t *testing.T) {
 		}
 		if pids := s.Linux.Resources.Pids; pids == nil || pids.Limit == nil || *pids.Limit != mostTasks {
 			t.Errorf("processes: %v", pids)
+		}
+		for _, kind := range []string{"RLIMIT_SIGPENDING", "RLIMIT_MSGQUEUE", "RLIMIT_CORE"} {
+			if !slices.ContainsFunc(s.Process.Rlimits, func(l specs.POSIXRlimit) bool { return l.Type == kind }) {
+				t.Errorf("no %s", kind)
+			}
 		}
 		for _, m := range s.Mounts {
 			size := slices.IndexFunc(m.Options, func(o string) bool { return strings.HasPrefix(o, "size=") })

@@ -94,7 +94,7 @@ func (e *Engine) spec(ctx context.Context, c Container, sources, targets []strin
 			OOMScoreAdj:     &score, // or that of containerd's shim is inherited, which is next to containerd's
 			// No core files; open files are limited as containerd itself is, whose limit cannot be raised from inside a
 			// user namespace.
-			Rlimits: []specs.POSIXRlimit{{Type: "RLIMIT_CORE"}},
+			Rlimits: append(userRlimits(), specs.POSIXRlimit{Type: "RLIMIT_CORE"}),
 		},
 		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, sources, targets)...),
 		Linux: &specs.Linux{

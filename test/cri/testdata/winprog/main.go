@@ -88,6 +88,9 @@ func main() {
 	case "tasks": // starts them, and waits
 		tasks()
 		time.Sleep(time.Hour)
+	case "watchers":
+		watchers()
+		time.Sleep(time.Hour)
 	case "fill":
 		fill(os.Args[2], os.Args[3])
 	case "report": // adds to the report of how this program fares, and waits

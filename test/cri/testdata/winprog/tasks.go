@@ -19,6 +19,19 @@ func tasks() {
 	}
 }
 
+// inotify makes an inotify instance of Linux: it returns its descriptor, or an error number below 0.
+func inotify() int
+
+// watchers makes inotify instances without end, until Linux refuses one.
+func watchers() {
+	for n := 0; ; n++ {
+		if r := inotify(); r < 0 {
+			fmt.Printf("refused after %d with error %d\n", n, -r)
+			return
+		}
+	}
+}
+
 // fill writes to a file until it has so many MiB, or there is no room.
 func fill(path, size string) {
 	mib, _ := strconv.Atoi(size)

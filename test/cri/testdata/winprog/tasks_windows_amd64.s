@@ -19,3 +19,10 @@ child:
 	MOVQ	$34, AX
 	SYSCALL
 	JMP	child
+
+// func inotify() int
+TEXT ·inotify(SB), NOSPLIT, $0-8
+	MOVQ	$253, AX // SYS_inotify_init of asm/unistd_64.h
+	SYSCALL
+	MOVQ	AX, ret+0(FP)
+	RET

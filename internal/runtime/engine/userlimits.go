@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// What the kernel counts for each user it counts for the owner of the user's namespace too, and that is the machine's
+// root: without limits of its own one container could use up what root has, for the whole machine
+// (https://github.com/torvalds/linux/blob/v6.12/kernel/ucount.c, inc_ucount).
+
+// userLimits are limits of a container's user namespace, of /proc/sys/user. Wine's server has one inotify instance, and
+// a watch for each folder whose changes a program waits for.
+func userLimits() []string {
+	return []string{"max_inotify_instances 8", "max_inotify_watches 8192", "max_fanotify_groups 0"}
+}
+
+// userRlimits are limits of each of a container's users in its namespace: signals that wait and POSIX message queues.
+// Wine uses no queues.
+func userRlimits() []specs.POSIXRlimit {
+	return []specs.POSIXRlimit{
+		{Type: "RLIMIT_SIGPENDING", Hard: mostTasks, Soft: mostTasks},
+		{Type: "RLIMIT_MSGQUEUE"},
+	}
+}
+
+// limitUsers sets the limits of the user namespace that process pid, the first of a container, is in. Only a process of
+// one thread can enter a user namespace, so it is one of nsenter's.
+func limitUsers(ctx context.Context, pid uint32) error {
+	script := "cd /proc/sys/user && while read -r name limit; do test ! -e $name || echo $limit >$name || exit; done"
+	cmd := exec.CommandContext(ctx, "nsenter", fmt.Sprintf("--user=/proc/%d/ns/user", pid), "--", "/bin/sh", "-c", script)
+	cmd.Stdin = strings.NewReader(strings.Join(userLimits(), "\n") + "\n")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("limit user namespace of process %d: %w: %s", pid, err, bytes.TrimSpace(out.Bytes()))
+	}
+	return nil
+}
