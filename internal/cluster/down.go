@@ -162,29 +162,33 @@ func KillCgroups(ctx context.Context, parent string) error {
 // them have any, where the hierarchy has that controller, and on cgroup v2 has the kernel end all of them at once.
 func stopForks(root string) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if noCgroup(err) {
+			return nil
+		}
 		if err != nil || !d.IsDir() {
 			return err
 		}
 		return writeExisting(filepath.Join(path, "pids.max"), "0")
 	})
-	if errors.Is(err, fs.ErrNotExist) { // there is no such cgroup, or it ended meanwhile
-		err = nil
-	}
 	return errors.Join(err, writeExisting(filepath.Join(root, "cgroup.kill"), "1"))
 }
+
+// noCgroup says of an error that there is no such cgroup. The files of one that is removed while they are open answer
+// ENODEV; systemd removes a scope's when the last of its processes has ended.
+func noCgroup(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) }
 
 // writeExisting writes to a file of a cgroup, if the cgroup has it.
 func writeExisting(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+	if noCgroup(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); errors.Is(err, unix.ENODEV) {
-		return nil // it was removed
+	if err = errors.Join(err, f.Close()); noCgroup(err) {
+		return nil
 	}
 	return err
 }
@@ -197,7 +201,7 @@ func killCgroup(root string) (int, error) {
 		if err == nil && d.IsDir() {
 			dirs = append(dirs, path)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
+		if noCgroup(err) {
 			return nil
 		}
 		return err
@@ -208,7 +212,7 @@ func killCgroup(root string) (int, error) {
 	seen := 0
 	for _, dir := range slices.Backward(dirs) {
 		data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !noCgroup(err) {
 			return seen, err
 		}
 		for line := range strings.FieldsSeq(string(data)) {
@@ -221,7 +225,7 @@ func killCgroup(root string) (int, error) {
 				return seen, fmt.Errorf("end process %d of %q: %w", pid, dir, err)
 			}
 		}
-		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(dir); err != nil && !noCgroup(err) {
 			seen++ // still in use: look again
 		}
 	}

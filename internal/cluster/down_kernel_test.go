@@ -19,6 +19,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Cgroups that somebody else removes meanwhile, as systemd does a scope's, are no error.
+func TestKillCgroupsBesideOthers(t *testing.T) {
+	root := "/sys/fs/cgroup/pids"
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		root = "/sys/fs/cgroup" // version 2
+	}
+	parent := fmt.Sprintf("/mullion-test-beside-%d", os.Getpid())
+	for range 20 {
+		for i := range 100 {
+			if err := os.MkdirAll(filepath.Join(root, parent, strconv.Itoa(i)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const several = 4
+		done := make(chan error, several)
+		for range several {
+			go func() { done <- KillCgroups(t.Context(), parent) }()
+		}
+		for range several {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // What runs in a cluster's cgroups ends, the cgroups go, and others' stay.
 func TestKillCgroups(t *testing.T) {
 	root := "/sys/fs/cgroup/pids"

@@ -360,7 +360,7 @@ func (try *trial) again(ctx context.Context, t *testing.T, by string) {
 // down takes the cluster down; what is on the machine then has to be what was there before.
 func (try *trial) down(ctx context.Context, t *testing.T) {
 	t.Helper()
-	t.Logf("%s", try.run(ctx, t, "mullion down; rm -f /var/lib/mullion/e2e-kubeconfig"))
+	t.Logf("%s", try.run(ctx, t, "mullion down && rm -f /var/lib/mullion/e2e-kubeconfig"))
 	if try.before == "" {
 		t.Fatal("the machine was not looked at before")
 	}
