@@ -68,9 +68,19 @@ func (c Config) bootstrap() bootstrap.Config {
 		DNS:                c.DNS,
 		Machines:           c.Machines,
 		Windows:            c.Windows,
+		Addresses:          c.ownAddresses(),
 		Policy:             bootstrap.ServingPolicy{Networks: c.NodeNetworks, Reserved: []netip.Addr{c.Address.Addr()}},
 		Log:                c.Log,
 	}
+}
+
+// ownAddresses are the API server's and those of Services.
+func (c Config) ownAddresses() []netip.Prefix {
+	own := []netip.Prefix{netip.PrefixFrom(c.Address.Addr(), c.Address.Addr().BitLen()), c.ServiceSubnet}
+	if c.ServiceSubnet6.IsValid() {
+		own = append(own, c.ServiceSubnet6)
+	}
+	return own
 }
 
 // environment is a program's environment besides the marker. The control plane idles most of the time, and its memory

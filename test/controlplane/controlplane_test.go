@@ -49,6 +49,7 @@ func TestControlPlane(t *testing.T) {
 		t.Logf("version %s", v.GitVersion)
 	})
 	t.Run("rights", func(t *testing.T) { testRights(t, p, admin) })
+	t.Run("own-addresses", func(t *testing.T) { testOwnAddresses(t, p, admin) })
 	t.Run("service-accounts", func(t *testing.T) {
 		eventually(t, "the default service account", func() error {
 			_, err := admin.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -35,6 +36,8 @@ type Config struct {
 	Machines Machines
 	// Windows are the Windows versions of the cluster's nodes, each of which gets a RuntimeClass.
 	Windows []winver.Build
+	// Addresses are the cluster's own, which no Service may take: the API server's and those of Services.
+	Addresses []netip.Prefix
 	// Policy is for kubelets' serving certificates.
 	Policy ServingPolicy
 	// Log gets what the approver refuses.

@@ -104,6 +104,9 @@ func (o *Objects) apply(ctx context.Context, client kubernetes.Interface, ca []b
 	if err := o.config.DNS.apply(ctx, client, force); err != nil {
 		return err
 	}
+	if err := applyAddressPolicy(ctx, client, force, o.config.Addresses); err != nil {
+		return err
+	}
 	return m.apply(ctx, client, force)
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -181,7 +183,11 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("use nftables: %w", err)
 		}
-		if err := nft.Run(ctx, u.rules(nft)); err != nil {
+		tx := u.rules(nft)
+		if err := u.guardNetworks(tx); err != nil {
+			return err
+		}
+		if err := nft.Run(ctx, tx); err != nil {
 			return fmt.Errorf("set nftables table %q: %w", u.tableName(), err)
 		}
 		_, err = netns.Sysctl(forwardKey, "1")
@@ -228,6 +234,42 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	}
 	u.guardTunnel(tx)
 	return tx
+}
+
+// guardNetworks keeps a machine that did not forward before from becoming a router between its networks: nothing passes
+// from one to another by the switch that was set for the cluster. Bridges and pairs are left out, since they belong to
+// containers and virtual machines of others, whose tools count on forwarding.
+func (u *Underlay) guardNetworks(tx *knftables.Transaction) error {
+	var networks []string
+	router := true
+	err := netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
+		links, err := h.LinkList()
+		if err != nil {
+			return fmt.Errorf("list the machine's interfaces: %w", err)
+		}
+		for _, l := range links {
+			name := l.Attrs().Name
+			if was, _, ok := parseAlias(l.Attrs().Alias); ok {
+				router = router && was != "0"
+				continue
+			}
+			between := l.Type() == "bridge" || l.Type() == "veth" || l.Attrs().Flags&net.FlagLoopback != 0
+			if !between && !strings.ContainsAny(name, "\"*") {
+				networks = append(networks, `"`+name+`"`)
+			}
+		}
+		return nil
+	})
+	if err != nil || router || len(networks) < 2 {
+		return err
+	}
+	slices.Sort(networks)
+	set := "{ " + strings.Join(networks, ", ") + " }"
+	tx.Add(&knftables.Rule{
+		Chain: "forward",
+		Rule:  "iifname " + set + " oifname " + set + " ct state != { established, related } drop",
+	})
+	return nil
 }
 
 // removeMachineSide removes the table and the link, and puts the forwarding switch back, unless another cluster still

@@ -5,6 +5,7 @@ package underlay_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -388,6 +389,63 @@ func TestForwardingIsDropped(t *testing.T) {
 				t.Errorf("iptables' table after Down (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A machine that forwarded nothing before is no router between its networks while a cluster is up; one that was stays
+// one. The networks are tunnels here: pairs are left alone.
+func TestNoRouter(t *testing.T) {
+	for was, want := range map[string]bool{"0": false, "1": true} {
+		t.Run("ip_forward was "+was, func(t *testing.T) {
+			e := newEnv(t)
+			run(t, e.machine, "sh", "-c", "echo "+was+" >/proc/sys/net/ipv4/ip_forward")
+			for _, side := range []struct{ ns, link, at, peer string }{
+				{e.machine, "uplink", "1", "2"}, {e.outside, "eth0", "2", "1"},
+			} {
+				for id, subnet := range map[string]string{"5": "203.0.113.", "6": "192.0.2."} {
+					run(t, side.ns, "sh", "-c", fmt.Sprintf(
+						"ip link add net%[1]s type vxlan id %[1]s dev %[2]s remote 198.51.100.%[3]s dstport 4790 && "+
+							"ip addr add %[4]s%[5]s/24 dev net%[1]s && ip link set net%[1]s up", id, side.link, side.peer,
+						subnet, side.at))
+				}
+			}
+			// The second network's neighbour is somebody else than the first one's.
+			private := netnstest.New(t, "private")
+			move(t, e.outside, "net6", private)
+			run(t, private, "sh", "-c", "ip addr add 192.0.2.2/24 dev net6; ip link set net6 up; ip route add default via 192.0.2.1")
+			run(t, e.outside, "ip", "route", "add", "192.0.2.0/24", "via", "203.0.113.1")
+			e.up(t)
+			netnstest.Serve(t, private, "private", "192.0.2.2:80")
+			netnstest.Serve(t, e.outside, "outside", "198.51.100.2:80")
+			if want {
+				netnstest.Flow(t, e.outside, "192.0.2.2:80", "private", "203.0.113.2")
+			} else {
+				netnstest.NoFlow(t, e.outside, "192.0.2.2:80")
+			}
+			netnstest.Flow(t, e.u.HostNetns("win-a"), "198.51.100.2:80", "outside", "198.51.100.1")
+		})
+	}
+}
+
+// move gives an interface to another namespace.
+func move(t *testing.T, from, link, to string) {
+	t.Helper()
+	err := netns.Do(from, func() error {
+		f, err := os.Open(to)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		cmd := exec.Command("sh", "-c", "ip link set "+link+" netns /proc/$$/fd/3")
+		cmd.ExtraFiles = []*os.File{f}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Logf("%s", out)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

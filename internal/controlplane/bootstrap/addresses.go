@@ -1,0 +1,66 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	admissionapply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// addressPolicy keeps Services from taking addresses of the cluster itself: kube-proxy sends what goes to a Service's
+// externalIPs to its pods, so whoever may create a Service could stand between all pods and the API server
+// (CVE-2020-8554, https://github.com/kubernetes/kubernetes/issues/97076).
+const addressPolicy = "mullion-own-addresses"
+
+// reserved is an expression of CEL that is true if what list names has none of the addresses. An address that CEL does
+// not understand, as one with leading zeros, may be read otherwise by kube-proxy and is refused too.
+func reserved(list, address string, own []netip.Prefix) string {
+	quoted := make([]string, len(own))
+	for i, p := range own {
+		quoted[i] = "'" + p.Masked().String() + "'"
+	}
+	return fmt.Sprintf("!has(%[1]s) || %[1]s.all(a, isIP(%[2]s) && ![%[3]s].exists(n, cidr(n).containsIP(%[2]s)))",
+		list, address, strings.Join(quoted, ", "))
+}
+
+// applyAddressPolicy puts the policy in place, if the cluster's own addresses are known.
+func applyAddressPolicy(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions,
+	own []netip.Prefix,
+) error {
+	if len(own) == 0 {
+		return nil
+	}
+	admission := client.AdmissionregistrationV1()
+	const message = "addresses of the API server and of the cluster's Services cannot be a Service's external addresses"
+	validation := func(expression string) *admissionapply.ValidationApplyConfiguration {
+		return admissionapply.Validation().WithExpression(expression).WithMessage(message)
+	}
+	ingress := reserved("object.status.loadBalancer.ingress", "a.ip", own)
+	policy := admissionapply.ValidatingAdmissionPolicy(addressPolicy).WithSpec(
+		admissionapply.ValidatingAdmissionPolicySpec().
+			WithFailurePolicy(admissionv1.Fail).
+			WithMatchConstraints(admissionapply.MatchResources().WithResourceRules(
+				admissionapply.NamedRuleWithOperations().WithAPIGroups("").WithAPIVersions("v1").
+					WithResources("services", "services/status").
+					WithOperations(admissionv1.Create, admissionv1.Update))).
+			WithValidations(
+				validation(reserved("object.spec.externalIPs", "a", own)),
+				// a load balancer's may have a name in the place of an address
+				validation("!has(object.status) || !has(object.status.loadBalancer) || "+
+					strings.Replace(ingress, "isIP(a.ip) &&", "!has(a.ip) || isIP(a.ip) &&", 1))))
+	if _, err := admission.ValidatingAdmissionPolicies().Apply(ctx, policy, force); err != nil {
+		return fmt.Errorf("apply policy %q: %w", addressPolicy, err)
+	}
+	binding := admissionapply.ValidatingAdmissionPolicyBinding(addressPolicy).WithSpec(
+		admissionapply.ValidatingAdmissionPolicyBindingSpec().WithPolicyName(addressPolicy).
+			WithValidationActions(admissionv1.Deny))
+	if _, err := admission.ValidatingAdmissionPolicyBindings().Apply(ctx, binding, force); err != nil {
+		return fmt.Errorf("apply binding of policy %q: %w", addressPolicy, err)
+	}
+	return nil
+}
