@@ -50,7 +50,8 @@ func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 		"WINEDEBUG=-all",
 		// No offers to download Mono and Gecko, no menu entries.
 		"WINEDLLOVERRIDES=mscoree,mshtml=;winemenubuilder.exe=d",
-		// Wine links profile folders to those below HOME; Debian's keeps its server's folder below TMPDIR.
+		// Wine links profile folders to those below HOME; Debian's keeps its server's folder in the runtime folder, or
+		// below TMPDIR.
 		"HOME=" + scratch, "TMPDIR=" + scratch, "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
 	}
 	run := func(ctx context.Context, program string, args ...string) error {
@@ -61,7 +62,11 @@ func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 		cmd.Stdout, cmd.Stderr = &out, &out
 		// A process that wineboot leaves behind holds the pipe; it is waited for with wineserver -w.
 		cmd.WaitDelay = time.Second
-		if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		err := startWithRuntimeDir(cmd, scratch)
+		if err == nil {
+			err = cmd.Wait()
+		}
+		if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 			return fmt.Errorf("run %s %s: %w: %s", program, strings.Join(args, " "), err,
 				strings.TrimSpace(out.String()))
 		}
@@ -86,7 +91,7 @@ func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 // of a container.
 func adopt(prefix, base string) error {
 	for _, dir := range []string{
-		"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64",
+		"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "run/user", "usr/lib", "usr/lib64",
 		"usr/bin", "sbin",
 	} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
@@ -103,7 +108,7 @@ func adopt(prefix, base string) error {
 	}
 	for link, target := range map[string]string{
 		"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64",
-		"bin": "usr/bin",
+		"bin": "usr/bin", runtimeDir(0): "../../tmp", runtimeDir(userUID): "../../tmp",
 	} {
 		if err := os.Symlink(target, filepath.Join(base, link)); err != nil {
 			return err
@@ -168,7 +173,7 @@ func makeProfiles(base string) error {
 		if err != nil {
 			return err
 		}
-		return os.Lchown(path, 1000, 1000)
+		return os.Lchown(path, userUID, userUID)
 	})
 }
 
