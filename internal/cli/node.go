@@ -174,7 +174,10 @@ func (a *app) nodeCopy() *cobra.Command {
 				return err
 			}
 			if info, err := os.Stat(to); err == nil && info.IsDir() {
-				to = filepath.Join(to, filepath.Base(from))
+				// Named as the argument is, so that a link that a pod planted there is refused too.
+				if to, err = a.copyPath(strings.TrimRight(args[1], `/\`) + "/" + filepath.Base(from)); err != nil {
+					return err
+				}
 			}
 			return copyFile(from, to)
 		},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,8 +74,19 @@ func TestCopy(t *testing.T) {
 	m.write(filepath.Join(dir, "a.txt"), "text")
 	drive := wine.Drive(cluster.HostPrefix(m.paths, "win-1"))
 	m.write(filepath.Join(drive, "tools", "other.txt"), "")
+	victim := filepath.Join(dir, "victim")
+	m.write(filepath.Join(drive, "planted", "other.txt"), "")
+	if err := os.Symlink(victim, filepath.Join(drive, "planted", "a.txt")); err != nil {
+		t.Fatal(err)
+	}
 	m.run("node", "cp", filepath.Join(dir, "a.txt"), `win-1:C:\tools\B.txt`).check(t, ExitOK, "", "")
 	m.run("node", "cp", filepath.Join(dir, "a.txt"), "win-1:C:/tools").check(t, ExitOK, "", "")
+	m.run("node", "cp", filepath.Join(dir, "a.txt"), "win-1:C:/planted").has(t, ExitUsage,
+		"mullion: win-1:C:/planted/a.txt: ",
+		"→ name a path on C:")
+	if _, err := os.Stat(victim); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a link was followed: %v", err)
+	}
 	back := filepath.Join(filepath.Dir(m.paths.Data), "back")
 	m.write(filepath.Join(back, "old"), "")
 	m.run("node", "cp", "win-1:c:/TOOLS/b.txt", back).check(t, ExitOK, "", "")

@@ -44,7 +44,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "hostPath, privileged pods",
 			Level: support.Partly,
-			Note:  "the node's own files and a few harmless devices; a privileged pod is root on the machine's kernel all the same",
+			Note:  "the node's own files and a few devices; a privileged pod is the machine's root all the same, and can make any device",
 			Ref:   "https://kubernetes.io/docs/concepts/storage/volumes/#hostpath",
 		},
 		{
@@ -67,6 +67,13 @@ func SupportRows() []support.Row {
 			Level: support.Not,
 			Note:  "refused by the kubelet with runc 1.1, which Debian 12 has; not tried with a newer one",
 			Ref:   "https://kubernetes.io/docs/concepts/workloads/pods/user-namespaces/",
+		},
+		{
+			Area:  area,
+			Name:  "seccomp",
+			Level: support.Supported,
+			Note:  "containers that name no profile have the runtime's (seccompDefault)",
+			Ref:   "https://kubernetes.io/docs/tutorials/security/seccomp/",
 		},
 		{
 			Area:  area,
