@@ -35,7 +35,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick fuzz picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -106,6 +106,9 @@ quick: ## the tests that need neither root nor Kubernetes compiled, some six min
 
 fuzz: ## fuzz what reads images, requests, frames, links and files of others (TIME=1m for each target, FUZZ=pattern)
 	@hack/fuzz.sh $${TIME:-1m} $$FUZZ
+
+chaos: build sample ## kill processes of a cluster by chance, with work that must go on (KILLS=200); 200 take some half an hour
+	@E2E_KILLS=$${KILLS:-200} $(GO) test -count=1 -tags cluster -timeout 3h -v -run 'TestCluster/^chaos$$' ./test/e2e
 
 test-conformance: test-deps e2e
 

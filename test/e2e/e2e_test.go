@@ -58,6 +58,7 @@ func TestCluster(t *testing.T) {
 		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
 		t.Run("guide", f.guide)
 		t.Run("faults", f.faults)
+		t.Run("chaos", f.chaos)
 		t.Run("eviction", f.eviction)
 		return
 	}
@@ -88,6 +89,7 @@ func TestCluster(t *testing.T) {
 	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
 	ok = t.Run("guide", f.guide) && ok
 	ok = t.Run("faults", f.faults) && ok
+	ok = t.Run("chaos", f.chaos) && ok
 	ok = t.Run("eviction", f.eviction) && ok
 	if !ok {
 		logs(t, f)

@@ -1,0 +1,279 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// ledger is a StatefulSet that numbers requests and writes the numbers to a volume on a Windows node's disk, and a
+// Service through which it is asked.
+const ledger = `
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: ledger}
+spec:
+  serviceName: ledger
+  selector: {matchLabels: {app: ledger}}
+  template:
+    metadata: {labels: {app: ledger}}
+    spec:
+      nodeSelector: {kubernetes.io/hostname: win-2}
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: ledger
+        image: mullion.local/e2e:v1
+        args: [ledger, 'C:\data\ledger', ':80']
+        volumeMounts: [{name: data, mountPath: 'C:\data'}]
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 100Mi}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: ledger}
+spec: {type: NodePort, selector: {app: ledger}, ports: [{port: 80, nodePort: 31982}]}
+`
+
+// kinds are the processes that may be killed at any time, by name: what their command lines have in them.
+func kinds() map[string]string {
+	return map[string]string{
+		"agent":                   `mullion-node serve `,
+		"containerd":              `/containerd --config [^ ]*/containerd/config.toml`,
+		"containerd (Linux node)": `/containerd .*linux-1`,
+		"coredns":                 `/coredns `,
+		"etcd":                    ` component etcd `,
+		"first process of a host": `mullion-node host-init `,
+		"kube-apiserver":          ` component kube-apiserver `,
+		"kube-controller-manager": ` component kube-controller-manager `,
+		"kube-proxy":              ` component kube-proxy `,
+		"kube-proxy.exe":          `^C:\\k\\kube-proxy\.exe `,
+		"kube-scheduler":          ` component kube-scheduler `,
+		"kubelet":                 ` component kubelet `,
+		"kubelet.exe":             `^C:\\k\\kubelet\.exe `,
+		"metrics-server":          `/metrics-server `,
+		"supervisor":              ` supervise `,
+	}
+}
+
+// chaos kills processes of the cluster, one after the other, chosen by chance, as often as E2E_KILLS says. Meanwhile a
+// client asks the ledger. Nothing that was written is lost, and no container is started again. E2E_SEED repeats a run.
+func (f fixture) chaos(t *testing.T) {
+	kills, seed := 10, uint64(time.Now().UnixNano())
+	for name, to := range map[string]func(int){
+		"E2E_KILLS": func(n int) { kills = n }, "E2E_SEED": func(n int) { seed = uint64(n) },
+	} {
+		if text := os.Getenv(name); text != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			to(n)
+		}
+	}
+	t.Logf("E2E_KILLS=%d E2E_SEED=%d", kills, seed)
+	chance := rand.New(rand.NewPCG(seed, 0))
+	f.apply(t, survivors+ledger)
+	f.running(t)
+	url := "http://" + f.firstNode(t) + ":31982/"
+	poll(t, settle, func(ctx context.Context) error {
+		_, err := number(ctx, url)
+		return err
+	})
+	before, ledgerBefore := f.containers(t), f.ledgerContainer(t)
+	c := client{url: url, end: make(chan struct{}), done: make(chan struct{})}
+	go c.run(context.WithoutCancel(t.Context()))
+	took := map[string][]time.Duration{}
+	for range kills {
+		kind, seconds := f.killOne(t, chance)
+		took[kind] = append(took[kind], seconds)
+		time.Sleep(time.Duration(chance.IntN(1000)) * time.Millisecond)
+	}
+	close(c.end)
+	<-c.done
+	f.working(t)
+	f.same(t, before)
+	if after := f.ledgerContainer(t); after != ledgerBefore {
+		t.Errorf("the ledger's container was %q and is %q", ledgerBefore, after)
+	}
+	lost := f.lost(t, c.got)
+	t.Logf("%s%d kills; of %d requests through a Service %d got no answer, the longest pause was %s; lines lost: %d",
+		table(took), kills, c.asked, c.asked-len(c.got), c.longest.Round(100*time.Millisecond), lost)
+	if lost > 0 || len(c.got) < kills {
+		t.Errorf("of %d numbers %d are lost; the last error of the client: %v", len(c.got), lost, c.last)
+	}
+	for _, what := range []string{"statefulset/ledger", "service/ledger", "pvc/data-ledger-0"} {
+		if out, err := f.mullion(t.Context(), t, "kubectl", "delete", what, "--wait=false"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// killOne kills one process and returns its kind, and how long it took until the cluster was healthy again.
+func (f fixture) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration) {
+	t.Helper()
+	all := kinds()
+	names := slices.Sorted(maps.Keys(all))
+	for {
+		kind := names[chance.IntN(len(names))]
+		match := regexp.MustCompile(all[kind])
+		var pids []int
+		for pid, command := range f.processes(t) {
+			if match.MatchString(command) {
+				pids = append(pids, pid)
+			}
+		}
+		if len(pids) == 0 {
+			t.Fatalf("no process of the cluster is a %s: %s", kind, all[kind])
+		}
+		slices.Sort(pids)
+		pid := pids[chance.IntN(len(pids))]
+		begin := time.Now()
+		if err := syscall.Kill(pid, syscall.SIGKILL); errors.Is(err, syscall.ESRCH) {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if kind == "supervisor" {
+			f.up(t)
+		}
+		f.recovered(t, match, len(pids), pid)
+		f.healthy(t)
+		return kind, time.Since(begin)
+	}
+}
+
+// recovered waits until there are as many processes of a kind as before, and the one that was killed is gone.
+func (f fixture) recovered(t *testing.T, match *regexp.Regexp, many, killed int) {
+	t.Helper()
+	poll(t, settle, func(context.Context) error {
+		n := 0
+		for pid, command := range f.processes(t) {
+			if match.MatchString(command) && pid != killed {
+				n++
+			}
+		}
+		if n < many {
+			return fmt.Errorf("%d of %d processes that match %s", n, many, match)
+		}
+		return nil
+	})
+}
+
+// table is one row a kind: how many kills, the median and the slowest recovery.
+func table(took map[string][]time.Duration) string {
+	text := fmt.Sprintf("\n%-26s %5s %8s %8s\n", "killed", "times", "median", "slowest")
+	var every []time.Duration
+	row := func(name string, all []time.Duration) {
+		slices.Sort(all)
+		text += fmt.Sprintf("%-26s %5d %7.1fs %7.1fs\n", name, len(all), all[len(all)/2].Seconds(),
+			all[len(all)-1].Seconds())
+	}
+	for _, kind := range slices.Sorted(maps.Keys(took)) {
+		row(kind, took[kind])
+		every = append(every, took[kind]...)
+	}
+	row("all", every)
+	return text
+}
+
+// client asks the ledger again and again.
+type client struct {
+	url       string
+	end, done chan struct{}
+	asked     int
+	got       []int // the numbers that it was given
+	longest   time.Duration
+	last      error
+}
+
+func (c *client) run(ctx context.Context) {
+	defer close(c.done)
+	answered := time.Now()
+	for {
+		select {
+		case <-c.end:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		c.asked++
+		n, err := number(ctx, c.url)
+		if err != nil {
+			c.last = err
+			continue
+		}
+		c.got = append(c.got, n)
+		c.longest = max(c.longest, time.Since(answered))
+		answered = time.Now()
+	}
+}
+
+// number asks the ledger for the next number.
+func number(ctx context.Context, url string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+// lost counts the numbers that the client was given and that are not in the ledger, and what else is wrong with it.
+func (f fixture) lost(t *testing.T, got []int) int {
+	t.Helper()
+	out, err := f.mullion(t.Context(), t, "kubectl", "exec", "ledger-0", "--", "tool", "cat", `C:\data\ledger`)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	written := map[int]bool{}
+	for i, line := range strings.Fields(strings.TrimPrefix(out, "ledger: ")) {
+		n, err := strconv.Atoi(line)
+		if err != nil || n != i+1 {
+			t.Fatalf("line %d of the ledger is %q", i+1, line)
+		}
+		written[n] = true
+	}
+	lost := 0
+	for i, n := range got {
+		if !written[n] || i > 0 && n <= got[i-1] {
+			lost++
+		}
+	}
+	return lost
+}
+
+// ledgerContainer is the id of the ledger's container and how often it was started again.
+func (f fixture) ledgerContainer(t *testing.T) string {
+	t.Helper()
+	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pod", "ledger-0", "-o",
+		`jsonpath={.status.containerStatuses[0].containerID} {.status.containerStatuses[0].restartCount}`)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
