@@ -56,7 +56,7 @@ func kinds() map[string]string {
 		"agent":                   `mullion-node serve `,
 		"containerd":              `/containerd --config [^ ]*/containerd/config.toml`,
 		"containerd (Linux node)": `/containerd .*linux-1`,
-		"coredns":                 `/coredns `,
+		"coredns":                 `^coredns `,
 		"etcd":                    ` component etcd `,
 		"first process of a host": `mullion-node host-init `,
 		"kube-apiserver":          ` component kube-apiserver `,
@@ -66,7 +66,7 @@ func kinds() map[string]string {
 		"kube-scheduler":          ` component kube-scheduler `,
 		"kubelet":                 ` component kubelet `,
 		"kubelet.exe":             `^C:\\k\\kubelet\.exe `,
-		"metrics-server":          `/metrics-server `,
+		"metrics-server":          `^metrics-server `,
 		"supervisor":              ` supervise `,
 	}
 }
