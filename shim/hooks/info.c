@@ -57,6 +57,21 @@ static NTSTATUS fill_all(struct link *link, HANDLE handle, const struct entry *e
     return status;
 }
 
+/* Wine 10's GetFileInformationByHandle asks for this, that of Wine 8 for CLASS_ALL. */
+static void fill_stat(const struct entry *entry, struct nt_stat_info *info)
+{
+    struct nt_basic_info basic;
+
+    memset(info, 0, sizeof(*info));
+    fill_basic(&entry->st, entry->attributes, &basic);
+    info->id = entry->st.ino;
+    memcpy(&info->creation, &basic, 4 * sizeof(LARGE_INTEGER));
+    info->attributes = entry->attributes;
+    info->tag = entry->tag;
+    info->links = 1;
+    info->rights = FILE_ALL_ACCESS;
+}
+
 /* The smallest buffer for a class, or 0 for a class that a link does not answer itself. */
 static ULONG size_of_class(ULONG class)
 {
@@ -71,6 +86,7 @@ static ULONG size_of_class(ULONG class)
     case CLASS_NETWORK_OPEN: return sizeof(struct nt_network_open_info);
     case CLASS_ATTRIBUTE_TAG: return 8;
     case CLASS_ID: return 24;
+    case CLASS_STAT: return sizeof(struct nt_stat_info);
     default: return 0;
     }
 }
@@ -107,6 +123,7 @@ static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io
         memcpy(buffer, &basic, 4 * sizeof(LARGE_INTEGER));
         ((struct nt_network_open_info *)buffer)->attributes = basic.attributes;
         break;
+    case CLASS_STAT: fill_stat(&entry, buffer); break;
     case CLASS_ID: /* volume serial (the folder's is good), then the 128-bit id */
         status = original.NtQueryInformationFile(handle, io, buffer, length, class);
         memset((BYTE *)buffer + 8, 0, 16);

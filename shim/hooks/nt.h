@@ -41,7 +41,7 @@ enum /* FILE_INFORMATION_CLASS */
     CLASS_EA = 7, CLASS_ACCESS = 8, CLASS_NAME = 9, CLASS_RENAME = 10, CLASS_LINK = 11, CLASS_NAMES = 12, CLASS_DISPOSITION = 13,
     CLASS_POSITION = 14, CLASS_MODE = 16, CLASS_ALIGNMENT = 17, CLASS_ALL = 18, CLASS_NETWORK_OPEN = 34, CLASS_ATTRIBUTE_TAG = 35,
     CLASS_ID_BOTH_DIRECTORY = 37, CLASS_ID_FULL_DIRECTORY = 38, CLASS_ID_GLOBAL_TX = 50, CLASS_ID = 59, CLASS_DISPOSITION_EX = 64,
-    CLASS_RENAME_EX = 65
+    CLASS_RENAME_EX = 65, CLASS_STAT = 68
 };
 
 enum /* flags of CLASS_DISPOSITION_EX and CLASS_RENAME_EX */
@@ -68,6 +68,14 @@ struct nt_network_open_info
 {
     LARGE_INTEGER creation, access, write, change, allocation, size;
     ULONG attributes;
+};
+
+/* https://learn.microsoft.com/en-us/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_stat_information */
+struct nt_stat_info
+{
+    UINT64 id;
+    LARGE_INTEGER creation, access, write, change, allocation, size;
+    ULONG attributes, tag, links, rights; /* 56 */
 };
 
 struct nt_all_info

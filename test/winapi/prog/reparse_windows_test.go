@@ -3,6 +3,7 @@ package prog
 import (
 	"encoding/binary"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -80,6 +81,40 @@ func TestOpenReparsePoint(t *testing.T) {
 	}
 	if got, err := windows.GetFileAttributes(p); err != nil || got&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 {
 		t.Errorf("GetFileAttributes: got %#x, %v", got, err)
+	}
+}
+
+// FileStatInformation is what GetFileInformationByHandle of Wine 10 asks for; Wine 8 has it not of itself.
+func TestStatInformation(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	query := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtQueryInformationFile")
+	for name, want := range map[string]uint32{link: windows.IO_REPARSE_TAG_SYMLINK, filepath.Join(dir, "socket"): 0x80000023} {
+		h := open(t, name, windows.FILE_READ_ATTRIBUTES, openLink)
+		var io windows.IO_STATUS_BLOCK
+		var info struct {
+			id                                                int64
+			creation, access, write, change, allocation, size int64
+			attributes, tag, links, rights                    uint32
+		}
+		const class = 68
+		status, _, _ := query.Call(uintptr(h), uintptr(unsafe.Pointer(&io)), uintptr(unsafe.Pointer(&info)),
+			unsafe.Sizeof(info), class)
+		if status != 0 || info.attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 || info.tag != want || info.write == 0 {
+			t.Errorf("%s: status %x, %+v", name, status, info)
+		}
+		var by windows.ByHandleFileInformation
+		if err := windows.GetFileInformationByHandle(h, &by); err != nil || by.FileAttributes != info.attributes {
+			t.Errorf("%s: GetFileInformationByHandle gives attributes %x, %v", name, by.FileAttributes, err)
+		}
 	}
 }
 
