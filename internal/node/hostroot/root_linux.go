@@ -68,9 +68,8 @@ func (r *Root) Folder(name string, mode fs.FileMode) error {
 	return errors.Join(folder.Chmod(mode), folder.Close())
 }
 
-// Link makes name a symbolic link, unless there is something already. The name may begin with /.
+// Link makes name a symbolic link, unless there is something already.
 func (r *Root) Link(to, name string) error {
-	name = strings.TrimPrefix(name, "/")
 	if err := r.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}

@@ -31,8 +31,6 @@ type Host struct {
 	// may write to, all of them at the same path.
 	Programs []string `json:"programs,omitempty"`
 	Folders  []string `json:"folders,omitempty"`
-	// Links are symbolic links of the host's own: what they lead to, by name.
-	Links map[string]string `json:"links,omitempty"`
 	// Tmp is a folder of the machine that the host has as its /tmp, emptied before the host starts; empty: the host has
 	// one that nobody else sees.
 	Tmp string `json:"tmp,omitempty"`

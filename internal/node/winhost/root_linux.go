@@ -63,11 +63,6 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 			return err
 		}
 	}
-	for name, to := range h.Links {
-		if err := root.Link(to, name); err != nil {
-			return err
-		}
-	}
 	if err := h.mountSystem(root); err != nil {
 		return err
 	}

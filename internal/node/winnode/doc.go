@@ -92,7 +92,6 @@ func (c Config) Host(s *wine.System) winhost.Host {
 		Netns:     c.Netns,
 		StateFile: filepath.Join(c.RunDir, "host-state.json"),
 		Root:      filepath.Join(c.RunDir, "root"),
-		Links:     map[string]string{wine.HostRuntimeDir(): "/tmp"}, // where HostProcess containers have it, too
 		Tmp:       filepath.Join(c.RunDir, "tmp"),
 		Shared:    filepath.Join(c.RunDir, "hpc"),
 		Programs:  s.Install.Elsewhere(),

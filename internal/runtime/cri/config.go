@@ -22,8 +22,8 @@ type Config struct {
 	StateDir string
 	// RunDir holds sockets and FIFOs; it may be gone after a boot.
 	RunDir string
-	// HostProcessWork holds the working folders of HostProcess containers: a folder that the Windows host sees at the same
-	// path, as its wineserver opens the files in it.
+	// HostProcessWork holds the working folders of HostProcess containers. The Windows host sees it at the same path,
+	// since its wineserver opens the files in it.
 	HostProcessWork string
 	// Stream is where exec, attach and port-forward are served: an address that the kubelet can reach and pods cannot.
 	// Requests are admitted by one-time tokens. The server closes it.

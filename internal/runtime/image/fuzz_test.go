@@ -24,7 +24,8 @@ func FuzzLayerEntry(f *testing.F) {
 		f.Add(seed)
 	}
 	types := map[byte]byte{
-		'f': tar.TypeReg, 'd': tar.TypeDir, 's': tar.TypeSymlink, 'l': tar.TypeLink, 'c': tar.TypeChar, 'p': tar.TypeFifo,
+		'f': tar.TypeReg, 'd': tar.TypeDir, 's': tar.TypeSymlink, 'l': tar.TypeLink, 'c': tar.TypeChar,
+		'p': tar.TypeFifo,
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 4096 {

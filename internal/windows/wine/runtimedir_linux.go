@@ -5,14 +5,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// startWithRuntimeDir starts cmd with a runtime folder below dir in the place of the user's, which is there only while
-// the user has a session. Nobody else sees it. Who is not root has the user's own.
+// startWithRuntimeDir starts cmd with a runtime folder, /run/user/UID, below dir in the place of the user's, which is
+// there only while the user has a session. Nobody else sees it. Who is not root has the user's own.
+//
+// Debian's Wine has its server's socket in the runtime folder. Where that is missing it makes a folder below TMPDIR, and
+// leaves it there; Wine 10.0 of Debian 13 aborts if TMPDIR is set (the patch "temporary-directory" of Debian's package).
 func startWithRuntimeDir(cmd *exec.Cmd, dir string) error {
 	if os.Geteuid() != 0 {
 		return cmd.Start()
@@ -28,7 +32,7 @@ func startWithRuntimeDir(cmd *exec.Cmd, dir string) error {
 // privateRuntimeDir moves the calling thread, which must be thrown away afterwards, into a mount namespace with the
 // folder.
 func privateRuntimeDir(dir string) error {
-	own := runtimeDir(os.Geteuid())
+	own := filepath.Join("run/user", strconv.Itoa(os.Geteuid()))
 	if err := os.MkdirAll(filepath.Join(dir, own), 0o700); err != nil {
 		return err
 	}

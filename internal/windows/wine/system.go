@@ -95,9 +95,10 @@ func (s *System) ContainerEnv() []string {
 		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/bin")
 }
 
-// HostEnv is the environment of the loader on a Windows host, whose prefix is mounted at prefix.
+// HostEnv is the environment of the loader on a Windows host, whose prefix is mounted at prefix. It has no TMPDIR: with
+// one, and without a runtime folder, Debian's Wine 10.0 aborts ("free(): invalid pointer").
 func (s *System) HostEnv(prefix string) []string {
-	return append(s.environment(prefix), "WINEDLLOVERRIDES="+noDesktop, "HOME="+prefix, "TMPDIR=/tmp",
+	return append(s.environment(prefix), "WINEDLLOVERRIDES="+noDesktop, "HOME="+prefix,
 		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/sbin:/usr/bin:/sbin:/bin")
 }
 

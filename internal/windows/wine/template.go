@@ -50,9 +50,8 @@ func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 		"WINEDEBUG=-all",
 		// No offers to download Mono and Gecko, no menu entries.
 		"WINEDLLOVERRIDES=mscoree,mshtml=;winemenubuilder.exe=d",
-		// Wine links profile folders to those below HOME; Debian's keeps its server's folder in the runtime folder, or
-		// below TMPDIR.
-		"HOME=" + scratch, "TMPDIR=" + scratch, "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
+		// Wine links profile folders to those below HOME.
+		"HOME=" + scratch, "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
 	}
 	run := func(ctx context.Context, program string, args ...string) error {
 		cmd := exec.CommandContext(ctx, program, args...)
@@ -91,7 +90,7 @@ func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 // of a container.
 func adopt(prefix, base string) error {
 	for _, dir := range []string{
-		"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "run/user", "usr/lib", "usr/lib64",
+		"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64",
 		"usr/bin", "sbin",
 	} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
@@ -108,7 +107,7 @@ func adopt(prefix, base string) error {
 	}
 	for link, target := range map[string]string{
 		"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64",
-		"bin": "usr/bin", runtimeDir(0): "../../tmp", runtimeDir(userUID): "../../tmp",
+		"bin": "usr/bin",
 	} {
 		if err := os.Symlink(target, filepath.Join(base, link)); err != nil {
 			return err
@@ -173,7 +172,7 @@ func makeProfiles(base string) error {
 		if err != nil {
 			return err
 		}
-		return os.Lchown(path, userUID, userUID)
+		return os.Lchown(path, 1000, 1000)
 	})
 }
 

@@ -108,7 +108,8 @@ func TestStatInformation(t *testing.T) {
 		const class = 68
 		status, _, _ := query.Call(uintptr(h), uintptr(unsafe.Pointer(&io)), uintptr(unsafe.Pointer(&info)),
 			unsafe.Sizeof(info), class)
-		if status != 0 || info.attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 || info.tag != want || info.write == 0 {
+		if status != 0 || info.attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 || info.tag != want ||
+			info.write == 0 {
 			t.Errorf("%s: status %x, %+v", name, status, info)
 		}
 		var by windows.ByHandleFileInformation
