@@ -54,8 +54,7 @@ spec: {type: NodePort, selector: {app: ledger}, ports: [{port: 80, nodePort: 319
 func kinds() map[string]string {
 	return map[string]string{
 		"agent":                   `mullion-node serve `,
-		"containerd":              `/containerd --config [^ ]*/containerd/config.toml`,
-		"containerd (Linux node)": `/containerd .*linux-1`,
+		"containerd":              `/containerd --config `,
 		"coredns":                 `^coredns `,
 		"etcd":                    ` component etcd `,
 		"first process of a host": `mullion-node host-init `,
