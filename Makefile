@@ -107,7 +107,7 @@ quick: ## the tests that need neither root nor Kubernetes compiled, some six min
 fuzz: ## fuzz what reads images, requests, frames, links and files of others (TIME=1m for each target, FUZZ=pattern)
 	@hack/fuzz.sh $${TIME:-1m} $$FUZZ
 
-chaos: build sample ## kill processes of a cluster by chance, with work that must go on (KILLS=200); 200 take some half an hour
+chaos: build sample ## kill processes of a cluster by chance, with work that must go on (KILLS=200); 200 take some eight minutes
 	@E2E_KILLS=$${KILLS:-200} $(GO) test -count=1 -tags cluster -timeout 3h -v -run 'TestCluster/^chaos$$' ./test/e2e
 
 test-conformance: test-deps e2e

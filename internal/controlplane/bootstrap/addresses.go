@@ -17,15 +17,15 @@ import (
 // (CVE-2020-8554, https://github.com/kubernetes/kubernetes/issues/97076).
 const addressPolicy = "mullion-own-addresses"
 
-// reserved is an expression of CEL that is true if what list names has none of the addresses. An address that CEL does
-// not understand, as one with leading zeros, may be read otherwise by kube-proxy and is refused too.
-func reserved(list, address string, own []netip.Prefix) string {
+// outside is an expression of CEL that is true if what another stands for is an address, and none of ours. An address
+// that CEL does not understand, as one with leading zeros, may be read otherwise by kube-proxy and is refused too.
+func outside(address string, own []netip.Prefix) string {
 	quoted := make([]string, len(own))
 	for i, p := range own {
 		quoted[i] = "'" + p.Masked().String() + "'"
 	}
-	return fmt.Sprintf("!has(%[1]s) || %[1]s.all(a, isIP(%[2]s) && ![%[3]s].exists(n, cidr(n).containsIP(%[2]s)))",
-		list, address, strings.Join(quoted, ", "))
+	return fmt.Sprintf("isIP(%[1]s) && ![%[2]s].exists(n, cidr(n).containsIP(%[1]s))", address,
+		strings.Join(quoted, ", "))
 }
 
 // applyAddressPolicy puts the policy in place, if the cluster's own addresses are known.
@@ -40,7 +40,6 @@ func applyAddressPolicy(ctx context.Context, client kubernetes.Interface, force 
 	validation := func(expression string) *admissionapply.ValidationApplyConfiguration {
 		return admissionapply.Validation().WithExpression(expression).WithMessage(message)
 	}
-	ingress := reserved("object.status.loadBalancer.ingress", "a.ip", own)
 	policy := admissionapply.ValidatingAdmissionPolicy(addressPolicy).WithSpec(
 		admissionapply.ValidatingAdmissionPolicySpec().
 			WithFailurePolicy(admissionv1.Fail).
@@ -49,10 +48,11 @@ func applyAddressPolicy(ctx context.Context, client kubernetes.Interface, force 
 					WithResources("services", "services/status").
 					WithOperations(admissionv1.Create, admissionv1.Update))).
 			WithValidations(
-				validation(reserved("object.spec.externalIPs", "a", own)),
+				validation("!has(object.spec.externalIPs) || object.spec.externalIPs.all(a, "+outside("a", own)+")"),
 				// a load balancer's may have a name in the place of an address
 				validation("!has(object.status) || !has(object.status.loadBalancer) || "+
-					strings.Replace(ingress, "isIP(a.ip) &&", "!has(a.ip) || isIP(a.ip) &&", 1))))
+					"!has(object.status.loadBalancer.ingress) || "+
+					"object.status.loadBalancer.ingress.all(a, !has(a.ip) || "+outside("a.ip", own)+")")))
 	if _, err := admission.ValidatingAdmissionPolicies().Apply(ctx, policy, force); err != nil {
 		return fmt.Errorf("apply policy %q: %w", addressPolicy, err)
 	}

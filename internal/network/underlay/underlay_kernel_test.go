@@ -41,17 +41,16 @@ func state(t *testing.T, ns string) string {
 		t, ns, "sh", "-c", "ip -br link | cut -d' ' -f1; ip route | sed 's/ linkdown//; s/ *$//'; nft list tables; cat /proc/sys/net/ipv4/ip_forward")
 }
 
-// connect gives the machine an outside behind it.
-func connect(t *testing.T, inside, outside string) {
+// runWith runs a shell script in a namespace, with another as its descriptor 3.
+func runWith(t *testing.T, ns, other, script string) {
 	t.Helper()
-	err := netns.Do(inside, func() error {
-		f, err := os.Open(outside)
+	err := netns.Do(ns, func() error {
+		f, err := os.Open(other)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		cmd := exec.Command("sh", "-c", `ip link add uplink type veth peer name eth0 netns /proc/$$/fd/3 &&
-			ip addr add 198.51.100.1/24 dev uplink && ip link set uplink up`)
+		cmd := exec.Command("sh", "-c", script)
 		cmd.ExtraFiles = []*os.File{f}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -62,6 +61,13 @@ func connect(t *testing.T, inside, outside string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// connect gives the machine an outside behind it.
+func connect(t *testing.T, inside, outside string) {
+	t.Helper()
+	runWith(t, inside, outside, `ip link add uplink type veth peer name eth0 netns /proc/$$/fd/3 &&
+		ip addr add 198.51.100.1/24 dev uplink && ip link set uplink up`)
 	run(
 		t, outside, "sh", "-c", "ip addr add 198.51.100.2/24 dev eth0; ip link set eth0 up; ip route add default via 198.51.100.1")
 }
@@ -411,8 +417,9 @@ func TestNoRouter(t *testing.T) {
 			}
 			// The second network's neighbour is somebody else than the first one's.
 			private := netnstest.New(t, "private")
-			move(t, e.outside, "net6", private)
-			run(t, private, "sh", "-c", "ip addr add 192.0.2.2/24 dev net6; ip link set net6 up; ip route add default via 192.0.2.1")
+			runWith(t, e.outside, private, "ip link set net6 netns /proc/$$/fd/3")
+			run(t, private, "sh", "-c", "ip addr add 192.0.2.2/24 dev net6; ip link set net6 up; "+
+				"ip route add default via 192.0.2.1")
 			run(t, e.outside, "ip", "route", "add", "192.0.2.0/24", "via", "203.0.113.1")
 			e.up(t)
 			netnstest.Serve(t, private, "private", "192.0.2.2:80")
@@ -424,28 +431,6 @@ func TestNoRouter(t *testing.T) {
 			}
 			netnstest.Flow(t, e.u.HostNetns("win-a"), "198.51.100.2:80", "outside", "198.51.100.1")
 		})
-	}
-}
-
-// move gives an interface to another namespace.
-func move(t *testing.T, from, link, to string) {
-	t.Helper()
-	err := netns.Do(from, func() error {
-		f, err := os.Open(to)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		cmd := exec.Command("sh", "-c", "ip link set "+link+" netns /proc/$$/fd/3")
-		cmd.ExtraFiles = []*os.File{f}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Logf("%s", out)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

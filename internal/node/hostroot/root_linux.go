@@ -167,12 +167,27 @@ func (r *Root) cover(source, name string) (*os.File, error) {
 	return r.root.OpenFile(name, flag, 0o644)
 }
 
+// Mount mounts a file system of a kind on a folder of the root, making the folder if it is missing.
+func (r *Root) Mount(kind, name string, flags uintptr, options string) error {
+	if err := r.root.MkdirAll(name, 0o755); err != nil {
+		return err
+	}
+	folder, err := r.root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := unix.Mount(kind, fmt.Sprintf("/proc/self/fd/%d", folder.Fd()), kind, flags, options); err != nil {
+		return fmt.Errorf("mount /%s: %w", name, err)
+	}
+	return nil
+}
+
 // MountDev makes dev, a folder of the root, a /dev with harmless devices, further ones of the machine's where it has
 // them, and terminals and shared memory of its own.
 func (r *Root) MountDev(further ...string) error {
-	dev := filepath.Join(r.dir, "dev")
-	if err := unix.Mount("dev", dev, "tmpfs", unix.MS_NOSUID, "mode=755,size=1m"); err != nil {
-		return fmt.Errorf("mount /dev: %w", err)
+	if err := r.Mount("tmpfs", "dev", unix.MS_NOSUID, "mode=755,size=1m"); err != nil {
+		return err
 	}
 	for _, name := range append(devices(), further...) {
 		source := filepath.Join("/dev", name)
@@ -183,24 +198,20 @@ func (r *Root) MountDev(further ...string) error {
 			return err
 		}
 	}
-	for _, m := range []struct{ dir, kind, options string }{
-		{"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"},
-		{"shm", "tmpfs", "mode=1777"},
-		{"mqueue", "mqueue", ""},
+	for _, m := range []struct{ kind, name, options string }{
+		{"devpts", "dev/pts", "newinstance,ptmxmode=0666,mode=0620"},
+		{"tmpfs", "dev/shm", "mode=1777"},
+		{"mqueue", "dev/mqueue", ""},
 	} {
-		target := filepath.Join(dev, m.dir)
-		if err := os.Mkdir(target, 0o755); err != nil {
+		if err := r.Mount(m.kind, m.name, unix.MS_NOSUID|unix.MS_NOEXEC, m.options); err != nil {
 			return err
-		}
-		if err := unix.Mount(m.kind, target, m.kind, unix.MS_NOSUID|unix.MS_NOEXEC, m.options); err != nil {
-			return fmt.Errorf("mount /dev/%s: %w", m.dir, err)
 		}
 	}
 	for name, to := range map[string]string{
 		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
 		"stderr": "/proc/self/fd/2",
 	} {
-		if err := os.Symlink(to, filepath.Join(dev, name)); err != nil {
+		if err := r.root.Symlink(to, "dev/"+name); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,8 @@ func (h Host) enterRoot() error {
 	for _, step := range []func() error{
 		root.ShowPrograms,
 		func() error { return root.Share(Run(h.RunDir), "run") },
-		h.mountProc, h.mountSys,
+		func() error { return h.mountProc(root) },
+		func() error { return h.mountSys(root) },
 		func() error { return root.MountDev("kmsg", "fuse") },
 	} {
 		if err := step(); err != nil {
@@ -88,9 +89,9 @@ func (h Host) enterRoot() error {
 	return root.Enter()
 }
 
-func (h Host) mountProc() error {
-	if err := unix.Mount("proc", h.Path("proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
+func (h Host) mountProc(root *hostroot.Root) error {
+	if err := root.Mount("proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return err
 	}
 	for name, value := range tunables() {
 		target := h.Path("proc/sys", name)
@@ -112,10 +113,10 @@ func (h Host) mountProc() error {
 }
 
 // mountSys shows the devices of the host's network namespace, in which the caller has to be.
-func (h Host) mountSys() error {
+func (h Host) mountSys(root *hostroot.Root) error {
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount("sysfs", h.Path("sys"), "sysfs", flags|unix.MS_RDONLY, ""); err != nil {
-		return fmt.Errorf("mount /sys: %w", err)
+	if err := root.Mount("sysfs", "sys", flags|unix.MS_RDONLY, ""); err != nil {
+		return err
 	}
 	if err := h.mountCgroups(h.Path("sys/fs/cgroup")); err != nil {
 		return fmt.Errorf("mount cgroups: %w", err)

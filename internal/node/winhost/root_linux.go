@@ -87,23 +87,20 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 // mountSystem mounts the file systems of the kernel, and /tmp, where Wine keeps the sockets of its server.
 func (h Host) mountSystem(root *hostroot.Root) error {
 	const harmless = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	at := func(name string) string { return filepath.Join(h.Root, name) }
-	var tmp error
+	tmp := func() error { return root.Share(h.Tmp, "tmp") }
 	if h.Tmp == "" {
-		tmp = unix.Mount("tmpfs", at("tmp"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
-	} else {
-		tmp = root.Share(h.Tmp, "tmp")
+		tmp = func() error { return root.Mount("tmpfs", "tmp", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777") }
 	}
 	if err := errors.Join(
-		tmp,
-		unix.Mount("proc", at("proc"), "proc", harmless, ""),
-		unix.Mount("sysfs", at("sys"), "sysfs", harmless|unix.MS_RDONLY, ""),
+		tmp(),
+		root.Mount("proc", "proc", harmless, ""),
+		root.Mount("sysfs", "sys", harmless|unix.MS_RDONLY, ""),
 		root.MountDev(),
 	); err != nil {
 		return err
 	}
 	for _, name := range machineSettings() {
-		if err := root.Show(at(name), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := root.Show(filepath.Join(h.Root, name), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

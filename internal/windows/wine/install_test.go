@@ -90,6 +90,31 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestElsewhere: a host shows /usr as it is, and these besides.
+func TestElsewhere(t *testing.T) {
+	for name, tt := range map[string]struct {
+		install Install
+		want    []string
+	}{
+		"debian": {Install{
+			Loader:  "/usr/lib/wine/wine64",
+			Server:  "/usr/lib/wine/wineserver64",
+			LibDir:  "/usr/lib/x86_64-linux-gnu/wine",
+			DataDir: "/usr/share/wine",
+		}, nil},
+		"winehq": {Install{
+			Loader:  "/opt/wine-stable/bin/wine",
+			Server:  "/opt/wine-stable/bin/wineserver",
+			LibDir:  "/opt/wine-stable/lib/wine",
+			DataDir: "/opt/wine-stable/share/wine",
+		}, []string{"/opt/wine-stable/bin", "/opt/wine-stable/lib/wine", "/opt/wine-stable/share/wine"}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.install.Elsewhere()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestBuildKeysText(t *testing.T) {
 	b, err := winver.Lookup("ltsc2022")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/winver"
@@ -22,12 +23,22 @@ import (
 func prepared(t *testing.T) *System {
 	t.Helper()
 	dir := t.TempDir()
-	start := time.Now()
+	servers := func() []string {
+		left, err := filepath.Glob("/tmp/wine-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	before, start := servers(), time.Now()
 	s, err := Prepare(t.Context(), Options{Dir: dir, Builds: winver.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("prepared in %v", time.Since(start).Round(time.Millisecond))
+	if diff := cmp.Diff(before, servers()); diff != "" {
+		t.Errorf("folders of wineservers outside of their runtime folder (-before +after):\n%s", diff)
+	}
 	return s
 }
 

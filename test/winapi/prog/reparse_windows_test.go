@@ -97,7 +97,10 @@ func TestStatInformation(t *testing.T) {
 	}
 	defer l.Close()
 	query := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtQueryInformationFile")
-	for name, want := range map[string]uint32{link: windows.IO_REPARSE_TAG_SYMLINK, filepath.Join(dir, "socket"): 0x80000023} {
+	const afUnix = 0x80000023 // IO_REPARSE_TAG_AF_UNIX
+	for name, want := range map[string]uint32{
+		link: windows.IO_REPARSE_TAG_SYMLINK, filepath.Join(dir, "socket"): afUnix,
+	} {
 		h := open(t, name, windows.FILE_READ_ATTRIBUTES, openLink)
 		var io windows.IO_STATUS_BLOCK
 		var info struct {
