@@ -8,6 +8,7 @@ set -euo pipefail
 # program or file to look for -> Debian package
 runs=(
   "/usr/lib/wine/wine64:wine64"
+  "/usr/lib/wine/wine64-preloader:wine64-preloader"
   "runc:runc"
   "nft:nftables"
   "ip:iproute2"

@@ -75,8 +75,9 @@ type PreflightOptions struct {
 // findings first.
 func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	var missing []error
-	if _, err := wine.Find(); err != nil {
-		missing = append(missing, err)
+	windows, noWine := wine.Find()
+	if noWine != nil {
+		missing = append(missing, noWine)
 	}
 	for _, program := range []string{"runc", "nft", "nsenter"} {
 		if _, err := lookPath(program); err != nil {
@@ -100,6 +101,7 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		DataFolder: o.Paths.Data,
 		BinFolder:  o.Paths.Bin,
 		Programs:   missing,
+		Preloader:  noWine != nil || windows.Preloader != "",
 		Nft:        nft,
 		Link:       o.Paths.Link(),
 	})

@@ -141,3 +141,32 @@ func TestMemoryFileSystemsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestPreloader: Wine's preloader starts every Windows program, so that a heap never lies where Windows has the data
+// that all processes share.
+func TestPreloader(t *testing.T) {
+	want := theMachine(t).system.Install.Preloader
+	if want == "" {
+		t.Fatal("this Wine has no preloader: run make deps")
+	}
+	n := newNode(t)
+	pod, config := n.pod(t, "preloader")
+	id := n.run1(t, pod, config, []string{"sleep"}, nil)
+	n.waitLog(t, id, "sleeping")
+	started := 0
+	for _, pid := range processesOf(t, id) {
+		program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch filepath.Base(program) {
+		case filepath.Base(want):
+			started++
+		case filepath.Base(theMachine(t).system.Install.Loader):
+			t.Errorf("process %d runs without the preloader", pid)
+		}
+	}
+	if started < 2 { // mullion-run.exe and the program
+		t.Errorf("%d processes run with the preloader", started)
+	}
+}

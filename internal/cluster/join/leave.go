@@ -126,8 +126,8 @@ var ErrNodesStay = errors.New("the cluster does not let the node delete itself")
 
 // Leave deletes the machine's nodes from the cluster that it joined, or was about to, and gives the machine's part of
 // the underlay back. It does so as admin, an administrator's client, or where that is nil with the nodes' own rights.
-// The machine itself is as it was: Down is next. What cannot be removed is in the error; the part is not given back then,
-// and goes with the last of its nodes.
+// The machine itself is as it was: Down is next. What cannot be removed is in the error; the part is not given back
+// then, and goes with the last of its nodes.
 func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil {

@@ -24,6 +24,8 @@ type Facts struct {
 	Kernel string
 	// Programs are those that were not found, with the reason.
 	Programs []error
+	// Preloader says that Wine has its preloader, or is not there at all.
+	Preloader bool
 	// Namespaces are the kinds that the kernel lacks; MaxUserNamespaces is the machine's limit of user namespaces, -1
 	// where there is none.
 	Namespaces        []string
@@ -105,7 +107,8 @@ func minKernel() [2]int { return [2]int{5, 19} }
 func Judge(f Facts, w Want) []Finding {
 	var all []Finding
 	for _, check := range []func(Facts, Want) []Finding{
-		kernel, programs, namespaces, folders, cgroups, network, confinement, memory, disk, inotify, subnets, firewall,
+		kernel, programs, preloader, namespaces, folders, cgroups, network, confinement, memory, disk, inotify, subnets,
+		firewall,
 	} {
 		all = append(all, check(f, w)...)
 	}
@@ -126,13 +129,18 @@ func Fatal(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Fatal })
 }
 
-func kernel(f Facts, _ Want) []Finding {
+// since reports whether the kernel is that version or newer, as far as its version is known.
+func (f Facts) since(version [2]int) (known, since bool) {
 	var major, minor int
 	if _, err := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor); err != nil {
-		return nil // the attempts say what it can do
+		return false, false
 	}
+	return true, major > version[0] || major == version[0] && minor >= version[1]
+}
+
+func kernel(f Facts, _ Want) []Finding {
 	need := minKernel()
-	if major > need[0] || major == need[0] && minor >= need[1] {
+	if known, since := f.since(need); !known || since { // of an unknown one the attempts say what it can do
 		return nil
 	}
 	return []Finding{{
@@ -155,6 +163,23 @@ func programs(f Facts, _ Want) []Finding {
 		})
 	}
 	return all
+}
+
+// farHeap is the kernel since which a program's heap begins up to 1 GiB after the program, instead of 32 MiB:
+// https://github.com/torvalds/linux/blob/v6.9/arch/x86/kernel/process.c, arch_randomize_brk. See wine.Install.Preloader.
+func farHeap() [2]int { return [2]int{6, 9} }
+
+func preloader(f Facts, _ Want) []Finding {
+	if known, far := f.since(farHeap()); f.Preloader || known && !far {
+		return nil
+	}
+	return []Finding{{
+		Check: "programs",
+		Problem: fmt.Sprintf(
+			"Wine's preloader is not installed: on Linux %s one Windows program in some thousands will end as it starts",
+			f.Kernel),
+		Remedy: "on Debian and Ubuntu, apt-get install wine64-preloader; elsewhere your distribution's package of Wine",
+	}}
 }
 
 func namespaces(f Facts, _ Want) []Finding {

@@ -13,6 +13,7 @@ func good() Facts {
 	data := Folder{Path: "/var/lib", Type: "ext4", Free: 50 << 30}
 	return Facts{
 		Kernel:            "6.1.0-50-cloud-amd64",
+		Preloader:         true,
 		MaxUserNamespaces: 24000,
 		DataFolder:        data,
 		BinFolder:         data,
@@ -57,6 +58,10 @@ func TestJudge(t *testing.T) {
 		{
 			"no Wine", func(f *Facts) { f.Programs = []error{errors.New("find Wine")} }, "programs", true, "find Wine",
 			"make deps",
+		},
+		{
+			"no preloader", func(f *Facts) { f.Kernel, f.Preloader = "6.12.95-amd64", false }, "programs", false,
+			"on Linux 6.12.95-amd64 one Windows program in some thousands", "wine64-preloader",
 		},
 		{
 			"no user namespaces in the kernel", func(f *Facts) { f.Namespaces = []string{"user"} }, "namespaces", true,
@@ -151,6 +156,13 @@ func TestJudge(t *testing.T) {
 	}
 	t.Run("nothing", func(t *testing.T) {
 		if got := Judge(good(), want()); len(got) != 0 {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("an older kernel needs no preloader", func(t *testing.T) {
+		f := good()
+		f.Kernel, f.Preloader = "6.8.0-31-generic", false
+		if got := Judge(f, want()); len(got) != 0 {
 			t.Errorf("got %+v", got)
 		}
 	})

@@ -26,6 +26,8 @@ type Options struct {
 	DataFolder, BinFolder string
 	// Programs are what was not found, to be kept in Facts.
 	Programs []error
+	// Preloader says that Wine has its preloader, or is not there at all.
+	Preloader bool
 	// Nft is the path of nft, "" if there is none.
 	Nft string
 	// Link is the machine's link to the cluster's network, which firewalls may know.
@@ -38,6 +40,7 @@ func Look(ctx context.Context, o Options) Facts {
 	f := Facts{
 		Kernel:            release(),
 		Programs:          o.Programs,
+		Preloader:         o.Preloader,
 		Namespaces:        missingNamespaces(),
 		MaxUserNamespaces: number("/proc/sys/user/max_user_namespaces", -1),
 		DataFolder:        folder(o.DataFolder),

@@ -22,7 +22,7 @@ const (
 // The errors that a person can cure by installing Wine; both messages say how.
 var (
 	ErrNotFound = errors.New(
-		"wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64` (Debian, Ubuntu) or your distribution's package manager")
+		"wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64 wine64-preloader` (Debian, Ubuntu) or your distribution's package manager")
 	ErrTooOld = errors.New(
 		"wine is too old: version 8.0 or newer is needed; Debian 12 and Ubuntu 23.10 have it, https://www.winehq.org has packages for others")
 )
@@ -35,6 +35,11 @@ type Install struct {
 	// wrapper).
 	Loader string `json:"loader"`
 	Server string `json:"server"`
+	// Preloader is the program that keeps addresses free for Windows before the loader runs, "" if this Wine has none.
+	// The loader looks for it by this name. Without it Linux 6.9 and newer puts the heap of one program in some
+	// thousands at 0x7ffe0000, where Windows has the data that all processes share, and that program ends at once
+	// (https://github.com/torvalds/linux/blob/v6.12/arch/x86/kernel/process.c, arch_randomize_brk).
+	Preloader string `json:"preloader,omitempty"`
 	// LibDir holds x86_64-unix and x86_64-windows.
 	LibDir string `json:"libDir"`
 	// DataDir holds nls and wine.inf.
@@ -114,6 +119,13 @@ func inspect(root, loader string) (Install, error) {
 		filepath.Join(dir, "../lib/x86_64-linux-gnu/wine"), dir); err != nil {
 		return Install{}, err
 	}
+	for _, path := range []string{
+		real + "-preloader", filepath.Join(dir, "wine64-preloader"), filepath.Join(inst.UnixDir(), "wine-preloader"),
+	} {
+		if inst.Preloader == "" && isProgram(path) {
+			inst.Preloader = path
+		}
+	}
 	if inst.DataDir, err = firstWith("nls/l_intl.nls",
 		filepath.Join(dir, "../share/wine"), filepath.Join(dir, "../../share/wine"),
 		filepath.Join(root, "usr/share/wine")); err != nil {
@@ -121,7 +133,7 @@ func inspect(root, loader string) (Install, error) {
 	}
 	for _, server := range []string{"wineserver64", "wineserver"} {
 		path := filepath.Join(dir, server)
-		if ok, err := isELF(path); err == nil && ok {
+		if isProgram(path) {
 			inst.Server = path
 			return inst, nil
 		}
@@ -137,6 +149,12 @@ func firstWith(file string, dirs ...string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s: %w", file, fs.ErrNotExist)
+}
+
+// isProgram reports whether path is an ELF program.
+func isProgram(path string) bool {
+	ok, err := isELF(path)
+	return err == nil && ok
 }
 
 func isELF(path string) (bool, error) {

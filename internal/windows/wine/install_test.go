@@ -33,7 +33,7 @@ func fakeWine(t *testing.T, root string, files ...string) {
 func TestFind(t *testing.T) {
 	debian := []string{
 		"usr/lib/wine/wine64", "usr/lib/wine/wineserver64", "usr/lib/wine/wineserver.sh",
-		"usr/lib/x86_64-linux-gnu/wine/x86_64-unix/ntdll.so", "usr/share/wine/nls/l_intl.nls",
+		"usr/lib/wine/wine64-preloader", "usr/lib/x86_64-linux-gnu/wine/x86_64-unix/ntdll.so", "usr/share/wine/nls/l_intl.nls",
 	}
 	fedora := []string{
 		"usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine/x86_64-unix/ntdll.so",
@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 	}
 	winehq := []string{
 		"opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver", "opt/wine-stable/lib/wine/x86_64-unix/ntdll.so",
-		"opt/wine-stable/share/wine/nls/l_intl.nls",
+		"opt/wine-stable/share/wine/nls/l_intl.nls", "opt/wine-stable/lib/wine/x86_64-unix/wine-preloader",
 	}
 	for _, tt := range []struct {
 		name    string
@@ -51,16 +51,16 @@ func TestFind(t *testing.T) {
 		err     error
 	}{
 		{"debian", debian, "8.0", Install{
-			"8.0", "usr/lib/wine/wine64", "usr/lib/wine/wineserver64",
+			"8.0", "usr/lib/wine/wine64", "usr/lib/wine/wineserver64", "usr/lib/wine/wine64-preloader",
 			"usr/lib/x86_64-linux-gnu/wine", "usr/share/wine",
 		}, nil},
 		{"fedora", fedora, "10.4", Install{
-			"10.4", "usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine",
+			"10.4", "usr/bin/wine64", "usr/bin/wineserver64", "", "usr/lib64/wine",
 			"usr/share/wine",
 		}, nil},
 		{"winehq", winehq, "9.0", Install{
-			"9.0", "opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver", "opt/wine-stable/lib/wine",
-			"opt/wine-stable/share/wine",
+			"9.0", "opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver",
+			"opt/wine-stable/lib/wine/x86_64-unix/wine-preloader", "opt/wine-stable/lib/wine", "opt/wine-stable/share/wine",
 		}, nil},
 		{"nothing", nil, "", Install{}, ErrNotFound},
 		{"loader without libraries", debian[:2], "8.0", Install{}, ErrNotFound},
@@ -80,8 +80,12 @@ func TestFind(t *testing.T) {
 			if err != nil {
 				return
 			}
-			for _, p := range []*string{&tt.want.Loader, &tt.want.Server, &tt.want.LibDir, &tt.want.DataDir} {
-				*p = filepath.Join(root, *p)
+			for _, p := range []*string{
+				&tt.want.Loader, &tt.want.Server, &tt.want.Preloader, &tt.want.LibDir, &tt.want.DataDir,
+			} {
+				if *p != "" {
+					*p = filepath.Join(root, *p)
+				}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -80,24 +80,28 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 func (o Options) key() (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "layout %d\nwine %s\n", layoutVersion, o.Install.Version)
-	for _, f := range []string{
+	files := []string{
 		o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"),
 		filepath.Join(o.Install.DataDir, "wine.inf"),
-	} {
+	}
+	if o.Install.Preloader != "" {
+		files = append(files, o.Install.Preloader)
+	}
+	for _, f := range files {
 		info, err := os.Stat(f)
 		if err != nil {
 			return "", err
 		}
 		fmt.Fprintf(h, "%s %d %d\n", f, info.Size(), info.ModTime().UnixNano())
 	}
-	files, err := o.shims()
+	made, err := o.shims()
 	if err != nil {
 		return "", err
 	}
 	if o.InitBinary != "" {
-		files = append(files, o.InitBinary)
+		made = append(made, o.InitBinary)
 	}
-	for _, f := range files {
+	for _, f := range made {
 		sum, err := sumFile(f)
 		if err != nil {
 			return "", err

@@ -12,8 +12,8 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// startWithRuntimeDir starts cmd with a runtime folder, /run/user/UID, below dir in the place of the user's, which there
-// is only while the user has a session. Nobody else sees it. Who is not root has the user's own.
+// startWithRuntimeDir starts cmd with a runtime folder, /run/user/UID, below dir in the place of the user's, which is
+// there only while the user has a session. Nobody else sees it. Who is not root has the user's own.
 //
 // Debian's Wine has its server's socket in the runtime folder. Where that is missing it makes a folder below TMPDIR or
 // /tmp, and leaves it there; Wine 10.0 of Debian 13 aborts if TMPDIR is set.

@@ -254,6 +254,9 @@ func (o Options) copyUnix(base string) error {
 	if err != nil {
 		return err
 	}
+	if o.Install.Preloader != "" { // it is linked statically
+		files = append(files, o.Install.Preloader)
+	}
 	for _, f := range append(files, programs...) {
 		if err := copyFile(f, filepath.Join(base, f), 0o755); err != nil {
 			return err
