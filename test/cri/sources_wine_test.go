@@ -57,8 +57,8 @@ func TestSources(t *testing.T) {
 		mount("x")(c)
 	})
 	n.stop()
-	for from, to := range map[string]string{"sub": "was", "out": "sub"} {
-		if err := os.Rename(filepath.Join(volume, from), filepath.Join(volume, to)); err != nil {
+	for _, move := range [][2]string{{"sub", "was"}, {"out", "sub"}} {
+		if err := os.Rename(filepath.Join(volume, move[0]), filepath.Join(volume, move[1])); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -70,10 +70,7 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 		return err
 	}
 	undo.Add(func() error { return e.removeSources(c.ID) })
-	spec, err := e.spec(ctx, c, sources, targets)
-	if err != nil {
-		return err
-	}
+	spec := e.spec(c, sources, targets)
 	runc, err := e.writeRunc(c)
 	if err != nil {
 		return err

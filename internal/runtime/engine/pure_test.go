@@ -84,14 +84,34 @@ func TestOOMScore(t *testing.T) {
 	}
 }
 
+// TestSeccompProfile: by default a call is refused, and so is what Wine does not use.
+func TestSeccompProfile(t *testing.T) {
+	e := &Engine{opts: Options{IDs: DefaultIDs()}}
+	p := e.spec(Container{ID: "c"}, nil, nil).Linux.Seccomp
+	if p.DefaultAction != specs.ActErrno || !slices.Equal(p.Architectures, []specs.Arch{specs.ArchX86_64}) {
+		t.Errorf("action %s, architectures %v", p.DefaultAction, p.Architectures)
+	}
+	var families []uint64
+	for _, call := range p.Syscalls {
+		for _, name := range call.Names {
+			switch {
+			case name == "socket":
+				families = append(families, call.Args[0].Value)
+			case strings.HasPrefix(name, "io_") || name == "socketcall" || name == "mount" || name == "bpf":
+				t.Errorf("the profile has %s", name)
+			}
+		}
+	}
+	if want := []uint64{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}; !slices.Equal(families, want) {
+		t.Errorf("sockets of the families %v, want %v", families, want)
+	}
+}
+
 // TestSpecIsBounded: nothing of a container's specification is inherited or without an end.
 func TestSpecIsBounded(t *testing.T) {
 	e := &Engine{opts: Options{IDs: DefaultIDs()}, memory: memory{capacity: 4 << 30}}
 	for limit, want := range map[int64]string{0: "size=25%", 1 << 20: "size=67108864", 1 << 30: "size=1073741824"} {
-		s, err := e.spec(t.Context(), Container{ID: "c", Resources: Resources{MemoryLimit: limit}}, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := e.spec(Container{ID: "c", Resources: Resources{MemoryLimit: limit}}, nil, nil)
 		score := map[int64]int{0: 1000, 1 << 20: 999, 1 << 30: 750}[limit]
 		if got := s.Process.OOMScoreAdj; got == nil || *got != score {
 			t.Errorf("OOM score %v", got)

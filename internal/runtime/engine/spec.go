@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/containerd/containerd/v2/contrib/seccomp"
-	"github.com/containerd/containerd/v2/core/containers"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
@@ -64,7 +60,7 @@ type Mount struct {
 
 // spec returns the OCI specification. sources are the paths on the machine of c.Mounts, and targets their places in the
 // root file system, in the same order.
-func (e *Engine) spec(ctx context.Context, c Container, sources, targets []string) (*specs.Spec, error) {
+func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 	ids := e.opts.IDs
 	idMap := []specs.LinuxIDMapping{{ContainerID: 0, HostID: ids.Base, Size: ids.Size}}
 	spaces := []specs.LinuxNamespace{
@@ -104,7 +100,7 @@ func (e *Engine) spec(ctx context.Context, c Container, sources, targets []strin
 			CgroupsPath:   path.Join(e.opts.CgroupParent, c.ID),
 			Resources:     c.Resources.cgroup(),
 			MaskedPaths:   maskedPaths(),
-			ReadonlyPaths: []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
+			ReadonlyPaths: []string{"/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
 		},
 	}
 	if c.HostProcess != nil {
@@ -114,11 +110,8 @@ func (e *Engine) spec(ctx context.Context, c Container, sources, targets []strin
 		Allow:  false,
 		Access: "rwm",
 	}}, s.Linux.Resources.Devices...)
-	// containerd's default profile, the same that Linux pods get with RuntimeDefault.
-	if err := seccomp.WithDefaultProfile()(ctx, nil, &containers.Container{ID: c.ID}, s); err != nil {
-		return nil, fmt.Errorf("make seccomp profile of container %q: %w", c.ID, err)
-	}
-	return s, nil
+	s.Linux.Seccomp = seccompProfile(s)
+	return s
 }
 
 // systemMounts are the mounts that every container has. There is no /sys: the kernel lets only the owner of the network
@@ -206,6 +199,6 @@ func bindMounts(mounts []Mount, sources, targets []string) []specs.Mount {
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/securitycontext/util.go, defaultMaskedPaths).
 func maskedPaths() []string {
 	return strings.Fields(
-		"/proc/acpi /proc/asound /proc/interrupts /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug " +
+		"/proc/acpi /proc/asound /proc/bus /proc/interrupts /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug " +
 			"/proc/scsi /proc/timer_list /proc/timer_stats /proc/sysrq-trigger")
 }

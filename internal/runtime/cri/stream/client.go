@@ -97,9 +97,17 @@ func (c *Client) Forget(ctx context.Context, id string) error {
 	return c.call(ctx, request{Op: opForget, ID: id})
 }
 
-// Quit ends the keeper.
+// Quit ends the keeper, and returns when it no longer answers.
 func (c *Client) Quit(ctx context.Context) error {
-	return c.call(ctx, request{Op: opQuit})
+	conn, r, err := c.send(ctx, request{Op: opQuit})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	_, _ = r.ReadByte() // Nothing is sent: the keeper closes the connection last.
+	return ctx.Err()
 }
 
 func (c *Client) call(ctx context.Context, req request) error {

@@ -45,7 +45,10 @@ func Serve(ctx context.Context, socket string, log *slog.Logger) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	k := &Keeper{log: log, containers: map[string]*kept{}, quit: cancel}
+	k := &Keeper{log: log, containers: map[string]*kept{}, quit: func() {
+		cancel()
+		_ = l.Close()
+	}}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	for {

@@ -1,0 +1,375 @@
+//go:build cluster
+
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// clusterYAML keeps clear of a cluster with the default subnets, and of those of the other tests.
+const clusterYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-attack
+networking:
+  underlaySubnet: 10.219.0.0/24
+  podSubnet: 10.250.0.0/16
+  serviceSubnet: 10.102.0.0/16
+nodes:
+- windowsVersion: ltsc2022
+`
+
+// pods are who attacks, and the neighbour. The user of the second is the least that Windows has, and its namespace
+// admits only restricted pods.
+const pods = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: restricted, labels: {pod-security.kubernetes.io/enforce: restricted}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: administrator}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - {name: attack, image: 'mullion.local/attack:v1', args: [serve], volumeMounts: [{name: v, mountPath: 'C:\v'}]}
+  volumes: [{name: v, emptyDir: {}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: user, namespace: restricted}
+spec:
+  os: {name: windows}
+  terminationGracePeriodSeconds: 1
+  securityContext: {runAsNonRoot: true, windowsOptions: {runAsUserName: ContainerUser}}
+  containers:
+  - {name: attack, image: 'mullion.local/attack:v1', args: [serve], volumeMounts: [{name: v, mountPath: 'C:\v'}]}
+  volumes: [{name: v, emptyDir: {}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: neighbour}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - {name: attack, image: 'mullion.local/attack:v1', args: [serve]}
+`
+
+// canary is what nobody may read, change or remove.
+const canary = "nobody reads this"
+
+type fixture struct {
+	bin, dir string
+}
+
+func (f fixture) mullion(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), args...)
+	cmd.Env = append(os.Environ(), "MULLION_DATA_DIR="+filepath.Join(f.dir, "data"),
+		"KUBECONFIG="+filepath.Join(f.dir, "kubeconfig"), "HOME="+f.dir)
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("mullion %s: %w\n%s", strings.Join(args, " "), err, problem.String())
+	}
+	return out.String(), nil
+}
+
+func (f fixture) must(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := f.mullion(t.Context(), args...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// result is a line that prog prints.
+type result struct {
+	Name, Answer string
+	Held         bool
+}
+
+func results(t *testing.T, text string) []result {
+	t.Helper()
+	var all []result
+	for line := range strings.Lines(text) {
+		var r result
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// successes are the attacks that got somewhere.
+func successes(all []result) []result {
+	return slices.DeleteFunc(slices.Clone(all), func(r result) bool { return r.Held })
+}
+
+func TestAttacks(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fixture{bin: bin, dir: t.TempDir()}
+	linux := filepath.Join(f.dir, "attack")
+	windows := filepath.Join(f.dir, "image", "attack.exe")
+	build(t, "linux", linux)
+	build(t, "windows", windows)
+	names := strings.Fields(output(t, exec.CommandContext(t.Context(), linux, "list")))
+	asRoot(t, linux, names)
+
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+		defer cancel()
+		if out, err := f.mullion(ctx, "down"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	before := lookAtMachine(t)
+	spec := filepath.Join(f.dir, "cluster.yaml")
+	write(t, spec, clusterYAML)
+	write(t, filepath.Join(f.dir, "pods.yaml"), pods)
+	f.must(t, "up", "-f", spec)
+	f.must(t, "image", "build", filepath.Dir(windows), "-f", "prog/image.yaml")
+	f.must(t, "kubectl", "apply", "-f", filepath.Join(f.dir, "pods.yaml"))
+	for _, pod := range []string{"administrator", "neighbour", "user"} {
+		f.must(t, "kubectl", "wait", "--for=condition=Ready", "-n", namespace(pod), "pod/"+pod, "--timeout=90s")
+	}
+	stop := f.neighbour(t)
+	for _, pod := range []string{"administrator", "user"} {
+		t.Run(pod, func(t *testing.T) {
+			t.Run("calls", func(t *testing.T) { f.calls(t, pod, len(names)) })
+			t.Run("links", func(t *testing.T) { f.links(t, pod) })
+			t.Run("network", func(t *testing.T) { f.network(t, pod) })
+		})
+	}
+	stop()
+	if after := lookAtMachine(t); after != before {
+		t.Errorf("the machine was\n%s\nand is\n%s", before, after)
+	}
+}
+
+func namespace(pod string) string {
+	if pod == "user" {
+		return "restricted"
+	}
+	return "default"
+}
+
+func (f fixture) exec(t *testing.T, pod string, args ...string) string {
+	t.Helper()
+	return f.must(t, append([]string{"kubectl", "exec", "-n", namespace(pod), pod, "--", `C:\app\attack.exe`}, args...)...)
+}
+
+// asRoot makes the calls with the rights of the machine's root, each in namespaces of its own. Some fail there too, for
+// want of a device or a part of the kernel.
+func asRoot(t *testing.T, program string, names []string) {
+	t.Helper()
+	var all []result
+	for _, name := range names {
+		cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation=private", "--pid", "--fork",
+			"--mount-proc", "--ipc", "--uts", "--net", "--cgroup", program, "calls", name)
+		all = append(all, results(t, output(t, cmd))...)
+	}
+	reached := successes(all)
+	t.Logf("calls: %d of %d succeed for the machine's root", len(reached), len(all))
+	if len(all) != len(names) || 2*len(reached) < len(all) {
+		t.Errorf("%d of %d calls succeed for the machine's root: these are no attacks", len(reached), len(all))
+	}
+}
+
+// calls has every call made, none of which may succeed.
+func (f fixture) calls(t *testing.T, pod string, want int) {
+	t.Helper()
+	all := results(t, f.exec(t, pod, "calls"))
+	if len(all) != want {
+		t.Errorf("%d calls were made, want %d", len(all), want)
+	}
+	reached := successes(all)
+	for _, r := range reached {
+		t.Errorf("%s got %s", r.Name, r.Answer)
+	}
+	t.Logf("calls: %d of %d succeed in the pod of the %s", len(reached), len(all), pod)
+}
+
+// links has links planted in the pod's volume that lead to folders of the machine and of the node. The pod must read
+// nothing through them, and when kubelet.exe removes the volume the folders must stay.
+func (f fixture) links(t *testing.T, pod string) {
+	t.Helper()
+	onMachine := filepath.Join(t.TempDir(), "canary")
+	drive := filepath.Join(f.dir, "data", "nodes", "win-1", "prefix", "Files")
+	onNode := filepath.Join(drive, "canary-"+pod)
+	for _, dir := range []string{onMachine, onNode} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "note"), canary)
+	}
+	planted := f.exec(t, pod, "plant", "/v", onMachine, onNode, "/Files/canary-"+pod, "/canary-"+pod, "/Files/var/lib/kubelet")
+	t.Log(planted)
+	uid := f.must(t, "kubectl", "get", "-n", namespace(pod), "pod", pod, "-o", "jsonpath={.metadata.uid}")
+	volume := filepath.Join(drive, "var", "lib", "kubelet", "pods", uid)
+	if _, err := os.Stat(volume); err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.mullion(t.Context(), "kubectl", "exec", "-n", namespace(pod), pod, "--", "cmd", "/c",
+		`dir /s /b C:\v & for /l %i in (1,1,50) do @type C:\v\link%i\note`)
+	if strings.Contains(out, canary) {
+		t.Errorf("the pod reads through its links (%v):\n%s", err, out)
+	}
+	f.must(t, "kubectl", "delete", "-n", namespace(pod), "pod", pod, "--timeout=60s")
+	for deadline := time.Now().Add(time.Minute); ; <-time.After(200 * time.Millisecond) {
+		if _, err := os.Stat(volume); err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("the pod's folder %q is still there", volume)
+			break
+		}
+	}
+	for _, dir := range []string{onMachine, onNode} {
+		if note, err := os.ReadFile(filepath.Join(dir, "note")); err != nil || string(note) != canary {
+			t.Errorf("%q is %q after the pod (%v)", dir, note, err)
+		}
+	}
+	f.must(t, "kubectl", "apply", "-f", filepath.Join(f.dir, "pods.yaml"))
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "-n", namespace(pod), "pod/"+pod, "--timeout=90s")
+}
+
+// network dials what the cluster's parts listen on, at the addresses of the node and of the machine. The API server is
+// for everyone, and shows that the addresses are the right ones.
+func (f fixture) network(t *testing.T, pod string) {
+	t.Helper()
+	server := f.must(t, "kubectl", "get", "endpoints", "kubernetes", "-o", "jsonpath={.subsets[0].addresses[0].ip}")
+	node := f.must(t, "kubectl", "get", "node", "win-1", "-o",
+		`jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
+	open := server + ":6443"
+	addresses := []string{open}
+	for _, host := range []string{"127.0.0.1", node, server} {
+		for _, port := range []string{
+			"2379", "2380", "10248", "10249", "10255", "10256", "10257", "10259", "10290", "10291", "1338", "6060",
+		} {
+			addresses = append(addresses, host+":"+port)
+		}
+	}
+	all := results(t, f.exec(t, pod, append([]string{"reach"}, addresses...)...))
+	if len(all) != len(addresses) {
+		t.Fatalf("%d addresses were dialled, want %d", len(all), len(addresses))
+	}
+	reached := successes(all)
+	if len(reached) == 0 || reached[0].Name != "reach/"+open {
+		t.Errorf("the pod does not reach the API server: %+v", all[0])
+	} else {
+		reached = reached[1:]
+	}
+	for _, r := range reached {
+		t.Errorf("%s: %s", r.Name, r.Answer)
+	}
+	t.Logf("network: %d of %d addresses are reached from the pod of the %s", len(reached), len(addresses)-1, pod)
+}
+
+// neighbour asks the neighbour pod all the time, until stop is called. It has to answer each time.
+func (f fixture) neighbour(t *testing.T) (stop func()) {
+	t.Helper()
+	ip := f.must(t, "kubectl", "get", "pod", "neighbour", "-o", "jsonpath={.status.podIP}")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	var asked atomic.Int64
+	go func() {
+		defer close(done)
+		client := http.Client{Timeout: 5 * time.Second}
+		for ctx.Err() == nil {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+ip+"/", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			asked.Add(1)
+			resp, err := client.Do(req)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				t.Errorf("the neighbour does not answer: %v", err)
+				continue
+			}
+			_ = resp.Body.Close()
+			<-time.After(100 * time.Millisecond)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		if asked.Load() == 0 {
+			t.Error("the neighbour was never asked")
+		}
+		t.Logf("the neighbour was asked %d times", asked.Load())
+	}
+}
+
+// lookAtMachine is what attacks would change: settings of the kernel, names, links, devices and modules.
+func lookAtMachine(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, name := range []string{
+		"kernel/hostname", "kernel/domainname", "kernel/core_pattern", "kernel/panic", "kernel/randomize_va_space",
+		"kernel/unprivileged_bpf_disabled", "vm/overcommit_memory", "fs/suid_dumpable", "fs/protected_symlinks",
+	} {
+		value, err := os.ReadFile(filepath.Join("/proc/sys", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%s %s", name, value)
+	}
+	devices, err := filepath.Glob("/dev/attack*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	temporary, err := filepath.Glob("/tmp/attack*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(&all, devices, temporary)
+	return all.String()
+}
+
+func build(t *testing.T, system, file string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "./prog")
+	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+	output(t, cmd)
+}
+
+func output(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, out, problem.Bytes())
+	}
+	return string(out)
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

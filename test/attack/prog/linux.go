@@ -1,0 +1,210 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+)
+
+// raw is a system call of Linux, in raw_amd64.s: its number and six arguments. The answer is negative for an error.
+func raw(call *[7]uintptr) int
+
+// kept are the arguments of calls, which the kernel reads and writes.
+var kept [][]byte
+
+// call makes a system call. Strings and slices of bytes are passed as pointers, a string with its final zero.
+func call(number int, args ...any) int {
+	words := [7]uintptr{uintptr(number)}
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case int:
+			words[i+1] = uintptr(v)
+		case string:
+			words[i+1] = pointer(append([]byte(v), 0))
+		case []byte:
+			words[i+1] = pointer(v)
+		default:
+			panic(fmt.Sprintf("argument %v of call %d", arg, number))
+		}
+	}
+	return raw(&words)
+}
+
+func pointer(b []byte) uintptr {
+	kept = append(kept, b)
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+// Numbers of asm/unistd_64.h.
+const (
+	sysRead             = 0
+	sysOpen             = 2
+	sysClose            = 3
+	sysIoctl            = 16
+	sysSocket           = 41
+	sysSendto           = 44
+	sysSetsockopt       = 54
+	sysKill             = 62
+	sysUnlink           = 87
+	sysSymlink          = 88
+	sysPtrace           = 101
+	sysSyslog           = 103
+	sysSetuid           = 105
+	sysSetgid           = 106
+	sysSetgroups        = 116
+	sysCapset           = 126
+	sysMknod            = 133
+	sysSetpriority      = 141
+	sysSetscheduler     = 144
+	sysVhangup          = 153
+	sysPivotRoot        = 155
+	sysPrctl            = 157
+	sysAdjtimex         = 159
+	sysChroot           = 161
+	sysAcct             = 163
+	sysSettimeofday     = 164
+	sysMount            = 165
+	sysUmount           = 166
+	sysSwapon           = 167
+	sysSwapoff          = 168
+	sysReboot           = 169
+	sysSethostname      = 170
+	sysSetdomainname    = 171
+	sysIopl             = 172
+	sysIoperm           = 173
+	sysInitModule       = 175
+	sysDeleteModule     = 176
+	sysQuotactl         = 179
+	sysIOSetup          = 206
+	sysClockSettime     = 227
+	sysKexecLoad        = 246
+	sysAddKey           = 248
+	sysRequestKey       = 249
+	sysKeyctl           = 250
+	sysMigratePages     = 256
+	sysUnshare          = 272
+	sysMovePages        = 279
+	sysPerfEventOpen    = 298
+	sysFanotifyInit     = 300
+	sysPrlimit          = 302
+	sysNameToHandleAt   = 303
+	sysOpenByHandleAt   = 304
+	sysClockAdjtime     = 305
+	sysSetns            = 308
+	sysProcessVMReadv   = 310
+	sysKcmp             = 312
+	sysFinitModule      = 313
+	sysKexecFileLoad    = 320
+	sysBPF              = 321
+	sysUserfaultfd      = 323
+	sysIOUringSetup     = 425
+	sysOpenTree         = 428
+	sysFsopen           = 430
+	sysFspick           = 433
+	sysPidfdOpen        = 434
+	sysMountSetattr     = 442
+	sysQuotactlFD       = 443
+	atFDCWD             = -100
+	oRDONLY, oWRONLY    = 0, 1
+	oRDWR, oNonblock    = 2, 0o4000
+	oDirectory          = 0o200000
+	afInet              = 2
+	afKey, afNetlink    = 15, 16
+	afPacket, afRDS     = 17, 21
+	afTIPC, afBluetooth = 30, 31
+	afALG, afVsock      = 38, 40
+	afXDP               = 44
+	sockStream          = 1
+	sockDgram, sockRaw  = 2, 3
+	sockSeqpacket       = 5
+)
+
+// Error numbers, as calls return them.
+const (
+	eperm, enoent, esrch, enxio, eacces, enodev  = -1, -2, -3, -6, -13, -19
+	einval, erofs, enosys                        = -22, -30, -38
+	eprotonosupport, esocktnosupport, eopnotsupp = -93, -94, -95
+	eafnosupport                                 = -97
+	econnrefused                                 = -111
+)
+
+// file opens a file and closes it again.
+func file(path string, flags int) int {
+	fd := call(sysOpen, path, flags|oNonblock, 0)
+	if fd >= 0 {
+		call(sysClose, fd)
+	}
+	return fd
+}
+
+// descriptor makes one by a call, and closes it again.
+func descriptor(number int, args ...any) int {
+	fd := call(number, args...)
+	if fd >= 0 {
+		call(sysClose, fd)
+	}
+	return fd
+}
+
+// with opens a file and calls then with it. The answer is then's, or the error of opening.
+func with(path string, flags int, then func(fd int) int) int {
+	fd := call(sysOpen, path, flags, 0)
+	if fd < 0 {
+		return fd
+	}
+	defer call(sysClose, fd)
+	return then(fd)
+}
+
+// socket makes one and calls then with it.
+func socket(family, kind, protocol int, then func(fd int) int) int {
+	fd := call(sysSocket, family, kind, protocol)
+	if fd < 0 {
+		return fd
+	}
+	defer call(sysClose, fd)
+	if then == nil {
+		return fd
+	}
+	return then(fd)
+}
+
+// words are 32-bit words of a structure.
+func words(w ...uint32) []byte {
+	var b []byte
+	for _, v := range w {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+// netlink sends one request to a subsystem of the kernel, and returns its error.
+func netlink(protocol int, message, flags uint16, body []byte) int {
+	return socket(afNetlink, sockRaw, protocol, func(fd int) int {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(16+len(body)))
+		b = binary.LittleEndian.AppendUint16(b, message)
+		b = binary.LittleEndian.AppendUint16(b, flags|1|4) // NLM_F_REQUEST, NLM_F_ACK
+		b = append(b, words(1, 0)...)
+		b = append(b, body...)
+		if code := call(sysSendto, fd, b, len(b), 0, 0, 0); code < 0 {
+			return code
+		}
+		answer := make([]byte, 4096)
+		n := call(sysRead, fd, answer, len(answer))
+		if n < 20 {
+			return n
+		}
+		if kind := binary.LittleEndian.Uint16(answer[4:]); kind != 2 { // NLMSG_ERROR
+			return int(kind)
+		}
+		return int(int32(binary.LittleEndian.Uint32(answer[16:])))
+	})
+}
+
+// ifreq is a request about the link eth0, or lo.
+func ifreq(name string, rest ...byte) []byte {
+	b := make([]byte, 40)
+	copy(b, name)
+	copy(b[16:], rest)
+	return b
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | serve`
+
+// result is a line of output.
+type result struct {
+	Name string `json:"name"`
+	// Answer is what the attack got.
+	Answer string `json:"answer"`
+	// Held says that the attack got nowhere.
+	Held bool `json:"held"`
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return errors.New(usage)
+	}
+	switch verb, args := args[0], args[1:]; verb {
+	case "list":
+		for _, a := range attacks() {
+			fmt.Println(a.name)
+		}
+		return nil
+	case "calls":
+		return calls(args)
+	case "reach":
+		return reach(args)
+	case "plant":
+		return plant(args[0], args[1:])
+	case "serve":
+		return serve()
+	}
+	return errors.New(usage)
+}
+
+// calls makes the attacks that are named, or all.
+func calls(names []string) error {
+	runtime.LockOSThread() // some attacks change the thread that makes them
+	out := json.NewEncoder(os.Stdout)
+	for _, a := range attacks() {
+		if len(names) > 0 && !slices.Contains(names, a.name) {
+			continue
+		}
+		answer := a.try()
+		if err := out.Encode(result{
+			Name:   a.name,
+			Answer: fmt.Sprint(answer),
+			Held:   slices.Contains(append(usual(), a.held...), answer),
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach dials TCP addresses.
+func reach(addresses []string) error {
+	out := json.NewEncoder(os.Stdout)
+	for _, address := range addresses {
+		r := result{Name: "reach/" + address, Answer: "connected"}
+		conn, err := net.DialTimeout("tcp", address, 2*time.Second)
+		if err != nil {
+			r.Answer, r.Held = err.Error(), true
+		} else {
+			_ = conn.Close()
+		}
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plant makes links of Linux in a folder, also below one of its folders, that lead to each of the targets directly,
+// with a final slash, through /proc, and up from here.
+func plant(folder string, targets []string) error {
+	n := 0
+	for _, in := range []string{folder, folder + "/deep/er"} {
+		if err := os.MkdirAll(in, 0o777); err != nil {
+			return err
+		}
+		for _, target := range targets {
+			for _, text := range []string{
+				target, target + "/", "/proc/1/root" + target, "/proc/self/root" + target,
+				"../../../../../../../../../../../../../.." + target,
+			} {
+				n++
+				if code := call(sysSymlink, text, fmt.Sprintf("/Files%s/link%d", in, n)); code < 0 {
+					return fmt.Errorf("link to %q: error %d of Linux", text, -code)
+				}
+			}
+		}
+	}
+	fmt.Println("planted", n)
+	return nil
+}
+
+// serve answers until the pod ends: a neighbour of attacks, or what keeps a container running.
+func serve() error {
+	server := http.Server{
+		Addr:              ":80",
+		ReadHeaderTimeout: time.Minute,
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "here") }),
+	}
+	return server.ListenAndServe()
+}
