@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -64,6 +65,19 @@ spec:
   terminationGracePeriodSeconds: 1
   containers:
   - {name: attack, image: 'mullion.local/attack:v1', args: [serve]}
+`
+
+// bombPod is a pod for each bomb.
+const bombPod = `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: bomb-%[1]s}
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 1
+  containers:
+  - {name: bomb, image: 'mullion.local/attack:v1', args: [bomb, %[1]s], resources: {limits: {memory: 256Mi}}}
 `
 
 // canary is what nobody may read, change or remove.
@@ -159,6 +173,7 @@ func TestAttacks(t *testing.T) {
 			t.Run("network", func(t *testing.T) { f.network(t, pod) })
 		})
 	}
+	t.Run("bombs", f.bombs)
 	stop()
 	if after := lookAtMachine(t); after != before {
 		t.Errorf("the machine was\n%s\nand is\n%s", before, after)
@@ -284,13 +299,52 @@ func (f fixture) network(t *testing.T, pod string) {
 	t.Logf("network: %d of %d addresses are reached from the pod of the %s", len(reached), len(addresses)-1, pod)
 }
 
+// bombs has pods take as much as they can of what the machine has an end of, all at once.
+func (f fixture) bombs(t *testing.T) {
+	names := []string{"handles", "inotify", "memory", "processes", "shared-memory", "temporary-files", "timers"}
+	var manifest strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&manifest, bombPod, name)
+	}
+	file := filepath.Join(t.TempDir(), "bombs.yaml")
+	write(t, file, manifest.String())
+	f.must(t, "kubectl", "apply", "-f", file)
+	for _, name := range names {
+		pod := "bomb-" + name
+		var phase, out string
+		// The processes of a bomb keep its container after it has said what it got.
+		for deadline := time.Now().Add(2 * time.Minute); phase != "Failed" && out == ""; <-time.After(time.Second) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s is %s", pod, phase)
+			}
+			phase = f.must(t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.phase}")
+			if phase != "Pending" {
+				out = regexp.MustCompile(`(?m)^\{.*\}\n`).FindString(f.must(t, "kubectl", "logs", pod) + "\n")
+			}
+		}
+		if phase == "Failed" {
+			t.Logf("%s ended with its memory: %s", pod, f.must(t, "kubectl", "get", "pod", pod, "-o",
+				"jsonpath={.status.containerStatuses[0].state.terminated.reason} "+
+					"{.status.containerStatuses[0].state.terminated.exitCode}"))
+			continue
+		}
+		for _, r := range results(t, out) {
+			t.Logf("%s: %s", r.Name, r.Answer)
+			if !r.Held {
+				t.Errorf("%s: %s", r.Name, r.Answer)
+			}
+		}
+	}
+	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
+}
+
 // neighbour asks the neighbour pod all the time, until stop is called. It has to answer each time.
 func (f fixture) neighbour(t *testing.T) (stop func()) {
 	t.Helper()
 	ip := f.must(t, "kubectl", "get", "pod", "neighbour", "-o", "jsonpath={.status.podIP}")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	var asked atomic.Int64
+	var asked, slowest atomic.Int64
 	go func() {
 		defer close(done)
 		client := http.Client{Timeout: 5 * time.Second}
@@ -301,6 +355,7 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 				return
 			}
 			asked.Add(1)
+			began := time.Now()
 			resp, err := client.Do(req)
 			if ctx.Err() != nil {
 				return
@@ -309,6 +364,7 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 				t.Errorf("the neighbour does not answer: %v", err)
 				continue
 			}
+			slowest.Store(max(slowest.Load(), int64(time.Since(began))))
 			_ = resp.Body.Close()
 			<-time.After(100 * time.Millisecond)
 		}
@@ -319,7 +375,8 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 		if asked.Load() == 0 {
 			t.Error("the neighbour was never asked")
 		}
-		t.Logf("the neighbour was asked %d times", asked.Load())
+		t.Logf("the neighbour was asked %d times; its slowest answer took %v", asked.Load(),
+			time.Duration(slowest.Load()))
 	}
 }
 

@@ -144,7 +144,7 @@ func proc() []attack {
 		}},
 		attack{name: "proc/read-kmsg", try: opens("/proc/kmsg", oRDONLY)},
 		attack{name: "proc/oom-score", try: func() int {
-			return with("/proc/self/oom_score_adj", oWRONLY, func(fd int) int { return call(1, fd, "-1000", 5) })
+			return with("/proc/self/oom_score_adj", oWRONLY, func(fd int) int { return call(sysWrite, fd, "-1000", 5) })
 		}},
 		attack{name: "sys/cgroup", try: opens("/sys/fs/cgroup/cgroup.procs", oWRONLY)},
 		attack{name: "sys/cgroup-memory", try: opens("/sys/fs/cgroup/memory/release_agent", oWRONLY)},

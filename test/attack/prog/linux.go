@@ -38,6 +38,7 @@ func pointer(b []byte) uintptr {
 // Numbers of asm/unistd_64.h.
 const (
 	sysRead             = 0
+	sysWrite            = 1
 	sysOpen             = 2
 	sysClose            = 3
 	sysIoctl            = 16
@@ -76,8 +77,10 @@ const (
 	sysDeleteModule     = 176
 	sysQuotactl         = 179
 	sysIOSetup          = 206
+	sysTimerCreate      = 222
 	sysClockSettime     = 227
 	sysKexecLoad        = 246
+	sysInotifyInit      = 253
 	sysAddKey           = 248
 	sysRequestKey       = 249
 	sysKeyctl           = 250
@@ -148,7 +151,7 @@ func descriptor(number int, args ...any) int {
 
 // with opens a file and calls then with it. The answer is then's, or the error of opening.
 func with(path string, flags int, then func(fd int) int) int {
-	fd := call(sysOpen, path, flags, 0)
+	fd := call(sysOpen, path, flags, 0o600)
 	if fd < 0 {
 		return fd
 	}

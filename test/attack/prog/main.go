@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | serve`
+const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME | serve`
 
 // result is a line of output.
 type result struct {
@@ -46,6 +46,8 @@ func run(args []string) error {
 		return reach(args)
 	case "plant":
 		return plant(args[0], args[1:])
+	case "bomb":
+		return explode(args[0])
 	case "serve":
 		return serve()
 	}

@@ -13,3 +13,23 @@ TEXT ·raw(SB), NOSPLIT, $0-16
 	SYSCALL
 	MOVQ	AX, ret+8(FP)
 	RET
+
+// func spawn() int
+// clone(CLONE_VM|SIGCHLD): the child touches none of the memory. It pauses until it is killed.
+TEXT ·spawn(SB), NOSPLIT, $0-8
+	MOVQ	$56, AX
+	MOVQ	$0x111, DI
+	XORQ	SI, SI
+	XORQ	DX, DX
+	XORQ	R10, R10
+	XORQ	R8, R8
+	SYSCALL
+	TESTQ	AX, AX
+	JZ	child
+	MOVQ	AX, ret+0(FP)
+	RET
+
+child:
+	MOVQ	$34, AX
+	SYSCALL
+	JMP	child
