@@ -35,7 +35,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -90,6 +90,16 @@ e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 
 sample: mullion ## build the sample's image into bin/
 	@hack/sample.sh
+
+release: build sample ## make dist: a tarball, a .deb, an .rpm, their bill of materials and checksums (VERSION=v1.2.3)
+	@mkdir -p dist && rm -f dist/mullion[_-]* dist/SHA256SUMS
+	@hack/step.sh "build the release tool" $(GO) -C hack/release build -o $(CURDIR)/dist/.release .
+	@hack/step.sh "make the packages of $(VERSION)" dist/.release -version '$(VERSION)' -time "$$(git log -1 --format=%ct)"
+	@rm -f dist/.release; ls -l dist
+
+test-release: machines-deps ## install dist's .deb in fresh roots of Debian and use it (SUITES="bookworm trixie")
+	@hack/step.sh "test the release tool" $(GO) -C hack/release test ./...
+	@hack/try-release.sh $${SUITES:-bookworm trixie}
 
 up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes and the sample
 	@$(BIN)/mullion --data-dir $(DATA_DIR) up --sample $(UP_FLAGS)

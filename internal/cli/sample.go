@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
 )
-
-// sampleManifest lies in the source tree, beside bin/.
-const sampleManifest = "examples/win-webserver.yaml"
 
 // sampleTime is the least time that the sample's pods may take; if more of --wait is left, they may take that.
 const sampleTime = 2 * time.Minute
@@ -33,10 +29,9 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = max(patience, time.Until(deadline).Round(time.Second))
 	}
-	manifest := filepath.Join(paths.Bin, "..", sampleManifest)
 	admin := "--kubeconfig=" + paths.AdminKubeconfig()
 	for _, args := range [][]string{
-		{admin, "apply", "-f", manifest},
+		{admin, "apply", "-f", paths.Program("win-webserver.yaml")},
 		{admin, "rollout", "status", "deployment/win-webserver", "--timeout=" + patience.String()},
 	} {
 		if err := a.runKubectl(ctx, args); err != nil {

@@ -158,8 +158,9 @@ func programs(f Facts, _ Want) []Finding {
 		all = append(all, Finding{
 			Check:   "programs",
 			Problem: err.Error(),
-			Remedy:  "on Debian, `make deps` installs what is missing",
-			Fatal:   true,
+			Remedy: "apt-get install --no-install-recommends runc nftables iproute2 iputils-ping wine64 wine64-preloader; " +
+				"outside of Debian and Ubuntu, your distribution's packages of these",
+			Fatal: true,
 		})
 	}
 	return all

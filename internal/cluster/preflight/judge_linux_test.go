@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			"no Wine", func(f *Facts) { f.Programs = []error{errors.New("find Wine")} }, "programs", true, "find Wine",
-			"make deps",
+			"apt-get install",
 		},
 		{
 			"no preloader", func(f *Facts) { f.Kernel, f.Preloader = "6.12.95-amd64", false }, "programs", false,

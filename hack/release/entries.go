@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// entry is a file or a link of the release.
+type entry struct {
+	// path is below the prefix, for example "lib/mullion/mullion".
+	path string
+	// source is the file; link, of a link, is what it says.
+	source, link string
+	mode         fs.FileMode
+}
+
+// lib is where all programs lie, beside each other.
+const lib = "lib/mullion"
+
+// programs are the files that a cluster needs, as `make build sample` leaves them in bin.
+func (r release) programs() ([]entry, error) {
+	var all []entry
+	for _, pattern := range []string{
+		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd",
+		"containerd-shim-runc-v2", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/*", "linux/*", "windows/*.exe",
+		"windows/shim/*.dll", "windows/shim/*.exe",
+	} {
+		found, err := filepath.Glob(filepath.Join(r.bin, pattern))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s is not there: run make build sample", filepath.Join(r.bin, pattern))
+		}
+		for _, file := range found {
+			info, err := os.Stat(file)
+			if err != nil {
+				return nil, err
+			}
+			name, err := filepath.Rel(r.bin, file)
+			if err != nil {
+				return nil, err
+			}
+			mode := fs.FileMode(0o644)
+			if info.Mode()&0o100 != 0 {
+				mode = 0o755
+			}
+			all = append(all, entry{path: path.Join(lib, filepath.ToSlash(name)), source: file, mode: mode})
+		}
+	}
+	return all, nil
+}
+
+// links are what lies on PATH.
+func links() []entry {
+	var all []entry
+	for _, name := range []string{"mullion", "kubectl-mullion"} {
+		all = append(all, entry{path: "bin/" + name, link: "../" + lib + "/" + name})
+	}
+	return all
+}
+
+// documents are made in the folder made: completions, the bill of materials and the licences.
+func (r release) documents(ctx context.Context, made string, modules []program) ([]entry, error) {
+	var all []entry
+	for shell, file := range map[string]string{
+		"bash": "share/bash-completion/completions/mullion", "zsh": "share/zsh/vendor-completions/_mullion",
+		"fish": "share/fish/vendor_completions.d/mullion.fish",
+	} {
+		text, err := exec.CommandContext(ctx, filepath.Join(r.bin, "mullion"), "completion", shell).Output()
+		if err != nil {
+			return nil, fmt.Errorf("mullion completion %s: %w", shell, err)
+		}
+		source := filepath.Join(made, shell)
+		if err := os.WriteFile(source, text, 0o600); err != nil {
+			return nil, err
+		}
+		all = append(all, entry{path: file, source: source, mode: 0o644})
+	}
+	const doc = "share/doc/mullion/"
+	for _, name := range []string{"LICENSE", "README.md", "SECURITY.md"} {
+		all = append(all, entry{path: doc + name, source: filepath.Join(r.root, name), mode: 0o644})
+	}
+	for name, write := range map[string]func(file string) error{
+		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, modules) },
+		"THIRD-PARTY.txt": func(file string) error { return writeLicences(file, modules) },
+	} {
+		source := filepath.Join(made, name)
+		if err := write(source); err != nil {
+			return nil, err
+		}
+		all = append(all, entry{path: doc + name, source: source, mode: 0o644})
+	}
+	return all, nil
+}
+
+func sortEntries(all []entry) {
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"archive/tar"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/pgzip"
+	"github.com/spdx/tools-golang/spdx/v2/v2_3"
+)
+
+// fakeBin makes a folder of programs: scripts, and one that says of which modules it was built, this test.
+func fakeBin(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	for _, name := range []string{
+		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd-shim-runc-v2",
+		"coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/ptp", "linux/agnhost",
+		"windows/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o", "e2e/e2e.test",
+	} {
+		file := filepath.Join(bin, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		mode := os.FileMode(0o755)
+		if ext := filepath.Ext(name); ext == ".tar" || ext == ".yaml" {
+			mode = 0o600
+		}
+		if err := os.WriteFile(file, []byte("#!/bin/sh\necho \"$@\"\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "containerd")); err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+func TestRelease(t *testing.T) {
+	bin := fakeBin(t)
+	var dists [2]string
+	for i := range dists {
+		dists[i] = t.TempDir()
+		args := []string{"-version", "v1.2.3", "-time", "1750000000", "-bin", bin, "-root", "../..", "-dist", dists[i]}
+		if err := run(t.Context(), args); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := os.ReadDir(dists[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) != 4 {
+		t.Errorf("dist has %v", left)
+	}
+	for _, f := range left {
+		a, errA := os.ReadFile(filepath.Join(dists[0], f.Name()))
+		b, errB := os.ReadFile(filepath.Join(dists[1], f.Name()))
+		if errA != nil || errB != nil || string(a) != string(b) {
+			t.Errorf("%s is another one the second time (%v, %v)", f.Name(), errA, errB)
+		}
+	}
+	files := untar(t, filepath.Join(dists[0], "mullion-1.2.3-linux-amd64.tar.gz"))
+	for name, want := range map[string]string{
+		"bin/mullion": "-> ../lib/mullion/mullion", "lib/mullion/mullion": "0755", "lib/mullion/webserver.tar": "0644",
+		"lib/mullion/windows/shim/pdh.dll": "0755", "share/bash-completion/completions/mullion": "0644",
+		"lib/mullion/windows/shim/.obj/x.o": "", "lib/mullion/e2e/e2e.test": "",
+	} {
+		if got := files["mullion-1.2.3-linux-amd64/"+name].what; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	var sbom v2_3.Document
+	text := files["mullion-1.2.3-linux-amd64/share/doc/mullion/sbom.spdx.json"].content
+	if err := json.Unmarshal([]byte(text), &sbom); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, p := range sbom.Packages {
+		if seen[string(p.PackageSPDXIdentifier)] {
+			t.Errorf("two packages are %s", p.PackageSPDXIdentifier)
+		}
+		seen[string(p.PackageSPDXIdentifier)] = true
+	}
+	const module = "github.com/klauspost/pgzip"
+	if !strings.Contains(text, `"pkg:golang/`+module+`@`) ||
+		!strings.Contains(files["mullion-1.2.3-linux-amd64/share/doc/mullion/THIRD-PARTY.txt"].content, "==== "+module) {
+		t.Errorf("%s is not named, or its licence is not there", module)
+	}
+}
+
+func TestReleaseIsRefused(t *testing.T) {
+	bin := fakeBin(t)
+	if err := os.Remove(filepath.Join(bin, "coredns")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ args, words string }{
+		{"-version 1.2 -time 1", "-version vX.Y.Z"},
+		{"-version v1.2.3", "-time"},
+		{"-version v1.2.3 -time 1 -bin " + bin, "coredns is not there: run make build sample"},
+	} {
+		dist := t.TempDir()
+		err := run(t.Context(), append(strings.Fields(tt.args), "-dist", dist))
+		if err == nil || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%s: %v, want %q", tt.args, err, tt.words)
+		}
+		if left, err := os.ReadDir(dist); err != nil || len(left) != 0 {
+			t.Errorf("%s leaves %v (%v)", tt.args, left, err)
+		}
+	}
+}
+
+type packed struct{ what, content string }
+
+// untar reads a tarball: of each file the mode and the content, of a link where it leads.
+func untar(t *testing.T, file string) map[string]packed {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := pgzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]packed{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeSymlink {
+			all[h.Name] = packed{what: "-> " + h.Linkname}
+			continue
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[h.Name] = packed{fmt.Sprintf("%#o", h.Mode), string(content)}
+	}
+}
