@@ -3,6 +3,7 @@ package preflight
 import (
 	"errors"
 	"net/netip"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -209,5 +210,25 @@ func TestDroppingIn(t *testing.T) {
 				t.Errorf("got %q, want %q", chains, tt.chains)
 			}
 		})
+	}
+}
+
+// TestRemedyNamesThePackages: whoever has no checkout, and so no `make deps`, installs the same.
+func TestRemedyNamesThePackages(t *testing.T) {
+	list, err := exec.CommandContext(t.Context(), "../../../hack/deps.sh", "list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := good()
+	f.Programs = []error{errors.New("find Wine")}
+	remedy := Judge(f, want())[0].Remedy
+	packages := strings.Fields(string(list))
+	if len(packages) == 0 {
+		t.Fatal("hack/deps.sh lists no package")
+	}
+	for _, p := range packages {
+		if !strings.Contains(remedy, " "+p) {
+			t.Errorf("%q does not name %s", remedy, p)
+		}
 	}
 }
