@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -47,7 +48,20 @@ The sample runs on the Windows nodes. Look at it:
   %[1]s kubectl get pods -o wide
   %[1]s kubectl port-forward deployment/win-webserver 8080:80      # then: curl http://127.0.0.1:8080/
   %[1]s kubectl exec -it deployment/win-webserver -- cmd
-(mullion is %[2]s)
-`, program, a.env.Executable)
+`, program)
+	if !onPath(a.env.Executable) {
+		fmt.Fprintf(a.env.Out, "(mullion is %s)\n", a.env.Executable)
+	}
 	return nil
+}
+
+// onPath reports whether the command mullion is this program, perhaps by a link.
+func onPath(executable string) bool {
+	found, err := exec.LookPath("mullion")
+	if err != nil {
+		return false
+	}
+	command, errCommand := os.Stat(found)
+	self, errSelf := os.Stat(executable)
+	return errCommand == nil && errSelf == nil && os.SameFile(command, self)
 }

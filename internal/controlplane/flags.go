@@ -109,6 +109,8 @@ func (c Config) controllerManagerFlags() []string {
 	}, masks, []string{
 		"--service-cluster-ip-range=" + spec.JoinSubnets(c.ServiceSubnet, c.ServiceSubnet6),
 		"--cluster-name=" + c.Name,
+		// It makes this folder, by default one of the machine's (/usr/libexec/kubernetes).
+		"--flex-volume-plugin-dir=" + filepath.Join(c.Dir, "flexvolume"),
 	})
 }
 
