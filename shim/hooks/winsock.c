@@ -32,10 +32,22 @@ static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, v
     return result;
 }
 
+/*
+ * Keeps a library that is patched until the process ends. Wine's secur32.dll loads dnsapi.dll and iphlpapi.dll, and lets go of them when it finds no NTLM: the
+ * next program part that loads them would get them as they were.
+ */
+static void keep(HMODULE module)
+{
+    HMODULE kept;
+
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)module, &kept);
+}
+
 static void patch_winsock(HMODULE module)
 {
     if (winsock.WSAIoctl)
         return;
+    keep(module);
     winsock.WSAGetLastError = (void *)GetProcAddress(module, "WSAGetLastError");
     winsock.WSASetLastError = (void *)GetProcAddress(module, "WSASetLastError");
     winsock.closesocket = (void *)GetProcAddress(module, "closesocket");
@@ -52,8 +64,15 @@ static BOOL is_dll(const UNICODE_STRING *base_name, const WCHAR *name)
     return base_name->Length == length * sizeof(WCHAR) && same_name(base_name->Buffer, name, length);
 }
 
+static void patch_dnsapi(HMODULE module)
+{
+    keep(module);
+    resolve_queries_start(module);
+}
+
 static void patch_iphlpapi(HMODULE module)
 {
+    keep(module);
     icmp6_start(module);
     adapters_start(module);
 }
@@ -66,7 +85,7 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
     if (is_dll(data->base_name, L"ws2_32.dll"))
         patch_winsock(data->base);
     else if (is_dll(data->base_name, L"dnsapi.dll"))
-        resolve_queries_start(data->base);
+        patch_dnsapi(data->base);
     else if (is_dll(data->base_name, L"iphlpapi.dll"))
         patch_iphlpapi(data->base);
 }
@@ -81,7 +100,7 @@ void winsock_start(BOOL with_unix)
     if ((loaded = GetModuleHandleW(L"ws2_32.dll")))
         patch_winsock(loaded);
     if ((loaded = GetModuleHandleW(L"dnsapi.dll")))
-        resolve_queries_start(loaded);
+        patch_dnsapi(loaded);
     if ((loaded = GetModuleHandleW(L"iphlpapi.dll")))
         patch_iphlpapi(loaded);
     if (notify)

@@ -119,7 +119,7 @@ func newPrefix(t *testing.T) prefix {
 }
 
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=",
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives=n,b;mscoree,mshtml=",
 		"WINESERVER="+p.wine.Server)
 }
 

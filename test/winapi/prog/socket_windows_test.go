@@ -265,3 +265,26 @@ func TestUnixRefusesStrangers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPatchedLibrariesStay: what the hooks change has to be so for whoever loads the library later too.
+func TestPatchedLibrariesStay(t *testing.T) {
+	for _, name := range []string{"dnsapi.dll", "iphlpapi.dll", "ws2_32.dll"} {
+		for range 3 { // in case something else has it
+			library, err := windows.LoadLibrary(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				_ = windows.FreeLibrary(library)
+			}
+		}
+		text, err := windows.UTF16PtrFromString(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var module windows.Handle
+		if err := windows.GetModuleHandleEx(windows.GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT, text, &module); err != nil {
+			t.Errorf("%s can be unloaded: %v", name, err)
+		}
+	}
+}
