@@ -124,7 +124,7 @@ func (p prefix) env() []string {
 	return []string{
 		"WINEPREFIX=" + p.dir, "WINELOADER=" + p.install.Loader, "WINESERVER=" + p.install.Server, "WINEDEBUG=-all",
 		"LANG=C.UTF-8", "PATH=/usr/bin:/bin",
-		"HOME=" + p.dir, "WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;pdh,powershell.exe,pwsh.exe" + tools + "=n",
+		"HOME=" + p.dir, "WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;bcryptprimitives,pdh,powershell.exe,pwsh.exe" + tools + "=n",
 	}
 }
 
