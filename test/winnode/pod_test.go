@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -21,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/filecopy"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/proc"
@@ -35,7 +35,8 @@ const agnhost = "registry.test/agnhost:1"
 func (r *rig) loadAgnhost(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Link(bin(t, "windows", "agnhost.exe"), filepath.Join(dir, "agnhost.exe")); err != nil {
+	// A copy: with a link /tmp would have to be on the checkout's file system.
+	if _, err := filecopy.New(bin(t, "windows", "agnhost.exe"), filepath.Join(dir, "agnhost.exe"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	img, err := imagebuild.Build(t.Context(), imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{

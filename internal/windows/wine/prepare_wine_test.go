@@ -3,6 +3,7 @@
 package wine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func runIn(t *testing.T, s *System, b winver.Build, args ...string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, d := range []string{"upper", "work", "prefix", "tmp"} {
+	for _, d := range []string{"upper", "work", "prefix"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -61,30 +62,35 @@ func runIn(t *testing.T, s *System, b winver.Build, args ...string) string {
 	if err := unix.Mount("overlay", prefix, "overlay", 0, options); err != nil {
 		t.Fatal(err)
 	}
-	env := append(s.HostEnv(prefix), "TMPDIR="+filepath.Join(dir, "tmp"))
+	run := func(cmd *exec.Cmd) error {
+		cmd.Env = s.HostEnv(prefix)
+		if err := startWithRuntimeDir(cmd, dir); err != nil {
+			return err
+		}
+		return cmd.Wait()
+	}
 	t.Cleanup(func() {
-		kill := exec.CommandContext(context.WithoutCancel(t.Context()), s.ServerPath(), "-k")
-		kill.Env = env
-		_ = kill.Run() // fails when the server has ended by itself
-		wait := exec.CommandContext(context.WithoutCancel(t.Context()), s.ServerPath(), "-w")
-		wait.Env = env
-		_ = wait.Run()
+		for _, flag := range []string{"-k", "-w"} {
+			// It fails when the server has ended by itself.
+			_ = run(exec.CommandContext(context.WithoutCancel(t.Context()), s.ServerPath(), flag))
+		}
 		if err := unix.Unmount(prefix, 0); err != nil {
 			t.Error(err)
 		}
 	})
 	argv := append(s.LoaderArgv(), args...)
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	cmd.Env = env
 	cmd.Dir = Drive(prefix)
 	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
 	start := time.Now()
-	out, err := cmd.CombinedOutput()
+	err = run(cmd)
 	t.Logf("%v in %v", args, time.Since(start).Round(time.Millisecond))
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		t.Fatalf("%v: %v: %s", args, err, out)
+		t.Fatalf("%v: %v: %s", args, err, out.Bytes())
 	}
-	return string(out)
+	return out.String()
 }
 
 func TestVersionOfEachBuild(t *testing.T) {
