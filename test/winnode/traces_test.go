@@ -3,11 +3,14 @@
 package winnode_test
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // traces are files that programs under test would leave outside of the rig's folders.
@@ -43,22 +46,25 @@ func (r *rig) checkTraces(t *testing.T) {
 	}
 }
 
-// checkNoCgroups fails if a container that is gone still has a cgroup.
+// checkNoCgroups fails if a container that is gone keeps a cgroup. The kubelet deletes a pod when its containers have
+// ended; their cgroups go right after that.
 func (r *rig) checkNoCgroups(t *testing.T) {
 	t.Helper()
 	parents, err := filepath.Glob("/sys/fs/cgroup/*" + r.host.Cgroup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, parent := range append(parents, "/sys/fs/cgroup"+r.host.Cgroup) {
-		err := filepath.WalkDir(parent, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() && path != parent {
-				t.Errorf("cgroup left behind: %s", path)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
+	eventually(t, "no container has a cgroup", 10*time.Second, func() error {
+		var left []error
+		for _, parent := range append(parents, "/sys/fs/cgroup"+r.host.Cgroup) {
+			err := filepath.WalkDir(parent, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.IsDir() && path != parent {
+					left = append(left, fmt.Errorf("cgroup left behind: %s", path))
+				}
+				return nil
+			})
+			left = append(left, err)
 		}
-	}
+		return errors.Join(left...)
+	})
 }
