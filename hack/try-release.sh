@@ -24,7 +24,8 @@ if [ "${1:-}" = --init ]; then
 fi
 
 init='' work=''
-cleanup() { [ -z "$init" ] || kill -9 "$init" 2>/dev/null || true; [ -z "$work" ] || rm -rf --one-file-system "$work"; }
+# A cluster's links and tables are the machine's: they outlive the root's processes.
+cleanup() { [ -z "$init" ] || inside mullion down >/dev/null 2>&1 || true; [ -z "$init" ] || kill -9 "$init" 2>/dev/null || true; [ -z "$work" ] || rm -rf --one-file-system "$work"; }
 trap cleanup EXIT
 
 inside() { nsenter -t "$init" -m -p -r -w env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"; }

@@ -80,7 +80,7 @@ func (r release) deb(entries []entry) (string, error) {
 func (r release) rpm(entries []entry) (string, error) {
 	info := r.info(entries)
 	info.Depends = []string{"wine-core", "runc", "nftables", "iproute", "iputils", "util-linux"}
-	info.RPM = nfpm.RPM{Compression: "zstd", BuildHost: "mullion.dev", Summary: strings.SplitN(description, "\n", 2)[0]}
+	info.RPM = nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Summary: strings.SplitN(description, "\n", 2)[0]}
 	return r.pack("rpm", rpm.DefaultRPM, info)
 }
 
@@ -93,7 +93,6 @@ func (r release) info(entries []entry) *nfpm.Info {
 		Version:         r.version,
 		Maintainer:      "The Mullion authors",
 		Description:     description,
-		Homepage:        "https://mullion.dev",
 		License:         "Apache-2.0",
 		DisableGlobbing: true,
 		MTime:           r.time,

@@ -16,11 +16,14 @@ const sampleTime = 2 * time.Minute
 // deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it.
 func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
 	archive := paths.Program("webserver.tar")
-	if _, err := os.Stat(archive); err != nil {
-		return &Error{
-			Code:   ExitNotFound,
-			Err:    fmt.Errorf("find the sample's image: %w", err),
-			Remedy: "`make sample` builds it",
+	manifest := paths.Program("win-webserver.yaml")
+	for _, f := range [][2]string{{"image", archive}, {"manifest", manifest}} {
+		if _, err := os.Stat(f[1]); err != nil {
+			return &Error{
+				Code:   ExitNotFound,
+				Err:    fmt.Errorf("find the sample's %s: %w", f[0], err),
+				Remedy: "`make sample` builds it",
+			}
 		}
 	}
 	if err := a.loadArchive(ctx, archive); err != nil {
@@ -32,7 +35,7 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
 	}
 	admin := "--kubeconfig=" + paths.AdminKubeconfig()
 	for _, args := range [][]string{
-		{admin, "apply", "-f", paths.Program("win-webserver.yaml")},
+		{admin, "apply", "-f", manifest},
 		{admin, "rollout", "status", "deployment/win-webserver", "--timeout=" + patience.String()},
 	} {
 		if err := a.runKubectl(ctx, args); err != nil {

@@ -33,8 +33,8 @@ static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, v
 }
 
 /*
- * Keeps a library that is patched until the process ends. Wine's secur32.dll loads dnsapi.dll and iphlpapi.dll, and lets go of them when it finds no NTLM: the
- * next program part that loads them would get them as they were.
+ * Keeps a library that is patched until the process ends. Wine's secur32.dll loads dnsapi.dll and iphlpapi.dll, and lets go of them when it finds no NTLM: whoever
+ * loads them next would get them unpatched.
  */
 static void keep(HMODULE module)
 {

@@ -244,9 +244,12 @@ func (f fixture) links(t *testing.T, pod string) {
 		t.Fatal(err)
 	}
 	out, err := f.mullion(t.Context(), "kubectl", "exec", "-n", namespace(pod), pod, "--", "cmd", "/c",
-		`dir /s /b C:\v & for /l %i in (1,1,50) do @type C:\v\link%i\note`)
+		`dir /s /b C:\v & for /l %i in (0,1,50) do @type C:\v\link%i\note`)
 	if strings.Contains(out, canary) {
 		t.Errorf("the pod reads through its links (%v):\n%s", err, out)
+	}
+	if !strings.Contains(out, "a note of its own") { // link 0 stays in the volume
+		t.Errorf("the pod does not read through links at all (%v):\n%s", err, out)
 	}
 	f.must(t, "kubectl", "delete", "-n", namespace(pod), "pod", pod, "--timeout=60s")
 	for deadline := time.Now().Add(time.Minute); ; <-time.After(200 * time.Millisecond) {
@@ -323,9 +326,13 @@ func (f fixture) bombs(t *testing.T) {
 			}
 		}
 		if phase == "Failed" {
-			t.Logf("%s ended with its memory: %s", pod, f.must(t, "kubectl", "get", "pod", pod, "-o",
-				"jsonpath={.status.containerStatuses[0].state.terminated.reason} "+
-					"{.status.containerStatuses[0].state.terminated.exitCode}"))
+			reason := f.must(t, "kubectl", "get", "pod", pod, "-o",
+				"jsonpath={.status.containerStatuses[0].state.terminated.reason}")
+			log := f.must(t, "kubectl", "logs", pod)
+			if reason != "OOMKilled" && !strings.Contains(log, "VirtualAlloc") && !strings.Contains(log, "out of memory") {
+				t.Errorf("%s failed, and not for want of memory (%s):\n%s", pod, reason, log)
+			}
+			t.Logf("%s ended with its memory", pod)
 			continue
 		}
 		for _, r := range results(t, out) {
@@ -380,7 +387,7 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 	}
 }
 
-// lookAtMachine is what attacks would change: settings of the kernel, names, links, devices and modules.
+// lookAtMachine is what attacks would change: names, settings of the kernel, and files that the attacks make.
 func lookAtMachine(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

@@ -46,8 +46,8 @@ func (r *rig) checkTraces(t *testing.T) {
 	}
 }
 
-// checkNoCgroups fails if a container that is gone keeps a cgroup. The kubelet deletes a pod when its containers have
-// ended; their cgroups go right after that.
+// checkNoCgroups fails if a container that is gone keeps a cgroup. A container's cgroup goes when the kubelet removes
+// the container (cri.Server.RemoveContainer), and that happens beside the deletion of the pod, not before it.
 func (r *rig) checkNoCgroups(t *testing.T) {
 	t.Helper()
 	parents, err := filepath.Glob("/sys/fs/cgroup/*" + r.host.Cgroup)

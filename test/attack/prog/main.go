@@ -93,8 +93,18 @@ func reach(addresses []string) error {
 }
 
 // plant makes links of Linux in a folder, also below one of its folders, that lead to each of the targets directly,
-// with a final slash, through /proc, and up from here.
+// with a final slash, through /proc, and up from here; and link0, which leads to a folder beside it.
 func plant(folder string, targets []string) error {
+	own := folder + "/own"
+	if err := os.MkdirAll(own, 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(own+"/note", []byte("a note of its own\n"), 0o666); err != nil {
+		return err
+	}
+	if code := call(sysSymlink, "own", "/Files"+folder+"/link0"); code < 0 {
+		return fmt.Errorf("link to %q: error %d of Linux", own, -code)
+	}
 	n := 0
 	for _, in := range []string{folder, folder + "/deep/er"} {
 		if err := os.MkdirAll(in, 0o777); err != nil {
