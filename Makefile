@@ -27,15 +27,19 @@ KUBE_LDFLAGS := -s -w \
   -X $(KUBE_PKG).gitMajor=1 -X $(KUBE_PKG).gitMinor=36 \
   -X $(KUBE_PKG).gitTreeState=clean -X $(KUBE_PKG).gitCommit=$(KUBE_VERSION) \
   -X $(KUBE_PKG).buildDate=1970-01-01T00:00:00Z
+KUBE_DIR      = $(BIN)/kubernetes/$(KUBE_VERSION)
+KUBE_BUILD    = $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)'
+# The programs that hyperkube is, by the name it is called as.
+HYPERKUBE    := etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl
 # As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
 CONTAINERD_LDFLAGS = -s -w -X github.com/containerd/containerd/v2/version.Version=$(shell \
   $(GO) -C upstream/containerd list -m -f '{{slice .Version 1}}' github.com/containerd/containerd/v2)
 METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
   $(GO) -C upstream/metrics-server list -m -f '{{.Version}}' sigs.k8s.io/metrics-server)
-LDFLAGS := $(KUBE_LDFLAGS) -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
+LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick image release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -52,7 +56,7 @@ machines-deps: ## install what makes and runs virtual machines (qemu, debootstra
 lint-deps: ## install what lint needs beside Go (clang-format)
 	@hack/deps.sh lint
 
-build: mullion shims upstream ## build everything into bin/
+build: mullion shims kubernetes upstream ## build everything into bin/
 
 mullion: ## build Mullion's own Linux programs
 	@hack/step.sh "build mullion" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/mullion ./cmd/mullion
@@ -62,6 +66,12 @@ shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
 	@hack/step.sh "build powershell.exe, wintools.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell ./cmd/wintools
 
+kubernetes: ## build Kubernetes' programs for Linux and Windows
+	@mkdir -p $(KUBE_DIR)/server/bin $(KUBE_DIR)/node/bin
+	@hack/step.sh "build hyperkube $(KUBE_VERSION): the control plane, kubelet, kube-proxy, kubectl" $(KUBE_BUILD) -o $(KUBE_DIR)/server/bin/ ./hyperkube
+	@for name in $(HYPERKUBE); do ln -sfn hyperkube $(KUBE_DIR)/server/bin/$$name; done
+	@hack/step.sh "build kubelet.exe, kube-proxy.exe $(KUBE_VERSION)" env GOOS=windows $(KUBE_BUILD) -o $(KUBE_DIR)/node/bin/ k8s.io/kubernetes/cmd/kubelet k8s.io/kubernetes/cmd/kube-proxy
+
 upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '$(CONTAINERD_LDFLAGS)' -o $(BIN)/ tool
 	@# without -trimpath, so that it shares compiled packages with mullion: seconds instead of a minute
@@ -70,9 +80,8 @@ upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build metrics-server" $(GO) -C upstream/metrics-server build -ldflags '$(METRICS_LDFLAGS)' -o $(BIN)/ tool
 	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ $(addprefix $(CNI_PKG)/,main/windows/win-bridge main/windows/win-overlay ipam/host-local)
 	@hack/step.sh "build CNI plugins (linux)" $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/cni/ $(addprefix $(CNI_PKG)/,main/ptp meta/portmap ipam/host-local)
-	@hack/step.sh "build kubelet.exe, kube-proxy.exe, agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/windows/ $(addprefix k8s.io/kubernetes/,cmd/kubelet cmd/kube-proxy test/images/agnhost)
-	@# from this module for the reason that coredns has no -trimpath
-	@hack/step.sh "build agnhost (linux) $(KUBE_VERSION)" $(GO) -C upstream/conformance build -ldflags '$(KUBE_LDFLAGS)' -o $(BIN)/linux/ k8s.io/kubernetes/test/images/agnhost
+	@hack/step.sh "build agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(KUBE_BUILD) -o $(BIN)/windows/ k8s.io/kubernetes/test/images/agnhost
+	@hack/step.sh "build agnhost (linux) $(KUBE_VERSION)" $(KUBE_BUILD) -o $(BIN)/linux/ k8s.io/kubernetes/test/images/agnhost
 
 e2e.test: ## build Kubernetes' e2e tests, for `mullion conformance` (the first time two minutes)
 	@hack/e2e.sh test
@@ -94,8 +103,12 @@ sample: mullion ## build the sample's image into bin/
 release: build sample ## make dist: a tarball, a .deb, an .rpm, their bill of materials and checksums (VERSION=v1.2.3)
 	@mkdir -p dist && rm -f dist/mullion[_-]* dist/SHA256SUMS
 	@hack/step.sh "build the release tool" $(GO) -C hack/release build -o $(CURDIR)/dist/.release .
-	@hack/step.sh "make the packages of $(VERSION)" dist/.release -version '$(VERSION)' -time "$$(git log -1 --format=%ct)"
-	@rm -f dist/.release; ls -l dist
+	@hack/step.sh "write the manual pages" $(GO) run -ldflags '$(LDFLAGS)' ./hack/man -time "$$(git log -1 --format=%ct)" dist/.man
+	@hack/step.sh "make the packages of $(VERSION)" dist/.release -version '$(VERSION)' -kubernetes '$(KUBE_VERSION)' -man dist/.man -time "$$(git log -1 --format=%ct)"
+	@rm -rf dist/.release dist/.man; ls -l dist
+
+image: machines-deps ## make a container image of dist's .deb, an archive for docker load and podman load
+	@hack/image.sh '$(VERSION)' "$$(git log -1 --format=%ct)"
 
 test-release: machines-deps ## install dist's .deb in fresh roots of Debian and use it (SUITES="bookworm trixie")
 	@hack/step.sh "test the release tool" $(GO) -C hack/release test ./...
@@ -111,8 +124,8 @@ test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, con
 	@hack/deps.sh machines || true
 	@hack/test.sh pure kernel wine cluster conformance machines
 
-quick: ## the tests that need neither root nor Kubernetes compiled, some six minutes the first time
-	@hack/quick.sh
+quick: ## the tests that need no root and nothing built
+	@$(GO) test -vet=off ./...
 
 fuzz: ## fuzz what reads images, requests, frames, links and files of others (TIME=1m for each target, FUZZ=pattern)
 	@hack/fuzz.sh $${TIME:-1m} $$FUZZ

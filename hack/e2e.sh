@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$PWD/bin/e2e
-module=upstream/conformance
+module=upstream/kubernetes
 images=k8s.io/kubernetes/test/images
 version=$(go -C $module list -m -f '{{.Version}}' k8s.io/kubernetes)
 pkg=k8s.io/component-base/version
@@ -14,14 +14,13 @@ mkdir -p "$out"/{windows,linux,data}
 case ${1:-} in
 test)
   [ -e "$out/e2e.test" ] || echo "…    the first build of the e2e tests takes a minute or two after \`make build\`"
-  hack/step.sh "build e2e.test $version" env GOOS=linux go -C $module test -c -vet=off -ldflags "$ldflags" -o "$out/e2e.test" k8s.io/kubernetes/test/e2e
+  hack/step.sh "build e2e.test $version" env GOOS=linux go -C $module test -c -vet=off -trimpath -ldflags "$ldflags" -o "$out/e2e.test" k8s.io/kubernetes/test/e2e
   ;;
 images)
-  # Windows programs are built as kubelet.exe is (its module, -trimpath), Linux ones as mullion is, to share compiled packages.
   hack/step.sh "build agnhost.exe, resource-consumer.exe $version" env GOOS=windows \
-    go -C upstream/kubernetes build -trimpath -ldflags "$ldflags" -o "$out/windows/" $images/agnhost $images/resource-consumer $images/resource-consumer/consume-cpu
+    go -C $module build -trimpath -ldflags "$ldflags" -o "$out/windows/" $images/agnhost $images/resource-consumer $images/resource-consumer/consume-cpu
   hack/step.sh "build agnhost, resource-consumer $version" env GOOS=linux \
-    go -C $module build -ldflags "$ldflags" -o "$out/linux/" $images/agnhost $images/resource-consumer $images/resource-consumer/consume-cpu
+    go -C $module build -trimpath -ldflags "$ldflags" -o "$out/linux/" $images/agnhost $images/resource-consumer $images/resource-consumer/consume-cpu
   for os in windows linux; do
     hack/step.sh "build the shell and small programs of images ($os)" env GOOS=$os go -C test/images build -trimpath -ldflags '-s -w' -o "$out/$os/" ./busybox
   done

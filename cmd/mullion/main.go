@@ -30,6 +30,7 @@ func main() {
 
 		NextInterrupt:    nextInterrupt,
 		ReleaseInterrupt: func() { signal.Reset(os.Interrupt) },
+		Exec:             syscall.Exec,
 	}
 	code := cli.ExitCode(cli.Run(ctx, env))
 	stop()

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io/fs"
@@ -29,8 +31,9 @@ func (r release) programs() ([]entry, error) {
 	var all []entry
 	for _, pattern := range []string{
 		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd",
-		"containerd-shim-runc-v2", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/*", "linux/*", "windows/*.exe",
-		"windows/shim/*.dll", "windows/shim/*.exe",
+		"containerd-shim-runc-v2", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/*", "linux/*",
+		"windows/*.exe", "windows/shim/*.dll", "windows/shim/*.exe",
+		"kubernetes/" + r.kubernetes + "/server/bin/*", "kubernetes/" + r.kubernetes + "/node/bin/*",
 	} {
 		found, err := filepath.Glob(filepath.Join(r.bin, pattern))
 		if err != nil {
@@ -40,22 +43,36 @@ func (r release) programs() ([]entry, error) {
 			return nil, fmt.Errorf("%s is not there: run make build sample", filepath.Join(r.bin, pattern))
 		}
 		for _, file := range found {
-			info, err := os.Stat(file)
+			e, err := r.program(file)
 			if err != nil {
 				return nil, err
 			}
-			name, err := filepath.Rel(r.bin, file)
-			if err != nil {
-				return nil, err
-			}
-			mode := fs.FileMode(0o644)
-			if info.Mode()&0o100 != 0 {
-				mode = 0o755
-			}
-			all = append(all, entry{path: path.Join(lib, filepath.ToSlash(name)), source: file, mode: mode})
+			all = append(all, e)
 		}
 	}
 	return all, nil
+}
+
+// program is the entry of a file of bin. A link to a file beside it stays one.
+func (r release) program(file string) (entry, error) {
+	name, err := filepath.Rel(r.bin, file)
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{path: path.Join(lib, filepath.ToSlash(name)), mode: 0o644}
+	if to, err := os.Readlink(file); err == nil && filepath.Base(to) == to {
+		e.link = to
+		return e, nil
+	}
+	e.source = file
+	info, err := os.Stat(file)
+	if err != nil {
+		return entry{}, err
+	}
+	if info.Mode()&0o100 != 0 {
+		e.mode = 0o755
+	}
+	return e, nil
 }
 
 // links are what lies on PATH.
@@ -84,6 +101,11 @@ func (r release) documents(ctx context.Context, made string, modules []program) 
 		}
 		all = append(all, entry{path: file, source: source, mode: 0o644})
 	}
+	pages, err := r.manual(made)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, pages...)
 	const doc = "share/doc/mullion/"
 	for _, name := range []string{"LICENSE", "README.md", "SECURITY.md"} {
 		all = append(all, entry{path: doc + name, source: filepath.Join(r.root, name), mode: 0o644})
@@ -97,6 +119,38 @@ func (r release) documents(ctx context.Context, made string, modules []program) 
 			return nil, err
 		}
 		all = append(all, entry{path: doc + name, source: source, mode: 0o644})
+	}
+	return all, nil
+}
+
+// manual are the manual pages, compressed as distributions have them.
+func (r release) manual(made string) ([]entry, error) {
+	pages, err := filepath.Glob(filepath.Join(r.man, "*.1"))
+	if err != nil {
+		return nil, err
+	}
+	if len(pages) == 0 {
+		return nil, fmt.Errorf("%s has no manual pages", r.man)
+	}
+	var all []entry
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return nil, err
+		}
+		var z bytes.Buffer
+		w := gzip.NewWriter(&z)
+		if _, err := w.Write(text); err != nil {
+			return nil, err
+		}
+		if err := w.Close(); err != nil {
+			return nil, err
+		}
+		source := filepath.Join(made, filepath.Base(page)+".gz")
+		if err := os.WriteFile(source, z.Bytes(), 0o600); err != nil {
+			return nil, err
+		}
+		all = append(all, entry{path: "share/man/man1/" + filepath.Base(source), source: source, mode: 0o644})
 	}
 	return all, nil
 }

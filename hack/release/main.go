@@ -18,12 +18,12 @@ import (
 
 // release is what is made, and of what.
 type release struct {
-	// version is Mullion's, with a leading "v".
-	version string
+	// version is Mullion's, kubernetes that of the bundle it comes with, each with a leading "v".
+	version, kubernetes string
 	// time is that of every file.
 	time time.Time
-	// bin has the programs, root is the repository, and dist the folder to write to.
-	bin, root, dist string
+	// bin has the programs, man the manual pages, root is the repository, and dist the folder to write to.
+	bin, man, root, dist string
 }
 
 func main() {
@@ -40,7 +40,9 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	var r release
 	flags.StringVar(&r.version, "version", "", "the version, for example v0.1.0")
+	flags.StringVar(&r.kubernetes, "kubernetes", "", "the version of the bundle of Kubernetes, for example v1.36.3")
 	flags.StringVar(&r.bin, "bin", "bin", "the folder of the programs")
+	flags.StringVar(&r.man, "man", "dist/.man", "the folder of the manual pages")
 	flags.StringVar(&r.root, "root", ".", "the repository")
 	flags.StringVar(&r.dist, "dist", "dist", "the folder to write to")
 	seconds := flags.Int64("time", 0, "the time of all files, in seconds since 1970")
@@ -48,8 +50,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	r.time = time.Unix(*seconds, 0).UTC()
-	if !regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(r.version) || *seconds <= 0 {
-		return errors.New("needs -version vX.Y.Z and -time SECONDS")
+	version := regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	if !version.MatchString(r.version) || !version.MatchString(r.kubernetes) || *seconds <= 0 {
+		return errors.New("needs -version vX.Y.Z, -kubernetes vX.Y.Z and -time SECONDS")
 	}
 	if err := os.MkdirAll(r.dist, 0o755); err != nil {
 		return err

@@ -26,7 +26,8 @@ func fakeBin(t *testing.T) string {
 	for _, name := range []string{
 		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd-shim-runc-v2",
 		"coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/ptp", "linux/agnhost",
-		"windows/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o", "e2e/e2e.test",
+		"windows/win-bridge.exe", "kubernetes/v1.36.3/server/bin/hyperkube", "kubernetes/v1.36.3/node/bin/kubelet.exe",
+		"kubernetes/v1.20.0/node/bin/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o", "e2e/e2e.test",
 	} {
 		file := filepath.Join(bin, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -40,10 +41,22 @@ func fakeBin(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(self, filepath.Join(bin, "containerd")); err != nil {
-		t.Fatal(err)
+	for link, to := range map[string]string{"containerd": self, "kubernetes/v1.36.3/server/bin/kubelet": "hyperkube"} {
+		if err := os.Symlink(to, filepath.Join(bin, link)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return bin
+}
+
+// fakeManual makes a folder with a manual page.
+func fakeManual(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mullion.1"), []byte(".TH MULLION 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestRelease(t *testing.T) {
@@ -51,7 +64,7 @@ func TestRelease(t *testing.T) {
 	var dists [2]string
 	for i := range dists {
 		dists[i] = t.TempDir()
-		args := []string{"-version", "v1.2.3", "-time", "1750000000", "-bin", bin, "-root", "../..", "-dist", dists[i]}
+		args := []string{"-version", "v1.2.3", "-kubernetes", "v1.36.3", "-time", "1750000000", "-bin", bin, "-man", fakeManual(t), "-root", "../..", "-dist", dists[i]}
 		if err := run(t.Context(), args); err != nil {
 			t.Fatal(err)
 		}
@@ -72,9 +85,12 @@ func TestRelease(t *testing.T) {
 	}
 	files := untar(t, filepath.Join(dists[0], "mullion-1.2.3-linux-amd64.tar.gz"))
 	for name, want := range map[string]string{
-		"bin/mullion": "-> ../lib/mullion/mullion", "lib/mullion/mullion": "0755", "lib/mullion/webserver.tar": "0644",
+		"bin/mullion": "-> ../lib/mullion/mullion", "lib/mullion/mullion": "0755", "lib/mullion/webserver.tar": "0644", "share/man/man1/mullion.1.gz": "0644",
 		"lib/mullion/windows/shim/pdh.dll": "0755", "share/bash-completion/completions/mullion": "0644",
 		"lib/mullion/windows/shim/.obj/x.o": "", "lib/mullion/e2e/e2e.test": "",
+		"lib/mullion/kubernetes/v1.36.3/server/bin/hyperkube": "0755",
+		"lib/mullion/kubernetes/v1.36.3/server/bin/kubelet":   "-> hyperkube",
+		"lib/mullion/kubernetes/v1.20.0/node/bin/kubelet.exe": "", // another bundle
 	} {
 		if got := files["mullion-1.2.3-linux-amd64/"+name].what; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -105,9 +121,10 @@ func TestReleaseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ args, words string }{
-		{"-version 1.2 -time 1", "-version vX.Y.Z"},
-		{"-version v1.2.3", "-time"},
-		{"-version v1.2.3 -time 1 -bin " + bin, "coredns is not there: run make build sample"},
+		{"-version 1.2 -kubernetes v1.36.3 -time 1", "-version vX.Y.Z"},
+		{"-version v1.2.3 -time 1", "-kubernetes vX.Y.Z"},
+		{"-version v1.2.3 -kubernetes v1.36.3", "-time"},
+		{"-version v1.2.3 -kubernetes v1.36.3 -time 1 -bin " + bin, "coredns is not there: run make build sample"},
 	} {
 		dist := t.TempDir()
 		err := run(t.Context(), append(strings.Fields(tt.args), "-dist", dist))

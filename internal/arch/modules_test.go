@@ -12,7 +12,7 @@ import (
 // sharing are the modules below upstream whose Linux programs are built with the compiled packages of mullion. A
 // package is compiled once for all of them only as long as it and all that it imports have the same versions
 // everywhere.
-var sharing = []string{"conformance", "coredns", "metrics-server"}
+var sharing = []string{"coredns", "metrics-server"}
 
 // versions are the versions that a go.mod selects, by the path of the module.
 func versions(t *testing.T, dir string) map[string]string {

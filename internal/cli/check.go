@@ -17,8 +17,11 @@ func (a *app) check() *cobra.Command {
 		Version: version.Mullion(),
 		End:     endCheck,
 		Kubectl: func() []string {
-			// the user's own configuration, by the kubectl that is linked in
-			return []string{a.env.Executable, "kubectl", "--kubeconfig="}
+			program, err := a.kubectlProgram()
+			if err != nil {
+				return nil // the one in PATH
+			}
+			return []string{program} // with the user's own configuration
 		},
 	})
 	for _, sub := range cmd.Commands() {

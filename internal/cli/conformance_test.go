@@ -200,18 +200,3 @@ func TestConformanceProgress(t *testing.T) {
 		}
 	}
 }
-
-// TestKubectlForTests holds that the tests' kubectl is this program, whatever folder it lies in.
-func TestKubectlForTests(t *testing.T) {
-	m := newMachine(t)
-	m.env.Executable = filepath.Join(m.paths.Bin, "it's here", "mullion")
-	m.write(m.env.Executable, "#!/bin/sh\necho \"$@\"\n")
-	dir := t.TempDir()
-	path, err := (&app{env: m.env}).kubectlProgram(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := output(t, path, "get", "a b"); got != "kubectl get a b\n" {
-		t.Errorf("said %q", got)
-	}
-}

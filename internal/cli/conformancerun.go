@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -102,17 +101,10 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "mullion-kubectl-")
-	if err != nil {
+	if config.Kubectl, err = a.kubectlProgram(); err != nil {
 		return err
 	}
-	if config.Kubectl, err = a.kubectlProgram(dir); err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
-	}
 	folder, err := config.Run(ctx)
-	if rmErr := os.RemoveAll(dir); rmErr != nil {
-		err = errors.Join(err, rmErr)
-	}
 	return a.conformanceEnd(folder, s.Name, f.results, err)
 }
 
@@ -189,16 +181,6 @@ func resumable(results, suiteName string) (string, error) {
 		}
 	}
 	return runs[0], nil
-}
-
-// kubectlProgram writes a script that the tests can call as kubectl; it runs this program.
-func (a *app) kubectlProgram(dir string) (string, error) {
-	path := filepath.Join(dir, "kubectl")
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl \"$@\"\n", strings.ReplaceAll(a.env.Executable, "'", `'\''`))
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		return "", fmt.Errorf("write kubectl for the tests: %w", err)
-	}
-	return path, nil
 }
 
 // conformanceProgress prints a line for each spec, and on a terminal one more that says how far the run is.

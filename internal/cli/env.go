@@ -23,6 +23,8 @@ type Env struct {
 	// ReleaseInterrupt has Ctrl-C end the process again, as it does one that does not ask for it: a program that was
 	// started gets it from the terminal too. nil where nothing is to be released.
 	ReleaseInterrupt func()
+	// Exec replaces this process by a program; argv has the program's name first. It returns only where that fails.
+	Exec func(program string, argv, environ []string) error
 }
 
 func (e Env) releaseInterrupt() {

@@ -5,24 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-	kubectl "k8s.io/kubectl/pkg/cmd"
-	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 func (a *app) kubectl() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [args…]",
 		Short: "Upstream's kubectl, talking to this cluster",
-		Long: `Upstream's kubectl, linked in, with this cluster's administrator kubeconfig unless --kubeconfig says otherwise.
+		Long: `Upstream's kubectl, of the Kubernetes that Mullion has, with this cluster's administrator kubeconfig unless --kubeconfig says otherwise.
 Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			paths, err := a.paths()
 			if err != nil {
 				return err
@@ -38,7 +38,14 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 				}
 				args = append([]string{"--kubeconfig=" + paths.AdminKubeconfig()}, args...)
 			}
-			return a.runKubectl(cmd.Context(), args)
+			program, err := a.kubectlProgram()
+			if err != nil {
+				return err
+			}
+			if err := a.env.Exec(program, append([]string{"kubectl"}, args...), a.env.Environ); err != nil {
+				return fmt.Errorf("run %q: %w", program, err)
+			}
+			return nil
 		},
 	}
 }
@@ -59,46 +66,30 @@ func noCluster(data string, err error) error {
 	}
 }
 
-func (a *app) runKubectl(ctx context.Context, args []string) error {
-	a.env.releaseInterrupt() // kubectl's own handling of Ctrl-C
-	code := 0
-	kubectlutil.BehaviorOnFatal(func(msg string, c int) {
-		code = max(c, 1)
-		if msg != "" {
-			fmt.Fprintln(a.env.Err, strings.TrimSuffix(msg, "\n"))
+// kubectlProgram is the kubectl of the bundle beside this program.
+func (a *app) kubectlProgram() (string, error) {
+	program := layout.Paths{Bin: filepath.Dir(a.env.Executable)}.Kubernetes().Kubectl()
+	if _, err := os.Stat(program); err != nil {
+		return "", &Error{
+			Code:   ExitRequirement,
+			Err:    fmt.Errorf("find kubectl: %w", err),
+			Remedy: "`make kubernetes` builds it; or use your own kubectl with `mullion kubeconfig`",
 		}
-		panic(kubectlExit{}) //nolint:forbidigo // if this returned, kubectl's code would go on; recovered below
-	})
-	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(
-		300).WithDiscoveryQPS(50)
-	k := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
-		PluginHandler: kubectl.NewDefaultPluginHandler([]string{"kubectl"}),
-		Arguments:     append([]string{"kubectl"}, args...),
-		ConfigFlags:   flags,
-		IOStreams:     genericiooptions.IOStreams{In: a.env.In, Out: a.env.Out, ErrOut: a.env.Err},
-	})
-	k.SetArgs(args)
-	k.SetIn(a.env.In)
-	k.SetOut(a.env.Out)
-	k.SetErr(a.env.Err)
-	err := func() (err error) {
-		defer func() {
-			r := recover()
-			if _, ours := r.(kubectlExit); r != nil && !ours {
-				err = fmt.Errorf("kubectl: %v", r)
-			}
-		}()
-		return k.ExecuteContext(ctx)
-	}()
-	switch {
-	case code != 0:
-		return &silentError{code: code}
-	case err != nil && !strings.HasPrefix(err.Error(), "kubectl: "):
-		fmt.Fprintf(a.env.Err, "error: %v\n", err)
-		return &silentError{code: 1}
+	}
+	return program, nil
+}
+
+// runKubectl runs kubectl as a process of its own, with the output of this one.
+func (a *app) runKubectl(ctx context.Context, args ...string) error {
+	program, err := a.kubectlProgram()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = a.env.Environ, a.env.Out, a.env.Err
+	err = cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
+		return &silentError{code: max(exit.ExitCode(), 1)}
 	}
 	return err
 }
-
-// kubectlExit is the panic that unwinds kubectl where it would have ended the process.
-type kubectlExit struct{}

@@ -31,6 +31,9 @@ func Run(ctx context.Context, env Env) error {
 	return (&app{env: env, calls: realCalls()}).run(ctx)
 }
 
+// Command is the command with all below it, for documents to be made of.
+func Command() *cobra.Command { return (&app{calls: realCalls()}).root() }
+
 func (a *app) run(ctx context.Context) error {
 	env := a.env
 	root := a.root() //nolint:contextcheck // cobra hands the context to each command
@@ -128,7 +131,7 @@ expects of Windows.
 	a.add(root, "about", a.support(), a.version())
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")
-	root.AddCommand(a.supervise(), a.component())
+	root.AddCommand(a.supervise())
 	return root
 }
 

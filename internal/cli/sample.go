@@ -38,7 +38,7 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
 		{admin, "apply", "-f", manifest},
 		{admin, "rollout", "status", "deployment/win-webserver", "--timeout=" + patience.String()},
 	} {
-		if err := a.runKubectl(ctx, args); err != nil {
+		if err := a.runKubectl(ctx, args...); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,35 +51,42 @@ func TestDescriptionThatIsDamaged(t *testing.T) {
 
 func TestKubectl(t *testing.T) {
 	m := newMachine(t)
-	released := 0
-	m.env.ReleaseInterrupt = func() { released++ }
-	file := filepath.Join(filepath.Dir(m.paths.Data), "own")
-	m.write(file, adminKubeconfig("https://192.0.2.1:6443"))
-	const jsonpath = "jsonpath={.clusters[0].cluster.server}"
-	m.run("kubectl", "--kubeconfig", file, "config", "view", "-o", jsonpath).check(t, ExitOK,
-		"https://192.0.2.1:6443", "")
 	m.write(m.paths.AdminKubeconfig(), adminKubeconfig("https://127.0.0.1:6443"))
-	m.run("kubectl", "config", "view", "-o", jsonpath).check(t, ExitOK, "https://127.0.0.1:6443", "")
-	m.run("kubectl", "config", "use-context", "other").check(t, 1, "",
-		"error: no context exists with the name: \"other\"\n")
-	m.run("kubectl", "apply").has(t, 1, "error: must specify one of -f and -k")
-	if released != 4 {
-		t.Errorf("Ctrl-C was left to kubectl %d times, want 4", released)
+	m.run("kubectl", "get", "pods").has(t, ExitRequirement, "mullion: find kubectl: ", "→ `make kubernetes` builds it")
+	program := m.paths.Kubernetes().Kubectl()
+	m.write(program, "")
+	var became []string
+	m.env.Exec = func(program string, argv, _ []string) error {
+		became = append([]string{program}, argv...)
+		return nil
 	}
+	for _, tt := range []struct{ args, want []string }{
+		{[]string{"get", "pods", "-A"}, []string{"--kubeconfig=" + m.paths.AdminKubeconfig(), "get", "pods", "-A"}},
+		{[]string{"--kubeconfig", "own", "get"}, []string{"--kubeconfig", "own", "get"}},
+		{[]string{"--kubeconfig=own", "get"}, []string{"--kubeconfig=own", "get"}},
+		{[]string{"--help"}, []string{"--kubeconfig=" + m.paths.AdminKubeconfig(), "--help"}},
+	} {
+		m.run(append([]string{"kubectl"}, tt.args...)...).check(t, ExitOK, "", "")
+		if diff := cmp.Diff(append([]string{program, "kubectl"}, tt.want...), became); diff != "" {
+			t.Errorf("kubectl %v (-want +got):\n%s", tt.args, diff)
+		}
+	}
+	m.env.Exec = func(string, []string, []string) error { return syscall.ENOEXEC }
+	m.run("kubectl", "version").has(t, ExitInternal, "mullion: run \"BIN/kubernetes/")
 }
 
-// TestKubectlOfCheck asks a cluster by the kubectl that is linked in, with the user's own configuration.
+// TestKubectlOfCheck asks a cluster by the bundle's kubectl, with the user's own configuration.
 func TestKubectlOfCheck(t *testing.T) {
 	m := newMachine(t)
 	asked := filepath.Join(filepath.Dir(m.paths.Data), "asked")
-	m.write(m.env.Executable, "#!/bin/sh\necho \"$1 $2\" >> '"+asked+"'\necho '{\"items\": []}'\n")
+	m.write(m.paths.Kubernetes().Kubectl(), "#!/bin/sh\necho \"$1\" >> '"+asked+"'\necho '{\"items\": []}'\n")
 	got := m.run("check", "--cluster", "--offline")
 	text, err := os.ReadFile(asked)
 	if err != nil {
 		t.Fatalf("%v: %s", err, got.err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if line != "kubectl --kubeconfig=\n" {
+		if line != "get\n" {
 			t.Errorf("asked by %q", line)
 		}
 	}

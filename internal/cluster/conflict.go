@@ -75,6 +75,7 @@ type PreflightOptions struct {
 // findings first.
 func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	var missing []error
+	var own []string
 	windows, noWine := wine.Find()
 	if noWine != nil {
 		missing = append(missing, noWine)
@@ -87,11 +88,17 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	for _, program := range []string{
 		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "coredns",
 		"metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
-		"windows/kubelet.exe", "windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
+		"windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
 	} {
 		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
-			missing = append(missing, fmt.Errorf("find %q beside mullion (make build makes it): %w", program, err))
+			own = append(own, program)
 		}
+	}
+	for _, program := range o.Paths.Kubernetes().Missing() {
+		if below, err := filepath.Rel(o.Paths.Bin, program); err == nil {
+			program = below
+		}
+		own = append(own, program)
 	}
 	nft, err := lookPath("nft")
 	if err != nil {
@@ -101,6 +108,7 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		DataFolder: o.Paths.Data,
 		BinFolder:  o.Paths.Bin,
 		Programs:   missing,
+		Own:        own,
 		Preloader:  noWine != nil || windows.Preloader != "",
 		Nft:        nft,
 		Link:       o.Paths.Link(),

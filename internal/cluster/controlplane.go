@@ -32,8 +32,7 @@ func (c *composer) controlPlane() error {
 	}
 	c.control = controlplane.Config{
 		Name:           c.Spec.Name,
-		Program:        c.Executable,
-		ProgramArgs:    []string{"component"},
+		Programs:       c.Paths.Kubernetes().Server(),
 		Dir:            c.Paths.Data,
 		RunDir:         c.Paths.Run(),
 		LogDir:         c.Paths.Logs(),
@@ -49,7 +48,7 @@ func (c *composer) controlPlane() error {
 		After:          []string{parts.FabricUnit},
 		NodeNetworks:   nodeNetworks(n),
 		Domain:         spec.ClusterDomain,
-		Log:            c.Log,
+		Log:            c.log,
 		DNS: bootstrap.DNS{
 			ClusterIP:   n.ClusterDNS(),
 			Address:     c.APIServer.Addr(),
@@ -82,7 +81,7 @@ func (c *composer) controlPlane() error {
 		Listen: outside,
 		Target: c.APIServer.String(),
 		Dial:   proc.DialIn(c.underlay.FabricNetns()),
-		Log:    c.Log,
+		Log:    c.log,
 	}, parts.FabricUnit)
 	c.add(c.loadBalancer(), controlplane.Bootstrap, parts.APIForwarder)
 	c.access = access{
@@ -134,7 +133,7 @@ func (c *composer) dns() error {
 		PKIDir:   c.control.PKIDir(),
 		Cluster:  c.Spec.Name,
 		Server:   c.control.Server(),
-	}, c.Log)
+	}, c.log)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (c *composer) whenAllowed(part component.Component, node string) component.
 	}
 	g := &parts.Granted{
 		Component: part,
-		Log:       c.Log,
+		Log:       c.log,
 		Allowed: func(ctx context.Context) error {
 			client, err := c.access.nodes.Client(node)
 			if err != nil {
@@ -53,7 +53,7 @@ func (c *composer) seenNode() func(context.Context, *corev1.Node) {
 	if !c.Spec.Foreign() {
 		return nil
 	}
-	f := &parts.ForeignNetwork{Own: c.Spec.NodeNames(), Client: c.access.nodes.Client, Log: c.Log}
+	f := &parts.ForeignNetwork{Own: c.Spec.NodeNames(), Client: c.access.nodes.Client, Log: c.log}
 	return f.Seen
 }
 

@@ -63,7 +63,7 @@ func (c *composer) wineOptions() wine.Options {
 		Dir:        c.Paths.Wine(),
 		ShimDir:    c.Paths.Program("windows/shim"),
 		InitBinary: c.Paths.Program("mullion-init"),
-		Log:        c.Log,
+		Log:        c.log,
 	}
 	seen := map[string]bool{}
 	for _, h := range c.Hosts {
@@ -119,6 +119,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Config:              c.nodeConfig(h.Node, h.Address, h.Address6),
 		Build:               h.Build,
 		NodeProgram:         c.Paths.Program("mullion-node"),
+		Kubernetes:          c.Paths.Kubernetes().Node(),
 		Programs:            c.Paths.Program("windows"),
 		ProgramsDir:         c.Paths.WinePrograms(),
 		System:              system,

@@ -40,7 +40,7 @@ func (c *composer) join() error {
 			Part:   c.Spec.Join.Part,
 			Nodes:  names,
 			Place:  c.volumes,
-			Log:    c.Log,
+			Log:    c.log,
 		}, c.access.machine...)
 	}
 	return nil

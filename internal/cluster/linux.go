@@ -42,12 +42,12 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 		mtu = underlay.TunnelMTU
 	}
 	return linuxnode.Config{
-		Config:    c.nodeConfig(h.Node, h.Address, h.Address6),
-		Bin:       c.Paths.Bin,
-		Program:   c.Executable,
-		Overlay:   n.Mode == spec.ModeOverlay,
-		UplinkMTU: mtu,
-		NoCNI:     n.DisableDefaultCNI,
+		Config:     c.nodeConfig(h.Node, h.Address, h.Address6),
+		Bin:        c.Paths.Bin,
+		Kubernetes: c.Paths.Kubernetes().Server(),
+		Overlay:    n.Mode == spec.ModeOverlay,
+		UplinkMTU:  mtu,
+		NoCNI:      n.DisableDefaultCNI,
 	}
 }
 
@@ -78,7 +78,8 @@ func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error
 			Netns:  u.HostNetns(node),
 			Cgroup: paths.CgroupParent() + "/" + node,
 		},
-		Bin: paths.Bin,
+		Bin:        paths.Bin,
+		Kubernetes: paths.Kubernetes().Server(),
 	}
 	return config.Host(), true, nil
 }

@@ -33,6 +33,6 @@ func (c *composer) loadBalancer() *loadbalancer.Controller {
 			}
 			return c.underlay.SetServiceRoutes(ctx, all)
 		},
-		Log: c.Log,
+		Log: c.log,
 	})
 }

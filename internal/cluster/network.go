@@ -86,14 +86,14 @@ func (c *composer) fabric() error {
 
 // routes are what the machine's network has to follow: the nodes' pods, and the other machines.
 func (c *composer) routes() error {
-	routes := &parts.PodRoutes{Client: c.access.client, Set: c.setPodRange(), Seen: c.seenNode(), Log: c.Log}
+	routes := &parts.PodRoutes{Client: c.access.client, Set: c.setPodRange(), Seen: c.seenNode(), Log: c.log}
 	if c.Spec.Foreign() {
 		c.add(c.whenAllowed(routes, c.Spec.NodeNames()[0]), c.access.machine...)
 		return nil
 	}
 	c.add(routes, c.access.machine...)
 	if c.Spec.SeveralMachines() {
-		peers := &parts.Peers{Client: c.access.client, Underlay: c.underlay, Log: c.Log}
+		peers := &parts.Peers{Client: c.access.client, Underlay: c.underlay, Log: c.log}
 		c.add(peers, append([]string{parts.FabricUnit}, c.access.machine...)...)
 	}
 	return nil

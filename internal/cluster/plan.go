@@ -5,6 +5,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/netip"
 	"slices"
@@ -98,7 +99,7 @@ func (p Plan) Text() string {
 	for _, line := range p.nodeLines() {
 		fmt.Fprintln(&b, line)
 	}
-	units, err := Units(p, UnitOptions{Executable: p.Paths.Program("mullion")})
+	units, err := Units(p, slog.New(slog.DiscardHandler))
 	if err != nil {
 		fmt.Fprintf(&b, "its parts cannot be put together: %v\n", err)
 		return b.String()

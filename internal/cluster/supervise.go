@@ -21,9 +21,8 @@ import (
 
 // SuperviseOptions is what Supervise needs.
 type SuperviseOptions struct {
-	Paths      layout.Paths
-	Executable string
-	Log        *slog.Logger
+	Paths layout.Paths
+	Log   *slog.Logger
 	// StartLimit bounds the start of each part.
 	StartLimit time.Duration
 }
@@ -103,7 +102,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	for _, l := range killed {
 		o.Log.Info("ended a process that an earlier supervisor left", "pid", l.PID, "args", l.Args)
 	}
-	units, err := Units(plan, UnitOptions{Executable: o.Executable, Log: o.Log})
+	units, err := Units(plan, o.Log)
 	if err != nil {
 		return err
 	}

@@ -11,17 +11,10 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 )
 
-// UnitOptions is what units need besides the plan.
-type UnitOptions struct {
-	// Executable is the mullion program, which is also the control plane's programs.
-	Executable string
-	Log        *slog.Logger
-}
-
 // composer puts the units of one plan together.
 type composer struct {
 	Plan
-	UnitOptions
+	log      *slog.Logger
 	underlay *underlay.Underlay
 	control  controlplane.Config
 	access   access
@@ -41,16 +34,13 @@ type access struct {
 	nodes kubenode.Clients
 }
 
-// Units are the parts of a cluster. Their After says in which order they start.
-func Units(p Plan, o UnitOptions) ([]component.Unit, error) {
+// Units are the parts of a cluster, which write to log. Their After says in which order they start.
+func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 	u, err := newUnderlay(p)
 	if err != nil {
 		return nil, err
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	c := &composer{Plan: p, UnitOptions: o, underlay: u}
+	c := &composer{Plan: p, log: log, underlay: u}
 	const (
 		always   = 1 << iota
 		original // the machine that has the control plane

@@ -16,8 +16,7 @@ import (
 func config() controlplane.Config {
 	return controlplane.Config{
 		Name:          "mullion",
-		Program:       "/opt/mullion",
-		ProgramArgs:   []string{"component"},
+		Programs:      "/opt/mullion/kubernetes",
 		Dir:           "/var/lib/mullion",
 		RunDir:        "/run/mullion",
 		LogDir:        "/var/lib/mullion/logs",
@@ -118,7 +117,7 @@ func TestValidate(t *testing.T) {
 		spoil func(*controlplane.Config)
 		want  string
 	}{
-		{"program", func(c *controlplane.Config) { c.Program = "" }, "Program is not set"},
+		{"programs", func(c *controlplane.Config) { c.Programs = "" }, "Programs is not set"},
 		{"address", func(c *controlplane.Config) { c.Address = netip.AddrPort{} }, "Address is not set"},
 		{
 			"pods", func(c *controlplane.Config) { c.PodSubnet = netip.MustParsePrefix("10.244.0.0/25") },

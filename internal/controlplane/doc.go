@@ -29,7 +29,7 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// Names of the units. For units that are programs, they are also the names for programs.Run.
+// Names of the units. Units that are programs are called as their program.
 const (
 	Certificates      = "certificates"
 	Etcd              = "etcd"
@@ -50,9 +50,8 @@ const (
 type Config struct {
 	// Name of the cluster, as contexts of kubeconfig files call it.
 	Name string
-	// Program and ProgramArgs start a component: `Program ProgramArgs... NAME FLAGS...`.
-	Program     string
-	ProgramArgs []string
+	// Programs is the folder of the control plane's programs: etcd, kube-apiserver and so on.
+	Programs string
 	// Dir is the data folder, in which pki, etcd and kubeconfig are made.
 	Dir string
 	// RunDir gets a folder with etcd's sockets; its path must be short, because the path of a Unix socket has at most
@@ -98,7 +97,7 @@ type Config struct {
 func (c Config) Validate() error {
 	var errs []error
 	for _, s := range []struct{ name, value string }{
-		{"Name", c.Name}, {"Program", c.Program}, {"Dir", c.Dir}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir},
+		{"Name", c.Name}, {"Programs", c.Programs}, {"Dir", c.Dir}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir},
 	} {
 		if s.value == "" {
 			errs = append(errs, fmt.Errorf("check control plane: %s is not set", s.name))

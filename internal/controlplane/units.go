@@ -26,8 +26,8 @@ func Units(c Config) ([]component.Unit, error) {
 	program := func(name string, ready func(context.Context) error, after ...string) component.Unit {
 		spec := proc.Spec{
 			Name:    name,
-			Path:    c.Program,
-			Args:    append(append(append([]string{}, c.ProgramArgs...), name), c.Flags(name)...),
+			Path:    filepath.Join(c.Programs, name),
+			Args:    c.Flags(name),
 			Env:     environment(),
 			Marker:  c.Marker,
 			Dir:     c.Dir,

@@ -10,10 +10,8 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,25 +19,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/controlplane"
-	"mullion.dev/mullion/internal/controlplane/programs"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
-
-// TestMain makes the test binary one of the control plane's programs when it is started as such.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "component" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		if err := programs.Run(ctx, os.Args[2], os.Args[3:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	m.Run()
-}
 
 // plane is a control plane under test.
 type plane struct {
@@ -52,10 +37,6 @@ type plane struct {
 // newPlane makes a namespace and a control plane that is not started; both are gone after the test.
 func newPlane(tb testing.TB) *plane {
 	tb.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	name := fmt.Sprintf("mt-controlplane-%d", os.Getpid())
 	ip(tb, "netns", "add", name)
 	tb.Cleanup(func() {
@@ -75,8 +56,7 @@ func newPlane(tb testing.TB) *plane {
 		netns: name,
 		config: controlplane.Config{
 			Name:          "mullion",
-			Program:       self,
-			ProgramArgs:   []string{"component"},
+			Programs:      programs(tb),
 			Dir:           dir,
 			RunDir:        runDir,
 			LogDir:        filepath.Join(dir, "logs"),
@@ -91,9 +71,6 @@ func newPlane(tb testing.TB) *plane {
 			Machines:      machinesConfig(tb),
 		},
 	}
-	if *gogc != "" {
-		p.config.Program, p.config.ProgramArgs = "/usr/bin/env", []string{"GOGC=" + *gogc, self, "component"}
-	}
 	p.units, err = controlplane.Units(p.config)
 	if err != nil {
 		tb.Fatal(err)
@@ -107,6 +84,35 @@ func newPlane(tb testing.TB) *plane {
 		tb.Fatal(err)
 	}
 	return p
+}
+
+// programs is the folder of the control plane's programs; with -gogc, of scripts that start them with that GOGC.
+func programs(tb testing.TB) string {
+	tb.Helper()
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b := bundle.At(bin, version.Kubernetes)
+	if missing := b.Missing(); len(missing) > 0 {
+		tb.Fatal(missing)
+	}
+	if *gogc == "" {
+		return b.Server()
+	}
+	dir := tb.TempDir()
+	for _, name := range names() {
+		script := fmt.Sprintf("#!/bin/sh\nGOGC=%s exec %s \"$@\"\n", *gogc, filepath.Join(b.Server(), name))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// names are the control plane's programs.
+func names() []string {
+	return []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, controlplane.Scheduler}
 }
 
 // ip runs ip(8), which must succeed.
@@ -197,7 +203,7 @@ func eventually(t *testing.T, what string, ok func() error) {
 // logCost tells the programs' memory and the processor time they have had so far.
 func (p *plane) logCost(tb testing.TB) {
 	tb.Helper()
-	for _, name := range programs.Names() {
+	for _, name := range names() {
 		dir := fmt.Sprintf("/proc/%d/", p.process(tb, name).State().PID)
 		stat, err := os.ReadFile(dir + "stat")
 		if err != nil {

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
 )
 
 // TestDeployedNetwork brings up a Windows node without kube-proxy and CNI plugin, as
@@ -110,7 +113,7 @@ func (f fixture) deployables(t *testing.T) {
 	windows := filepath.Join(f.bin, "windows")
 	for to, from := range map[string]string{
 		filepath.Join(proxy, "start.ps1"):           exampleDir + "/kube-proxy/start.ps1",
-		filepath.Join(proxy, "kube-proxy.exe"):      filepath.Join(windows, "kube-proxy.exe"),
+		filepath.Join(proxy, "kube-proxy.exe"):      filepath.Join(bundle.At(f.bin, version.Kubernetes).Node(), "kube-proxy.exe"),
 		filepath.Join(cni, "start.ps1"):             exampleDir + "/cni/start.ps1",
 		filepath.Join(cni, "cni", "win-bridge.exe"): filepath.Join(windows, "win-bridge.exe"),
 		filepath.Join(cni, "cni", "host-local.exe"): filepath.Join(windows, "host-local.exe"),

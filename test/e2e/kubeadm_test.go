@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/component"
@@ -46,11 +48,20 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
 	// kubeadm's API server does not verify kubelets' serving certificates, which they sign themselves.
-	const start = `for a; do shift; case $a in --kubelet-certificate-authority=*) ;; *) set -- "$@" "$a";; esac; done; exec "$0" component "$@"`
+	programs, server := t.TempDir(), bundle.At(f.bin, version.Kubernetes).Server()
+	for _, name := range []string{"etcd", "kube-controller-manager", "kube-scheduler"} {
+		if err := os.Symlink(filepath.Join(server, name), filepath.Join(programs, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := "#!/bin/sh\nfor a; do shift; case $a in --kubelet-certificate-authority=*) ;; *) set -- \"$@\" \"$a\";; esac; done\n" +
+		"exec " + filepath.Join(server, "kube-apiserver") + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(programs, "kube-apiserver"), []byte(start), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	p := &kubeadmPlane{config: controlplane.Config{
 		Name:          "kubernetes",
-		Program:       "/bin/sh",
-		ProgramArgs:   []string{"-c", start, filepath.Join(f.bin, "mullion")},
+		Programs:      programs,
 		Dir:           f.data,
 		RunDir:        run,
 		LogDir:        filepath.Join(f.data, "logs"),

@@ -15,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -177,7 +178,7 @@ func TestKubeProxy(t *testing.T) {
 func (h *host) startKubeProxy(t *testing.T) string {
 	t.Helper()
 	drive := filepath.Join(h.prefix, "drive_c")
-	data, err := os.ReadFile(filepath.Join(repository, "bin/windows/kube-proxy.exe"))
+	data, err := os.ReadFile(filepath.Join(repository, "bin/kubernetes", version.Kubernetes, "node/bin/kube-proxy.exe"))
 	if err != nil {
 		t.Fatalf("%v: build it first (make upstream)", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,10 +23,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/pki"
-	"mullion.dev/mullion/internal/controlplane/programs"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -38,20 +38,6 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
-
-// TestMain makes the test binary one of the control plane's programs when it is started as such.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "component" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		if err := programs.Run(ctx, os.Args[2], os.Args[3:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	m.Run()
-}
 
 // bin is the folder of built programs.
 func bin(t *testing.T, parts ...string) string {
@@ -110,10 +96,6 @@ type rig struct {
 
 func newRig(t *testing.T, build string) *rig {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	b, err := winver.Lookup(build)
 	if err != nil {
 		t.Fatal(err)
@@ -145,8 +127,7 @@ func newRig(t *testing.T, build string) *rig {
 	}
 	r.plane = controlplane.Config{
 		Name:          "t",
-		Program:       self,
-		ProgramArgs:   []string{"component"},
+		Programs:      bundle.At(bin(t), version.Kubernetes).Server(),
 		Dir:           dir,
 		RunDir:        r.run,
 		LogDir:        filepath.Join(dir, "logs"),
@@ -197,6 +178,7 @@ func newRig(t *testing.T, build string) *rig {
 		},
 		Build:               b,
 		NodeProgram:         bin(t, "mullion-node"),
+		Kubernetes:          bundle.At(bin(t), version.Kubernetes).Node(),
 		Programs:            bin(t, "windows"),
 		ProgramsDir:         filepath.Join(dir, "programs"),
 		System:              layer.System,

@@ -164,6 +164,18 @@ func testTerminal(t *testing.T, p prefix) {
 	}
 }
 
+// buildNodestats builds the program from the module that kubelet.exe is built from.
+func buildNodestats(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "program")
+	cmd := exec.CommandContext(t.Context(), "go", "-C", "../../upstream/kubernetes", "build", "-trimpath", "-o", out, "./nodestats")
+	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build nodestats: %v\n%s", err, text)
+	}
+	return out
+}
+
 func buildInit(t *testing.T) string {
 	t.Helper()
 	return build(t, "mullion.dev/mullion/cmd/mullion-init", "linux")
@@ -198,7 +210,7 @@ func testInit(t *testing.T, p prefix) {
 // testCounters reads the node's statistics with the kubelet's own code and compares them with the kernel's.
 func testCounters(t *testing.T, p prefix) {
 	t.Helper()
-	p.copyIn(t, build(t, "./nodestats", "windows"), "nodestats.exe")
+	p.copyIn(t, buildNodestats(t), "nodestats.exe")
 	t.Run("statuses", func(t *testing.T) {
 		want := []string{
 			`\Memory\Committed Bytes 0x00000000`, `\MEMORY\% COMMITTED BYTES IN USE 0x00000000`, `\Process(_Total)\Working Set - Private 0x00000000`,

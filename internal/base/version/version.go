@@ -2,7 +2,7 @@
 package version
 
 // Kubernetes is the version of every Kubernetes program in a cluster, Linux and Windows alike. It is the version of
-// k8s.io/kubernetes in go.mod and in upstream/kubernetes/go.mod; a test compares the three.
+// k8s.io/kubernetes in upstream/kubernetes/go.mod; a test compares the two.
 const Kubernetes = "v1.36.3"
 
 // version is set by the linker (see the Makefile).

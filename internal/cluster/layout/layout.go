@@ -16,12 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/process/systemd"
 	"mullion.dev/mullion/internal/spec"
 )
 
-// version is the version of the data folder's layout.
-const version = "1"
+// layoutVersion is the version of the data folder's layout.
+const layoutVersion = "1"
 
 // RunRoot is the parent of all clusters' run folders.
 const RunRoot = "/run/mullion"
@@ -120,6 +122,9 @@ func (p Paths) Leftover() bool {
 // Program is one of the Linux programs that Mullion carries.
 func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
 
+// Kubernetes is the bundle that the cluster is made of.
+func (p Paths) Kubernetes() bundle.Bundle { return bundle.At(p.Bin, version.Kubernetes) }
+
 // Link is the name of the machine's link to the cluster's network.
 func (p Paths) Link() string { return "mullion" + tag(p.Data) }
 
@@ -171,9 +176,9 @@ func (p Paths) Prepare() error {
 	file := p.join("version")
 	got, err := os.ReadFile(file)
 	switch {
-	case err == nil && strings.TrimSpace(string(got)) != version:
+	case err == nil && strings.TrimSpace(string(got)) != layoutVersion:
 		return fmt.Errorf(
-			"use data folder %q: its layout is version %s, this program knows %s; run `mullion down` of the version that made it", p.Data, strings.TrimSpace(string(got)), version)
+			"use data folder %q: its layout is version %s, this program knows %s; run `mullion down` of the version that made it", p.Data, strings.TrimSpace(string(got)), layoutVersion)
 	case err == nil:
 	case errors.Is(err, os.ErrNotExist):
 		entries, err := os.ReadDir(p.Data)
@@ -184,7 +189,7 @@ func (p Paths) Prepare() error {
 			return fmt.Errorf(
 				"use data folder %q: it holds files that Mullion did not make; choose an empty or new folder with --data-dir", p.Data)
 		}
-		if err := atomicfile.Write(file, []byte(version+"\n"), 0o600); err != nil {
+		if err := atomicfile.Write(file, []byte(layoutVersion+"\n"), 0o600); err != nil {
 			return err
 		}
 	default:

@@ -22,8 +22,10 @@ type Finding struct {
 type Facts struct {
 	// Kernel is the release, as uname -r says it.
 	Kernel string
-	// Programs are those that were not found, with the reason.
+	// Programs are the distribution's that were not found, with the reason; Own are the files of Mullion's own that are
+	// not beside it.
 	Programs []error
+	Own      []string
 	// Preloader says that Wine has its preloader, or is not there at all.
 	Preloader bool
 	// Namespaces are the kinds that the kernel lacks; MaxUserNamespaces is the machine's limit of user namespaces, -1
@@ -161,6 +163,14 @@ func programs(f Facts, _ Want) []Finding {
 			Remedy: "apt-get install --no-install-recommends runc nftables iproute2 iputils-ping wine64 wine64-preloader; " +
 				"outside of Debian and Ubuntu, your distribution's packages of these",
 			Fatal: true,
+		})
+	}
+	if len(f.Own) > 0 {
+		all = append(all, Finding{
+			Check:   "programs",
+			Problem: "these lie beside mullion, and are not there: " + strings.Join(f.Own, ", "),
+			Remedy:  "in a checkout `make build`; else install Mullion's package again, which has them all",
+			Fatal:   true,
 		})
 	}
 	return all

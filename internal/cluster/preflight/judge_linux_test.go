@@ -61,6 +61,10 @@ func TestJudge(t *testing.T) {
 			"apt-get install",
 		},
 		{
+			"half built", func(f *Facts) { f.Own = []string{"coredns", "windows/win-bridge.exe"} }, "programs", true,
+			"coredns, windows/win-bridge.exe", "make build",
+		},
+		{
 			"no preloader", func(f *Facts) { f.Kernel, f.Preloader = "6.12.95-amd64", false }, "programs", false,
 			"on Linux 6.12.95-amd64 one Windows program in some thousands", "wine64-preloader",
 		},

@@ -24,8 +24,9 @@ import (
 type Options struct {
 	// DataFolder is the cluster's, which need not be there yet; BinFolder is that of Mullion's programs.
 	DataFolder, BinFolder string
-	// Programs are what was not found, to be kept in Facts.
+	// Programs and Own are what was not found, to be kept in Facts.
 	Programs []error
+	Own      []string
 	// Preloader says that Wine has its preloader, or is not there at all.
 	Preloader bool
 	// Nft is the path of nft, "" if there is none.
@@ -40,6 +41,7 @@ func Look(ctx context.Context, o Options) Facts {
 	f := Facts{
 		Kernel:            release(),
 		Programs:          o.Programs,
+		Own:               o.Own,
 		Preloader:         o.Preloader,
 		Namespaces:        missingNamespaces(),
 		MaxUserNamespaces: number("/proc/sys/user/max_user_namespaces", -1),

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	upstream "k8s.io/kubernetes/test/utils/image"
 )
 
 // TestNamesAreUpstreams compares the names with those that the pinned tests ask for.
@@ -19,23 +19,15 @@ func TestNamesAreUpstreams(t *testing.T) {
 	for _, img := range All() {
 		ours = append(ours, img.Refs...)
 	}
-	for name, id := range map[string]upstream.ImageID{
-		"agnhost": upstream.Agnhost, "agnhost before": upstream.AgnhostPrev, "busybox": upstream.BusyBox,
-		"nginx": upstream.Nginx, "new nginx": upstream.NginxNew,
-		"nonroot": upstream.NonRoot, "pause": upstream.Pause, "dns": upstream.GlibcDnsTesting,
-		"resource consumer": upstream.ResourceConsumer,
-		"kitten":            upstream.Kitten, "nautilus": upstream.Nautilus,
-	} {
-		ref := upstream.GetE2EImage(id)
-		i := slices.Index(ours, ref)
-		if i < 0 {
-			t.Errorf("%s: the tests ask for %s", name, ref)
-			continue
-		}
-		ours = slices.Delete(ours, i, i+1)
+	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../../upstream/kubernetes", "run", "./e2eimages").Output()
+	if err != nil {
+		t.Fatalf("ask upstream's tests: %v", err)
 	}
-	if len(ours) > 0 {
-		t.Errorf("no test asks for %v", ours)
+	theirs := strings.Fields(string(out))
+	slices.Sort(theirs)
+	slices.Sort(ours)
+	if diff := cmp.Diff(theirs, ours); diff != "" {
+		t.Errorf("images (-asked for +made):\n%s", diff)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// Names of the parts that every node has, which on Linux are also the names that programs.Run knows.
+// Names of the parts that every node has, which on Linux are also those of the programs.
 const (
 	Kubelet   = "kubelet"
 	KubeProxy = "kube-proxy"

@@ -24,10 +24,9 @@ import (
 // Config is what a Linux node depends on. All paths are absolute paths of the machine.
 type Config struct {
 	kubenode.Config
-	// Bin is the folder of Mullion's programs; Program the one there that is kubelet and kube-proxy too, as `Program
-	// component NAME`.
-	Bin     string
-	Program string
+	// Bin is the folder of Mullion's programs, Kubernetes that of kubelet and kube-proxy.
+	Bin        string
+	Kubernetes string
 	// Overlay says that pods' packets to other nodes are carried in VXLAN: they are smaller, and the underlay does not
 	// know pods' addresses.
 	Overlay bool
@@ -41,7 +40,8 @@ type Config struct {
 
 // Paths in the host, where their programs and kubeadm have them.
 const (
-	programsDir = "/opt/mullion/bin"
+	programsDir   = "/opt/mullion/bin"
+	kubernetesDir = "/opt/mullion/kubernetes"
 
 	containerdConfig = "/etc/containerd/config.toml"
 	containerdSocket = "/run/containerd/containerd.sock"
@@ -61,7 +61,10 @@ func (c Config) Host() linuxhost.Host {
 		Root:   root(c.Dir),
 		RunDir: c.RunDir,
 		Cgroup: c.Cgroup,
-		Binds:  []linuxhost.Bind{{Source: c.Bin, Target: programsDir}},
+		Binds: []linuxhost.Bind{
+			{Source: c.Bin, Target: programsDir},
+			{Source: c.Kubernetes, Target: kubernetesDir},
+		},
 	}
 }
 
@@ -92,7 +95,7 @@ func (c Config) node() kubenode.Node {
 func (c Config) Validate() error {
 	err := c.Config.Validate("linux node",
 		kubenode.Setting{Name: "Bin", Value: c.Bin},
-		kubenode.Setting{Name: "Program", Value: c.Program},
+		kubenode.Setting{Name: "Kubernetes", Value: c.Kubernetes},
 	)
 	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
 	if socket := Socket(c.RunDir); len(socket) > longest {

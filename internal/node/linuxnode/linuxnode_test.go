@@ -38,8 +38,8 @@ func sample(t *testing.T) Config {
 			Taint:               true,
 			Labels:              map[string]string{"b": "2", "a": "1"},
 		},
-		Bin:     filepath.Join(dir, "bin"),
-		Program: filepath.Join(dir, "bin/mullion"),
+		Bin:        filepath.Join(dir, "bin"),
+		Kubernetes: filepath.Join(dir, "kubernetes"),
 	}
 }
 

@@ -77,24 +77,24 @@ func environment() []string {
 	}
 }
 
-// program is how a program of the node is started.
-func (c Config) program(name string, args ...string) proc.Spec {
+// program is how a program of the node is started. path is the host's.
+func (c Config) program(path string, args ...string) proc.Spec {
 	return proc.Spec{
-		Path:    filepath.Join(programsDir, name),
+		Path:    path,
 		Args:    args,
 		Env:     environment(),
 		Starter: c.Host().Start,
 	}
 }
 
-// component is how kubelet and kube-proxy are started, which Mullion's own program is too.
-func (c Config) component(name string, args []string) proc.Spec {
-	return c.program(filepath.Base(c.Program), append([]string{"component", name}, args...)...)
+// kubernetes is how one of Kubernetes' programs is started.
+func (c Config) kubernetes(name string, args []string) proc.Spec {
+	return c.program(filepath.Join(kubernetesDir, name), args...)
 }
 
 // containerdUnit is the node's containerd; ready means that its CRI answers and the pause image is there.
 func (c Config) containerdUnit() component.Component {
-	s := c.program("containerd", "--config", containerdConfig)
+	s := c.program(filepath.Join(programsDir, "containerd"), "--config", containerdConfig)
 	s.Ready = c.criReady
 	p := c.Process("containerd", s, nil)
 	p.Complete = c.ensurePause
@@ -109,12 +109,12 @@ func (c Config) containerdUnit() component.Component {
 // kubeletUnit is upstream's kubelet.
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
-	return n.Kubelet(c.component(kubenode.Kubelet, n.KubeletArgs()))
+	return n.Kubelet(c.kubernetes(kubenode.Kubelet, n.KubeletArgs()))
 }
 
 // proxyUnit is upstream's kube-proxy. It waits by itself until the node is registered.
 func (c Config) proxyUnit() component.Component {
-	s := c.component(kubenode.KubeProxy, c.ProxyArgs())
+	s := c.kubernetes(kubenode.KubeProxy, c.ProxyArgs())
 	s.ReadyTimeout = 2 * time.Minute
 	return c.node().KubeProxy(s)
 }

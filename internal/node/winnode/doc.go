@@ -35,8 +35,10 @@ type Config struct {
 	kubenode.Config
 	// Build of Windows that the host is.
 	Build winver.Build
-	// NodeProgram is the mullion-node program, Programs the folder of upstream's programs (bin/windows).
+	// NodeProgram is the mullion-node program, Kubernetes the folder of kubelet.exe and kube-proxy.exe, Programs that
+	// of the CNI plugins.
 	NodeProgram string
+	Kubernetes  string
 	Programs    string
 	// ProgramsDir is where the layer with upstream's programs is made; hosts share it.
 	ProgramsDir string
@@ -117,6 +119,7 @@ func (c Config) Validate() error {
 	err := c.Config.Validate("windows host",
 		kubenode.Setting{Name: "Build", Value: c.Build.Name},
 		kubenode.Setting{Name: "NodeProgram", Value: c.NodeProgram},
+		kubenode.Setting{Name: "Kubernetes", Value: c.Kubernetes},
 		kubenode.Setting{Name: "Programs", Value: c.Programs},
 		kubenode.Setting{Name: "ProgramsDir", Value: c.ProgramsDir},
 	)

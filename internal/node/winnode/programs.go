@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// program is one of upstream's programs and its place on C:.
+// program is one of upstream's programs, a file of the machine, and its place on C:.
 type program struct{ file, place string }
 
 // cniBin is where containerd on Windows has CNI plugins; package podnet looks for them there.
@@ -19,13 +19,13 @@ const cniBin = "Program Files/containerd/cni/bin"
 
 // programs are upstream's programs on the host.
 func (c Config) programs() []program {
-	all := []program{{"kubelet.exe", "k/kubelet.exe"}}
+	all := []program{{filepath.Join(c.Kubernetes, "kubelet.exe"), "k/kubelet.exe"}}
 	if !c.NoProxy {
-		all = append(all, program{"kube-proxy.exe", "k/kube-proxy.exe"})
+		all = append(all, program{filepath.Join(c.Kubernetes, "kube-proxy.exe"), "k/kube-proxy.exe"})
 	}
 	if !c.Network.NoCNI {
 		for _, plugin := range []string{"win-bridge.exe", "win-overlay.exe", "host-local.exe"} {
-			all = append(all, program{plugin, cniBin + "/" + plugin})
+			all = append(all, program{filepath.Join(c.Programs, plugin), cniBin + "/" + plugin})
 		}
 	}
 	return all
@@ -37,7 +37,7 @@ func (c Config) programs() []program {
 func (c Config) programsLayer() (string, error) {
 	h := sha256.New()
 	for _, p := range c.programs() {
-		info, err := os.Stat(filepath.Join(c.Programs, p.file))
+		info, err := os.Stat(p.file)
 		if err != nil {
 			return "", fmt.Errorf("find upstream's programs: %w; build them with `make upstream`", err)
 		}
@@ -60,8 +60,8 @@ func (c Config) programsLayer() (string, error) {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return "", err
 		}
-		if err := linkOrCopy(filepath.Join(c.Programs, p.file), to); err != nil {
-			return "", fmt.Errorf("put %s into the layer of programs: %w", p.file, err)
+		if err := linkOrCopy(p.file, to); err != nil {
+			return "", fmt.Errorf("put %s into the layer of programs: %w", p.place, err)
 		}
 	}
 	if err := os.Chmod(tmp, 0o755); err != nil {

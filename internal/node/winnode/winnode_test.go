@@ -44,6 +44,7 @@ func sample(t *testing.T) Config {
 		},
 		Build:       b,
 		NodeProgram: "/bin/mullion-node",
+		Kubernetes:  filepath.Join(dir, "kubernetes"),
 		Programs:    filepath.Join(dir, "bin"),
 		ProgramsDir: filepath.Join(dir, "programs"),
 		System:      func() *wine.System { return &wine.System{} },
@@ -94,11 +95,13 @@ func TestProgramsLayer(t *testing.T) {
 	if _, err := c.programsLayer(); err == nil || !strings.Contains(err.Error(), "make upstream") {
 		t.Errorf("without programs: %v", err)
 	}
-	if err := os.MkdirAll(c.Programs, 0o755); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{c.Kubernetes, c.Programs} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, p := range c.programs() {
-		if err := os.WriteFile(filepath.Join(c.Programs, p.file), []byte(p.file), 0o755); err != nil {
+		if err := os.WriteFile(p.file, []byte(p.file), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,7 +117,7 @@ func TestProgramsLayer(t *testing.T) {
 	if again, err := c.programsLayer(); err != nil || again != first {
 		t.Errorf("second call: %q, %v; first %q", again, err, first)
 	}
-	if err := os.WriteFile(filepath.Join(c.Programs, "kubelet.exe"), []byte("newer"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(c.Kubernetes, "kubelet.exe"), []byte("newer"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if next, err := c.programsLayer(); err != nil || next == first {

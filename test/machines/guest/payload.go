@@ -61,6 +61,12 @@ func linkTree(checkout, dir, to string) error {
 			return filepath.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		case d.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, filepath.Join(to, rel))
 		case rel == "bin/golangci-lint" || rel == "bin/kube-linter" || strings.HasSuffix(rel, ".test"):
 			return nil
 		}
