@@ -27,6 +27,7 @@ type upFlags struct {
 	dryRun     bool
 	sample     bool
 	retain     bool
+	foreground bool
 	advertise  string
 	server     bool // without nodes, if the file has none
 }
@@ -66,6 +67,8 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 		"kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
+	flags.BoolVar(&f.foreground, "foreground", false,
+		"stay until Ctrl-C or SIGTERM, then stop the cluster and keep its state: for units, containers and CI")
 	flags.BoolVar(&f.retain, "retain", false,
 		"keep a new cluster of which a part did not start, with its logs, instead of removing it")
 }
@@ -127,10 +130,14 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	}
 	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %d node(s). %s\n", resolved.Name,
 		time.Since(started).Seconds(), len(resolved.Nodes), said)
-	if f.sample {
-		return a.deploySample(waitCtx, paths)
+	if !f.sample {
+		a.sayNext(resolved)
+	} else if err := a.deploySample(waitCtx, paths); err != nil {
+		return err
 	}
-	a.sayNext(resolved)
+	if f.foreground {
+		return a.stay(ctx, paths)
+	}
 	return nil
 }
 

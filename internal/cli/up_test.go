@@ -363,6 +363,37 @@ func TestStop(t *testing.T) {
 	m.run("stop").check(t, ExitInternal, "ok   ended things (stop)\n", "mullion: it stays\n")
 }
 
+// TestUpInTheForeground stays until it is told to end, and then stops the cluster; where the cluster ends before, it
+// says so.
+func TestUpInTheForeground(t *testing.T) {
+	m := newMachine(t)
+	m.comesUp()
+	did := m.ended(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m.calls.await = func(ctx context.Context, paths layout.Paths) error {
+		if paths != m.paths || len(*did) > 0 {
+			t.Errorf("waits for %v after %v", paths, *did)
+		}
+		cancel() // as SIGTERM does
+		return nil
+	}
+	got := m.runIn(ctx, "up", "--foreground")
+	got.has(t, ExitOK, "")
+	if !strings.HasSuffix(got.out, "as `mullion stop` does.\nok   ended things (stop)\n") {
+		t.Errorf("printed %q", got.out)
+	}
+	if diff := cmp.Diff([]string{"stop"}, *did); diff != "" {
+		t.Error(diff)
+	}
+	did = m.ended(nil)
+	m.calls.await = func(context.Context, layout.Paths) error { return cluster.ErrEnded }
+	m.run("up", "--foreground").has(t, ExitNotReady, "mullion: the supervisor ended\n→ `mullion up` again picks up")
+	if len(*did) > 0 {
+		t.Errorf("did %v to a cluster that ended", *did)
+	}
+}
+
 // TestDown holds that the cluster's context goes with it, and that a data folder that cannot be read is no hindrance.
 func TestDown(t *testing.T) {
 	m := newMachine(t)

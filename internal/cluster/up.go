@@ -218,6 +218,29 @@ func locked(p layout.Paths) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
+// ErrEnded says that nothing keeps the cluster's parts running any more.
+var ErrEnded = errors.New("the supervisor ended")
+
+// awaitInterval is how often Await looks.
+const awaitInterval = time.Second
+
+// Await returns nil when ctx is over, and ErrEnded when the cluster's supervisor has ended before.
+func Await(ctx context.Context, p layout.Paths) error {
+	tick := time.NewTicker(awaitInterval)
+	defer tick.Stop()
+	for locked(p) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return ErrEnded
+}
+
 // stopSupervisor asks the supervisor to stop its parts and waits until it is gone.
 func stopSupervisor(ctx context.Context, p layout.Paths) error {
 	if there, err := askToStop(ctx, p.Socket()); err != nil || !there {
