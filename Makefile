@@ -27,10 +27,7 @@ KUBE_LDFLAGS := -s -w \
   -X $(KUBE_PKG).gitMajor=1 -X $(KUBE_PKG).gitMinor=36 \
   -X $(KUBE_PKG).gitTreeState=clean -X $(KUBE_PKG).gitCommit=$(KUBE_VERSION) \
   -X $(KUBE_PKG).buildDate=1970-01-01T00:00:00Z
-KUBE_DIR      = $(BIN)/kubernetes/$(KUBE_VERSION)
 KUBE_BUILD    = $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)'
-# The programs that hyperkube is, by the name it is called as.
-HYPERKUBE    := etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl
 # As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
 CONTAINERD_LDFLAGS = -s -w -X github.com/containerd/containerd/v2/version.Version=$(shell \
   $(GO) -C upstream/containerd list -m -f '{{slice .Version 1}}' github.com/containerd/containerd/v2)
@@ -39,7 +36,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick image release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick image release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -67,10 +64,10 @@ shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build powershell.exe, wintools.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell ./cmd/wintools
 
 kubernetes: ## build Kubernetes' programs for Linux and Windows
-	@mkdir -p $(KUBE_DIR)/server/bin $(KUBE_DIR)/node/bin
-	@hack/step.sh "build hyperkube $(KUBE_VERSION): the control plane, kubelet, kube-proxy, kubectl" $(KUBE_BUILD) -o $(KUBE_DIR)/server/bin/ ./hyperkube
-	@for name in $(HYPERKUBE); do ln -sfn hyperkube $(KUBE_DIR)/server/bin/$$name; done
-	@hack/step.sh "build kubelet.exe, kube-proxy.exe $(KUBE_VERSION)" env GOOS=windows $(KUBE_BUILD) -o $(KUBE_DIR)/node/bin/ k8s.io/kubernetes/cmd/kubelet k8s.io/kubernetes/cmd/kube-proxy
+	@hack/bundle.sh $(KUBE_VERSION)
+
+bundle: ## build another version's programs too, for `mullion up --kubernetes-version` (VERSION=v1.35.8)
+	@hack/bundle.sh $(VERSION)
 
 upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '$(CONTAINERD_LDFLAGS)' -o $(BIN)/ tool

@@ -203,7 +203,11 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	if o.Paths, err = a.paths(); err != nil {
 		return err
 	}
-	if err := a.preflight(ctx, cluster.PreflightOptions{Paths: o.Paths, Nodes: len(o.Nodes)}); err != nil {
+	if err := a.preflight(ctx, cluster.PreflightOptions{
+		Paths:      o.Paths,
+		Nodes:      len(o.Nodes),
+		Kubernetes: []string{""},
+	}); err != nil {
 		return err
 	}
 	o.Executable, o.Environ, o.Progress = a.env.Executable, a.env.Environ, a.progress()

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 func (a *app) kubectl() *cobra.Command {
@@ -66,9 +63,17 @@ func noCluster(data string, err error) error {
 	}
 }
 
-// kubectlProgram is the kubectl of the bundle beside this program.
+// kubectlProgram is the kubectl of the cluster's version of Kubernetes.
 func (a *app) kubectlProgram() (string, error) {
-	program := layout.Paths{Bin: filepath.Dir(a.env.Executable)}.Kubernetes().Kubectl()
+	paths, err := a.paths()
+	if err != nil {
+		return "", err
+	}
+	version := "" // where there is no cluster, or none that this user may look at
+	if c, err := paths.LoadSpec(); err == nil {
+		version = c.KubernetesVersion
+	}
+	program := paths.Kubernetes(version).Kubectl()
 	if _, err := os.Stat(program); err != nil {
 		return "", &Error{
 			Code:   ExitRequirement,

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
@@ -21,6 +24,7 @@ import (
 type upFlags struct {
 	file       string
 	versions   []string
+	kubernetes string
 	listen     string
 	kubeconfig string
 	wait       time.Duration
@@ -50,6 +54,8 @@ node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash 
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
 	flags.StringSliceVar(&f.versions, "windows-version", nil,
 		"beside a Linux node one Windows node for each version named, for example ltsc2022,ltsc2019")
+	flags.StringVar(&f.kubernetes, "kubernetes-version", "",
+		"version of Kubernetes, for example 1.35; it must lie beside mullion (default: "+version.Kubernetes+")")
 	flags.StringVar(&f.listen, "listen", "",
 		"address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
 	flags.StringVar(&f.advertise, "advertise-address", "",
@@ -57,6 +63,9 @@ node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash 
 	flags.BoolVar(&f.sample, "sample", false, "deploy the sample web server too and say how to reach it")
 	a.upOptions(cmd, &f)
 	a.completeValues(cmd, "windows-version", versionNames())
+	if there, err := bundle.Versions(filepath.Dir(a.env.Executable)); err == nil {
+		a.completeValues(cmd, "kubernetes-version", there)
+	}
 	return cmd
 }
 
@@ -99,6 +108,7 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if err := a.preflight(ctx, cluster.PreflightOptions{
 		Paths:      paths,
 		Nodes:      len(want.Nodes),
+		Kubernetes: cluster.Versions(want),
 		Networking: want.Networking,
 	}); err != nil {
 		return err
@@ -161,7 +171,7 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
-	if f.file == "" && len(f.versions) == 0 && f.advertise == "" {
+	if f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" {
 		if c, there, err := keptSpec(paths, f.server); there {
 			return c, cmp.Or(err, f.sampleFits(c))
 		}
@@ -173,7 +183,19 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	if c, err = f.complete(c); err != nil {
 		return c, err
 	}
+	if c, err = cluster.ResolveVersions(c, paths.Bin); err != nil {
+		return c, versionError(err)
+	}
 	return c, f.sampleFits(c)
+}
+
+// versionError adds what to do about a version of Kubernetes that cannot be had.
+func versionError(err error) error {
+	remedy := "name another version: --kubernetes-version, or kubernetesVersion in the file"
+	if errors.Is(err, bundle.ErrNotThere) {
+		remedy += "; in a checkout, `make bundle VERSION=…` builds one"
+	}
+	return usage(err, remedy)
 }
 
 // sampleFits returns an error if the sample's pods would wait for a network for ever.
@@ -227,6 +249,12 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	}
 	if err := c.Validate(); err != nil {
 		return c, usage(err, "docs/guide.md and docs/several-machines.md say what these may be")
+	}
+	if f.kubernetes != "" {
+		c.KubernetesVersion = f.kubernetes
+		if err := c.Validate(); err != nil {
+			return c, usage(fmt.Errorf("--kubernetes-version: %w", err), "for example: --kubernetes-version 1.35")
+		}
 	}
 	if f.listen != "" {
 		c.Networking.APIServerAddress = f.listen

@@ -363,6 +363,20 @@ func TestStop(t *testing.T) {
 	m.run("stop").check(t, ExitInternal, "ok   ended things (stop)\n", "mullion: it stays\n")
 }
 
+// TestUpOfAnotherKubernetes names a version; the last number comes from what lies beside mullion.
+func TestUpOfAnotherKubernetes(t *testing.T) {
+	m := newMachine(t)
+	m.comesUp()
+	m.lacksNothing()
+	m.run("up", "--kubernetes-version", "1.35").refused(t, ExitUsage,
+		`find Kubernetes v1.35 in "BIN/kubernetes", which has none: no such version of Kubernetes is there`,
+		"name another version: --kubernetes-version, or kubernetesVersion in the file; in a checkout, `make bundle VERSION=…` builds one")
+	m.run("up", "--kubernetes-version", "latest").has(t, ExitUsage,
+		`mullion: --kubernetes-version: kubernetesVersion: "latest" is not a version of Kubernetes`)
+	m.write(filepath.Join(m.paths.Bin, "kubernetes", "v1.35.8", "server", "bin", "kubectl"), "")
+	m.run("up", "--kubernetes-version", "1.35", "--dry-run").has(t, ExitOK, "  Kubernetes v1.35.8")
+}
+
 // TestUpInTheForeground stays until it is told to end, and then stops the cluster; where the cluster ends before, it
 // says so.
 func TestUpInTheForeground(t *testing.T) {

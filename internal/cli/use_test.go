@@ -53,7 +53,7 @@ func TestKubectl(t *testing.T) {
 	m := newMachine(t)
 	m.write(m.paths.AdminKubeconfig(), adminKubeconfig("https://127.0.0.1:6443"))
 	m.run("kubectl", "get", "pods").has(t, ExitRequirement, "mullion: find kubectl: ", "→ `make kubernetes` builds it")
-	program := m.paths.Kubernetes().Kubectl()
+	program := m.paths.Kubernetes("").Kubectl()
 	m.write(program, "")
 	var became []string
 	m.env.Exec = func(program string, argv, _ []string) error {
@@ -79,7 +79,7 @@ func TestKubectl(t *testing.T) {
 func TestKubectlOfCheck(t *testing.T) {
 	m := newMachine(t)
 	asked := filepath.Join(filepath.Dir(m.paths.Data), "asked")
-	m.write(m.paths.Kubernetes().Kubectl(), "#!/bin/sh\necho \"$1\" >> '"+asked+"'\necho '{\"items\": []}'\n")
+	m.write(m.paths.Kubernetes("").Kubectl(), "#!/bin/sh\necho \"$1\" >> '"+asked+"'\necho '{\"items\": []}'\n")
 	got := m.run("check", "--cluster", "--offline")
 	text, err := os.ReadFile(asked)
 	if err != nil {

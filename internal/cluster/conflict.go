@@ -67,6 +67,8 @@ type PreflightOptions struct {
 	Paths layout.Paths
 	// Nodes is how many nodes this machine will have.
 	Nodes int
+	// Kubernetes are the versions that are needed, "" being the one that Mullion comes with.
+	Kubernetes []string
 	// Networking is that of the cluster, the zero value where it is not known yet.
 	Networking spec.Networking
 }
@@ -94,11 +96,13 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 			own = append(own, program)
 		}
 	}
-	for _, program := range o.Paths.Kubernetes().Missing() {
-		if below, err := filepath.Rel(o.Paths.Bin, program); err == nil {
-			program = below
+	for _, v := range o.Kubernetes {
+		for _, program := range o.Paths.Kubernetes(v).Missing() {
+			if below, err := filepath.Rel(o.Paths.Bin, program); err == nil {
+				program = below
+			}
+			own = append(own, program)
 		}
-		own = append(own, program)
 	}
 	nft, err := lookPath("nft")
 	if err != nil {

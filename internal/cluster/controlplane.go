@@ -32,7 +32,7 @@ func (c *composer) controlPlane() error {
 	}
 	c.control = controlplane.Config{
 		Name:           c.Spec.Name,
-		Programs:       c.Paths.Kubernetes().Server(),
+		Programs:       c.Paths.Kubernetes(c.Spec.KubernetesVersion).Server(),
 		Dir:            c.Paths.Data,
 		RunDir:         c.Paths.Run(),
 		LogDir:         c.Paths.Logs(),

@@ -119,7 +119,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Config:              c.nodeConfig(h.Node, h.Address, h.Address6),
 		Build:               h.Build,
 		NodeProgram:         c.Paths.Program("mullion-node"),
-		Kubernetes:          c.Paths.Kubernetes().Node(),
+		Kubernetes:          c.Paths.Kubernetes(nodeVersion(c.Spec, h.Node)).Node(),
 		Programs:            c.Paths.Program("windows"),
 		ProgramsDir:         c.Paths.WinePrograms(),
 		System:              system,

@@ -44,7 +44,7 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 	return linuxnode.Config{
 		Config:     c.nodeConfig(h.Node, h.Address, h.Address6),
 		Bin:        c.Paths.Bin,
-		Kubernetes: c.Paths.Kubernetes().Server(),
+		Kubernetes: c.Paths.Kubernetes(nodeVersion(c.Spec, h.Node)).Server(),
 		Overlay:    n.Mode == spec.ModeOverlay,
 		UplinkMTU:  mtu,
 		NoCNI:      n.DisableDefaultCNI,
@@ -79,7 +79,7 @@ func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error
 			Cgroup: paths.CgroupParent() + "/" + node,
 		},
 		Bin:        paths.Bin,
-		Kubernetes: paths.Kubernetes().Server(),
+		Kubernetes: paths.Kubernetes(nodeVersion(c, n)).Server(),
 	}
 	return config.Host(), true, nil
 }

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/process/component"
@@ -92,6 +94,7 @@ func (p Plan) Text() string {
 	var b strings.Builder
 	n := p.Spec.Networking
 	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
+	fmt.Fprintf(&b, "  Kubernetes %s\n", cmp.Or(p.Spec.KubernetesVersion, version.Kubernetes))
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
 	fmt.Fprintf(&b, "  load balancers' addresses %s\n", n.LoadBalancerPool)
 	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)
@@ -142,6 +145,9 @@ func (p Plan) nodeLines() []string {
 	at := map[netip.Addr]string{}
 	line := func(n spec.Node, address netip.Addr, what string) {
 		at[address] = fmt.Sprintf("  node %s: %s, %s", n.Name, address, what)
+		if n.KubernetesVersion != "" {
+			at[address] += ", Kubernetes " + n.KubernetesVersion
+		}
 		if n.Taint {
 			at[address] += fmt.Sprintf(", tainted os=%s:NoSchedule", n.OS)
 		}

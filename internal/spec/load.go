@@ -107,6 +107,7 @@ func (v *validator) cluster(c Cluster) {
 	if c.Name != "" && (!nameForm.MatchString(c.Name) || len(c.Name) > 40) {
 		v.fail([]any{"name"}, "%q is not a DNS label of at most 40 characters", c.Name)
 	}
+	v.kubernetesVersion(c.KubernetesVersion, "kubernetesVersion")
 	if c.Foreign() {
 		v.foreignSubnets(c.withDefaults().Networking)
 	} else {
@@ -116,10 +117,19 @@ func (v *validator) cluster(c Cluster) {
 		v.fail([]any{"nodes"}, "a cluster needs at least one node")
 	}
 	for i, n := range c.Nodes {
+		v.kubernetesVersion(n.KubernetesVersion, "nodes", i, "kubernetesVersion")
 		v.node(i, n)
 	}
 	if len(v.errs) == 0 {
 		v.expanded(c.withDefaults())
+	}
+}
+
+var versionForm = regexp.MustCompile(`^v?1\.\d{1,3}(\.\d{1,3})?$`)
+
+func (v *validator) kubernetesVersion(version string, path ...any) {
+	if version != "" && !versionForm.MatchString(version) {
+		v.fail(path, "%q is not a version of Kubernetes, for example 1.35 or v1.35.8", version)
 	}
 }
 

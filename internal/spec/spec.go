@@ -19,10 +19,13 @@ type Cluster struct {
 	APIVersion string `yaml:"apiVersion" json:"apiVersion"`
 	Kind       string `yaml:"kind" json:"kind"`
 	// Name is the cluster's name and the name of its context in a kubeconfig.
-	Name       string     `yaml:"name" json:"name"`
-	Networking Networking `yaml:"networking" json:"networking"`
-	Addons     Addons     `yaml:"addons" json:"addons"`
-	Nodes      []Node     `yaml:"nodes" json:"nodes"`
+	Name string `yaml:"name" json:"name"`
+	// KubernetesVersion is that of the control plane, and of nodes that name none: "1.35" or "v1.35.8". Left out, it is
+	// the one that Mullion comes with.
+	KubernetesVersion string     `yaml:"kubernetesVersion,omitempty" json:"kubernetesVersion,omitempty"`
+	Networking        Networking `yaml:"networking" json:"networking"`
+	Addons            Addons     `yaml:"addons" json:"addons"`
+	Nodes             []Node     `yaml:"nodes" json:"nodes"`
 	// Join is set on a machine that joined the cluster; then Nodes are that machine's nodes.
 	Join *Join `yaml:"-" json:"join,omitempty"`
 }
@@ -130,6 +133,9 @@ type Node struct {
 	// WindowsVersion is a name or alias of the catalogue in internal/windows/winver, for example "ltsc2022"; a Linux
 	// node has none.
 	WindowsVersion string `yaml:"windowsVersion,omitempty" json:"windowsVersion,omitempty"`
+	// KubernetesVersion is that of the node's kubelet and kube-proxy: as the cluster's, or up to three minor versions
+	// older.
+	KubernetesVersion string `yaml:"kubernetesVersion,omitempty" json:"kubernetesVersion,omitempty"`
 	// Count is the number of such nodes, 1 when left out.
 	Count int `yaml:"count,omitempty" json:"count,omitempty"`
 	// Taint puts os=windows:NoSchedule, or os=linux:NoSchedule, on the node.

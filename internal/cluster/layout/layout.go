@@ -4,6 +4,7 @@
 package layout
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -122,8 +123,10 @@ func (p Paths) Leftover() bool {
 // Program is one of the Linux programs that Mullion carries.
 func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
 
-// Kubernetes is the bundle that the cluster is made of.
-func (p Paths) Kubernetes() bundle.Bundle { return bundle.At(p.Bin, version.Kubernetes) }
+// Kubernetes is the bundle of a version, "" being the one that Mullion comes with.
+func (p Paths) Kubernetes(v string) bundle.Bundle {
+	return bundle.At(p.Bin, cmp.Or(v, version.Kubernetes))
+}
 
 // Link is the name of the machine's link to the cluster's network.
 func (p Paths) Link() string { return "mullion" + tag(p.Data) }

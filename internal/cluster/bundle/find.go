@@ -1,0 +1,73 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// ErrNotThere says that there is no bundle of the version asked for.
+var ErrNotThere = errors.New("no such version of Kubernetes is there")
+
+// Versions are those of the bundles that lie beside Mullion's programs in bin, the oldest first.
+func Versions(bin string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(bin, "kubernetes"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var all []string
+	for _, e := range entries {
+		if semver.IsValid(e.Name()) {
+			all = append(all, e.Name())
+		}
+	}
+	slices.SortFunc(all, semver.Compare)
+	return all, nil
+}
+
+// Find returns the version of a bundle in bin: want itself ("v1.35.8", "1.35.8"), or the newest of a minor version
+// ("1.35"). Without one it is an error that is ErrNotThere and names those that are.
+func Find(bin, want string) (string, error) {
+	all, err := Versions(bin)
+	if err != nil {
+		return "", err
+	}
+	want = "v" + strings.TrimPrefix(want, "v")
+	for _, v := range slices.Backward(all) {
+		if v == want || semver.MajorMinor(v) == want {
+			return v, nil
+		}
+	}
+	return "", fmt.Errorf("find Kubernetes %s in %q, which has %s: %w", want, filepath.Join(bin, "kubernetes"),
+		cmp.Or(strings.Join(all, ", "), "none"), ErrNotThere)
+}
+
+// maxSkew is how many minor versions a kubelet may be older than the API server.
+// https://kubernetes.io/releases/version-skew-policy/#kubelet
+const maxSkew = 3
+
+// Skew returns an error where nodes of a version cannot be in a cluster whose control plane has another.
+func Skew(controlPlane, node string) error {
+	c, n := minor(controlPlane), minor(node)
+	switch {
+	case n > c:
+		return fmt.Errorf("a node of Kubernetes %s is newer than the control plane, which is %s", node, controlPlane)
+	case n < c-maxSkew:
+		return fmt.Errorf("a node of Kubernetes %s is more than %d minor versions older than the control plane, which is %s",
+			node, maxSkew, controlPlane)
+	}
+	return nil
+}
+
+// minor is the second number of a version.
+func minor(version string) int {
+	var n int
+	_, _ = fmt.Sscanf(semver.MajorMinor(version), "v1.%d", &n)
+	return n
+}

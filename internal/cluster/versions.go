@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// ResolveVersions gives each version of Kubernetes that a specification names its last number, from the bundles that
+// lie in bin, and checks that the nodes go with the control plane. A version that is not named stays so: it is the one
+// that Mullion comes with, also when that is another one day. An error is bundle.ErrNotThere where there is no such
+// bundle.
+func ResolveVersions(c spec.Cluster, bin string) (spec.Cluster, error) {
+	var err error
+	if c.KubernetesVersion != "" {
+		if c.KubernetesVersion, err = bundle.Find(bin, c.KubernetesVersion); err != nil {
+			return c, err
+		}
+	}
+	c.Nodes = slices.Clone(c.Nodes)
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if n.KubernetesVersion == "" {
+			continue
+		}
+		if n.KubernetesVersion, err = bundle.Find(bin, n.KubernetesVersion); err != nil {
+			return c, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+		if c.Join != nil {
+			continue // the control plane is another's
+		}
+		if err := bundle.Skew(cmp.Or(c.KubernetesVersion, version.Kubernetes), n.KubernetesVersion); err != nil {
+			return c, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+	}
+	return c, nil
+}
+
+// nodeVersion is the version of Kubernetes that a node has; "" for the one that Mullion comes with.
+func nodeVersion(c spec.Cluster, n spec.Node) string {
+	return cmp.Or(n.KubernetesVersion, c.KubernetesVersion)
+}
+
+// Versions are the versions of Kubernetes that a cluster is made of; "" for the one that Mullion comes with.
+func Versions(c spec.Cluster) []string {
+	all := []string{c.KubernetesVersion}
+	for _, n := range c.Nodes {
+		all = append(all, nodeVersion(c, n))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

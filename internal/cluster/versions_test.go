@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
+	"mullion.dev/mullion/internal/spec"
+)
+
+func TestResolveVersions(t *testing.T) {
+	bin := t.TempDir()
+	for _, v := range []string{"v1.31.0", "v1.35.8", version.Kubernetes, "v1.99.0"} {
+		if err := os.MkdirAll(filepath.Join(bin, "kubernetes", v), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	described := func(plane string, nodes ...string) spec.Cluster {
+		c := spec.Cluster{KubernetesVersion: plane}
+		for _, v := range nodes {
+			c.Nodes = append(c.Nodes, spec.Node{Name: "n", KubernetesVersion: v})
+		}
+		return c
+	}
+	for _, tt := range []struct {
+		have spec.Cluster
+		want []string // of the control plane, then of the nodes
+		err  string
+	}{
+		{described("", ""), []string{"", ""}, ""},
+		{described("1.35", "", "v1.35.8"), []string{"v1.35.8", "", "v1.35.8"}, ""},
+		{described("", "1.35"), []string{"", "v1.35.8"}, ""},
+		{described("1.34"), nil, "find Kubernetes v1.34"},
+		{described("", "1.34"), nil, "node n: find Kubernetes v1.34"},
+		{described("1.35", version.Kubernetes), nil, "node n: a node of Kubernetes " + version.Kubernetes + " is newer"},
+		{described("", "1.99"), nil, "is newer than the control plane, which is " + version.Kubernetes},
+		{described("1.35", "1.31"), nil, "more than 3 minor versions older"},
+	} {
+		got, err := ResolveVersions(tt.have, bin)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%v: %v, want %q", Versions(tt.have), err, tt.err)
+			}
+			if strings.Contains(tt.err, "find") != errors.Is(err, bundle.ErrNotThere) {
+				t.Errorf("%v is of the wrong kind", err)
+			}
+			continue
+		}
+		versions := []string{got.KubernetesVersion}
+		for _, n := range got.Nodes {
+			versions = append(versions, n.KubernetesVersion)
+		}
+		if diff := cmp.Diff(tt.want, versions); err != nil || diff != "" {
+			t.Errorf("%v: %v (-want +got):\n%s", Versions(tt.have), err, diff)
+		}
+	}
+	joined := described("", "1.99")
+	joined.Join = &spec.Join{}
+	if _, err := ResolveVersions(joined, bin); err != nil {
+		t.Errorf("a machine that joined knows no control plane: %v", err)
+	}
+	if diff := cmp.Diff([]string{"", "v1.35.8"}, Versions(described("", "", "v1.35.8", "v1.35.8"))); diff != "" {
+		t.Error(diff)
+	}
+}
