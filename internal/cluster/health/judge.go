@@ -65,14 +65,14 @@ func (j *judge) state() State {
 func (j *judge) supervisor() {
 	switch {
 	case j.Supervisor == nil && j.Locked:
-		j.find(Problem, "supervisor", "it lives and does not answer: "+j.SupervisorError,
-			"wait a moment; if it stays so, `mullion stop` and `mullion up` start it again, and its pods keep their state")
+		j.find(Problem, "supervisor", "it runs, but it does not answer: "+j.SupervisorError,
+			"wait a moment; if it still does not answer, `mullion stop` and `mullion up` start it again and keep the cluster's state")
 	case j.Supervisor == nil:
-		j.find(Problem, "cluster", "nothing runs it: "+j.SupervisorError,
+		j.find(Problem, "cluster", "it is not up: "+j.SupervisorError,
 			"`mullion up` brings it back, `mullion down` removes it")
 	case j.Supervisor.Phase == supervisor.PhaseFailed:
 		j.find(Problem, "cluster", "it did not come up: "+firstLine(j.Supervisor.Error),
-			"see `mullion logs` of the part, put right what it says, then `mullion up`")
+			"read the part's log with `mullion logs`, correct what it says, then run `mullion up`")
 	}
 }
 
@@ -98,7 +98,7 @@ func (j *judge) units() {
 		}
 		remedy := remedyOfPart(u.Name, p)
 		if j.Spec.Networking.DisableDefaultCNI && strings.Contains(p.Why, "cni plugin not initialized") {
-			remedy = "the cluster has no CNI plugin of Mullion's (networking.disableDefaultCNI): deploy one, for example that of examples/windows-network"
+			remedy = "Mullion installs no CNI plugin in this cluster (networking.disableDefaultCNI): deploy one, for example the one in examples/windows-network"
 		}
 		j.find(Problem, u.Name, string(p.State)+": "+p.Why, remedy)
 	}
@@ -146,15 +146,15 @@ func remedyOfPart(unit string, p Part) string {
 	switch {
 	case name == "network":
 		return fmt.Sprintf(
-			"look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew, with state and images kept", node)
+			"look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew and keep state and images", node)
 	case name == "serving-certificate":
-		return "an administrator of the cluster types that; the certificate is good for a year as a rule, and asked for again before (docs/several-machines.md)"
+		return "an administrator of the cluster has to run that command; a certificate is usually valid for a year, and the kubelet asks for the next one before that (docs/several-machines.md)"
 	case p.State == NotAnswering:
 		return fmt.Sprintf(
-			"see `mullion logs %s --tail 50`; if it stays so, end its process %d: it is started again at once, and pods go on", unit, p.PID)
+			"see `mullion logs %s --tail 50`; if it still does not answer, end its process %d: the supervisor starts it again at once, and pods go on", unit, p.PID)
 	case p.State == supervisor.Restarting:
 		return fmt.Sprintf(
-			"it is started again by itself, after ever longer pauses of up to 15 s; see `mullion logs %s --tail 50` for why it ended", unit)
+			"the supervisor starts it again, after growing pauses of up to 15 s; `mullion logs %s --tail 50` shows why it ended", unit)
 	}
 	return fmt.Sprintf("see `mullion logs %s --tail 50`, then `mullion up`", unit)
 }
@@ -164,7 +164,7 @@ func (j *judge) api() {
 	if j.APIError == "" || !j.parts["kube-apiserver"].OK || j.follows("kube-apiserver") {
 		return
 	}
-	j.find(Problem, "API", "the API server works, and is not reached from this machine: "+firstLine(j.APIError),
+	j.find(Problem, "API", "the API server works, but this machine does not reach it: "+firstLine(j.APIError),
 		fmt.Sprintf(
 			"check that nothing else listens on %s:%d and that no firewall of this machine is in the way; `mullion logs supervisor` says more",
 			j.Spec.Networking.APIServerAddress, j.Spec.Networking.APIServerPort))
@@ -183,9 +183,9 @@ func (j *judge) hns() {
 				fmt.Sprintf("see `mullion logs agent/%s --tail 50`", n.Name))
 		case len(h.Differences) > 0:
 			j.find(Warning, "hns/"+n.Name,
-				fmt.Sprintf("the node's network differs in %d thing(s) from what HNS wants: %s", len(h.Differences),
+				fmt.Sprintf("the node's network differs from HNS' plan in %d thing(s): %s", len(h.Differences),
 					h.Differences[0]),
-				fmt.Sprintf("the agent puts it right within seconds; if it stays so, see `mullion hns diag %s`",
+				fmt.Sprintf("the node's agent corrects it within seconds; if the difference stays, see `mullion hns diag %s`",
 					n.Name))
 		}
 	}
@@ -198,9 +198,9 @@ func (j *judge) disks() {
 		}
 		j.find(
 			Problem, "disk "+d.Path, fmt.Sprintf(
-				"%s free of %s: images are not pulled and etcd stops writing when it is full", size(d.Free),
+				"%s of %s are free: when the disk is full, images are not pulled and etcd stops writing", size(d.Free),
 				size(d.Size)),
-			"free some space there, `mullion image rm` for one; nothing needs to be started again afterwards")
+			"free some space there, for example with `mullion image rm`; nothing has to be restarted afterwards")
 	}
 }
 

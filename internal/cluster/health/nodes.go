@@ -146,7 +146,7 @@ func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 	j.findConditions(object, known)
 	if known.Spec.Unschedulable {
 		j.find(Warning, object, "it takes no new pods: it is cordoned",
-			fmt.Sprintf("`mullion kubectl uncordon %s` if that is not meant", n.Name))
+			fmt.Sprintf("run `mullion kubectl uncordon %s` if that is not intended", n.Name))
 	}
 }
 
@@ -162,16 +162,16 @@ func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bo
 	})
 	switch {
 	case known == nil && !broken:
-		j.find(Problem, object, "the API does not know it, though its parts work",
-			fmt.Sprintf("see `mullion logs kubelet/%s --tail 50`: the kubelet registers it", n.Name))
+		j.find(Problem, object, "its parts work, but the API server has no such node",
+			fmt.Sprintf("see `mullion logs kubelet/%s --tail 50`: the kubelet registers the node", n.Name))
 	case known == nil || broken && n.Ready != string(corev1.ConditionTrue):
 	case n.Ready == string(corev1.ConditionUnknown) && ours:
-		j.find(Problem, object, "the API has not heard of it for a while, though its parts work: "+n.Why,
+		j.find(Problem, object, "its parts work, but the API server has not heard from its kubelet for a while: "+n.Why,
 			fmt.Sprintf(
-				"it was cut off and is on its way back, or its kubelet hangs: wait a minute, then see `mullion logs kubelet/%s --tail 50`", n.Name))
+				"either the node was cut off and is coming back, or its kubelet hangs: wait a minute, then see `mullion logs kubelet/%s --tail 50`", n.Name))
 	case n.Ready == string(corev1.ConditionUnknown):
-		j.find(Problem, object, "the API has not heard of it for a while: "+n.Why,
-			"see whether its machine is up, and reaches this one")
+		j.find(Problem, object, "the API server has not heard from its kubelet for a while: "+n.Why,
+			"check that its machine is up and reaches this one")
 	case n.Ready == string(corev1.ConditionFalse):
 		j.find(Problem, object, "it is not Ready: "+n.Why,
 			fmt.Sprintf("see `mullion kubectl describe node %s`", n.Name))
@@ -187,15 +187,15 @@ func (j *judge) findConditions(object string, known *corev1.Node) {
 		switch c.Type {
 		case corev1.NodeDiskPressure:
 			j.find(
-				Problem, object, "its disk is nearly full (DiskPressure): no pods are placed there, images that can be pulled again are removed, and soon pods are evicted: "+firstLine(c.Message),
+				Problem, object, "its disk is nearly full (DiskPressure): the node takes no new pods, removes images that can be pulled again, and will soon evict pods: "+firstLine(c.Message),
 				fmt.Sprintf(
-					"free space on the machine's disk with %s; a minute afterwards the kubelet takes the condition back", j.Data))
+					"free space on the machine's disk that holds %s; the kubelet takes the condition back a minute later", j.Data))
 		case corev1.NodeMemoryPressure:
-			j.find(Problem, object, "it is short of memory (MemoryPressure): pods are evicted: "+firstLine(c.Message),
-				"end pods that need much, or give them limits")
+			j.find(Problem, object, "it is short of memory (MemoryPressure) and evicts pods: "+firstLine(c.Message),
+				"delete pods that use much memory, or give them limits")
 		case corev1.NodePIDPressure:
 			j.find(Problem, object, "it has too many processes (PIDPressure): "+firstLine(c.Message),
-				"end pods that start many")
+				"delete pods that start many processes")
 		case corev1.NodeNetworkUnavailable:
 			j.find(Problem, object, "its network is not set up: "+firstLine(c.Message),
 				fmt.Sprintf("see `mullion kubectl describe node %s`", known.Name))

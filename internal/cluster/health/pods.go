@@ -133,7 +133,7 @@ func late(p *corev1.Pod, now time.Time) (reason, why string) {
 	since := p.CreationTimestamp.Time
 	if p.DeletionTimestamp != nil {
 		if now.Sub(p.DeletionTimestamp.Time) > patience { // which has the grace period in it
-			return "Terminating", "it was deleted and has not ended"
+			return "Terminating", "it was deleted, but it has not ended"
 		}
 		return "", ""
 	}
@@ -147,7 +147,7 @@ func late(p *corev1.Pod, now time.Time) (reason, why string) {
 	}
 	for _, s := range p.Status.ContainerStatuses {
 		if s.State.Running != nil && !s.Ready {
-			return "NotReady", fmt.Sprintf("container %q runs and its readiness probe does not succeed", s.Name)
+			return "NotReady", fmt.Sprintf("container %q runs, but its readiness probe does not succeed", s.Name)
 		}
 	}
 	return "NotStarted", "its containers have not been started for more than a minute"
@@ -188,13 +188,13 @@ func remedyOfPod(g PodsFailing) string {
 		if regexp.MustCompile(`no match for platform|no image .*for`).MatchString(g.Why) {
 			return "the image is of another operating system or Windows version: place the pod with nodeSelector kubernetes.io/os, or a RuntimeClass windows-VERSION"
 		}
-		return "check the image's name and that its registry is reached; `mullion image load` puts an archive in, `mullion image pull` shows the whole error"
+		return "check the image's name and whether this machine reaches its registry; `mullion image pull` shows the whole error, `mullion image load` loads an archive instead"
 	case "CrashLoopBackOff", "Error", "Failed", "StartError", "OOMKilled":
-		return fmt.Sprintf("`mullion kubectl logs %s --previous` has what it said; %s", pod, describe)
+		return fmt.Sprintf("`mullion kubectl logs %s --previous` has its output; %s", pod, describe)
 	case "PodOSNotSupported", "NodeAffinity":
 		return "spec.os.name and nodeSelector kubernetes.io/os have to name the system of the node"
 	case corev1.PodReasonUnschedulable:
-		return "see which nodes have these labels and room: `mullion kubectl describe nodes`; Windows nodes may be tainted os=windows:NoSchedule"
+		return "check which nodes have these labels and enough room (`mullion kubectl describe nodes`); Windows nodes may have the taint os=windows:NoSchedule"
 	case "Terminating":
 		return describe + "; its node may be down"
 	}

@@ -147,9 +147,9 @@ func kernel(f Facts, _ Want) []Finding {
 	}
 	return []Finding{{
 		Check: "kernel",
-		Problem: fmt.Sprintf("Linux is %s, and Windows containers need %d.%d or newer (overlayfs on ID-mapped layers)",
+		Problem: fmt.Sprintf("the kernel is Linux %s; Windows containers need %d.%d or newer (overlayfs on ID-mapped layers)",
 			f.Kernel, need[0], need[1]),
-		Remedy: "boot a newer kernel: on Debian that of backports, on Ubuntu the hardware enablement stack",
+		Remedy: "boot a newer kernel: on Debian from backports, on Ubuntu from the hardware enablement stack",
 		Fatal:  true,
 	}}
 }
@@ -161,7 +161,7 @@ func programs(f Facts, _ Want) []Finding {
 			Check:   "programs",
 			Problem: err.Error(),
 			Remedy: "apt-get install --no-install-recommends runc nftables iproute2 iputils-ping wine64 wine64-preloader; " +
-				"outside of Debian and Ubuntu, your distribution's packages of these",
+				"on a distribution other than Debian and Ubuntu, install its packages of these programs",
 			Fatal: true,
 		})
 	}
@@ -187,9 +187,9 @@ func preloader(f Facts, _ Want) []Finding {
 	return []Finding{{
 		Check: "programs",
 		Problem: fmt.Sprintf(
-			"Wine's preloader is not installed: on Linux %s one Windows program in some thousands will end as it starts",
+			"Wine's preloader is not installed: without it, on Linux %s one start of a Windows program in some thousands fails",
 			f.Kernel),
-		Remedy: "on Debian and Ubuntu, apt-get install wine64-preloader; elsewhere your distribution's package of Wine",
+		Remedy: "on Debian and Ubuntu, apt-get install wine64-preloader; elsewhere, install your distribution's package of Wine",
 	}}
 }
 
@@ -198,7 +198,7 @@ func namespaces(f Facts, _ Want) []Finding {
 	if len(f.Namespaces) > 0 {
 		all = append(all, Finding{
 			Check:   "namespaces",
-			Problem: "the kernel has no namespaces of these kinds: " + strings.Join(f.Namespaces, ", "),
+			Problem: "the kernel lacks these kinds of namespaces: " + strings.Join(f.Namespaces, ", "),
 			Remedy:  "boot a kernel of a distribution",
 			Fatal:   true,
 		})
@@ -206,8 +206,8 @@ func namespaces(f Facts, _ Want) []Finding {
 	if f.MaxUserNamespaces == 0 {
 		all = append(all, Finding{
 			Check:   "namespaces",
-			Problem: "user namespaces are turned off (user.max_user_namespaces = 0), and Windows containers have one each",
-			Remedy:  "sysctl -w user.max_user_namespaces=15000, and the same in /etc/sysctl.d",
+			Problem: "user namespaces are turned off (user.max_user_namespaces = 0), and every Windows container needs one",
+			Remedy:  "run `sysctl -w user.max_user_namespaces=15000`, and put the same setting into /etc/sysctl.d",
 			Fatal:   true,
 		})
 	}
@@ -222,8 +222,8 @@ func folders(f Facts, _ Want) []Finding {
 	elsewhere := "choose a folder on ext4, xfs or btrfs with --data-dir"
 	for _, d := range []Folder{f.DataFolder, f.BinFolder} {
 		if d.NoExec {
-			add(fmt.Sprintf("%q is mounted with noexec, and programs run from there", d.Path),
-				fmt.Sprintf("mount -o remount,exec %s, or use another folder", d.Path))
+			add(fmt.Sprintf("%q is mounted with noexec, and a cluster runs programs from there", d.Path),
+				fmt.Sprintf("run `mount -o remount,exec %s`, or use another folder", d.Path))
 		}
 	}
 	d := f.DataFolder
@@ -234,12 +234,12 @@ func folders(f Facts, _ Want) []Finding {
 	case d.Overlay != nil && d.Type == "overlay":
 		add(
 			fmt.Sprintf(
-				"data folder %q is on overlayfs, as a container's own files are, and there Windows hosts cannot have their drives", d.Path), elsewhere+"; in a container, one on a volume")
+				"data folder %q is on overlayfs, as a container's own files are; the drives of Windows hosts cannot be mounted there", d.Path), elsewhere+"; in a container, choose one on a volume")
 	case d.Overlay != nil:
 		add(fmt.Sprintf("an overlay cannot be mounted in data folder %q (%s): %v", d.Path, d.Type, d.Overlay),
 			elsewhere+"; `modprobe overlay` says whether the kernel has it")
 	case d.IDMapped != nil:
-		add(fmt.Sprintf("data folder %q cannot be mounted with other ids (%s): %v", d.Path, d.Type, d.IDMapped),
+		add(fmt.Sprintf("data folder %q cannot be mounted with ID mapping (%s): %v", d.Path, d.Type, d.IDMapped),
 			elsewhere)
 	}
 	return all
@@ -257,7 +257,7 @@ func cgroups(f Facts, _ Want) []Finding {
 		all = append(all, Finding{
 			Check:   "cgroups",
 			Problem: "these cgroup controllers are not enabled, and kubelets need them: " + strings.Join(missing, ", "),
-			Remedy:  "boot with cgroup_enable=memory (or without cgroup_disable) on the kernel's command line; in a container, have them delegated",
+			Remedy:  "boot with cgroup_enable=memory (or without cgroup_disable) on the kernel's command line; in a container, have the controllers delegated to it",
 			Fatal:   true,
 		})
 	}
@@ -265,7 +265,7 @@ func cgroups(f Facts, _ Want) []Finding {
 		all = append(all, Finding{
 			Check:   "cgroups",
 			Problem: fmt.Sprintf("a cgroup cannot be made: %v", f.CgroupWritable),
-			Remedy:  "in a container, run it privileged and with a cgroup namespace of its own",
+			Remedy:  "in a container, run the container privileged and with a cgroup namespace of its own",
 			Fatal:   true,
 		})
 	}
@@ -284,7 +284,7 @@ func network(f Facts, _ Want) []Finding {
 		if err := f.Network[what]; err != nil {
 			remedy := "install the kernel's modules (on Debian the package linux-image-…), or boot a kernel of a distribution"
 			if f.ModulesLocked {
-				remedy = "the kernel loads no more modules (kernel.modules_disabled = 1): load it at boot, by /etc/modules-load.d"
+				remedy = "the kernel loads no more modules until it boots again (kernel.modules_disabled = 1): name the module in /etc/modules-load.d and reboot"
 			}
 			all = append(all, Finding{
 				Check:   "network",
@@ -302,7 +302,7 @@ func confinement(f Facts, _ Want) []Finding {
 	if !f.Seccomp {
 		all = append(all, Finding{
 			Check:   "seccomp",
-			Problem: "the kernel does not filter system calls (seccomp), and containers are kept in by that",
+			Problem: "the kernel does not filter system calls (seccomp), and that filter is part of what isolates containers",
 			Remedy:  "boot a kernel of a distribution",
 			Fatal:   true,
 		})
@@ -312,7 +312,7 @@ func confinement(f Facts, _ Want) []Finding {
 			Check: "apparmor",
 			Problem: fmt.Sprintf("this process is confined by AppArmor profile %q, which may forbid mounts",
 				f.AppArmorProfile),
-			Remedy: "run it unconfined; in a container with apparmor=unconfined",
+			Remedy: "run mullion unconfined; in a container, run the container with apparmor=unconfined",
 		})
 	}
 	return all
@@ -325,7 +325,7 @@ func memory(f Facts, w Want) []Finding {
 	}
 	return []Finding{{
 		Check: "memory",
-		Problem: fmt.Sprintf("%d MiB of memory are available, and a cluster of %d nodes uses some %d MiB without pods",
+		Problem: fmt.Sprintf("%d MiB of memory are available; a cluster of %d nodes uses about %d MiB before it runs any pod",
 			f.MemoryAvailable/mib, w.Nodes, need/mib),
 		Remedy: "end other programs, or describe fewer nodes",
 	}}
@@ -337,7 +337,7 @@ func disk(f Facts, w Want) []Finding {
 	case w.New && free < diskLeast:
 		return []Finding{{
 			Check: "disk",
-			Problem: fmt.Sprintf("%d MiB are free in %q, and the first start writes %d MiB", free/mib, where,
+			Problem: fmt.Sprintf("%d MiB are free in %q; the first start of a cluster writes %d MiB", free/mib, where,
 				diskLeast/mib),
 			Remedy: "make room, or choose another folder with --data-dir",
 			Fatal:  true,
@@ -369,7 +369,7 @@ func inotify(f Facts, _ Want) []Finding {
 				Check: "inotify",
 				Problem: fmt.Sprintf("%s is %d: with many pods kubelets end with \"too many open files\"", limit.name,
 					limit.value),
-				Remedy: fmt.Sprintf("sysctl -w %s=%d, and the same in /etc/sysctl.d", limit.name, limit.good),
+				Remedy: fmt.Sprintf("run `sysctl -w %s=%d`, and put the same setting into /etc/sysctl.d", limit.name, limit.good),
 			})
 		}
 	}
@@ -394,7 +394,7 @@ func subnets(f Facts, w Want) []Finding {
 				Problem: fmt.Sprintf(
 					"networking.%s %s overlaps %s, which this machine reaches by %s: pods cannot reach that network",
 					name, subnet, r.Prefix, r.Link),
-				Remedy: fmt.Sprintf("set networking.%s in cluster.yaml", name),
+				Remedy: fmt.Sprintf("set networking.%s in cluster.yaml to a subnet that this machine does not use", name),
 			})
 		}
 	}
@@ -405,7 +405,7 @@ func firewall(f Facts, w Want) []Finding {
 	if len(f.Dropping) == 0 {
 		return nil
 	}
-	remedy := fmt.Sprintf("let what comes from and goes to link %s be forwarded", w.Link)
+	remedy := fmt.Sprintf("allow this machine to forward packets from and to link %s", w.Link)
 	if strings.Contains(f.Dropping[0], " "+firewalld+" ") {
 		remedy = fmt.Sprintf("firewall-cmd --permanent --zone=trusted --add-interface=%s && firewall-cmd --reload",
 			w.Link)
@@ -413,7 +413,7 @@ func firewall(f Facts, w Want) []Finding {
 	return []Finding{{
 		Check: "firewall",
 		Problem: fmt.Sprintf(
-			"the firewall drops what this machine forwards (nftables: %s): pods reach each other and this machine, and nothing beyond it", strings.Join(f.Dropping, ", ")),
+			"the firewall drops packets that this machine forwards (nftables: %s): pods reach each other and this machine, but nothing beyond this machine", strings.Join(f.Dropping, ", ")),
 		Remedy: remedy,
 	}}
 }

@@ -54,7 +54,7 @@ func TestJudge(t *testing.T) {
 	}{
 		{
 			"old kernel", func(f *Facts) { f.Kernel = "5.15.0-91-generic" }, "kernel", true,
-			"5.15.0-91-generic, and Windows containers need 5.19", "boot a newer kernel",
+			"5.15.0-91-generic; Windows containers need 5.19", "boot a newer kernel",
 		},
 		{
 			"no Wine", func(f *Facts) { f.Programs = []error{errors.New("find Wine")} }, "programs", true, "find Wine",
@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			"no preloader", func(f *Facts) { f.Kernel, f.Preloader = "6.12.95-amd64", false }, "programs", false,
-			"on Linux 6.12.95-amd64 one Windows program in some thousands", "wine64-preloader",
+			"on Linux 6.12.95-amd64 one start of a Windows program in some thousands", "wine64-preloader",
 		},
 		{
 			"no user namespaces in the kernel", func(f *Facts) { f.Namespaces = []string{"user"} }, "namespaces", true,
@@ -95,7 +95,7 @@ func TestJudge(t *testing.T) {
 		{
 			"data folder without ID-mapped mounts",
 			func(f *Facts) { f.DataFolder.Type, f.DataFolder.IDMapped = "zfs", refused }, "folders", true,
-			"with other ids (zfs)", "ext4, xfs or btrfs",
+			"with ID mapping (zfs)", "ext4, xfs or btrfs",
 		},
 		{
 			"no memory controller", func(f *Facts) { f.Controllers = []string{"cpu", "cpuset", "io", "pids"} }, "cgroups",
