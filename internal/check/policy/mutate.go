@@ -31,7 +31,7 @@ func mutations() []mutation {
 	return []mutation{
 		{
 			name:    "mullion-check-add-selector",
-			comment: "a pod that says its system in os.name, which the scheduler does not look at, is kept on nodes of that system",
+			comment: "a pod that names its system in os.name stays on nodes of that system: the scheduler does not look at os.name",
 			condition: fmt.Sprintf(
 				`has(object.spec.os) && !(has(object.spec.nodeSelector) && %q in object.spec.nodeSelector)`, osLabel),
 			patches: []string{fmt.Sprintf(`has(object.spec.nodeSelector) ? `+

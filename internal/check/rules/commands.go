@@ -49,8 +49,8 @@ func commands() []check.Rule {
 			ID:       "command-linux-path",
 			Severity: check.Error,
 			Source:   compat("api"),
-			Title:    "this program is at a place of Linux",
-			Why:      "Windows images have no /bin, /usr and scripts of sh",
+			Title:    "this program has a path of Linux",
+			Why:      "Windows images have no /bin and no /usr, and cannot run shell scripts",
 			Remedy:   `give its path on Windows, such as C:\app\app.exe, or leave the command to the image`,
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				return programs(c, func(word string) bool {
@@ -63,7 +63,7 @@ func commands() []check.Rule {
 			ID:       "command-linux-tools",
 			Severity: check.Warning,
 			Source:   compat("api"),
-			Title:    "this command speaks of files or tools of Linux",
+			Title:    "this command names files or tools of Linux",
 			Why:      "Windows has no /proc, /dev, /etc, no mode bits and no signals",
 			Remedy:   "write the command for cmd or PowerShell",
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
@@ -75,9 +75,9 @@ func commands() []check.Rule {
 			ID:       "command-ping",
 			Severity: check.Info,
 			Source:   check.Source{Title: "Networking on Windows: limitations", URL: networking + "#limitations"},
-			Title:    "ping does not get out of the cluster's network on Windows",
-			Why:      "the data plane does not translate ICMP, so echoes beyond the network of the pods are not answered",
-			Remedy:   "ask by TCP: curl, Test-NetConnection",
+			Title:    "ping does not reach beyond the cluster's network on Windows",
+			Why:      "Windows does not translate the addresses of ICMP packets, so a ping to an address beyond the pods' network gets no answer",
+			Remedy:   "test with TCP instead: curl, Test-NetConnection",
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
 				return hits(words(c), func(text string) string {
 					if m := pinging.FindString(text); m != "" && !strings.Contains(text, "127.0.0.1") &&

@@ -53,8 +53,8 @@ func images() []check.Rule {
 			Target:   check.OnContainer,
 			Fields:   append(field, "spec.nodeSelector["+check.WindowsBuildLabel+"]"),
 			Source:   versions,
-			Title:    "the image is of a Windows build that nodes do not run",
-			Why:      "before Windows Server 2022 the builds of host and image have to be equal; from then on a host also runs the builds since the long-term release before its own",
+			Title:    "the image is for a Windows build that the nodes do not run",
+			Why:      "before Windows Server 2022, host and image must have the same build; since then, a host also runs images of the builds since the long-term release before its own",
 			Remedy:   "use the image for the nodes' build, an image for several builds, or select nodes by " + check.WindowsBuildLabel,
 			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
 				if p.HostProcess(c) { // HostProcess containers run on every build
@@ -75,8 +75,8 @@ func images() []check.Rule {
 			Target:   check.OnContainer,
 			Fields:   append(field, "spec.nodeSelector["+check.WindowsBuildLabel+"]"),
 			Source:   versions,
-			Title:    "the image has nothing for the nodes' Windows build",
-			Why:      "the node finds no entry that it can run in the image's index, and the pod stays in ImagePullBackOff",
+			Title:    "the image has no entry for the nodes' Windows build",
+			Why:      "the node finds no entry for its build in the image's index, so the pod stays in ImagePullBackOff",
 			Remedy:   "build the image for the nodes' builds too, or select nodes by " + check.WindowsBuildLabel,
 			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
 				if p.HostProcess(c) {
@@ -92,8 +92,8 @@ func images() []check.Rule {
 			Target:   check.OnContainer,
 			Fields:   field,
 			Source:   versions,
-			Title:    "the tag names another Windows build than the image is of",
-			Why:      "who chooses nodes by the tag chooses the wrong ones",
+			Title:    "the tag names a Windows build, but the image is for another one",
+			Why:      "somebody who chooses nodes by the tag chooses nodes of the wrong build",
 			Remedy:   "correct the tag, or push the image that it names",
 			Func:     image(otherThanTag),
 		},
@@ -104,7 +104,7 @@ func images() []check.Rule {
 			Target:   check.OnContainer,
 			Fields:   field,
 			Title:    "Microsoft's base images have no tag latest",
-			Why:      "each tag is of one Windows build, so a build has to be named",
+			Why:      "each tag stands for one Windows build, so the tag has to name a build",
 			Remedy:   "name the build: ltsc2022, ltsc2025",
 			Source: check.Source{
 				Title: "Windows container base images",
@@ -123,7 +123,7 @@ func images() []check.Rule {
 			Category: imageCategory,
 			Target:   check.OnContainer,
 			Fields:   field,
-			Title:    "this pause image has no layer for the Windows build",
+			Title:    "this pause image does not support the nodes' Windows build",
 			Why:      "registry.k8s.io/pause has Windows platforms since 3.4: Windows Server 2022 since 3.6, 2025 since 3.10.2",
 			Remedy:   "use registry.k8s.io/pause:3.10.2 or later",
 			Source: check.Source{

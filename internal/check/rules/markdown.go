@@ -14,7 +14,7 @@ func Markdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(
 		"# Rules of mullion check\n\nPrinted by `mullion check rules -o markdown`; `make update` writes it. [Examples](check-examples.md) show what the findings look like.\n\n" +
-			"An error will not run, or is refused. A warning is ignored, or does something else than on Linux. \"CEL\" says that the rule also has the form of an admission policy.\n")
+			"An error means that the pod will not run, or that the API server or the kubelet refuses it. A warning means that a field is ignored, or does something else than on Linux. \"CEL\" means that the rule also has the form of an admission policy.\n")
 	all := All()
 	var categories []string
 	for _, r := range all {

@@ -22,7 +22,7 @@ func names() []check.Rule {
 			Target:   check.OnContainer,
 			Source:   dnsSource(),
 			Title:    "a Windows pod does not resolve this name",
-			Why:      "Windows takes a name with a dot for a full one and adds no search domain, so service.namespace and service.namespace.svc are not found",
+			Why:      "Windows takes a name with a dot as complete and adds no search domain, so service.namespace and service.namespace.svc are not found",
 			Remedy:   "write service.namespace.svc.cluster.local, or the bare name of a service of the same namespace",
 			Fields:   []string{"env[*].value", "args[*]", "command[*]"},
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
@@ -43,8 +43,8 @@ func names() []check.Rule {
 			Category: namesCategory,
 			Target:   check.OnContainer,
 			Fields:   []string{"env[*].name"},
-			Title:    "on Windows this environment variable is the same as one before it",
-			Why:      "Windows compares names of environment variables without regard to case, so one of the two is lost",
+			Title:    "on Windows this environment variable is the same as an earlier one",
+			Why:      "Windows ignores case in the names of environment variables, so one of the two is lost",
 			Remedy:   "rename one of them",
 			Source: check.Source{
 				Title: "about_Environment_Variables",
@@ -69,8 +69,8 @@ func names() []check.Rule {
 			Target:   check.OnContainer,
 			Until:    32,
 			Title:    "this Kubernetes version refuses : in names of environment variables",
-			Why:      "before RelaxedEnvironmentVariableValidation a name has letters, digits, _ - and . only",
-			Remedy:   "write __ for :, which .NET reads alike",
+			Why:      "without the feature gate RelaxedEnvironmentVariableValidation a name may have only letters, digits, _ - and .",
+			Remedy:   "write __ instead of :, which .NET reads the same way",
 			Source: check.Source{
 				Title: "Define Environment Variables for a Container",
 				URL:   "https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/",
@@ -83,8 +83,8 @@ func names() []check.Rule {
 			Category: namesCategory,
 			Target:   check.OnContainer,
 			Source:   compat("api"),
-			Title:    "this search path is one of Linux",
-			Why:      "on Windows PATH has ; between folders, and this value takes the place of the image's, so that no program is found",
+			Title:    "this value of PATH is a search path of Linux",
+			Why:      "this value replaces the image's PATH, and Windows separates folders with ; so no program is found",
 			Remedy:   "leave PATH to the image",
 			Fields:   []string{"env[*].name", "env[*].value"},
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {

@@ -29,7 +29,7 @@ func placement() []check.Rule {
 			Source:   guide(hosts),
 			Unplaced: true,
 			Title:    "in a mixed cluster this pod may land on Linux or on Windows",
-			Why:      "neither os.name, a node selector, node affinity nor a RuntimeClass says which nodes can run it, and the scheduler does not look at images",
+			Why:      "no os.name, node selector, node affinity or RuntimeClass says which nodes can run the pod, and the scheduler does not look at images",
 			Remedy:   "set spec.os.name and spec.nodeSelector[kubernetes.io/os]",
 			Fields: []string{
 				"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity", "spec.tolerations[*]",
@@ -63,8 +63,8 @@ func placement() []check.Rule {
 			Target:   check.OnPod,
 			Source:   guide(hosts),
 			Systems:  []check.OS{check.Windows, check.Linux, check.Either},
-			Title:    "parts of the pod name different systems",
-			Why:      "no node can run it: a container runs only on its own system, and the kubelet refuses pods whose os.name is another",
+			Title:    "parts of the pod name different operating systems",
+			Why:      "no node can run the pod: a container runs only on its own system, and the kubelet refuses a pod whose os.name is another system",
 			Remedy:   "make os.name, selectors, affinity and images agree",
 			Fields: []string{
 				"spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity",
@@ -81,7 +81,7 @@ func placement() []check.Rule {
 			Source:   guide("taints-and-tolerations"),
 			Unplaced: true,
 			Title:    "this DaemonSet tolerates every taint",
-			Why:      "the taint that keeps Linux pods off Windows nodes is tolerated too, so a pod is started on each of them",
+			Why:      "it also tolerates the taint that keeps Linux pods off Windows nodes, so each Windows node gets a pod",
 			Remedy:   "add a node selector for kubernetes.io/os",
 			Fields:   []string{"spec.tolerations[*].key", "spec.tolerations[*].operator"},
 			Func: func(p *check.Pod) []check.Hit {
@@ -103,8 +103,8 @@ func placement() []check.Rule {
 			Target:   check.OnPod,
 			Since:    21,
 			Title:    "the annotation for Hyper-V isolation is gone",
-			Why:      "it belonged to the experiment with Docker; Kubernetes does not run Hyper-V isolated containers by it any more",
-			Remedy:   "remove it; containerd offers Hyper-V isolation through a RuntimeClass",
+			Why:      "it belonged to an experiment with Docker; Kubernetes no longer runs Hyper-V isolated containers because of it",
+			Remedy:   "remove the annotation; containerd offers Hyper-V isolation through a RuntimeClass",
 			Source: check.Source{
 				Title: "Well-known labels, annotations and taints",
 				URL:   wellKnownLabels + "#experimental-windows-kubernetes-io-isolation-type",
@@ -198,8 +198,8 @@ func runtimeClass() check.Rule {
 		Severity: check.Error,
 		Category: placementCategory,
 		Target:   check.OnInput,
-		Title:    "the pod and its RuntimeClass name different systems",
-		Why:      "the node selector of the class is added to the pod's, and the API server refuses the pod where they conflict",
+		Title:    "the pod and its RuntimeClass name different operating systems",
+		Why:      "the API server adds the node selector of the class to the pod's, and refuses the pod if the two conflict",
 		Remedy:   "name a class for the pod's system, or correct the selector",
 		Source: check.Source{
 			Title: "Runtime Class: scheduling",
@@ -239,7 +239,7 @@ func windowsBuilds() []check.Rule {
 			Source:   source,
 			Systems:  []check.OS{check.Windows},
 			Title:    "the cluster has several Windows versions, and the pod selects none",
-			Why:      "a process-isolated container runs only where the host's build accepts its image's, and the scheduler does not look at images",
+			Why:      "a process-isolated container runs only on a host whose build accepts the image's build, and the scheduler does not look at images",
 			Remedy:   "add spec.nodeSelector[" + check.WindowsBuildLabel + "], for example \"10.0.20348\", or a RuntimeClass with it",
 			Fields:   []string{label, "spec.runtimeClassName", "spec.affinity.nodeAffinity"},
 			Func: func(p *check.Pod) []check.Hit {

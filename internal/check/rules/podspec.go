@@ -49,8 +49,8 @@ func podSpec() []check.Rule {
 			Refused:  32,
 			Since:    32,
 			Title:    "resources of the whole pod do not work on Windows",
-			Why:      "Windows limits each container by a job object, and there is none for the pod",
-			Remedy:   "set resources of the containers",
+			Why:      "Windows limits each container with a job object of its own, and has no job object for a whole pod",
+			Remedy:   "set the resources of each container",
 			Source: check.Source{
 				Title: "Assign Pod-level CPU and memory resources",
 				URL:   "https://kubernetes.io/docs/tasks/configure-pod-container/assign-pod-level-resources/",
@@ -64,7 +64,7 @@ func podSpec() []check.Rule {
 			Target:   check.OnPod,
 			Since:    26,
 			Title:    "resource claims give a Windows pod no device",
-			Why:      "dynamic resource allocation is part of the kubelet for Linux only: on Windows the container starts without what it claims",
+			Why:      "only the kubelet for Linux has dynamic resource allocation: on Windows the container starts without the device that it claims",
 			Remedy:   "use a device plugin, which the kubelet has on Windows too",
 			Source: check.Source{
 				Title: "kubernetes: the kubelet's container manager for Windows",
@@ -154,7 +154,7 @@ func containers() []check.Rule {
 			Source:   compat("compatibility-v1-pod"),
 			Fix:      check.Remove,
 			Title:    "mountPropagation does nothing on Windows",
-			Why:      "the kubelet uses None whatever is asked for",
+			Why:      "the kubelet for Windows always uses None",
 			Remedy:   "remove the field; mounts made in one container are not seen in another",
 			Match: []check.Match{{
 				Path:   "volumeMounts[*].mountPropagation",
@@ -169,7 +169,7 @@ func containers() []check.Rule {
 			Target:   check.OnContainer,
 			Since:    30,
 			Title:    "recursive read-only mounts are part of Linux",
-			Why:      "no Windows runtime handler offers them, and Enabled makes the kubelet refuse the container",
+			Why:      "no runtime handler on Windows supports them, and with Enabled the kubelet refuses the container",
 			Remedy:   "use readOnly: true alone",
 			Source: check.Source{
 				Title: "Volumes: read-only mounts",
@@ -221,7 +221,7 @@ func containers() []check.Rule {
 			Target:   check.OnContainer,
 			Since:    33,
 			Title:    "Windows knows the stop signals SIGTERM and SIGKILL only",
-			Why:      "Windows has no signals; the API server refuses others in pods whose os.name is windows",
+			Why:      "Windows has no signals; in a pod whose os.name is windows, the API server refuses every other signal",
 			Remedy:   "leave stopSignal out, and end the program in a preStop hook",
 			Source: check.Source{
 				Title: "Container Lifecycle Hooks: stop signals",

@@ -79,7 +79,7 @@ func services() []check.Rule {
 			Severity: check.Error,
 			Source:   limits,
 			Fields:   []string{"Service:spec.selector", "spec.replicas"},
-			Title:    "more backends than Windows takes for a Service",
+			Title:    "the Service has more backends than Windows supports",
 			Why:      "HNS refuses the load balancer, and kube-proxy.exe leaves the Service without one",
 			Remedy:   "split the workload over several Services, or make the Service headless",
 			Cross: onServices(func(s *check.Fact, pods []check.Selected) []check.Hit {
@@ -99,7 +99,7 @@ func services() []check.Rule {
 				URL:   "https://github.com/kubernetes/kubernetes/issues/98680",
 			},
 			Title:  "more than 64 backends need direct server return",
-			Why:    "without it, and without the update that raised the limit to 1024, HNS refuses the load balancer: \"invalid number of destinations\"",
+			Why:    "without direct server return, and without the update that raised the limit to 1024, HNS refuses the load balancer: \"invalid number of destinations\"",
 			Remedy: "run kube-proxy.exe with --enable-dsr=true, and keep the nodes updated",
 			Cross: onServices(func(s *check.Fact, pods []check.Selected) []check.Hit {
 				if n := count(pods); n > backendsWithoutDSR && n <= backends &&
@@ -115,7 +115,7 @@ func services() []check.Rule {
 			UntilBuild: sessionAffinityBuild,
 			Fields:     []string{"Service:spec.sessionAffinity"},
 			Title:      "sessionAffinity ClientIP does nothing on this Windows build",
-			Why:        "connections of a client go to any pod",
+			Why:        "each connection of a client can go to another pod",
 			Remedy:     "use Windows Server 2022 or later, or keep no state in a pod",
 			Cross: onServices(func(s *check.Fact,
 				_ []check.Selected,
@@ -133,7 +133,7 @@ func services() []check.Rule {
 			},
 			Title:  "the timeout of session affinity does nothing on Windows",
 			Why:    "kube-proxy.exe does not pass it on to HNS",
-			Remedy: "remove timeoutSeconds, or do not count on it",
+			Remedy: "remove timeoutSeconds, or do not rely on it",
 			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
 				return hits(s.Values("sessionAffinityConfig.clientIP.timeoutSeconds"), func(text string) string {
 					if text == "10800" { // the default, which the API server writes
@@ -149,7 +149,7 @@ func services() []check.Rule {
 			Source:   limits,
 			Fields:   []string{"Service:spec.externalTrafficPolicy", "Service:spec.internalTrafficPolicy"},
 			Title:    "the traffic policy Local needs direct server return",
-			Why:      "without it the client's address is not kept and other nodes' pods are reached",
+			Why:      "without direct server return, pods do not see the client's address, and requests also reach pods on other nodes",
 			Remedy:   "run kube-proxy.exe with --enable-dsr=true",
 			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
 				return append(at(s, "externalTrafficPolicy", "Local"), at(s, "internalTrafficPolicy", "Local")...)
@@ -186,7 +186,7 @@ func families(rule func(check.Rule) check.Rule) []check.Rule {
 				URL:   "https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go",
 			},
 			Title:  "this Windows build has no dual stack",
-			Why:    "HNS takes IPv6 addresses beside IPv4 from version 11.10 on",
+			Why:    "HNS supports IPv6 addresses beside IPv4 only from version 11.10 on",
 			Remedy: "use Windows Server 2022 or later, or ipFamilyPolicy SingleStack",
 			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
 				return at(s, "ipFamilyPolicy", "RequireDualStack")

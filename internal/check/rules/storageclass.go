@@ -32,9 +32,9 @@ func claims() []check.Rule {
 			Target:   check.OnInput,
 			Source:   volumeStorage(),
 			Fields:   []string{"StorageClass:parameters"},
-			Title:    "a pod for Windows mounts a volume of this class, whose file system Windows cannot read",
+			Title:    "a pod for Windows mounts a volume of this class, and Windows cannot read the class's file system",
 			Why:      "Windows has no such file system; volumes are NTFS there",
-			Remedy:   "set the parameter to ntfs in a class of its own for Windows",
+			Remedy:   "make a class of its own for Windows with this parameter set to ntfs",
 			Cross: onClaims(func(_, class *check.Fact) (*check.Fact, []check.Hit) {
 				if class == nil {
 					return nil, nil
@@ -51,7 +51,7 @@ func claims() []check.Rule {
 			Target:   check.OnInput,
 			Source:   volumeStorage(),
 			Fields:   []string{"StorageClass:provisioner"},
-			Title:    "a pod for Windows mounts a volume of this class, whose driver serves Linux nodes only",
+			Title:    "a pod for Windows mounts a volume of this class, and the class's driver works on Linux nodes only",
 			Why:      "NFS and Ceph clients for volumes are part of Linux",
 			Remedy:   "use SMB or a block volume for Windows",
 			Cross: onClaims(func(_, class *check.Fact) (*check.Fact, []check.Hit) {

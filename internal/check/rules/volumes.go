@@ -43,7 +43,7 @@ func volumes() []check.Rule {
 			Fix:      check.Remove,
 			Title:    "the emptyDir is on disk, not in memory",
 			Why:      "Windows has no tmpfs, so the medium Memory means nothing",
-			Remedy:   "leave the medium out, and do not count on the content staying off the disk",
+			Remedy:   "leave the medium out, and do not rely on the content staying off the disk",
 			Match: []check.Match{{
 				Path:   "spec.volumes[*].emptyDir.medium",
 				Op:     check.In,
@@ -54,7 +54,7 @@ func volumes() []check.Rule {
 			ID:       "volume-type",
 			Severity: check.Error,
 			Title:    "Windows nodes cannot mount this type of volume",
-			Why:      "its client is part of Linux",
+			Why:      "its client exists for Linux only",
 			Remedy:   "use SMB (a CSI driver), azureFile, or another type that Windows has",
 			Match: func() []check.Match {
 				var ms []check.Match
@@ -93,8 +93,8 @@ func volumes() []check.Rule {
 			ID:       "sub-path",
 			Severity: check.Info,
 			Target:   check.OnContainer,
-			Title:    "subPath is not among what Kubernetes supports on Windows",
-			Why:      "the kubelet tries it, but its documents list it as not supported, and a single file is not mounted with Docker",
+			Title:    "Kubernetes does not list subPath as supported on Windows",
+			Why:      "the kubelet tries to mount it, but its documents list it as not supported, and with Docker a single file is not mounted",
 			Remedy:   "mount the whole volume in a folder of its own",
 			Match:    []check.Match{present("volumeMounts[*].subPath"), present("volumeMounts[*].subPathExpr")},
 		}),
@@ -123,8 +123,8 @@ func hostPaths() []check.Rule {
 			Category: volumeCategory,
 			Target:   check.OnPod,
 			Source:   hostPath,
-			Title:    "this host path is one of Linux",
-			Why:      `a Windows node reads it as a folder of its drive C:, where there is nothing of that name, or nothing of that kind`,
+			Title:    "this host path is a path of Linux",
+			Why:      `a Windows node looks for this path on its drive C:, where it does not exist or is something else`,
 			Remedy:   `give the path on Windows, such as C:\var\log, or leave the volume out there`,
 			Fields:   []string{"spec.volumes[*].hostPath.path"},
 			Func: func(p *check.Pod) []check.Hit {
@@ -142,8 +142,8 @@ func hostPaths() []check.Rule {
 			Category: volumeCategory,
 			Target:   check.OnPod,
 			Source:   compat("compatibility-linux-similarities"),
-			Title:    "unix sockets of the host are not there on Windows",
-			Why:      "what listens on unix sockets on Linux listens on named pipes on Windows",
+			Title:    "the Unix sockets of Linux hosts do not exist on Windows",
+			Why:      "programs that listen on Unix sockets on Linux listen on named pipes on Windows",
 			Remedy:   `mount the named pipe: hostPath.path \\.\pipe\containerd-containerd, and the same as mountPath`,
 			Fields:   []string{"spec.volumes[*].hostPath.path", "spec.volumes[*].hostPath.type"},
 			Func: func(p *check.Pod) []check.Hit {
@@ -186,7 +186,7 @@ func mountPaths() []check.Rule {
 			Category: volumeCategory,
 			Target:   check.OnContainer,
 			Source:   compat("api"),
-			Title:    "this mount path means something on Linux only",
+			Title:    "this mount path has its meaning on Linux only",
 			Why:      "Windows has no /proc, /sys and /dev: the volume becomes a plain folder of drive C:",
 			Remedy:   "leave the mount out on Windows",
 			Match: []check.Match{{
@@ -201,8 +201,8 @@ func mountPaths() []check.Rule {
 			Category: volumeCategory,
 			Target:   check.OnContainer,
 			Source:   compat("api"),
-			Title:    "this is no place for a volume in a Windows container",
-			Why:      "Windows needs its drive C: and its system folder, and a path is absolute from a drive, from \\ or a pipe",
+			Title:    "a Windows container cannot have a volume at this path",
+			Why:      "a volume must not hide drive C: or Windows' own folder, and its path has to be absolute: from a drive, from \\ or a pipe",
 			Remedy:   `mount it in a folder such as C:\data`,
 			Fields:   []string{"volumeMounts[*].mountPath"},
 			Func: each(func(p *check.Pod, c check.Container) []check.Hit {
@@ -218,7 +218,7 @@ func mountPaths() []check.Rule {
 			Category: volumeCategory,
 			Target:   check.OnContainer,
 			Title:    "Windows cannot have a file of this name",
-			Why:      `names of devices, the characters < > : " | ? * and a period or space at the end are not allowed in names of files`,
+			Why:      `names of devices, the characters < > : " | ? * and a period or space at the end are not allowed in file names`,
 			Remedy:   "choose another name",
 			Source: check.Source{
 				Title: "Naming Files, Paths, and Namespaces",

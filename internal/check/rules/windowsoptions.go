@@ -43,7 +43,7 @@ func windowsOptions() []check.Rule {
 		Severity: check.Error,
 		Category: windowsOptionsCategory,
 		Target:   check.OnContainer,
-		Title:    "runAsUserName is no name of a Windows user",
+		Title:    "runAsUserName is not a valid name of a Windows user",
 		Why:      "the API server refuses names that Windows cannot have",
 		Remedy:   `write USER or DOMAIN\USER; in a quoted YAML string a backslash is written twice`,
 		Source: check.Source{
@@ -130,7 +130,7 @@ func hostProcesses() []check.Rule {
 			Source: source,
 			Fields: []string{"spec.hostNetwork", "spec." + hostProcess},
 			Title:  "a HostProcess pod needs hostNetwork: true",
-			Why:    "its containers run in the host's network; the API server refuses the pod without it",
+			Why:    "the containers run in the host's network, and the API server refuses the pod without hostNetwork",
 			Remedy: "set spec.hostNetwork: true",
 			Func: func(p *check.Pod) []check.Hit {
 				if !p.Spec().Get("hostNetwork").True() {
@@ -144,7 +144,7 @@ func hostProcesses() []check.Rule {
 			Target: check.OnContainer,
 			Source: limits,
 			Fields: []string{hostProcess},
-			Title:  "this container is no HostProcess container, and others of the pod are",
+			Title:  "this container is not a HostProcess container, but others of the pod are",
 			Why:    "Windows cannot share the host's network with a container that has one of its own",
 			Remedy: "set hostProcess for the whole pod, or split it",
 			Func:   notHostProcess,
@@ -180,7 +180,7 @@ func hostProcesses() []check.Rule {
 			Source: source,
 			Fields: []string{hostProcess, "securityContext.runAsNonRoot"},
 			Title:  "a HostProcess container cannot have runAsNonRoot",
-			Why:    "it has the rights of its account on the host",
+			Why:    "the container has the rights of its account on the host",
 			Remedy: "remove runAsNonRoot",
 			Func: func(p *check.Pod) []check.Hit {
 				var out []check.Hit
@@ -241,9 +241,9 @@ func gmsa() []check.Rule {
 			Target:   check.OnContainer,
 			Source:   source,
 			Fields:   []string{name},
-			Title:    "gmsaCredentialSpecName is no name of an object",
-			Why:      "it names a GMSACredentialSpec, so it has lower case letters, digits, - and . only; the API server refuses others",
-			Remedy:   "give the GMSACredentialSpec's name",
+			Title:    "gmsaCredentialSpecName is not a valid name of an object",
+			Why:      "it names a GMSACredentialSpec, so it may have only lower-case letters, digits, - and .; the API server refuses other names",
+			Remedy:   "write the name of the GMSACredentialSpec",
 			Func: find(name, func(s string) string {
 				if objectName.MatchString(s) && len(s) <= 253 {
 					return ""
@@ -259,7 +259,7 @@ func gmsa() []check.Rule {
 			Source:   source,
 			Fields:   []string{spec},
 			Title:    "gmsaCredentialSpec has to have between 1 byte and 64 KiB",
-			Why:      "the API server refuses it",
+			Why:      "the API server refuses one of another size",
 			Remedy:   "use gmsaCredentialSpecName, which the webhook of windows-gmsa expands",
 			Func: find(spec, func(s string) string {
 				if s != "" && len(s) <= maxCredential {
