@@ -91,7 +91,7 @@ func calls() []Call {
 		{"HcnModifyNetwork", Networks, Modify, docs, partly, noteModifyNetwork},
 		{"HcnDeleteNetwork", Networks, Delete, docs, full, ""},
 		{"HcnCloseNetwork", Networks, Close, docs, full, ""},
-		{"HcnRegisterNetworkCallback", Networks, Watch, events, full, "tells of endpoints attached and detached"},
+		{"HcnRegisterNetworkCallback", Networks, Watch, events, full, "reports endpoints that are attached and detached"},
 		{"HcnUnregisterNetworkCallback", Networks, InLibrary, events, full, ""},
 
 		{"HcnEnumerateEndpoints", Endpoints, Enumerate, docs, partly, noteFilterEndpoints},

@@ -39,21 +39,21 @@ const (
 
 // Notes of calls and paths.
 const (
-	noteModifyNetwork   = "policies and DNS; of extensions it answers HCN_E_REQUEST_UNSUPPORTED"
+	noteModifyNetwork   = "policies and DNS; for extensions it answers HCN_E_REQUEST_UNSUPPORTED"
 	noteFilterEndpoints = "filters by ID, name, network, namespace and hardware address"
-	noteModifyEndpoint  = "policies; of ports, which are virtual machines', it answers HCN_E_REQUEST_UNSUPPORTED"
-	noteCreateNamespace = "a guest's namespace, which belongs to a virtual machine on Windows, is one like any other"
+	noteModifyEndpoint  = "policies; for ports, which belong to virtual machines, it answers HCN_E_REQUEST_UNSUPPORTED"
+	noteCreateNamespace = "a guest namespace, which on Windows belongs to a virtual machine, is treated like any other"
 	noteSdnRoute        = "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it"
 	noteFilterGuests    = "filters by ID and virtual machine"
 	noteCreateGuest     = "there is no virtual machine behind one"
-	noteModifyGuest     = "its state; anything else answers HCN_E_REQUEST_UNSUPPORTED"
-	noteWatchGuest      = "tells of its state; InterfaceStateChanged never comes"
-	noteReserve         = "no program of the host, node port or port mapping gets the port meanwhile. It ends with the process, and with the host's mullion-node; what is reserved and not free answers HCN_E_PORT_ALREADY_EXISTS"
+	noteModifyGuest     = "changes its state; anything else answers HCN_E_REQUEST_UNSUPPORTED"
+	noteWatchGuest      = "reports changes of its state; InterfaceStateChanged never comes"
+	noteReserve         = "no program of the host, node port or port mapping gets the port meanwhile. A reservation ends with its process, and with the host's mullion-node; a port that is not free answers HCN_E_PORT_ALREADY_EXISTS"
 	noteReserveRange    = "as HcnReserveGuestNetworkServicePort, for both protocols"
 	noteListReserved    = "priorities, types and ways of delivery are 0: Microsoft documents no values"
 	noteWatch           = "the events that HCN_NOTIFICATIONS has. When the service restarts, a program is told so and registers anew"
 	noteNoAnswers       = "not exported: Microsoft documents no answers"
-	noteV1Endpoints     = "an update changes policies; attach and detach are of the host, or of a container that a namespace holds; of a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED"
+	noteV1Endpoints     = "an update changes policies; attach and detach work for the host and for a container in a namespace; for a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED"
 )
 
 // callRows are a row for each function, and for each path of HNSCall.
@@ -78,20 +78,20 @@ func supportBehaviour() []support.Row {
 			Name:  "queries",
 			Level: support.Partly,
 			Ref:   refSchema,
-			Note:  "an answer has all of an object, with the flag Detailed and without",
+			Note:  "an answer has the whole object, with or without the flag Detailed",
 		},
 		{
 			Name:  "restart of the service",
 			Level: support.Supported,
 			Ref:   "https://github.com/kubernetes/kubernetes/issues/139519",
-			Note:  "objects are there again; calls wait meanwhile",
+			Note:  "objects are there again afterwards; calls wait in the meantime",
 		},
 		functionsByBuild(),
 		{
 			Name:  "features by build",
 			Level: support.Supported,
 			Ref:   refHnslib + "hcn/hcnglobals.go",
-			Note:  "what a build's HNS does not have is refused; the profile modern lifts that",
+			Note:  "features that the build's HNS lacks are refused; with the profile modern they are not",
 		},
 	}
 }
@@ -140,14 +140,14 @@ func supportNetworks() []support.Row {
 			Name:  "network flags",
 			Level: support.Partly,
 			Ref:   refHnslib + "hcn/hcnnetwork.go",
-			Note:  "kept and without effect; a network with EnableNonPersistent persists",
+			Note:  "kept, but without effect; a network with EnableNonPersistent persists",
 		},
 		{Name: "policy NetAdapterName", Level: support.Supported, Ref: refPolicy},
 		{
 			Name:  "policy InterfaceConstraint",
 			Level: support.Partly,
 			Ref:   refPolicy,
-			Note:  "of networks, by InterfaceAlias; anything else answers HCN_E_ADAPTER_NOT_FOUND; of endpoints it is kept",
+			Note:  "on networks, by InterfaceAlias; anything else answers HCN_E_ADAPTER_NOT_FOUND; on endpoints it is kept without effect",
 		},
 		{Name: "policy SourceMacAddress", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy DrMacAddress", Level: support.Supported, Ref: refPolicy},
@@ -159,7 +159,7 @@ func supportNetworks() []support.Row {
 			Name:  "policy VLAN",
 			Level: support.Partly,
 			Ref:   refPolicy,
-			Note:  "of subnets, one for all of a network; not of endpoints. Frames carry the tag on the underlay; the kernel needs BPF classifiers (NET_CLS_BPF), and no VLAN interfaces",
+			Note:  "on subnets, the same one for all subnets of a network; not on endpoints. Frames carry the tag on the underlay; the kernel needs BPF classifiers (NET_CLS_BPF) for it, but no VLAN interfaces",
 		},
 		{
 			Name:  "policy HostRoute",
@@ -173,13 +173,13 @@ func supportNetworks() []support.Row {
 			Name:  "policies AutomaticDNS, VSwitchExtension, LayerConstraint",
 			Level: support.Not,
 			Ref:   refPolicy,
-			Note:  "kept and without effect",
+			Note:  "kept, but without effect",
 		},
 		{
 			Name:  "IPv6",
 			Level: support.Partly,
 			Ref:   refHnslib + "hcn/hcnsupport.go",
-			Note:  "beside IPv4, from the build that has dual stack on: subnets, endpoints, load balancers, OutBoundNAT, ACLs and proxies of L2Bridge networks; with a VLAN tag, or on an L2Tunnel network, it takes the host's own way; no overlay has it, as on Windows",
+			Note:  "beside IPv4, from the first build with dual stack on: subnets, endpoints, load balancers, OutBoundNAT, ACLs and proxies of L2Bridge networks; with a VLAN tag, or on an L2Tunnel network, IPv6 packets go the host's own way; overlay networks have no IPv6, as on Windows",
 		},
 	}
 }
@@ -190,13 +190,13 @@ func supportPolicies() []support.Row {
 			Name:  "policy OutBoundNAT",
 			Level: support.Supported,
 			Ref:   refPolicy,
-			Note:  "ICMP is not translated, as on Windows; the profile modern does",
+			Note:  "ICMP is not translated, as on Windows; with the profile modern it is",
 		},
 		{
 			Name:  "policy SDNRoute",
 			Level: support.Partly,
 			Ref:   refPolicy,
-			Note:  "as HcnCreateSdnRoute; NeedEncap makes no difference, as the host encapsulates what it has to",
+			Note:  "as HcnCreateSdnRoute; NeedEncap makes no difference: the host encapsulates what it has to",
 		},
 		{Name: "policy PortMapping", Level: support.Supported, Ref: refPolicy},
 		{
@@ -212,14 +212,14 @@ func supportPolicies() []support.Row {
 			Name:  "policy L4WFPPROXY",
 			Level: support.Partly,
 			Ref:   refPolicy,
-			Note:  "TCP; UserSID is ContainerAdministrator's (S-1-5-93-2-1), ContainerUser's (S-1-5-93-2-2), SYSTEM's (S-1-5-18) or that of a group of theirs (Administrators, Users, Authenticated Users, SERVICE, Everyone); users and groups that an image adds have no connections of their own",
+			Note:  "TCP; UserSID is ContainerAdministrator's (S-1-5-93-2-1), ContainerUser's (S-1-5-93-2-2), SYSTEM's (S-1-5-18) or that of a group of theirs (Administrators, Users, Authenticated Users, SERVICE, Everyone); users and groups that an image adds match no connection",
 		},
 		{Name: "policy EncapOverhead", Level: support.Supported, Ref: refPolicy, Note: "up to 924 bytes"},
 		{
 			Name:  "policies PortName, Iov, L2Driver",
 			Level: support.Not,
 			Ref:   refPolicy,
-			Note:  "kept with the endpoint and without effect",
+			Note:  "kept with the endpoint, but without effect",
 		},
 	}
 }
@@ -230,7 +230,7 @@ func supportBalancers() []support.Row {
 			Name:  "load balancer destinations",
 			Level: support.Supported,
 			Ref:   refLimits,
-			Note:  "without direct server return 64, with Windows' own error; the profile modern has no limit",
+			Note:  "without direct server return at most 64, then Windows' own error; with the profile modern there is no limit",
 		},
 		{Name: "load balancer SourceVIP", Level: support.Supported, Ref: refProxy},
 		{Name: "load balancer DSR", Level: support.Supported, Ref: refProxy},
@@ -244,31 +244,31 @@ func supportBalancers() []support.Row {
 			Name:  "load balancer PreserveDIP",
 			Level: support.Partly,
 			Ref:   refPreserve,
-			Note:  "packets reach a pod of the host as they were sent, to the virtual address and its port, which the pod takes for its own: the server has to listen at that port. Windows says no more of it; a server that answers UDP has to do so from the address that was asked, as everywhere with two addresses",
+			Note:  "packets reach a pod on the host as they were sent, to the virtual address and its port; the pod takes that address as its own, so the server has to listen on that port. Windows documents no more; a UDP server has to answer from the address that was called, as everywhere with two addresses",
 		},
 		{
 			Name:  "load balancer LocalRoutedVIP",
 			Level: support.Partly,
 			Ref:   refLimits,
-			Note:  "the host itself does not reach its own node ports, as Kubernetes documents of Windows; other virtual addresses it reaches from Windows Server 2022 on",
+			Note:  "the host itself does not reach its own node ports, as Kubernetes documents for Windows; it reaches other virtual addresses from Windows Server 2022 on",
 		},
 		{
 			Name:  "load balancer session affinity",
 			Level: support.Supported,
 			Ref:   refProxy,
-			Note:  "distribution by protocol and client is by client",
+			Note:  "distribution by client and protocol works as distribution by client",
 		},
 		{
 			Name:  "load balancers reserve ranges of ports",
 			Level: support.Supported,
 			Ref:   "https://github.com/Azure/AgentBaker/pull/1352",
-			Note:  "on 1709 and 1803: without direct server return 256 of a protocol, then HCN_E_PORT_ALREADY_EXISTS; later builds share ports since an update of 2020, which the emulated ones have; the profile modern has no limit",
+			Note:  "on 1709 and 1803, without direct server return: at most 256 for each protocol, then HCN_E_PORT_ALREADY_EXISTS; later builds share ports since an update of 2020, which the emulated builds have; with the profile modern there is no limit",
 		},
 		{
 			Name:  "load balancers apply at once",
 			Level: support.Partly,
 			Ref:   refProxy,
-			Note:  "within 20 ms after the call, many in one step",
+			Note:  "they apply within 20 ms after the call, many in one step",
 		},
 	}
 }

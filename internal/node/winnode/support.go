@@ -16,7 +16,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "kube-proxy.exe",
 			Level: support.Supported,
-			Note:  "kernelspace mode on an L2Bridge network; healthz on the host's loopback only; not started on builds without HNS v2 (1709, 1803), where it panics as on Windows",
+			Note:  "kernelspace mode on an L2Bridge network; healthz on the host's loopback only; not started on builds without HNS v2 (1709, 1803), where it would panic, as on Windows",
 			Ref:   "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-proxy/",
 		},
 		{
@@ -29,21 +29,21 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "memory eviction",
 			Level: support.Supported,
-			Note:  "by the kubelet's thresholds of the commit limit, which is the machine's: all nodes are under pressure at once",
+			Note:  "by the kubelet's thresholds of the commit limit; the limit is the machine's, so all nodes are under pressure at once",
 			Ref:   "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 		},
 		{
 			Area:  area,
 			Name:  "reserved resources",
 			Level: support.Partly,
-			Note:  "systemReserved and kubeReserved are taken off what is allocatable; as on Windows nothing holds the system's programs to them",
+			Note:  "systemReserved and kubeReserved are subtracted from what is allocatable; as on Windows, nothing limits the system's programs to them",
 			Ref:   "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
 		},
 		{
 			Area:  area,
 			Name:  "disk eviction",
 			Level: support.Supported,
-			Note:  "at an amount, not a part: the disk is the machine's. Below 256Mi DiskPressure, after 2 minutes of it or below 100Mi eviction; loaded images are never collected; all nodes of the machine are under pressure at once",
+			Note:  "the thresholds are amounts, not percentages, because the disk is the machine's: DiskPressure below 256Mi, eviction after 2 minutes of it or below 100Mi; loaded images are never collected; all nodes of the machine are under pressure at once",
 			Ref:   "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 		},
 		{

@@ -28,7 +28,7 @@ func SupportRows() []support.Row {
 		{Name: "ImageStatus"},
 		{Name: "PullImage"},
 		{Name: "RemoveImage"},
-		{Name: "ImageFsInfo", Note: `the mount point told is C:\, which lies on the engine's file system`},
+		{Name: "ImageFsInfo", Note: `reports the mount point C:\, which is on the engine's file system`},
 	})
 	add("Windows container fields", hcsRef, fieldRows())
 	return rows
@@ -39,7 +39,7 @@ func runtimeRows() []support.Row {
 		{Name: "Version"},
 		{Name: "Status"},
 		{Name: "UpdateRuntimeConfig"},
-		{Name: "RuntimeConfig", Note: "empty, as on Windows: it tells about cgroups"},
+		{Name: "RuntimeConfig", Note: "empty, as on Windows: it is about cgroups"},
 		{Name: "RunPodSandbox", Note: "no pause process: the network namespace is the sandbox"},
 		{Name: "StopPodSandbox"},
 		{Name: "RemovePodSandbox"},
@@ -47,7 +47,7 @@ func runtimeRows() []support.Row {
 		{Name: "ListPodSandbox"},
 		{Name: "StreamPodSandboxes"},
 		{Name: "CreateContainer"},
-		{Name: "StartContainer", Note: "a program that Windows would not start is an error with Windows' words"},
+		{Name: "StartContainer", Note: "if Windows would not start the program, the call fails with Windows' error text"},
 		{Name: "StopContainer", Note: "CTRL_SHUTDOWN, the grace period, then every process is killed"},
 		{Name: "RemoveContainer"},
 		{Name: "ListContainers"},
@@ -56,7 +56,7 @@ func runtimeRows() []support.Row {
 		{
 			Name:  "UpdateContainerResources",
 			Level: support.Partly,
-			Note:  "processor limits at once; the commit limit of programs that run stays, only the container's cgroup follows",
+			Note:  "processor limits change at once; running programs keep their commit limit, only the container's cgroup gets the new one",
 		},
 		{Name: "ReopenContainerLog"},
 		{Name: "ExecSync", Note: "output is cut off at 16 MiB, both streams together"},
@@ -92,30 +92,30 @@ func fieldRows() []support.Row {
 		{
 			Name:  "processes and threads of a container",
 			Level: support.Partly,
-			Note:  "4096, the same for each: CRI has no field for it; each node's containers together a part of the machine's",
+			Note:  "4096 for each container, because CRI has no field for it; the containers of a node together may use a part of the machine's",
 		},
 		{
 			Name:  "what is killed when the machine has no memory left",
 			Level: support.Partly,
-			Note:  "a container without limits first, one with a memory limit by the kubelet's formula for Burstable pods, the limit in place of the request: CRI tells a Windows runtime neither requests nor QoS class, so Guaranteed and node-critical pods are not kept to the last",
+			Note:  "first a container without limits; a container with a memory limit by the kubelet's formula for Burstable pods, with the limit in place of the request. CRI tells a Windows runtime neither requests nor the QoS class, so Guaranteed and node-critical pods are not spared longest",
 		},
 		{
 			Name:  "resources.cpu_count",
 			Level: support.Partly,
-			Note:  "processor time is limited, the number of processors a program sees is not",
+			Note:  "processor time is limited; the number of processors that a program sees is not",
 		},
 		{Name: "resources.cpu_shares", Note: "ignored beside cpu_count or cpu_maximum, as on Windows"},
 		{
 			Name:  "resources.memory_limit_in_bytes",
 			Level: support.Partly,
-			Note:  "committing fails in each process at the limit; all processes together are held to the limit and 64 MiB by the kernel, which kills",
+			Note:  "a process that reaches the limit cannot commit more memory; if all processes together exceed the limit plus 64 MiB, the kernel kills",
 		},
 		{Name: "resources.rootfs_size_in_bytes", Level: support.Not, Note: "ignored: the writable layer has no quota"},
 		{Name: "resources.affinity_cpus", Level: support.Not, Note: "ignored"},
 		{
 			Name:  "security_context.run_as_username",
 			Level: support.Partly,
-			Note:  `ContainerAdministrator, ContainerUser and NT AUTHORITY\SYSTEM (as ContainerAdministrator); users that an image adds are unknown (0x52e)`,
+			Note:  `ContainerAdministrator, ContainerUser and NT AUTHORITY\SYSTEM (as ContainerAdministrator); users that an image adds fail with 0x52e (unknown user)`,
 		},
 		{
 			Name:  "security_context.credential_spec",
@@ -125,22 +125,22 @@ func fieldRows() []support.Row {
 		{
 			Name:  "security_context.host_process",
 			Level: support.Partly,
-			Note:  `in the host, with its name, network, processes, registry and C:; image and volumes where hcsshim puts them (C:\hpc, or C:\hpc\<id> before Windows Server 2022), seen by the container alone; programs are started as they are, not by way of cmd /c`,
+			Note:  `runs in the host, with the host's name, network, processes, registry and C:; image and volumes are where hcsshim puts them (C:\hpc, or C:\hpc\<id> before Windows Server 2022), and only the container sees them; programs are started directly, not with cmd /c`,
 		},
 		{
 			Name:  "security_context.run_as_username of HostProcess",
 			Level: support.Partly,
-			Note:  `NT AUTHORITY\SYSTEM, Local Service, Network Service, Windows' local groups and those made with net localgroup give name, variables and folders; all have the same rights; others fail with 0x52e`,
+			Note:  `NT AUTHORITY\SYSTEM, Local Service, Network Service, Windows' local groups and groups made with net localgroup: the account decides the user name, variables and folders, but all have the same rights; other names fail with 0x52e`,
 		},
 		{
 			Name:  "HostProcess and volumes",
 			Level: support.Partly,
-			Note:  "a volume's place is made on the host's C: as an empty folder or file, and stays; below the mount point a read-only volume can be written, as on Windows; before Windows Server 2022 volumes are seen below the image only, without links",
+			Note:  "the mount path is made on the host's C: as an empty folder or file, and stays there; a read-only volume can be written below the mount point, as on Windows; before Windows Server 2022 volumes are seen only below the image, without links",
 		},
 		{
 			Name:  "HostProcess and stopping",
 			Level: support.Partly,
-			Note:  "CTRL_SHUTDOWN goes to the container's own program, not to those that it has started; those are killed",
+			Note:  "CTRL_SHUTDOWN goes to the container's own program; programs that it has started are killed",
 		},
 		{
 			Name:  "namespace_options.network",
@@ -150,7 +150,7 @@ func fieldRows() []support.Row {
 		{
 			Name:  "mounts",
 			Level: support.Partly,
-			Note:  "folders and single files, read-only too, any case; no pipes of the host, no image volumes, no propagation",
+			Note:  "folders and single files, also read-only, in any letter case; no pipes of the host, no image volumes, no propagation",
 		},
 		{Name: "devices", Level: support.Not, Note: "ignored"},
 		{Name: "envs", Note: "names without regard to case"},
@@ -160,7 +160,7 @@ func fieldRows() []support.Row {
 		{Name: "port_mappings", Note: "handed to the pod network"},
 		{
 			Name: "dns_config",
-			Note: "servers and the first search domain, as Windows has one DNS suffix, and no options; with the profile modern all of both",
+			Note: "servers and the first search domain, because Windows has one DNS suffix and no options; with the profile modern all search domains and options",
 		},
 	}
 }
