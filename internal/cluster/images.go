@@ -11,8 +11,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Images opens the image store of the Windows nodes of the cluster that is up in a data folder: that of the whole
-// machine, or with a node's name that of the node, which sees what fits its Windows build. close must be called.
+// Images opens the image store of the Windows nodes of the cluster that is up in a data folder. With a node's name, the
+// store shows only the images that fit the node's Windows build. The caller must call close.
 func Images(paths layout.Paths, node string) (store *image.Store, closeStore func() error, err error) {
 	c, err := paths.LoadSpec()
 	if err != nil {

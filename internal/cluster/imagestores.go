@@ -20,7 +20,8 @@ type ImageStores struct {
 	Linux   []string
 }
 
-// ImageStoresOf are those of the nodes named, or of all nodes. A *NotFoundError says that there is no such node.
+// ImageStoresOf returns the stores of the named nodes, or of all nodes if none is named. It returns a *NotFoundError if
+// the cluster lacks one of the nodes.
 func ImageStoresOf(c spec.Cluster, nodes []string) (ImageStores, error) {
 	var s ImageStores
 	var known []string
@@ -43,7 +44,7 @@ func ImageStoresOf(c spec.Cluster, nodes []string) (ImageStores, error) {
 	return s, nil
 }
 
-// For are those of the stores that take images of one system; "" is both.
+// For returns the stores that take images of the system; an empty system means both.
 func (s ImageStores) For(system string) ImageStores {
 	s.Windows = s.Windows && system != spec.Linux
 	if system == spec.Windows {
@@ -52,8 +53,8 @@ func (s ImageStores) For(system string) ImageStores {
 	return s
 }
 
-// ReachImages says at once whether the store of the Windows nodes, or with a name that of a Linux node, answers:
-// containerd's own clients wait ten seconds for it. errdefs.ErrUnavailable says that it does not.
+// ReachImages returns nil if a store answers: the store of the Windows nodes, or, with a name, that Linux node's store.
+// It returns errdefs.ErrUnavailable at once if the store does not answer; containerd's own clients wait ten seconds.
 func ReachImages(ctx context.Context, paths layout.Paths, linuxNode string) error {
 	socket := paths.ContainerdSocket()
 	if linuxNode != "" {
@@ -66,8 +67,8 @@ func ReachImages(ctx context.Context, paths layout.Paths, linuxNode string) erro
 	return conn.Close()
 }
 
-// LoadError is the error of an archive that was handed to the stores of each system, given the error of each: that it
-// has nothing for one system is no error where the other's took it.
+// LoadError combines the errors of loading one archive into the stores of both systems. If the stores of one system
+// took the archive, it is no error that the archive has nothing for the other system.
 func LoadError(errs ...error) error {
 	if len(errs) > 1 && slices.Contains(errs, nil) {
 		errs = slices.DeleteFunc(errs, func(err error) bool { return errdefs.IsNotFound(err) })
@@ -75,13 +76,13 @@ func LoadError(errs ...error) error {
 	return errors.Join(errs...)
 }
 
-// Pulls are what became of an image that each node was to pull.
+// Pulls collects the results of pulling one image for several nodes.
 type Pulls struct {
 	failed map[string]error // by system; the first error
 	pulled map[string]bool
 }
 
-// Add takes the outcome of a node of one system.
+// Add records the result of one node, which is of the given system.
 func (p *Pulls) Add(system string, err error) {
 	switch {
 	case err == nil:
@@ -99,8 +100,8 @@ func with[V any](m map[string]V, key string, v V) map[string]V {
 	return m
 }
 
-// Err is the first error of each system. Those of one that pulled nothing count only where the other did not either:
-// else the image is not for that system at all.
+// Err returns the first error of each system. If nodes of only one system pulled the image, the errors of the other
+// system do not count: the image is not for that system.
 func (p *Pulls) Err() error {
 	var errs []error
 	for _, system := range []string{spec.Windows, spec.Linux} {

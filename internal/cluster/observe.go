@@ -21,8 +21,8 @@ import (
 // observeTimeout bounds each look at a part of the cluster. The supervisor has its own, for what it asks.
 const observeTimeout = 8 * time.Second
 
-// Observe looks at a cluster from all sides at once, within seconds and whatever of it is up: what cannot be seen is
-// told as such.
+// Observe looks at all parts of a cluster at once, within seconds, whether the cluster is up or not. It reports what it
+// could not see.
 func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Observed {
 	o := health.Observed{
 		At:    time.Now(),

@@ -41,9 +41,10 @@ type UpOptions struct {
 	Retain bool
 }
 
-// Up makes sure that a supervisor runs the cluster of the specification, and returns when all parts are ready. Where
-// the data folder holds another cluster it returns a ConflictError and changes nothing. Of a new cluster of which a
-// part does not start nothing is left, unless it is to be retained; one that was there before is never removed.
+// Up makes sure that a supervisor runs the cluster of the specification, and returns when all parts are ready. If the
+// data folder holds another cluster, it returns a ConflictError and changes nothing. If a part of a new cluster does
+// not start, Up removes the cluster again, unless UpOptions.Retain is set. It never removes a cluster that was there
+// before.
 func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	_, statErr := os.Stat(o.Paths.Spec())
 	if o.Paths.Leftover() {
@@ -64,8 +65,8 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	return c, errors.Join(err, Down(context.WithoutCancel(ctx), o.Paths, func(string) {}))
 }
 
-// Start is Up in a data folder that is prepared, without undoing what it made of a cluster that did not come up. A join
-// uses it: it has something to undo elsewhere first.
+// Start is Up for a prepared data folder, but does not remove a cluster that does not come up. A join uses it, because
+// a join has to undo something elsewhere first.
 func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	c, err := settle(o.Spec, o.Paths)
 	if err != nil {

@@ -25,7 +25,7 @@ type judge struct {
 	after map[string][]string
 }
 
-// Judge says how the cluster is that was seen so.
+// Judge makes the picture of a cluster from what was observed.
 func Judge(o Observed) Picture {
 	j := &judge{Observed: o, parts: map[string]Part{}, after: map[string][]string{}}
 	j.picture = Picture{Name: o.Spec.Name, Findings: []Finding{}, Parts: []Part{}, Nodes: []Node{}, Unknown: o.APIError}

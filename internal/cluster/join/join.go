@@ -72,11 +72,11 @@ type Options struct {
 	Retain bool
 }
 
-// ErrNodeAddresses says that addresses for nodes were named where there must be none, or were not where there must be
-// some.
+// ErrNodeAddresses says that the join named addresses for nodes although it must not, or named none although it must.
 var ErrNodeAddresses = errors.New("the nodes' addresses are not as this cluster needs them")
 
-// ErrDeployed says that a machine is not to choose what its cluster says of all nodes.
+// ErrDeployed says that a machine must not choose whether nodes have a kube-proxy and a CNI plugin: the cluster has
+// chosen for all nodes.
 var ErrDeployed = errors.New(
 	"whether nodes have a kube-proxy and a CNI plugin from Mullion this cluster's cluster.yaml says for all of them")
 
@@ -84,9 +84,9 @@ var ErrDeployed = errors.New(
 // the machine.
 var ErrLeft = errors.New("something of the join is left in the cluster")
 
-// Join adds nodes on this machine to a cluster on another and returns when they are Ready. Of a join that does not
-// succeed nothing is left, here or there, unless it is to be retained; what cannot be removed, as the server does not
-// answer, the next Join or Leave removes.
+// Join adds nodes on this machine to a cluster on another machine and returns when they are Ready. A join that fails
+// leaves nothing behind, neither here nor in the cluster, unless Options.Retain is set. If the server does not answer,
+// something may stay in the cluster; the next Join or Leave removes it.
 func Join(ctx context.Context, o Options) (spec.Cluster, error) {
 	have, err := o.Paths.LoadSpec()
 	switch {

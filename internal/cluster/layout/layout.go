@@ -112,7 +112,7 @@ func (p Paths) JoinClaim() string { return p.join("join", "claim.json") }
 // JoinNode is the folder with the certificate of a node that could not be deleted when a join was taken back.
 func (p Paths) JoinNode(name string) string { return p.join("join", "nodes", name) }
 
-// Leftover reports whether the data folder has what a join left that was cut short before there was a cluster's
+// Leftover reports whether the data folder has the remains of a join that was interrupted before it wrote the cluster's
 // specification.
 func (p Paths) Leftover() bool {
 	_, specErr := os.Stat(p.Spec())
@@ -134,8 +134,8 @@ func (p Paths) Link() string { return "mullion" + tag(p.Data) }
 // Scope is the name of systemd's unit of the cluster's processes.
 func (p Paths) Scope() string { return "mullion-" + tag(p.Data) + ".scope" }
 
-// CgroupParent is the cgroup, below each controller's root, that all containers of a cluster are in: what systemd has
-// delegated to the cluster's scope, else one of our own.
+// CgroupParent is the cgroup, below each controller's root, of all containers of a cluster: the cgroup that systemd has
+// delegated to the cluster's scope, or else one that Mullion makes.
 func (p Paths) CgroupParent() string {
 	if delegated, ok := systemd.Delegated(p.Scope()); ok {
 		return delegated

@@ -104,7 +104,8 @@ type Cluster struct {
 	CA []byte
 }
 
-// Find asks the server for the cluster. Its errors are, or wrap, those of this package, or the context's.
+// Find asks the server for the cluster. It returns an error of this package, an error that wraps one, or the context's
+// error.
 func Find(ctx context.Context, c Config) (Cluster, error) {
 	if c.Now == nil {
 		c.Now = time.Now

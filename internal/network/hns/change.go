@@ -24,7 +24,7 @@ func (m *Model) Plan() netplan.Plan {
 	return p
 }
 
-// HasPort says whether the endpoint has a port in the plan, as of the last Commit: whether a pod uses it.
+// HasPort reports whether the endpoint had a port in the plan at the last Commit, that is, whether a pod uses it.
 func (m *Model) HasPort(endpoint string) bool {
 	return len(m.parts[ref{Endpoints, endpoint}].Ports) > 0
 }

@@ -49,8 +49,8 @@ func (m *Model) enumerate(k Kind, query string) (Reply, error) {
 // Content is an object's GUID, and its properties as JSON.
 type Content struct{ ID, Text string }
 
-// Contents are the properties of the objects that the reply to a request named: those that an enumeration listed, or
-// the one that was made or opened. Programs ask for them next.
+// Contents returns the properties of the objects that the reply to a request named: the objects that an enumeration
+// listed, or the object that was made or opened. Programs ask for these properties next.
 func (m *Model) Contents(r Request, reply Reply) []Content {
 	c, ids := m.calls[r.Function], reply.Listed
 	if c.Operation == Create || c.Operation == Open {

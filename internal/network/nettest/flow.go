@@ -41,7 +41,7 @@ const (
 // target returns where a flow goes, once the pods and Services exist.
 type target func(b *bed, p Protocol) (host string, port int32)
 
-// Flow is one line of the table: who calls whom, and what Windows documents of it.
+// Flow is one line of the table: the caller, the callee, and the result that Windows documents.
 type Flow struct {
 	// Name is what a person reads: "pod → ClusterIP".
 	Name      string

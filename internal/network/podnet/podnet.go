@@ -175,7 +175,7 @@ func (n *Network) setup(ctx context.Context, pod Pod) (Result, error) {
 	return Result{NetNS: filepath.Join(n.cfg.PinDir, id), HNSNamespace: id, IPs: ips}, nil
 }
 
-// Teardown undoes Setup, also one that a crash cut short. A pod that is not connected is no error.
+// Teardown undoes Setup, also a Setup that a crash interrupted. It is no error if the pod is not connected.
 func (n *Network) Teardown(ctx context.Context, pod Pod) error {
 	if err := n.teardown(ctx, pod); err != nil {
 		return fmt.Errorf("disconnect pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -192,7 +192,7 @@ func (n *Network) teardown(ctx context.Context, pod Pod) error {
 	return hcn.Delete(ctx, n.cfg.HNS, hcn.Namespace, id)
 }
 
-// Ready returns nil when pods can be connected, else why not.
+// Ready returns nil if pods can be connected, and otherwise the reason.
 func (n *Network) Ready(context.Context) error { return n.way.Ready() }
 
 // PodCIDR is the host's range of pod addresses; the zero Prefix when there is none yet.

@@ -33,7 +33,8 @@ const (
 // File is the file with the certificate and its key, or the link to it.
 func (i Identity) File() string { return filepath.Join(i.Dir, currentCertificate) }
 
-// Read returns the certificate with its key (PEM). The link's target is a path of the host's, of which the name counts.
+// Read returns the certificate with its key (PEM). Only the name of the link's target is used, because the target is a
+// path in the host.
 func (i Identity) Read() ([]byte, error) { return i.read(currentCertificate) }
 
 // Serving is the certificate that the kubelet serves with, where the cluster signs that.

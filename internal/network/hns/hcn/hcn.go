@@ -29,7 +29,7 @@ const (
 	SdnRoute     = hns.SdnRoutes
 )
 
-// IDs are those of the objects of a kind whose properties have the values of the filter; nil: all.
+// IDs returns the IDs of the objects of a kind whose properties match the filter; a nil filter matches all.
 func IDs(ctx context.Context, c Caller, kind Kind, filter map[string]string) ([]string, error) {
 	query := wire.Query{SchemaVersion: wire.SchemaVersion{Major: 2}}
 	if len(filter) > 0 {
@@ -51,7 +51,7 @@ func IDs(ctx context.Context, c Caller, kind Kind, filter map[string]string) ([]
 	return ids, json.Unmarshal([]byte(reply.Text), &ids)
 }
 
-// Find is the ID of the object of that kind and name; empty when there is none.
+// Find returns the ID of the object of that kind and name. It is empty if there is none.
 func Find(ctx context.Context, c Caller, kind Kind, name string) (string, error) {
 	ids, err := IDs(ctx, c, kind, map[string]string{"Name": name})
 	if err != nil || len(ids) == 0 {
@@ -124,7 +124,7 @@ func Modify(ctx context.Context, c Caller, kind Kind, id, request, resource stri
 	return err
 }
 
-// Delete removes an object; that there is none is no error.
+// Delete removes an object. It is no error if the object does not exist.
 func Delete(ctx context.Context, c Caller, kind Kind, id string) error {
 	_, err := c.Call(ctx, hns.Request{Function: hns.Function(hns.Delete, kind), Object: id})
 	if errors.Is(err, &wire.Error{Code: wire.ENotFound}) {

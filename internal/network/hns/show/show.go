@@ -33,7 +33,8 @@ func kinds() []struct {
 	}
 }
 
-// Kind is the kind of a name, which may be a plural and have capitals; false if there is none.
+// Kind returns the kind with that name. The name may be a plural and have capitals. It returns false if there is no
+// such kind.
 func Kind(name string) (hcn.Kind, bool) {
 	for _, k := range kinds() {
 		if k.name == strings.TrimSuffix(strings.ToLower(name), "s") {
