@@ -49,8 +49,8 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	_, statErr := os.Stat(o.Paths.Spec())
 	if o.Paths.Leftover() {
 		return o.Spec, &ConflictError{
-			Err:    fmt.Errorf("data folder %q holds what a `mullion join` left that was cut short", o.Paths.Data),
-			Remedy: "`mullion leave` removes it, here and in the cluster; or use another --data-dir",
+			Err:    fmt.Errorf("data folder %q holds the remains of a `mullion join` that was interrupted", o.Paths.Data),
+			Remedy: "`mullion leave` removes them, here and in the cluster; or use another --data-dir",
 		}
 	}
 	if err := o.Paths.Prepare(); err != nil {

@@ -67,7 +67,7 @@ func (v *validator) foreign(c Cluster) {
 			len(c.Nodes))
 	}
 	if c.Networking.Mode != ModeL2Bridge {
-		v.fail([]any{"networking", "mode"}, "in a cluster that Mullion did not make nodes are of mode %s", ModeL2Bridge)
+		v.fail([]any{"networking", "mode"}, "in a cluster that Mullion did not make, nodes have to use mode %s", ModeL2Bridge)
 	}
 	v.nodeAddresses(f.Addresses, network, machine)
 	if dns, err := netip.ParseAddr(f.DNS); f.DNS != "" && (err != nil || !dns.Is4()) {
@@ -83,7 +83,7 @@ func (v *validator) nodeAddresses(all []string, network netip.Prefix, machine ne
 		case err != nil || !reachable(a) || !network.Contains(a):
 			v.fail([]any{"join", "nodeAddresses"}, "%q is not an address on this machine's network %s", text, network)
 		case a == machine || a == network.Addr() || a == Last(network):
-			v.fail([]any{"join", "nodeAddresses"}, "%s cannot be a node's: it is this machine's, or the network's own",
+			v.fail([]any{"join", "nodeAddresses"}, "%s cannot be a node's address: it is this machine's, or the network's own",
 				a)
 		case slices.Contains(all[:i], text):
 			v.fail([]any{"join", "nodeAddresses"}, "two nodes have the address %s", a)

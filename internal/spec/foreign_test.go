@@ -60,7 +60,7 @@ func TestForeign(t *testing.T) {
 		"machine":     {func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.2" }, "it is this machine's"},
 		"broadcast":   {func(c *spec.Cluster) { c.Join.Foreign.Addresses[1] = "192.0.2.63" }, "the network's own"},
 		"no_address":  {func(c *spec.Cluster) { c.Join.Address = "192.0.3.2" }, "is not an address on network"},
-		"overlay":     {func(c *spec.Cluster) { c.Networking.Mode = spec.ModeOverlay }, "of mode l2bridge"},
+		"overlay":     {func(c *spec.Cluster) { c.Networking.Mode = spec.ModeOverlay }, "use mode l2bridge"},
 		"pods_on_lan": {func(c *spec.Cluster) { c.Networking.PodSubnet = "192.0.0.0/16" }, "overlaps"},
 		"dns":         {func(c *spec.Cluster) { c.Join.Foreign.DNS = "fd00::10" }, "is not an IPv4 address"},
 	} {

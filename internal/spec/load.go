@@ -178,12 +178,12 @@ func (v *validator) networking(n Networking) {
 func (v *validator) deployed(n Networking, mode Mode) {
 	if n.KubeProxyMode != "" && n.KubeProxyMode != KubeProxyNone {
 		v.fail([]any{"networking", "kubeProxyMode"},
-			"%q is not %q; left out, kube-proxy is of mode kernelspace on Windows nodes and nftables on Linux nodes",
+			"%q is not %q; leave it out for mode kernelspace on Windows nodes and nftables on Linux nodes",
 			n.KubeProxyMode, KubeProxyNone)
 	}
 	if n.KubeProxyMode == KubeProxyNone && n.EnableDSR {
 		v.fail([]any{"networking", "enableDSR"},
-			"is for Mullion's own kube-proxy, which kubeProxyMode none leaves out; give --enable-dsr to yours")
+			"is for Mullion's own kube-proxy, but kubeProxyMode none leaves that out; give --enable-dsr to your own kube-proxy")
 	}
 	if n.DisableDefaultCNI && !mode.Services() {
 		v.fail([]any{"networking", "disableDefaultCNI"}, "mode %s has no CNI plugin to leave out", mode)

@@ -171,7 +171,7 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		},
 		{
 			"proxy_mode", head + "networking:\n  kubeProxyMode: iptables\nnodes: [{}]\n",
-			`line 4: networking.kubeProxyMode: "iptables" is not "none"; left out, kube-proxy is of mode kernelspace`,
+			`line 4: networking.kubeProxyMode: "iptables" is not "none"; leave it out for mode kernelspace`,
 		},
 		{
 			"dsr_of_none", head + "networking:\n  kubeProxyMode: none\n  enableDSR: true\nnodes: [{}]\n",
@@ -204,7 +204,7 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
 		{
 			"advertise", head + "networking:\n  advertiseAddress: 127.0.0.1\n",
-			`line 4: networking.advertiseAddress: "127.0.0.1" is not an IPv4 address by which other machines reach`,
+			`line 4: networking.advertiseAddress: "127.0.0.1" is not an IPv4 address at which other machines reach`,
 		},
 		{
 			"advertise_small", head + "networking:\n  advertiseAddress: 192.0.2.1\n  underlaySubnet: 10.213.0.0/24\n",
@@ -241,11 +241,11 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{"addon", head + "addons: {dashboard: true}\nnodes: [{}]\n", `line 3: unknown field "dashboard" in addons`},
 		{
 			"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n",
-			`line 4: networking.podSubnet: "fd00::/56" is of IPv6 alone, which Windows does not support`,
+			`line 4: networking.podSubnet: "fd00::/56" has only IPv6, which Windows does not support`,
 		},
 		{
 			"six_first", head + "networking:\n  podSubnet: fd00::/56,10.244.0.0/16\nnodes: [{}]\n",
-			"the subnet of IPv4 comes first",
+			"the IPv4 subnet has to come first",
 		},
 		{
 			"two_of_four", head + "networking:\n  podSubnet: 10.244.0.0/16,10.245.0.0/16\nnodes: [{}]\n",
@@ -272,7 +272,7 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"dual_overlay", head + "networking:\n  mode: overlay\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n",
 			"line 5: networking.podSubnet: dual stack in mode overlay: overlay (VXLAN) networks on Windows have no dual-stack support",
 		},
-		{"dual_machines", head + "networking:\n  advertiseAddress: 192.0.2.1\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: a dual-stack cluster is of one machine"},
+		{"dual_machines", head + "networking:\n  advertiseAddress: 192.0.2.1\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: a dual-stack cluster can have only one machine"},
 		{
 			"dual_nat", head + "networking:\n  mode: nat\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n",
 			"dual stack in mode nat: NAT networks on Windows are of IPv4",

@@ -73,19 +73,19 @@ func (v *validator) machines(c Cluster) {
 		return
 	case err != nil || !reachable(at):
 		v.fail([]any{"networking", "advertiseAddress"},
-			"%q is not an IPv4 address by which other machines reach this one", n.AdvertiseAddress)
+			"%q is not an IPv4 address at which other machines reach this one", n.AdvertiseAddress)
 	case n.DualStack():
 		v.fail([]any{"networking", "podSubnet"},
-			"a dual-stack cluster is of one machine; leave advertiseAddress out, or the IPv6 subnets")
+			"a dual-stack cluster can have only one machine; leave out advertiseAddress or the IPv6 subnets")
 	case n.Parts() < 2:
 		v.fail([]any{"networking", "underlaySubnet"},
-			"%s has room for one machine; with advertiseAddress it takes a /23 or larger, of which each machine has a /24", n.UnderlaySubnet)
+			"%s has room for one machine only; with advertiseAddress it has to be a /23 or larger, because each machine gets a /24 of it", n.UnderlaySubnet)
 	}
 	if c.Join == nil || len(v.errs) > 0 {
 		return
 	}
 	if at, err := netip.ParseAddr(c.Join.Address); err != nil || !reachable(at) {
-		v.fail([]any{"join", "address"}, "%q is not an IPv4 address by which other machines reach this one",
+		v.fail([]any{"join", "address"}, "%q is not an IPv4 address at which other machines reach this one",
 			c.Join.Address)
 	}
 	if c.Join.Part < 1 || c.Join.Part >= n.Parts() {

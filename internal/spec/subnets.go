@@ -119,10 +119,10 @@ func (v *validator) subnets(d Networking) {
 		switch {
 		case err == nil && p.Addr().Is6() && six == "":
 			v.fail([]any{"networking", s.field},
-				"%q is of IPv6 alone, which Windows does not support; write one of IPv4 and one of IPv6, as \"10.244.0.0/16,%s\"", s.value, pods6)
+				"%q has only IPv6, which Windows does not support; write an IPv4 and an IPv6 subnet, as \"10.244.0.0/16,%s\"", s.value, pods6)
 			continue
 		case err == nil && p.Addr().Is6():
-			v.fail([]any{"networking", s.field}, "%q: the subnet of IPv4 comes first", s.value)
+			v.fail([]any{"networking", s.field}, "%q: the IPv4 subnet has to come first", s.value)
 			continue
 		}
 		parsed = v.subnet(s.field, four, s.four, parsed)

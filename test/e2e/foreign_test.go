@@ -49,7 +49,7 @@ func TestForeignCluster(t *testing.T) {
 		append(byToken[:7:7], "--node-address", "10.0.0.1")...)
 	other.refused(t, cli.ExitConflict, "somebody on \"eth0\" has it",
 		append(byToken[:7:7], "--node-address", "198.51.100.1")...)
-	other.refused(t, cli.ExitUsage, "Windows nodes alone", append(byFile, "--os", "linux")...)
+	other.refused(t, cli.ExitUsage, "only Windows nodes", append(byFile, "--os", "linux")...)
 	other.refused(t, cli.ExitConflict, "the cluster has a node of that name", append(byFile, "--name", "plain")...)
 	other.refused(t, cli.ExitRefused, "unknown or has expired",
 		append(byToken, "--token", "ghijkl.0123456789abcdef")...)

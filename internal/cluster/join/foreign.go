@@ -22,10 +22,10 @@ import (
 )
 
 // ErrLinuxForeign says that Linux nodes do not join a cluster that Mullion did not make.
-var ErrLinuxForeign = errors.New("to a cluster that Mullion did not make this machine adds Windows nodes alone")
+var ErrLinuxForeign = errors.New("this machine can add only Windows nodes to a cluster that Mullion did not make")
 
 // ErrNoNetwork says that the machine has no network that nodes could have addresses on.
-var ErrNoNetwork = errors.New("this machine is on no network that its nodes could have addresses on")
+var ErrNoNetwork = errors.New("this machine is on no network on which its nodes could have addresses")
 
 // runForeign joins a cluster that Mullion did not make; why says how that was seen.
 func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, error) {

@@ -116,7 +116,7 @@ func TestForeignSpecRefuses(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"linux":          {func(j *joining) { j.Nodes[0].OS = spec.Linux }, ErrLinuxForeign, "Windows nodes alone"},
+		"linux":          {func(j *joining) { j.Nodes[0].OS = spec.Linux }, ErrLinuxForeign, "only Windows nodes"},
 		"no-address":     {func(j *joining) { j.NodeAddresses = nil }, ErrNodeAddresses, `join cluster "theirs"`},
 		"too-few":        {func(j *joining) { j.Nodes[0].Count = 2 }, ErrNodeAddresses, "--node-address once for each node"},
 		"too-many":       {func(j *joining) { j.NodeAddresses = []netip.Addr{other, own} }, ErrNodeAddresses, ""},

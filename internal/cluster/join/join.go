@@ -78,7 +78,7 @@ var ErrNodeAddresses = errors.New("the nodes' addresses are not as this cluster 
 // ErrDeployed says that a machine must not choose whether nodes have a kube-proxy and a CNI plugin: the cluster has
 // chosen for all nodes.
 var ErrDeployed = errors.New(
-	"whether nodes have a kube-proxy and a CNI plugin from Mullion this cluster's cluster.yaml says for all of them")
+	"this cluster's cluster.yaml says for all nodes whether they have Mullion's kube-proxy and CNI plugin")
 
 // ErrLeft says that a join that did not succeed could not be taken back in the cluster, and that it is remembered on
 // the machine.
@@ -115,7 +115,7 @@ func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 	dropErr := j.dropToken(ctx)
 	if err == nil {
 		if dropErr != nil { // no reason to take the nodes out again
-			j.Said(fmt.Sprintf("the token that was made to join by stays until it ends, within %s: %v", joinTokenLife,
+			j.Said(fmt.Sprintf("the token made for the join could not be removed; it expires within %s: %v", joinTokenLife,
 				dropErr))
 		}
 		return c, nil
@@ -277,7 +277,7 @@ func (j *joining) recover(ctx context.Context) error {
 		return fmt.Errorf("take back what an earlier join left: %w", errors.Join(ctx.Err(), err))
 	}
 	if err != nil {
-		j.Said(fmt.Sprintf("an earlier join was cut short, and something of it is left in its cluster: %v", err))
+		j.Said(fmt.Sprintf("an earlier join was interrupted, and something of it is left in its cluster: %v", err))
 	}
 	if err := j.machine.Down(ctx, j.Paths); err != nil {
 		return fmt.Errorf("remove what an earlier join left: %w", err)
@@ -286,7 +286,7 @@ func (j *joining) recover(ctx context.Context) error {
 		return fmt.Errorf("remove what an earlier join left: %s is still there", j.Paths.Data)
 	}
 	if err == nil {
-		j.Said("removed what an earlier join left that was cut short")
+		j.Said("removed what an interrupted join had left")
 	}
 	return nil
 }

@@ -257,7 +257,7 @@ func TestJoinAfterOneThatWasCutShort(t *testing.T) {
 	if diff := cmp.Diff([]string{"down", "prepare", "start"}, r.did); diff != "" {
 		t.Error(diff)
 	}
-	want := []string{"removed what an earlier join left that was cut short", "this machine is number 1, at 192.0.2.7"}
+	want := []string{"removed what an interrupted join had left", "this machine is number 1, at 192.0.2.7"}
 	if diff := cmp.Diff(want, s.steps); diff != "" {
 		t.Error(diff)
 	}
@@ -272,7 +272,7 @@ func TestRecoverWithTokenThatHasExpired(t *testing.T) {
 	if err := j.recover(t.Context()); err != nil || a.has(t, "machine-1") || exists(j.Paths.Data) {
 		t.Errorf("got %v; the claim is there: %v", err, a.has(t, "machine-1"))
 	}
-	says(t, errors.New(strings.Join(s.steps, "\n")), "an earlier join was cut short")
+	says(t, errors.New(strings.Join(s.steps, "\n")), "an earlier join was interrupted")
 }
 
 // What is left in another cluster, which does not answer, does not hinder a join. It is told.

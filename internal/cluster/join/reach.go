@@ -108,12 +108,12 @@ func (j *joining) clusterOf(config *rest.Config) (discovery.Cluster, error) {
 	case err != nil || server.Scheme != "https" || server.Hostname() == "":
 		return found, fmt.Errorf("%w: %q is not the URL of an API server", ErrKubeconfig, found.Server)
 	case len(found.CA) == 0:
-		return found, fmt.Errorf("%w: it names no certificate authority, by which nodes would know the API server",
+		return found, fmt.Errorf("%w: it names no certificate authority, so nodes could not verify the API server",
 			ErrKubeconfig)
 	}
 	if ip, err := netip.ParseAddr(server.Hostname()); err == nil && (ip.IsLoopback() ||
 		ip.IsUnspecified()) || server.Hostname() == "localhost" {
-		return found, fmt.Errorf("%w: nodes do not reach the API server at %s; name it with --server as they do",
+		return found, fmt.Errorf("%w: nodes do not reach the API server at %s; name it with --server, at an address that nodes reach",
 			ErrKubeconfig, net.JoinHostPort(server.Hostname(), server.Port()))
 	}
 	return found, nil

@@ -88,7 +88,7 @@ func Read(ctx context.Context, client kubernetes.Interface) (Cluster, error) {
 	}
 	if conf.Networking.PodSubnet == "" {
 		return c, fmt.Errorf(
-			"read the cluster's networking: %w: kubeadm-config has no podSubnet, so nodes get no ranges of pod addresses", ErrNetwork)
+			"read the cluster's networking: %w: kubeadm-config has no podSubnet, so nodes get no pod CIDRs", ErrNetwork)
 	}
 	var err error
 	if c.Pods, err = subnet("podSubnet", conf.Networking.PodSubnet); err != nil {
@@ -140,7 +140,7 @@ func subnet(field, text string) (netip.Prefix, error) {
 		}
 	}
 	return netip.Prefix{}, fmt.Errorf(
-		"read %s of kubeadm-config: %w: %s has no subnet of IPv4, without which there are no Windows nodes", field,
+		"read %s of kubeadm-config: %w: %s has no IPv4 subnet, and Windows nodes need one", field,
 		ErrNetwork, text)
 }
 

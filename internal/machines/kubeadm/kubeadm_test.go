@@ -93,7 +93,7 @@ func TestReadRefuses(t *testing.T) {
 		"no_pods":   {cluster(ourversion.Kubernetes, "networking: {}\n", dns), kubeadm.ErrNetwork, "has no podSubnet"},
 		"ipv6": {
 			cluster(ourversion.Kubernetes, "networking: {podSubnet: 'fd00::/56'}\n", dns),
-			kubeadm.ErrNetwork, "no subnet of IPv4",
+			kubeadm.ErrNetwork, "no IPv4 subnet",
 		},
 		"older":      {cluster("v1.35.9", kind, dns), kubeadm.ErrVersion, "v1.35.9"},
 		"too_new":    {cluster("v1.40.0", kind, dns), kubeadm.ErrVersion, "up to 3 older"},

@@ -53,7 +53,7 @@ func Grant(ctx context.Context, client kubernetes.Interface, node string) error 
 type RightsError struct{ Node string }
 
 func (e *RightsError) Error() string {
-	return fmt.Sprintf("node %q has no rights yet to see Services and other nodes; an administrator gives them: %s",
+	return fmt.Sprintf("node %q does not have the rights yet to see Services and other nodes; an administrator can give them: %s",
 		e.Node, GrantCommand(e.Node))
 }
 

@@ -17,7 +17,7 @@ type ServingError struct{ Node, Request string }
 
 func (e *ServingError) Error() string {
 	return fmt.Sprintf(
-		"node %q waits for its serving certificate: no logs, exec and metrics of its pods until an administrator approves it: %s", e.Node, e.Command())
+		"node %q waits for its serving certificate: its pods have no logs, exec and metrics until an administrator approves it: %s", e.Node, e.Command())
 }
 
 // Command is what an administrator types to approve the request.
