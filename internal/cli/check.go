@@ -41,9 +41,9 @@ func endCheck(got command.Outcome, err error) error {
 	case got.Code() == ExitOK:
 		return nil
 	}
-	remedy := "`mullion check --explain RULE` says more of a rule"
+	remedy := "`mullion check --explain RULE` explains a rule"
 	if got.Unreadable {
-		remedy = "what could be read was checked"
+		remedy = "correct the places listed above; everything else was checked"
 	}
 	return &Error{
 		Code:   got.Code(),

@@ -22,9 +22,9 @@ func (a *app) conformance() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Run Kubernetes' own e2e tests on Windows nodes, of this cluster or any other",
-		Long: `Runs Kubernetes' own e2e tests, built unpatched from the pinned version, with the arguments of upstream's Windows jobs. Their images are
-made on this machine: no registry and no Internet is needed, but some programs in them are stand-ins, which
-the page of results names.
+		Long: `Runs Kubernetes' own e2e tests, built unpatched from the pinned version, with the arguments of upstream's Windows jobs.
+The tests' images are made on this machine, so neither a registry nor the Internet is needed. Some programs in
+the images are stand-ins; the page of results names them.
 
   make e2e                              builds the tests (two or three minutes the first time)
   mullion conformance run               the short suite, on the cluster that is up
@@ -62,7 +62,7 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 	}
 	found, err := suite.Lookup(name)
 	if err != nil {
-		return found, usage(err, "`mullion conformance suites` says what each is")
+		return found, usage(err, "`mullion conformance suites` describes each of them")
 	}
 	if cmd.Flags().Changed("focus") {
 		found.Name, found.Focus, found.Skip, found.Source = "custom", s.focus, "", "--focus and --skip"
@@ -92,7 +92,7 @@ func oneSuite(cmd *cobra.Command, args []string) error {
 func (a *app) conformanceSuites() *cobra.Command {
 	return &cobra.Command{
 		Use:   "suites",
-		Short: "List the suites, with upstream's expressions and where they are from",
+		Short: "List the suites, with upstream's focus and skip expressions and their source",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			for _, s := range suite.All() {
@@ -144,7 +144,7 @@ func (a *app) conformanceReport() *cobra.Command {
 	var keep int
 	cmd := &cobra.Command{
 		Use:   "report [SUITE]",
-		Short: "Write the page of the newest run of a suite again, for example with new causes",
+		Short: "Write the page of a suite's newest run again, for example after the list of known causes has changed",
 		Args:  oneSuite,
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := "smoke"
@@ -166,7 +166,7 @@ func (a *app) conformanceReport() *cobra.Command {
 		},
 	}
 	resultsFlag(cmd, &results)
-	cmd.Flags().IntVar(&keep, "history", 10, "how many earlier runs are shown beside it")
+	cmd.Flags().IntVar(&keep, "history", 10, "how many earlier runs the page shows beside this one")
 	return cmd
 }
 

@@ -81,7 +81,7 @@ func TestConformanceEnd(t *testing.T) {
 			err:    errors.New("interrupted"),
 			code:   ExitInternal,
 			text:   "the run is partial: interrupted",
-			remedy: "`mullion conformance run smoke --resume` goes on with it",
+			remedy: "`mullion conformance run smoke --resume` continues it",
 		},
 		{
 			name:   "nothing-fits",
@@ -117,8 +117,8 @@ func TestResume(t *testing.T) {
 	m := newMachine(t)
 	results := filepath.Join(filepath.Dir(m.paths.Data), "results")
 	run := []string{"conformance", "run", "--resume", "--kubeconfig", "other", "--results", results}
-	m.run(run...).refused(t, ExitNotFound, `no run of suite "smoke" in "TMP/results" to go on with`,
-		"leave out --resume, or name its folder with --results")
+	m.run(run...).refused(t, ExitNotFound, `no run of suite "smoke" in "TMP/results" to continue`,
+		"leave out --resume, or name the folder of the results with --results")
 	ran(t, results, "20260101T000000Z", result.Complete, result.Passed)
 	m.run(run...).refused(t, ExitUsage, `run 20260101T000000Z of suite "smoke" is complete`,
 		"leave out --resume to run the suite again")
@@ -130,7 +130,7 @@ func TestResume(t *testing.T) {
 
 func TestConformanceRefusals(t *testing.T) {
 	m := newMachine(t)
-	m.run("conformance", "run", "all").has(t, ExitUsage, "mullion: ", "→ `mullion conformance suites` says what each is")
+	m.run("conformance", "run", "all").has(t, ExitUsage, "mullion: ", "→ `mullion conformance suites` describes each of them")
 	for _, flag := range []string{"--nodes=0", "--flake-attempts=-1"} {
 		m.run("conformance", "run", flag).refused(t, ExitUsage, "--nodes and --flake-attempts want at least 1",
 			"see `mullion conformance run --help`")
@@ -140,7 +140,7 @@ func TestConformanceRefusals(t *testing.T) {
 	m.run("conformance", "run").has(t, ExitNotFound, `mullion: no cluster in "DATA"`)
 	m.run("conformance", "critest").refused(t, ExitRequirement,
 		"stat BIN/e2e/windows/critest.exe: no such file or directory",
-		"`make critest` builds it, --critest names another")
+		"`make critest` builds it; --critest names another critest.exe")
 	m.describe(nil)
 	m.run("conformance", "images").has(t, ExitRequirement, "mullion: ",
 		"→ `make e2e` builds the tests and the programs of their images")

@@ -38,11 +38,11 @@ func (a *app) conformanceCritest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "critest",
 		Short: "Run cri-tools' tests of container runtimes on a Windows node, and write a page with the results",
-		Long: `Runs critest, built unpatched for Windows from the pinned cri-tools, on the host of a Windows node of the
-cluster that is up, against the node's container runtime. The node's kubelet stands still meanwhile, as it
-would remove what the tests make: after a minute the node is not Ready, after five more its pods move away,
-until the tests, or this command, have ended. The results are kept as those of a suite named critest. The
-exit code is 7 if a test failed.
+		Long: `Runs critest on the host of a Windows node of the cluster that is up, to test the node's container runtime.
+critest is built unpatched for Windows from the pinned cri-tools. The node's kubelet is paused during the tests,
+because it would remove what they make. So the node is no longer Ready after a minute, and its pods move to other
+nodes after five more minutes. The kubelet goes on as soon as the tests or this command end. The results are kept
+like those of a suite, under the name critest. The exit code is 7 if a test failed.
 
   make critest                    builds it (a minute more than make build)`,
 		Args: noArgs,
@@ -61,7 +61,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 		program = filepath.Join(filepath.Dir(a.env.Executable), filepath.FromSlash(critestProgram))
 	}
 	if _, err := os.Stat(program); err != nil {
-		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make critest` builds it, --critest names another"}
+		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make critest` builds it; --critest names another critest.exe"}
 	}
 	c.Mullion, c.StandIns, c.Progress = version.Mullion(), images.StandIns(), a.conformanceProgress(time.Now)
 	if err := a.ownCluster(ctx, &c.Config); err != nil {
@@ -96,7 +96,7 @@ func pauseKubelet(ctx context.Context, paths layout.Paths, node string) (resume 
 		return nil, &Error{
 			Code:   ExitNotReady,
 			Err:    fmt.Errorf("pause the kubelet of %q: %w", node, err),
-			Remedy: "`mullion status` says how it is",
+			Remedy: "`mullion status` shows the kubelet's state",
 		}
 	}
 	return resume, nil

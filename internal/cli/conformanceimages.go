@@ -22,11 +22,11 @@ func (a *app) conformanceImages() *cobra.Command {
 	return &cobra.Command{
 		Use:   "images",
 		Short: "Make the tests' images from what `make e2e` has built, and load them into the cluster that is up",
-		Long: `Makes the images that the tests ask for by name and loads them for all nodes that do not have the same ones. They are pinned, and known to lie here alone: a pod that wants
-them pulled anew (imagePullPolicy Always) gets them without a registry being asked, on Windows nodes. What in
-an image is not upstream's program is printed, is a label of the image, and stands on the page of results.
-Windows nodes get a folder C:\var\registry as well, as in upstream's clusters: it has the image that the
-registry of the image agnhost serves, which tests run in the node itself.`,
+		Long: `Makes the images that the tests ask for by name, and loads them into every node that does not have the same ones. The
+images are pinned and marked as local: a Windows node gives them to a pod without asking a registry, even with
+imagePullPolicy Always. A program in an image that is not upstream's is printed here, named in a label of the
+image, and named on the page of results. Windows nodes also get a folder C:\var\registry, as in upstream's
+clusters. It holds the image that agnhost's registry serves; some tests run that registry on the node itself.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			paths, c, err := a.cluster()

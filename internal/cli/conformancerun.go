@@ -32,11 +32,12 @@ func (a *app) conformanceRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [SUITE]",
 		Short: "Run a suite (smoke if none is named) and write a page with the results",
-		Long: `Runs a suite on the cluster that is up, or on any cluster with --kubeconfig. While it runs, Linux nodes have the taint of control-plane
-nodes, as in upstream's clusters, so that pods that ask for no system come to the Windows nodes.
+		Long: `Runs a suite on the cluster that is up, or on any cluster with --kubeconfig. While it runs, Linux nodes have the taint
+of control-plane nodes, as in upstream's clusters. So pods that name no operating system go to the Windows nodes.
 
-Each spec's result is kept as it ends. Ctrl-C lets the running specs tidy up and keeps the rest as a partial
-run, which --resume takes up; a second Ctrl-C ends at once. The exit code is 7 if a spec failed.`,
+The result of each spec is saved when the spec ends. After Ctrl-C the running specs clean up, and the results so
+far are kept as a partial run, which --resume continues. A second Ctrl-C ends the command at once. The exit code
+is 7 if a spec failed.`,
 		Example: "  mullion conformance run windows\n  mullion conformance run parallel --nodes 6\n  mullion conformance run --focus 'Secrets.*Conformance' --skip LinuxOnly",
 		Args:    oneSuite,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,10 +63,10 @@ run, which --resume takes up; a second Ctrl-C ends at once. The exit code is 7 i
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "",
 		"a cluster other than the one that is up; its nodes must be able to pull the images")
 	cmd.Flags().IntVar(&f.nodes, "nodes", 0,
-		"how many specs run at a time, which Ginkgo calls nodes (default: as the suite says)")
+		"how many specs run at a time; Ginkgo calls this nodes (default: as the suite says)")
 	cmd.Flags().IntVar(&f.attempts, "flake-attempts", 0,
 		"how often a failing spec is tried (default: as the suite says)")
-	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the newest run of the suite, if it is partial")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the newest run of the suite, if it is partial")
 	cmd.Flags().BoolVar(&f.prepull, "prepull-images", false,
 		"have the nodes pull the commonest images first, as upstream's jobs do")
 	cmd.Flags().BoolVar(&f.keepLinux, "no-taint", false, "do not taint Linux nodes while the tests run")
@@ -123,7 +124,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 		return &Error{
 			Code:   ExitInternal,
 			Err:    fmt.Errorf("the run is partial: %w", err),
-			Remedy: fmt.Sprintf("`mullion conformance run %s --resume` goes on with it", suiteName),
+			Remedy: fmt.Sprintf("`mullion conformance run %s --resume` continues it", suiteName),
 		}
 	}
 	done, err := result.Load(folder)
@@ -165,8 +166,8 @@ func resumable(results, suiteName string) (string, error) {
 	if len(runs) == 0 {
 		return "", &Error{
 			Code:   ExitNotFound,
-			Err:    fmt.Errorf("no run of suite %q in %q to go on with", suiteName, results),
-			Remedy: "leave out --resume, or name its folder with --results",
+			Err:    fmt.Errorf("no run of suite %q in %q to continue", suiteName, results),
+			Remedy: "leave out --resume, or name the folder of the results with --results",
 		}
 	}
 	newest, err := result.Load(runs[0])

@@ -14,8 +14,8 @@ func (a *app) down() *cobra.Command {
 		Use:   "down",
 		Short: "Remove the cluster and every trace of it",
 		Long: `Ends every process of the cluster, removes its mounts, namespaces, interfaces, tables, cgroups and its data folder, and
-takes its context out of your kubeconfig. It works on whatever is left, also after a crash, and is safe to repeat.
-On a machine that joined another's cluster it is ` + "`mullion leave --force`" + `.`,
+removes its context from your kubeconfig. It also removes what a crash has left, and is safe to repeat. On a
+machine that joined a cluster with mullion join, it does the same as ` + "`mullion leave --force`" + `.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			paths, err := a.paths()
@@ -31,7 +31,7 @@ On a machine that joined another's cluster it is ` + "`mullion leave --force`" +
 			} else if err == nil {
 				name = c.Name
 			} else if !errors.Is(err, os.ErrNotExist) {
-				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there all the same\n", err)
+				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there anyway\n", err)
 			}
 			if err := a.calls.down(cmd.Context(), paths,
 				func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }); err != nil {
@@ -53,7 +53,7 @@ func (a *app) stop() *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
 		Short: "End the cluster's processes and keep its state",
-		Long:  "Ends every process of the cluster, pods included, and keeps its state: `mullion up` brings it back, `mullion down` removes it.",
+		Long:  "Ends every process of the cluster, pods included, and keeps its state. `mullion up` brings the cluster back, `mullion down` removes it.",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			paths, err := a.paths()

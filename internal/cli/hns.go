@@ -26,7 +26,7 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
   network       a switch of the node: cbr0 (l2bridge), vxlan0 (overlay)
   endpoint      a pod's interface, or an address on another node ("remote") that a load balancer sends to
   namespace     a pod's network compartment, which endpoints are attached to
-  loadbalancer  what kube-proxy makes of a port of a Service: addresses ("every" for a node port), endpoints behind them
+  loadbalancer  what kube-proxy makes for one port of a Service: addresses ("every" for a node port) and endpoints
   route         an SDN route of endpoints`,
 		Example: "  mullion hns ls win-1\n  mullion hns ls win-1 loadbalancer\n  mullion hns show win-1 10.244.0.5\n  mullion hns diag win-1",
 		Args:    noArgs,
@@ -66,7 +66,7 @@ func (a *app) hnsError(node string, err error) error {
 		return &Error{
 			Code:   ExitNotReady,
 			Err:    fmt.Errorf("node %s: %w", node, err),
-			Remedy: "`mullion status` says how it is, `mullion up` brings it back",
+			Remedy: "`mullion status` shows what is wrong with it, `mullion up` brings it back",
 		}
 	}
 	if errors.Is(err, cluster.ErrNotWindows) {
@@ -117,7 +117,7 @@ func (a *app) hnsList() *cobra.Command {
 func (a *app) hnsShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NODE OBJECT",
-		Short: "Print objects of a node's HNS whole, as JSON: by the start of an ID, a name, or an address",
+		Short: "Print objects of a node's HNS as JSON, chosen by the start of an ID, by name or by address",
 		Example: `  mullion hns show win-1 cbr0
   mullion hns show win-1 10.96.0.1
   mullion hns show win-1 4F2A`,
@@ -154,9 +154,10 @@ func (a *app) hnsRestart() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart NODE",
 		Short: "Restart a node's HNS, as Windows updates do",
-		Long: `Restarts the Host Networking Service of a node, as Restart-Service hns and Windows updates do: what it holds in memory is dropped, its
-state is read from the disk, and the network is put right by it. Pods keep their addresses; connections go on.
-It is a test for what depends on HNS: kube-proxy.exe, CNI plugins, and whatever of yours talks to it.`,
+		Long: `Restarts the Host Networking Service of a node, as Restart-Service hns and Windows updates do. HNS drops what it holds
+in memory, reads its state from the disk, and corrects the node's network where it differs. Pods keep their
+addresses, and connections go on. Use it to test what depends on HNS: kube-proxy.exe, CNI plugins, and your own
+programs that call HNS.`,
 		Args:              exactArgs("NODE"),
 		ValidArgsFunction: a.completeNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -225,7 +225,7 @@ func proxyPages(health error, metrics string) func(context.Context, layout.Paths
 func TestHNSDiag(t *testing.T) {
 	const metrics = "kubeproxy_sync_proxy_rules_duration_seconds_count 2\n" +
 		"kubeproxy_sync_proxy_rules_duration_seconds_sum 1\n"
-	const whole = "  the kernel is as HNS means it to be\n"
+	const whole = "  the kernel is as HNS plans it\n"
 	for _, tt := range []struct {
 		name    string
 		change  func(*spec.Cluster)
@@ -264,7 +264,7 @@ func TestHNSDiag(t *testing.T) {
 			forget:  true,
 			metrics: metrics,
 			code:    ExitDifferent,
-			want:    "  the kernel differs:\n    ",
+			want:    "  the kernel differs from HNS' plan:\n    ",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestHNSOfNodesThatHaveNone(t *testing.T) {
 	for _, args := range []string{"ls win-1", "show win-1 x", "diag win-1", "restart win-1"} {
 		m.run(append([]string{"hns"}, strings.Fields(args)...)...).has(t, ExitNotReady,
 			"mullion: node win-1: "+winhost.ErrDown.Error(),
-			"→ `mullion status` says how it is, `mullion up` brings it back")
+			"→ `mullion status` shows what is wrong with it, `mullion up` brings it back")
 	}
 	m.run("hns", "ls", "linux-1").refused(t, ExitUsage, "not a Windows node: linux-1",
 		"a Linux node has no HNS; name a Windows node")

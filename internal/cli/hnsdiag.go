@@ -45,11 +45,11 @@ func (a *app) hnsDiag() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "diag NODE",
-		Short: "Say whether a node's network is as HNS means it to be, and how kube-proxy.exe is",
-		Long: `Compares what HNS means to have in the kernel (switches, pods' interfaces, load balancers, routes to other nodes) with what is there, and
-asks kube-proxy.exe for its health and when it carried out Services last (/healthz and /metrics on the node's
-loopback). A difference is put right by the node's agent within seconds; one that stays is worth a report. The
-exit code is 7 if there is any, or kube-proxy is not healthy.`,
+		Short: "Compare a node's network with the plan of its HNS, and check the health of kube-proxy.exe",
+		Long: `Compares what HNS plans for the kernel (switches, pods' interfaces, load balancers, routes to other nodes) with what the
+kernel has. It also asks kube-proxy.exe whether it is healthy and when it last carried out Services (/healthz and
+/metrics on the node's loopback). The node's agent corrects a difference within seconds; please report one that
+stays. The exit code is 7 if there is a difference, or if kube-proxy is not healthy.`,
 		Args:              exactArgs("NODE"),
 		ValidArgsFunction: a.completeNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -161,9 +161,9 @@ func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
 		count(d.Peers, "route"))
 	fmt.Fprintf(w, "  up since %s, %s since then\n", d.Started.Format(time.RFC3339), count(d.Restarts, "restart"))
 	if len(d.Differences) == 0 {
-		fmt.Fprintln(w, "  the kernel is as HNS means it to be")
+		fmt.Fprintln(w, "  the kernel is as HNS plans it")
 	} else {
-		fmt.Fprintln(w, "  the kernel differs:")
+		fmt.Fprintln(w, "  the kernel differs from HNS' plan:")
 	}
 	for _, text := range d.Differences {
 		fmt.Fprintf(w, "    %s\n", text)

@@ -23,9 +23,9 @@ func (a *app) image() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
 		Short: "Build, load, pull, list and remove images",
-		Long: `Works on the cluster's images. All Windows nodes share one store, in which each sees what fits its Windows build; Windows
-base images (nanoserver, servercore) are recognised and neither fetched nor needed. Every Linux node has a
-store of its own.`,
+		Long: `Works on the cluster's images. All Windows nodes share one store, and each sees the images in it that fit its Windows
+build. Windows base images (nanoserver, servercore) are recognised; they are not needed and not pulled. Every
+Linux node has a store of its own.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -133,7 +133,7 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	switch {
 	case strings.Contains(user, ":"):
 		return nil, usage(
-			errors.New("--user takes only a name: every process can see a password among the arguments"), remedy)
+			errors.New("--user takes only a name: a password among the arguments is visible to every process"), remedy)
 	case user == "" && passwordStdin:
 		return nil, usage(errors.New("--password-stdin needs --user"), remedy)
 	case user == "":

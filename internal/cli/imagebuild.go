@@ -25,10 +25,10 @@ func (a *app) imageBuild() *cobra.Command {
 		Long: `Makes an OCI image for windows/amd64 from the files of a folder, with one manifest for each Windows version. An image.yaml
 in the folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user,
 exposedPorts, labels); flags override it. The image is loaded into the cluster that is up, or written to a
-file with --output. Every time in it is SOURCE_DATE_EPOCH (seconds, from the environment), or the start of
-1970.
+file with --output. All timestamps in the image are the time in the environment variable SOURCE_DATE_EPOCH
+(seconds), or the start of 1970.
 
-On a Mullion node Wine stands in for the Windows base layer. For real Windows the image still needs a real base.
+On a Mullion node, Wine takes the place of the Windows base layer. On real Windows the image needs a real base layer.
 
 With --os linux the image is for linux/amd64, and FOLDER may also be one program, linked statically.`,
 		Example: `  mullion image build examples/webserver
@@ -51,8 +51,8 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 	f.StringVar(&over.OS, "os", "", "windows or linux (default: windows)")
 	f.StringSliceVar(&over.OSVersions, "windows-version", nil,
 		"Windows versions that the image is for (default: all of the catalogue)")
-	f.StringArrayVar(&over.Entrypoint, "entrypoint", nil, "program and leading arguments, one a flag")
-	f.StringArrayVar(&over.Cmd, "cmd", nil, "default arguments, one a flag")
+	f.StringArrayVar(&over.Entrypoint, "entrypoint", nil, "program and leading arguments; give the flag once for each")
+	f.StringArrayVar(&over.Cmd, "cmd", nil, "default arguments; give the flag once for each")
 	f.StringArrayVarP(&over.Env, "env", "e", nil, "NAME=value")
 	f.StringVar(&over.WorkingDir, "workdir", "", `folder that the program starts in, for example C:\app`)
 	f.StringVar(&over.User, "user", "", "ContainerUser or ContainerAdministrator")

@@ -37,7 +37,7 @@ func (a *app) imageList() *cobra.Command {
 			return printImages(a.env.Out, list)
 		},
 	}
-	cmd.Flags().StringVar(&node, "node", "", "only what this node sees")
+	cmd.Flags().StringVar(&node, "node", "", "only the images that this node sees")
 	outputFlag(cmd, &output)
 	return cmd
 }

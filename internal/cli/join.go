@@ -40,18 +40,21 @@ func (a *app) join() *cobra.Command {
 	var f joinFlags
 	cmd := &cobra.Command{
 		Use:   "join --server HOST:PORT --token TOKEN --ca-cert-hash sha256:HASH",
-		Short: "Add nodes on this machine to a cluster on another",
-		Long: `Adds nodes on this machine to the cluster that ` + "`mullion server`" + ` made on another, which prints this command (as does
-` + "`mullion token create --print-join-command`" + `). The hash is of the public key of the cluster's authority, as kubeadm's: with it nobody can
-pass for the server, also not who knows the token.
+		Short: "Add nodes on this machine to a cluster on another machine",
+		Long: `Adds nodes on this machine to the cluster that ` + "`mullion server`" + ` made on another machine. ` + "`mullion server`" + ` and
+` + "`mullion token create --print-join-command`" + ` print the whole command there. The hash is that of the public key of
+the cluster's certificate authority, as with kubeadm. It keeps others from posing as the server, even if they
+know the token.
 
-A cluster that kubeadm made (also kind's and minikube's) is joined the same way, with the token and hash of
-` + "`kubeadm token create --print-join-command`" + `, or with --kubeconfig: an administrator's, which also gives the
-nodes their rights and is not kept, or one with a bootstrap token. To such a cluster a machine adds Windows
-nodes, each with an address of the machine's own network (--node-address).
+A cluster that kubeadm made (kind's and minikube's are such clusters) is joined the same way: with the token and
+hash that ` + "`kubeadm token create --print-join-command`" + ` prints, or with --kubeconfig. That kubeconfig is an
+administrator's, or has a bootstrap token. With an administrator's kubeconfig the join also gives the nodes
+their rights; the file is not kept. To such a cluster a machine can add only Windows nodes, each with an address
+of the machine's own network (--node-address).
 
-Of a join that does not succeed nothing is left, here or there. Afterwards ` + "`mullion status`, `mullion logs`, `mullion node`, `mullion stop`" + ` work on
-this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
+A join that fails leaves nothing behind, neither here nor in the cluster. After a join, ` + "`mullion status`" + `,
+` + "`mullion logs`" + `, ` + "`mullion node`" + ` and ` + "`mullion stop`" + ` work on this machine's nodes, ` + "`mullion up`" + ` brings them back
+after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 		Example: `  mullion join --server 192.0.2.10:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:…
   mullion join --server … --token … --ca-cert-hash … --windows-version ltsc2025 --count 2
   mullion join --server … --token … --ca-cert-hash … --os linux --name build-1
@@ -63,28 +66,28 @@ this machine's nodes, ` + "`mullion up`" + ` brings them back after a reboot, an
 	flags.StringVar(&f.server, "server", "", "where the cluster's API server answers, host:port")
 	flags.StringVar(&f.token, "token", "", "bootstrap token")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
-		"join by this file instead of --token and --ca-cert-hash; --server then names the API server where nodes reach it elsewhere")
+		"join with this file instead of --token and --ca-cert-hash; --server then names the API server's address for the nodes, if it is not the file's")
 	flags.StringSliceVar(&f.addresses, "node-address", nil,
 		"in a cluster that Mullion did not make: a free address of this machine's network for each node")
 	flags.StringVar(&f.proxyMode, "kube-proxy-mode", "",
-		"in a cluster that Mullion did not make: \"none\" leaves kube-proxy to a DaemonSet of the cluster's")
+		"in a cluster that Mullion did not make: \"none\" leaves kube-proxy to a DaemonSet of the cluster")
 	flags.BoolVar(&f.noCNI, "disable-default-cni", false,
-		"in a cluster that Mullion did not make: leave the CNI plugin to a DaemonSet of the cluster's; the nodes are not Ready until then")
+		"in a cluster that Mullion did not make: leave the CNI plugin to a DaemonSet of the cluster; the nodes are not Ready until it is installed")
 	flags.StringSliceVar(&f.hashes, "ca-cert-hash", nil,
-		"hash of the cluster's authority, sha256:…; may be repeated, then one has to fit")
+		"hash of the cluster's certificate authority, sha256:…; may be repeated, then one of them has to match")
 	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false,
-		"join without --ca-cert-hash: whoever knows the token can pass for the cluster")
+		"join without --ca-cert-hash: anyone who knows the token can pose as the cluster")
 	flags.StringVar(&f.node.OS, "os", spec.Windows, "operating system of the nodes: windows or linux")
 	flags.StringVar(&f.node.WindowsVersion, "windows-version", "", "Windows version of the nodes (default ltsc2022)")
 	flags.StringVar(&f.node.Name, "name", "",
-		"name of the node; with --count names are made from it (default m1-win-1, …, 1 being the machine's number)")
+		"name of the node; with --count, the beginning of the names (default m1-win-1, …, where m1 has the machine's number)")
 	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")
 	flags.StringVar(&f.advertise, "advertise-address", "",
-		"IPv4 address of this machine by which the others reach it (default: the one it reaches the server from)")
+		"IPv4 address at which other machines reach this one (default: the address from which it reaches the server)")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
 	flags.DurationVar(&f.patience, "discovery-timeout", 30*time.Second,
-		"how long to try on while the server cannot be reached or is not ready")
-	flags.BoolVar(&f.retain, "retain", false, "keep what is there of a join that did not succeed, with its logs")
+		"how long to keep trying while the server cannot be reached or is not ready")
+	flags.BoolVar(&f.retain, "retain", false, "keep what a failed join has made, with its logs")
 	a.completeValues(cmd, "os", []string{spec.Windows, spec.Linux})
 	a.completeValues(cmd, "windows-version", versionNames())
 	return cmd
@@ -149,19 +152,19 @@ func (f joinFlags) byFile(o *join.Options) error {
 	if f.token != "" || len(f.hashes) > 0 || f.unpinned {
 		return usage(
 			errors.New("--kubeconfig and --token, --ca-cert-hash, --unsafe-skip-ca-verification exclude each other"),
-			"the file has what they say")
+			"leave the other flags out: the kubeconfig has the same information")
 	}
 	o.Kubeconfig, o.Server = f.kubeconfig, f.server
 	if host, port, err := net.SplitHostPort(f.server); f.server != "" && (err != nil || host == "" || port == "") {
 		return usage(fmt.Errorf("--server %q is not host:port", f.server),
-			"name the API server as nodes reach it, or leave it out")
+			"give the address at which nodes reach the API server, or leave --server out")
 	}
 	return nil
 }
 
 // byToken checks the flags of a join by token.
 func (f joinFlags) byToken(o *join.Options) error {
-	help := "`mullion server`, `mullion token create --print-join-command` and `kubeadm token create --print-join-command` print what it takes"
+	help := "`mullion server`, `mullion token create --print-join-command` and `kubeadm token create --print-join-command` print the values of these flags"
 	host, port, err := net.SplitHostPort(f.server)
 	if err != nil || host == "" || port == "" {
 		return usage(fmt.Errorf("--server %q is not host:port", f.server), help)
@@ -173,7 +176,7 @@ func (f joinFlags) byToken(o *join.Options) error {
 	if len(f.hashes) == 0 && !f.unpinned {
 		return usage(
 			errors.New(
-				"--ca-cert-hash is missing: without it somebody between the machines could pass for the cluster"), help)
+				"--ca-cert-hash is missing: without it somebody between the machines could pose as the cluster"), help)
 	}
 	for _, text := range f.hashes {
 		hash, err := discovery.ParseHash(text)
@@ -223,11 +226,11 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 		time.Since(started).Seconds(), len(c.Nodes))
 	for _, node := range a.calls.waitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(
-			a.env.Out, "\nServices and the way to other nodes' pods wait until an administrator of the cluster says:\n\n  %s\n", kubeadm.GrantCommand(node))
+			a.env.Out, "\nServices and connections to other nodes' pods do not work until an administrator of the cluster runs:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
 	for _, missing := range a.calls.waitingForServing(ctx, o.Paths, c) {
 		fmt.Fprintf(
-			a.env.Out, "\nLogs, exec and metrics of the pods of %s wait until an administrator of the cluster says:\n\n  %s\n", missing.Node, missing.Command())
+			a.env.Out, "\nLogs, exec and metrics of the pods of %s do not work until an administrator of the cluster runs:\n\n  %s\n", missing.Node, missing.Command())
 	}
 	return nil
 }
@@ -244,7 +247,7 @@ func (a *app) joinError(err error, o join.Options) error {
 		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
 		{
 			discovery.ErrExpired, ExitNotReady,
-			"renew it on the server: `mullion stop` and `mullion up` do, in a cluster of kubeadm's `kubeadm certs renew apiserver`; then join again",
+			"renew the certificate on the server, with `mullion stop` and `mullion up`, or with `kubeadm certs renew apiserver` if kubeadm made the cluster; then join again",
 		},
 		{
 			discovery.ErrUnreachable, ExitNotReady,
@@ -252,21 +255,21 @@ func (a *app) joinError(err error, o join.Options) error {
 		},
 		{
 			discovery.ErrNotReady, ExitNotReady,
-			"wait until `mullion status` on the server says that it is ready; a larger --discovery-timeout waits here",
+			"wait until `mullion status` on the server says that it is ready, or join with a larger --discovery-timeout",
 		},
 		{discovery.ErrToken, ExitRefused, fresh},
 		{
 			discovery.ErrSecret, ExitRefused,
-			"check the part after the dot; if it is right, somebody else answers at " + server + ". Or " + fresh,
+			"check the token's part after the dot; if it is right, another server answers at " + server + ". Or " + fresh,
 		},
 		{
 			discovery.ErrAuthority, ExitRefused,
-			"somebody else may answer at " + server + ": compare with the hash that `mullion token create --print-join-command` prints on the server itself",
+			"another server may answer at " + server + ": compare the hash with the one that `mullion token create --print-join-command` prints on the server itself",
 		},
 		{machines.ErrRefused, ExitRefused, fresh},
 		{
 			join.ErrKubeconfig, ExitUsage,
-			"name an administrator's kubeconfig, or one with a bootstrap token, that works from here: kubectl --kubeconfig FILE get nodes",
+			"name an administrator's kubeconfig, or one with a bootstrap token, that works on this machine; test it with `kubectl --kubeconfig FILE get nodes`",
 		},
 		{
 			join.ErrNotAllowed, ExitRefused,
@@ -274,7 +277,7 @@ func (a *app) joinError(err error, o join.Options) error {
 		},
 		{
 			join.ErrNodeAddresses, ExitUsage,
-			"with a cluster of Mullion's leave --node-address out; with another one name free addresses of this machine's network",
+			"if Mullion made the cluster, leave --node-address out; otherwise name free addresses of this machine's network",
 		},
 		{join.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
 		{
@@ -283,19 +286,19 @@ func (a *app) joinError(err error, o join.Options) error {
 		},
 		{
 			join.ErrLinuxForeign, ExitUsage,
-			"leave --os out; a Linux machine itself joins such a cluster with `kubeadm join`",
+			"leave --os out; to add this machine itself as a Linux node, use `kubeadm join`",
 		},
 		{
 			kubeadm.ErrVersion, ExitConflict,
-			"bring the cluster to a version that goes with " + version.Kubernetes + ", or use another version of Mullion",
+			"bring the cluster to a version that works with kubelet " + version.Kubernetes + ", or use another version of Mullion",
 		},
 		{
 			kubeadm.ErrNetwork, ExitConflict,
-			"nodes join where pods' own addresses are routed: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)",
+			"use a pod network that routes pods' own addresses: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)",
 		},
 		{
 			machines.ErrForeign, ExitConflict,
-			"if it is Mullion's, bring it up with `mullion server`; others can be joined if kubeadm made them (ConfigMap kubeadm-config)",
+			"if Mullion made the cluster, bring it up with `mullion server`; otherwise it can be joined only if kubeadm made it (it has the ConfigMap kubeadm-config)",
 		},
 		{
 			machines.ErrFull, ExitConflict,
@@ -305,7 +308,7 @@ func (a *app) joinError(err error, o join.Options) error {
 			machines.ErrNodeExists, ExitConflict,
 			"choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server",
 		},
-		{join.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` tries too"},
+		{join.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` also tries to"},
 	} {
 		if errors.Is(err, known.is) {
 			return &Error{Code: known.code, Err: err, Remedy: known.remedy}
@@ -315,7 +318,7 @@ func (a *app) joinError(err error, o join.Options) error {
 		return &Error{
 			Code:   ExitNotReady,
 			Err:    err,
-			Remedy: "nothing was left behind; join again with a larger --wait, or with --retain to look at the logs",
+			Remedy: "what the join had made is removed again; join with a larger --wait, or with --retain to keep the logs",
 		}
 	}
 	return a.upError(err, o.Paths)

@@ -50,11 +50,11 @@ func TestJoinSaysWhatIsToBeDone(t *testing.T) {
 
 This machine is part of cluster "theirs" after N.Ns, with 2 node(s).
 
-Services and the way to other nodes' pods wait until an administrator of the cluster says:
+Services and connections to other nodes' pods do not work until an administrator of the cluster runs:
 
   `+kubeadm.GrantCommand("win-a")+`
 
-Logs, exec and metrics of the pods of win-b wait until an administrator of the cluster says:
+Logs, exec and metrics of the pods of win-b do not work until an administrator of the cluster runs:
 
   kubectl certificate approve csr-7
 `, "")
@@ -106,27 +106,27 @@ func TestJoinErrors(t *testing.T) {
 		remedy string
 	}{
 		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
-		{discovery.ErrExpired, ExitNotReady, "renew it on the server: "},
+		{discovery.ErrExpired, ExitNotReady, "renew the certificate on the server"},
 		{discovery.ErrUnreachable, ExitNotReady, "check that `mullion server` is up there, and that TCP port " + at},
 		{discovery.ErrNotReady, ExitNotReady, "wait until `mullion status` on the server says that it is ready"},
 		{discovery.ErrToken, ExitRefused, fresh},
-		{discovery.ErrSecret, ExitRefused, "check the part after the dot; if it is right, somebody else answers at " + at},
-		{discovery.ErrAuthority, ExitRefused, "somebody else may answer at " + at + ": compare with the hash"},
+		{discovery.ErrSecret, ExitRefused, "check the token's part after the dot; if it is right, another server answers at " + at},
+		{discovery.ErrAuthority, ExitRefused, "another server may answer at " + at + ": compare the hash"},
 		{machines.ErrRefused, ExitRefused, fresh},
 		{join.ErrKubeconfig, ExitUsage, "name an administrator's kubeconfig, or one with a bootstrap token"},
 		{join.ErrNotAllowed, ExitRefused, "name an administrator's kubeconfig; or join with --server"},
-		{join.ErrNodeAddresses, ExitUsage, "with a cluster of Mullion's leave --node-address out"},
+		{join.ErrNodeAddresses, ExitUsage, "if Mullion made the cluster, leave --node-address out"},
 		{join.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
 		{join.ErrNoNetwork, ExitRequirement, "name the machine's address on the network of the cluster's nodes"},
-		{join.ErrLinuxForeign, ExitUsage, "leave --os out; a Linux machine itself joins"},
-		{kubeadm.ErrVersion, ExitConflict, "bring the cluster to a version that goes with " + version.Kubernetes},
-		{kubeadm.ErrNetwork, ExitConflict, "nodes join where pods' own addresses are routed"},
-		{machines.ErrForeign, ExitConflict, "if it is Mullion's, bring it up with `mullion server`"},
+		{join.ErrLinuxForeign, ExitUsage, "leave --os out; to add this machine itself as a Linux node"},
+		{kubeadm.ErrVersion, ExitConflict, "bring the cluster to a version that works with kubelet " + version.Kubernetes},
+		{kubeadm.ErrNetwork, ExitConflict, "use a pod network that routes pods' own addresses"},
+		{machines.ErrForeign, ExitConflict, "if Mullion made the cluster, bring it up with `mullion server`"},
 		{machines.ErrFull, ExitConflict, "take a machine's nodes out (`mullion leave` there"},
 		{machines.ErrNodeExists, ExitConflict, "choose another --name"},
 		{join.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again"},
-		{context.DeadlineExceeded, ExitNotReady, "nothing was left behind; join again with a larger --wait"},
-		{cluster.ErrFailed, ExitNotReady, "nothing was left behind; `mullion up --retain` leaves the failed cluster and its logs"},
+		{context.DeadlineExceeded, ExitNotReady, "what the join had made is removed again; join with a larger --wait"},
+		{cluster.ErrFailed, ExitNotReady, "the failed cluster is removed again; `mullion up --retain` keeps it and its logs"},
 		{&cluster.ConflictError{Err: errors.New("held"), Remedy: "let go"}, ExitConflict, "let go"},
 	} {
 		t.Run(tt.err.Error(), func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestJoinThatIsKept(t *testing.T) {
 		return spec.Cluster{}, context.DeadlineExceeded
 	}
 	m.run(byToken("--retain")...).refused(t, ExitNotReady, "context deadline exceeded",
-		"see `mullion status` and DATA/logs; it may still become ready, and `mullion up` waits again")
+		"see `mullion status` and DATA/logs; the cluster may still become ready: `mullion up` waits for it again")
 }
 
 // TestJoinByFileNamesTheFile holds that a server that is not known by its address is told by the file that names it.
@@ -163,7 +163,7 @@ func TestJoinByFileNamesTheFile(t *testing.T) {
 		return spec.Cluster{}, discovery.ErrAuthority
 	}
 	m.run("join", "--kubeconfig", "admin.conf").has(t, ExitRefused,
-		"→ somebody else may answer at the server of admin.conf: compare")
+		"→ another server may answer at the server of admin.conf: compare")
 }
 
 func TestLeave(t *testing.T) {
@@ -188,8 +188,8 @@ func TestLeave(t *testing.T) {
 			err:  refused,
 			code: ExitRefused,
 			out:  "ok   ended things (stop)\n",
-			say: "mullion: " + refused.Error() + "\n→ `mullion leave --kubeconfig FILE` with an administrator's; " +
-				"or `mullion leave --force`, and `kubectl delete node` there\n",
+			say: "mullion: " + refused.Error() + "\n→ `mullion leave --kubeconfig FILE` with an administrator's kubeconfig; " +
+				"or `mullion leave --force` here, and `kubectl delete node` by an administrator\n",
 			did: []string{"stop"},
 		},
 		{
@@ -197,7 +197,7 @@ func TestLeave(t *testing.T) {
 			err:  away,
 			code: ExitNotReady,
 			out:  "ok   ended things (stop)\n",
-			say: "mullion: " + away.Error() + "\n→ after a reboot, `mullion up` first; or `mullion leave --force`, " +
+			say: "mullion: " + away.Error() + "\n→ after a reboot, run `mullion up` first; or `mullion leave --force` here, " +
 				"and `kubectl delete node` on the server\n",
 			did: []string{"stop"},
 		},
@@ -206,7 +206,7 @@ func TestLeave(t *testing.T) {
 			err:  silent,
 			code: ExitNotReady,
 			out:  "ok   ended things (stop)\n",
-			say: "mullion: " + silent.Error() + "\n→ try again when the server answers; or `mullion leave --force`, " +
+			say: "mullion: " + silent.Error() + "\n→ try again when the server answers; or `mullion leave --force` here, " +
 				"and `kubectl delete node` on the server\n",
 			did: []string{"stop"},
 		},

@@ -16,8 +16,8 @@ func (a *app) kubeconfig() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubeconfig",
 		Short: "Print the administrator's kubeconfig of the cluster",
-		Long: `Prints the administrator's kubeconfig, which is a secret: it may do everything in the cluster.
-mullion up has put a context of the cluster into your own kubeconfig already.`,
+		Long: `Prints the administrator's kubeconfig. Keep it secret: it gives every right in the cluster. mullion up has
+already added a context for the cluster to your own kubeconfig.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			paths, err := a.paths()
@@ -59,7 +59,7 @@ func (a *app) personal(flag string) (personal, error) {
 // check reads the files, so that a broken one is found before anything is brought up.
 func (p personal) check() error {
 	if err := kubeconfig.Check(p.target); err != nil {
-		return &Error{Code: ExitUsage, Err: err, Remedy: "mend or move that file, or use --kubeconfig"}
+		return &Error{Code: ExitUsage, Err: err, Remedy: "correct or move that file, or use --kubeconfig"}
 	}
 	return nil
 }

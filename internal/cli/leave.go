@@ -20,16 +20,16 @@ func (a *app) leave() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "leave",
 		Short: "Take this machine's nodes out of the cluster that it joined, and remove every trace of them",
-		Long: `Ends the pods on this machine's nodes, deletes the nodes from the cluster and removes everything that ` + "`mullion join`" + ` made here, also of one that
-was cut short. To have pods move elsewhere first, drain the nodes on the server: mullion kubectl drain NODE
---ignore-daemonsets`,
+		Long: `Ends the pods on this machine's nodes, deletes the nodes from the cluster and removes everything that ` + "`mullion join`" + ` made here, also
+after a join that was interrupted. To move the pods to other nodes first, drain the nodes on the server:
+mullion kubectl drain NODE --ignore-daemonsets`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runLeave(cmd.Context(), kubeconfig, force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false,
-		"go on if the cluster cannot be reached; its nodes have to be deleted there then")
+		"go on if the cluster cannot be reached; an administrator then has to delete the nodes in the cluster")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
-		"an administrator's, where the cluster does not let nodes delete themselves")
+		"an administrator's kubeconfig, if the cluster does not let nodes delete themselves")
 	return cmd
 }
 
@@ -63,19 +63,19 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 		return &Error{
 			Code:   ExitRefused,
 			Err:    err,
-			Remedy: "`mullion leave --kubeconfig FILE` with an administrator's; or `mullion leave --force`, and `kubectl delete node` there",
+			Remedy: "`mullion leave --kubeconfig FILE` with an administrator's kubeconfig; or `mullion leave --force` here, and `kubectl delete node` by an administrator",
 		}
 	case errors.Is(err, os.ErrNotExist):
 		return &Error{
 			Code:   ExitNotReady,
 			Err:    err,
-			Remedy: "after a reboot, `mullion up` first; or `mullion leave --force`, and `kubectl delete node` on the server",
+			Remedy: "after a reboot, run `mullion up` first; or `mullion leave --force` here, and `kubectl delete node` on the server",
 		}
 	default:
 		return &Error{
 			Code:   ExitNotReady,
 			Err:    err,
-			Remedy: "try again when the server answers; or `mullion leave --force`, and `kubectl delete node` on the server",
+			Remedy: "try again when the server answers; or `mullion leave --force` here, and `kubectl delete node` on the server",
 		}
 	}
 	return a.calls.down(ctx, paths, said)
@@ -91,7 +91,7 @@ func (a *app) joined() (layout.Paths, error) {
 	if err == nil && c.Join == nil {
 		err = &Error{
 			Code:   ExitConflict,
-			Err:    fmt.Errorf("cluster %q is this machine's own: it joined none", c.Name),
+			Err:    fmt.Errorf("this machine has not joined a cluster: cluster %q is its own", c.Name),
 			Remedy: "`mullion down` removes the cluster",
 		}
 	}

@@ -48,8 +48,8 @@ func (a *app) logs() *cobra.Command {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing what is added")
-	cmd.Flags().IntVar(&tail, "tail", -1, "only the last lines, so many; -1 for all")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing what is added")
+	cmd.Flags().IntVar(&tail, "tail", -1, "print only this number of lines from the end; -1 for all")
 	return cmd
 }
 

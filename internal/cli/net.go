@@ -37,7 +37,7 @@ func (a *app) netFlows() *cobra.Command {
 	var dual bool
 	cmd := &cobra.Command{
 		Use:   "flows",
-		Short: "List the flows that `mullion net test` carries out, with what is expected of each and who documents it",
+		Short: "List the flows that `mullion net test` carries out, with the expected result of each and where it is documented",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
@@ -60,7 +60,7 @@ func (a *app) netFlows() *cobra.Command {
 	cmd.Flags().StringVar(&mode, "mode", string(spec.ModeL2Bridge), "the network mode whose flows are listed")
 	cmd.Flags().StringVar(&profile, "profile", string(spec.ProfileFaithful),
 		"the profile whose expectations are listed")
-	cmd.Flags().BoolVar(&dual, "dual-stack", false, "list those over IPv6 too, which a cluster of both families has")
+	cmd.Flags().BoolVar(&dual, "dual-stack", false, "list the flows over IPv6 too, which a dual-stack cluster has")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or markdown for the table of all modes")
 	a.completeFlags(cmd, map[string][]string{
 		"mode": modeNames(), "profile": profileNames(),
@@ -91,27 +91,28 @@ func (a *app) netTest() *cobra.Command {
 	var f netTestFlags
 	cmd := &cobra.Command{
 		Use:   "test",
-		Short: "Carry out every flow that Windows documents, and those it documents not to work",
-		Long: `Starts pods with Kubernetes' agnhost on Windows nodes and a Linux one, and Services of every kind, in a namespace of their own, puts
-a place outside of the cluster on its underlay, and calls: from pod to pod, to Services by address and by
-name, to nodes and to the outside; from nodes; from outside to node ports, external IPs, load balancers and
-hostPorts; over TCP, UDP and ping; in a cluster of IPv4 and IPv6 over both. A limitation that Windows
-documents (a node does not reach its own node ports) has to show as well: a call that is answered then is a
-difference.
+		Short: "Test every flow that Windows documents, also those that are documented not to work",
+		Long: `Starts pods with Kubernetes' agnhost on Windows nodes and on a Linux node, and Services of every kind, in a namespace of
+their own. Adds a place outside of the cluster to the underlay. Then it calls: from pods to pods, to Services by
+address and by name, to nodes and to the outside; from nodes; and from the outside to node ports, external IPs,
+load balancers and hostPorts. It calls over TCP, UDP and ping, and in a dual-stack cluster over IPv4 and IPv6.
+Limitations that Windows documents are tested too (for example, that a node does not reach its own node ports): if
+such a call is answered, that is a difference.
 
-What it made is removed at the end, also after Ctrl-C; the images ` + nettest.Image + ` and
-` + nettest.LinuxImage + ` stay in the cluster's stores. The exit code is 0 if every flow went as documented, and 7 if not. A flow that needs what the cluster has not is skipped, and says why.`,
+At the end, also after Ctrl-C, everything that the test made is removed; only the images ` + nettest.Image + ` and
+` + nettest.LinuxImage + ` stay in the cluster's stores. The exit code is 0 if every flow went as documented, and 7 if
+not. A flow that needs something that the cluster lacks is skipped, with the reason.`,
 		Example: "  mullion net test\n  mullion net test --flows 'ClusterIP|NodePort'\n  mullion net test -o json | jq '.results[] | select(.outcome == \"DIFFERENT\")'",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "",
-		"the network mode that is to be tested; an error if the cluster has another (networking.mode of cluster.yaml)")
+		"the network mode to test; if the cluster has another one (networking.mode of cluster.yaml), nothing is tested")
 	flags.StringVar(&f.flows, "flows", "",
 		"carry out only the flows whose names match this regular expression; `mullion net flows` lists them")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
-	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "when to give up")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the test may take")
 	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})
 	return cmd
 }

@@ -23,7 +23,7 @@ import (
 func (a *app) node() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
-		Short: "Work on a node's host as one would after logging on to it",
+		Short: "Run programs on a node's host, as after logging on to it, and copy files",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

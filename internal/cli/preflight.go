@@ -36,6 +36,6 @@ func lacking(fatal []preflight.Finding) error {
 	return &Error{
 		Code:   ExitRequirement,
 		Err:    fmt.Errorf("this machine lacks what a cluster needs:\n%w", errors.Join(errs...)),
-		Remedy: "mend these, then run it again",
+		Remedy: "correct these, then run the command again",
 	}
 }

@@ -79,9 +79,9 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mullion",
 		Short: "Windows nodes for Kubernetes, on a Linux machine without Windows",
-		Long: `Mullion brings up a real Kubernetes cluster with Windows nodes on a Linux machine without Windows: upstream's control
-plane, and nodes on which upstream's own kubelet.exe runs under Wine, on Mullion's implementation of what it
-expects of Windows.
+		Long: `Mullion brings up a real Kubernetes cluster with Windows nodes on a Linux machine without Windows. The control plane is
+upstream's. The Windows nodes run upstream's own kubelet.exe under Wine; Mullion implements what kubelet.exe needs
+of Windows beyond that.
 
   mullion up                                  a cluster with a Linux node and two Windows Server 2022 nodes
   mullion up --windows-version ltsc2019,ltsc2025

@@ -22,12 +22,13 @@ func (a *app) server() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server --advertise-address ADDRESS",
 		Short: "Bring up a control plane that other machines join with nodes",
-		Long: `Brings up a cluster without nodes (or with those of cluster.yaml) whose API server answers at an address of this machine, and
-prints the command by which other machines join it. It is ` + "`mullion up`" + ` otherwise: safe to repeat, and ` + "`mullion up`" + ` brings it back too.
+		Long: `Brings up a cluster without nodes (or with those of cluster.yaml) whose API server answers at an address of this machine,
+and prints the command with which other machines join it. In all else it is like ` + "`mullion up`" + `: it is safe to
+repeat, and ` + "`mullion up`" + ` brings the cluster back too.
 
-Between the machines, TCP and UDP port 6443 (networking.apiServerPort) have to be open: TCP is the API, UDP
-carries what nodes and pods send to those of other machines, which is neither encrypted nor authenticated. Use
-a network that you trust, or a VPN.`,
+TCP and UDP port 6443 (networking.apiServerPort) have to be open between the machines. TCP carries the API. UDP
+carries the packets between nodes and pods of different machines; these are neither encrypted nor authenticated,
+so use a network that you trust, or a VPN.`,
 		Example: "  mullion server --advertise-address 192.0.2.10\n  mullion server -f cluster.yaml    # with networking.advertiseAddress",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
@@ -35,7 +36,7 @@ a network that you trust, or a VPN.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
 	flags.StringVar(&f.advertise, "advertise-address", "",
-		"IPv4 address of this machine by which the others reach it; the API server answers there and nowhere else")
+		"IPv4 address at which other machines reach this one; the API server answers there and nowhere else")
 	a.upOptions(cmd, &f)
 	return cmd
 }
@@ -95,8 +96,8 @@ func noControlPlane(c spec.Cluster) error {
 	}
 	return &Error{
 		Code:   ExitNotFound,
-		Err:    fmt.Errorf("this machine joined the cluster %q and has no rights of an administrator", c.Name),
-		Remedy: "run it on the machine of the control plane (" + c.Join.Server + "), or use kubectl with a kubeconfig from there",
+		Err:    fmt.Errorf("this machine joined cluster %q and has no administrator's rights in it", c.Name),
+		Remedy: "run the command on the control plane's machine (" + c.Join.Server + "), or use kubectl with a kubeconfig from there",
 	}
 }
 
@@ -117,9 +118,9 @@ func joinCommand(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string,
 func (a *app) token() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Make, list and delete the tokens by which machines join",
-		Long: `Bootstrap tokens are kubeadm's: a name of six characters that may be known, a dot, and a secret of sixteen. A token is removed by the control
-plane when it expires; what joined by it stays.`,
+		Short: "Make, list and delete the tokens with which machines join",
+		Long: `A bootstrap token has kubeadm's form: an ID of six characters, which is no secret, a dot, and a secret of sixteen
+characters. The control plane removes a token when it expires; nodes that joined with it stay.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

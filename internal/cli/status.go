@@ -34,15 +34,15 @@ func (a *app) status() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say how the cluster is: its parts, nodes and pods, what is wrong and what to do",
-		Long: `Looks at the cluster from all sides and prints a picture of it: each part of the control plane, DNS and the load balancer; each node with
-its system, its kubelet, kube-proxy, container runtime and HNS (asked at this moment, not remembered) and
-whether it reaches the API server; how the pods are. Below stands what is wrong and what to do about it, a
-cause without what follows from it.
+		Short: "Show the state of the cluster's parts, nodes and pods, what is wrong and what to do",
+		Long: `Prints a picture of the cluster: each part of the control plane, DNS and the load balancer; each node with its operating
+system, its kubelet, kube-proxy, container runtime and HNS, and whether it reaches the API server; and the state of
+the pods. Everything is asked anew. Below the picture it lists what is wrong and what to do about it; it names the
+cause of a problem and leaves out what follows from that cause.
 
-It works whatever is up. The exit code is 0 for a cluster that does what it should, 5 for one with a problem
-or that is not up, 6 where there is none. Pods that fail by themselves ("What needs a look") do not make it 5:
-the cluster is not to blame.`,
+It works whether the cluster is up or not. The exit code is 0 for a cluster without problems, 5 for one that has a
+problem or is not up, and 6 if there is no cluster. Pods that fail on their own ("What needs a look") do not make it
+5, because the cluster is not the cause.`,
 		Example: "  mullion status\n  mullion status --watch\n  mullion status -o json | jq .health.findings\n  until mullion status >/dev/null; do sleep 1; done",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -113,7 +113,7 @@ func statusError(p health.Picture, o health.Observed, paths layout.Paths) error 
 	case health.Down:
 		return &Error{
 			Code: ExitNotReady,
-			Err: fmt.Errorf("cluster %q is described in %q but nothing runs it: %s", p.Name, paths.Data,
+			Err: fmt.Errorf("cluster %q is described in %q, but it is not up: %s", p.Name, paths.Data,
 				o.SupervisorError),
 			Remedy: "`mullion up` brings it back, `mullion down` removes it",
 		}
@@ -121,7 +121,7 @@ func statusError(p health.Picture, o health.Observed, paths layout.Paths) error 
 		return &Error{
 			Code:   ExitNotReady,
 			Err:    fmt.Errorf("cluster %q is not healthy: %d problem(s)", p.Name, problems),
-			Remedy: "the picture has each, with what to do about it",
+			Remedy: "the picture above names each problem and what to do about it",
 		}
 	default:
 		return &Error{

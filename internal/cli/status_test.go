@@ -76,9 +76,9 @@ func TestStatusOfEachState(t *testing.T) {
 			},
 			code: ExitNotReady,
 			out: "Cluster mullion: down\n\nWhat is wrong:\n" +
-				"  cluster: nothing runs it: connect: no such file or directory\n" +
+				"  cluster: it is not up: connect: no such file or directory\n" +
 				"    → `mullion up` brings it back, `mullion down` removes it\n",
-			err: "mullion: cluster \"mullion\" is described in \"DATA\" but nothing runs it: " +
+			err: "mullion: cluster \"mullion\" is described in \"DATA\", but it is not up: " +
 				"connect: no such file or directory\n" +
 				"→ `mullion up` brings it back, `mullion down` removes it\n",
 		},
@@ -109,7 +109,7 @@ func TestStatusOfProblems(t *testing.T) {
 	got := m.run("status")
 	got.has(t, ExitNotReady, "Cluster mullion: unhealthy", "What is wrong:",
 		"mullion: cluster \"mullion\" is not healthy: 2 problem(s)",
-		"→ the picture has each, with what to do about it")
+		"→ the picture above names each problem and what to do about it")
 	if !strings.Contains(got.out, "it answers 500") {
 		t.Errorf("the cause is not told:\n%s", got.out)
 	}

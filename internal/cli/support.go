@@ -40,8 +40,8 @@ func (a *app) support() *cobra.Command {
 	names := append(slices.Sorted(maps.Keys(supportTables())), "windows-versions")
 	cmd := &cobra.Command{
 		Use:       "support [" + strings.Join(names, "|") + "]",
-		Short:     "Say what of Windows and of Kubernetes works here, and how well",
-		Long:      "Prints the tables of what is supported, what partly (and how), and what not (and what is answered then). docs/compat holds the same.",
+		Short:     "Print what is supported of Windows and Kubernetes, in full or in part",
+		Long:      "Prints the support tables: what is supported, what is partly supported (and how), and what is not (and what a program gets instead). docs/compat has the same tables.",
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -22,7 +22,7 @@ func (a *app) tokenCreate() *cobra.Command {
 	var command bool
 	cmd := &cobra.Command{
 		Use:     "create [TOKEN]",
-		Short:   "Make a token, or put one of your own into the cluster, and print it",
+		Short:   "Make a token, or add one of your own to the cluster, and print it",
 		Example: "  mullion token create --print-join-command\n  mullion token create abcdef.0123456789abcdef --ttl 1h",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -35,10 +35,10 @@ func (a *app) tokenCreate() *cobra.Command {
 			return a.createToken(cmd.Context(), args, ttl, description, command)
 		},
 	}
-	cmd.Flags().DurationVar(&ttl, "ttl", bootstrap.DefaultTokenLife, "how long it is good; 0 is for ever")
-	cmd.Flags().StringVar(&description, "description", "", "a note on what it is for")
+	cmd.Flags().DurationVar(&ttl, "ttl", bootstrap.DefaultTokenLife, "how long the token is valid; 0 is for ever")
+	cmd.Flags().StringVar(&description, "description", "", "a note on what the token is for")
 	cmd.Flags().BoolVar(&command, "print-join-command", false,
-		"print the whole command by which a machine joins, instead of the token alone")
+		"print the whole command with which a machine joins, instead of the token alone")
 	return cmd
 }
 
@@ -52,7 +52,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if len(args) > 0 {
 		var err error
 		if own, err = discovery.ParseToken(args[0]); err != nil {
-			return usage(fmt.Errorf("read the token: %w", err), "leave it out to get one made")
+			return usage(fmt.Errorf("read the token: %w", err), "leave the token out to have one made")
 		}
 	}
 	paths, err := a.paths()
@@ -77,8 +77,8 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if apierrors.IsAlreadyExists(err) {
 		return &Error{
 			Code:   ExitConflict,
-			Err:    fmt.Errorf("a token %q is there already", own.ID),
-			Remedy: "delete it first (`mullion token delete " + own.ID + "`), or choose other first six characters",
+			Err:    fmt.Errorf("the cluster already has a token with the ID %q", own.ID),
+			Remedy: "delete it first (`mullion token delete " + own.ID + "`), or choose another ID (the first six characters)",
 		}
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func (a *app) tokens(ctx context.Context) ([]bootstrap.TokenInfo, error) {
 func (a *app) tokenDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete TOKEN",
-		Short: "Delete a token, given whole or by its first six characters",
+		Short: "Delete a token, named by its ID (the first six characters) or in full",
 		Args:  exactArgs("TOKEN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]

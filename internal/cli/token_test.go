@@ -101,8 +101,8 @@ func TestTokens(t *testing.T) {
 	m.run("token", "list", "-o", "json").check(t, ExitOK, "[]\n", "")
 
 	m.run("token", "create", ownToken, "--ttl", "0", "--description", "for ever").check(t, ExitOK, ownToken+"\n", "")
-	m.run("token", "create", ownToken).refused(t, ExitConflict, `a token "abcdef" is there already`,
-		"delete it first (`mullion token delete abcdef`), or choose other first six characters")
+	m.run("token", "create", ownToken).refused(t, ExitConflict, `the cluster already has a token with the ID "abcdef"`,
+		"delete it first (`mullion token delete abcdef`), or choose another ID (the first six characters)")
 	made := m.run("token", "create", "--ttl", "1h")
 	id, _, ok := strings.Cut(strings.TrimSuffix(made.out, "\n"), ".")
 	if !ok || !regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}\n$`).MatchString(made.out) || made.code != ExitOK {

@@ -43,7 +43,7 @@ func (a *app) up() *cobra.Command {
 		Short: "Bring up a cluster with Windows nodes, or bring one back",
 		Long: `Brings up the cluster that cluster.yaml (-f) or --windows-version describes, waits until its nodes are Ready, and adds a
 context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with a Linux
-node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash or a reboot it picks up what is there.`,
+node and two Windows Server 2022 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.`,
 		Example: `  mullion up
   mullion up --windows-version ltsc2022,ltsc2019
   mullion up -f cluster.yaml --dry-run`,
@@ -53,14 +53,14 @@ node and two Windows Server 2022 nodes. It is safe to repeat, and after a crash 
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
 	flags.StringSliceVar(&f.versions, "windows-version", nil,
-		"beside a Linux node one Windows node for each version named, for example ltsc2022,ltsc2019")
+		"make one Windows node for each of these versions, and a Linux node; for example ltsc2022,ltsc2019")
 	flags.StringVar(&f.kubernetes, "kubernetes-version", "",
 		"version of Kubernetes, for example 1.35; it must lie beside mullion (default: "+version.Kubernetes+")")
 	flags.StringVar(&f.listen, "listen", "",
 		"address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
 	flags.StringVar(&f.advertise, "advertise-address", "",
-		"IPv4 address of this machine by which other machines may join, as with mullion server (default: none may)")
-	flags.BoolVar(&f.sample, "sample", false, "deploy the sample web server too and say how to reach it")
+		"IPv4 address of this machine at which other machines may join, as with mullion server (default: none may)")
+	flags.BoolVar(&f.sample, "sample", false, "also deploy the sample web server, and print how to reach it")
 	a.upOptions(cmd, &f)
 	a.completeValues(cmd, "windows-version", versionNames())
 	if there, err := bundle.Versions(filepath.Dir(a.env.Executable)); err == nil {
@@ -79,7 +79,7 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	flags.BoolVar(&f.foreground, "foreground", false,
 		"stay until Ctrl-C or SIGTERM, then stop the cluster and keep its state: for units, containers and CI")
 	flags.BoolVar(&f.retain, "retain", false,
-		"keep a new cluster of which a part did not start, with its logs, instead of removing it")
+		"if a part of a new cluster does not start, keep the cluster and its logs instead of removing them")
 }
 
 func (a *app) runUp(ctx context.Context, f upFlags) error {
@@ -158,7 +158,7 @@ func (a *app) sayNext(c spec.Cluster) {
 	}
 	if c.Networking.DisableDefaultCNI {
 		fmt.Fprintln(
-			a.env.Out, "Its nodes become Ready when a CNI plugin is deployed in it (networking.disableDefaultCNI).")
+			a.env.Out, "The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).")
 	}
 	if c.Join == nil {
 		fmt.Fprintln(a.env.Out, "Try: mullion kubectl get nodes -o wide")
@@ -205,7 +205,7 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 	}
 	return usage(
 		errors.New(
-			"--sample needs a network for pods, and networking.disableDefaultCNI leaves that to who uses the cluster"),
+			"--sample needs a pod network, and with networking.disableDefaultCNI there is none until you deploy a CNI plugin"),
 		"leave --sample out, deploy a CNI plugin, then apply the sample's manifest (examples/)")
 }
 
@@ -244,11 +244,11 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	}
 	if f.server && !c.SeveralMachines() {
 		return c, usage(
-			errors.New("--advertise-address is missing: the address of this machine by which the others reach it"),
+			errors.New("--advertise-address is missing: the address at which other machines reach this one"),
 			"for example: mullion server --advertise-address 192.0.2.10")
 	}
 	if err := c.Validate(); err != nil {
-		return c, usage(err, "docs/guide.md and docs/several-machines.md say what these may be")
+		return c, usage(err, "docs/guide.md and docs/several-machines.md describe the fields of cluster.yaml")
 	}
 	if f.kubernetes != "" {
 		c.KubernetesVersion = f.kubernetes
@@ -271,7 +271,7 @@ func (a *app) loadSpec(file string) (spec.Cluster, error) {
 		f, err := os.Open(file)
 		if err != nil {
 			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err),
-				"name a cluster.yaml that is there; docs/guide.md describes it")
+				"name a cluster.yaml that exists; docs/guide.md describes the file")
 		}
 		defer f.Close()
 		in = f
@@ -292,7 +292,7 @@ func (a *app) upError(err error, paths layout.Paths) error {
 		return &Error{
 			Code: ExitNotReady,
 			Err:  err,
-			Remedy: fmt.Sprintf("see `mullion status` and %s; it may still become ready, and `mullion up` waits again",
+			Remedy: fmt.Sprintf("see `mullion status` and %s; the cluster may still become ready: `mullion up` waits for it again",
 				paths.Logs()),
 		}
 	case errors.Is(err, cluster.ErrFailed):
@@ -300,7 +300,7 @@ func (a *app) upError(err error, paths layout.Paths) error {
 			return &Error{
 				Code:   ExitNotReady,
 				Err:    err,
-				Remedy: "nothing was left behind; `mullion up --retain` leaves the failed cluster and its logs",
+				Remedy: "the failed cluster is removed again; `mullion up --retain` keeps it and its logs",
 			}
 		}
 		return &Error{

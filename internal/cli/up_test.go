@@ -85,7 +85,7 @@ func TestUpSaysWhatIsThere(t *testing.T) {
 			args: []string{"--kubeconfig", "none", "-f", "-"},
 			want: `Cluster "mullion" is ready after N.Ns: 1 node(s). ` +
 				"No kubeconfig was changed; `mullion kubeconfig` prints one.\n" +
-				"Its nodes become Ready when a CNI plugin is deployed in it (networking.disableDefaultCNI).\n" + next,
+				"The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).\n" + next,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -174,14 +174,14 @@ func upErrors() []struct {
 			name: "not-in-time",
 			err:  fmt.Errorf("wait for kubelet/win-1: %w", context.DeadlineExceeded),
 			code: ExitNotReady,
-			remedy: "see `mullion status` and DATA/logs; it may still become ready, " +
-				"and `mullion up` waits again",
+			remedy: "see `mullion status` and DATA/logs; the cluster may still become ready: " +
+				"`mullion up` waits for it again",
 		},
 		{
 			name:   "a-part-failed",
 			err:    fmt.Errorf("start etcd: %w", cluster.ErrFailed),
 			code:   ExitNotReady,
-			remedy: "nothing was left behind; `mullion up --retain` leaves the failed cluster and its logs",
+			remedy: "the failed cluster is removed again; `mullion up --retain` keeps it and its logs",
 		},
 		{
 			name:      "a-part-failed-and-is-kept",
@@ -245,7 +245,7 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 			findings: []preflight.Finding{wine, kernel},
 			code:     ExitRequirement,
 			want: "mullion: this machine lacks what a cluster needs:\n  wine: no Wine\n    → install it\n" +
-				"  kernel: no nftables\n    → load nf_tables\n→ mend these, then run it again\n",
+				"  kernel: no nftables\n    → load nf_tables\n→ correct these, then run the command again\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestUpReadsTheKubeconfigFirst(t *testing.T) {
 	m.write(file, "clusters: [\n")
 	got := m.run("up", "--kubeconfig", file)
 	got.has(t, ExitUsage, `mullion: check kubeconfig "TMP/broken": `,
-		"→ mend or move that file, or use --kubeconfig")
+		"→ correct or move that file, or use --kubeconfig")
 	m.env.Environ = m.env.Environ[:1] // no HOME, no KUBECONFIG
 	m.run("up").has(t, ExitUsage, "→ set KUBECONFIG, or use --kubeconfig FILE or --kubeconfig none")
 }
@@ -427,7 +427,7 @@ func TestDown(t *testing.T) {
 	}
 	m.write(m.paths.Spec(), `{"kind": "Clus`)
 	m.run("down").check(t, ExitOK, "ok   ended things (down)\n", "mullion: read \"DATA/cluster.json\": "+
-		"unexpected end of JSON input; removing what is there all the same\n")
+		"unexpected end of JSON input; removing what is there anyway\n")
 	m.ended(errors.New("busy"))
 	m.run("down").has(t, ExitInternal, "mullion: busy")
 }

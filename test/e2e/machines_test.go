@@ -158,7 +158,7 @@ func TestSeveralMachines(t *testing.T) {
 	keepsVolume(t, server, other)
 	balanced(t, server, other)
 	out, err := other.mullion(t.Context(), t, "kubectl", "get", "nodes")
-	if err == nil || !strings.Contains(out, "no rights of an administrator") {
+	if err == nil || !strings.Contains(out, "no administrator's rights") {
 		t.Errorf("mullion kubectl on a machine that joined: %v\n%s", err, out)
 	}
 
