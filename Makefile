@@ -36,7 +36,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick image release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick image release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines test-skew machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -140,6 +140,11 @@ test-machines: machines-deps build sample ## every ordinary machine, emulated: h
 
 machine: machines-deps build sample ## boot one of them and say how to log in (MACHINE=bookworm)
 	@$(GO) run ./hack/machine $(MACHINE)
+
+test-skew: build ## nodes of three minor versions of Kubernetes in one cluster; compiling the two older ones takes a quarter of an hour
+	@hack/bundle.sh v1.35.8
+	@hack/bundle.sh v1.34.4
+	@$(GO) test -count=1 -tags cluster -timeout 30m -v -run TestVersionSkew ./test/e2e
 
 test-units: shims ## all of upstream's unit tests for Windows under Wine (make test runs most packages)
 	@PATH=$$PATH:/usr/sbin:/sbin MULLION_UNITS=all $(GO) test -count=1 -vet=off -tags wine -timeout 60m -v ./test/winunit

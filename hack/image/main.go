@@ -76,7 +76,7 @@ func configured(c *v1.ConfigFile, version string, created time.Time) *v1.ConfigF
 	c.Created = v1.Time{Time: created}
 	c.Config = v1.Config{
 		Entrypoint:   []string{"/usr/lib/mullion/mullion-init", "--", "/usr/bin/mullion"},
-		Cmd:          []string{"up", "--foreground", "--listen", "0.0.0.0"},
+		Cmd:          []string{"up", "--foreground", "--listen", "0.0.0.0:6443"},
 		Env:          []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"},
 		Volumes:      map[string]struct{}{"/var/lib/mullion": {}},
 		ExposedPorts: map[string]struct{}{"6443/tcp": {}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +58,7 @@ node and two Windows Server 2022 nodes. It is safe to repeat: after a crash or a
 	flags.StringVar(&f.kubernetes, "kubernetes-version", "",
 		"version of Kubernetes, for example 1.35; it must lie beside mullion (default: "+version.Kubernetes+")")
 	flags.StringVar(&f.listen, "listen", "",
-		"address of this machine on which the API server answers (default 127.0.0.1: this machine only)")
+		"address, or address:port, of this machine on which the API server answers (default 127.0.0.1: this machine only)")
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address of this machine at which other machines may join, as with mullion server (default: none may)")
 	flags.BoolVar(&f.sample, "sample", false, "also deploy the sample web server, and print how to reach it")
@@ -258,8 +259,11 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	}
 	if f.listen != "" {
 		c.Networking.APIServerAddress = f.listen
+		if at, err := netip.ParseAddrPort(f.listen); err == nil {
+			c.Networking.APIServerAddress, c.Networking.APIServerPort = at.Addr().String(), int(at.Port())
+		}
 		if err := c.Validate(); err != nil {
-			return c, usage(fmt.Errorf("--listen: %w", err), "name an IP address of this machine")
+			return c, usage(fmt.Errorf("--listen: %w", err), "name an IP address of this machine, with a port if it matters: 0.0.0.0:6443")
 		}
 	}
 	return c, nil

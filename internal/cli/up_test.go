@@ -130,7 +130,7 @@ func TestUpIsAskedWhatTheFlagsSay(t *testing.T) {
 		asked, patience = o, time.Until(deadline)
 		return o.Spec, context.DeadlineExceeded
 	}
-	m.run("up", "--windows-version", "ltsc2025,ltsc2019", "--listen", "192.0.2.7", "--wait", "90s", "--retain")
+	m.run("up", "--windows-version", "ltsc2025,ltsc2019", "--listen", "192.0.2.7:6443", "--wait", "90s", "--retain")
 	var versions []string
 	for _, n := range asked.Spec.Nodes {
 		if !n.Linux() {

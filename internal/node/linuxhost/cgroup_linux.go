@@ -41,7 +41,9 @@ func hierarchiesOf(text io.Reader) ([]hierarchy, error) {
 	}
 	var all []hierarchy
 	for _, m := range mounts {
-		if strings.HasPrefix(m.Mountpoint, "/sys/fs/cgroup") {
+		// one that is mounted over another, as Docker does with -v /sys:/sys, is named twice
+		known := slices.ContainsFunc(all, func(h hierarchy) bool { return h.dir == m.Mountpoint })
+		if strings.HasPrefix(m.Mountpoint, "/sys/fs/cgroup") && !known {
 			all = append(all, hierarchy{dir: m.Mountpoint, v2: m.FSType == "cgroup2"})
 		}
 	}

@@ -34,6 +34,7 @@ func TestHierarchies(t *testing.T) {
 			"of_a_container", memory + "90 31 0:32 / /var/lib/x/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
 			[]hierarchy{{"/sys/fs/cgroup/memory", false}},
 		},
+		{"over_another", tmpfs + memory + tmpfs + memory, []hierarchy{{"/sys/fs/cgroup/memory", false}}},
 		{"beside_an_overlay", "40 23 0:40 / /x rw - overlay overlay rw,lowerdir=" + strings.Repeat("/layer:",
 			5000) + "\n" + memory, []hierarchy{{"/sys/fs/cgroup/memory", false}}},
 	} {

@@ -1,0 +1,79 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
+)
+
+// TestVersionSkew brings up a cluster of the version that Mullion comes with, with a Linux and a Windows node of it and
+// of each older version that lies beside mullion (`make test-skew` builds two), and tests the network between all.
+func TestVersionSkew(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := bundle.Versions(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := slices.DeleteFunc(all, func(v string) bool {
+		return v == version.Kubernetes || bundle.Skew(version.Kubernetes, v) != nil
+	})
+	if len(older) == 0 {
+		t.Skip("no older version of Kubernetes lies beside mullion: make test-skew builds two")
+	}
+	dir := t.TempDir()
+	f := fixture{
+		bin:         bin,
+		data:        filepath.Join(dir, "data"),
+		kubeconfig:  filepath.Join(dir, "kubeconfig"),
+		home:        dir,
+		nodeAddress: new(string),
+	}
+	want := map[string]string{"linux-1": version.Kubernetes, "win-1": version.Kubernetes}
+	nodes := "- os: linux\n- os: windows\n  windowsVersion: ltsc2022\n"
+	for i, v := range older {
+		nodes += fmt.Sprintf("- os: linux\n  kubernetesVersion: %[1]q\n- os: windows\n  windowsVersion: ltsc2022\n"+
+			"  kubernetesVersion: %[1]q\n", strings.TrimPrefix(v, "v"))
+		want[fmt.Sprintf("linux-%d", i+2)], want[fmt.Sprintf("win-%d", i+2)] = v, v
+	}
+	file := filepath.Join(dir, "cluster.yaml")
+	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: skew\nnodes:\n" + nodes
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o",
+		`jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}{"\n"}{end}`)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, v, _ := strings.Cut(strings.TrimSpace(line), " ")
+		got[name] = v
+	}
+	for name, v := range want {
+		if got[name] != v {
+			t.Errorf("kubelet of %s has version %q, want %s", name, got[name], v)
+		}
+	}
+	if out, err := f.mullion(t.Context(), t, "net", "test"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
