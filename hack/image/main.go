@@ -1,5 +1,5 @@
-// Command image makes a container image of one layer, the root of a system with Mullion, as an archive for `docker load`
-// and `podman load`:
+// Command image makes a container image of one layer, the root of a system with Mullion, as an archive for
+// `docker load` and `podman load`:
 //
 //	image -version v0.1.0 -time SECONDS -layer FILE.tar -o IMAGE.tar
 package main

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -135,14 +134,4 @@ func (r outcome) has(t *testing.T, code int, lines ...string) {
 			t.Errorf("no line begins with %q in:\n%s%s", line, r.out, r.err)
 		}
 	}
-}
-
-// output is what a program prints.
-func output(t *testing.T, program string, args ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("run %s: %v: %s", program, err, out)
-	}
-	return string(out)
 }
