@@ -14,8 +14,8 @@ type param struct {
 	fallback expr   // or nil
 }
 
-// value is the result of an expression, one of nil, bool, int64, float64, string, enum, []value, span, *object,
-// *scriptBlock.
+// value is the result of an expression, one of nil, bool, int64, float64, string, enum, moment, []value, span, *object,
+// *table, *arrayList, *instance, *scriptBlock.
 type value = any
 
 // span is a range of integers, both ends included. It stays a range, because tests count to 2147483647.
@@ -65,7 +65,7 @@ type block []stmt
 
 func (b block) run(f *frame, out *sink) error {
 	for _, s := range b {
-		if err := s.run(f, out); err != nil {
+		if err := f.ended(s.run(f, out)); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ type (
 	pipeline struct{ stages []stage }
 	assign   struct {
 		to variable
-		op string // =, +=, -=
+		op string // =, +=, -=, *=, /=, %=
 		x  stmt
 	}
 	ifStmt struct {
@@ -143,6 +143,18 @@ type (
 	functionStmt struct {
 		name   string
 		script *Script
+	}
+	// doStmt is do { … } while ( … ), or until.
+	doStmt struct {
+		body  block
+		cond  expr
+		until bool
+	}
+	// forStmt is for ( …; …; … ) { … }.
+	forStmt struct {
+		first, step stmt // or nil
+		cond        expr // or nil
+		body        block
 	}
 	// leave is return, throw, exit, break or continue.
 	leave struct {
@@ -173,4 +185,5 @@ type argument struct {
 	param string // without -
 	x     expr   // or nil
 	text  string // the parameter as it was written, for native programs
+	splat bool   // x holds parameters: @name
 }

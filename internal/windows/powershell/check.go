@@ -72,17 +72,18 @@ func (x *binary) check(c *checker) {
 	x.a.check(c)
 	x.b.check(c)
 	var err error
+	op, _ := caseOf(x.op)
 	switch pattern, whole := beginning(firstOf(x.b)); {
 	case !whole:
-	case x.op == "-like", x.op == "-notlike":
+	case op == "-like", op == "-notlike":
 		_, err = wildcard(pattern)
-	case x.op == "-match", x.op == "-notmatch", x.op == "-replace", x.op == "-split":
+	case op == "-match", op == "-notmatch", op == "-replace", op == "-split":
 		_, err = compile(pattern)
 	}
 	if err != nil {
 		c.refuse("%v", strings.TrimSuffix(err.Error(), "."))
 	}
-	if l, ok := x.b.(*list); ok && x.op == "-split" && len(l.items) > 2 {
+	if l, ok := x.b.(*list); ok && op == "-split" && len(l.items) > 2 {
 		c.refuse("-split with options is not part of Mullion's PowerShell")
 	}
 }
@@ -105,7 +106,7 @@ func (x *member) check(c *checker) {
 	for _, a := range x.args {
 		a.check(c)
 	}
-	if m, ok := methods()[x.name]; x.call && (!ok || m.args != len(x.args)) {
+	if x.call && !knownMethod(x.name, len(x.args)) {
 		c.refuse("the method .%s with %d arguments is not part of Mullion's PowerShell", x.name, len(x.args))
 	}
 }
@@ -128,6 +129,19 @@ func (s *assign) check(c *checker) {
 }
 
 func (s *whileStmt) check(c *checker) { s.cond.check(c); s.body.check(c) }
+func (s *doStmt) check(c *checker)    { s.body.check(c); s.cond.check(c) }
+func (s *forStmt) check(c *checker) {
+	for _, one := range []stmt{s.first, s.step} {
+		if one != nil {
+			one.check(c)
+		}
+	}
+	if s.cond != nil {
+		s.cond.check(c)
+	}
+	s.body.check(c)
+}
+
 func (s *foreachStmt) check(c *checker) {
 	c.locals(s.name)
 	s.in.check(c)

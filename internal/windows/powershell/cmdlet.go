@@ -21,6 +21,8 @@ type cmdlet struct {
 	needs []string
 	// stream says that run is called for each object of the pipeline as it comes.
 	stream bool
+	// also are further names of parameters.
+	also map[string]string
 	// allowed are the values that a parameter may have, in lower case.
 	allowed map[string][]string
 	about   string
@@ -62,6 +64,9 @@ func lookup(name string) (cmdlet, bool) {
 
 // parameter finds a parameter by its name or the beginning of its name.
 func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
+	if other, ok := c.also[name]; ok {
+		name = other
+	}
 	var found []string
 	for _, p := range append(slices.Concat(c.values, c.flags), common) {
 		if p == name {

@@ -89,6 +89,10 @@ func (p *parser) arguments(s *stage) error {
 				return err
 			}
 			continue
+		case r == '@' && isName(p.peekAt(1)):
+			p.at++
+			s.args = append(s.args, argument{x: &variable{name: lower(p.word())}, splat: true})
+			continue
 		}
 		x, err := p.argumentList()
 		if err != nil {
@@ -161,6 +165,8 @@ func (p *parser) argumentWord() (expr, error) {
 	plain := true
 	for r := p.peek(); r != 0 && !strings.ContainsRune(" \t\r\n;|)}>,", r); r = p.peek() {
 		switch {
+		case r == '(' && p.at > begin: // another argument
+			return p.wordSoFar(t, &b, plain, begin)
 		case p.interpolates():
 			t.add(&b)
 			x, err := p.variable()
@@ -185,8 +191,13 @@ func (p *parser) argumentWord() (expr, error) {
 	if p.at == begin {
 		return nil, p.refuse("%s where an argument begins", p.next())
 	}
+	return p.wordSoFar(t, &b, plain, begin)
+}
+
+// wordSoFar is a word that has been read: t and b if it is not plain, or the text from begin.
+func (p *parser) wordSoFar(t *template, b *strings.Builder, plain bool, begin int) (expr, error) {
 	if !plain {
-		t.add(&b)
+		t.add(b)
 		return t, nil
 	}
 	return p.plainWord(string(p.src[begin:p.at]))

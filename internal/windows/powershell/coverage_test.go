@@ -16,8 +16,10 @@ import (
 // TestEachPartHasAScript checks that the scripts in testdata use each cmdlet, alias, operator and method.
 func TestEachPartHasAScript(t *testing.T) {
 	var all strings.Builder
-	for _, script := range scripts(t, "run") {
-		all.WriteString(" " + lower(script) + " ")
+	for _, folder := range []string{"run", "listener"} {
+		for _, script := range scripts(t, folder) {
+			all.WriteString(" " + lower(script) + " ")
+		}
 	}
 	text := all.String()
 	word := func(name string) bool {
@@ -41,9 +43,26 @@ func TestEachPartHasAScript(t *testing.T) {
 			t.Errorf("no script in testdata/run uses %s", op)
 		}
 	}
-	for name := range methods() {
-		if !strings.Contains(text, "."+name+"(") {
-			t.Errorf("no script in testdata/run uses .%s()", name)
+	for _, c := range append(classes(), everyClass()) {
+		for _, m := range c.methods {
+			if !strings.Contains(text, "."+lower(m.name)+"(") {
+				t.Errorf("no script in testdata uses .%s() of %s", m.name, c.name)
+			}
+		}
+		for _, p := range c.props {
+			if !regexp.MustCompile(`\.` + lower(p.name) + `\b`).MatchString(text) {
+				t.Errorf("no script in testdata uses .%s of %s", p.name, c.name)
+			}
+		}
+		for _, f := range c.fields {
+			if !strings.Contains(text, "]::"+lower(f.name)) {
+				t.Errorf("no script in testdata uses [%s]::%s", c.name, f.name)
+			}
+		}
+		for _, m := range c.calls {
+			if !strings.Contains(text, "]::"+lower(m.name)+"(") {
+				t.Errorf("no script in testdata uses [%s]::%s()", c.name, m.name)
+			}
 		}
 	}
 }
@@ -52,7 +71,7 @@ func TestEachPartHasAScript(t *testing.T) {
 // checks that a script in testdata produces it.
 func TestEachRefusalHasAScript(t *testing.T) {
 	var given strings.Builder
-	for _, folder := range []string{"refused", "ended", "run"} {
+	for _, folder := range []string{"refused", "ended", "run", "listener"} {
 		files, err := filepath.Glob(filepath.Join("testdata", folder, "*.out"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
-// Package powershell runs the part of PowerShell that Kubernetes' own Windows code and tests use: variables, strings,
-// if, foreach, while, functions, pipelines, native programs, and the cmdlets of Cmdlets. PowerShell itself needs .NET,
-// which neither Wine nor the test images have here.
+// Package powershell runs the part of PowerShell that Kubernetes' own Windows code, tests and documentation use:
+// variables, strings, hash tables, conditions and loops, functions, try and catch, pipelines, native programs, the
+// cmdlets of Cmdlets, and of .NET the types of classes with the members that are listed there, among them HttpListener.
+// PowerShell itself needs .NET, which neither Wine nor the test images have here.
 //
 // A script is read to its end before any of it runs. If it uses something of PowerShell that is not implemented here,
 // the whole script is refused with the line, and nothing of it is run:
@@ -14,21 +15,25 @@
 //
 // Some of this is known only while the script runs: a name, value or path in a variable, the text of Invoke-Expression,
 // a script file that another one runs, a property that an object does not have. Then the script ends at this point with
-// a message and exit code 1. An error that in PowerShell ends one statement ends the script here. An error that ends no
-// statement (a missing file) is printed, and the script goes on unless it says otherwise. A name that is neither a
-// cmdlet nor an alias is a program, which is looked for when it is run.
+// a message and exit code 1, which no try catches. An exception of a method or property of .NET is printed and ends one
+// statement, as in PowerShell; other errors that in PowerShell end one statement (a number that is none) end the script
+// here. try catches both. An error that ends no statement (a missing file) is printed, and the script goes on unless it
+// says otherwise. A name that is neither a cmdlet nor an alias is a program, which is looked for when it is run.
 //
 // The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
 // numbers; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
 // too; dates in JSON stay text; a cmdlet that does not stream outputs nothing before it has all its input; tables have
-// other column widths, and objects from JSON are shown as lists. A module hns.psm1 is not run: the HNS cmdlets of this
-// package take its place.
+// other column widths, objects with any properties are shown as lists, and objects of .NET as their text where they
+// have one; hash tables keep the order in which they were filled. The culture is en-US. A module hns.psm1 is not run: the
+// HNS cmdlets of this package take its place. A listener takes requests by net/http, not http.sys: it needs no
+// reservation of its URL, and two processes cannot share a port.
 //
 // The package knows nothing of Wine: on Linux it works on Linux' files, which is how it is tested. Calls of Windows
-// (HNS, access lists, processes) are in files of their own, and tests replace them.
+// (HNS, access lists, processes, network adapters) are in files of their own, and tests replace them.
 //
-// Where PowerShell's editions differ it follows PowerShell 6, which upstream's test images carry: output to files is
-// UTF-8 without a mark (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/Dockerfile_windows).
+// Where PowerShell's editions differ it follows Windows PowerShell 5.1 and the .NET Framework, but for output to files,
+// which is UTF-8 without a mark, as that of PowerShell 6 is, which upstream's test images carry
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/Dockerfile_windows).
 //
 //	text ── Parse ──▶ Script ── check ──▶ run ──▶ objects ── format ──▶ lines
 package powershell

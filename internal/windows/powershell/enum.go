@@ -26,9 +26,25 @@ type enum struct {
 	n  int64
 }
 
-// enumTypes are the implemented enumerations: those in the rules of an access list
-// (https://learn.microsoft.com/en-us/dotnet/api/system.security.accesscontrol.filesystemrights).
+// enumTypes are the implemented enumerations.
 func enumTypes() []*enumType {
+	return append(accessTypes(), []*enumType{
+		{name: familyName, values: []enumName{{"Unspecified", 0}, {"InterNetwork", 2}, {"InterNetworkV6", 23}}},
+		{name: "DayOfWeek", values: []enumName{
+			{"Sunday", 0}, {"Monday", 1}, {"Tuesday", 2}, {"Wednesday", 3}, {"Thursday", 4}, {"Friday", 5}, {"Saturday", 6},
+		}},
+		{name: comparisonName, values: []enumName{
+			{"CurrentCulture", 0}, {"CurrentCultureIgnoreCase", 1}, {"InvariantCulture", 2},
+			{"InvariantCultureIgnoreCase", 3}, {"Ordinal", 4}, {"OrdinalIgnoreCase", 5},
+		}},
+		{name: "StringSplitOptions", flags: true, values: []enumName{{"None", 0}, {"RemoveEmptyEntries", 1}}},
+		{name: "EnvironmentVariableTarget", values: []enumName{{"Process", 0}, {"User", 1}, {"Machine", 2}}},
+	}...)
+}
+
+// accessTypes are the enumerations in the rules of an access list
+// (https://learn.microsoft.com/en-us/dotnet/api/system.security.accesscontrol.filesystemrights).
+func accessTypes() []*enumType {
 	const space = "Security.AccessControl."
 	return []*enumType{
 		{name: space + "AccessControlType", values: []enumName{{"Allow", 0}, {"Deny", 1}}},

@@ -2,6 +2,7 @@ package powershell
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -49,11 +50,25 @@ func (x *sub) value(f *frame) (value, error) {
 			return v, err
 		}
 	}
+	if x.paren && len(x.body) == 1 {
+		if l, ok := x.body[0].(*pipeline); ok && l.expression() {
+			v, err := l.stages[0].x.value(f)
+			f.in.ok = true
+			return plain(v), err
+		}
+		got, err := captureOne(x.body[0], f, true)
+		return one(got), err
+	}
 	got, err := capture(x.body, f, !x.array && len(x.body) == 1)
 	if err != nil || x.array {
 		return got, err
 	}
 	return one(got), nil
+}
+
+// expression reports whether a pipeline is one expression, whose value is not taken apart.
+func (s *pipeline) expression() bool {
+	return len(s.stages) == 1 && s.stages[0].x != nil && s.stages[0].file == nil && s.stages[0].errors == ""
 }
 
 func (x *unary) value(f *frame) (value, error) {
@@ -83,23 +98,6 @@ func (x *cast) value(f *frame) (value, error) {
 	return c, err
 }
 
-// converted returns a value converted to a type of knownCast.
-func converted(to string, v value) (value, error) {
-	switch to {
-	case "string":
-		return text(v), nil
-	case "bool", "switch":
-		return truth(v), nil
-	case "double":
-		return floating(v)
-	}
-	n, err := integer(v)
-	if err == nil && to == "int" && int64(int32(n)) != n { //nolint:gosec // checks that it fits
-		err = thrown("Cannot convert value %q to type \"System.Int32\": it is too large or too small.", text(v))
-	}
-	return n, err
-}
-
 func (x *index) value(f *frame) (value, error) {
 	of, err := x.of.value(f)
 	if err != nil {
@@ -109,14 +107,53 @@ func (x *index) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o, ok := of.(*object); ok && o.kind == custom && o.has(lower(text(at))) { // $Matches[1]
-		return o.props[lower(text(at))], nil
+	return itemAt(of, plain(at))
+}
+
+// itemAt is $of[at].
+func itemAt(of, at value) (value, error) {
+	switch o := of.(type) {
+	case *object:
+		if o.kind == custom && o.has(lower(text(at))) { // $Matches[1]
+			return o.props[lower(text(at))], nil
+		}
+	case *table:
+		return o.at(at)
+	case *instance:
+		if o.of.item != nil {
+			v, err := o.of.item.get(o, at)
+			return v, around(err, "Exception getting \"Item\": ")
+		}
+		if o.of.each != nil {
+			of = o.of.each(o.v)
+		}
+	}
+	switch at.(type) {
+	case []value, span: // several at once
+		out := []value{}
+		for n := range each(at) {
+			v, err := itemAt(of, n)
+			if err != nil {
+				return nil, err
+			}
+			if v != nil || within(of, n) {
+				out = append(out, v)
+			}
+		}
+		return out, nil
 	}
 	n, err := integer(at)
 	if err != nil {
 		return nil, err
 	}
 	return itemOf(of, n)
+}
+
+// within reports whether a place is one of a list's.
+func within(of, at value) bool {
+	n, err := integer(at)
+	size := int64(len(itemsOf(of)))
+	return err == nil && n < size && n >= -size
 }
 
 // itemOf returns one of a value's items, counted from the end if n is negative; nil if there is none.
@@ -131,6 +168,10 @@ func itemOf(of value, n int64) (value, error) {
 		}
 	case []value:
 		items = v
+	case *arrayList:
+		items = v.items
+	case *instance, *table, moment:
+		items = []value{v}
 	case span:
 		return v.item(n), nil
 	default:
@@ -187,23 +228,32 @@ func (x *binary) value(f *frame) (value, error) {
 		return truth(a) != truth(b), nil
 	case "+", "-", "*", "/", "%":
 		return arithmetic(x.op, a, b)
-	case "..", "-band", "-bor", "-bxor":
+	case "-f":
+		return formatOperator(a, b)
+	case "..", "-band", "-bor", "-bxor", "-shl", "-shr":
 		return bits(x.op, a, b)
+	}
+	switch op, exact := caseOf(x.op); op {
 	case "-replace", "-split", "-join", "-contains", "-notcontains", "-in", "-notin":
-		return lists(x.op, a, b)
+		return lists(op, exact, a, b)
+	case "-match", "-notmatch":
+		if _, several := a.([]value); !several {
+			return f.match(x.op, text(a), b)
+		}
 	}
-	if l, ok := a.([]value); ok {
+	switch l := a.(type) {
+	case []value:
 		return pick(x.op, l, b)
-	}
-	if x.op == "-match" || x.op == "-notmatch" {
-		return f.match(x.op, text(a), b)
+	case *arrayList:
+		return pick(x.op, l.items, b)
 	}
 	return compare(x.op, a, b)
 }
 
 // match is -match and -notmatch of one text; it sets $Matches.
 func (f *frame) match(op, s string, b value) (value, error) {
-	p, err := compile(b)
+	op, exact := caseOf(op)
+	p, err := compileAs(b, exact)
 	if err != nil {
 		return nil, err
 	}
@@ -244,6 +294,10 @@ func bits(op string, a, b value) (value, error) {
 	switch op {
 	case "..":
 		return span{m, n}, nil
+	case "-shl":
+		return m << (n & 63), nil
+	case "-shr":
+		return m >> (n & 63), nil
 	case "-band":
 		return m & n, nil
 	case "-bor":
@@ -252,7 +306,7 @@ func bits(op string, a, b value) (value, error) {
 	return m ^ n, nil
 }
 
-func lists(op string, a, b value) (value, error) {
+func lists(op string, exact bool, a, b value) (value, error) {
 	switch op {
 	case "-join":
 		var parts []string
@@ -265,8 +319,9 @@ func lists(op string, a, b value) (value, error) {
 			a, b = b, a
 		}
 		found := false
+		equal := map[bool]string{false: "-eq", true: "-ceq"}[exact]
 		for item := range each(a) {
-			same, err := compare("-eq", item, b)
+			same, err := compare(equal, item, b)
 			if err != nil {
 				return nil, err
 			}
@@ -275,36 +330,54 @@ func lists(op string, a, b value) (value, error) {
 		return found != strings.HasPrefix(op, "-not"), nil
 	}
 	if op == "-replace" {
-		return replace(a, b)
+		return replace(a, b, exact)
 	}
-	return splitBy(a, b)
+	return splitBy(a, b, exact)
 }
 
-// compare compares by the left side's type; the case of letters matters only for -ceq and -cne.
+// caseOf returns an operator without the c for which the case of letters matters, and whether it had one.
+func caseOf(op string) (plain string, exact bool) {
+	if rest, ok := strings.CutPrefix(op, "-c"); ok && slices.Contains(withCase(), rest) {
+		return "-" + rest, true
+	}
+	return op, false
+}
+
+// withCase are the operators that exist with c and i before their names too.
+func withCase() []string {
+	return []string{
+		"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "contains", "notcontains", "in",
+		"notin", "replace", "split",
+	}
+}
+
+// compare compares by the left side's type; the case of letters matters only for operators that begin with c.
 func compare(op string, a, b value) (bool, error) {
+	given := op
+	op, exact := caseOf(op)
 	switch op {
 	case "-like", "-notlike":
-		re, err := wildcard(text(b))
+		re, err := wildcardAs(text(b), exact)
 		if err != nil {
 			return false, err
 		}
 		return re.MatchString(text(a)) == (op == "-like"), nil
 	case "-match", "-notmatch":
-		p, err := compile(b)
+		p, err := compileAs(b, exact)
 		if err != nil {
 			return false, err
 		}
 		yes, err := p.matches(text(a))
 		return yes == (op == "-match"), err
 	}
-	c, err := order(op, a, b)
+	c, err := order(given, a, b)
 	if err != nil {
 		return false, err
 	}
 	switch op {
-	case "-eq", "-ieq", "-ceq":
+	case "-eq":
 		return c == 0, nil
-	case "-ne", "-ine", "-cne":
+	case "-ne":
 		return c != 0, nil
 	case "-gt":
 		return c > 0, nil
@@ -330,13 +403,16 @@ func order(op string, a, b value) (int, error) {
 		return orderNumbers(equality, a, b)
 	case moment:
 		return a.order(b)
+	case *table, *arrayList, *instance:
+		n, _, err := orderObjects(equality, a, b)
+		return n, err
 	case bool:
 		if truth(b) == a {
 			return 0, nil
 		}
 		return 1, nil
 	}
-	if strings.HasPrefix(op, "-c") {
+	if _, exact := caseOf(op); exact {
 		return strings.Compare(text(a), text(b)), nil
 	}
 	return strings.Compare(lower(text(a)), lower(text(b))), nil

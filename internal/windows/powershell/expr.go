@@ -13,12 +13,15 @@ func levels() [][]string {
 		{"-and", "-or", "-xor"},
 		{"-band", "-bor", "-bxor"},
 		{
-			"-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-ieq", "-ine", "-ceq", "-cne", "-like", "-notlike", "-match",
-			"-notmatch",
-			"-contains", "-notcontains", "-in", "-notin", "-replace", "-split", "-join", "-as",
+			"-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-like", "-notlike", "-match", "-notmatch", "-contains",
+			"-notcontains", "-in", "-notin", "-replace", "-split",
+			"-ceq", "-cne", "-cgt", "-cge", "-clt", "-cle", "-clike", "-cnotlike", "-cmatch", "-cnotmatch", "-ccontains",
+			"-cnotcontains", "-cin", "-cnotin", "-creplace", "-csplit",
+			"-join", "-as", "-is", "-isnot", "-shl", "-shr",
 		},
 		{"+", "-"},
 		{"*", "/", "%"},
+		{"-f"},
 		{".."},
 	}
 }
@@ -47,10 +50,16 @@ func (p *parser) level(n int) (expr, error) {
 			return a, p.unknownOperator()
 		}
 		p.space()
-		if op == "-as" {
-			if a, err = p.asType(a); err != nil {
-				return nil, err
-			}
+		switch op {
+		case "-as":
+			a, err = p.asType(a)
+		case "-is", "-isnot":
+			a, err = p.typeTest(a, op == "-isnot")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if op == "-as" || op == "-is" || op == "-isnot" {
 			continue
 		}
 		b, err := p.level(n + 1)
@@ -73,7 +82,7 @@ func (p *parser) asType(x expr) (expr, error) {
 	if !knownCast(name) {
 		return nil, p.refuse("the type [%s]", name)
 	}
-	return &cast{to: lower(name), x: x, try: true}, nil
+	return &cast{to: full(name), x: x, try: true}, nil
 }
 
 // operator skips one of ops if it is next, and returns it.
@@ -81,7 +90,7 @@ func (p *parser) operator(ops []string) string {
 	if p.peek() == '-' && unicode.IsLetter(p.peekAt(1)) {
 		begin := p.at
 		p.at++
-		op := "-" + lower(p.word())
+		op := caseless("-" + lower(p.word()))
 		if slices.Contains(ops, op) {
 			return op
 		}
@@ -98,14 +107,22 @@ func (p *parser) operator(ops []string) string {
 	return ""
 }
 
-// unknownOperator refuses operators of PowerShell that no level has, such as -f.
+// caseless returns an operator without the i that says that the case of letters does not matter.
+func caseless(op string) string {
+	if rest, ok := strings.CutPrefix(op, "-i"); ok && slices.Contains(withCase(), rest) {
+		return "-" + rest
+	}
+	return op
+}
+
+// unknownOperator refuses operators of PowerShell that no level has.
 func (p *parser) unknownOperator() error {
 	if p.peek() != '-' || !unicode.IsLetter(p.peekAt(1)) {
 		return nil
 	}
 	begin := p.at
 	p.at++
-	op := "-" + lower(p.word())
+	op := caseless("-" + lower(p.word()))
 	p.at = begin
 	for _, l := range levels() {
 		if slices.Contains(l, op) {
@@ -160,6 +177,11 @@ func (p *parser) unary() (expr, error) {
 		x, err := p.unary()
 		return &unary{op, x}, err
 	}
+	if p.take(",") { // a list of one
+		p.space()
+		x, err := p.unary()
+		return &list{[]expr{x}}, err
+	}
 	if p.peek() == '[' {
 		name, err := p.typeName()
 		if err != nil {
@@ -168,48 +190,35 @@ func (p *parser) unary() (expr, error) {
 		if p.take("::") {
 			return p.static(name)
 		}
+		if as := full(name); as == "ordered" || as == "pscustomobject" {
+			p.blanks()
+			if !p.has("@{") {
+				return nil, p.refuse("[%s] of what is no hash table written there", name)
+			}
+			return p.hash(as)
+		}
 		if !knownCast(name) {
 			return nil, p.refuse("the type [%s]", name)
 		}
 		x, err := p.unary()
-		return &cast{to: lower(name), x: x}, err
+		return &cast{to: full(name), x: x}, err
 	}
 	return p.primary()
 }
 
-// static reads the name of a value of an enumeration, or a call of one of statics. Nothing else of .NET's types is
-// implemented.
-func (p *parser) static(of string) (expr, error) {
-	name := p.word()
-	method := strings.TrimPrefix(lower(of), "system.") + "::" + lower(name)
-	if _, ok := statics()[method]; ok && p.peek() == '(' {
-		m := &member{}
-		if err := p.methodArguments(m); err != nil {
-			return nil, err
-		}
-		return p.members(&static{name: method, args: m.args})
-	}
-	if t := enumOf(of); t != nil && p.peek() != '(' {
-		if v, ok := t.named(name); ok {
-			return p.members(&literal{v})
-		}
-	}
-	return nil, p.refuse("[%s]::%s of .NET", of, name)
-}
-
-func knownCast(name string) bool {
-	return slices.Contains([]string{"int", "long", "string", "bool", "double", "switch"}, lower(name))
-}
-
 func (p *parser) typeName() (string, error) {
 	begin := p.at
-	for p.peek() != ']' {
-		if p.peek() == 0 || p.peek() == '\n' {
-			return "", p.refuse("a [ without its ]")
-		}
-		p.at++
-	}
 	p.at++
+	for open := 1; open > 0; p.at++ { // [string[]]
+		switch p.peek() {
+		case 0, '\n':
+			return "", p.refuse("a [ without its ]")
+		case '[':
+			open++
+		case ']':
+			open--
+		}
+	}
 	return string(p.src[begin+1 : p.at-1]), nil
 }
 
@@ -267,15 +276,19 @@ func (p *parser) methodArguments(m *member) error {
 	if p.take(")") {
 		return nil
 	}
-	x, err := p.expression()
-	if err != nil {
-		return err
+	p.oneValue = true
+	for {
+		x, err := p.expression()
+		if err != nil {
+			return err
+		}
+		m.args = append(m.args, x)
+		p.space()
+		if !p.take(",") {
+			return p.expect(")")
+		}
+		p.space()
 	}
-	m.args = []expr{x}
-	if l, ok := x.(*list); ok {
-		m.args = l.items
-	}
-	return p.expect(")")
 }
 
 func (p *parser) atom() (expr, error) {
@@ -283,12 +296,12 @@ func (p *parser) atom() (expr, error) {
 	case p.has(`@"`), p.has("@'"):
 		return p.hereString()
 	case p.has("@{"):
-		return nil, p.refuse("a hash table")
+		return p.hash("")
 	case p.take("@("):
 		body, err := p.statements(")")
 		return &sub{body: body, array: true}, err
 	case r == '@':
-		return nil, p.refuse("splatting")
+		return nil, p.refuse("splatting of what is no variable, or into what is no command")
 	case r == '$':
 		return p.variable()
 	case r == '"':

@@ -18,7 +18,7 @@ func itsWords(format string, args ...any) error { return fmt.Errorf(format, args
 // because returns the cause of an error about a path, without the path, which the message already has.
 func because(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return itsWords("Cannot find path '%s' because it does not exist.", path)
+		return raise(notFoundException, "Cannot find path '"+path+"' because it does not exist.")
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err

@@ -26,7 +26,25 @@ func (f *formatter) put(v value) error {
 		return nil
 	case *object:
 		return f.row(v)
-	case []value, span:
+	case *table:
+		return f.putAll(v.entries())
+	case *instance:
+		if v.of.each != nil {
+			return f.putAll(v.of.each(v.v))
+		}
+		if v.of.text == nil || v.of.name == spanName {
+			return f.properties(v)
+		}
+		f.end()
+		return f.line(text(v))
+	case moment:
+		f.end()
+		long, err := v.format("F")
+		if err != nil {
+			return err
+		}
+		return f.line(long)
+	case []value, span, *arrayList:
 		for item := range each(v) {
 			if err := f.put(item); err != nil {
 				return err
@@ -39,12 +57,66 @@ func (f *formatter) put(v value) error {
 	}
 }
 
+func (f *formatter) putAll(items []value) error {
+	for _, item := range items {
+		if err := f.put(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// properties shows an object of a class by its properties.
+func (f *formatter) properties(v *instance) error {
+	o := newObject(v.of.name)
+	for _, p := range v.of.props {
+		got, err := p.get(nil, v)
+		if err != nil {
+			return err
+		}
+		o.set(p.name, got)
+	}
+	return f.row(o)
+}
+
 // end ends a table.
 func (f *formatter) end() {
 	if f.kind != "" {
 		f.kind, f.dir = "", ""
 		_ = f.line("") // the next line returns the same error
 	}
+}
+
+// The rows of hash tables and network adapters, with Windows PowerShell's widths.
+const (
+	entryRow   = "%-30s %s"
+	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
+)
+
+// shortened is a text of at most so many characters.
+func shortened(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return s
+}
+
+// entryValue is a value as a row of a hash table shows it.
+func entryValue(v value) string {
+	switch v := v.(type) {
+	case []value, span, *arrayList:
+		var parts []string
+		for item := range each(v) {
+			parts = append(parts, text(item))
+		}
+		if len(parts) > 4 { // $FormatEnumerationLimit
+			return "{" + strings.Join(parts[:4], ", ") + "...}"
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case *table:
+		return entryValue(v.keys)
+	}
+	return text(v)
 }
 
 // head are the lines before the rows of a table.
@@ -65,6 +137,13 @@ func head(kind, dir string) []string {
 		return []string{
 			"", "    Directory: " + dir, "",
 			fmt.Sprintf(list, "Path", "Owner", "Access"), fmt.Sprintf(list, "----", "-----", "------"),
+		}
+	case "entry":
+		return []string{"", fmt.Sprintf(entryRow, "Name", "Value"), fmt.Sprintf(entryRow, "----", "-----")}
+	case "network adapter":
+		return []string{
+			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
+			fmt.Sprintf(adapterRow, "----", "--------------------", "-------", "------", "----------", "---------"),
 		}
 	case "location":
 		return []string{"", "Path", "----"}
@@ -102,10 +181,26 @@ func (f *formatter) row(o *object) error {
 			access += "..."
 		}
 		return f.line(fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), access))
-	case "rule", "identity", custom:
-		return f.list(o)
+	case "entry":
+		return f.line(fmt.Sprintf(entryRow, shortened(p("name"), 30), entryValue(o.props["value"])))
+	case "network adapter":
+		return f.line(fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
+			p("status"), p("macaddress"), p("linkspeed")))
+	case "job":
+		return f.line(fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")))
 	}
-	return f.line(fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")))
+	return f.list(o)
+}
+
+// listValue is a value as a list of properties shows it.
+func listValue(v value) string {
+	if i, ok := v.(*instance); ok && i.v == infinite {
+		return "Infinite ([TimeSpan]::MaxValue)"
+	}
+	if _, ok := v.([]value); ok {
+		return entryValue(v)
+	}
+	return text(v)
 }
 
 // list shows an object's properties below each other.
@@ -116,7 +211,7 @@ func (f *formatter) list(o *object) error {
 	}
 	lines := []string{""}
 	for _, name := range o.names {
-		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, text(o.props[lower(name)])))
+		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, listValue(o.props[lower(name)])))
 	}
 	for _, l := range lines {
 		if err := f.line(l); err != nil {

@@ -22,7 +22,9 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "@\"\n$(\n\"@", "$a.b[0] = 1", "a > b >> c",
 		"param([int]$a = 1, $b)\n$a", "a -b:$c", "a`\nb", "1,2,3 -join $x.y[0]", "\ufeffecho \x00", "$a=$b=1;($c=2)",
-		"[io.path]::combine(",
+		"[io.path]::combine(", "@{a=1;'b'=2;$c=3}.a", "[ordered]@{\na = @(1)\n}", "try{1}catch[exception]{2}finally{3}",
+		"switch -regex ($a) { 'x' {1} 2 {3} {$_} {4} default {5} }", "do{1}until(2)", "for($i=0;$i-lt3;$i++){1}",
+		"for(;;){}", "f @a -b", "$a[1]++", "$a -isnot [string]", "[guid]::empty", "echo a(1)", "$a.b((1,2),3)", "'{0}' -f 1,2",
 	} {
 		f.Add(seed)
 	}
@@ -49,7 +51,7 @@ func sameParts() []cmp.Option {
 		cmp.AllowUnexported(
 			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{},
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
-			leave{},
+			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{},
 			stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmpopts.IgnoreFields(Script{}, "text"),
@@ -113,6 +115,36 @@ func printStmt(s stmt) string {
 	case *foreachStmt:
 		in := printBlock(s.in.(*sub).body)
 		return fmt.Sprintf("foreach (${%s} in %s) {\n%s\n}", s.name, in, printBlock(s.body))
+	case *doStmt:
+		word := map[bool]string{false: "while", true: "until"}[s.until]
+		return fmt.Sprintf("do {\n%s\n} %s %s", printBlock(s.body), word, printExpr(s.cond))
+	case *forStmt:
+		part := func(s stmt) string {
+			if s == nil {
+				return ""
+			}
+			return printStmt(s)
+		}
+		cond := ""
+		if s.cond != nil {
+			cond = printBlock(s.cond.(*sub).body)
+		}
+		return fmt.Sprintf("for (%s; %s; %s) {\n%s\n}", part(s.first), cond, part(s.step), printBlock(s.body))
+	case *tryStmt:
+		b := fmt.Sprintf("try {\n%s\n} ", printBlock(s.body))
+		for _, one := range s.catches {
+			types := ""
+			if one.types != nil {
+				types = "[" + strings.Join(one.types, "], [") + "]"
+			}
+			b += fmt.Sprintf("catch %s {\n%s\n} ", types, printBlock(one.body))
+		}
+		if s.always {
+			b += fmt.Sprintf("finally {\n%s\n}", printBlock(s.last))
+		}
+		return b
+	case *switchStmt:
+		return printSwitch(s)
 	case *functionStmt:
 		return fmt.Sprintf("function %s {%s\n}", s.name, printScript(s.script))
 	case *leave:
@@ -122,6 +154,25 @@ func printStmt(s stmt) string {
 		return s.word + " " + printStmt(s.x)
 	}
 	return fmt.Sprintf("<%T>", s)
+}
+
+func printSwitch(s *switchStmt) string {
+	b := "switch "
+	if s.how != "" {
+		b += "-" + s.how + " "
+	}
+	if s.exact {
+		b += "-casesensitive "
+	}
+	b += printExpr(s.in) + " {\n"
+	for i, x := range s.patterns {
+		pattern := "default"
+		if x != nil {
+			pattern = printExpr(x)
+		}
+		b += pattern + " {\n" + printBlock(s.blocks[i]) + "\n}\n"
+	}
+	return b + "}"
 }
 
 func printStage(s stage) string {
@@ -136,6 +187,8 @@ func printStage(s stage) string {
 	}
 	for _, a := range s.args {
 		switch {
+		case a.splat:
+			parts = append(parts, "@"+a.x.(*variable).name)
 		case a.param == "" && a.text == "":
 			parts = append(parts, printExpr(a.x))
 		case a.x != nil:
@@ -165,6 +218,9 @@ func printExpr(x expr) string {
 	case *template:
 		return printTemplate(x)
 	case *list:
+		if len(x.items) == 1 {
+			return ", " + printExpr(x.items[0])
+		}
 		return printExprs(x.items)
 	case *sub:
 		begin := "$("
@@ -194,8 +250,22 @@ func printExpr(x expr) string {
 	case *blockX:
 		return "{" + printScript(x.script) + "\n}"
 	case *static:
-		of, name, _ := strings.Cut(x.name, "::")
-		return "[" + of + "]::" + name + "(" + printExprs(x.args) + ")"
+		if !x.call {
+			return "[" + x.of + "]::" + x.name
+		}
+		return "[" + x.of + "]::" + x.name + "(" + printExprs(x.args) + ")"
+	case *typeX:
+		return printExpr(x.x) + map[bool]string{false: " -is [", true: " -isnot ["}[x.not] + x.of + "]"
+	case *hashX:
+		b := ""
+		if x.as != "" {
+			b = "[" + x.as + "]"
+		}
+		b += "@{"
+		for i, k := range x.keys {
+			b += printExpr(k) + " = " + printStmt(x.values[i]) + "\n"
+		}
+		return b + "}"
 	}
 	return fmt.Sprintf("<%T>", x)
 }

@@ -2,9 +2,12 @@ package powershell
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -70,7 +73,32 @@ func stageWindows() *system {
 	running := func() ([]process, error) {
 		return []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}, nil
 	}
-	return &system{hns: hns, acl: list, processes: running}
+	return &system{
+		hns:       hns,
+		acl:       list,
+		processes: running,
+		adapters:  stageAdapters,
+		version:   func() (string, error) { return "10.0.20348", nil },
+		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
+			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
+		},
+	}
+}
+
+// stageAdapters are the adapters of a pod: a loopback, and one with addresses of both families.
+func stageAdapters() ([]adapter, error) {
+	own := func(s string, bits, suffix int64) adapterAddress {
+		return adapterAddress{
+			addr: netip.MustParseAddr(s), bits: bits, prefix: 1, suffix: suffix, state: 4, valid: infinite, preferred: infinite,
+		}
+	}
+	return []adapter{
+		{name: "Loopback Pseudo-Interface 1", description: "Software Loopback Interface 1", index: 1, up: true, loopback: true,
+			addrs: []adapterAddress{own("127.0.0.1", 8, 1), own("::1", 128, 1)}},
+		{name: "vEthernet (Ethernet)", description: "Hyper-V Virtual Ethernet Container Adapter", index: 27,
+			mac: []byte{0, 0x15, 0x5d, 0x1a, 0x2b, 0x3c}, up: true, speed: 10_000_000_000, mtu: 1500,
+			addrs: []adapterAddress{own("10.244.1.7", 24, 1), own("fe80::5d1a:2b3c%27", 64, 4)}},
+	}, nil
 }
 
 // play runs a script and returns its output, exit code and errors, in the form of a golden file.

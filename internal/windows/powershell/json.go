@@ -85,6 +85,10 @@ func jsonObject(d *json.Decoder, depth int) (value, error) {
 // toJSON writes a value; objects nested deeper than depth are written as their text.
 func toJSON(b *strings.Builder, v value, depth int, indent, newline string) error {
 	switch v := plain(v).(type) {
+	case *table:
+		return toJSON(b, v.object(), depth, indent, newline)
+	case *arrayList:
+		return toJSON(b, v.items, depth, indent, newline)
 	case *object:
 		if v.kind != custom {
 			return thrown("ConvertTo-Json : an object of kind %s is not part of Mullion's PowerShell.", v.kind)

@@ -1,8 +1,7 @@
 package powershell
 
 import (
-	"strings"
-	"unicode/utf16"
+	"slices"
 )
 
 func (x *member) value(f *frame) (value, error) {
@@ -13,15 +12,33 @@ func (x *member) value(f *frame) (value, error) {
 	if !x.call {
 		return property(plain(of), x.name)
 	}
-	var args []value
-	for _, a := range x.args {
-		v, err := a.value(f)
+	args, err := values(f, x.args)
+	if err != nil {
+		return nil, err
+	}
+	return f.method(plain(of), x.name, args)
+}
+
+// method calls a method of an object, or of a list's items if lists do not have it.
+func (f *frame) method(of value, name string, args []value) (value, error) {
+	items, several := of.([]value)
+	if l, isList := of.(*arrayList); isList {
+		items, several = l.items, true
+	}
+	if !several || find(classOf(of).methods, name) != nil || find(everyClass().methods, name) != nil {
+		return f.invoke(of, name, args)
+	}
+	out := []value{}
+	for _, item := range items {
+		v, err := f.invoke(item, name, args)
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, plain(v))
+		if v != nil {
+			out = append(out, v)
+		}
 	}
-	return method(plain(of), x.name, args)
+	return one(out), nil
 }
 
 // property returns a property of an object. A custom object returns nil for one that it does not have; other kinds
@@ -49,10 +66,8 @@ func property(of value, name string) (value, error) {
 		return nil, nil
 	case *object:
 		return v.property(name)
-	case string:
-		if name == "length" {
-			return int64(len(utf16.Encode([]rune(v)))), nil
-		}
+	case *table:
+		return v.property(name), nil
 	case enum:
 		return v.property(name)
 	case span:
@@ -65,10 +80,17 @@ func property(of value, name string) (value, error) {
 		}
 		return itemsProperty(v, name)
 	}
-	if counts {
+	p, known, err := classProperty(of, name)
+	switch {
+	case known:
+		return p, err
+	case counts:
 		return int64(1), nil
 	}
-	return nil, thrown("The property %q is not part of Mullion's PowerShell.", name)
+	if l, ok := of.(*arrayList); ok {
+		return itemsProperty(l.items, name)
+	}
+	return nil, thrown("The property %q of %s is not part of Mullion's PowerShell.", name, typeName(of))
 }
 
 func itemsProperty(items []value, name string) (value, error) {
@@ -78,75 +100,7 @@ func itemsProperty(items []value, name string) (value, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, p)
+		out = append(out, slices.Collect(each(p))...)
 	}
 	return one(out), nil
-}
-
-// methods are the methods of strings, with their numbers of arguments.
-func methods() map[string]struct {
-	args int
-	do   func(s string, a []string) value
-} {
-	type m = struct {
-		args int
-		do   func(s string, a []string) value
-	}
-	return map[string]m{
-		"tolower":    {0, func(s string, _ []string) value { return strings.ToLower(s) }},
-		"toupper":    {0, func(s string, _ []string) value { return strings.ToUpper(s) }},
-		"tostring":   {0, func(s string, _ []string) value { return s }},
-		"trim":       {0, func(s string, _ []string) value { return strings.TrimSpace(s) }},
-		"trimstart":  {1, func(s string, a []string) value { return strings.TrimLeft(s, a[0]) }},
-		"trimend":    {1, func(s string, a []string) value { return strings.TrimRight(s, a[0]) }},
-		"contains":   {1, func(s string, a []string) value { return strings.Contains(s, a[0]) }},
-		"equals":     {1, func(s string, a []string) value { return s == a[0] }},
-		"startswith": {1, func(s string, a []string) value { return strings.HasPrefix(s, a[0]) }},
-		"endswith":   {1, func(s string, a []string) value { return strings.HasSuffix(s, a[0]) }},
-		"replace":    {2, func(s string, a []string) value { return strings.ReplaceAll(s, a[0], a[1]) }},
-		"indexof":    {1, func(s string, a []string) value { return indexOf(s, a[0]) }},
-		"split": {1, func(s string, a []string) value {
-			out := []value{}
-			for part := range strings.SplitSeq(s, a[0]) {
-				out = append(out, part)
-			}
-			return out
-		}},
-	}
-}
-
-func indexOf(s, part string) value {
-	before, _, found := strings.Cut(s, part)
-	if !found {
-		return int64(-1)
-	}
-	return int64(len(utf16.Encode([]rune(before))))
-}
-
-func method(of value, name string, args []value) (value, error) {
-	_, isText := of.(string)
-	switch of.(type) {
-	case string, int64, float64, bool, enum, moment:
-	default:
-		return nil, thrown("The method %q of this object is not part of Mullion's PowerShell.", name)
-	}
-	m, ok := methods()[name]
-	if !ok || m.args != len(args) || (!isText && name != "tostring") {
-		return nil, thrown("The method %q with %d arguments is not part of Mullion's PowerShell here.", name, len(args))
-	}
-	var texts []string
-	for _, a := range args {
-		s, ok := a.(string)
-		if !ok && name == "equals" {
-			return false, nil
-		}
-		if !ok && a != nil {
-			s = text(a)
-		}
-		if s == "" && (name == "replace" || name == "split") && len(texts) == 0 {
-			return nil, thrown("The method %q of an empty string is not part of Mullion's PowerShell.", name)
-		}
-		texts = append(texts, s)
-	}
-	return m.do(text(of), texts), nil
 }

@@ -65,6 +65,13 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 		if err != nil {
 			return err
 		}
+		switch o := of.(type) {
+		case *table:
+			o.set(to.name, v)
+			return nil
+		case *instance:
+			return setProperty(o, to.name, v)
+		}
 		o, ok := of.(*object)
 		if !ok || o.kind != custom || !o.has(to.name) {
 			return thrown(
@@ -93,11 +100,22 @@ func (s *assignTo) setItem(f *frame, to *index, v value) error {
 	if err != nil {
 		return err
 	}
+	switch o := of.(type) {
+	case *table:
+		return o.setAt(plain(at), v)
+	case *instance:
+		if o.of.item != nil && o.of.item.set != nil {
+			return around(o.of.item.set(o, at, v), "Exception setting \"Item\": ")
+		}
+	}
 	n, err := integer(at)
 	if err != nil {
 		return err
 	}
 	items, ok := of.([]value)
+	if l, isList := of.(*arrayList); isList {
+		items, ok = l.items, true
+	}
 	if n < 0 {
 		n += int64(len(items))
 	}
@@ -106,55 +124,6 @@ func (s *assignTo) setItem(f *frame, to *index, v value) error {
 	}
 	items[n] = v
 	return nil
-}
-
-// static is a call of one of .NET's own methods.
-type static struct {
-	name string // of statics
-	args []expr
-}
-
-// statics are the implemented static methods, by the names of type and method.
-func statics() map[string]func(f *frame, args []string) (value, error) {
-	combine := func(f *frame, args []string) (value, error) {
-		separator := "/"
-		if f.in.windows() {
-			separator = `\`
-		}
-		path := ""
-		for _, a := range args {
-			rooted := strings.HasPrefix(a, "/") || strings.HasPrefix(a, `\`) || len(a) > 1 && a[1] == ':'
-			switch {
-			case rooted || path == "":
-				path = a
-			case a == "":
-			case strings.HasSuffix(path, "/") || strings.HasSuffix(path, `\`) || strings.HasSuffix(path, ":"):
-				path += a
-			default:
-				path += separator + a
-			}
-		}
-		return path, nil
-	}
-	return map[string]func(f *frame, args []string) (value, error){"io.path::combine": combine}
-}
-
-func (x *static) check(c *checker) {
-	for _, a := range x.args {
-		a.check(c)
-	}
-}
-
-func (x *static) value(f *frame) (value, error) {
-	var args []string
-	for _, a := range x.args {
-		v, err := a.value(f)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, text(v))
-	}
-	return statics()[x.name](f, args)
 }
 
 // invokeExpression runs a text as a script, in the scope it is called in.
@@ -230,10 +199,13 @@ func (c *call) picked(item value) (value, error) {
 
 // comparisons are the operators that Where-Object has as parameters.
 func comparisons() []string {
-	return []string{
-		"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "in", "notin",
-		"contains", "notcontains",
+	var all []string
+	for _, op := range withCase() {
+		if op != "replace" && op != "split" {
+			all = append(all, op, "i"+op, "c"+op)
+		}
 	}
+	return all
 }
 
 // compared picks objects by a property: Where-Object Name -eq value.
@@ -257,7 +229,7 @@ func compared(c *call) error {
 		}
 		yes := truth(v)
 		if op != "" {
-			got, err := (&binary{op, &literal{v}, &literal{want}}).value(c.f)
+			got, err := (&binary{caseless(op), &literal{v}, &literal{want}}).value(c.f)
 			if err != nil {
 				return err
 			}

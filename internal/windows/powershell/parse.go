@@ -72,7 +72,7 @@ func (p *parser) oneParam() (param, error) {
 		if !knownCast(name) {
 			return one, p.refuse("a parameter of type [%s]", name)
 		}
-		one.to = lower(name)
+		one.to = full(name)
 		p.space()
 	}
 	if p.peek() != '$' {
@@ -165,8 +165,8 @@ func (p *parser) statement() (stmt, error) {
 		return nil, err
 	}
 	defer done()
-	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break",
-		"continue"); word {
+	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue", "try",
+		"switch", "do", "for"); word {
 	case "if":
 		return p.ifStatement()
 	case "while":
@@ -178,6 +178,14 @@ func (p *parser) statement() (stmt, error) {
 		return &whileStmt{x, body}, err
 	case "foreach":
 		return p.foreach()
+	case "try":
+		return p.try()
+	case "switch":
+		return p.switchStatement()
+	case "do":
+		return p.do()
+	case "for":
+		return p.forStatement()
 	case "function":
 		return p.function()
 	case "break", "continue":
@@ -201,7 +209,7 @@ func (p *parser) statement() (stmt, error) {
 // notHere are the statements of PowerShell that are not implemented.
 func notHere() []string {
 	return []string{
-		"do", "for", "switch", "try", "trap", "class", "enum", "filter", "data", "begin", "process", "end", "until",
+		"trap", "class", "enum", "filter", "data", "begin", "process", "end", "until",
 		"using", "workflow", "dynamicparam",
 	}
 }
@@ -231,18 +239,16 @@ func (p *parser) toVariable() (stmt, error) {
 	if !ok {
 		return nil, nil
 	}
-	for _, op := range []string{"+=", "-=", "="} {
-		if p.take(op) {
-			p.space()
-			s, err := p.statement()
-			return &assign{*v, op, s}, err
-		}
+	if op := p.assigns(); op != "" {
+		p.space()
+		s, err := p.statement()
+		return &assign{*v, op, s}, err
 	}
 	if members {
 		return p.toMember(begin)
 	}
-	if p.take("++") {
-		return &assign{*v, "+=", &pipeline{[]stage{{x: &literal{int64(1)}}}}}, nil
+	if op := p.counts(); op != "" {
+		return &assign{*v, op, byOne()}, nil
 	}
 	return nil, nil
 }
@@ -257,16 +263,40 @@ func (p *parser) toMember(begin int) (stmt, error) {
 	m, isMember := x.(*member)
 	if _, isIndex := x.(*index); isIndex || isMember && !m.call {
 		p.blanks()
-		for _, op := range []string{"+=", "-=", "="} {
-			if p.take(op) {
-				p.space()
-				s, err := p.statement()
-				return &assignTo{x, op, s}, err
-			}
+		if op := p.assigns(); op != "" {
+			p.space()
+			s, err := p.statement()
+			return &assignTo{x, op, s}, err
+		}
+		if op := p.counts(); op != "" {
+			return &assignTo{x, op, byOne()}, nil
 		}
 	}
 	return nil, nil
 }
+
+// assigns skips an operator of an assignment if it is next, and returns it.
+func (p *parser) assigns() string {
+	for _, op := range []string{"+=", "-=", "*=", "/=", "%=", "="} {
+		if p.take(op) {
+			return op
+		}
+	}
+	return ""
+}
+
+// counts skips ++ or -- if it is next, and returns the assignment that it stands for.
+func (p *parser) counts() string {
+	switch {
+	case p.take("++"):
+		return "+="
+	case p.take("--"):
+		return "-="
+	}
+	return ""
+}
+
+func byOne() stmt { return &pipeline{[]stage{{x: &literal{int64(1)}}}} }
 
 // lists lets commas make lists again, until the function that it returns is called.
 func (p *parser) lists() func() {

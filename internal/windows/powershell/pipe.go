@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -70,7 +71,7 @@ func collect(got *[]value) *sink {
 
 // streaming returns the call of a stage that takes objects one by one, nil for other stages.
 func (s stage) streaming(f *frame, out *sink) (*call, error) {
-	if s.word == "" || s.file != nil || s.errors != "" {
+	if s.word == "" || s.file != nil || s.errors != "" || splats(s.args) {
 		return nil, nil
 	}
 	if _, shadowed := f.function(lower(s.word)); shadowed {
@@ -142,6 +143,9 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	if err != nil {
 		return err
 	}
+	if s.args, err = spread(f, s.args); err != nil {
+		return err
+	}
 	block, isBlock := name.(*scriptBlock)
 	word := text(name)
 	fn, isFunction := f.function(lower(word))
@@ -164,6 +168,40 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 		return thrown("%v.", err)
 	}
 	return s.program(f, word, input, piped, out)
+}
+
+func splats(args []argument) bool {
+	return slices.ContainsFunc(args, func(a argument) bool { return a.splat })
+}
+
+// spread puts the parameters of @name in its place: of a hash table named ones, of a list others.
+func spread(f *frame, args []argument) ([]argument, error) {
+	if !splats(args) {
+		return args, nil
+	}
+	var out []argument
+	for _, a := range args {
+		if !a.splat {
+			out = append(out, a)
+			continue
+		}
+		v, err := a.x.value(f)
+		if err != nil {
+			return nil, err
+		}
+		t, named := v.(*table)
+		if !named {
+			for item := range each(v) {
+				out = append(out, argument{x: &literal{item}})
+			}
+			continue
+		}
+		for _, k := range t.keys {
+			name := text(k)
+			out = append(out, argument{param: lower(name), x: &literal{t.get(k)}, text: "-" + name + ":"})
+		}
+	}
+	return out, nil
 }
 
 // give outputs the value of an expression, a list item by item.

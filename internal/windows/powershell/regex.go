@@ -18,7 +18,10 @@ type pattern struct {
 	byName  map[string]int
 }
 
-func compile(v value) (*pattern, error) {
+func compile(v value) (*pattern, error) { return compileAs(v, false) }
+
+// compileAs reads an expression for which the case of letters matters, or not.
+func compileAs(v value, exact bool) (*pattern, error) {
 	if _, ok := v.(*scriptBlock); ok {
 		return nil, thrown("A script block as a pattern is not part of Mullion's PowerShell.")
 	}
@@ -26,7 +29,7 @@ func compile(v value) (*pattern, error) {
 	if why := dialect(source); why != "" {
 		return nil, thrown("The regular expression %q: %s is not part of Mullion's PowerShell.", source, why)
 	}
-	re, err := regexp.Compile("(?i)" + source)
+	re, err := regexp.Compile(map[bool]string{false: "(?i)"}[exact] + source)
 	if err != nil {
 		return nil, thrown("The regular expression %q: %v", source, err)
 	}
@@ -291,7 +294,7 @@ func (p *pattern) split(s string, limit int64) ([]value, error) {
 }
 
 // replace is -replace; in a list it replaces in each item.
-func replace(a, b value) (value, error) {
+func replace(a, b value, exact bool) (value, error) {
 	operands := []value{b}
 	if l, ok := b.([]value); ok {
 		operands = l
@@ -306,7 +309,7 @@ func replace(a, b value) (value, error) {
 		}
 		with = text(operands[1])
 	}
-	p, err := compile(operands[0])
+	p, err := compileAs(operands[0], exact)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +329,7 @@ func replace(a, b value) (value, error) {
 }
 
 // splitBy is -split; of a list it splits each item and returns all parts in one list.
-func splitBy(a, b value) (value, error) {
+func splitBy(a, b value, exact bool) (value, error) {
 	operands := []value{b}
 	if l, ok := b.([]value); ok {
 		operands = l
@@ -344,7 +347,7 @@ func splitBy(a, b value) (value, error) {
 			return nil, thrown("-split with a limit below 0 is not part of Mullion's PowerShell.")
 		}
 	}
-	p, err := compile(operands[0])
+	p, err := compileAs(operands[0], exact)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestReplace(t *testing.T) {
 		{"a]b", `[^]]`, "", "]"},
 		{"x\n", "x", "y", "y\n"},
 	} {
-		got, err := replace(tt.text, []value{tt.pattern, tt.with})
+		got, err := replace(tt.text, []value{tt.pattern, tt.with}, false)
 		if err != nil || got != tt.want {
 			t.Errorf("%q -replace %q, %q: got %q, %v, want %q", tt.text, tt.pattern, tt.with, got, err, tt.want)
 		}
@@ -58,7 +58,7 @@ func TestSplit(t *testing.T) {
 		{nil, ",", []value{""}},
 		{int64(123), "2", []value{"1", "3"}},
 	} {
-		got, err := splitBy(tt.text, tt.pattern)
+		got, err := splitBy(tt.text, tt.pattern, false)
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 			t.Errorf("%v -split %v: %v\n-want +got:\n%s", tt.text, tt.pattern, err, diff)
 		}

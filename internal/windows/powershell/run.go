@@ -24,7 +24,10 @@ type interpreter struct {
 	lastExit value     // $LASTEXITCODE, nil before the first program
 	matches  *object   // $Matches, nil before the first
 	jobs     []*job
-	depth    int // of nested calls
+	depth    int     // of nested calls
+	tries    int     // how many try blocks are running
+	caught   []error // for which catch blocks are running
+	closers  []func()
 }
 
 // frame is a scope of variables and functions.
@@ -62,13 +65,18 @@ func (f *frame) functionNames() map[string]bool {
 
 // leaving is the error by which return, throw, exit, break or continue ends what runs.
 type leaving struct {
-	word string
-	code int
-	what value
+	word      string
+	code      int
+	what      value
+	own       bool // a message of this package, not of a script
+	statement bool // it ends one statement, not the script
 }
 
 // Error is what a script threw.
 func (l *leaving) Error() string {
+	if r := own[*record](l.what); r != nil {
+		return r.text()
+	}
 	if l.word == "throw" {
 		return text(l.what)
 	}
@@ -113,11 +121,30 @@ func (f *frame) complainAs(action, command string, err error) error {
 	f.in.ok = false
 	switch action {
 	case "stop":
-		return &leaving{word: "throw", what: command + " : " + err.Error()}
+		r := recordOf(err)
+		r.shown = command + " : " + err.Error()
+		return &leaving{word: "throw", what: &instance{recordClass(), r}}
 	case "silentlycontinue", "ignore":
 		return nil
 	}
 	_, werr := fmt.Fprintf(f.in.errs, "%s : %v%s", command, err, f.in.session.Newline)
+	return werr
+}
+
+// ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
+// or $ErrorActionPreference is Stop.
+func (f *frame) ended(err error) error {
+	if err == nil || f.in.tries > 0 || !endsStatement(err) {
+		return err
+	}
+	f.in.ok = false
+	switch lower(text(f.get("erroractionpreference"))) {
+	case "stop":
+		return &leaving{word: "throw", what: &instance{recordClass(), recordOf(err)}}
+	case "silentlycontinue", "ignore":
+		return nil
+	}
+	_, werr := fmt.Fprintf(f.in.errs, "%v%s", err, f.in.session.Newline)
 	return werr
 }
 
@@ -249,6 +276,16 @@ func capture(b block, f *frame, ranges bool) ([]value, error) {
 	return got, err
 }
 
+// captureOne returns the output of a statement that is a part of another.
+func captureOne(s stmt, f *frame, ranges bool) ([]value, error) {
+	got := []value{}
+	err := s.run(f, &sink{ranges: ranges, put: func(v value) error {
+		got = append(got, v)
+		return nil
+	}})
+	return got, err
+}
+
 // setting runs a statement if it is an assignment, and returns the value that it set.
 func setting(s stmt, f *frame) (v value, is bool, err error) {
 	switch a := s.(type) {
@@ -275,7 +312,7 @@ func (s *assign) assigned(f *frame) (value, error) {
 		f.in.ok = true
 		return plain(v), err
 	}
-	got, err := capture(block{s.x}, f, false)
+	got, err := captureOne(s.x, f, false)
 	return one(got), err
 }
 
@@ -322,6 +359,47 @@ func loop(f *frame, body block, out *sink) (bool, error) {
 	return err == nil, err
 }
 
+// again is a caught error that is thrown once more: now it ends the script.
+func again(err error) error {
+	return &leaving{word: "throw", what: &instance{recordClass(), recordOf(err)}}
+}
+
+func (s *doStmt) run(f *frame, out *sink) error {
+	for {
+		if again, err := loop(f, s.body, out); err != nil || !again {
+			return err
+		}
+		v, err := s.cond.value(f)
+		if err != nil || truth(v) == s.until {
+			return err
+		}
+	}
+}
+
+func (s *forStmt) run(f *frame, out *sink) error {
+	nowhere := &sink{put: func(value) error { return nil }}
+	if s.first != nil {
+		if err := s.first.run(f, nowhere); err != nil {
+			return err
+		}
+	}
+	for {
+		if s.cond != nil {
+			if v, err := s.cond.value(f); err != nil || !truth(v) {
+				return err
+			}
+		}
+		if again, err := loop(f, s.body, out); err != nil || !again {
+			return err
+		}
+		if s.step != nil {
+			if err := s.step.run(f, nowhere); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 func (s *whileStmt) run(f *frame, out *sink) error {
 	for {
 		v, err := s.cond.value(f)
@@ -356,6 +434,9 @@ func (s *functionStmt) run(f *frame, _ *sink) error {
 func (s *leave) run(f *frame, out *sink) error {
 	l := &leaving{word: s.word}
 	if s.x == nil {
+		if n := len(f.in.caught); s.word == "throw" && n > 0 {
+			return again(f.in.caught[n-1])
+		}
 		if s.word == "throw" {
 			l.what = "ScriptHalted"
 		}
@@ -367,7 +448,7 @@ func (s *leave) run(f *frame, out *sink) error {
 		}
 		return l
 	}
-	got, err := capture(block{s.x}, f, false)
+	got, err := captureOne(s.x, f, false)
 	if err != nil {
 		return err
 	}

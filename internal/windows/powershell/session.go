@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,18 +31,29 @@ type Session struct {
 	windows *system
 }
 
-// system holds the calls of Windows: the Host Networking Service, version 1, access lists and processes.
+// system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, network adapters,
+// Windows' version, and opening a port.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
 	processes func() ([]process, error)
+	adapters  func() ([]adapter, error)
+	version   func() (string, error)
+	listen    func(ctx context.Context, network, address string) (net.Listener, error)
 }
 
 func (s *Session) system() system {
 	if s.windows != nil {
 		return *s.windows
 	}
-	return system{hns: callHNS, acl: readACL, processes: processes}
+	return system{
+		hns:       callHNS,
+		acl:       readACL,
+		processes: processes,
+		adapters:  adapters,
+		version:   windowsVersion,
+		listen:    (&net.ListenConfig{}).Listen,
+	}
 }
 
 // ExitRefused is the exit code of a refused script, and of a script whose last command failed: PowerShell's own
@@ -152,6 +164,7 @@ func (s *Session) Run(ctx context.Context) int {
 		return s.refuse(err)
 	}
 	in := newInterpreter(ctx, s)
+	defer in.close()
 	if w.file != "" {
 		err = in.runFile(in.top, w.file, w.args, in.screen)
 	} else {
@@ -162,6 +175,13 @@ func (s *Session) Run(ctx context.Context) int {
 	}
 	in.format.end()
 	return s.code(in, w, err)
+}
+
+// close ends what the script has left open.
+func (in *interpreter) close() {
+	for _, end := range in.closers {
+		end()
+	}
 }
 
 // code is the exit code for how a script ended.

@@ -12,7 +12,8 @@ const (
 
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
-	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets())
+	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
+		networkCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -284,6 +285,15 @@ func otherCmdlets() []cmdlet {
 			values:    []string{"seconds", "milliseconds"},
 			positions: []string{"seconds"},
 			needs:     []string{"seconds|milliseconds"},
+		},
+		{
+			name:      "New-Object",
+			about:     "an object of one of the types that are here, or one with any properties",
+			run:       newObjectCmdlet,
+			values:    []string{"typename", "argumentlist", "property"},
+			also:      map[string]string{"args": "argumentlist"},
+			positions: []string{"typename", "argumentlist"},
+			needs:     []string{"typename"},
 		},
 		{
 			name:      "Invoke-Expression",

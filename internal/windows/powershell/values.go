@@ -50,6 +50,22 @@ func each(v value) iter.Seq[value] {
 					return
 				}
 			}
+		case *arrayList:
+			for _, item := range slices.Clone(v.items) {
+				if !yield(item) {
+					return
+				}
+			}
+		case *instance:
+			items := []value{v}
+			if v.of.each != nil {
+				items = v.of.each(v.v)
+			}
+			for _, item := range items {
+				if !yield(item) {
+					return
+				}
+			}
 		case span:
 			step := int64(1)
 			if v.to < v.from {
@@ -92,14 +108,29 @@ func text(v value) string {
 		return v.text()
 	case *scriptBlock:
 		return v.script.text
-	case []value, span:
-		var parts []string
-		for item := range each(v) {
-			parts = append(parts, text(item))
+	case *table:
+		return typeName(v)
+	case *instance:
+		if v.of.text != nil {
+			return v.of.text(v.v)
 		}
-		return strings.Join(parts, " ")
+		if v.of.each == nil {
+			return v.of.name
+		}
+		return joinedText(v)
+	case []value, span, *arrayList:
+		return joinedText(v)
 	}
 	return fmt.Sprint(v)
+}
+
+// joinedText is the texts of a value's items.
+func joinedText(v value) string {
+	var parts []string
+	for item := range each(v) {
+		parts = append(parts, text(item))
+	}
+	return strings.Join(parts, " ")
 }
 
 // truth returns a value as a condition.
@@ -119,12 +150,14 @@ func truth(v value) bool {
 		return v != 0
 	case []value:
 		return len(v) > 1 || len(v) == 1 && truth(v[0])
+	case *arrayList:
+		return truth(v.items)
 	}
 	return true
 }
 
 func thrown(format string, args ...any) error {
-	return &leaving{word: "throw", what: fmt.Sprintf(format, args...)}
+	return &leaving{word: "throw", what: fmt.Sprintf(format, args...), own: true}
 }
 
 // parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. Leading zeros have no meaning. A
@@ -216,6 +249,9 @@ func floating(v value) (float64, error) {
 // arithmetic does + - * / %; integers that leave 64 bits become floating numbers.
 func arithmetic(op string, a, b value) (value, error) {
 	a, b = plain(a), plain(b)
+	if v, done, err := ofObjects(op, a, b); done {
+		return v, err
+	}
 	if op == "+" {
 		if v, ok := joined(a, b); ok {
 			return v, nil

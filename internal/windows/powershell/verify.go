@@ -90,6 +90,9 @@ func (c cmdlet) permits(name, v string) error {
 	if allowed, ok := c.allowed[name]; ok && !slices.Contains(allowed, lower(v)) {
 		return fmt.Errorf("-%s %s of %s is not part of Mullion's PowerShell", name, v, c.name)
 	}
+	if name == "typename" && c.name == "New-Object" {
+		return permitsType(v)
+	}
 	if name == "name" && c.name == "Import-Module" {
 		return knownModule(v)
 	}
@@ -144,6 +147,14 @@ func (c *checker) command(s *stage, piped bool) {
 	if !ok {
 		if err := unknown(word); err != nil {
 			c.refuse("%v", err)
+		}
+		return
+	}
+	if splats(s.args) { // what else is given is known when it runs
+		for _, a := range s.args {
+			if _, _, err := cmd.parameter(a.param); a.param != "" && err != nil {
+				c.refuse("%v", err)
+			}
 		}
 		return
 	}

@@ -13,9 +13,12 @@ import (
 
 // wildcard is a pattern of PowerShell: *, ?, [a-z], and ` before a literal character
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_wildcards).
-func wildcard(pattern string) (*regexp.Regexp, error) {
+func wildcard(pattern string) (*regexp.Regexp, error) { return wildcardAs(pattern, false) }
+
+// wildcardAs is a pattern for which the case of letters matters, or not.
+func wildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 	var b strings.Builder
-	b.WriteString(`(?is)\A`)
+	b.WriteString(map[bool]string{false: `(?is)\A`, true: `(?s)\A`}[exact])
 	runes := []rune(pattern)
 	for i := 0; i < len(runes); i++ {
 		switch r := runes[i]; {

@@ -1,1 +1,1 @@
-$n = 1, 2; $n.Contains('1')
+$n = @{ a = 1 }; $n.ToUpper()

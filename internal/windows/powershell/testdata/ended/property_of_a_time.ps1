@@ -1,1 +1,1 @@
-(Get-Item .).LastWriteTime.Year
+(Get-Item .).LastWriteTime.Kind

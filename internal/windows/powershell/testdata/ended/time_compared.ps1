@@ -1,1 +1,1 @@
-(Get-Item .).LastWriteTime -gt '1/1/2020'
+(Get-Item .).LastWriteTime -gt 'never'

@@ -1,1 +1,1 @@
-function f($a = @{}) { 1 }
+function f($a = @{ b = (Get-Disk) }) { 1 }

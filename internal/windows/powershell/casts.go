@@ -1,0 +1,281 @@
+package powershell
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// casts are the types that a value can be converted to, by [type]: each with its function.
+func casts() map[string]func(v value) (value, error) {
+	whole := func(bits int) func(v value) (value, error) {
+		return func(v value) (value, error) {
+			if c, ok := v.(*instance); ok && c.of.name == "System.Char" {
+				v = int64(own[rune](c))
+			}
+			n, err := integer(v)
+			if err == nil && bits == 32 && int64(int32(n)) != n { //nolint:gosec // checks that it fits
+				err = thrown("Cannot convert value %q to type \"System.Int32\": it is too large or too small.", text(v))
+			}
+			if err == nil && bits == 8 && (n < 0 || n > 255) {
+				err = thrown("Cannot convert value %q to type \"System.Byte\".", text(v))
+			}
+			return n, err
+		}
+	}
+	of := func(v value, err error) (value, error) { return v, err }
+	list := func(item string) func(v value) (value, error) {
+		return func(v value) (value, error) {
+			out := []value{}
+			for one := range each(v) {
+				c, err := converted(item, one)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, c)
+			}
+			return out, nil
+		}
+	}
+	truthOf := func(v value) (value, error) { return truth(v), nil }
+	same := func(v value) (value, error) { return v, nil }
+	return map[string]func(v value) (value, error){
+		"string": func(v value) (value, error) { return text(v), nil },
+		"bool":   truthOf, "switch": truthOf,
+		"double": func(v value) (value, error) { return of(floating(v)) },
+		"int":    whole(32), "int32": whole(32), "long": whole(64), "int64": whole(64), "byte": whole(8),
+		"object": same, "psobject": same,
+		"void":     func(value) (value, error) { return nil, nil },
+		"array":    list("object"),
+		"object[]": list("object"), "string[]": list("string"), "int[]": list("int"), "byte[]": list("byte"),
+		"hashtable":   toTable,
+		"datetime":    toDate,
+		"ipaddress":   toClass(addressName, parseAddress),
+		"guid":        toClass(guidName, parseGUID),
+		"char":        toChar,
+		"scriptblock": toBlock,
+		"uri": toClass("System.Uri", func(s string) (value, error) {
+			return uriClass().make.do(&dotCall{args: []value{s}})
+		}),
+	}
+}
+
+func knownCast(name string) bool {
+	_, known := casts()[full(name)]
+	return known
+}
+
+// converted returns a value converted to a type of knownCast.
+func converted(to string, v value) (value, error) {
+	do, known := casts()[full(to)]
+	if !known { // the parser lets only known ones pass
+		return nil, cannotConvert(v, to)
+	}
+	return do(v)
+}
+
+func cannotConvert(v value, to string) error {
+	return thrown("Cannot convert the %q value of type %q to type %q.", text(v), typeName(v), to)
+}
+
+// toClass converts texts to objects of a class, and leaves $null and the objects themselves.
+func toClass(name string, parse func(s string) (value, error)) func(v value) (value, error) {
+	return func(v value) (value, error) {
+		if i, ok := v.(*instance); ok && i.of.name == name || v == nil {
+			return v, nil
+		}
+		made, err := parse(text(v))
+		if _, ours := errors.AsType[*leaving](err); err != nil && !ours {
+			return nil, cannotConvert(v, name)
+		}
+		return made, err
+	}
+}
+
+func toTable(v value) (value, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case *table:
+		return v, nil
+	}
+	return nil, cannotConvert(v, "System.Collections.Hashtable")
+}
+
+func toBlock(v value) (value, error) {
+	if _, ok := v.(*scriptBlock); !ok {
+		return nil, cannotConvert(v, "System.Management.Automation.ScriptBlock")
+	}
+	return v, nil
+}
+
+func toDate(v value) (value, error) {
+	if _, ok := v.(moment); ok {
+		return v, nil
+	}
+	if s, ok := v.(string); ok {
+		if d, err := parseDate(s); err == nil {
+			return d, nil
+		}
+	}
+	return nil, cannotConvert(v, "System.DateTime")
+}
+
+func toChar(v value) (value, error) {
+	switch v := v.(type) {
+	case int64:
+		if v >= 0 && v <= 0xffff {
+			return char(rune(v)), nil
+		}
+	case string:
+		if r := []rune(v); len(r) == 1 {
+			return char(r[0]), nil
+		}
+	case *instance:
+		if v.of.name == "System.Char" {
+			return v, nil
+		}
+	}
+	return nil, cannotConvert(v, "System.Char")
+}
+
+// typeX is a value -is [type], or -isnot.
+type typeX struct {
+	x   expr
+	of  string
+	not bool
+}
+
+func (x *typeX) check(c *checker) { x.x.check(c) }
+
+func (x *typeX) value(f *frame) (value, error) {
+	v, err := x.x.value(f)
+	if err != nil {
+		return nil, err
+	}
+	return isType(plain(v), x.of) != x.not, nil
+}
+
+// typeTests are the types that -is knows, with the full names of the types of values that are of it.
+func typeTests() map[string][]string {
+	return map[string][]string{
+		"string": {"System.String"}, "bool": {"System.Boolean"}, "switch": {"System.Boolean"},
+		"int": {"System.Int32"}, "int32": {"System.Int32"}, "long": {"System.Int64"}, "int64": {"System.Int64"},
+		"double": {"System.Double"}, "array": {"System.Object[]"}, "object[]": {"System.Object[]"},
+		"hashtable":      {"System.Collections.Hashtable"},
+		"datetime":       {"System.DateTime"},
+		"scriptblock":    {"System.Management.Automation.ScriptBlock"},
+		"pscustomobject": {"System.Management.Automation.PSCustomObject"},
+		"collections.idictionary": {
+			"System.Collections.Hashtable", "System.Collections.Specialized.OrderedDictionary",
+		},
+		"valuetype": {"System.Int32", "System.Int64", "System.Double", "System.Boolean", "System.DateTime", guidName},
+		"guid":      {guidName}, "timespan": {spanName}, "ipaddress": {addressName}, "net.ipaddress": {addressName},
+		"char": {"System.Char"}, "uri": {"System.Uri"},
+	}
+}
+
+func isType(v value, of string) bool {
+	if exception := exceptionName(of); exception != "" {
+		r := own[*record](v)
+		return r != nil && v.(*instance).of.name != recordClass().name && r.is(exception) //nolint:forcetypeassert // own
+	}
+	return slices.Contains(typeTests()[of], typeName(v))
+}
+
+// typeTest reads the type after -is or -isnot.
+func (p *parser) typeTest(x expr, not bool) (expr, error) {
+	if p.peek() != '[' {
+		return nil, p.refuse("-is without a type")
+	}
+	name, err := p.typeName()
+	if err != nil {
+		return nil, err
+	}
+	if _, known := typeTests()[full(name)]; !known && exceptionName(name) == "" {
+		return nil, p.refuse("the type [%s]", name)
+	}
+	return &typeX{x: x, of: full(name), not: not}, nil
+}
+
+// ofObjects does arithmetic with hash tables, lists, times and time spans; done is false for other values.
+func ofObjects(op string, a, b value) (v value, done bool, err error) {
+	switch x := a.(type) {
+	case *table:
+		if y, ok := b.(*table); ok && op == "+" {
+			v, err = x.plus(y)
+			return v, true, err
+		}
+		return nil, true, thrown("%s of a hash table and %q is not part of Mullion's PowerShell.", op, text(b))
+	case *arrayList:
+		if op == "+" {
+			v, _ := joined(slices.Clone(x.items), b)
+			return v, true, nil
+		}
+	case moment:
+		if op == "-" {
+			v, err = x.minus(b)
+			return v, true, err
+		}
+		d, ok := durationOf(b)
+		if op != "+" || !ok {
+			return nil, true, thrown("%s of a time and %q is not part of Mullion's PowerShell.", op, text(b))
+		}
+		return moment{x.at.Add(d)}, true, nil
+	case *instance:
+		d, ok := x.v.(time.Duration)
+		e, both := durationOf(b)
+		if ok && both && (op == "+" || op == "-") {
+			if op == "-" {
+				e = -e
+			}
+			return &instance{spanClass(), d + e}, true, nil
+		}
+		if s, isText := b.(string); isText && op == "+" && x.of.name == "System.Char" {
+			return text(x) + s, true, nil
+		}
+		return nil, true, thrown("%s of %s and %q is not part of Mullion's PowerShell.", op, typeName(a), text(b))
+	}
+	return nil, false, nil
+}
+
+func durationOf(v value) (time.Duration, bool) {
+	i, ok := v.(*instance)
+	if !ok {
+		return 0, false
+	}
+	d, ok := i.v.(time.Duration)
+	return d, ok
+}
+
+// orderObjects compares an object with a value; done is false for other values.
+func orderObjects(equality bool, a, b value) (n int, done bool, err error) {
+	switch x := a.(type) {
+	case *table, *arrayList:
+		if equality {
+			if a == b {
+				return 0, true, nil
+			}
+			return 1, true, nil
+		}
+	case *instance:
+		d, ok := x.v.(time.Duration)
+		if e, both := durationOf(b); ok && both {
+			return cmp.Compare(d, e), true, nil
+		}
+		if y, ok := b.(*instance); ok && equality {
+			if canonical(x, false) == canonical(y, false) {
+				return 0, true, nil
+			}
+			return 1, true, nil
+		}
+		if equality {
+			return strings.Compare(lower(text(a)), lower(text(b))), true, nil
+		}
+	default:
+		return 0, false, nil
+	}
+	return 0, true, thrown("Comparing %s with %q is not part of Mullion's PowerShell.", typeName(a), text(b))
+}

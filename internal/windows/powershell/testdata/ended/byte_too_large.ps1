@@ -1,0 +1,1 @@
+[System.Text.Encoding]::UTF8.GetString((1, 256))

@@ -1,0 +1,1 @@
+try { [int]'x' } catch [System.IO.IOException] { 'caught' }

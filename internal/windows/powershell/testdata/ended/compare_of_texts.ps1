@@ -1,0 +1,1 @@
+[string]::Compare('a', 'b')

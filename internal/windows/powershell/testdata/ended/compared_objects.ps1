@@ -1,0 +1,1 @@
+[guid]::Empty -gt 5

@@ -1,0 +1,1 @@
+'a'.StartsWith('b', 5)

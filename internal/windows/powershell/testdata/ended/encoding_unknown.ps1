@@ -1,0 +1,1 @@
+[System.Text.Encoding]::GetEncoding('utf-7')

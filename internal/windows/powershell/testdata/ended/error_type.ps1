@@ -1,0 +1,1 @@
+try { [int]'x' } catch { $_.Exception.GetType() }

@@ -1,0 +1,1 @@
+[guid]::Empty + 1

@@ -1,0 +1,1 @@
+$l = New-Object System.Net.HttpListener; $l.Prefixes.Add('https://*/')

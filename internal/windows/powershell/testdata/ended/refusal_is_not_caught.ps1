@@ -1,0 +1,1 @@
+try { @{ a = 1 }.ToUpper() } catch { 'caught' }

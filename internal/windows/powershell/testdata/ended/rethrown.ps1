@@ -1,0 +1,1 @@
+try { [guid]::Parse('x') } catch { throw }

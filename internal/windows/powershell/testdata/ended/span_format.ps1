@@ -1,0 +1,1 @@
+'{0:hh}' -f [TimeSpan]::Zero

@@ -1,0 +1,1 @@
+$ErrorActionPreference = 'Stop'; [guid]::Parse('x')

@@ -1,0 +1,1 @@
+function f { throw 'mine' }; try { f } finally { 'last' }

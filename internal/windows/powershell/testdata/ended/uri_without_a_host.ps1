@@ -1,0 +1,1 @@
+[uri]'mailto:x@y'; $u = New-Object System.Uri 'file:///x'

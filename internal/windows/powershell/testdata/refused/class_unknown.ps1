@@ -1,0 +1,1 @@
+[Reflection.Assembly]::LoadWithPartialName('x')

@@ -1,1 +1,0 @@
-[Environment]::Exit(0)

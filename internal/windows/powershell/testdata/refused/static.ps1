@@ -1,1 +1,0 @@
-[io.path]::GetTempPath()

@@ -1,0 +1,1 @@
+switch (1) { default { 2 } default { 3 } }

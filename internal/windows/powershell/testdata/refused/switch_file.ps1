@@ -1,0 +1,1 @@
+switch -file x { 1 { 2 } }

@@ -1,0 +1,1 @@
+try { echo x } catch [System.Xml.XmlException] { }
