@@ -41,8 +41,8 @@ func addressClass() *class {
 				return own[netip.Addr](c.arg(0)).IsLoopback(), nil
 			}},
 		},
-		text: func(v any) string { return v.(netip.Addr).String() }, //nolint:forcetypeassert // the class's own
-		same: func(v any) string { return v.(netip.Addr).String() }, //nolint:forcetypeassert // as above
+		text: func(v any) string { return v.(netip.Addr).String() },
+		same: func(v any) string { return v.(netip.Addr).String() },
 		props: []field{
 			of("AddressFamily", familyOf),
 			of("IPAddressToString", func(a netip.Addr) value { return a.String() }),
@@ -84,8 +84,8 @@ func uriClass() *class {
 			}
 			return &instance{uriClass(), u}, nil
 		}},
-		text: func(v any) string { return uriText(v.(*url.URL), true) },  //nolint:forcetypeassert // the class's own
-		same: func(v any) string { return uriText(v.(*url.URL), false) }, //nolint:forcetypeassert // as above
+		text: func(v any) string { return uriText(v.(*url.URL), true) },
+		same: func(v any) string { return uriText(v.(*url.URL), false) },
 		props: []field{
 			of("AbsolutePath", func(u *url.URL) value { return pathOf(u) }),
 			of("LocalPath", func(u *url.URL) value { return orSlash(u.Path) }),

@@ -12,7 +12,7 @@ import (
 func casts() map[string]func(v value) (value, error) {
 	whole := func(bits int) func(v value) (value, error) {
 		return func(v value) (value, error) {
-			if c, ok := v.(*instance); ok && c.of.name == "System.Char" {
+			if c, ok := v.(*instance); ok && c.of.name == charName {
 				v = int64(own[rune](c))
 			}
 			n, err := integer(v)
@@ -134,11 +134,11 @@ func toChar(v value) (value, error) {
 			return char(r[0]), nil
 		}
 	case *instance:
-		if v.of.name == "System.Char" {
+		if v.of.name == charName {
 			return v, nil
 		}
 	}
-	return nil, cannotConvert(v, "System.Char")
+	return nil, cannotConvert(v, charName)
 }
 
 // typeX is a value -is [type], or -isnot.
@@ -173,14 +173,14 @@ func typeTests() map[string][]string {
 		},
 		"valuetype": {"System.Int32", "System.Int64", "System.Double", "System.Boolean", "System.DateTime", guidName},
 		"guid":      {guidName}, "timespan": {spanName}, "ipaddress": {addressName}, "net.ipaddress": {addressName},
-		"char": {"System.Char"}, "uri": {"System.Uri"},
+		"char": {charName}, "uri": {"System.Uri"},
 	}
 }
 
 func isType(v value, of string) bool {
 	if exception := exceptionName(of); exception != "" {
 		r := own[*record](v)
-		return r != nil && v.(*instance).of.name != recordClass().name && r.is(exception) //nolint:forcetypeassert // own
+		return r != nil && v.(*instance).of.name != recordClass().name && r.is(exception)
 	}
 	return slices.Contains(typeTests()[of], typeName(v))
 }
@@ -215,30 +215,41 @@ func ofObjects(op string, a, b value) (v value, done bool, err error) {
 			return v, true, nil
 		}
 	case moment:
-		if op == "-" {
-			v, err = x.minus(b)
-			return v, true, err
-		}
-		d, ok := durationOf(b)
-		if op != "+" || !ok {
-			return nil, true, thrown("%s of a time and %q is not part of Mullion's PowerShell.", op, text(b))
-		}
-		return moment{x.at.Add(d)}, true, nil
+		v, err = x.arithmetic(op, b)
+		return v, true, err
 	case *instance:
-		d, ok := x.v.(time.Duration)
-		e, both := durationOf(b)
-		if ok && both && (op == "+" || op == "-") {
-			if op == "-" {
-				e = -e
-			}
-			return &instance{spanClass(), d + e}, true, nil
-		}
-		if s, isText := b.(string); isText && op == "+" && x.of.name == "System.Char" {
-			return text(x) + s, true, nil
-		}
-		return nil, true, thrown("%s of %s and %q is not part of Mullion's PowerShell.", op, typeName(a), text(b))
+		v, err = x.arithmetic(op, b)
+		return v, true, err
 	}
 	return nil, false, nil
+}
+
+// arithmetic is a time less another, or a time and a time span.
+func (m moment) arithmetic(op string, b value) (value, error) {
+	if op == "-" {
+		return m.minus(b)
+	}
+	d, ok := durationOf(b)
+	if op != "+" || !ok {
+		return nil, thrown("%s of a time and %q is not part of Mullion's PowerShell.", op, text(b))
+	}
+	return moment{m.at.Add(d)}, nil
+}
+
+// arithmetic is the sum or difference of two time spans, or a character and a text.
+func (i *instance) arithmetic(op string, b value) (value, error) {
+	d, ok := i.v.(time.Duration)
+	e, both := durationOf(b)
+	s, isText := b.(string)
+	switch {
+	case ok && both && op == "+":
+		return &instance{spanClass(), d + e}, nil
+	case ok && both && op == "-":
+		return &instance{spanClass(), d - e}, nil
+	case isText && op == "+" && i.of.name == charName:
+		return text(i) + s, nil
+	}
+	return nil, thrown("%s of %s and %q is not part of Mullion's PowerShell.", op, typeName(i), text(b))
 }
 
 func durationOf(v value) (time.Duration, bool) {

@@ -201,9 +201,9 @@ var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
 // name must be called with .exe.
 const aliases = " " +
-	"asnp cfs clc clear clhy cli clp cls clv cnsn compare chdir curl cvpa dbp diff dnsn ebp epal epcsv epsn etsn " +
-	"exsn fc fhx fl ft fw gal gbp gcb gcm gcs gdr ghy gin gm gmo gp gpv group gsn gsnp gsv gtz gu gv gwmi h history " +
-	"help icm ihy ii invoke ipal ipcsv ipsn irm ise iwmi iwr kill lp man measure mi more mount move mp mv nal ndr " +
+	"asnp cfs clc clear clhy cli clp cls clv cnsn compare chdir cvpa dbp diff dnsn ebp epal epsn etsn " +
+	"exsn fc fhx fl ft fw gal gbp gcb gcm gcs gdr ghy gin gm gmo gp gpv gsn gsnp gsv gtz gu gv gwmi h history " +
+	"help icm ihy ii invoke ipal ipsn ise iwmi kill lp man mi more mount move mp mv nal ndr " +
 	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr ren rjb rmo rni rnp rp rsn rsnp " +
-	"rujb rv rvpa rwmi sal saps sasv sbp sc scb set shcm si sls sort sp spjb spps spsv start stz sujb sv swmi tee " +
-	"trcm wget "
+	"rujb rv rvpa rwmi sal saps sasv sbp sc scb set shcm si sp spjb spps spsv start stz sujb sv swmi tee " +
+	"trcm "

@@ -11,7 +11,6 @@ import (
 type class struct {
 	name    string   // with its namespace
 	others  []string // other names: PowerShell's own, such as string
-	parent  string   // the type that it is derived from, for catch
 	make    *routine // New-Object, or nil
 	fields  []field  // static
 	calls   []routine

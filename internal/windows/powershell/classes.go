@@ -7,10 +7,9 @@ import (
 // classes are the implemented types of .NET. Those of exceptions are made by their names.
 func classes() []*class {
 	return []*class{
-		stringClass(), charClass(), integerClass(), longClass(), doubleClass(), booleanClass(), arrayClass(), tableClass(),
-		orderedClass(), customClass(),
-		listClass(false), listClass(true), builderClass(), dateClass(), spanClass(), guidClass(), mathClass(), convertClass(),
-		environmentClass(), randomClass(), stopwatchClass(), regexClass(),
+		stringClass(), charClass(), integerClass(), longClass(), doubleClass(), booleanClass(), arrayClass(),
+		tableClass(), orderedClass(), customClass(), listClass(false), listClass(true), builderClass(),
+		dateClass(), spanClass(), guidClass(), mathClass(), convertClass(), environmentClass(), randomClass(), stopwatchClass(), regexClass(),
 		pathClass(), fileClass(), directoryClass(), encodingClass(), streamClass(), readerClass(), writerClass(),
 		uriClass(), addressClass(), endPointClass(), dnsClass(),
 		listenerClass(), prefixesClass(), contextClass(), requestClass(), responseClass(), pairsClass(), headersClass(),

@@ -166,8 +166,14 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 			continue
 		}
 		l.values[name] = one(got)
-		if err := c.permits(name, text(one(got))); err != nil {
-			return nil, thrown("%v.", err)
+		for v := range each(one(got)) {
+			switch v.(type) {
+			case *scriptBlock, *table:
+				continue
+			}
+			if err := c.permits(name, text(v)); err != nil {
+				return nil, thrown("%v.", err)
+			}
 		}
 	}
 	if action, ok := l.values[common]; ok {

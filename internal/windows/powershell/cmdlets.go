@@ -95,6 +95,11 @@ func (c *call) with(name string, item value, out *sink) error {
 	if !ok {
 		return thrown("%s : a script block is missing.", c.name)
 	}
+	return c.withBlock(b, item, out)
+}
+
+// withBlock runs a script block with an object as $_.
+func (c *call) withBlock(b *scriptBlock, item value, out *sink) error {
 	if len(b.script.params) > 0 {
 		return thrown("%s : a script block with parameters is not part of Mullion's PowerShell here.", c.name)
 	}

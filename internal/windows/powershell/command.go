@@ -84,22 +84,26 @@ func (p *parser) arguments(s *stage) error {
 			continue
 		case r == '<', p.has("--%"), r >= '3' && r <= '6' && p.peekAt(1) == '>':
 			return p.refuse("%s", p.next())
-		case r == '-' && unicode.IsLetter(p.peekAt(1)):
-			if err := p.parameter(s); err != nil {
-				return err
-			}
-			continue
-		case r == '@' && isName(p.peekAt(1)):
-			p.at++
-			s.args = append(s.args, argument{x: &variable{name: lower(p.word())}, splat: true})
-			continue
 		}
-		x, err := p.argumentList()
-		if err != nil {
+		if err := p.argument(s); err != nil {
 			return err
 		}
-		s.args = append(s.args, argument{x: x})
 	}
+}
+
+// argument reads a parameter, @name or a value.
+func (p *parser) argument(s *stage) error {
+	switch r := p.peek(); {
+	case r == '-' && unicode.IsLetter(p.peekAt(1)):
+		return p.parameter(s)
+	case r == '@' && isName(p.peekAt(1)):
+		p.at++
+		s.args = append(s.args, argument{x: &variable{name: lower(p.word())}, splat: true})
+		return nil
+	}
+	x, err := p.argumentList()
+	s.args = append(s.args, argument{x: x})
+	return err
 }
 
 // parameter reads -Name or -Name:value; a native program gets it as it is written.

@@ -64,7 +64,8 @@ func placed(place string, args []value) (string, error) {
 	}
 	columns := 0
 	if aligned {
-		if columns, err = strconv.Atoi(strings.TrimSpace(width)); err != nil || columns < -1000000 || columns > 1000000 {
+		columns, err = strconv.Atoi(strings.TrimSpace(width))
+		if err != nil || columns < -1000000 || columns > 1000000 {
 			return "", badFormat()
 		}
 	}

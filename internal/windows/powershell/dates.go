@@ -56,8 +56,8 @@ func parseDate(s string) (value, error) {
 		if layout == "20060102" {
 			continue // only ParseExact reads that
 		}
-		if at, err := time.ParseInLocation(layout, s, time.Local); err == nil { //nolint:gosmopolitan // Windows' own
-			return moment{at.Local()}, nil //nolint:gosmopolitan // as .NET does
+		if at, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return moment{at.Local()}, nil
 		}
 	}
 	return nil, raise("System.FormatException", "String was not recognized as a valid DateTime.")
@@ -120,7 +120,8 @@ func (m moment) part(letter byte, n int) string {
 	case 'd':
 		return []string{strconv.Itoa(at.Day()), at.Format("02"), at.Format("Mon"), at.Format("Monday")}[min(n, 4)-1]
 	case 'M':
-		return []string{strconv.Itoa(int(at.Month())), at.Format("01"), at.Format("Jan"), at.Format("January")}[min(n, 4)-1]
+		month := strconv.Itoa(int(at.Month()))
+		return []string{month, at.Format("01"), at.Format("Jan"), at.Format("January")}[min(n, 4)-1]
 	case 'y':
 		if n <= 2 {
 			return digits(at.Year() % 100)
@@ -205,7 +206,7 @@ func makeDate(c *dotCall) (value, error) {
 		}
 		n[i] = int(v)
 	}
-	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.Local) //nolint:gosmopolitan // Windows' own
+	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.Local)
 	if at.Year() != n[0] || int(at.Month()) != n[1] || at.Day() != n[2] || at.Hour() != n[3] || at.Minute() != n[4] {
 		return nil, raise("System.ArgumentOutOfRangeException",
 			"Year, Month, and Day parameters describe an un-representable DateTime.")
@@ -274,7 +275,7 @@ func dateMethods() []routine {
 		}),
 		on("ToUniversalTime", 0, 0, func(m moment, _ *dotCall) (value, error) { return moment{m.at.UTC()}, nil }),
 		on("ToLocalTime", 0, 0, func(m moment, _ *dotCall) (value, error) {
-			return moment{m.at.Local()}, nil //nolint:gosmopolitan // so it is meant
+			return moment{m.at.Local()}, nil
 		}),
 		on("ToShortDateString", 0, 0, func(m moment, _ *dotCall) (value, error) { return m.format("d") }),
 		on("ToLongDateString", 0, 0, func(m moment, _ *dotCall) (value, error) { return m.format("D") }),
@@ -328,8 +329,8 @@ func spanClass() *class {
 	return &class{
 		name:   spanName,
 		others: []string{"timespan"},
-		text:   func(v any) string { return spanText(v.(time.Duration)) }, //nolint:forcetypeassert // the class's own
-		same:   func(v any) string { return spanText(v.(time.Duration)) }, //nolint:forcetypeassert // as above
+		text:   func(v any) string { return spanText(v.(time.Duration)) },
+		same:   func(v any) string { return spanText(v.(time.Duration)) },
 		fields: []field{{name: "Zero", get: func(*frame, value) (value, error) {
 			return &instance{spanClass(), time.Duration(0)}, nil
 		}}},
@@ -378,4 +379,28 @@ func spanText(d time.Duration) string {
 		s += fmt.Sprintf(".%07d", int64(parts))
 	}
 	return sign + s
+}
+
+// getDate outputs now or a given time, with -Format as text.
+func getDate(c *call) error {
+	items := c.items("date")
+	if len(items) == 0 && !c.piped {
+		items = []value{moment{time.Now()}}
+	}
+	for _, item := range items {
+		v, err := toDate(item)
+		if err != nil {
+			return err
+		}
+		if format, given := c.values["format"]; given {
+			m, _ := v.(moment)
+			if v, err = m.format(text(format)); err != nil {
+				return err
+			}
+		}
+		if err := c.out.put(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }

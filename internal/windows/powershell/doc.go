@@ -24,8 +24,8 @@
 // numbers; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
 // too; dates in JSON stay text; a cmdlet that does not stream outputs nothing before it has all its input; tables have
 // other column widths, objects with any properties are shown as lists, and objects of .NET as their text where they
-// have one; hash tables keep the order in which they were filled. The culture is en-US. A module hns.psm1 is not run: the
-// HNS cmdlets of this package take its place. A listener takes requests by net/http, not http.sys: it needs no
+// have one; hash tables keep the order in which they were filled. The culture is en-US. A module hns.psm1 is not run:
+// the HNS cmdlets of this package take its place. A listener takes requests by net/http, not http.sys: it needs no
 // reservation of its URL, and two processes cannot share a port.
 //
 // The package knows nothing of Wine: on Linux it works on Linux' files, which is how it is tested. Calls of Windows

@@ -163,7 +163,7 @@ func builderClass() *class {
 	format.most = 32
 	return &class{
 		name: "System.Text.StringBuilder",
-		text: func(v any) string { return v.(*strings.Builder).String() }, //nolint:forcetypeassert // the class's own
+		text: func(v any) string { return v.(*strings.Builder).String() },
 		make: &routine{most: 1, do: func(c *dotCall) (value, error) {
 			b := &strings.Builder{}
 			if s, ok := c.arg(0).(string); ok {

@@ -180,7 +180,7 @@ func recordClass() *class {
 	}
 	return &class{
 		name: "System.Management.Automation.ErrorRecord",
-		text: func(v any) string { return v.(*record).message }, //nolint:forcetypeassert // the class's own
+		text: func(v any) string { return v.(*record).message },
 		props: []field{
 			{name: "Exception", get: of(func(r *record) value { return r.exception() })},
 			{name: "TargetObject", get: of(func(r *record) value { return r.target })},
@@ -196,7 +196,7 @@ func exceptionClass(name string) *class {
 	}
 	return &class{
 		name: name,
-		text: func(v any) string { return name + ": " + v.(*record).message }, //nolint:forcetypeassert // as above
+		text: func(v any) string { return name + ": " + v.(*record).message },
 		props: []field{
 			{name: "Message", get: func(_ *frame, v value) (value, error) { return own[*record](v).message, nil }},
 			{name: "InnerException", get: func(_ *frame, v value) (value, error) {

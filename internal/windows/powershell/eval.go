@@ -220,7 +220,11 @@ func (x *binary) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, b = plain(a), plain(b)
+	return x.of(f, plain(a), plain(b))
+}
+
+// of is the operator's result for its two sides.
+func (x *binary) of(f *frame, a, b value) (value, error) {
 	switch x.op {
 	case "-and", "-or":
 		return truth(b), nil

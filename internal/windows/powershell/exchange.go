@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -200,7 +199,9 @@ func requestClass() *class {
 			ofExchange("UserAgent", header("User-Agent")),
 			ofExchange("ContentType", header("Content-Type")),
 			ofExchange("ContentLength64", func(ex *exchange) value { return ex.r.ContentLength }),
-			ofExchange("ContentEncoding", func(ex *exchange) value { return encodingOfType(ex.r.Header.Get("Content-Type")) }),
+			ofExchange("ContentEncoding", func(ex *exchange) value {
+				return encodingOfType(ex.r.Header.Get("Content-Type"))
+			}),
 			ofExchange("HasEntityBody", func(ex *exchange) value { return ex.r.ContentLength != 0 }),
 			ofExchange("InputStream", func(ex *exchange) value { return &instance{streamClass(), ex.body} }),
 			ofExchange("IsSecureConnection", func(*exchange) value { return false }),
@@ -368,12 +369,4 @@ func requestHeaders(r *http.Request) *pairs {
 		p.all = append(p.all, pair{name, strings.Join(r.Header[name], ",")})
 	}
 	return p
-}
-
-// bodyOf reads a stream to its end.
-func bodyOf(s *stream) ([]byte, error) {
-	if s.r == nil {
-		return nil, raise("System.NotSupportedException", "Stream does not support reading.")
-	}
-	return io.ReadAll(s.r)
 }

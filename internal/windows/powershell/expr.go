@@ -107,6 +107,29 @@ func (p *parser) operator(ops []string) string {
 	return ""
 }
 
+// typed reads what begins with a type: a static member, a hash table as an object, or a cast.
+func (p *parser) typed() (expr, error) {
+	name, err := p.typeName()
+	if err != nil {
+		return nil, err
+	}
+	if p.take("::") {
+		return p.static(name)
+	}
+	if as := full(name); as == "ordered" || as == "pscustomobject" {
+		p.blanks()
+		if !p.has("@{") {
+			return nil, p.refuse("[%s] of what is no hash table written there", name)
+		}
+		return p.hash(as)
+	}
+	if !knownCast(name) {
+		return nil, p.refuse("the type [%s]", name)
+	}
+	x, err := p.unary()
+	return &cast{to: full(name), x: x}, err
+}
+
 // caseless returns an operator without the i that says that the case of letters does not matter.
 func caseless(op string) string {
 	if rest, ok := strings.CutPrefix(op, "-i"); ok && slices.Contains(withCase(), rest) {
@@ -183,25 +206,7 @@ func (p *parser) unary() (expr, error) {
 		return &list{[]expr{x}}, err
 	}
 	if p.peek() == '[' {
-		name, err := p.typeName()
-		if err != nil {
-			return nil, err
-		}
-		if p.take("::") {
-			return p.static(name)
-		}
-		if as := full(name); as == "ordered" || as == "pscustomobject" {
-			p.blanks()
-			if !p.has("@{") {
-				return nil, p.refuse("[%s] of what is no hash table written there", name)
-			}
-			return p.hash(as)
-		}
-		if !knownCast(name) {
-			return nil, p.refuse("the type [%s]", name)
-		}
-		x, err := p.unary()
-		return &cast{to: full(name), x: x}, err
+		return p.typed()
 	}
 	return p.primary()
 }

@@ -72,7 +72,7 @@ func pathClass() *class {
 					if err != nil {
 						return nil, err
 					}
-					b[i] = letters[n.(int64)] //nolint:forcetypeassert // between's own
+					b[i] = letters[n.(int64)]
 				}
 				b[8] = '.'
 				return string(b), nil
@@ -185,7 +185,7 @@ func fileClass() *class {
 	return &class{name: "System.IO.File", calls: []routine{
 		{name: "Exists", least: 1, most: 1, do: func(c *dotCall) (value, error) {
 			info, err := os.Stat(c.f.in.path(c.text(0)))
-			return err == nil && !info.IsDir() && c.text(0) != "", nil //nolint:nilerr // what cannot be seen is not there
+			return err == nil && !info.IsDir() && c.text(0) != "", nil
 		}},
 		onFile("ReadAllText", 2, func(path string, c *dotCall) (value, error) { return c.fileText(path) }),
 		onFile("ReadAllLines", 2, func(path string, c *dotCall) (value, error) {
@@ -256,7 +256,7 @@ func directoryClass() *class {
 	return &class{name: "System.IO.Directory", calls: []routine{
 		{name: "Exists", least: 1, most: 1, do: func(c *dotCall) (value, error) {
 			info, err := os.Stat(c.f.in.path(c.text(0)))
-			return err == nil && info.IsDir() && c.text(0) != "", nil //nolint:nilerr // what cannot be seen is not there
+			return err == nil && info.IsDir() && c.text(0) != "", nil
 		}},
 		onFile("CreateDirectory", 1, func(path string, _ *dotCall) (value, error) {
 			if err := os.MkdirAll(path, 0o755); err != nil {

@@ -87,9 +87,10 @@ func (f *formatter) end() {
 	}
 }
 
-// The rows of hash tables and network adapters, with Windows PowerShell's widths.
+// The rows of hash tables, groups and network adapters, with Windows PowerShell's widths.
 const (
 	entryRow   = "%-30s %s"
+	groupRow   = "%5s %-25s %s"
 	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
 )
 
@@ -140,6 +141,14 @@ func head(kind, dir string) []string {
 		}
 	case "entry":
 		return []string{"", fmt.Sprintf(entryRow, "Name", "Value"), fmt.Sprintf(entryRow, "----", "-----")}
+	case "selected line":
+		return []string{""}
+	case "group":
+		return []string{
+			"", fmt.Sprintf(groupRow, "Count", "Name", "Group"), fmt.Sprintf(groupRow, "-----", "----", "-----"),
+		}
+	case "group without elements":
+		return []string{"", fmt.Sprintf("%5s %s", "Count", "Name"), fmt.Sprintf("%5s %s", "-----", "----")}
 	case "network adapter":
 		return []string{
 			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
@@ -183,6 +192,13 @@ func (f *formatter) row(o *object) error {
 		return f.line(fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), access))
 	case "entry":
 		return f.line(fmt.Sprintf(entryRow, shortened(p("name"), 30), entryValue(o.props["value"])))
+	case "selected line":
+		return f.line(selectedText(o))
+	case "group":
+		items, _ := o.props["group"].([]value)
+		return f.line(fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)))
+	case "group without elements":
+		return f.line(fmt.Sprintf("%5s %s", p("count"), p("name")))
 	case "network adapter":
 		return f.line(fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
 			p("status"), p("macaddress"), p("linkspeed")))

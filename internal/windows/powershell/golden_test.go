@@ -89,15 +89,29 @@ func stageWindows() *system {
 func stageAdapters() ([]adapter, error) {
 	own := func(s string, bits, suffix int64) adapterAddress {
 		return adapterAddress{
-			addr: netip.MustParseAddr(s), bits: bits, prefix: 1, suffix: suffix, state: 4, valid: infinite, preferred: infinite,
+			addr: netip.MustParseAddr(s), bits: bits, prefix: 1, suffix: suffix, state: 4,
+			valid: infinite, preferred: infinite,
 		}
 	}
 	return []adapter{
-		{name: "Loopback Pseudo-Interface 1", description: "Software Loopback Interface 1", index: 1, up: true, loopback: true,
-			addrs: []adapterAddress{own("127.0.0.1", 8, 1), own("::1", 128, 1)}},
-		{name: "vEthernet (Ethernet)", description: "Hyper-V Virtual Ethernet Container Adapter", index: 27,
-			mac: []byte{0, 0x15, 0x5d, 0x1a, 0x2b, 0x3c}, up: true, speed: 10_000_000_000, mtu: 1500,
-			addrs: []adapterAddress{own("10.244.1.7", 24, 1), own("fe80::5d1a:2b3c%27", 64, 4)}},
+		{
+			name:        "Loopback Pseudo-Interface 1",
+			description: "Software Loopback Interface 1",
+			index:       1,
+			up:          true,
+			loopback:    true,
+			addrs:       []adapterAddress{own("127.0.0.1", 8, 1), own("::1", 128, 1)},
+		},
+		{
+			name:        "vEthernet (Ethernet)",
+			description: "Hyper-V Virtual Ethernet Container Adapter",
+			index:       27,
+			mac:         []byte{0, 0x15, 0x5d, 0x1a, 0x2b, 0x3c},
+			up:          true,
+			speed:       10_000_000_000,
+			mtu:         1500,
+			addrs:       []adapterAddress{own("10.244.1.7", 24, 1), own("fe80::5d1a:2b3c%27", 64, 4)},
+		},
 	}, nil
 }
 

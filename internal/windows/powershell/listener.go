@@ -338,7 +338,7 @@ func prefixesClass() *class {
 		name: "System.Net.HttpListenerPrefixCollection",
 		each: func(v any) []value {
 			all := []value{}
-			for _, p := range v.(*listener).prefixes { //nolint:forcetypeassert // the class's own
+			for _, p := range v.(*listener).prefixes {
 				all = append(all, p)
 			}
 			return all

@@ -2,6 +2,7 @@ package powershell
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -46,12 +47,10 @@ func (a adapter) object() *object {
 	o := newObject("network adapter").set("Name", a.name).set("InterfaceDescription", a.description).
 		set("ifIndex", a.index).set("Status", status).set("MacAddress", strings.Join(mac, "-")).
 		set("LinkSpeed", speedText(a.speed))
-	for name, v := range map[string]value{
+	maps.Copy(o.props, map[string]value{
 		"interfacealias": a.name, "ifalias": a.name, "interfaceindex": a.index, "ifdesc": a.description,
 		"interfaceguid": a.guid, "mtusize": a.mtu, "speed": int64(min(a.speed, math.MaxInt64)), //nolint:gosec // it fits
-	} {
-		o.props[name] = v
-	}
+	})
 	return o
 }
 
@@ -88,11 +87,9 @@ func (x adapterAddress) object(a adapter) *object {
 		set("AddressState", name([]string{"Invalid", "Tentative", "Duplicate", "Deprecated", "Preferred"}, x.state)).
 		set("ValidLifetime", lifetime(x.valid)).set("PreferredLifetime", lifetime(x.preferred)).
 		set("SkipAsSource", false).set("PolicyStore", "ActiveStore")
-	for name, v := range map[string]value{
+	maps.Copy(o.props, map[string]value{
 		"ifindex": a.index, "ifalias": a.name, "ipv4address": four, "ipv6address": six,
-	} {
-		o.props[name] = v
-	}
+	})
 	return o
 }
 
@@ -243,19 +240,26 @@ func (c *call) putAddresses(a adapter, six bool, met map[string]bool) error {
 func networkCmdlets() []cmdlet {
 	return []cmdlet{
 		{
-			name:      "Get-NetAdapter",
-			about:     "the network adapters",
-			run:       getNetAdapter,
-			values:    []string{"name", "interfacedescription", "interfaceindex"},
-			also:      map[string]string{"ifalias": "name", "interfacealias": "name", "ifindex": "interfaceindex", "ifdesc": "interfacedescription"},
+			name:   "Get-NetAdapter",
+			about:  "the network adapters",
+			run:    getNetAdapter,
+			values: []string{"name", "interfacedescription", "interfaceindex"},
+			also: map[string]string{
+				"ifalias": "name", "interfacealias": "name", "ifindex": "interfaceindex", "ifdesc": "interfacedescription",
+			},
 			positions: []string{"name"},
 		},
 		{
-			name:      "Get-NetIPAddress",
-			about:     "the addresses of network adapters",
-			run:       getNetIPAddress,
-			values:    []string{"ipaddress", "interfaceindex", "interfacealias", "addressfamily", "prefixlength", "prefixorigin", "suffixorigin", "addressstate", "type"},
-			also:      map[string]string{"ifindex": "interfaceindex", "ifalias": "interfacealias", "localaddress": "ipaddress"},
+			name:  "Get-NetIPAddress",
+			about: "the addresses of network adapters",
+			run:   getNetIPAddress,
+			values: []string{
+				"ipaddress", "interfaceindex", "interfacealias", "addressfamily", "prefixlength", "prefixorigin",
+				"suffixorigin", "addressstate", "type",
+			},
+			also: map[string]string{
+				"ifindex": "interfaceindex", "ifalias": "interfacealias", "localaddress": "ipaddress",
+			},
 			positions: []string{"ipaddress"},
 			takes:     "interfaceindex",
 			allowed:   map[string][]string{"addressfamily": {"ipv4", "ipv6"}, "type": {"unicast"}},

@@ -119,7 +119,8 @@ func formatNumber(d digits, format string) (string, error) {
 	if len(format) == 1 {
 		precision, err = -1, nil
 	}
-	if isLetter := letter|0x20 >= 'a' && letter|0x20 <= 'z'; !isLetter || err != nil || precision > 99 || len(format) > 3 {
+	isLetter := letter|0x20 >= 'a' && letter|0x20 <= 'z'
+	if !isLetter || err != nil || precision > 99 || len(format) > 3 {
 		return picture(d, format)
 	}
 	if d.special != "" {
@@ -292,12 +293,14 @@ type numberPicture struct {
 	before, least, most int
 	thousands           int // commas before the point, each of which divides by 1000
 	grouped, percent    bool
+	point               bool // it has been read
+	commas              int  // read since the last digit
 }
 
 // readPicture reads a picture. Text between digits is not implemented.
 func readPicture(format string) (numberPicture, error) {
 	p := numberPicture{}
-	point, began, ended, commas := false, false, false, 0
+	began, ended := false, false
 	words := func(s string) {
 		if began {
 			p.last += s
@@ -314,22 +317,7 @@ func readPicture(format string) (numberPicture, error) {
 					format)
 			}
 			began = true
-			switch {
-			case r == ',':
-				commas++
-			case r == '.':
-				point, p.thousands, commas = true, commas, 0
-			case point:
-				if p.most++; r == '0' {
-					p.least = p.most
-				}
-			default:
-				p.grouped = p.grouped || commas > 0
-				commas = 0
-				if r == '0' || p.before > 0 {
-					p.before++
-				}
-			}
+			p.digit(r)
 		case '%':
 			p.percent = true
 			words("%")
@@ -349,8 +337,28 @@ func readPicture(format string) (numberPicture, error) {
 			words(format[i : i+1])
 		}
 	}
-	if !point {
-		p.thousands = commas
+	if !p.point {
+		p.thousands = p.commas
 	}
 	return p, nil
+}
+
+// digit reads a place of a picture: a digit, the point or a comma.
+func (p *numberPicture) digit(r byte) {
+	switch {
+	case r == ',':
+		p.commas++
+	case r == '.':
+		p.point, p.thousands, p.commas = true, p.commas, 0
+	case p.point:
+		if p.most++; r == '0' {
+			p.least = p.most
+		}
+	default:
+		p.grouped = p.grouped || p.commas > 0
+		p.commas = 0
+		if r == '0' || p.before > 0 {
+			p.before++
+		}
+	}
 }

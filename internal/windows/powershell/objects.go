@@ -18,6 +18,9 @@ func (o *object) put(name string, v value) {
 
 // text is the object as PowerShell writes it into a string.
 func (o *object) text() string {
+	if o.kind == "selected line" {
+		return selectedText(o)
+	}
 	if o.kind == custom {
 		var parts []string
 		for _, name := range o.names {
@@ -146,29 +149,59 @@ func invokeExpression(c *call) error {
 
 // selectObject takes the first objects, or properties of them.
 func selectObject(c *call) error {
-	items := c.input
 	if c.values["property"] != nil && c.values["expandproperty"] != nil {
 		return thrown("Select-Object : -Property together with -ExpandProperty is not part of Mullion's PowerShell.")
 	}
-	if v, ok := c.values["first"]; ok {
-		n, err := integer(v)
-		if err != nil {
-			return err
-		}
-		items = items[:min(max(int(n), 0), len(items))]
+	items, err := c.cut(c.input)
+	if err != nil {
+		return err
 	}
+	seen := map[string]bool{}
 	for _, item := range items {
 		picked, err := c.picked(item)
 		if err != nil {
 			return err
 		}
 		for v := range each(picked) {
+			name := canonical(v, true)
+			if o, ok := v.(*object); ok {
+				name = o.text()
+			}
+			if c.flags["unique"] && seen[name] {
+				continue
+			}
+			seen[name] = true
 			if err := c.out.put(v); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// cut are the objects that -Skip, -First and -Last leave. With -Last, -Skip leaves out objects at the end.
+func (c *call) cut(items []value) ([]value, error) {
+	numbers := map[string]int{}
+	for _, name := range []string{"skip", "first", "last"} {
+		n, err := integer(c.values[name])
+		if err != nil {
+			return nil, err
+		}
+		numbers[name] = min(max(int(n), 0), len(items))
+	}
+	first, last := c.values["first"] != nil, c.values["last"] != nil
+	switch {
+	case first && last:
+		return nil, thrown("Select-Object : -First together with -Last is not part of Mullion's PowerShell.")
+	case last:
+		items = items[:len(items)-numbers["skip"]]
+		return items[max(0, len(items)-numbers["last"]):], nil
+	}
+	items = items[numbers["skip"]:]
+	if first {
+		items = items[:min(numbers["first"], len(items))]
+	}
+	return items, nil
 }
 
 // picked is what Select-Object makes of one object: the object, one of its properties, or an object with some of them.
@@ -179,20 +212,17 @@ func (c *call) picked(item value) (value, error) {
 		}
 		return property(item, lower(name))
 	}
-	names, ok := c.values["property"]
-	if !ok {
-		return item, nil
+	keys, err := c.keys()
+	if err != nil || keys == nil {
+		return item, err
 	}
 	o := newObject(custom)
-	for name := range each(names) {
-		if err := c.permits("property", text(name)); err != nil {
-			return nil, thrown("%v.", err)
-		}
-		v, err := property(item, lower(text(name)))
+	for _, k := range keys {
+		v, err := k.of(c, item)
 		if err != nil {
 			return nil, err
 		}
-		o.put(text(name), v)
+		o.put(k.name, v)
 	}
 	return o, nil
 }

@@ -113,7 +113,7 @@ func pairsClass() *class {
 	at := func(c *dotCall) (value, error) { return own[*pairs](c.on).get(c.text(0)), nil }
 	c := &class{
 		name: "System.Collections.Specialized.NameValueCollection",
-		each: func(v any) []value { return v.(*pairs).names() }, //nolint:forcetypeassert // the class's own
+		each: func(v any) []value { return v.(*pairs).names() },
 		item: &itemOfClass{
 			get: func(of, at value) (value, error) {
 				p := own[*pairs](of)
@@ -174,7 +174,7 @@ func headersClass() *class {
 	c.name = "System.Net.WebHeaderCollection"
 	c.text = func(v any) string {
 		var b strings.Builder
-		for _, one := range v.(*pairs).all { //nolint:forcetypeassert // the class's own
+		for _, one := range v.(*pairs).all {
 			b.WriteString(one.name + ": " + one.value + "\r\n")
 		}
 		return b.String() + "\r\n"

@@ -167,27 +167,11 @@ func (p *parser) statement() (stmt, error) {
 	defer done()
 	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue", "try",
 		"switch", "do", "for"); word {
-	case "if":
-		return p.ifStatement()
-	case "while":
-		x, err := p.parens()
-		if err != nil {
-			return nil, err
-		}
-		body, err := p.braces()
-		return &whileStmt{x, body}, err
-	case "foreach":
-		return p.foreach()
-	case "try":
-		return p.try()
-	case "switch":
-		return p.switchStatement()
-	case "do":
-		return p.do()
-	case "for":
-		return p.forStatement()
-	case "function":
-		return p.function()
+	case "if", "while", "foreach", "try", "switch", "do", "for", "function":
+		return map[string]func() (stmt, error){
+			"if": p.ifStatement, "while": p.while, "foreach": p.foreach, "try": p.try, "switch": p.switchStatement,
+			"do": p.do, "for": p.forStatement, "function": p.function,
+		}[word]()
 	case "break", "continue":
 		return &leave{word: word}, nil
 	case "return", "throw", "exit":
@@ -204,6 +188,16 @@ func (p *parser) statement() (stmt, error) {
 		return nil, p.refuse("%s …", word)
 	}
 	return p.assignment()
+}
+
+// while reads what follows the word while.
+func (p *parser) while() (stmt, error) {
+	x, err := p.parens()
+	if err != nil {
+		return nil, err
+	}
+	body, err := p.braces()
+	return &whileStmt{x, body}, err
 }
 
 // notHere are the statements of PowerShell that are not implemented.

@@ -191,46 +191,61 @@ func convertClass() *class {
 			return byteList(data), nil
 		}},
 		to("ToInt64", "long"), to("ToDouble", "double"), to("ToBoolean", "bool"),
-		{name: "ToInt32", least: 1, most: 2, do: func(c *dotCall) (value, error) {
-			if len(c.args) == 1 {
-				v, err := converted("int", c.arg(0))
-				if err != nil {
-					return nil, badFormat()
-				}
-				return v, nil
-			}
-			base, err := c.whole(1)
-			if err != nil || base != 2 && base != 8 && base != 10 && base != 16 {
-				return nil, raise(argumentException, "Invalid Base.")
-			}
-			digits := c.text(0)
-			if base == 16 {
-				digits = strings.TrimPrefix(lower(digits), "0x")
-			}
-			n, err := strconv.ParseUint(digits, int(base), 32)
-			if err != nil {
-				return nil, raise("System.FormatException", "Could not find any recognizable digits.")
-			}
-			return int64(int32(uint32(n))), nil //nolint:gosec // so it is meant
-		}},
-		{name: "ToString", least: 1, most: 2, do: func(c *dotCall) (value, error) {
-			if len(c.args) == 1 {
-				return c.text(0), nil
-			}
-			n, err := c.whole(0)
-			if err != nil {
-				return nil, err
-			}
-			base, err := c.whole(1)
-			if err != nil || base != 2 && base != 8 && base != 10 && base != 16 {
-				return nil, raise(argumentException, "Invalid Base.")
-			}
-			if n < 0 && base != 10 {
-				return strconv.FormatUint(uint64(uint32(n)), int(base)), nil //nolint:gosec // as 32 bits
-			}
-			return strconv.FormatInt(n, int(base)), nil
-		}},
+		{name: "ToInt32", least: 1, most: 2, do: toInteger},
+		{name: "ToString", least: 1, most: 2, do: toText},
 	}}
+}
+
+// base is the argument for a base of digits.
+func (c *dotCall) base() (int, error) {
+	base, err := c.whole(1)
+	if err != nil || base != 2 && base != 8 && base != 10 && base != 16 {
+		return 0, raise(argumentException, "Invalid Base.")
+	}
+	return int(base), nil
+}
+
+// toInteger is Convert.ToInt32.
+func toInteger(c *dotCall) (value, error) {
+	if len(c.args) == 1 {
+		v, err := converted("int", c.arg(0))
+		if err != nil {
+			return nil, badFormat()
+		}
+		return v, nil
+	}
+	base, err := c.base()
+	if err != nil {
+		return nil, err
+	}
+	digits := c.text(0)
+	if base == 16 {
+		digits = strings.TrimPrefix(lower(digits), "0x")
+	}
+	n, err := strconv.ParseUint(digits, base, 32)
+	if err != nil {
+		return nil, raise("System.FormatException", "Could not find any recognizable digits.")
+	}
+	return int64(int32(uint32(n))), nil //nolint:gosec // so it is meant
+}
+
+// toText is Convert.ToString.
+func toText(c *dotCall) (value, error) {
+	if len(c.args) == 1 {
+		return c.text(0), nil
+	}
+	n, err := c.whole(0)
+	if err != nil {
+		return nil, err
+	}
+	base, err := c.base()
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 && base != 10 {
+		return strconv.FormatUint(uint64(uint32(n)), base), nil //nolint:gosec // as 32 bits
+	}
+	return strconv.FormatInt(n, base), nil
 }
 
 const guidName = "System.Guid"
@@ -240,8 +255,8 @@ func guidClass() *class {
 	c := &class{
 		name:   guidName,
 		others: []string{"guid"},
-		text:   func(v any) string { return v.(string) }, //nolint:forcetypeassert // the class's own
-		same:   func(v any) string { return v.(string) }, //nolint:forcetypeassert // as above
+		text:   func(v any) string { return v.(string) },
+		same:   func(v any) string { return v.(string) },
 		methods: []routine{{name: "ToString", most: 1, do: func(c *dotCall) (value, error) {
 			i, ok := c.on.(*instance)
 			if !ok || c.text(0) == "" {

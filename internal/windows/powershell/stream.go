@@ -81,7 +81,7 @@ func streamClass() *class {
 				if err != nil {
 					return nil, err
 				}
-				data, err := bytesOf(c.arg(0).([]value)[from : from+count]) //nolint:forcetypeassert // part checks it
+				data, err := bytesOf(c.arg(0).([]value)[from : from+count])
 				if err != nil {
 					return nil, err
 				}
@@ -99,7 +99,7 @@ func streamClass() *class {
 				if err != nil {
 					return nil, err
 				}
-				return own[*stream](c.on).fill(c.arg(0).([]value)[from : from+count]) //nolint:forcetypeassert // as above
+				return own[*stream](c.on).fill(c.arg(0).([]value)[from : from+count])
 			}},
 			{name: "Flush", do: func(*dotCall) (value, error) { return nil, nil }}, // what is written is on its way
 			{name: "Close", do: end},
@@ -247,11 +247,16 @@ func encodingNamed(name string) *encoding {
 	return nil
 }
 
-// encodingOfType is the encoding that a Content-Type names, or Windows' own.
-func encodingOfType(contentType string) value {
+// charsetOf is the encoding that a Content-Type names, or nil.
+func charsetOf(contentType string) *encoding {
 	_, charset, _ := strings.Cut(lower(contentType), "charset=")
 	charset, _, _ = strings.Cut(charset, ";")
-	e := encodingNamed(strings.Trim(charset, `" `))
+	return encodingNamed(strings.Trim(charset, `" `))
+}
+
+// encodingOfType is the encoding that a Content-Type names, or Windows' own.
+func encodingOfType(contentType string) value {
+	e := charsetOf(contentType)
 	if e == nil {
 		e = western()
 	}
@@ -281,7 +286,7 @@ func encodingClass() *class {
 			}
 			return &instance{encodingClass(), e}, nil
 		}}},
-		text: func(v any) string { return "System.Text." + v.(*encoding).name }, //nolint:forcetypeassert // its own
+		text: func(v any) string { return "System.Text." + v.(*encoding).name },
 		props: []field{
 			of("WebName", func(e *encoding) value { return e.web }),
 			of("BodyName", func(e *encoding) value { return e.web }),
@@ -300,7 +305,7 @@ func encodingClass() *class {
 					if err != nil {
 						return nil, err
 					}
-					list = list.([]value)[from : from+count] //nolint:forcetypeassert // part checks it
+					list = list.([]value)[from : from+count]
 				}
 				data, err := bytesOf(list)
 				if err != nil {
@@ -350,7 +355,7 @@ func readerClass() *class {
 		}},
 		props: []field{{name: "EndOfStream", get: func(_ *frame, v value) (value, error) {
 			_, err := own[*reader](v).buffer.Peek(1)
-			return err != nil, nil //nolint:nilerr // the next read returns it
+			return err != nil, nil // the next read returns it
 		}}},
 		methods: []routine{
 			{name: "ReadToEnd", do: func(c *dotCall) (value, error) {

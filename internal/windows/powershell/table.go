@@ -13,7 +13,7 @@ const (
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
-		networkCmdlets())
+		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -136,8 +136,9 @@ func pipelineCmdlets() []cmdlet {
 			name:      "Select-Object",
 			aliases:   []string{"select"},
 			run:       selectObject,
-			about:     "the first objects, or properties of them",
-			values:    []string{"property", "first", "expandproperty"},
+			about:     "the first, last or different objects, or properties of them",
+			values:    []string{"property", "first", "last", "skip", "expandproperty"},
+			flags:     []string{"unique"},
 			positions: []string{"property"},
 			takes:     objectName,
 		},

@@ -98,14 +98,14 @@ func (c *dotCall) set(n int) string {
 func caseMethods() []routine {
 	trim := func(name string, blank func(string, func(rune) bool) string, of func(string, string) string) routine {
 		return routine{name: name, most: 8, do: plainText(func(s string, c *dotCall) value {
-			set := ""
+			var set strings.Builder
 			for i := range c.args {
-				set += c.set(i)
+				set.WriteString(c.set(i))
 			}
-			if set == "" {
+			if set.Len() == 0 {
 				return blank(s, unicode.IsSpace)
 			}
-			return of(s, set)
+			return of(s, set.String())
 		})}
 	}
 	to := func(name string, do func(string) string) routine {
@@ -337,6 +337,8 @@ func splitMethod(c *dotCall) (value, error) {
 	return out, nil
 }
 
+const charName = "System.Char"
+
 // char is a System.Char.
 func char(r rune) value { return &instance{charClass(), r} }
 
@@ -348,10 +350,10 @@ func charClass() *class {
 		}}
 	}
 	return &class{
-		name:   "System.Char",
+		name:   charName,
 		others: []string{"char"},
-		text:   func(v any) string { return string(v.(rune)) }, //nolint:forcetypeassert // the class's own
-		same:   func(v any) string { return string(v.(rune)) }, //nolint:forcetypeassert // as above
+		text:   func(v any) string { return string(v.(rune)) },
+		same:   func(v any) string { return string(v.(rune)) },
 		calls: []routine{
 			is("IsDigit", unicode.IsDigit), is("IsLetter", unicode.IsLetter), is("IsUpper", unicode.IsUpper),
 			is("IsLower", unicode.IsLower), is("IsWhiteSpace", unicode.IsSpace),

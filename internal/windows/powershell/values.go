@@ -51,33 +51,28 @@ func each(v value) iter.Seq[value] {
 				}
 			}
 		case *arrayList:
-			for _, item := range slices.Clone(v.items) {
-				if !yield(item) {
-					return
-				}
-			}
-		case *instance:
-			items := []value{v}
-			if v.of.each != nil {
-				items = v.of.each(v.v)
-			}
-			for _, item := range items {
-				if !yield(item) {
-					return
-				}
-			}
+			each(slices.Clone(v.items))(yield)
 		case span:
-			step := int64(1)
-			if v.to < v.from {
-				step = -1
-			}
-			for i := v.from; ; i += step {
-				if !yield(i) || i == v.to {
-					return
-				}
-			}
+			v.each(yield)
 		default:
+			if i, ok := v.(*instance); ok && i.of.each != nil {
+				each(i.of.each(i.v))(yield)
+				return
+			}
 			yield(v)
+		}
+	}
+}
+
+// each goes through the numbers of a range.
+func (s span) each(yield func(value) bool) {
+	step := int64(1)
+	if s.to < s.from {
+		step = -1
+	}
+	for i := s.from; ; i += step {
+		if !yield(i) || i == s.to {
+			return
 		}
 	}
 }
@@ -100,28 +95,27 @@ func text(v value) string {
 		return strconv.FormatFloat(v, 'G', 15, 64)
 	case number:
 		return v.text
-	case enum:
-		return v.text()
-	case moment:
-		return v.text()
-	case *object:
+	case interface{ text() string }: // names of numbers, times and objects
 		return v.text()
 	case *scriptBlock:
 		return v.script.text
 	case *table:
 		return typeName(v)
-	case *instance:
-		if v.of.text != nil {
-			return v.of.text(v.v)
-		}
-		if v.of.each == nil {
-			return v.of.name
-		}
-		return joinedText(v)
 	case []value, span, *arrayList:
 		return joinedText(v)
 	}
 	return fmt.Sprint(v)
+}
+
+// text is an object as text: its own words, its items, or the name of its class.
+func (i *instance) text() string {
+	switch {
+	case i.of.text != nil:
+		return i.of.text(i.v)
+	case i.of.each != nil:
+		return joinedText(i)
+	}
+	return i.of.name
 }
 
 // joinedText is the texts of a value's items.

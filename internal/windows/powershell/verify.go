@@ -150,21 +150,27 @@ func (c *checker) command(s *stage, piped bool) {
 		}
 		return
 	}
-	if splats(s.args) { // what else is given is known when it runs
-		for _, a := range s.args {
-			if _, _, err := cmd.parameter(a.param); a.param != "" && err != nil {
-				c.refuse("%v", err)
-			}
-		}
-		return
-	}
-	b, err := cmd.bind(s.args)
-	if err == nil {
-		err = cmd.verify(b, piped)
-	}
-	if err != nil {
+	if err := cmd.checkCall(s.args, piped); err != nil {
 		c.refuse("%v", err)
 	}
+}
+
+// checkCall refuses a call with parameters that are not there. If some are in a variable, @name, only those that are
+// written are known.
+func (c cmdlet) checkCall(args []argument, piped bool) error {
+	if splats(args) {
+		for _, a := range args {
+			if _, _, err := c.parameter(a.param); a.param != "" && err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	b, err := c.bind(args)
+	if err != nil {
+		return err
+	}
+	return c.verify(b, piped)
 }
 
 // unknown refuses a command of PowerShell that is not implemented. All other words are programs.

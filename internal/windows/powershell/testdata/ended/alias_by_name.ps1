@@ -1,1 +1,1 @@
-$c = 'curl'; & $c http://x
+$c = 'icm'; & $c http://x

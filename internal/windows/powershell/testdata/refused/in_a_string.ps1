@@ -1,1 +1,1 @@
-"$(Get-Date)"
+"$(Get-Disk)"

@@ -1,0 +1,1 @@
+[pscustomobject]@{ a = 1 } | ConvertTo-Csv -Delimiter ab

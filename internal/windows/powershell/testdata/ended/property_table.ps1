@@ -1,0 +1,1 @@
+1 | Select-Object @{ Name = 'a'; Width = 5 }

@@ -1,0 +1,1 @@
+1 | Select-Object -First 1 -Last 1

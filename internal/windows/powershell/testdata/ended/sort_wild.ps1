@@ -1,0 +1,1 @@
+$n = 'a*'; [pscustomobject]@{ a = 1 } | Sort-Object $n

@@ -1,0 +1,1 @@
+Invoke-WebRequest ftp://x/

@@ -1,0 +1,15 @@
+# asks the server at $env:ADDRESS, which shows each request
+$u = "http://$env:ADDRESS"
+$r = Invoke-WebRequest "$u/show?a=1" -UseBasicParsing; $r.StatusCode; $r.StatusDescription; $r.Content; $r.Headers['X-Answer']; $r.RawContentLength -eq $r.Content.Length
+(iwr -Uri "$u/show" -Method Post -Body 'text ä' -ContentType 'text/plain; charset=utf-8' -Headers @{ 'X-Mine' = 'yes'; Host = 'other' } -UserAgent me).Content
+(curl "$u/show" -Method PUT -Body @{ a = 'x y'; b = 2 }).Content; (wget "$u/show?q=0" -Body @{ a = 'x y' } -TimeoutSec 30).Content; (Invoke-WebRequest "$u/show" -Method Post -Body 'a=1' -DisableKeepAlive).Content
+Invoke-WebRequest "$u/bytes" -OutFile file; (Get-Item file).Length; (Invoke-WebRequest "$u/bytes").Content -join ','; (Invoke-WebRequest "$u/latin").Content; (Invoke-WebRequest "$u/redirect").Content; (Invoke-WebRequest "$u/redirect" -MaximumRedirection 0).StatusCode
+(Invoke-RestMethod "$u/json").items[1].name; (irm "$u/json" -Method Get).count; Invoke-RestMethod "$u/latin"; Invoke-RestMethod "$u/json" -OutFile json; Get-Content json; Invoke-RestMethod "$u/nothing"
+try { Invoke-WebRequest "$u/missing" } catch [System.Net.WebException] { $_.Exception.Message }
+try { Invoke-WebRequest 'http://no.such.invalid/' } catch { $_.Exception.Message }
+try { Invoke-WebRequest 'http://127.0.0.1:1/' } catch { $_.Exception.Message }
+try { Invoke-WebRequest "$u/slow" -TimeoutSec 0.05 } catch { $_.Exception.Message }
+Invoke-WebRequest "$u/missing"; 'goes on'
+$parts = $env:ADDRESS -split ':'
+$t = Test-NetConnection $parts[0] -Port $parts[1]; $t.TcpTestSucceeded; $t.RemoteAddress; $t.RemotePort -eq $parts[1]; tnc -ComputerName 127.0.0.1 -Port 1 -InformationLevel Quiet; Test-NetConnection no.such.invalid -Port 1 -InformationLevel Quiet
+Invoke-RestMethod "$u/xml"

@@ -1,0 +1,1 @@
+Test-NetConnection host

@@ -1,0 +1,1 @@
+Invoke-RestMethod http://x/ -Method Nothing

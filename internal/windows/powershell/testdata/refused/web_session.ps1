@@ -1,0 +1,1 @@
+Invoke-WebRequest http://x/ -SessionVariable s
