@@ -3,6 +3,7 @@ package powershell
 // Script is a script that has been read: its parameters and statements.
 type Script struct {
 	params []param
+	strict bool // [CmdletBinding()]: no other arguments than those of params
 	body   block
 	text   string
 }
@@ -12,6 +13,15 @@ type param struct {
 	name     string
 	to       string // its type, or ""
 	fallback expr   // or nil
+	attributes
+}
+
+// attributes are what a script says of a parameter: [Parameter(Mandatory)] and others.
+type attributes struct {
+	mandatory bool
+	notEmpty  bool     // ValidateNotNullOrEmpty
+	set       []string // ValidateSet: the values that it may have
+	aliases   []string
 }
 
 // value is the result of an expression, one of nil, bool, int64, float64, string, enum, moment, []value, span, *object,
@@ -122,6 +132,7 @@ type (
 	// pipeline is commands joined by |, or one expression.
 	pipeline struct{ stages []stage }
 	assign   struct {
+		as string // the type that the variable has from then on, or ""
 		to variable
 		op string // =, +=, -=, *=, /=, %=
 		x  stmt

@@ -9,7 +9,8 @@ func classes() []*class {
 	return []*class{
 		stringClass(), charClass(), integerClass(), longClass(), doubleClass(), booleanClass(), arrayClass(),
 		tableClass(), orderedClass(), customClass(), listClass(false), listClass(true), builderClass(),
-		dateClass(), spanClass(), guidClass(), mathClass(), convertClass(), environmentClass(), randomClass(), stopwatchClass(), regexClass(),
+		dateClass(), spanClass(), guidClass(), mathClass(), convertClass(), environmentClass(), randomClass(),
+		stopwatchClass(), regexClass(),
 		pathClass(), fileClass(), directoryClass(), encodingClass(), streamClass(), readerClass(), writerClass(),
 		uriClass(), addressClass(), endPointClass(), dnsClass(),
 		listenerClass(), prefixesClass(), contextClass(), requestClass(), responseClass(), pairsClass(), headersClass(),

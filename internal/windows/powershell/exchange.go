@@ -227,7 +227,9 @@ func endPoint(s string) value {
 
 func endPointClass() *class {
 	of := func(name string, get func(at netip.AddrPort) value) field {
-		return field{name: name, get: func(_ *frame, v value) (value, error) { return get(own[netip.AddrPort](v)), nil }}
+		return field{name: name, get: func(_ *frame, v value) (value, error) {
+			return get(own[netip.AddrPort](v)), nil
+		}}
 	}
 	return &class{
 		name: "System.Net.IPEndPoint",

@@ -174,38 +174,46 @@ func (f *formatter) row(o *object) error {
 			}
 		}
 	}
+	if line, ok := tableRow(o); ok {
+		return f.line(line)
+	}
+	return f.list(o)
+}
+
+// tableRow is an object as a row of its kind's table, if it has one.
+func tableRow(o *object) (line string, ok bool) {
 	p := func(name string) string { return text(o.props[name]) }
 	switch o.kind {
 	case "location":
-		return f.line(p("path"))
+		return p("path"), true
 	case "file":
 		at, _ := o.props["lastwritetime"].(moment)
-		return f.line(fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.at.Format("1/2/2006   3:04 PM"), p("length"),
-			p("name")))
+		return fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.at.Format("1/2/2006   3:04 PM"), p("length"),
+			p("name")), true
 	case "process":
-		return f.line(fmt.Sprintf("%8s %s", p("id"), p("processname")))
+		return fmt.Sprintf("%8s %s", p("id"), p("processname")), true
 	case "acl":
 		access, more, _ := strings.Cut(p("accesstostring"), "\n")
 		if more != "" {
 			access += "..."
 		}
-		return f.line(fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), access))
+		return fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), access), true
 	case "entry":
-		return f.line(fmt.Sprintf(entryRow, shortened(p("name"), 30), entryValue(o.props["value"])))
+		return fmt.Sprintf(entryRow, shortened(p("name"), 30), entryValue(o.props["value"])), true
 	case "selected line":
-		return f.line(selectedText(o))
+		return selectedText(o), true
 	case "group":
 		items, _ := o.props["group"].([]value)
-		return f.line(fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)))
+		return fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)), true
 	case "group without elements":
-		return f.line(fmt.Sprintf("%5s %s", p("count"), p("name")))
+		return fmt.Sprintf("%5s %s", p("count"), p("name")), true
 	case "network adapter":
-		return f.line(fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
-			p("status"), p("macaddress"), p("linkspeed")))
+		return fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
+			p("status"), p("macaddress"), p("linkspeed")), true
 	case "job":
-		return f.line(fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")))
+		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
 	}
-	return f.list(o)
+	return "", false
 }
 
 // listValue is a value as a list of properties shows it.

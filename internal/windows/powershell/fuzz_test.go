@@ -24,7 +24,8 @@ func FuzzParse(f *testing.F) {
 		"param([int]$a = 1, $b)\n$a", "a -b:$c", "a`\nb", "1,2,3 -join $x.y[0]", "\ufeffecho \x00", "$a=$b=1;($c=2)",
 		"[io.path]::combine(", "@{a=1;'b'=2;$c=3}.a", "[ordered]@{\na = @(1)\n}", "try{1}catch[exception]{2}finally{3}",
 		"switch -regex ($a) { 'x' {1} 2 {3} {$_} {4} default {5} }", "do{1}until(2)", "for($i=0;$i-lt3;$i++){1}",
-		"for(;;){}", "f @a -b", "$a[1]++", "$a -isnot [string]", "[guid]::empty", "echo a(1)", "$a.b((1,2),3)", "'{0}' -f 1,2",
+		"for(;;){}", "f @a -b", "$a[1]++", "$a -isnot [string]", "[guid]::empty", "echo a(1)", "$a.b((1,2),3)", "'{0}' -f 1,2", "[int]$x = 5",
+		"function f { [CmdletBinding()] param([Parameter(Mandatory=$true)][ValidateSet('a',\"b'\")][Alias('c')][string]$x) }",
 	} {
 		f.Add(seed)
 	}
@@ -51,7 +52,7 @@ func sameParts() []cmp.Option {
 		cmp.AllowUnexported(
 			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{},
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
-			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{},
+			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{},
 			stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmpopts.IgnoreFields(Script{}, "text"),
@@ -67,15 +68,44 @@ func printScript(s *Script) string {
 		if p.to != "" {
 			one = "[" + p.to + "]" + one
 		}
+		one = printAttributes(p) + one
 		if p.fallback != nil {
 			one += " = " + printExpr(p.fallback)
 		}
 		params = append(params, one)
 	}
-	if params == nil {
-		return printBlock(s.body)
+	head := ""
+	if s.strict {
+		head = "[cmdletbinding()]"
 	}
-	return "param(" + strings.Join(params, ", ") + ")\n" + printBlock(s.body)
+	if params != nil || s.strict {
+		head += "param(" + strings.Join(params, ", ") + ")\n"
+	}
+	return head + printBlock(s.body)
+}
+
+func printAttributes(p param) string {
+	b := ""
+	if p.mandatory {
+		b += "[parameter(mandatory)]"
+	}
+	if p.notEmpty {
+		b += "[validatenotnullorempty()]"
+	}
+	for name, all := range map[string][]string{"validateset": p.set, "alias": p.aliases} {
+		var quoted []string
+		for _, s := range all {
+			if mark := "'"; strings.Contains(s, mark) {
+				quoted = append(quoted, `"`+s+`"`)
+			} else {
+				quoted = append(quoted, mark+s+mark)
+			}
+		}
+		if all != nil {
+			b += "[" + name + "(" + strings.Join(quoted, ",") + ")]"
+		}
+	}
+	return b
 }
 
 func printBlock(b block) string {
@@ -95,6 +125,9 @@ func printStmt(s stmt) string {
 		}
 		return strings.Join(stages, " | ")
 	case *assign:
+		if s.as != "" {
+			return "[" + s.as + "]" + printExpr(&s.to) + " = " + printStmt(s.x)
+		}
 		return printExpr(&s.to) + " " + s.op + " " + printStmt(s.x)
 	case *assignTo:
 		return printExpr(s.to) + " " + s.op + " " + printStmt(s.x)

@@ -21,6 +21,10 @@ func (p *parser) script(end string) (*Script, error) {
 	p.space()
 	begin := p.at
 	s := &Script{}
+	if p.binding() {
+		s.strict = true
+		p.space()
+	}
 	if p.keyword("param") != "" {
 		var err error
 		p.space()
@@ -54,7 +58,7 @@ func (p *parser) params() ([]param, error) {
 			}
 			p.space()
 		}
-		one, err := p.oneParam()
+		one, err := p.oneParam(len(params))
 		if err != nil {
 			return nil, err
 		}
@@ -62,14 +66,20 @@ func (p *parser) params() ([]param, error) {
 	}
 }
 
-func (p *parser) oneParam() (param, error) {
+func (p *parser) oneParam(place int) (param, error) {
 	one := param{}
-	if p.peek() == '[' {
+	for p.peek() == '[' {
 		name, err := p.typeName()
 		if err != nil {
 			return one, err
 		}
-		if !knownCast(name) {
+		if known, why := one.attribute(name, place); why != "" {
+			return one, p.refuse("the attribute [%s] of a parameter: %s", name, why)
+		} else if known {
+			p.space()
+			continue
+		}
+		if !knownCast(name) || one.to != "" {
 			return one, p.refuse("a parameter of type [%s]", name)
 		}
 		one.to = full(name)
@@ -211,6 +221,12 @@ func notHere() []string {
 // assignment reads $name = …, or a pipeline.
 func (p *parser) assignment() (stmt, error) {
 	begin := p.at
+	if p.peek() == '[' {
+		if s, err := p.toTyped(); s != nil || err != nil {
+			return s, err
+		}
+		p.at = begin
+	}
 	if p.peek() == '$' {
 		if s, err := p.toVariable(); s != nil || err != nil {
 			return s, err
@@ -236,13 +252,13 @@ func (p *parser) toVariable() (stmt, error) {
 	if op := p.assigns(); op != "" {
 		p.space()
 		s, err := p.statement()
-		return &assign{*v, op, s}, err
+		return &assign{to: *v, op: op, x: s}, err
 	}
 	if members {
 		return p.toMember(begin)
 	}
 	if op := p.counts(); op != "" {
-		return &assign{*v, op, byOne()}, nil
+		return &assign{to: *v, op: op, x: byOne()}, nil
 	}
 	return nil, nil
 }

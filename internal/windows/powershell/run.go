@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,12 +35,15 @@ type interpreter struct {
 type frame struct {
 	in        *interpreter
 	vars      map[string]value
+	types     map[string]string // of variables that have one
 	functions map[string]*Script
 	parent    *frame
 }
 
 func (f *frame) child() *frame {
-	return &frame{in: f.in, vars: map[string]value{}, functions: map[string]*Script{}, parent: f}
+	return &frame{
+		in: f.in, vars: map[string]value{}, types: map[string]string{}, functions: map[string]*Script{}, parent: f,
+	}
 }
 
 // function finds a function of this scope or of one around it.
@@ -202,18 +206,21 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 			}
 		}
 		given[p.name] = true
+		if err := p.valid(plain(v)); err != nil {
+			return err
+		}
 		if err := f.give(p, v); err != nil {
 			return err
 		}
 	}
-	return f.fill(s.params, given, rest)
+	return f.fill(s, given, rest)
 }
 
 // param finds a parameter by its name or the beginning of its name.
 func (s *Script) param(name string) (param, error) {
 	var found []param
 	for _, p := range s.params {
-		if p.name == name {
+		if p.name == name || slices.Contains(p.aliases, name) {
 			return p, nil
 		}
 		if strings.HasPrefix(p.name, name) {
@@ -227,8 +234,8 @@ func (s *Script) param(name string) (param, error) {
 }
 
 // fill gives a value to each parameter that has none: first the arguments without a name, then the parameter's default.
-func (f *frame) fill(params []param, given map[string]bool, rest []value) error {
-	for _, p := range params {
+func (f *frame) fill(s *Script, given map[string]bool, rest []value) error {
+	for _, p := range s.params {
 		var v value
 		var err error
 		switch {
@@ -236,6 +243,12 @@ func (f *frame) fill(params []param, given map[string]bool, rest []value) error 
 			continue
 		case len(rest) > 0 && p.to != "switch":
 			v, rest = rest[0], rest[1:]
+			if err := p.valid(v); err != nil {
+				return err
+			}
+		case p.mandatory:
+			return raise("System.Management.Automation.ParameterBindingException",
+				"Cannot process command because of one or more missing mandatory parameters: "+p.name+".")
 		case p.fallback != nil:
 			v, err = p.fallback.value(f)
 		}
@@ -245,6 +258,10 @@ func (f *frame) fill(params []param, given map[string]bool, rest []value) error 
 		if err != nil {
 			return err
 		}
+	}
+	if s.strict && len(rest) > 0 {
+		return raise("System.Management.Automation.ParameterBindingException",
+			"A positional parameter cannot be found that accepts argument '"+text(rest[0])+"'.")
 	}
 	f.vars["args"] = rest
 	return nil
@@ -263,6 +280,9 @@ func (f *frame) give(p param, v value) error {
 		}
 	}
 	f.vars[p.name] = v
+	if p.to != "" && p.to != "switch" {
+		f.types[p.name] = p.to
+	}
 	return nil
 }
 
@@ -325,6 +345,9 @@ func (s *assign) run(f *frame, _ *sink) error {
 		if v, err = arithmetic(s.op[:1], f.variable(s.to), v); err != nil {
 			return err
 		}
+	}
+	if s.as != "" {
+		f.types[s.to.name] = s.as
 	}
 	return f.assign(s.to, v)
 }

@@ -244,31 +244,13 @@ func measureObject(c *call) error {
 
 // measured is what Measure-Object says of one property, or of the objects themselves.
 func (c *call) measured(name value) (*object, error) {
-	count, sum := int64(0), 0.0
+	all, sum, err := c.measurable(name)
+	if err != nil {
+		return nil, err
+	}
+	count := int64(len(all))
 	var least, most value
-	numbers := c.flags["sum"] || c.flags["average"]
-	for _, item := range c.items(objectName) {
-		v := item
-		if name != nil {
-			var err error
-			if v, err = (key{property: text(name)}).of(c, item); err != nil {
-				return nil, err
-			}
-		}
-		if v == nil {
-			continue
-		}
-		if numbers {
-			n, err := floating(v)
-			if err != nil {
-				if err := c.fail(itsWords("Input object %q is not numeric.", text(v))); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			sum += n
-		}
-		count++
+	for _, v := range all {
 		if least == nil || sorts(v, least, false) < 0 {
 			least = v
 		}
@@ -289,6 +271,33 @@ func (c *call) measured(name value) (*object, error) {
 	return newObject("measure").set("Count", count).set("Average", shown("average", average)).
 		set("Sum", shown("sum", sum)).set("Maximum", shown("maximum", most)).set("Minimum", shown("minimum", least)).
 		set("Property", name), nil
+}
+
+// measurable are the values of a property, and their sum if one is asked for. Then what is no number is left out.
+func (c *call) measurable(name value) (all []value, sum float64, err error) {
+	for _, item := range c.items(objectName) {
+		v := item
+		if name != nil {
+			if v, err = (key{property: text(name)}).of(c, item); err != nil {
+				return nil, 0, err
+			}
+		}
+		if v == nil {
+			continue
+		}
+		if c.flags["sum"] || c.flags["average"] {
+			n, err := floating(v)
+			if err != nil {
+				if err := c.fail(itsWords("Input object %q is not numeric.", text(v))); err != nil {
+					return nil, 0, err
+				}
+				continue
+			}
+			sum += n
+		}
+		all = append(all, v)
+	}
+	return all, sum, nil
 }
 
 // measureText counts lines, words and characters.

@@ -175,7 +175,8 @@ func narrow(name, web string, last rune) *encoding {
 	}
 }
 
-// western is Windows' code page 1252, the encoding of text that names none. It differs from ISO 8859-1 in 32 characters.
+// western is Windows' code page 1252, the encoding of text that names none. In 32 characters it differs from
+// ISO 8859-1.
 func western() *encoding {
 	latin := narrow("SBCSCodePageEncoding", "Windows-1252", 0xff)
 	page := []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")

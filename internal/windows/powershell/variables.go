@@ -127,6 +127,12 @@ func (f *frame) assign(to variable, v value) error {
 			return thrown("%v.", err)
 		}
 	}
+	if of := f.types[to.name]; of != "" {
+		var err error
+		if v, err = converted(of, v); err != nil {
+			return err
+		}
+	}
 	if to.name != "null" {
 		f.vars[to.name] = v
 	}

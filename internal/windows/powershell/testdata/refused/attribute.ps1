@@ -1,0 +1,1 @@
+function f([ValidatePattern('a')]$x) { 1 }

@@ -1,0 +1,1 @@
+function f([Parameter(ValueFromPipeline)]$x) { 1 }

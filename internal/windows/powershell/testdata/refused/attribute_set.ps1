@@ -1,0 +1,1 @@
+function f([ValidateSet($a)]$x) { 1 }
