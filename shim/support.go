@@ -166,8 +166,8 @@ func programRows() []support.Row {
 				"Get-NetAdapter, Get-NetIPAddress, Get-Process, Group-Object, Import-Csv, Import-Module (of " +
 				"HostNetworkingService and hns.psm1), Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, " +
 				"Measure-Object, mkdir, New-Item, New-Object, Out-File, Out-Null, Out-String, " +
-				"Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Select-Object, " +
-				"Select-String, Set-Content, Set-Location, Sort-Object, Start-Job, Start-Sleep, " +
+				"Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Resolve-DnsName, " +
+				"Select-Object, Select-String, Set-Content, Set-Location, Sort-Object, Start-Job, Start-Sleep, " +
 				"Test-NetConnection, Test-Path, Wait-Job, Where-Object, Write-Debug, Write-Error, Write-Host, " +
 				"Write-Output, Write-Verbose, Write-Warning: what the scripts of kube-proxy's DaemonSets and " +
 				"the web server in Kubernetes' documentation use. Of .NET: New-Object and [type]::Member of " +

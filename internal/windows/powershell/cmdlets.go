@@ -3,6 +3,7 @@ package powershell
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -30,7 +31,15 @@ func writeHost(c *call) error {
 	if !c.piped {
 		v = c.values["object"]
 	}
-	_, err := fmt.Fprintf(c.f.in.session.Stdout, "%s%s", text(v), end)
+	separator := " "
+	if given, ok := c.values["separator"]; ok {
+		separator = text(given)
+	}
+	var parts []string
+	for item := range each(v) {
+		parts = append(parts, text(item))
+	}
+	_, err := fmt.Fprintf(c.f.in.session.Stdout, "%s%s", strings.Join(parts, separator), end)
 	return err
 }
 

@@ -78,11 +78,36 @@ func stageWindows() *system {
 		acl:       list,
 		processes: running,
 		adapters:  stageAdapters,
+		resolve:   stageDNS,
 		version:   func() (string, error) { return "10.0.20348", nil },
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},
 	}
+}
+
+// stageDNS is a DNS with a few names.
+func stageDNS(name string, kind uint16) ([]dnsRecord, error) {
+	of := func(kind uint16, data string, numbers ...int64) dnsRecord {
+		return dnsRecord{name: name, kind: kind, ttl: 30, section: 1, data: data, numbers: numbers}
+	}
+	known := map[string][]dnsRecord{
+		"kubernetes 1":              {of(1, "10.96.0.1")},
+		"both 1":                    {of(5, "other"), of(1, "10.0.0.5")},
+		"both 28":                   {of(28, "fd00::5")},
+		"1.0.96.10.in-addr.arpa 12": {of(12, "kubernetes.default")},
+		"both 33":                   {of(33, "target", 1, 2, 443)},
+		"both 15":                   {of(15, "mail", 10)},
+		"both 16":                   {of(16, "v=1")},
+		"both 2":                    {of(2, "ns")},
+	}
+	if found := known[fmt.Sprintf("%s %d", name, kind)]; found != nil {
+		return found, nil
+	}
+	if name == "none" {
+		return nil, errNoName
+	}
+	return nil, errNoRecords
 }
 
 // stageAdapters are the adapters of a pod: a loopback, and one with addresses of both families.

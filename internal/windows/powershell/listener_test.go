@@ -191,7 +191,10 @@ func TestListener(t *testing.T) {
 				fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(v, " & "))
 			}
 		}
-		fmt.Fprintf(&b, "closes %v\n%s\n", got.Close, got.body)
+		if !strings.HasSuffix(title, "/end") { // by chance: the server is going away
+			fmt.Fprintf(&b, "closes %v\n", got.Close)
+		}
+		b.WriteString(got.body + "\n")
 	}
 	for _, r := range []struct{ method, path, body string }{
 		{"POST", "/show?a=1&b=x%20y&a=2&flag", "first ä\nsecond\nthird"},

@@ -100,6 +100,10 @@ func itemsProperty(items []value, name string) (value, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p == nil {
+			out = append(out, nil)
+			continue
+		}
 		out = append(out, slices.Collect(each(p))...)
 	}
 	return one(out), nil

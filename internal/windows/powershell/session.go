@@ -32,13 +32,14 @@ type Session struct {
 }
 
 // system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, network adapters,
-// Windows' version, and opening a port.
+// Windows' version, records of DNS, and opening a port.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
 	processes func() ([]process, error)
 	adapters  func() ([]adapter, error)
 	version   func() (string, error)
+	resolve   func(name string, kind uint16) ([]dnsRecord, error)
 	listen    func(ctx context.Context, network, address string) (net.Listener, error)
 }
 
@@ -52,6 +53,7 @@ func (s *Session) system() system {
 		processes: processes,
 		adapters:  adapters,
 		version:   windowsVersion,
+		resolve:   resolve,
 		listen:    (&net.ListenConfig{}).Listen,
 	}
 }

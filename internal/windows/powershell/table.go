@@ -13,7 +13,7 @@ const (
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
-		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets())
+		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -52,9 +52,10 @@ func outputCmdlets() []cmdlet {
 		},
 		{
 			name:      "Write-Host",
-			about:     "prints its arguments; no colours",
+			about:     "prints its arguments; colours are not shown",
 			run:       writeHost,
-			values:    []string{"object"},
+			values:    []string{"object", "separator", "foregroundcolor", "backgroundcolor"},
+			allowed:   map[string][]string{"foregroundcolor": colours(), "backgroundcolor": colours()},
 			flags:     []string{"nonewline"},
 			positions: []string{"object"},
 			rest:      true,
@@ -105,6 +106,14 @@ func outputCmdlets() []cmdlet {
 			needs:     []string{"filepath", objectName},
 			allowed:   map[string][]string{"encoding": {"utf8", "utf8nobom", "ascii", "default", "oem"}},
 		},
+	}
+}
+
+// colours are the names of the console's colours.
+func colours() []string {
+	return []string{
+		"black", "darkblue", "darkgreen", "darkcyan", "darkred", "darkmagenta", "darkyellow", "gray", "darkgray", "blue",
+		"green", "cyan", "red", "magenta", "yellow", "white",
 	}
 }
 

@@ -27,7 +27,7 @@ while ($l.IsListening) {
       }
       '/redirect' { $r.Redirect('/other'); $r.RedirectLocation; $r.Close() }
       '/chunks' { $r.SendChunked = $true; $r.SendChunked; foreach ($b in 97, 98, 10) { $r.OutputStream.WriteByte($b); $r.OutputStream.Flush() }; $r.OutputStream.Close() }
-      '/bytes' { $buffer = @(0, 0, 0, 0); $n = $q.InputStream.Read($buffer, 1, 3); $r.ContentLength64 = 4; $r.OutputStream.Write($buffer, 0, 4); $r.OutputStream.Dispose(); "read $n" }
+      '/bytes' { $buffer = @(45, 45, 45, 45); $n = $q.InputStream.Read($buffer, 1, 3); $r.ContentLength64 = 4; $r.OutputStream.Write($buffer, 0, 4); $r.OutputStream.Dispose(); "read $n" }
       '/abort' { $r.Abort() }
       '/nothing' { $r.StatusCode = 204; $r.Dispose(); $r.Close() }
       '/wrong' {
