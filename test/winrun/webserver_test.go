@@ -4,6 +4,7 @@ package winrun
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net"
@@ -95,7 +96,29 @@ func testWebServer(t *testing.T, p prefix) {
 	}
 }
 
-// testAdapters compares the addresses that Get-NetIPAddress shows with Linux' own.
+// defaultRoutes are the next hops of Linux' default routes of IPv4.
+func defaultRoutes(t *testing.T) []string {
+	t.Helper()
+	table, err := os.ReadFile("/proc/net/route")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) < 8 || fields[1] != "00000000" || fields[7] != "00000000" {
+			continue
+		}
+		hop, err := hex.DecodeString(fields[2]) // the last byte first
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%d.%d.%d.%d", hop[3], hop[2], hop[1], hop[0]))
+	}
+	return all
+}
+
+// testAdapters compares the addresses and routes that PowerShell shows with Linux' own.
 func testAdapters(t *testing.T, p prefix) {
 	t.Helper()
 	want := map[string]bool{}
@@ -122,6 +145,12 @@ func testAdapters(t *testing.T, p prefix) {
 	}
 	if got.code != 0 || len(want) > 0 {
 		t.Errorf("not shown: %v in %+v", want, got)
+	}
+	got = p.run(t, "--", "powershell", "-c", `Get-NetRoute | ForEach-Object { "$($_.DestinationPrefix) $($_.NextHop)" }`)
+	for _, route := range defaultRoutes(t) {
+		if !strings.Contains(got.out, "0.0.0.0/0 "+route+"\n") {
+			t.Errorf("the route by %s is not in %+v", route, got)
+		}
 	}
 	if got := p.run(t, "--", "powershell", "-c", "[Environment]::OSVersion.VersionString"); got.code != 0 ||
 		!strings.HasPrefix(got.out, "Microsoft Windows NT 10.0.") {

@@ -87,10 +87,11 @@ func (f *formatter) end() {
 	}
 }
 
-// The rows of hash tables, groups and network adapters, with Windows PowerShell's widths.
+// The rows of hash tables, groups, routes and network adapters, with Windows PowerShell's widths.
 const (
 	entryRow   = "%-30s %s"
 	groupRow   = "%5s %-25s %s"
+	routeRow   = "%-7s %-42s %-39s %11s %s"
 	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
 )
 
@@ -146,6 +147,11 @@ func head(kind, dir string) []string {
 	case "group":
 		return []string{
 			"", fmt.Sprintf(groupRow, "Count", "Name", "Group"), fmt.Sprintf(groupRow, "-----", "----", "-----"),
+		}
+	case "route":
+		return []string{
+			"", fmt.Sprintf(routeRow, "ifIndex", "DestinationPrefix", "NextHop", "RouteMetric", "PolicyStore"),
+			fmt.Sprintf(routeRow, "-------", "-----------------", "-------", "-----------", "-----------"),
 		}
 	case "group without elements":
 		return []string{"", fmt.Sprintf("%5s %s", "Count", "Name"), fmt.Sprintf("%5s %s", "-----", "----")}
@@ -205,6 +211,9 @@ func tableRow(o *object) (line string, ok bool) {
 	case "group":
 		items, _ := o.props["group"].([]value)
 		return fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)), true
+	case "route":
+		return fmt.Sprintf(routeRow, p("ifindex"), p("destinationprefix"), p("nexthop"), p("routemetric"), p("policystore")),
+			true
 	case "group without elements":
 		return fmt.Sprintf("%5s %s", p("count"), p("name")), true
 	case "network adapter":

@@ -79,11 +79,23 @@ func stageWindows() *system {
 		processes: running,
 		adapters:  stageAdapters,
 		resolve:   stageDNS,
+		routes:    stageRoutes,
 		version:   func() (string, error) { return "10.0.20348", nil },
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},
 	}
+}
+
+// stageRoutes are the routes of a pod.
+func stageRoutes() ([]route, error) {
+	of := func(prefix, hop string, metric int64) route {
+		return route{index: 27, prefix: netip.MustParsePrefix(prefix), hop: netip.MustParseAddr(hop), metric: metric}
+	}
+	return []route{
+		of("0.0.0.0/0", "10.244.1.1", 256), of("10.244.1.0/24", "0.0.0.0", 256), of("fe80::/64", "::", 256),
+		{index: 1, prefix: netip.MustParsePrefix("127.0.0.0/8"), hop: netip.MustParseAddr("0.0.0.0"), publish: true},
+	}, nil
 }
 
 // stageDNS is a DNS with a few names.

@@ -31,13 +31,14 @@ type Session struct {
 	windows *system
 }
 
-// system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, network adapters,
-// Windows' version, records of DNS, and opening a port.
+// system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, network adapters
+// and routes, Windows' version, records of DNS, and opening a port.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
 	processes func() ([]process, error)
 	adapters  func() ([]adapter, error)
+	routes    func() ([]route, error)
 	version   func() (string, error)
 	resolve   func(name string, kind uint16) ([]dnsRecord, error)
 	listen    func(ctx context.Context, network, address string) (net.Listener, error)
@@ -52,6 +53,7 @@ func (s *Session) system() system {
 		acl:       readACL,
 		processes: processes,
 		adapters:  adapters,
+		routes:    routes,
 		version:   windowsVersion,
 		resolve:   resolve,
 		listen:    (&net.ListenConfig{}).Listen,

@@ -102,7 +102,10 @@ func TestHNSAnswer(t *testing.T) {
 
 // TestElsewhere checks that a call of Windows is an error on other systems, after which the script goes on.
 func TestElsewhere(t *testing.T) {
-	for _, script := range []string{"Get-Process", "Get-Acl .", "Get-HnsNetwork"} {
+	for _, script := range []string{
+		"Get-Process", "Get-Acl .", "Get-HnsNetwork", "Get-NetAdapter", "Get-NetIPAddress", "Get-NetRoute",
+		"Resolve-DnsName x",
+	} {
 		got := run(t, t.TempDir(), nil, "-Command", script+"; echo on")
 		if got.out != "on\n" || !strings.Contains(got.errs, "unsupported operation") {
 			t.Errorf("%s: %+v", script, got)

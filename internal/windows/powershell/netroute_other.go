@@ -1,0 +1,8 @@
+//go:build !windows
+
+package powershell
+
+import "errors"
+
+// routes works on Windows only; on other systems the package is only tested.
+func routes() ([]route, error) { return nil, errors.ErrUnsupported }
