@@ -163,28 +163,29 @@ func programRows() []support.Row {
 				"and of the cmdlets Add-Content, ConvertFrom-Csv, ConvertFrom-Json, ConvertTo-Csv, " +
 				"ConvertTo-Json, Copy-Item, Export-Csv, ForEach-Object, Get-Acl, Get-ChildItem, Get-Content, " +
 				"Get-Date, Get-HnsEndpoint, Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-Job, Get-Location, " +
-				"Get-NetAdapter, Get-NetIPAddress, Get-NetRoute, Get-Process, Group-Object, Import-Csv, " +
-				"Import-Module (of HostNetworkingService and hns.psm1), Invoke-Expression, Invoke-RestMethod, " +
-				"Invoke-WebRequest, Measure-Object, mkdir, New-Item, New-Object, Out-File, Out-Null, " +
-				"Out-String, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, " +
-				"Resolve-DnsName, Select-Object, Select-String, Set-Content, Set-Location, Sort-Object, " +
-				"Start-Job, Start-Sleep, Test-NetConnection, Test-Path, Wait-Job, Where-Object, Write-Debug, " +
-				"Write-Error, Write-Host, Write-Output, Write-Verbose, Write-Warning: what the scripts of " +
-				"kube-proxy's DaemonSets and the web server in Kubernetes' documentation use. Of .NET: " +
-				"New-Object and [type]::Member of Array, ArrayList, Convert, DateTime, Directory, Dns, " +
-				"Encoding, Environment, Exception and those derived from it, File, Guid, Hashtable, " +
-				"HttpListener with its requests and responses (http only), IPAddress, List, Math, Path, Random, " +
-				"Regex.Escape, StreamReader and StreamWriter of a request and response, Stopwatch, String, " +
-				"StringBuilder, TimeSpan, Uri, and the names of access rights, with the members that scripts " +
-				"mostly use. A script with anything else that PowerShell has (another cmdlet, alias, parameter " +
-				"or operator; a variable of PowerShell's own but for $?, $_, $args, $HOME, $LASTEXITCODE, " +
-				"$Matches, $PID, $PWD and the preferences of errors and messages; wild cards in paths but for " +
-				"those of the cmdlets for files; '. file'; other types and members of .NET; trap, classes, " +
-				"Get-Disk) is refused before any of it runs, with 1. What is seen only while it runs (such a " +
-				"name, path or value in a variable, a property or method that an object does not have) ends it " +
-				"with 1, and no try catches that. A module hns.psm1 must be there and is not run: the cmdlets " +
-				"here come in its place. Integers have 64 bits, hash tables keep the order in which they were " +
-				"filled, hidden files are always shown. No interactive shell",
+				"Get-NetAdapter, Get-NetIPAddress, Get-NetRoute, Get-Process, Get-Service, Group-Object, " +
+				"Import-Csv, Import-Module (of HostNetworkingService and hns.psm1), Invoke-Expression, " +
+				"Invoke-RestMethod, Invoke-WebRequest, Measure-Object, mkdir, New-Item, New-Object, Out-File, " +
+				"Out-Null, Out-String, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, " +
+				"Remove-Item, Resolve-DnsName, Restart-Service, Select-Object, Select-String, Set-Content, " +
+				"Set-Location, Sort-Object, Start-Job, Start-Service, Start-Sleep, Stop-Service, " +
+				"Test-NetConnection, Test-Path, Wait-Job, Where-Object, Write-Debug, Write-Error, Write-Host, " +
+				"Write-Output, Write-Verbose, Write-Warning: what the scripts of kube-proxy's DaemonSets and " +
+				"the web server in Kubernetes' documentation use. Of .NET: New-Object and [type]::Member of " +
+				"Array, ArrayList, Convert, DateTime, Directory, Dns, Encoding, Environment, Exception and " +
+				"those derived from it, File, Guid, Hashtable, HttpListener with its requests and responses " +
+				"(http only), IPAddress, List, Math, Path, Random, Regex.Escape, StreamReader and StreamWriter " +
+				"of a request and response, Stopwatch, String, StringBuilder, TimeSpan, Uri, and the names of " +
+				"access rights, with the members that scripts mostly use. A script with anything else that " +
+				"PowerShell has (another cmdlet, alias, parameter or operator; a variable of PowerShell's own " +
+				"but for $?, $_, $args, $HOME, $LASTEXITCODE, $Matches, $PID, $PWD and the preferences of " +
+				"errors and messages; wild cards in paths but for those of the cmdlets for files; '. file'; " +
+				"other types and members of .NET; trap, classes, Get-Disk) is refused before any of it runs, " +
+				"with 1. What is seen only while it runs (such a name, path or value in a variable, a property " +
+				"or method that an object does not have) ends it with 1, and no try catches that. A module " +
+				"hns.psm1 must be there and is not run: the cmdlets here come in its place. Integers have 64 " +
+				"bits, hash tables keep the order in which they were filled, hidden files are always shown. No " +
+				"interactive shell",
 		},
 		{
 			Name:  "nslookup",

@@ -118,7 +118,7 @@ func defaultRoutes(t *testing.T) []string {
 	return all
 }
 
-// testAdapters compares the addresses and routes that PowerShell shows with Linux' own.
+// testAdapters compares the addresses and routes that PowerShell shows with Linux' own, and asks for services.
 func testAdapters(t *testing.T, p prefix) {
 	t.Helper()
 	want := map[string]bool{}
@@ -151,6 +151,10 @@ func testAdapters(t *testing.T, p prefix) {
 		if !strings.Contains(got.out, "0.0.0.0/0 "+route+"\n") {
 			t.Errorf("the route by %s is not in %+v", route, got)
 		}
+	}
+	if got := p.run(t, "--", "powershell", "-c", "(Get-Service PlugPlay).Name; Get-Service none"); got.code != 1 ||
+		got.out != "PlugPlay\n" || !strings.Contains(got.err, "Cannot find any service") {
+		t.Errorf("the services: %+v", got)
 	}
 	if got := p.run(t, "--", "powershell", "-c", "[Environment]::OSVersion.VersionString"); got.code != 0 ||
 		!strings.HasPrefix(got.out, "Microsoft Windows NT 10.0.") {

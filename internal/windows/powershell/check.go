@@ -202,8 +202,8 @@ var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 // name must be called with .exe.
 const aliases = " " +
 	"asnp cfs clc clear clhy cli clp cls clv cnsn compare chdir cvpa dbp diff dnsn ebp epal epsn etsn " +
-	"exsn fc fhx fl ft fw gal gbp gcb gcm gcs gdr ghy gin gm gmo gp gpv gsn gsnp gsv gtz gu gv gwmi h history " +
+	"exsn fc fhx fl ft fw gal gbp gcb gcm gcs gdr ghy gin gm gmo gp gpv gsn gsnp gtz gu gv gwmi h history " +
 	"help icm ihy ii invoke ipal ipsn ise iwmi kill lp man mi more mount move mp mv nal ndr " +
 	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr ren rjb rmo rni rnp rp rsn rsnp " +
-	"rujb rv rvpa rwmi sal saps sasv sbp sc scb set shcm si sp spjb spps spsv start stz sujb sv swmi tee " +
+	"rujb rv rvpa rwmi sal saps sbp sc scb set shcm si sp spjb spps start stz sujb sv swmi tee " +
 	"trcm "

@@ -144,9 +144,34 @@ func whereObject(c *call) error {
 }
 
 func forEachObject(c *call) error {
+	if name, ok := c.values["process"].(string); ok {
+		return c.members(name)
+	}
 	for _, item := range c.input {
 		if err := c.with("process", item, c.out); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// members outputs a property of each object, or what a method of that name returns.
+func (c *call) members(name string) error {
+	for _, item := range c.input {
+		var v value
+		var err error
+		if class := classOf(item); class != nil && find(class.methods, name).takes(0) {
+			v, err = c.f.method(item, name, nil)
+		} else {
+			v, err = property(item, lower(name))
+		}
+		if err != nil {
+			return err
+		}
+		for one := range each(v) {
+			if err := c.out.put(one); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

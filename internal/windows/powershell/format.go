@@ -87,10 +87,11 @@ func (f *formatter) end() {
 	}
 }
 
-// The rows of hash tables, groups, routes and network adapters, with Windows PowerShell's widths.
+// The rows of hash tables, groups, services, routes and network adapters, with Windows PowerShell's widths.
 const (
 	entryRow   = "%-30s %s"
 	groupRow   = "%5s %-25s %s"
+	serviceRow = "%-8s %-18s %s"
 	routeRow   = "%-7s %-42s %-39s %11s %s"
 	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
 )
@@ -147,6 +148,10 @@ func head(kind, dir string) []string {
 	case "group":
 		return []string{
 			"", fmt.Sprintf(groupRow, "Count", "Name", "Group"), fmt.Sprintf(groupRow, "-----", "----", "-----"),
+		}
+	case "service":
+		return []string{
+			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----", "-----------"),
 		}
 	case "route":
 		return []string{
@@ -211,6 +216,8 @@ func tableRow(o *object) (line string, ok bool) {
 	case "group":
 		items, _ := o.props["group"].([]value)
 		return fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)), true
+	case "service":
+		return fmt.Sprintf(serviceRow, p("status"), shortened(p("name"), 18), p("displayname")), true
 	case "route":
 		return fmt.Sprintf(routeRow, p("ifindex"), p("destinationprefix"), p("nexthop"), p("routemetric"), p("policystore")),
 			true

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,22 @@ func stageWindows() *system {
 	running := func() ([]process, error) {
 		return []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}, nil
 	}
+	services := []service{
+		{"kubelet", "Kubernetes' kubelet", "Running"}, {"containerd", "containerd", "Running"}, {"stuck", "Stuck", "Stopped"},
+	}
 	return &system{
+		services: func() ([]service, error) { return slices.Clone(services), nil },
+		control: func(_ context.Context, name, action string, force bool) error {
+			i := slices.IndexFunc(services, func(s service) bool { return s.name == name })
+			if name == "stuck" && action == "start" {
+				return errors.New("it ended with 5")
+			}
+			if name == "containerd" && !force {
+				return errHasDependents
+			}
+			services[i].status = map[string]string{"start": "Running", "stop": "Stopped"}[action]
+			return nil
+		},
 		hns:       hns,
 		acl:       list,
 		processes: running,

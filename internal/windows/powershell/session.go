@@ -31,13 +31,15 @@ type Session struct {
 	windows *system
 }
 
-// system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, network adapters
-// and routes, Windows' version, records of DNS, and opening a port.
+// system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
+// adapters and routes, Windows' version, records of DNS, and opening a port.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
 	processes func() ([]process, error)
 	adapters  func() ([]adapter, error)
+	services  func() ([]service, error)
+	control   func(ctx context.Context, name, action string, force bool) error
 	routes    func() ([]route, error)
 	version   func() (string, error)
 	resolve   func(name string, kind uint16) ([]dnsRecord, error)
@@ -53,6 +55,8 @@ func (s *Session) system() system {
 		acl:       readACL,
 		processes: processes,
 		adapters:  adapters,
+		services:  services,
+		control:   control,
 		routes:    routes,
 		version:   windowsVersion,
 		resolve:   resolve,

@@ -13,7 +13,8 @@ const (
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
-		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets())
+		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
+		serviceCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -133,7 +134,7 @@ func pipelineCmdlets() []cmdlet {
 		{
 			name:      "ForEach-Object",
 			aliases:   []string{"%", "foreach"},
-			about:     "a script block for each",
+			about:     "a script block for each, or a property or method of it",
 			run:       forEachObject,
 			values:    []string{"process"},
 			positions: []string{"process"},

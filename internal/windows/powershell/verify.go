@@ -22,7 +22,7 @@ func (c cmdlet) verify(b bound, piped bool) error {
 				}
 			}
 			if s, whole := beginning(x); whole {
-				if name == "process" || name == "scriptblock" {
+				if name == "scriptblock" {
 					return fmt.Errorf("-%s of %s that is no script block is not part of Mullion's PowerShell", name,
 						c.name)
 				}

@@ -1,0 +1,1 @@
+5 | ForEach-Object Nothing

@@ -1,0 +1,3 @@
+Get-Service; (Get-Service kubelet).Status; Get-Service k* | ForEach-Object { $_.DisplayName }; (gsv -Name c*).ServiceName; Get-Service none
+Stop-Service kubelet; (Get-Service kubelet).Status; Start-Service kubelet -PassThru | ForEach-Object { $_.Status }; Get-Service kubelet | Restart-Service -Force; (Restart-Service kubelet -PassThru).Status
+Stop-Service containerd; (Get-Service containerd).Status; Stop-Service containerd -Force; (Get-Service containerd).Status; Start-Service stuck; 'kubelet' | spsv -PassThru | ForEach-Object { $_.Status }; sasv -Name kubelet; (Get-Service | Where-Object Status -eq 'Running').Name
