@@ -7,6 +7,7 @@
 
 #include "entry.h"
 #include "hooks.h"
+#include "stdhandle.h"
 
 static NTSTATUS fill_name(struct link *link, HANDLE handle, ULONG *length, WCHAR *name, ULONG room)
 {
@@ -139,7 +140,7 @@ static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOC
     NTSTATUS status;
 
     if (!link)
-        return original.NtQueryInformationFile(handle, io, buffer, length, class);
+        return stdhandle_query(original.NtQueryInformationFile(handle, io, buffer, length, class), handle, io, buffer, length, class);
     if (!size_of_class(class))
         status = original.NtQueryInformationFile(handle, io, buffer, length, class);
     else

@@ -96,6 +96,8 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     message_start();
     pipe_start();
     cmd_start();
+    if (path)
+        stdhandle_start();
     winsock_start(tables);
     children_start();
     return TRUE;

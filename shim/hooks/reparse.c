@@ -9,6 +9,7 @@
 #include "drive.h"
 #include "entry.h"
 #include "hooks.h"
+#include "stdhandle.h"
 
 #define RELATIVE_LINK 1 /* SYMLINK_FLAG_RELATIVE */
 
@@ -154,7 +155,10 @@ static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *a
     NTSTATUS status;
 
     if (code != CODE_SET_REPARSE_POINT && code != CODE_GET_REPARSE_POINT && code != CODE_DELETE_REPARSE_POINT)
-        return original.NtFsControlFile(handle, event, apc, apc_context, io, code, in, in_size, out, out_size);
+    {
+        status = original.NtFsControlFile(handle, event, apc, apc_context, io, code, in, in_size, out, out_size);
+        return stdhandle_control(status, handle, event, io, code, out, out_size);
+    }
     io->Information = 0;
     link = link_get(handle);
     if (code == CODE_SET_REPARSE_POINT)

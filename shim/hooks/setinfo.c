@@ -10,6 +10,7 @@
 #include "drive.h"
 #include "entry.h"
 #include "hooks.h"
+#include "stdhandle.h"
 
 /*
  * Removes the name of an open file or empty folder at once, as with POSIX semantics. NOT_SUPPORTED: its name is not
@@ -311,7 +312,7 @@ static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK 
     else if (class == CLASS_RENAME)
         status = rename_file(handle, io, rename, length, rename->replace ? RENAME_REPLACE : 0);
     else
-        return original.NtSetInformationFile(handle, io, buffer, length, class);
+        return stdhandle_set(original.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer, length, class);
     if (link)
         link_release(link);
     io->Status = status;
