@@ -58,6 +58,7 @@ void message_start(void);   /* message.c: FormatMessageW, FormatMessageA */
 void pipe_start(void);      /* pipe.c: NtCreateNamedPipeFile */
 void cmd_start(void);       /* cmd.c: NtReadFile, in cmd.exe */
 void stdhandle_start(void); /* stdhandle.c: NtReadFile, NtCancelSynchronousIoFile, NtFlushBuffersFile; after setinfo_start and reparse_start */
+void barrier_start(void);   /* barrier.c: NtFlushProcessWriteBuffers */
 void children_start(void);  /* children.c: CreateProcessInternalW */
 
 #endif

@@ -98,6 +98,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     cmd_start();
     if (path)
         stdhandle_start();
+    barrier_start();
     winsock_start(tables);
     children_start();
     return TRUE;
