@@ -46,19 +46,20 @@ extern struct originals
 
 #define PATCH(module, function) patch_function(module, #function, hook_##function, (void **)&original.function)
 
-void open_start(void);      /* open.c: NtCreateFile, NtOpenFile, attributes by name, CreateFileW */
-BOOL info_start(void);      /* info.c: what a link's handle answers, NtClose, NtDuplicateObject; FALSE: closing goes unseen */
-void setinfo_start(void);   /* setinfo.c: delete and rename, of links and of all files */
-void reparse_start(void);   /* reparse.c: FSCTL_…_REPARSE_POINT, CreateSymbolicLinkW */
-void readdir_start(void);   /* readdir.c: NtQueryDirectoryFile */
-void security_start(void);  /* security.c: NtQuerySecurityObject, NtSetSecurityObject */
-void services_start(void);  /* services.c: NtCreateFile and NtOpenFile, where open_start has not been called */
-void volume_start(void);    /* volume.c: NtQueryVolumeInformationFile, GetLogicalDrives, GetDriveTypeW */
-void message_start(void);   /* message.c: FormatMessageW, FormatMessageA */
-void pipe_start(void);      /* pipe.c: NtCreateNamedPipeFile */
-void cmd_start(void);       /* cmd.c: NtReadFile, in cmd.exe */
-void stdhandle_start(void); /* stdhandle.c: NtReadFile, NtCancelSynchronousIoFile, NtFlushBuffersFile; after setinfo_start and reparse_start */
-void barrier_start(void);   /* barrier.c: NtFlushProcessWriteBuffers */
-void children_start(void);  /* children.c: CreateProcessInternalW */
+void open_start(void);        /* open.c: NtCreateFile, NtOpenFile, attributes by name, CreateFileW */
+BOOL info_start(void);        /* info.c: what a link's handle answers, NtClose, NtDuplicateObject; FALSE: closing goes unseen */
+void setinfo_start(void);     /* setinfo.c: delete and rename, of links and of all files */
+void reparse_start(void);     /* reparse.c: FSCTL_…_REPARSE_POINT, CreateSymbolicLinkW */
+void readdir_start(void);     /* readdir.c: NtQueryDirectoryFile */
+void security_start(void);    /* security.c: NtQuerySecurityObject, NtSetSecurityObject */
+void services_start(void);    /* services.c: NtCreateFile and NtOpenFile, where open_start has not been called */
+void volume_start(void);      /* volume.c: NtQueryVolumeInformationFile, GetLogicalDrives, GetDriveTypeW */
+void message_start(void);     /* message.c: FormatMessageW, FormatMessageA */
+void pipe_start(void);        /* pipe.c: NtCreateNamedPipeFile */
+void cmd_start(void);         /* cmd.c: NtReadFile, in cmd.exe */
+void stdhandle_start(void);   /* stdhandle.c: NtReadFile, NtCancelSynchronousIoFile, NtFlushBuffersFile; after setinfo_start and reparse_start */
+void barrier_start(void);     /* barrier.c: NtFlushProcessWriteBuffers */
+void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
+void children_start(void);    /* children.c: CreateProcessInternalW */
 
 #endif
