@@ -457,7 +457,9 @@ static int WINAPI hook_setsockopt(SOCKET s, int level, int option, const char *v
     int result = winsock.setsockopt(s, level, option, value, length);
     SOCKET from;
 
-    if (result || level != SOL_SOCKET || option != SO_UPDATE_ACCEPT_CONTEXT || length < (int)sizeof(from))
+    if (result)
+        return keepalive_set(s, level, option, value, length);
+    if (level != SOL_SOCKET || option != SO_UPDATE_ACCEPT_CONTEXT || length < (int)sizeof(from))
         return result;
     memcpy(&from, value, sizeof(from));
     if (!(listener = unix_get(from)))

@@ -55,6 +55,7 @@ static void patch_winsock(HMODULE module)
     resolve_start(module);
     if (unix_too)
         afunix_start(module);
+    keepalive_start(module);
 }
 
 static BOOL is_dll(const UNICODE_STRING *base_name, const WCHAR *name)

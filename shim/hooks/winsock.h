@@ -37,6 +37,10 @@ void afunix_start(HMODULE ws2_32);
 /* afunix.c: replaces an extension function that a program has asked for by ours. */
 void afunix_extension(const void *guid, DWORD size, void **function);
 
+/* keepalive.c: options that Wine refuses; after afunix_start. keepalive_set answers for setsockopt after Wine has failed. */
+void keepalive_start(HMODULE ws2_32);
+int keepalive_set(SOCKET s, int level, int option, const char *value, int length);
+
 /* resolve.c: completes host names as Windows does. */
 void resolve_start(HMODULE ws2_32);
 void resolve_queries_start(HMODULE dnsapi);
