@@ -35,6 +35,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("services", func(t *testing.T) { testServices(t, p) })
 	t.Run("services_on_demand", func(t *testing.T) { testOnDemand(t, p) })
 	t.Run("volume", func(t *testing.T) { testVolume(t, p) })
+	t.Run("standard_handles", func(t *testing.T) { testStandardHandles(t, p) })
 	t.Run("stacks", func(t *testing.T) { testStacks(t, p) })
 	t.Run("terminal", func(t *testing.T) { testTerminal(t, p) })
 	t.Run("terminal_size_comes_late", func(t *testing.T) { testLateSize(t, p) })

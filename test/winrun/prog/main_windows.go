@@ -29,6 +29,8 @@ func main() {
 		"mountpoint": mountPoint,
 		"iphlpapi":   helperAPI,
 		"services":   openServices,
+		"stdhandle":  standardHandle,
+		"waitinput":  waitForInput,
 	}
 	run, ok := verbs[os.Args[1]]
 	if !ok {
