@@ -134,13 +134,34 @@ static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io
     return status;
 }
 
+/* Wine 8.0 refuses the question; no file is compressed. kj asks it of each file that it opens (src/kj/filesystem-disk-win32.c++). */
+static NTSTATUS query_compression(HANDLE handle, IO_STATUS_BLOCK *io, struct nt_compression_info *info, ULONG length)
+{
+    struct nt_standard_info standard;
+    NTSTATUS status;
+
+    if (length < sizeof(*info))
+        return STATUS_INFO_LENGTH_MISMATCH;
+    if ((status = original.NtQueryInformationFile(handle, io, &standard, sizeof(standard), CLASS_STANDARD)))
+        return status;
+    memset(info, 0, sizeof(*info));
+    info->size = standard.allocation;
+    io->Information = sizeof(*info);
+    return io->Status = STATUS_SUCCESS;
+}
+
 static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
 {
     struct link *link = link_get(handle);
     NTSTATUS status;
 
     if (!link)
-        return stdhandle_query(original.NtQueryInformationFile(handle, io, buffer, length, class), handle, io, buffer, length, class);
+    {
+        status = original.NtQueryInformationFile(handle, io, buffer, length, class);
+        if (status == STATUS_NOT_IMPLEMENTED && class == CLASS_COMPRESSION)
+            return query_compression(handle, io, buffer, length);
+        return stdhandle_query(status, handle, io, buffer, length, class);
+    }
     if (!size_of_class(class))
         status = original.NtQueryInformationFile(handle, io, buffer, length, class);
     else

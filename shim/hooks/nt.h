@@ -39,7 +39,7 @@ enum /* FILE_INFORMATION_CLASS */
 {
     CLASS_DIRECTORY = 1, CLASS_FULL_DIRECTORY = 2, CLASS_BOTH_DIRECTORY = 3, CLASS_BASIC = 4, CLASS_STANDARD = 5, CLASS_INTERNAL = 6,
     CLASS_EA = 7, CLASS_ACCESS = 8, CLASS_NAME = 9, CLASS_RENAME = 10, CLASS_LINK = 11, CLASS_NAMES = 12, CLASS_DISPOSITION = 13,
-    CLASS_POSITION = 14, CLASS_MODE = 16, CLASS_ALIGNMENT = 17, CLASS_ALL = 18, CLASS_NETWORK_OPEN = 34, CLASS_ATTRIBUTE_TAG = 35,
+    CLASS_POSITION = 14, CLASS_MODE = 16, CLASS_ALIGNMENT = 17, CLASS_ALL = 18, CLASS_COMPRESSION = 28, CLASS_NETWORK_OPEN = 34, CLASS_ATTRIBUTE_TAG = 35,
     CLASS_ID_BOTH_DIRECTORY = 37, CLASS_ID_FULL_DIRECTORY = 38, CLASS_ID_GLOBAL_TX = 50, CLASS_ID = 59, CLASS_DISPOSITION_EX = 64,
     CLASS_RENAME_EX = 65, CLASS_STAT = 68
 };
@@ -68,6 +68,14 @@ struct nt_network_open_info
 {
     LARGE_INTEGER creation, access, write, change, allocation, size;
     ULONG attributes;
+};
+
+/* FILE_COMPRESSION_INFORMATION, [MS-FSCC] 2.4.9 */
+struct nt_compression_info
+{
+    LARGE_INTEGER size;
+    USHORT format;
+    BYTE unit_shift, chunk_shift, cluster_shift, reserved[3];
 };
 
 /* https://learn.microsoft.com/en-us/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_stat_information */

@@ -1,8 +1,11 @@
 package prog
 
 import (
+	"encoding/binary"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -110,5 +113,26 @@ func TestKeepAliveOptions(t *testing.T) {
 	config := net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3}
 	if err := c.(*net.TCPConn).SetKeepAliveConfig(config); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCompressionInformation asks of a file what kj (workerd) asks of each: how much of the disk it takes.
+func TestCompressionInformation(t *testing.T) {
+	const fileCompressionInfo = 8 // FILE_INFO_BY_HANDLE_CLASS
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(make([]byte, 5000)); err != nil {
+		t.Fatal(err)
+	}
+	info := [16]byte{8: 0xff} // the size, then the format
+	if err := windows.GetFileInformationByHandleEx(windows.Handle(f.Fd()), fileCompressionInfo, &info[0],
+		uint32(len(info))); err != nil {
+		t.Fatal(err)
+	}
+	if size, format := binary.LittleEndian.Uint64(info[:]), info[8]; size < 5000 || size > 1<<20 || format != 0 {
+		t.Errorf("size %d, format %d, want that of 5000 bytes, uncompressed", size, format)
 	}
 }
