@@ -99,6 +99,18 @@ func networkRows() []support.Row {
 			Ref:   win32 + "api/icmpapi/nf-icmpapi-icmp6sendecho2",
 			Note:  "Icmp6ParseReplies is not exported; the buffer of the reply tells how it went",
 		},
+		{
+			Name:  "TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT",
+			Level: support.Supported,
+			Ref:   win32 + "winsock/ipproto-tcp-socket-options",
+		},
+		{
+			Name:  "standard handles that are pipes: SetNamedPipeHandleState, GetNamedPipeInfo, PeekNamedPipe, CancelSynchronousIo",
+			Level: support.Partly,
+			Ref:   win32 + "ipc/named-pipe-operations",
+			Note: "answered as for the pipes of CreatePipe, without a name; PIPE_NOWAIT is refused, the processes at the ends are not told, and of reads only one of no bytes can be " +
+				"cancelled",
+		},
 		{Name: "named pipe listeners (go-winio)", Level: support.Supported, Ref: win32 + "ipc/named-pipes"},
 		{
 			Name:  "SetCurrentThreadCompartmentId",
@@ -124,6 +136,18 @@ func networkRows() []support.Row {
 func processRows() []support.Row {
 	return []support.Row{
 		{Name: "ProcessPrng (bcryptprimitives.dll)", Level: support.Supported, Ref: win32 + "seccng/processprng"},
+		{
+			Name:  "FlushProcessWriteBuffers",
+			Level: support.Supported,
+			Ref:   win32 + "api/processthreadsapi/nf-processthreadsapi-flushprocesswritebuffers",
+		},
+		{
+			Name:  "VirtualAlloc2, MapViewOfFile3: placeholders",
+			Level: support.Not,
+			Ref:   win32 + "api/memoryapi/nf-memoryapi-mapviewoffile3",
+			Note: "where Wine refuses them, as Wine 8 does, GetProcAddress does not find MapViewOfFile3: V8 and .NET then do without, as on a Windows before 1803; " +
+				"VirtualAlloc2 is there for all else",
+		},
 		{
 			Name:  "performance counters (pdh.dll)",
 			Level: support.Partly,
@@ -230,6 +254,12 @@ func programRows() []support.Row {
 			Level: support.Not,
 			Ref:   "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
 			Note:  "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",
+		},
+		{
+			Name:  "Node.js, Deno",
+			Level: support.Supported,
+			Ref:   "https://nodejs.org/api/",
+			Note:  "Node.js 18 to 26 and Deno 2, as npm has them: servers, fetch, child processes, workers, cluster, fs.watch and named pipes are tested; modules of npm with code for Windows in them are not",
 		},
 		{
 			Name:  ".NET Framework",
