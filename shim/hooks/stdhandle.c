@@ -341,28 +341,43 @@ NTSTATUS stdhandle_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STAT
     return io->Status;
 }
 
+/* Takes w out of the list and frees it; TRUE: it was cancelled. */
+static BOOL end_waiting(struct waiting *w)
+{
+    struct waiting **at;
+    BOOL cancelled;
+
+    AcquireSRWLockExclusive(&waiting_lock);
+    for (at = &waiting; *at != w; at = &(*at)->next)
+        ;
+    *at = w->next;
+    cancelled = w->cancelled;
+    ReleaseSRWLockExclusive(&waiting_lock);
+    lx_close(w->wake);
+    heap_free(w);
+    return cancelled;
+}
+
 /* Waits until there is something to read, or never will be, or the thread is cancelled. */
 static NTSTATUS wait_readable(int fd)
 {
-    struct waiting self = {NULL, GetCurrentThreadId(), (int)lx2(290 /* eventfd2 */, 0, LX_O_CLOEXEC), FALSE};
-    struct lx_pollfd polls[] = {{fd, LX_POLLIN, 0}, {self.wake, LX_POLLIN, 0}};
-    struct waiting **at;
+    struct waiting *self = heap_alloc(sizeof(*self)); /* not on the stack: who ends the thread leaves it in the list */
+    struct lx_pollfd polls[] = {{fd, LX_POLLIN, 0}, {-1, LX_POLLIN, 0}};
 
-    if (self.wake < 0)
+    if (!self || (self->wake = (int)lx2(290 /* eventfd2 */, 0, LX_O_CLOEXEC)) < 0)
+    {
+        heap_free(self);
         return STATUS_NO_MEMORY;
+    }
+    polls[1].fd = self->wake;
+    self->thread = GetCurrentThreadId();
     AcquireSRWLockExclusive(&waiting_lock);
-    self.next = waiting;
-    waiting = &self;
+    self->next = waiting;
+    waiting = self;
     ReleaseSRWLockExclusive(&waiting_lock);
     while (lx_poll(polls, 2, -1) == -LX_EINTR)
         ;
-    AcquireSRWLockExclusive(&waiting_lock);
-    for (at = &waiting; *at != &self; at = &(*at)->next)
-        ;
-    *at = self.next;
-    ReleaseSRWLockExclusive(&waiting_lock);
-    lx_close(self.wake);
-    if (self.cancelled)
+    if (end_waiting(self))
         return STATUS_CANCELLED;
     return readable_bytes(fd) ? STATUS_SUCCESS : STATUS_PIPE_BROKEN;
 }
