@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 )
 
@@ -197,4 +198,37 @@ func unescapedPart(s string) string {
 		s = run[n:]
 	}
 	return b.String()
+}
+
+// dnsClass is System.Net.Dns.
+func dnsClass() *class {
+	addresses := func(c *dotCall) ([]value, error) {
+		name := c.text(0)
+		if a, err := netip.ParseAddr(name); err == nil {
+			return []value{&instance{addressClass(), a}}, nil
+		}
+		if name == "" {
+			name, _ = os.Hostname() // without one, the lookup fails
+		}
+		found, err := net.DefaultResolver.LookupNetIP(c.f.in.ctx, "ip", name)
+		if err != nil {
+			return nil, raise("System.Net.Sockets.SocketException", "No such host is known")
+		}
+		var all []value
+		for _, a := range found {
+			all = append(all, &instance{addressClass(), a.Unmap()})
+		}
+		return all, nil
+	}
+	return &class{name: "System.Net.Dns", calls: []routine{
+		{name: "GetHostName", do: func(*dotCall) (value, error) { return os.Hostname() }},
+		{name: "GetHostAddresses", least: 1, most: 1, do: func(c *dotCall) (value, error) { return addresses(c) }},
+		{name: "GetHostEntry", least: 1, most: 1, do: func(c *dotCall) (value, error) {
+			all, err := addresses(c)
+			if err != nil {
+				return nil, err
+			}
+			return newObject("host entry").set("HostName", c.text(0)).set("Aliases", []value{}).set("AddressList", all), nil
+		}},
+	}}
 }

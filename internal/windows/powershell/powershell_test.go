@@ -238,6 +238,9 @@ func TestNesting(t *testing.T) {
 		"$(", "$a[", "$a.b(", "echo a$(", "(", "@(", "-not (", `"$(`, "{", "echo $a[$(", "$a.b($(", "& {", "[int](",
 		"if (", "!", "[int]", "function f {", "$a = ", "while (", "echo -a:$(", "1 | echo $(", "$a.b = $(", "@\"\n$(",
 		"$x = if (1) {", "foreach ($a in $(",
+		"@{a=", "@{$a=", "@{(", "[ordered]@{a=", "try {", "try {} catch {", "try {} finally {", "switch (", "switch (1) {a {",
+		"switch (1) {$(", "do {", "for (", "for (;", "for ($a = $(", "[int]$a = ", "[int]$(", "$a.b(1, ", ", ", "echo a(", "1 -f ",
+		"$a.b($a[", "function f { [CmdletBinding()] param($a = ", "[string]::Join(", "1 -is [int] -eq (", "$a[1] += $(",
 	} {
 		for _, depth := range []int{20, 60, 5000} {
 			if _, err := Parse(strings.Repeat(part, depth)); err == nil {
