@@ -40,7 +40,12 @@ static BYTE *slot_near(HMODULE module)
         if (!island->module)
         {
             for (UINT_PTR distance = 0x10000; distance < 0x40000000 && !island->page; distance += 0x10000)
-                island->page = VirtualAlloc((BYTE *)module - distance, PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE);
+            {
+                if (distance < (UINT_PTR)module)
+                    island->page = VirtualAlloc((BYTE *)module - distance, PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE);
+                if (!island->page)
+                    island->page = VirtualAlloc((BYTE *)module + distance, PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE);
+            }
             if (!island->page)
                 return NULL;
             island->module = module;
