@@ -142,6 +142,11 @@ func processRows() []support.Row {
 			Ref:   win32 + "api/processthreadsapi/nf-processthreadsapi-flushprocesswritebuffers",
 		},
 		{
+			Name:  "CertCreateCertificateChainEngine",
+			Level: support.Supported,
+			Ref:   win32 + "api/wincrypt/nf-wincrypt-certcreatecertificatechainengine",
+		},
+		{
 			Name:  "VirtualAlloc2, MapViewOfFile3: placeholders",
 			Level: support.Not,
 			Ref:   win32 + "api/memoryapi/nf-memoryapi-mapviewoffile3",

@@ -1,4 +1,4 @@
-/* The hooks of ws2_32.dll, dnsapi.dll and iphlpapi.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll and crypt32.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
 #include "winsock.h"
 
 #include <winternl.h>
@@ -78,6 +78,12 @@ static void patch_iphlpapi(HMODULE module)
     adapters_start(module);
 }
 
+static void patch_crypt32(HMODULE module)
+{
+    keep(module);
+    chainengine_start(module);
+}
+
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
 {
     (void)context;
@@ -89,6 +95,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
         patch_dnsapi(data->base);
     else if (is_dll(data->base_name, L"iphlpapi.dll"))
         patch_iphlpapi(data->base);
+    else if (is_dll(data->base_name, L"crypt32.dll"))
+        patch_crypt32(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -104,6 +112,8 @@ void winsock_start(BOOL with_unix)
         patch_dnsapi(loaded);
     if ((loaded = GetModuleHandleW(L"iphlpapi.dll")))
         patch_iphlpapi(loaded);
+    if ((loaded = GetModuleHandleW(L"crypt32.dll")))
+        patch_crypt32(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

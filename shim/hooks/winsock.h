@@ -51,4 +51,7 @@ void icmp6_start(HMODULE iphlpapi);
 /* adapters.c: lists the network's adapters if Wine fails to. */
 void adapters_start(HMODULE iphlpapi);
 
+/* chainengine.c: engines for chains of certificates, of the newer form. */
+void chainengine_start(HMODULE crypt32);
+
 #endif

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -134,5 +135,21 @@ func TestCompressionInformation(t *testing.T) {
 	}
 	if size, format := binary.LittleEndian.Uint64(info[:]), info[8]; size < 5000 || size > 1<<20 || format != 0 {
 		t.Errorf("size %d, format %d, want that of 5000 bytes, uncompressed", size, format)
+	}
+}
+
+// TestChainEngine makes an engine for chains of certificates with the structure of each Windows, as Rust programs do
+// (rustls-platform-verifier) with the newest.
+func TestChainEngine(t *testing.T) {
+	crypt32 := windows.NewLazySystemDLL("crypt32.dll")
+	create, free := crypt32.NewProc("CertCreateCertificateChainEngine"), crypt32.NewProc("CertFreeCertificateChainEngine")
+	for _, size := range []byte{64, 80, 88} { // CERT_CHAIN_ENGINE_CONFIG in Windows XP, 7 and 8
+		config := [88]byte{0: size}
+		var engine uintptr
+		if ok, _, err := create.Call(uintptr(unsafe.Pointer(&config)), uintptr(unsafe.Pointer(&engine))); ok == 0 {
+			t.Errorf("a structure of %d bytes: %v", size, err)
+			continue
+		}
+		_, _, _ = free.Call(engine)
 	}
 }
