@@ -50,6 +50,9 @@ func printImages(w io.Writer, list []image.Info) error {
 		if i.Spec.OS == spec.Linux {
 			version = spec.Linux
 		}
+		if i.StandsIn() {
+			version += " (stand-in)"
+		}
 		for _, ref := range append(i.RepoTags, i.RepoDigests...) {
 			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", ref, i.ID, version, float64(i.Size)/1e6)
 		}

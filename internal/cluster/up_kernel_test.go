@@ -199,5 +199,5 @@ func TestUpAfterAJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Up(t.Context(), o)
-	wantConflict(t, err, "cut short")
+	wantConflict(t, err, "interrupted")
 }

@@ -59,6 +59,8 @@ type Progress struct {
 //
 // An index without a manifest for the node's build, and an image that is not for windows/amd64, are refused here. A
 // lone manifest of another Windows build is pulled, as containerd on Windows does, and refused by Check.
+//
+// Where the registry of Microsoft's base images cannot be reached, an empty image stands in for one: see standIn.
 func (s *Store) Pull(ctx context.Context, ref string, auth *Auth, handler string) (Info, error) {
 	return s.PullRequest(ctx, Request{Ref: ref, Auth: auth, Handler: handler})
 }
@@ -76,8 +78,25 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	if info, ok, err := s.local(ctx, ref, req.Handler); err != nil || ok {
 		return info, err
 	}
+	info, err := s.fromRegistry(ctx, ref, req)
+	if spec, ok := standIn(ref); ok && ctx.Err() == nil && unreachable(err) {
+		info, err = s.makeStandIn(ctx, spec, req)
+	}
+	if err != nil {
+		if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) { // gRPC says "EOF" and the like
+			err = fmt.Errorf("%w: %w", ended, err)
+		}
+		// The words of the event that a user sees are those of containerd's CRI plugin.
+		return Info{}, fmt.Errorf("failed to pull and unpack image %q: %w", ref, diskFull(err)) //nolint:revive // containerd's own words
+	}
+	req.Progress(Progress{Step: "done"})
+	return info, nil
+}
+
+// fromRegistry fetches an image's manifest for the node, and the blobs that are missing.
+func (s *Store) fromRegistry(ctx context.Context, ref string, req Request) (Info, error) {
 	var found selection
-	err = s.inLease(ctx, func(ctx context.Context) error {
+	err := s.inLease(ctx, func(ctx context.Context) error {
 		req.Progress(Progress{Step: "resolve"})
 		resolver := s.cfg.Registries.resolver(ctx, req.Auth)
 		name, desc, err := resolver.Resolve(ctx, ref)
@@ -100,13 +119,8 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 		return s.record(ctx, ref, desc, found.config.Digest.String(), nil)
 	})
 	if err != nil {
-		if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) { // gRPC says "EOF" and the like
-			err = fmt.Errorf("%w: %w", ended, err)
-		}
-		// The words of the event that a user sees are those of containerd's CRI plugin.
-		return Info{}, fmt.Errorf("failed to pull and unpack image %q: %w", ref, diskFull(err)) //nolint:revive // containerd's own words
+		return Info{}, err
 	}
-	req.Progress(Progress{Step: "done"})
 	return s.Get(ctx, found.config.Digest.String())
 }
 

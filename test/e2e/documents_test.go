@@ -1,0 +1,82 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDocumentsSample applies the first manifest of Kubernetes' documents for Windows as it is written there, on a
+// machine that reaches no registry: Microsoft's image is stood in for, and its PowerShell script serves.
+func TestDocumentsSample(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster of this machine, which may reach a registry")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := fmt.Sprintf("mt-documents-%d", os.Getpid())
+	for _, args := range [][]string{{"netns", "add", ns}, {"-n", ns, "link", "set", "lo", "up"}} {
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %v: %v: %s", args, err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("ip", "netns", "del", ns).CombinedOutput(); err != nil {
+			t.Errorf("delete the namespace: %v: %s", err, out)
+		}
+	})
+	dir := t.TempDir()
+	f := fixture{
+		bin:         bin,
+		data:        filepath.Join(dir, "data"),
+		kubeconfig:  filepath.Join(dir, "kubeconfig"),
+		home:        dir,
+		nodeAddress: new(string),
+		netns:       "/run/netns/" + ns,
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	if out, err := f.mullion(t.Context(), t, "up", "--windows-version", "ltsc2019"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	kubectl := func(args ...string) string {
+		t.Helper()
+		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
+		if err != nil {
+			t.Fatalf("kubectl %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(out)
+	}
+	kubectl("apply", "-f", "../../examples/kubernetes-docs/win-webserver.yaml")
+	kubectl("rollout", "status", "deployment/win-webserver", "--timeout=3m")
+	address := kubectl("get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}") + ":" +
+		kubectl("get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
+	// The script counts its callers' addresses, and shows its own address.
+	for _, want := range []string{"<H1>Windows Container Web Server</H1>", "<p>IP 10.244.", " callerCount "} {
+		poll(t, settle, func(ctx context.Context) error {
+			args := f.on("curl", "-fsS", "--max-time", "10", "http://"+address+"/")
+			out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+			if err == nil && !strings.Contains(string(out), want) {
+				err = fmt.Errorf("lacks %q", want)
+			}
+			if err != nil {
+				return errors.Join(err, errors.New(string(out)))
+			}
+			return nil
+		})
+	}
+	if out, err := f.mullion(t.Context(), t, "image", "ls"); err != nil || !strings.Contains(out, "(stand-in)") {
+		t.Errorf("mullion image ls: %v\n%s", err, out)
+	}
+}
