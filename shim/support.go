@@ -213,8 +213,8 @@ func programRows() []support.Row {
 				"with 1. What is seen only while it runs (such a name, path or value in a variable, a property " +
 				"or method that an object does not have) ends it with 1, and no try catches that. A module " +
 				"hns.psm1 must be there and is not run: the cmdlets here come in its place. Integers have 64 " +
-				"bits, hash tables keep the order in which they were filled, hidden files are always shown. No " +
-				"interactive shell",
+				"bits, hash tables keep the order in which they were filled, hidden files are always shown. The " +
+				"prompt has the terminal's line to edit, and no history, completion or profile",
 		},
 		{
 			Name:  "nslookup",

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
 	"runtime"
 
 	"mullion.dev/mullion/internal/windows/powershell"
@@ -27,6 +28,23 @@ func main() {
 		Stderr:  os.Stderr,
 		Self:    self,
 		Newline: newline,
+
+		Interrupts: interrupts,
 	}
 	os.Exit(s.Run(context.Background()))
+}
+
+// interrupts gives a channel that has a value for each Ctrl+C.
+func interrupts() <-chan struct{} {
+	signals, all := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, os.Interrupt)
+	go func() {
+		for range signals {
+			select {
+			case all <- struct{}{}:
+			default: // one is waiting already
+			}
+		}
+	}()
+	return all
 }

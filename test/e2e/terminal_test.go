@@ -16,8 +16,8 @@ import (
 )
 
 // terminal FILE COMMAND…: runs a command on a terminal as a person would. The file's lines that begin with ">" are
-// typed; all others are patterns that the screen has to show, each after the one before. The command has to end with
-// success ("!": with a failure) after the last line.
+// typed ("^C" is Ctrl+C); all others are patterns that the screen has to show, each after the one before. The command
+// has to end with success ("!": with a failure) after the last line.
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] terminal FILE COMMAND...")
@@ -36,7 +36,12 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		line = strings.TrimSuffix(line, "\n")
 		if typed, ok := strings.CutPrefix(line, ">"); ok {
-			_, err := master.WriteString(typed + "\r")
+			if typed == "^C" {
+				typed = "\x03"
+			} else {
+				typed += "\r"
+			}
+			_, err := master.WriteString(typed)
 			ts.Check(err)
 			continue
 		}

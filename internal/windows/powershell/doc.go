@@ -29,6 +29,10 @@
 // the HNS cmdlets of this package take its place. A listener takes requests by net/http, not http.sys: it needs no
 // reservation of its URL, and two processes cannot share a port.
 //
+// Without a script it is a prompt: it reads commands from standard input and runs each as a script of its own, whose
+// variables and functions stay. What is refused or ends such a script ends that command only. There is no history, no
+// completion and no profile.
+//
 // The package knows nothing of Wine: on Linux it works on Linux' files, which is how it is tested. Calls of Windows
 // (HNS, access lists, processes, network adapters) are in files of their own, and tests replace them.
 //

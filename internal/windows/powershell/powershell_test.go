@@ -73,7 +73,6 @@ func TestArguments(t *testing.T) {
 		{"encoded", []string{"-EncodedCommand", encode("echo 'ü €'")}, "ü €\n", 0},
 		{"words", []string{"echo", "a", "b"}, "a\nb\n", 0},
 		{"slash", []string{"/c", "echo x"}, "x\n", 0},
-		{"nothing", nil, "", 1},
 		{"unknown", []string{"-Version", "2"}, "", 1},
 		{"bad_code", []string{"-enc", "&&&"}, "", 1},
 		{"no_file", []string{"-File", "none.ps1"}, "", 1},

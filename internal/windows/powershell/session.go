@@ -27,6 +27,9 @@ type Session struct {
 	Self string
 	// Newline ends lines: "\r\n" on Windows.
 	Newline string
+	// Interrupts, asked for by a prompt only, gives a channel that has a value for each Ctrl+C, which then does not end
+	// the process; nil: nobody presses it.
+	Interrupts func() <-chan struct{}
 	// windows replaces the calls of Windows in tests; nil: the real ones.
 	windows *system
 }
@@ -87,10 +90,14 @@ type work struct {
 	text string   // a script
 	file string   // or a file with one, and
 	args []string // its arguments
+
+	prompt bool // or that commands are typed
+	nologo bool
 }
 
 func (s *Session) work() (work, error) {
 	args := s.Args
+	w := work{prompt: true}
 	for len(args) > 0 {
 		arg := args[0]
 		if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "/") || strings.Count(arg, "/") > 1 {
@@ -118,6 +125,7 @@ func (s *Session) work() (work, error) {
 				return work{}, fmt.Errorf("the argument %s is not part of Mullion's PowerShell", arg)
 			}
 			if allowed == nil {
+				w.nologo = w.nologo || name == "nologo"
 				continue
 			}
 			if len(args) == 0 || !slices.Contains(allowed, lower(args[0])) {
@@ -127,8 +135,7 @@ func (s *Session) work() (work, error) {
 			args = args[1:]
 		}
 	}
-	return work{}, errors.New(
-		"an interactive shell is not part of Mullion's PowerShell; give it a command: powershell -Command …")
+	return w, nil
 }
 
 // command returns the script of -Command; for - it reads standard input.
@@ -170,6 +177,9 @@ func (s *Session) Run(ctx context.Context) int {
 	w, err := s.work()
 	if err != nil {
 		return s.refuse(err)
+	}
+	if w.prompt {
+		return s.prompt(ctx, !w.nologo)
 	}
 	in := newInterpreter(ctx, s)
 	defer in.close()

@@ -1,0 +1,78 @@
+package powershell
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// typed runs a session on a folder with what is typed, and returns all that it printed, and its exit code.
+func typed(t *testing.T, args []string, input string) (string, int) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var out strings.Builder
+	s := &Session{
+		Args: args, Stdin: strings.NewReader(input), Stdout: &out, Stderr: &out, Newline: "\n",
+		Environ: []string{"COMPUTERNAME=HERE"},
+	}
+	code := s.Run(t.Context())
+	return out.String(), code
+}
+
+// TestPrompt: what is typed at a prompt, and what is printed. The folder is left out of that.
+func TestPrompt(t *testing.T) {
+	for name, tt := range map[string]struct {
+		input, want string
+		code        int
+	}{
+		"a value is kept":       {"$x = 20\n$x + 22\n", "PS> PS> 42\nPS> \n", 0},
+		"exit has a code":       {"exit 7\n1+1\n", "PS> ", 7},
+		"the input ends":        {"", "PS> \n", 0},
+		"no end of line":        {"1+1", "PS> 2\nPS> \n", 0},
+		"a block of some lines": {"if (1) {\n'yes'\n}\n", "PS> >> >> yes\nPS> \n", 0},
+		"a pipeline goes on":    {"1,2 |\n% { $_ * 2 }\n", "PS> >> 2\n4\nPS> \n", 0},
+		"an empty line ends it": {"if (1) {\n\n", "PS> >> line 3: \"}\" is missing at the end\nPS> \n", 0},
+		"an error ends a line":  {"throw 'no'\n'on'\n", "PS> no\nPS> on\nPS> \n", 0},
+		"a refusal ends a line": {
+			"Get-Disk\n'on'\n",
+			"PS> line 1: the cmdlet Get-Disk is not part of Mullion's PowerShell\nPS> on\nPS> \n", 0,
+		},
+		"functions are kept": {"function f($a) {\n$a * 2 }\nf 4\n", "PS> >> PS> 8\nPS> \n", 0},
+		"a table ends with its command": {
+			"@{a=1}\n'on'\n",
+			"PS> \nName                           Value\n----                           -----\n" +
+				"a                              1\n\nPS> on\nPS> \n", 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, code := typed(t, []string{"-NoLogo"}, tt.input)
+			got := regexp.MustCompile(`PS /[^>]*>`).ReplaceAllString(out, "PS>")
+			if diff := cmp.Diff(tt.want, got); diff != "" || code != tt.code {
+				t.Errorf("exit code %d, want %d; printed (-want +got):\n%s", code, tt.code, diff)
+			}
+		})
+	}
+}
+
+// TestPromptOnAnInterrupt: Ctrl+C ends the command that runs, and the session goes on.
+func TestPromptOnAnInterrupt(t *testing.T) {
+	interrupts := make(chan struct{}, 1)
+	var out strings.Builder
+	s := &Session{
+		Args: []string{"-nologo"}, Stdin: strings.NewReader("Start-Sleep 600\n'still here'\n"), Stdout: &out, Stderr: &out,
+		Newline: "\n", Interrupts: func() <-chan struct{} { return interrupts },
+	}
+	time.AfterFunc(100*time.Millisecond, func() { interrupts <- struct{}{} })
+	if code := s.Run(t.Context()); code != 0 || !strings.Contains(out.String(), "still here\n") {
+		t.Errorf("exit code %d, printed %q", code, out.String())
+	}
+}
+
+func TestLogo(t *testing.T) {
+	if out, _ := typed(t, nil, "exit\n"); !strings.HasPrefix(out, "Mullion's PowerShell") {
+		t.Errorf("printed %q", out)
+	}
+}
