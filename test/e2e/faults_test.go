@@ -84,8 +84,8 @@ func (f fixture) faults(t *testing.T) {
 		{"agent", `mullion-node serve .*/win-1/`},
 		{"containerd", `/containerd --config `},
 		{"host", `mullion-node host-init .*/win-2/`},
-		{"linux-kubelet", ` component kubelet .*--hostname-override=linux-1 `},
-		{"linux-kube-proxy", ` component kube-proxy .*--hostname-override=linux-1 `},
+		{"linux-kubelet", `/kubernetes/kubelet .*--hostname-override=linux-1 `},
+		{"linux-kube-proxy", `/kubernetes/kube-proxy .*--hostname-override=linux-1 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := f.containers(t)
@@ -156,8 +156,8 @@ func (f fixture) controlPlane(t *testing.T) {
 	before := f.containers(t)
 	end := f.serving(t, url)
 	for _, pattern := range []string{
-		` component kube-apiserver `, ` component etcd `,
-		` component (etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `,
+		`/server/bin/kube-apiserver `, `/server/bin/etcd `,
+		`/server/bin/(etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `,
 	} {
 		if out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", "written",
 			"--from-literal=by="+pattern); err != nil {

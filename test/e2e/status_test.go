@@ -79,7 +79,7 @@ func (f fixture) broken(t *testing.T) {
 		name, want string
 		stop       func(*testing.T) []int
 	}{
-		{"apiserver", "kube-apiserver", f.matching(` component kube-apiserver `)},
+		{"apiserver", "kube-apiserver", f.matching(`/server/bin/kube-apiserver `)},
 		{"agent", "agent/win-1", f.matching(`mullion-node serve .*/win-1/`)},
 		{"wineserver", "kubelet/win-2", func(t *testing.T) []int {
 			t.Helper()

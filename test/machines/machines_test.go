@@ -211,7 +211,7 @@ func (try *trial) whole(t *testing.T) {
 		{"kubelet.exe", `^C:.k.kubelet.exe `},
 		{"agent", `mullion-node serve `},
 		{"containerd", `bin/containerd --config /var/lib/mullion/`},
-		{"apiserver", ` component kube-apiserver `},
+		{"apiserver", `/server/bin/kube-apiserver `},
 		{"supervisor", ` supervise --start-limit`},
 	} {
 		try.step(t, "kill-"+k.name, func(ctx context.Context, t *testing.T) {

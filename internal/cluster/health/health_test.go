@@ -164,7 +164,7 @@ func TestPictures(t *testing.T) {
 		{"etcd-dead", health.Unhealthy, func(o *health.Observed) {
 			u := unit(o, "etcd")
 			u.State, u.PID, u.Restarts, u.Error = supervisor.Restarting, 0, 3,
-				"process \"etcd\" (mullion component etcd): it ended by itself: signal: killed"
+				"process \"etcd\" (etcd): it ended by itself: signal: killed"
 			unit(o, "kube-apiserver").Problem = "probe https://10.213.0.1:6443/readyz: 500: etcd failed"
 			unit(o, "coredns").Problem = "not ready"
 			o.APIError, o.Nodes, o.Pods = "list nodes: context deadline exceeded", nil, nil
