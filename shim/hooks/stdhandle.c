@@ -6,7 +6,7 @@
  * pipe is refused: FilePipeInformation and FilePipeLocalInformation (STATUS_NOT_IMPLEMENTED), setting the former
  * (STATUS_OBJECT_TYPE_MISMATCH), FSCTL_PIPE_PEEK (STATUS_NOT_SUPPORTED), FileBasicInformation, FileNameInformation,
  * flushing. A read of no bytes returns at once, CancelSynchronousIo finds nothing. A file that was opened by Linux has no
- * name, so FileAllInformation fails.
+ * name, so FileAllInformation fails; Wine 10.0 refuses FileNameInformation of it with STATUS_INVALID_INFO_CLASS.
  *
  * Facts (libuv v1.44 to v1.51, src/win/pipe.c): uv_pipe_open sets the pipe's mode and gives up if that fails (Node.js:
  * "open EBADF"). A thread reads no bytes, to wait until there are some; PeekNamedPipe says how many; to stop, the thread
@@ -275,7 +275,7 @@ NTSTATUS stdhandle_query(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, vo
         io->Information = size_of_pipe_class(class);
         return io->Status = STATUS_SUCCESS;
     }
-    if (status != STATUS_OBJECT_TYPE_MISMATCH || (class != CLASS_ALL && class != CLASS_NAME && class != CLASS_NETWORK_OPEN))
+    if (status == STATUS_NOT_IMPLEMENTED || (class != CLASS_ALL && class != CLASS_NAME && class != CLASS_NETWORK_OPEN))
         return status;
     answer = query_file(handle, &done, buffer, length, class);
     if (answer && answer != STATUS_BUFFER_OVERFLOW)
