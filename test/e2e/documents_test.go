@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,10 +21,6 @@ func TestDocumentsSample(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of this machine, which may reach a registry")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ns := fmt.Sprintf("mt-documents-%d", os.Getpid())
 	for _, args := range [][]string{{"netns", "add", ns}, {"-n", ns, "link", "set", "lo", "up"}} {
 		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
@@ -37,15 +32,8 @@ func TestDocumentsSample(t *testing.T) {
 			t.Errorf("delete the namespace: %v: %s", err, out)
 		}
 	})
-	dir := t.TempDir()
-	f := fixture{
-		bin:         bin,
-		data:        filepath.Join(dir, "data"),
-		kubeconfig:  filepath.Join(dir, "kubeconfig"),
-		home:        dir,
-		nodeAddress: new(string),
-		netns:       "/run/netns/" + ns,
-	}
+	f := newFixture(t)
+	f.netns = "/run/netns/" + ns
 	t.Cleanup(func() { f.takeDown(t) })
 	if out, err := f.mullion(t.Context(), t, "up", "--windows-version", "ltsc2019"); err != nil {
 		t.Fatalf("%v\n%s", err, out)

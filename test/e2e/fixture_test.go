@@ -20,6 +20,23 @@ type fixture struct {
 	netns                       string  // the network namespace that is the machine; "" is this one
 }
 
+// newFixture is a cluster with folders of its own, which is not brought up.
+func newFixture(t *testing.T) fixture {
+	t.Helper()
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	return fixture{
+		bin:         bin,
+		data:        filepath.Join(dir, "data"),
+		kubeconfig:  filepath.Join(dir, "kubeconfig"),
+		home:        dir,
+		nodeAddress: new(string),
+	}
+}
+
 // on is a command line that runs on the fixture's machine.
 func (f fixture) on(args ...string) []string {
 	if f.netns == "" {

@@ -37,20 +37,10 @@ func TestNetworkModes(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one mode; `mullion net test` tests it")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, mode := range []string{"overlay", "l2tunnel", "nat", "transparent"} {
 		t.Run(mode, func(t *testing.T) {
-			dir := t.TempDir()
-			f := fixture{
-				bin:        bin,
-				data:       filepath.Join(dir, "data"),
-				kubeconfig: filepath.Join(dir, "kubeconfig"),
-				home:       dir,
-			}
-			file := filepath.Join(dir, "cluster.yaml")
+			f := newFixture(t)
+			file := filepath.Join(f.home, "cluster.yaml")
 			if err := os.WriteFile(file, fmt.Appendf(nil, modeYAML, mode), 0o600); err != nil {
 				t.Fatal(err)
 			}

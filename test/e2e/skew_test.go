@@ -23,11 +23,8 @@ func TestVersionSkew(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one version")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := bundle.Versions(bin)
+	f := newFixture(t)
+	all, err := bundle.Versions(f.bin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,14 +34,6 @@ func TestVersionSkew(t *testing.T) {
 	if len(older) == 0 {
 		t.Skip("no older version of Kubernetes lies beside mullion: make test-skew builds two")
 	}
-	dir := t.TempDir()
-	f := fixture{
-		bin:         bin,
-		data:        filepath.Join(dir, "data"),
-		kubeconfig:  filepath.Join(dir, "kubeconfig"),
-		home:        dir,
-		nodeAddress: new(string),
-	}
 	want := map[string]string{"linux-1": version.Kubernetes, "win-1": version.Kubernetes}
 	nodes := "- os: linux\n- os: windows\n  windowsVersion: ltsc2022\n"
 	for i, v := range older {
@@ -52,7 +41,7 @@ func TestVersionSkew(t *testing.T) {
 			"  kubernetesVersion: %[1]q\n", strings.TrimPrefix(v, "v"))
 		want[fmt.Sprintf("linux-%d", i+2)], want[fmt.Sprintf("win-%d", i+2)] = v, v
 	}
-	file := filepath.Join(dir, "cluster.yaml")
+	file := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: skew\nnodes:\n" + nodes
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -177,6 +177,13 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	if err := c.Validate(); err != nil {
 		return c, &cluster.ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
 	}
+	c, err := cluster.ResolveVersions(c, j.Paths.Bin)
+	if err != nil { // before anything is claimed; the cluster names a version where it has not the usual one
+		return c, &cluster.ConflictError{
+			Err:    fmt.Errorf("join cluster %q: %w", c.Name, err),
+			Remedy: "put that version's bundle beside mullion on this machine too; in a checkout `make bundle VERSION=…` builds it",
+		}
+	}
 	if err := cluster.CheckUnderlay(c, j.Paths); err != nil {
 		return c, err
 	}

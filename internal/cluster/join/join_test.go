@@ -17,6 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -102,6 +103,8 @@ func TestJoinIsRefused(t *testing.T) {
 	small := published()
 	small.Networking.UnderlaySubnet = "198.18.0.0/22" // of four machines
 	full := newClusterOf(t, small, claim(1, "one"), claim(2, "two"), claim(3, "three"))
+	other := published()
+	other.KubernetesVersion = "v1.35.8" // which does not lie here
 	for name, tt := range map[string]struct {
 		a      *api
 		change func(*joining)
@@ -109,7 +112,8 @@ func TestJoinIsRefused(t *testing.T) {
 		// early: nothing was written, so nothing has to be removed
 		early bool
 	}{
-		"full": {full, func(*joining) {}, machines.ErrFull, false},
+		"other-kubernetes": {newClusterOf(t, other), func(*joining) {}, bundle.ErrNotThere, true},
+		"full":             {full, func(*joining) {}, machines.ErrFull, false},
 		"node-of-that-name": {
 			newCluster(t, node("m1-win-1")), func(*joining) {}, machines.ErrNodeExists, false,
 		},

@@ -218,23 +218,27 @@ func (c *call) putAddresses(a adapter, six bool, met map[string]bool) error {
 		if x.addr.Is6() != six {
 			continue
 		}
-		o := x.object(a)
-		picked := true
-		for _, parameter := range c.cmdlet.values {
-			yes, err := c.wanted(parameter, o.props[parameter], met)
-			if err != nil {
-				return err
-			}
-			picked = picked && yes
-		}
-		if !picked {
-			continue
-		}
-		if err := c.out.put(o); err != nil {
+		if err := c.putWanted(x.object(a), met); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putWanted outputs an object if each of its properties is what the parameter of that name asks for.
+func (c *call) putWanted(o *object, met map[string]bool) error {
+	picked := true
+	for _, parameter := range c.cmdlet.values {
+		yes, err := c.wanted(parameter, o.props[parameter], met)
+		if err != nil {
+			return err
+		}
+		picked = picked && yes
+	}
+	if !picked {
+		return nil
+	}
+	return c.out.put(o)
 }
 
 func networkCmdlets() []cmdlet {

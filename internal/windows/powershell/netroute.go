@@ -51,19 +51,7 @@ func getNetRoute(c *call) error {
 				alias = a.name
 			}
 		}
-		o := r.object(alias)
-		picked := true
-		for _, parameter := range c.cmdlet.values {
-			yes, err := c.wanted(parameter, o.props[parameter], met)
-			if err != nil {
-				return err
-			}
-			picked = picked && yes
-		}
-		if !picked {
-			continue
-		}
-		if err := c.out.put(o); err != nil {
+		if err := c.putWanted(r.object(alias), met); err != nil {
 			return err
 		}
 	}
