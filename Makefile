@@ -31,6 +31,10 @@ KUBE_BUILD    = $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LD
 # As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
 CONTAINERD_LDFLAGS = -s -w -X github.com/containerd/containerd/v2/version.Version=$(shell \
   $(GO) -C upstream/containerd list -m -f '{{slice .Version 1}}' github.com/containerd/containerd/v2)
+# As runc's own Makefile makes a static program, without libpathrs, which Debian has no package of. CGO_ENABLED stands here since it
+# is 0 for all else.
+RUNC_BUILD = env CGO_ENABLED=1 $(GO) -C upstream/runc build -trimpath -buildmode=pie -tags 'seccomp urfave_cli_no_docs netgo osusergo' \
+  -ldflags '-s -w -linkmode external -extldflags -static-pie'
 METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
   $(GO) -C upstream/metrics-server list -m -f '{{.Version}}' sigs.k8s.io/metrics-server)
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
@@ -71,6 +75,7 @@ bundle: ## build another version's programs too, for `mullion up --kubernetes-ve
 
 upstream: ## build upstream's unmodified programs from their pinned modules
 	@hack/step.sh "build containerd" $(GO) -C upstream/containerd build -trimpath -ldflags '$(CONTAINERD_LDFLAGS)' -o $(BIN)/ tool
+	@hack/step.sh "build runc" $(RUNC_BUILD) -o $(BIN)/ tool
 	@# without -trimpath, so that it shares compiled packages with mullion: seconds instead of a minute
 	@hack/step.sh "build coredns" $(GO) -C upstream/coredns build -ldflags '-s -w' -o $(BIN)/coredns .
 	@# the same

@@ -9,7 +9,6 @@ set -euo pipefail
 runs=(
   "/usr/lib/wine/wine64:wine64"
   "/usr/lib/wine/wine64-preloader:wine64-preloader"
-  "runc:runc"
   "nft:nftables"
   "ip:iproute2"
   "ping:iputils-ping"
@@ -18,6 +17,10 @@ if [ "${1:-}" = list ]; then printf '%s\n' "${runs[@]#*:}"; exit 0; fi
 needs=(
   "${runs[@]}"
   "x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64"
+  "gcc:gcc"
+  "/usr/include/stdio.h:libc6-dev"
+  "/usr/include/seccomp.h:libseccomp-dev"
+  "pkg-config:pkg-config"
   "make:make"
   "git:git"
 )
@@ -32,8 +35,6 @@ fi
 [ "${1:-}" != lint ] || needs=("clang-format:clang-format")
 # Tests ask servers with curl, as the guide does.
 [ "${1:-}" != test ] || needs+=("curl:curl")
-# Parts of the shims are compiled for Linux and tried there.
-[ "${1:-}" != test ] || needs+=("gcc:gcc" "/usr/include/stdio.h:libc6-dev")
 # The browser that the page of conformance results is looked at in; the test takes chromium or Chrome as well.
 if [ "${1:-}" = test ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
   needs+=("chromium-headless-shell:chromium-headless-shell")

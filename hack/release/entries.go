@@ -31,7 +31,7 @@ func (r release) programs() ([]entry, error) {
 	var all []entry
 	for _, pattern := range []string{
 		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd",
-		"containerd-shim-runc-v2", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/*", "linux/*",
+		"containerd-shim-runc-v2", "runc", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/*", "linux/*",
 		"windows/*.exe", "windows/shim/*.dll", "windows/shim/*.exe",
 		"kubernetes/" + r.kubernetes + "/server/bin/*", "kubernetes/" + r.kubernetes + "/node/bin/*",
 	} {

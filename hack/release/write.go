@@ -79,7 +79,7 @@ func (r release) deb(entries []entry) (string, error) {
 // rpm writes the RPM package, whose dependencies have Fedora's names.
 func (r release) rpm(entries []entry) (string, error) {
 	info := r.info(entries)
-	info.Depends = []string{"wine-core", "runc", "nftables", "iproute", "iputils", "util-linux"}
+	info.Depends = []string{"wine-core", "nftables", "iproute", "iputils", "util-linux"}
 	info.RPM = nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Summary: strings.SplitN(description, "\n", 2)[0]}
 	return r.pack("rpm", rpm.DefaultRPM, info)
 }

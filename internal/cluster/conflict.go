@@ -82,13 +82,13 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	if noWine != nil {
 		missing = append(missing, noWine)
 	}
-	for _, program := range []string{"runc", "nft", "nsenter"} {
+	for _, program := range []string{"nft", "nsenter"} {
 		if _, err := lookPath(program); err != nil {
 			missing = append(missing, fmt.Errorf("find program %q: %w", program, err))
 		}
 	}
 	for _, program := range []string{
-		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "coredns",
+		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "runc", "coredns",
 		"metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
 		"windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
 	} {

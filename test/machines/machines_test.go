@@ -256,7 +256,7 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 		try.before = try.run(ctx, t, traces)
 		t.Logf(
 			"%s", try.run(
-				ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; runc --version"))
+				ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; /opt/mullion/bin/runc --version"))
 	}
 	// As a person does who has logged in: the session is over when the command is, and nothing of the cluster may end
 	// with it.

@@ -160,7 +160,7 @@ func programs(f Facts, _ Want) []Finding {
 		all = append(all, Finding{
 			Check:   "programs",
 			Problem: err.Error(),
-			Remedy: "apt-get install --no-install-recommends runc nftables iproute2 iputils-ping wine64 wine64-preloader; " +
+			Remedy: "apt-get install --no-install-recommends nftables iproute2 iputils-ping wine64 wine64-preloader; " +
 				"on a distribution other than Debian and Ubuntu, install its packages of these programs",
 			Fatal: true,
 		})

@@ -17,14 +17,14 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "kube-proxy",
 			Level: support.Supported,
-			Note:  "upstream's, linked in, in mode nftables",
+			Note:  "upstream's, in mode nftables",
 			Ref:   "https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-nftables",
 		},
 		{
 			Area:  area,
 			Name:  "container runtime",
 			Level: support.Supported,
-			Note:  "containerd's own CRI and the machine's runc; each node has a containerd and an image store of its own",
+			Note:  "containerd's own CRI and Mullion's runc; each node has a containerd and an image store of its own",
 			Ref:   "https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/architecture.md",
 		},
 		{
