@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -114,6 +113,11 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	runDir, err := s.makeRunDir(c, uid)
 	if err != nil {
 		return err
+	}
+	if !c.HostProcess { // which is root, with no small folder of its own
+		if c.TerminationLog, err = boundTermination(c.Config.ContainerConfig, mounts, runDir); err != nil {
+			return err
+		}
 	}
 	spec := engine.Container{
 		ID:          c.ID,
@@ -249,8 +253,7 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 // linuxTarget is where a mount is seen by the container's C library, too: the hosts file that the kubelet mounts for
 // Windows, so that both sides resolve alike.
 func linuxTarget(target string) string {
-	target = strings.ToLower(path.Clean(strings.ReplaceAll(target, `\`, "/")))
-	if strings.TrimPrefix(target, "c:") == "/windows/system32/drivers/etc/hosts" {
+	if inDrive(target) == "/windows/system32/drivers/etc/hosts" {
 		return "/etc/hosts"
 	}
 	return ""

@@ -71,6 +71,12 @@ func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit
 	if err := s.keeper.Drain(drainCtx, id); err != nil {
 		s.log.Debug("log not drained", "container", id, "error", err)
 	}
+	// So is its termination message.
+	if c, err := s.containers.Get(id); err == nil {
+		if err := s.passTermination(c); err != nil {
+			s.log.Warn("termination message not passed on", "container", id, "error", err)
+		}
+	}
 	e := end{at: exit.At, code: exit.Code}
 	if e.at.IsZero() {
 		e.at = time.Now()

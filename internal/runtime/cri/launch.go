@@ -152,24 +152,33 @@ func (r report) refusal() error {
 // maxReport is more than mullion-run.exe writes.
 const maxReport = 64 * 1024
 
-// readReport reads a report. The folder belongs to the container's user, who may put anything there: only a regular
-// file is read, without following links or waiting on FIFOs, and only so much of it.
-func readReport(file string) (report, error) {
+// openOwned opens a file of a folder that belongs to a container's user, who may put anything there: links are not
+// followed, FIFOs not waited on, and what is no regular file is an error.
+func openOwned(file string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%q is no regular file", filepath.Base(file))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readReport reads a report, and only so much of it. Its folder is the container's: see openOwned.
+func readReport(file string) (report, error) {
+	f, err := openOwned(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return report{}, nil
 	}
 	if err != nil {
-		return report{}, fmt.Errorf("open report of program: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
 		return report{}, fmt.Errorf("read report of program: %w", err)
 	}
-	if !info.Mode().IsRegular() {
-		return report{}, fmt.Errorf("read report of program: %q is no regular file", filepath.Base(file))
-	}
+	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxReport))
 	if err != nil {
 		return report{}, fmt.Errorf("read report of program: %w", err)

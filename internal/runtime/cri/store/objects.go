@@ -56,6 +56,9 @@ type Container struct {
 	LogPath string `json:"logPath,omitempty"`
 	// NodeLogPath is the same file as the kubelet names it, on the Windows host's C:.
 	NodeLogPath string `json:"nodeLogPath,omitempty"`
+	// TerminationLog is where the kubelet's file for the termination message lies on the machine; empty means that the
+	// container has no file of its own for it.
+	TerminationLog string `json:"terminationLog,omitempty"`
 
 	CreatedAt  time.Time `json:"createdAt"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
