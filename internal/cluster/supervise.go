@@ -76,16 +76,15 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
-	tasks, err := machineTasks()
+	most, err := machineLimits(len(c.Nodes))
 	if err != nil {
 		return err
 	}
-	limits := limitsOf(tasks, len(c.Nodes))
 	if err := systemd.EnterScope(ctx, o.Paths.Scope(), fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data),
-		uint64(limits.cluster)); err != nil {
+		uint64(most.clusterTasks)); err != nil {
 		return err
 	}
-	if err := limits.apply(o.Paths, c.Nodes, o.Log); err != nil {
+	if err := most.apply(o.Paths, c.Nodes, o.Log); err != nil {
 		return err
 	}
 	plan, err := NewPlan(c, o.Paths)

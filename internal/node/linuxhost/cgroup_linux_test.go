@@ -166,23 +166,23 @@ func TestPassOnMissing(t *testing.T) {
 	}
 }
 
-func TestLimitTasks(t *testing.T) {
+func TestLimitCgroup(t *testing.T) {
 	for _, tt := range []struct {
 		name, hierarchy string
 		v2              bool
 		files           map[string]string
-		want            string
+		want            string // the file that has the limit
 	}{
-		{"v1", "pids", false, map[string]string{"m/win-1/pids.max": "max\n"}, "800"},
-		{"v1, two controllers in one", "cpuacct,pids", false, map[string]string{"m/win-1/pids.max": "max\n"}, "800"},
-		{"v1 without", "memory", false, map[string]string{"m/win-1/x": ""}, ""},
+		{"v1", "memory", false, map[string]string{"m/win-1/old": "max\n"}, "old"},
+		{"v1, two controllers in one", "cpuacct,memory", false, map[string]string{"m/win-1/old": "max\n"}, "old"},
+		{"v1 without", "pids", false, map[string]string{"m/win-1/x": ""}, ""},
 		{"v2", "cgroup", true, map[string]string{
 			"m/cgroup.controllers": "cpuset cpu memory pids", "m/win-1/cgroup.controllers": "cpuset cpu memory pids",
-			"m/win-1/pids.max": "max\n",
-		}, "800"},
+			"m/win-1/new": "max\n",
+		}, "new"},
 		{"v2 without", "cgroup", true, map[string]string{
-			"cgroup.controllers": "memory", "cgroup.subtree_control": "",
-			"m/cgroup.controllers": "memory", "m/cgroup.subtree_control": "", "m/win-1/cgroup.controllers": "memory",
+			"cgroup.controllers": "pids", "cgroup.subtree_control": "",
+			"m/cgroup.controllers": "pids", "m/cgroup.subtree_control": "", "m/win-1/cgroup.controllers": "pids",
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,15 +190,15 @@ func TestLimitTasks(t *testing.T) {
 			if err := os.Rename(tree(t, tt.files), dir); err != nil {
 				t.Fatal(err)
 			}
-			err := limitTasks([]hierarchy{{dir: dir, v2: tt.v2}}, "/m/win-1", 800)
-			if errors.Is(err, ErrTasksNotCounted) != (tt.want == "") || err != nil && tt.want != "" {
-				t.Fatalf("LimitTasks: %v", err)
+			err := limitIn([]hierarchy{{dir: dir, v2: tt.v2}}, "/m/win-1", "memory", "old", "new", 800)
+			if errors.Is(err, ErrNoController) != (tt.want == "") || err != nil && tt.want != "" {
+				t.Fatalf("limitIn: %v", err)
 			}
 			if tt.want == "" {
 				return
 			}
-			if got := last(t, filepath.Join(dir, "m/win-1/pids.max")); !strings.HasPrefix(got, tt.want) {
-				t.Errorf("pids.max = %q, want %q", got, tt.want)
+			if got := last(t, filepath.Join(dir, "m/win-1", tt.want)); !strings.HasPrefix(got, "800") {
+				t.Errorf("%s = %q, want 800", tt.want, got)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +29,7 @@ func TestLimitTasksHolds(t *testing.T) {
 	const limit = 20
 	for cgroup, most := range map[string]int64{cluster: 100, cluster + "/n1": limit, cluster + "/n2": limit} {
 		err := linuxhost.LimitTasks(cgroup, most)
-		if errors.Is(err, linuxhost.ErrTasksNotCounted) {
+		if errors.Is(err, linuxhost.ErrNoController) {
 			t.Skip(err)
 		}
 		if err != nil {
@@ -53,9 +54,49 @@ func TestLimitTasksHolds(t *testing.T) {
 	}
 }
 
+// TestLimitMemoryHolds: what takes memory without end in a node's cgroup is killed, and what was there first, with a
+// lower score, lives.
+func TestLimitMemoryHolds(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	cluster := fmt.Sprintf("/mullion-test-memory-%d", os.Getpid())
+	t.Cleanup(func() { removeCgroups(t, cluster) })
+	err := linuxhost.LimitMemory(cluster+"/n1", 64<<20)
+	if errors.Is(err, linuxhost.ErrNoController) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folderOf("memory", cluster+"/n1")
+	t.Cleanup(func() { killAll(t, dir) })
+	in := func(script string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), "sh", "-c", "echo $$ > "+dir+"/cgroup.procs && "+script)
+	}
+	neighbour := in("exec sleep 300")
+	if err := neighbour.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// tail keeps in memory what has no line ends
+	greedy := in("echo 1000 > /proc/self/oom_score_adj; head -c 400M /dev/zero | tail -n 1 > /dev/null")
+	_ = greedy.Run()
+	if code := greedy.ProcessState.ExitCode(); code != 128+int(syscall.SIGKILL) {
+		t.Errorf("a program that takes 400 MiB ended with code %d, and was not killed", code)
+	}
+	if err := neighbour.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("its neighbour: %v", err)
+	}
+	_ = neighbour.Process.Kill()
+	_ = neighbour.Wait()
+}
+
 // pidsFolder is where the cgroup's processes are counted.
-func pidsFolder(cgroup string) string {
-	if dir := "/sys/fs/cgroup/pids" + cgroup; exists(dir) {
+func pidsFolder(cgroup string) string { return folderOf("pids", cgroup) }
+
+// folderOf is where a controller keeps the cgroup.
+func folderOf(controller, cgroup string) string {
+	if dir := "/sys/fs/cgroup/" + controller + cgroup; exists(dir) {
 		return dir
 	}
 	return "/sys/fs/cgroup" + cgroup

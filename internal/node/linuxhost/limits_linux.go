@@ -1,0 +1,70 @@
+package linuxhost
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrNoController says that a cgroup controller, which would keep a limit, is not there.
+var ErrNoController = errors.New("the cgroup controller is not there")
+
+// LimitTasks bounds how many processes and threads there may be in the cgroup of that name, below each hierarchy's
+// root, and in all below it. The cgroup is made if it is missing. What runs already is not ended. Without the
+// controller the error is ErrNoController. https://docs.kernel.org/admin-guide/cgroup-v2.html#pid
+func LimitTasks(cgroup string, most int64) error {
+	return limitCgroup(cgroup, "pids", "pids.max", "pids.max", most)
+}
+
+// LimitMemory bounds in the same way how many bytes of memory a cgroup may hold, files that are cached for it among
+// them. Where it is full the kernel kills in this cgroup, what has the highest OOM score first.
+// https://docs.kernel.org/admin-guide/cgroup-v2.html#memory
+func LimitMemory(cgroup string, most int64) error {
+	return limitCgroup(cgroup, "memory", "memory.limit_in_bytes", "memory.max", most)
+}
+
+// limitCgroup writes a limit to the file of a controller, which has another name in cgroup v1.
+func limitCgroup(cgroup, controller, v1, v2 string, most int64) error {
+	all, err := hierarchies()
+	if err == nil {
+		err = limitIn(all, cgroup, controller, v1, v2, most)
+	}
+	if err != nil {
+		return fmt.Errorf("limit %s of cgroup %q: %w", controller, cgroup, err)
+	}
+	return nil
+}
+
+func limitIn(all []hierarchy, cgroup, controller, v1, v2 string, most int64) error {
+	i := slices.IndexFunc(all, func(hi hierarchy) bool { return hi.mayHave(controller) })
+	if i < 0 {
+		return ErrNoController
+	}
+	dir, err := all[i].make(cgroup)
+	if err != nil {
+		return err
+	}
+	name := v1
+	if all[i].v2 {
+		name = v2
+	}
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNoController
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(strconv.FormatInt(most, 10))
+	return errors.Join(err, file.Close())
+}
+
+// mayHave says whether a controller may be in the hierarchy. Those of cgroup v1 have their controllers' names.
+func (hi hierarchy) mayHave(controller string) bool {
+	return hi.v2 || slices.Contains(strings.Split(filepath.Base(hi.dir), ","), controller)
+}
