@@ -31,6 +31,7 @@ type calls struct {
 	preflight         func(context.Context, cluster.PreflightOptions) []preflight.Finding
 	up                func(context.Context, cluster.UpOptions) (spec.Cluster, error)
 	stop, down        func(context.Context, layout.Paths, func(string)) error
+	client            func(layout.Paths) (kubernetes.Interface, error)
 	await             func(context.Context, layout.Paths) error
 	observe           func(context.Context, layout.Paths, spec.Cluster) health.Observed
 	join              func(context.Context, join.Options) (spec.Cluster, error)
@@ -52,6 +53,7 @@ func realCalls() calls {
 		stop:              cluster.Stop,
 		down:              cluster.Down,
 		await:             cluster.Await,
+		client:            cluster.Client,
 		observe:           cluster.Observe,
 		join:              join.Join,
 		waitingForRights:  join.WaitingForRights,

@@ -124,7 +124,7 @@ of Windows beyond that.
 		ID:    "machines",
 		Title: "Several machines:",
 	}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
-	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs())
+	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
 	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
 	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
 	a.add(root, "use", a.check(), a.conformance())

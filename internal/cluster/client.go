@@ -1,9 +1,14 @@
 package cluster
 
 import (
+	"mullion.dev/mullion/internal/cluster/layout"
+
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
+
+// Client asks the API server of the cluster of a data folder, as its administrator.
+func Client(paths layout.Paths) (kubernetes.Interface, error) { return clientFor(paths.AdminKubeconfig()) }
 
 func clientFor(kubeconfig string) (kubernetes.Interface, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/export"
+	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/spec"
+)
+
+func (a *app) export() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write what there is of the cluster into a folder",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.exportLogs())
+	return cmd
+}
+
+// exportPatience is how long the API server and the cluster's parts are asked; one that is down must not keep its logs
+// from being written.
+const exportPatience = 30 * time.Second
+
+func (a *app) exportLogs() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logs [DIR]",
+		Short: "Write logs, events and the state of the cluster into a folder",
+		Long: `Writes into DIR, or a new folder of the temporary folder, what one looks at when a cluster does not do as it should: what
+` + "`mullion status`" + ` says, the logs of the cluster's parts and of pods, nodes, pods, Services and events of the API
+server, the state of each node's HNS, and what the machine is. It works whether the cluster is up or not, and prints
+the folder's path. missing.txt in it names what could not be had.
+
+It is made to be sent: tokens are cut out of all texts, and the values of variables out of pods; keys, kubeconfigs,
+Secrets and ConfigMaps are not in it. What programs themselves wrote to their logs stays.`,
+		Example: "  mullion export logs\n  mullion export logs artifacts/",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exactArgs("DIR")(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, c, err := a.cluster()
+			if err != nil {
+				return err
+			}
+			dir := ""
+			if len(args) == 1 {
+				dir = args[0]
+			} else if dir, err = os.MkdirTemp("", "mullion-logs-"); err != nil {
+				return err
+			}
+			return a.writeLogs(cmd.Context(), dir, paths, c)
+		},
+	}
+}
+
+func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c spec.Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, exportPatience)
+	defer cancel()
+	o := a.calls.observe(ctx, paths, c)
+	client, err := a.clientOf(o, paths)
+	if err != nil {
+		return err
+	}
+	missing, err := export.Gather(ctx, dir, export.Options{
+		Paths:   paths,
+		Cluster: c,
+		Client:  client,
+		Texts:   a.pictures(ctx, o, paths, c),
+	})
+	if err != nil {
+		return fmt.Errorf("write to %q: %w", dir, err)
+	}
+	for _, m := range missing {
+		fmt.Fprintf(a.env.Err, "warning: not written: %s\n", m)
+	}
+	fmt.Fprintln(a.env.Out, dir)
+	return nil
+}
+
+// clientOf is the client of a cluster that has an API server of its own, which answers; nil for another.
+func (a *app) clientOf(o health.Observed, paths layout.Paths) (kubernetes.Interface, error) {
+	if o.APIError != "" {
+		return nil, nil //nolint:nilnil // there is no error, and nobody to ask
+	}
+	client, err := a.calls.client(paths)
+	if errors.Is(err, fs.ErrNotExist) { // a machine that joined has no administrator
+		return nil, nil //nolint:nilnil // the same
+	}
+	return client, err
+}
+
+// pictures are the files that say how the cluster is.
+func (a *app) pictures(ctx context.Context, o health.Observed, paths layout.Paths, c spec.Cluster) map[string][]byte {
+	var text, forPrograms, lacks bytes.Buffer
+	_ = a.printStatus(&text, o, paths, "text") // its error is what it prints
+	_ = a.printStatus(&forPrograms, o, paths, "json")
+	for _, f := range a.calls.preflight(ctx, cluster.PreflightOptions{
+		Paths:      paths,
+		Nodes:      len(c.Nodes),
+		Kubernetes: cluster.Versions(c),
+		Networking: c.Networking,
+	}) {
+		fmt.Fprintf(&lacks, "%s: %s\n", f.Check, f.Problem)
+	}
+	return map[string][]byte{
+		"version.txt":   fmt.Appendf(nil, "mullion %s\nkubernetes %s\n", version.Mullion(), version.Kubernetes),
+		"status.txt":    text.Bytes(),
+		"status.json":   forPrograms.Bytes(),
+		"preflight.txt": lacks.Bytes(),
+	}
+}

@@ -1,0 +1,98 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/cluster/layout"
+)
+
+// secrets are what is cut out of texts: bootstrap tokens, whose form is fixed
+// (https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#token-format), and JSON Web Tokens, which
+// service accounts have.
+var secrets = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}`)
+
+const removed = "<token removed>"
+
+// clean is a text without secrets.
+func clean(text []byte) []byte { return secrets.ReplaceAll(text, []byte(removed)) }
+
+// copyText copies the end of a file, without secrets.
+func copyText(to *os.Root, name string, from *os.Root, file string) error {
+	in, err := from.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // it was one when the folder was listed
+		return nil
+	}
+	if err := to.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = in.Seek(max(info.Size()-mostOfFile, 0), io.SeekStart)
+	if err == nil {
+		err = cleanLines(out, io.LimitReader(in, mostOfFile))
+	}
+	return errors.Join(err, out.Close())
+}
+
+// cleanLines copies lines without secrets. Lines longer than a buffer are cleaned in pieces.
+func cleanLines(w io.Writer, r io.Reader) error {
+	lines := bufio.NewReaderSize(r, 256<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if _, wrong := w.Write(clean(line)); wrong != nil {
+			return wrong
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+// machine says what the machine is: its kernel, distribution, memory, cgroups and what is mounted where Mullion keeps
+// its files.
+func machine(paths layout.Paths) []byte {
+	var text bytes.Buffer
+	for _, file := range []string{
+		"/proc/version", "/etc/os-release", "/proc/loadavg", "/proc/meminfo", "/proc/pressure/memory",
+		"/proc/pressure/cpu", "/proc/pressure/io", "/sys/fs/cgroup/cgroup.controllers", "/proc/self/cgroup",
+		"/proc/cmdline", "/sys/kernel/security/lsm", "/proc/sys/kernel/unprivileged_userns_clone",
+		"/proc/sys/fs/inotify/max_user_instances",
+	} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(&text, "== %s\n%s\n", file, bytes.TrimSpace(content))
+	}
+	for _, dir := range []string{paths.Data, paths.Run(), paths.Bin} {
+		var s unix.Statfs_t
+		if err := unix.Statfs(dir, &s); err == nil {
+			fmt.Fprintf(&text, "== %s\nfile system %#x, %d of %d MiB free, flags %#x\n", dir, s.Type,
+				s.Bavail*uint64(s.Bsize)>>20, s.Blocks*uint64(s.Bsize)>>20, s.Flags)
+		}
+	}
+	return text.Bytes()
+}
