@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # try-release.sh SUITE...: install the Debian package of dist/ in a fresh root of each release of Debian, as README says, and use it: a cluster comes up,
-# the sample answers, the cluster goes, the package goes, and nothing of either is left. It needs root and debootstrap.
+# the sample answers, the cluster goes; the GitHub action does the same; the package goes, and nothing of either is left. It needs root and debootstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "making a root needs root: run sudo make test-release" >&2; exit 1; }
@@ -56,6 +56,16 @@ try() {
   address=$(inside mullion kubectl get pods -l app=win-webserver -o 'jsonpath={.items[0].status.podIP}')
   echo "== $suite: GET http://$address/"
   curl -fsS --retry 5 --retry-all-errors "http://$address/"
+  inside mullion down | tail -n 1
+  echo "== $suite: the steps of action.yml"
+  mkdir "$root/tmp/action" "$root/tmp/job"
+  cp -r action.yml logs hack examples "$root/tmp/action/"
+  CGO_ENABLED=0 go build -o "$root/tmp/runaction" ./hack/runaction
+  inside /tmp/runaction -temp /tmp/job -input "package=/tmp/$(basename "$package")" -input windows-versions=ltsc2025 \
+    -input check=/tmp/action/examples/win-webserver.yaml /tmp/action >"$work/action.log" || { tail -n 50 "$work/action.log" >&2; return 1; }
+  grep -E '^(==|output|Cluster)' "$work/action.log"
+  inside /tmp/runaction -temp /tmp/job /tmp/action/logs >>"$work/action.log"
+  inside sh -c 'cd /tmp/job/mullion-logs && find . -type f | sort | head -n 12 && grep -q . logs/kube-apiserver.log objects/nodes.yaml'
   inside mullion down | tail -n 1
   quiet inside apt-get -q purge -y mullion
   files >"$work/after"
