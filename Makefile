@@ -40,7 +40,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick image release test-release fuzz chaos picture test-deps machines-deps lint-deps test-machines test-skew machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: quick image release test-release test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-skew machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -142,6 +142,9 @@ test-pure test-kernel test-wine test-cluster test-conformance: test-%: ## one ru
 
 test-machines: machines-deps build sample ## every ordinary machine, emulated: hours (MULLION_MACHINES=bookworm,trixie for some)
 	@MULLION_MACHINES=$${MULLION_MACHINES:-all} hack/test.sh machines
+
+test-image: machines-deps ## run dist's container image in Docker and Podman of an emulated machine: an hour
+	@MULLION_IMAGE=$$(ls $(CURDIR)/dist/mullion_*_image.tar) $(GO) test -count=1 -tags machines -timeout 3h -v -run TestImage ./test/machines
 
 machine: machines-deps build sample ## boot one of them and say how to log in (MACHINE=bookworm)
 	@$(GO) run ./hack/machine $(MACHINE)
