@@ -71,7 +71,8 @@ func Run(ctx context.Context, env Env) error {
 	}
 }
 
-// hostInit becomes the first process of a host. What the program holds for its other work is given back first.
+// hostInit becomes the first process of a host. Before that it gives memory that this process no longer needs back to
+// the kernel.
 func hostInit(file string) error {
 	host, err := winhost.Load(file)
 	if err != nil {

@@ -35,7 +35,7 @@ import (
 const (
 	// uplink is the name of the host's network adapter.
 	uplink = "eth0"
-	// repairPause is how long what others did to the host's network may last.
+	// repairPause is the time between two repairs of the host's network, so a change by somebody else lasts no longer.
 	repairPause = 5 * time.Second
 )
 
@@ -80,7 +80,8 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	background.Go(func() { a.administer(ctx, service) })
 	failed := make(chan error, 2)
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
-	// The CRI server takes pods over as it is made, for which the plugins may ask HNS.
+	// While it is made, the CRI server takes over the pods that are there. Their CNI plugins may call HNS, which serves
+	// already.
 	server, criListener, err := a.openCRI(ctx, service)
 	if err != nil {
 		cancel()
@@ -92,7 +93,7 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	return errors.Join(first, <-failed)
 }
 
-// administer answers people. That it does not is no reason not to serve the node.
+// administer serves the admin API until ctx ends. If that fails, the agent goes on: the node does not need it.
 func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
 	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), service, a.log.With("part", "admin")); err != nil {
 		a.log.Error("serve the admin API", "error", err)
@@ -249,7 +250,7 @@ func (a *agent) hostProcess(host winhost.Host) *cri.HostProcess {
 	return h
 }
 
-// localGroups are those of the Windows host at this moment.
+// localGroups returns the local groups that the Windows host has at this moment.
 func (a *agent) localGroups() (localgroup.Groups, error) {
 	file, err := wine.UnixPath(a.config.Drive, localgroup.Path)
 	if err != nil {
@@ -258,7 +259,7 @@ func (a *agent) localGroups() (localgroup.Groups, error) {
 	return localgroup.Read(file)
 }
 
-// prune disconnects pods that are no more. That it does not work is no reason not to serve those that are.
+// prune disconnects pods that no longer exist. An error is only logged: the other pods have to be served all the same.
 func (a *agent) prune(ctx context.Context, pods *podnet.Network, sandboxes []string) {
 	keep := map[string]bool{}
 	for _, id := range sandboxes {

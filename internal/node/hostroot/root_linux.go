@@ -139,7 +139,8 @@ func (r *Root) Share(source, name string) error {
 	return nil
 }
 
-// cover makes and opens a file or folder, of the kind that source is, to be bound over. Its name may begin with /.
+// cover makes and opens the file or folder that source is bound over; it is a folder if source is one. Its name may
+// begin with /.
 func (r *Root) cover(source, name string) (*os.File, error) {
 	name = strings.TrimPrefix(name, "/")
 	info, err := os.Stat(source)
@@ -183,8 +184,8 @@ func (r *Root) Mount(kind, name string, flags uintptr, options string) error {
 	return nil
 }
 
-// MountDev makes dev, a folder of the root, a /dev with harmless devices, further ones of the machine's where it has
-// them, and terminals and shared memory of its own.
+// MountDev mounts a /dev on dev, a folder of the root: harmless devices, those of further that the machine has, and
+// terminals and shared memory of its own.
 func (r *Root) MountDev(further ...string) error {
 	if err := r.Mount("tmpfs", "dev", unix.MS_NOSUID, "mode=755,size=1m"); err != nil {
 		return err

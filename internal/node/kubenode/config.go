@@ -59,7 +59,7 @@ type Config struct {
 	ProxyAfter []string
 }
 
-// Unit is the name of the unit that is the node's part of that name.
+// Unit returns the name of the unit of one of the node's parts, for example "kubelet/win-1".
 func (c Config) Unit(part string) string { return part + "/" + c.Name }
 
 // KubeletUnit is the name of the unit whose readiness means that the kubelet serves its health endpoint.
@@ -91,8 +91,8 @@ func (c Config) Etc() map[string]string {
 // Setting is a field of a configuration, and its value.
 type Setting struct{ Name, Value string }
 
-// Validate tells which of the fields are not set that every node needs, or which are empty among own, those that the
-// nodes of one system need besides. kind is what an error calls the node.
+// Validate returns an error that names the required fields that are empty: those that every node needs, and those in
+// own, which only the nodes of one system need. kind is what the error calls the node.
 func (c Config) Validate(kind string, own ...Setting) error {
 	var errs []error
 	for _, s := range append([]Setting{

@@ -19,7 +19,7 @@ const (
 // on the node any more, and a person has two minutes to make room before pods have to go.
 func diskThresholds(k *kubeletv1beta1.KubeletConfiguration) {
 	never := int32(100)
-	// images go under pressure, and those that cannot be pulled again never: they are pinned
+	// the kubelet removes images only under disk pressure, and never those that cannot be pulled again: they are pinned
 	k.ImageGCHighThresholdPercent = &never
 	k.EvictionHard = map[string]string{"nodefs.available": diskFull, "imagefs.available": diskFull}
 	k.EvictionSoft = map[string]string{"nodefs.available": diskPressure, "imagefs.available": diskPressure}

@@ -16,15 +16,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Identity is a kubelet's client certificate, which the kubelet asks for and renews. What is done with it can do what
-// the node can.
+// Identity is a kubelet's client certificate, which the kubelet asks for and renews. Whoever uses it has the node's
+// rights.
 type Identity struct {
 	// Dir is the machine's path of the kubelet's folder of certificates.
 	Dir string
 }
 
-// Links to the newest certificate with its key, the client's and the one that the kubelet serves with, where the
-// cluster signs that: https://github.com/kubernetes/client-go/blob/v0.36.3/util/certificate/certificate_store.go
+// Links to the newest certificate with its key: the client's, and the one that the kubelet serves with where the
+// cluster signs serving certificates.
+// https://github.com/kubernetes/client-go/blob/v0.36.3/util/certificate/certificate_store.go
 const (
 	currentCertificate = "kubelet-client-current.pem"
 	currentServing     = "kubelet-server-current.pem"
@@ -91,8 +92,8 @@ func (i Identity) Wait(ctx context.Context) error {
 	}
 }
 
-// Client is a client of the API server at that URL by the kubelet's certificate, which is read anew for each
-// connection. ca is the authority (PEM).
+// Client returns a client of the API server at the URL server, with the kubelet's certificate, which is read anew for
+// each connection. ca is the authority (PEM).
 func (i Identity) Client(server string, ca []byte) (kubernetes.Interface, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {

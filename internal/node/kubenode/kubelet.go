@@ -140,8 +140,8 @@ func (n Node) writeKubelet() error {
 	return nil
 }
 
-// bootstrap is the kubeconfig with a bootstrap token, with the API server's URL as nodes reach it and the authority's
-// certificates (PEM) in it.
+// bootstrap returns a kubeconfig with the bootstrap token, the API server's URL as nodes reach it, and the authority's
+// certificates (PEM).
 func (n Node) bootstrap(ca []byte) ([]byte, error) {
 	config, err := clientcmd.LoadFromFile(n.BootstrapKubeconfig)
 	if err != nil {
@@ -157,8 +157,8 @@ func (n Node) bootstrap(ca []byte) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// dropForeignIdentity removes what the kubelet has of another cluster's authority: with it the kubelet would
-// never ask for a new certificate.
+// dropForeignIdentity removes the kubelet's kubeconfig and certificates if they are of another cluster's authority: a
+// kubelet that has a certificate does not ask for a new one.
 func (n Node) dropForeignIdentity(ca []byte) error {
 	old, err := n.ReadFile(caFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, ca) {

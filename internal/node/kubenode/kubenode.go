@@ -28,8 +28,8 @@ const (
 	ProxyMetricsPort = 10249
 )
 
-// healthProbe returns what asks a health endpoint on the loopback of the network namespace pinned at netns and returns
-// its answer. An answer other than 200 is an error.
+// healthProbe returns a function that asks a health endpoint on the loopback of the network namespace pinned at netns
+// and returns the answer. An answer other than 200 is an error.
 func healthProbe(netns string, port int) func(context.Context) ([]byte, error) {
 	return probe.Target{
 		URL:     "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/healthz",

@@ -27,8 +27,8 @@ func (n Node) KubeProxy(s proc.Spec) *Process {
 	return n.Process(KubeProxy, s, n.writeProxy)
 }
 
-// ProxyArgs are kube-proxy's flags, own last, those of the node's system. A configuration file instead would be watched
-// for changes, on which kube-proxy ends.
+// ProxyArgs returns kube-proxy's flags. own, the flags of the node's system, come last. A configuration file would be
+// watched by kube-proxy, which ends when the file changes.
 func (n Node) ProxyArgs(mode string, own ...string) []string {
 	kubeconfig := proxyKubeconfig
 	if n.ProxyKubeconfig == "" {
@@ -53,8 +53,8 @@ func (n Node) writeProxy() error {
 	return n.WriteFile(proxyKubeconfig, data, 0o600)
 }
 
-// proxySynced tells whether kube-proxy, whose health endpoint gave that answer, has carried out the services once. It
-// calls itself healthy before that, without an entry for an address family;
+// proxySynced returns an error unless kube-proxy, whose health endpoint gave that answer, has carried out the Services
+// once. Before that kube-proxy already calls itself healthy, but its answer lacks an address family:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/healthcheck/proxy_health.go
 func proxySynced(answer []byte) error {
 	var health struct {

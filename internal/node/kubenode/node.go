@@ -74,8 +74,8 @@ func (n Node) MkdirAll(path string, mode fs.FileMode) error {
 	return n.within(path, func(root *os.Root, name string) error { return root.MkdirAll(name, mode) })
 }
 
-// Chmod gives a folder of the node its mode. It is the folder that was opened that gets it, whatever its name leads to
-// by then.
+// Chmod sets the mode of a folder of the node. It opens the folder and sets the mode of what it opened, so a link put
+// in the folder's place meanwhile changes nothing.
 func (n Node) Chmod(path string, mode fs.FileMode) error {
 	return n.within(path, func(root *os.Root, name string) error {
 		folder, err := root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -86,8 +86,8 @@ func (n Node) Chmod(path string, mode fs.FileMode) error {
 	})
 }
 
-// within calls do with the folder of the node's files, which is made if it is missing, and the name in it of a file of
-// the node.
+// within opens the folder with the node's files, which it makes if it is missing, and calls do with that folder and the
+// name that the node's file has in it.
 func (n Node) within(path string, do func(root *os.Root, name string) error) error {
 	on, err := n.file(path)
 	if err != nil {

@@ -23,7 +23,8 @@ type hierarchy struct {
 	v2  bool
 }
 
-// hierarchies are the machine's. Where controllers are on cgroup v1, an empty v2 hierarchy beside them is left out.
+// hierarchies returns the machine's cgroup hierarchies. Where controllers are on cgroup v1, an empty v2 hierarchy is
+// left out.
 func hierarchies() ([]hierarchy, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -110,8 +111,8 @@ func (h Host) showsCgroups() (bool, error) {
 }
 
 // ensure makes the host's cgroup and the one of its programs. On cgroup v2 the cgroups above the host's pass on the
-// controllers that are needed, where they do not already; the host's own can do so only when the process that makes the
-// namespaces has left it.
+// controllers that are needed, unless they do already. The host's own cgroup passes them on later, when the process
+// that makes the namespaces has left it.
 func (hi hierarchy) ensure(cgroup string) error {
 	path, err := hi.make(cgroup)
 	if err != nil {
@@ -183,8 +184,8 @@ func (h Host) passOnOwn() error {
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_v2_manager_linux.go
 func needed() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
-// passOnMissing has parent pass its controllers on unless child has those that are needed: what systemd manages stays
-// as it is.
+// passOnMissing makes parent pass its controllers on if child lacks one that is needed. Otherwise parent, which may be
+// systemd's, is left as it is.
 func passOnMissing(parent, child string) error {
 	have, err := os.ReadFile(filepath.Join(child, "cgroup.controllers"))
 	if err != nil {
@@ -197,7 +198,7 @@ func passOnMissing(parent, child string) error {
 	return passOn(parent)
 }
 
-// passOn lets the cgroups in dir have all controllers that dir has, of cgroup v2.
+// passOn gives the cgroups in dir all controllers that dir has, on cgroup v2.
 func passOn(dir string) error {
 	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -251,10 +252,11 @@ func (h Host) joinCgroup() error {
 	return nil
 }
 
-// enterCgroup has cmd start in the cgroup of the host's own processes, and in its cgroup namespace. With v1 the calling
-// thread goes there, and its child with it. With v2 threads of a process cannot part; the kernel (5.7) places the
-// child, but not from within a namespace whose root is elsewhere, so that nsenter(1) enters the namespace in the child.
-// What is returned is to be closed after the start.
+// enterCgroup makes cmd start in the cgroup of the host's own processes, and in its cgroup namespace. On v1 the calling
+// thread goes there, and its child with it. On v2 a single thread cannot leave its process's cgroup; there the kernel
+// puts the child into the cgroup (Linux 5.7). The kernel does not do that for a caller in a cgroup namespace whose root
+// is elsewhere, so the child enters the namespace itself, by nsenter(1). The caller closes the files returned after the
+// start.
 func (h Host) enterCgroup(cmd *exec.Cmd) ([]*os.File, error) {
 	all, err := hierarchies()
 	if err != nil {

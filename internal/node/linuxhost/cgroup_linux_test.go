@@ -75,7 +75,8 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// last is what was written last: the kernel takes one controller after the other, and keeps all.
+// last returns the file's content, which is what was written last. The kernel would take the controllers one by one and
+// keep all.
 func last(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -107,7 +108,7 @@ func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
 	}
 }
 
-// A machine may hold back a controller. One that a kubelet needs is told of by its name; of others nobody hears.
+// A machine may hold back a controller. If a kubelet needs it, the error names it; otherwise there is no error.
 func TestCgroupV2WithoutAController(t *testing.T) {
 	for controllers, want := range map[string]string{
 		"io hugetlb": "",

@@ -278,8 +278,8 @@ func TestHostThatIsDown(t *testing.T) {
 const onV2 = "MULLION_TEST_CGROUP2"
 
 // TestOnCgroupV2 runs the other tests again in a mount namespace with cgroup v2 alone, on a machine that has v1. All of
-// it stays on one processor: Linux 6.18 numbers mount namespaces per processor, and pins only one that has a higher
-// number than the one it is pinned in.
+// it runs on one processor: Linux 6.18 numbers mount namespaces per processor, and one can be pinned only in a
+// namespace with a lower number.
 func TestOnCgroupV2(t *testing.T) {
 	if os.Getenv(onV2) != "" {
 		t.Skip("this is the run on cgroup v2")
@@ -297,8 +297,8 @@ func TestOnCgroupV2(t *testing.T) {
 	}
 }
 
-// A host can be made in any mount namespace, as in a container: on Linux 6.18 it depends on the processors that made
-// the two whether one can hold the other.
+// A host can be made in any mount namespace, a container's for example. On Linux 6.18 it depends on the processors on
+// which two namespaces were made whether one of them can be pinned in the other.
 func TestHostInAnotherMountNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

@@ -26,8 +26,8 @@ func (h Host) Ensure(ctx context.Context, program []string) error {
 		return err
 	}
 	if there {
-		// Where the host's cgroups were removed all that ran in it has ended, and its namespaces show cgroups that are
-		// gone.
+		// If the host's cgroups were removed, everything in the host has ended, and its namespaces show cgroups that
+		// are gone.
 		if there, err = h.showsCgroups(); err != nil {
 			return fmt.Errorf("look at the cgroups of host %q: %w", h.Name, err)
 		}
@@ -170,7 +170,7 @@ func (h Host) mustBeUp() error {
 	return nil
 }
 
-// enter moves the calling thread into all namespaces of the host but that of cgroups.
+// enter moves the calling thread into all namespaces of the host but its cgroup namespace.
 func (h Host) enter() error {
 	if err := enterNet(h.Netns); err != nil {
 		return fmt.Errorf("enter host %q: %w", h.Name, err)

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newMountNamespace moves the calling thread, which is locked, into a mount namespace that processes of the one before
-// can pin.
+// newMountNamespace moves the calling thread, which must be locked, into a new mount namespace that can be pinned in
+// the one before.
 //
-// A mount namespace can be bound into one with a lesser ID only, so that none holds itself (mnt_ns_loop in Linux'
-// fs/namespace.c). Linux 6.18 takes IDs from a stock that each processor has of its own: one made later may have the
-// lesser ID. Only the machine's first namespace is always the least, so in any other, a container's for one, the thread
-// goes from processor to processor until one has an ID that will do.
+// A mount namespace can be bound only into one with a lower ID, so that none holds itself (mnt_ns_loop in Linux'
+// fs/namespace.c). Linux 6.18 gives each processor a stock of IDs of its own, so a newer namespace can have the lower
+// ID. The machine's first namespace has the lowest of all. In any other, a container's for example, the thread goes
+// from processor to processor until one gives a higher ID.
 func newMountNamespace() error {
 	before, err := mountNamespaceID()
 	if err != nil {
@@ -48,8 +48,8 @@ func newMountNamespace() error {
 	}
 }
 
-// mountNamespaceID is the number of the calling thread's mount namespace; 0 where Linux tells none (before 6.9) and
-// numbers them in order.
+// mountNamespaceID returns the ID of the calling thread's mount namespace. It is 0 before Linux 6.9, which does not
+// tell IDs and gives them in order.
 func mountNamespaceID() (uint64, error) {
 	f, err := os.Open("/proc/thread-self/ns/mnt")
 	if err != nil {

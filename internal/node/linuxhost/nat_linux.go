@@ -14,8 +14,8 @@ import (
 // natTable is the nftables table in the node's network namespace.
 const natTable = "mullion"
 
-// NAT is the rule by which a node's pods reach the world outside of the cluster under the node's address. Everything
-// else that pods send keeps their own.
+// NAT is the rule by which a node's pods reach the world outside of the cluster under the node's address. All other
+// packets keep the pod's address.
 type NAT struct {
 	// Netns is the node's pinned network namespace.
 	Netns string

@@ -24,8 +24,8 @@ func ownDirs() map[string]fs.FileMode {
 	}
 }
 
-// tunables are switches of the whole machine that a kubelet insists on setting; here it sets plain files, with the
-// values it wants from the start:
+// tunables are switches of the whole machine that a kubelet insists on setting. Here they are plain files, which have
+// the values that it wants from the start:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/container_manager_linux.go (setupKernelTunables)
 func tunables() map[string]string {
 	return map[string]string{

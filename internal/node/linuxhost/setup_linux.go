@@ -49,8 +49,7 @@ func (h Host) setUp() error {
 	if err := newMountNamespace(); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	// Nothing passes between the machine's mounts and the host's, in either direction; within the host's, volumes may
-	// ask for it.
+	// No mount passes from the machine to the host or back. Within the host, volumes may ask for propagation.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("part from the machine's mounts: %w", err)
 	}

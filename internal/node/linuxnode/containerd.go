@@ -8,16 +8,16 @@ import (
 	"mullion.dev/mullion/internal/network/dataplane"
 )
 
-// uplinkMTU is that of the node's interface on the underlay, which is a veth pair, where the configuration says no
-// other.
+// uplinkMTU is the MTU of the node's interface on the underlay, a veth pair, unless the configuration names another.
 const uplinkMTU = 1500
 
 // pauseImage is the image of every pod's first container, which is made here and never pulled.
 const pauseImage = "mullion.local/pause:v1"
 
 // ContainerdTOML is the configuration of the node's containerd 2.x (configuration version 3:
-// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md). Where containerd itself may not have the
-// score it asks for (a machine without CAP_SYS_RESOURCE), pods do not ask for lower ones, on which runc would fail.
+// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md). On a machine without CAP_SYS_RESOURCE
+// containerd does not get the oom_score it asks for, and runc would fail on a lower one for a pod;
+// restrict_oom_score_adj keeps pods from asking for that.
 func (c Config) ContainerdTOML() string {
 	disabled := []string{
 		"io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
@@ -59,8 +59,8 @@ oom_score = -999
 `, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, cniConfDir, c.cniTOML())
 }
 
-// cniTOML says where plugins are and what makes their configuration. Where others do that, they find the usual plugins,
-// as on kind's nodes.
+// cniTOML says where the CNI plugins are and which template containerd makes their configuration from. With NoCNI there
+// is no template: others write the configuration, and find the usual plugins, as on kind's nodes.
 func (c Config) cniTOML() string {
 	if c.NoCNI {
 		return fmt.Sprintf("  bin_dirs = [%q, %q]\n", cniBinDir, programsDir+"/cni")
@@ -69,9 +69,9 @@ func (c Config) cniTOML() string {
 }
 
 // CNITemplate is the CNI configuration that containerd completes when the kubelet tells it the node's range of pod
-// addresses. Pods are routed (ptp), not bridged: so what a pod sends to a Service, and the answer, always pass the
-// host's rules. Addresses are kept in /run, since after a reboot there is no pod that has one. What leaves the cluster
-// is given the node's address elsewhere (masquerade).
+// addresses. Pods are routed (ptp), not bridged, so what a pod sends to a Service, and the answer, always pass the
+// host's rules. Addresses are kept in /run, since after a reboot no pod has one. The plugin does not masquerade:
+// linuxhost.NAT gives the node's address to what leaves the cluster.
 func (c Config) CNITemplate() string {
 	routes := `{"dst": "0.0.0.0/0"}`
 	if c.PodSubnet6.IsValid() {

@@ -1,7 +1,7 @@
 // Package linuxnode owns a Linux node as parts of a cluster: the files on its host, the configuration and flags of
 // containerd, the kubelet and kube-proxy, and the components that bring it up in order. It owns neither namespaces
-// (package linuxhost) nor the host's network (package underlay). The kubelet and kube-proxy themselves are upstream's,
-// linked in by the package programs below this one.
+// (package linuxhost) nor the host's network (package underlay). The kubelet and kube-proxy are programs of a bundle
+// (package cluster/bundle).
 //
 //	host/NODE ─▶ containerd/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
 //	namespaces,  its own CRI,       upstream's      upstream's, nftables
@@ -32,7 +32,7 @@ type Config struct {
 	Overlay bool
 	// NoCNI leaves the node without CNI configuration, which others install then.
 	NoCNI bool
-	// UplinkMTU is that of the node's interface on the underlay; 0 is an Ethernet's.
+	// UplinkMTU is the MTU of the node's interface on the underlay; 0 means 1500.
 	UplinkMTU int
 	// KubeletAfter are the units that must be ready before the kubelet and kube-proxy.
 	KubeletAfter []string
@@ -68,8 +68,7 @@ func (c Config) Host() linuxhost.Host {
 	}
 }
 
-// Socket is the machine's path of the socket of the containerd of the node whose folder of what does not survive a
-// reboot is runDir.
+// Socket returns the machine's path of the socket of a node's containerd. runDir is the node's Config.RunDir.
 func Socket(runDir string) string { return linuxhost.Run(runDir, "containerd", "containerd.sock") }
 
 // root is the folder that becomes the root of the node's host. dir is the node's folder of state.
@@ -80,7 +79,7 @@ func Identity(dir string) kubenode.Identity {
 	return kubenode.Identity{Dir: filepath.Join(root(dir), kubenode.KubeletCertDir)}
 }
 
-// node is the node with what is Linux' own.
+// node returns the node's configuration with what only Linux nodes need.
 func (c Config) node() kubenode.Node {
 	return kubenode.Node{
 		Config: c.Config,

@@ -8,8 +8,8 @@ func (c Config) etcFiles() map[string]string {
 	files["hostname"] = c.Name + "\n"
 	files["passwd"] = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
 	files["group"] = "root:x:0:\nnogroup:x:65534:\n"
-	// By it nft writes "tcp" and not "6" when kube-proxy reads back what is there: else kube-proxy, started again,
-	// takes every Service's entry for one of other keys and removes it.
+	// Because of this file nft writes "tcp" and not "6" when kube-proxy reads its tables back. Otherwise a restarted
+	// kube-proxy does not recognize the entries of its Services and removes them.
 	files["protocols"] = "ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\nipv6-icmp 58 IPv6-ICMP\nsctp 132 SCTP\n"
 	// The same after every reboot, as machine-id(5) wants it; the kubelet reports it.
 	files["machine-id"] = fmt.Sprintf("%x\n", [16]byte(c.UUID()))

@@ -18,8 +18,8 @@ import (
 // engineNamespace is the containerd namespace of containerd's CRI.
 const engineNamespace = "k8s.io"
 
-// Images is the image store of one Linux node. Every Linux node has its own, as its containerd has: the stores of
-// containerd cannot be shared, and one node's content must not be another's to collect.
+// Images is the image store of one Linux node. Every Linux node has a containerd of its own, and so a store of its own:
+// containerd's stores cannot be shared, and one node must not collect another's content as garbage.
 type Images struct {
 	node string
 	conn *client.Client

@@ -40,8 +40,8 @@ type host struct{ Config }
 // Name is the component's name.
 func (h *host) Name() string { return h.Unit("host") }
 
-// Start writes the files and makes the namespaces, or finds them. Nothing of the host runs then but containers and
-// their shims.
+// Start writes the files and makes the namespaces, or finds them. At that time nothing runs in the host but containers
+// and containerd's shims.
 func (h *host) Start(ctx context.Context) error {
 	if err := h.writeHost(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (h *host) Start(ctx context.Context) error {
 	}.Apply(ctx)
 }
 
-// inside are the networks that know pods' addresses.
+// inside returns the subnets that pods reach under their own addresses.
 func (c Config) inside() []netip.Prefix {
 	if c.Overlay {
 		return []netip.Prefix{c.PodSubnet, c.ServiceSubnet}

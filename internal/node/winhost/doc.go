@@ -14,9 +14,9 @@
 //
 // # The root
 //
-// Programs of the host are the machine's root, and a pod may plant links in their way. So what they see is not the
-// machine's root: a read-only tmpfs with the machine's /usr read-only, an /etc of a few files, and the folders that the
-// host shares with the machine, its Wine prefix before all.
+// Programs of the host are the machine's root, and a pod may plant links in their way. So they see another root than
+// the machine's: a read-only tmpfs with the machine's /usr read-only, an /etc of a few files, and the folders that the
+// host shares with the machine, above all its Wine prefix.
 //
 // # Programs inside
 //

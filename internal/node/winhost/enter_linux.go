@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// waitDelay is how long the pipes of a program that has ended are read on, while another process holds them.
+// waitDelay is how long the output of a program that has ended is still read if another process holds its pipes open.
 const waitDelay = 500 * time.Millisecond
 
 // PID returns the pid of the host's first process, or ErrDown.
@@ -83,7 +83,7 @@ func (h Host) enter() error {
 		return fmt.Errorf("enter host %q: %w", h.Name, errors.Join(ErrDown, err))
 	}
 	defer unix.Close(pidfd)
-	// With the pidfd open the pid stays the process looked at, if it still is that one.
+	// A pidfd stays with one process. If the pid is still the first process's now, the pidfd is that process's too.
 	if again, err := h.PID(); err != nil || again != pid {
 		return fmt.Errorf("enter host %q: %w", h.Name, ErrDown)
 	}

@@ -27,15 +27,15 @@ type Host struct {
 	Root string `json:"root"`
 	// Binds are shown in the host read-only.
 	Binds []Bind `json:"binds,omitempty"`
-	// Programs are folders of the machine outside of /usr that the host sees read-only, and Folders are those that it
-	// may write to, all of them at the same path.
+	// Programs are folders of the machine outside of /usr that the host sees read-only; Folders are those that it may
+	// write to. Both have the same paths in the host.
 	Programs []string `json:"programs,omitempty"`
 	Folders  []string `json:"folders,omitempty"`
 	// Tmp is a folder of the machine that the host has as its /tmp, emptied before the host starts; empty: the host has
 	// one that nobody else sees.
 	Tmp string `json:"tmp,omitempty"`
-	// Shared is a further one of the Folders, in which the host sees what is mounted there while it is up; empty: there
-	// is none.
+	// Shared is one more folder that the host may write to. What the machine mounts in it while the host is up appears
+	// in the host; empty: there is none.
 	Shared string `json:"shared,omitempty"`
 	// Loader is the command line that runs a Windows program, to be followed by its Windows path and arguments.
 	Loader []string `json:"loader"`

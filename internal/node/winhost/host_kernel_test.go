@@ -148,7 +148,7 @@ func TestHostIsolation(t *testing.T) {
 		{"umask", "umask", "0000"},
 		{"working folder", "pwd", "/usr"},
 		{"environment", "echo $A$MULLION_TEST_HOST", "b"},
-		{"own tmp", "ls -A /tmp | grep -vc ^Test", "1"}, // the mark, beside the way to what is kept
+		{"own tmp", "ls -A /tmp | grep -vc ^Test", "1"}, // the ready file, beside the way to the kept folder
 		{"kept folder", "ls " + h.Folders[0], "inside"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -247,8 +247,8 @@ func TestHostPassesThrough(t *testing.T) {
 	}
 }
 
-// TestHostHasWhatTheMachineLacks shows files that the machine may not have, as one without /etc/hosts, and has links
-// that lead nowhere in the place of.
+// TestHostHasWhatTheMachineLacks shows the host a file in a folder that the machine does not have, and
+// /etc/resolv.conf, which on the machine may be a link that leads nowhere.
 func TestHostHasWhatTheMachineLacks(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "source")

@@ -52,7 +52,7 @@ func (h Host) clearTmp() error {
 	return os.Chmod(h.Tmp, 0o777|os.ModeSticky)
 }
 
-// share makes the shared folder one from which mounts propagate. Nothing else of the machine need be so.
+// share makes what is mounted in the shared folder appear in the host. The machine's other mounts stay as they are.
 func (h Host) share() error {
 	if h.Shared == "" {
 		return nil
@@ -117,8 +117,8 @@ func Init(h Host) error {
 	return nil
 }
 
-// reap waits for every child that has ended. They are orphans of the host: init starts no process itself. It is an
-// error when Wine's server was killed: what Windows programs there are stand still then, as after a crash of Windows'
+// reap waits for every child that has ended. They are orphans of the host: init starts no process itself. If Wine's
+// server was killed, reap returns an error: without it Windows programs stand still, as after a crash of Windows'
 // kernel.
 func (h Host) reap() error {
 	var err error

@@ -14,7 +14,7 @@ import (
 )
 
 func (h Host) setUp() error {
-	// What the machine mounts later in the shared folder is seen, what the host mounts is not seen by the machine.
+	// The host sees what the machine mounts later in the shared folder; the machine does not see what the host mounts.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

@@ -54,13 +54,14 @@ type Config struct {
 	EnableDSR bool
 }
 
-// Prefix is where the Wine prefix is mounted of the host whose folder of state is dir.
+// Prefix returns the mount point of a host's Wine prefix. dir is the host's folder of state.
 func Prefix(dir string) string { return filepath.Join(dir, "prefix") }
 
-// HostFile is where the description of that host is written for winhost.Load.
+// HostFile returns the file that describes that host, for winhost.Load.
 func HostFile(dir string) string { return filepath.Join(dir, "host.json") }
 
-// TokenFile holds the token that programs of that host present to the HNS server; it is on the host's C:.
+// TokenFile returns the file with the token that programs of that host present to the HNS server; it is on the host's
+// C:.
 func TokenFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), tokenFile) }
 
 // Identity is the client certificate of that host's kubelet.
@@ -76,7 +77,7 @@ func (c Config) drive(parts ...string) string {
 	return filepath.Join(append([]string{wine.Drive(Prefix(c.Dir))}, parts...)...)
 }
 
-// node is the node with what is Windows' own.
+// node returns the node's configuration with what only Windows nodes need.
 func (c Config) node() kubenode.Node {
 	return kubenode.Node{
 		Config: c.Config,

@@ -32,13 +32,14 @@ func (c Config) writeEtc() error {
 	return nil
 }
 
-// VolumesFolder is where on a host's C: volumes of the StorageClass local are, VolumesPath what the host calls it.
+// VolumesFolder is the folder on a host's C: that has the volumes of the StorageClass local; VolumesPath is its path on
+// the host.
 const (
 	VolumesFolder = "var/lib/mullion/volumes"
 	VolumesPath   = `C:\var\lib\mullion\volumes\`
 )
 
-// driveDirs are the folders on C: that upstream's programs expect, or that are mounted from.
+// driveDirs are the folders on C: that upstream's programs expect, or from which containers get mounts.
 func driveDirs() []string {
 	return []string{
 		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni",
@@ -48,14 +49,14 @@ func driveDirs() []string {
 }
 
 // privateDirs are the folders on C: that hold what only the node may know: its keys and kubeconfigs, the secrets of its
-// pods, the token of HNS. The host's programs make files with umask 0, because what the kubelet writes into a volume is
-// read and changed by containers of other uids; these see volumes through mounts, for which the folders above do not
-// matter.
+// pods, the token of HNS. The host's programs make files with umask 0, because containers of other uids read and change
+// what the kubelet writes into a volume. Containers see volumes through mounts, so the modes of the folders above a
+// volume do not matter to them.
 func privateDirs() []string {
 	return []string{"etc/kubernetes", "var/lib/kubelet", "var/lib/kubelet/pki", "ProgramData/Mullion"}
 }
 
-// writeDrive writes what the host needs on its C: before the kubelet is known.
+// writeDrive writes the files on C: that the host needs before the kubelet starts.
 func (c Config) writeDrive() error {
 	dirs := driveDirs()
 	if c.Network.NoCNI {

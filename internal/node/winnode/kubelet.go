@@ -20,7 +20,7 @@ func (c Config) tweakKubelet(k *kubeletv1beta1.KubeletConfiguration) {
 	no, resolv := false, c.node().Path(resolvConf)
 	k.ContainerRuntimeEndpoint = fmt.Sprintf("tcp://127.0.0.1:%d", CRIPort)
 	k.ResolverConfig = &resolv
-	// The two that must be said: Windows has no cgroups, and the defaults make the kubelet warn of it.
+	// These two have to be set: Windows has no cgroups, and with the defaults the kubelet warns of that.
 	k.CgroupsPerQOS = &no
 	k.EnforceNodeAllocatable = []string{"none"}
 	k.EvictionHard["memory.available"] = "500Mi" // as Windows has it

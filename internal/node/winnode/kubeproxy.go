@@ -16,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ProxyArgs are kube-proxy's flags. The source VIP is an overlay's. No feature gate is named: WinOverlay and WinDSR are
-// locked on since Kubernetes 1.34.
+// ProxyArgs are kube-proxy's flags. Only an overlay has a source VIP. No feature gate is named: WinOverlay and WinDSR
+// are locked on since Kubernetes 1.34.
 func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 	args := c.node().ProxyArgs("kernelspace",
 		"--network-name="+podnet.NetworkName(c.Network.Mode),

@@ -135,7 +135,7 @@ func isMounted(path string) (bool, error) {
 
 // writeRegistry gives the host its own identity and a new boot.
 func (p *prefix) writeRegistry() error {
-	// The folder that Debian's wineserver names there was in the /tmp of the host's last life.
+	// On Debian this names wineserver's folder in /tmp, and /tmp is new in each of the host's lives.
 	if err := os.Remove(filepath.Join(Prefix(p.Dir), "wineserver")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

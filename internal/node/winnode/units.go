@@ -41,7 +41,7 @@ func linuxEnv() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 }
 
-// running is the host as it was written by the prefix component.
+// running returns the description of the host that the prefix component wrote.
 func (c Config) running() (winhost.Host, error) { return winhost.Load(HostFile(c.Dir)) }
 
 // hostUnit is the host's first process.

@@ -21,7 +21,7 @@ import (
 // Socket is the API's socket in a host's run folder.
 func Socket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
 
-// Diagnosis is what HNS of one host means to have in the kernel, and what of it is not there.
+// Diagnosis is the plan that HNS of one host has for the kernel, and how the kernel differs from it.
 type Diagnosis struct {
 	Plan netplan.Plan `json:"plan"`
 	// Differences say how the kernel differs from Plan; the agent puts it right within seconds.
@@ -83,7 +83,7 @@ func routes(hns HNS, log *slog.Logger) http.Handler {
 		}
 	})
 	mux.HandleFunc("POST /v1/hns/restart", func(w http.ResponseWriter, r *http.Request) {
-		// Once begun it is carried through: half of it would leave calls waiting.
+		// A restart that has begun goes on when the client hangs up: half a restart would leave calls waiting.
 		if err := hns.Restart(context.WithoutCancel(r.Context())); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

@@ -1,5 +1,5 @@
 // Package agentconfig owns the shape of the file that tells `mullion-node serve` about its Windows host. It is plain
-// data, so that who writes the file need not link what reads it.
+// data, so the program that writes the file need not link the code that acts on it.
 package agentconfig
 
 import (
@@ -44,7 +44,7 @@ type Config struct {
 	PodSubnet     netip.Prefix `json:"podSubnet"`
 	ServiceSubnet netip.Prefix `json:"serviceSubnet"`
 	NodeSubnet    netip.Prefix `json:"nodeSubnet"`
-	// IPv6 are those of IPv6 where the host's pods have both families.
+	// IPv6 are the same subnets of IPv6; they are set where the host's pods have both families.
 	IPv6 Subnets `json:"ipv6,omitzero"`
 	// Network is the kind of network that the host's pods have.
 	Network Network `json:"network"`
@@ -57,7 +57,7 @@ func CRIRunDir(runDir string) string { return filepath.Join(runDir, "cri") }
 // it at the same path.
 func HostProcessWork(runDir string) string { return filepath.Join(CRIRunDir(runDir), "work") }
 
-// Subnets are a cluster's of one family.
+// Subnets are a cluster's subnets of one address family.
 type Subnets struct {
 	Pods     netip.Prefix `json:"pods"`
 	Services netip.Prefix `json:"services"`
@@ -70,7 +70,7 @@ type Network struct {
 	Profile spec.Profile `json:"profile"`
 	// Shared is the host's part of the underlay in mode transparent.
 	Shared Shared `json:"shared,omitzero"`
-	// NoCNI: the host comes without CNI plugins and configuration, which others install.
+	// NoCNI leaves the host without CNI plugins and configuration: somebody else installs them.
 	NoCNI bool `json:"noCNI,omitempty"`
 }
 

@@ -1,5 +1,5 @@
-// Package kubenodetest owns how tests write down what a node's programs are given: their command lines and their files.
-// The tests of both systems keep the text as a golden. It owns no node: the processes it starts find that none is up.
+// Package kubenodetest describes as text what a node's programs are given: their command lines and their files. The
+// tests of both systems compare that text with a golden. No node is up in them: the processes that they start fail.
 package kubenodetest
 
 import (
@@ -25,7 +25,7 @@ func Units(t *testing.T, units []component.Unit) string {
 		if _, ok := u.Component.(interface{ State() proc.State }); !ok {
 			continue
 		}
-		// the specification is private to package proc, and a test of it would be none of the node
+		// the field is private to package proc, and no other package has a use for it but this test
 		spec := reflect.ValueOf(u.Component).Elem().FieldByName("Process").Elem().FieldByName("spec")
 		for _, name := range []string{"Path", "Args", "Env", "Marker", "Dir", "LogPath", "Netns", "ReadyTimeout"} {
 			fmt.Fprintf(&b, "  %s: %v\n", name, spec.FieldByName(name))
