@@ -69,11 +69,11 @@ type PreflightOptions struct {
 	Nodes int
 	// Kubernetes are the versions that are needed, "" being the one that Mullion comes with.
 	Kubernetes []string
-	// Networking is that of the cluster, the zero value where it is not known yet.
+	// Networking is the cluster's, or the zero value if it is not known yet.
 	Networking spec.Networking
 }
 
-// Preflight looks at what the machine must have before a cluster is brought up, and returns what hinders, the fatal
+// Preflight looks at the machine before a cluster is brought up and returns what will hinder the cluster, the fatal
 // findings first.
 func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	var missing []error
@@ -130,7 +130,7 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	return preflight.Judge(facts, want)
 }
 
-// lookPath finds a program also where an ordinary user's PATH does not lead.
+// lookPath finds a program also in folders that are not in an ordinary user's PATH.
 func lookPath(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil

@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
-// A data folder on a volume of its own, as in a container: `down` takes away what is in it, and leaves the volume.
+// A data folder is a volume of its own, as in a container: `down` removes what is in it and leaves the volume.
 func TestDataFolderOnVolume(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

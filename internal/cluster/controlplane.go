@@ -96,8 +96,8 @@ func (c *composer) controlPlane() error {
 	return nil
 }
 
-// reachedAs is host:port by which this machine reaches the API server when it listens on address, and all names and
-// addresses it may be reached by: those of the machine when it listens on every one.
+// reachedAs returns host:port by which this machine reaches the API server when it listens on address, and all names
+// and addresses for its certificate. If it listens on all addresses, those are the machine's.
 func reachedAs(address string, port int) (inside string, sans []string, err error) {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

@@ -64,9 +64,9 @@ func stopSteps() []step {
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) && locked(p) {
 				return err
 			}
-			return nil // what did not stop in time, or whose supervisor went away meanwhile, is ended by the next step
+			return nil // the next step ends what did not stop in time and what a supervisor that died left
 		}},
-		// Before the next step: what a container starts can say for ever that it is one of the cluster's processes.
+		// Before the next step: a container can start processes without end that carry the cluster's marker.
 		{"ended containers", func(ctx context.Context, p layout.Paths) error { return KillCgroups(ctx, p.CgroupParent()) }},
 		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
 			ctx, cancel := context.WithTimeout(ctx, leftoverPatience)
@@ -88,7 +88,8 @@ func runSteps(ctx context.Context, paths layout.Paths, said func(string), steps 
 	return nil
 }
 
-// unmountBelow unmounts everything mounted in dir, deepest first. What is mounted at dir itself is not ours: a volume.
+// unmountBelow unmounts everything mounted in dir, deepest first. It leaves a mount at dir itself: that is a volume of
+// the user's.
 func unmountBelow(dir string) error {
 	for range 5 { // mounts can lie over one another
 		points, err := mountsBelow(dir)
@@ -158,8 +159,8 @@ func KillCgroups(ctx context.Context, parent string) error {
 	return nil
 }
 
-// stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one: it lets none of
-// them have any, where the hierarchy has that controller, and on cgroup v2 has the kernel end all of them at once.
+// stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one. Where the
+// hierarchy has the controller pids, it sets their limit to 0; on cgroup v2 the kernel ends all of them at once.
 func stopForks(root string) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if noCgroup(err) {
@@ -173,8 +174,8 @@ func stopForks(root string) error {
 	return errors.Join(err, writeExisting(filepath.Join(root, "cgroup.kill"), "1"))
 }
 
-// noCgroup says of an error that there is no such cgroup. The files of one that is removed while they are open answer
-// ENODEV; systemd removes a scope's when the last of its processes has ended.
+// noCgroup reports whether err means that the cgroup does not exist. If a cgroup is removed while its files are open,
+// they answer ENODEV; systemd removes a scope's cgroup when the last of its processes has ended.
 func noCgroup(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) }
 
 // writeExisting writes to a file of a cgroup, if the cgroup has it.
@@ -193,8 +194,8 @@ func writeExisting(path, text string) error {
 	return err
 }
 
-// killCgroup sends SIGKILL to what is in a cgroup tree, removes the cgroups that are empty, and counts the processes it
-// saw.
+// killCgroup sends SIGKILL to the processes in a cgroup tree, removes the cgroups that are empty, and returns how many
+// processes it saw.
 func killCgroup(root string) (int, error) {
 	var dirs []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -232,7 +233,7 @@ func killCgroup(root string) (int, error) {
 	return seen, nil
 }
 
-// removeAll removes a folder; one that is a volume's is emptied.
+// removeAll removes a folder, or empties it if it is a mount point: that is a volume.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	if !errors.Is(err, unix.EBUSY) {
@@ -245,7 +246,8 @@ func removeAll(dir string) error {
 	return nil
 }
 
-// removeFiles removes the data and run folders. A mount that came back would lose its content, so it looks again first.
+// removeFiles removes the data and run folders. It looks for mounts again first, because it would delete what is in
+// them.
 func removeFiles(_ context.Context, p layout.Paths) error {
 	for _, dir := range []string{p.Run(), p.Data} {
 		points, err := mountsBelow(dir)

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Cgroups that somebody else removes meanwhile, as systemd does a scope's, are no error.
+// Somebody else removes cgroups at the same time, as systemd does with a scope's; that is no error.
 func TestKillCgroupsBesideOthers(t *testing.T) {
 	root := "/sys/fs/cgroup/pids"
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +109,7 @@ func TestStopForks(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	forks := func() error { // a shell that is put into the cgroup, and then starts another
+	forks := func() error { // a shell is put into the cgroup and then starts another
 		script := `echo $$ >"$1/cgroup.procs" && (exit 0)`
 		return exec.CommandContext(t.Context(), "sh", "-c", script, "sh", dir).Run()
 	}

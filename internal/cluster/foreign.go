@@ -12,9 +12,9 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 )
 
-// What a machine does in a cluster that Mullion did not make is what it does in one of several machines, except: its
-// nodes stand on its own network (underlay.LAN), it has no part of an underlay, and what kubeadm does not let nodes do
-// waits until they may.
+// In a cluster that Mullion did not make, a machine does what it does in one of several machines, with three
+// differences: its nodes stand on its own network (underlay.LAN), it has no part of an underlay, and what kubeadm does
+// not let nodes do waits until an administrator allows it.
 
 // whenAllowed makes a component wait for a node's rights where the cluster is not Mullion's.
 func (c *composer) whenAllowed(part component.Component, node string) component.Component {
@@ -48,7 +48,7 @@ func (c *composer) proxyWhenAllowed(units []component.Unit, node, proxy string) 
 	return units
 }
 
-// seenNode returns what follows nodes besides their routes; nil where the cluster is Mullion's.
+// seenNode returns what is called with each node after its routes are set; nil where the cluster is Mullion's.
 func (c *composer) seenNode() func(context.Context, *corev1.Node) {
 	if !c.Spec.Foreign() {
 		return nil
@@ -57,7 +57,8 @@ func (c *composer) seenNode() func(context.Context, *corev1.Node) {
 	return f.Seen
 }
 
-// serving watches the serving certificates of nodes of a cluster that Mullion did not make.
+// serving adds the unit that watches a node's serving certificate, for nodes of a cluster that Mullion did not make and
+// in which kubelets do not sign their own.
 func (c *composer) serving(node string, i kubenode.Identity, kubelet string) {
 	if c.Spec.Foreign() && !c.selfSigned() {
 		c.add(&parts.ServingCertificate{

@@ -104,7 +104,7 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
 	}
 	if c.Spec.Foreign() {
-		config.NodeSubnet = netip.Prefix{} // others on that network than nodes do not know pods' addresses
+		config.NodeSubnet = netip.Prefix{} // the other machines on that network do not know pods' addresses
 	}
 	if address6.IsValid() {
 		config.Address6 = address6
@@ -143,8 +143,8 @@ func HostPrefix(paths layout.Paths, node string) string {
 // ErrNotWindows says that a node is not a Windows node.
 var ErrNotWindows = errors.New("not a Windows node")
 
-// LoadHost describes a Windows host of the cluster that is up: os.ErrNotExist where no cluster is, NotFoundError where
-// the cluster has no such node.
+// LoadHost describes a Windows host of the cluster that is up. It returns os.ErrNotExist if there is no cluster, and a
+// NotFoundError if the cluster has no such node.
 func LoadHost(paths layout.Paths, node string) (winhost.Host, error) {
 	c, err := paths.LoadSpec()
 	if err != nil {

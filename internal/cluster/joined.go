@@ -46,8 +46,8 @@ func (c *composer) join() error {
 	return nil
 }
 
-// identity adds the unit that is ready when a kubelet has its certificate, where that is used beside the kubelet, and
-// returns its name as what has to wait for it.
+// identity adds the unit that is ready when a kubelet has its certificate, if something else than the kubelet uses that
+// certificate. It returns the unit's name for what has to wait for it.
 func (c *composer) identity(node string, i kubenode.Identity, kubelet string) []string {
 	if c.access.proxy != "" {
 		return nil

@@ -51,8 +51,8 @@ func (c *composer) linuxConfig(h LinuxHost) linuxnode.Config {
 	}
 }
 
-// LoadLinuxHost describes the host of a Linux node of the cluster that is up: os.ErrNotExist where no cluster is,
-// NotFoundError where the cluster has no such node; false where the node is a Windows node.
+// LoadLinuxHost describes the host of a Linux node of the cluster that is up; false means that the node is a Windows
+// node. It returns os.ErrNotExist if there is no cluster, and a NotFoundError if the cluster has no such node.
 func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error) {
 	c, err := paths.LoadSpec()
 	if err != nil {

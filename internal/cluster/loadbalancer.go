@@ -11,8 +11,9 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// loadBalancer is the part that gives Services of type LoadBalancer addresses, and routes them over the underlay. A
-// machine that joined has the routes alone: its own way to the addresses, and that of others behind it.
+// loadBalancer is the part that gives Services of type LoadBalancer addresses and routes those addresses over the
+// underlay. On a machine that joined it only sets the routes, for the machine itself and for those who reach the
+// cluster by way of it.
 func (c *composer) loadBalancer() *loadbalancer.Controller {
 	n := c.Spec.Networking
 	client := func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }

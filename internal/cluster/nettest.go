@@ -54,7 +54,7 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	if cfg.REST, err = clientcmd.BuildConfigFromFlags("", paths.AdminKubeconfig()); err != nil {
 		return report, err
 	}
-	cfg.REST.WarningHandler = rest.NoWarnings{} // that external IPs are deprecated is known
+	cfg.REST.WarningHandler = rest.NoWarnings{} // the warning that external IPs are deprecated is known
 	cfg.REST.QPS, cfg.REST.Burst = 50, 100
 	if cfg.Client, err = kubernetes.NewForConfig(cfg.REST); err != nil {
 		return report, err
@@ -117,8 +117,8 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 	return nodes
 }
 
-// placeOutside is the last free address of the underlay; what the world sends to load balancers it sends to the first
-// Windows node.
+// placeOutside puts the place outside at the last free address of the underlay. It sends what is for load balancers to
+// the first Windows node.
 func placeOutside(p Plan) (underlay.Outside, error) {
 	subnet := p.Spec.Networking.Underlay()
 	o := underlay.Outside{Name: outsideName, Far: []netip.Addr{nettest.FarAddress()}}
@@ -158,7 +158,7 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 	return o, fmt.Errorf("place the world outside of the cluster: every address of the underlay %s is taken", subnet)
 }
 
-// lockNetTest keeps two runs on one cluster apart.
+// lockNetTest keeps two runs from working on one cluster at the same time.
 func lockNetTest(paths layout.Paths) (unlock func() error, err error) {
 	f, err := os.OpenFile(filepath.Join(paths.Run(), "net-test.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

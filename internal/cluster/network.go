@@ -35,8 +35,8 @@ func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	return underlay.New(config)
 }
 
-// tunnel is the underlay's way to the other machines. Its port has the number of the API server's, so that a firewall
-// opens one number; its VNI is made from where the API server is, which all machines of a cluster know and no two
+// tunnel is the underlay's way to the other machines. Its port has the API server's number, so a firewall has to open
+// only one number. Its VNI is made from the API server's address, which all machines of a cluster know and no two
 // clusters share.
 func (p Plan) tunnel() underlay.Tunnel {
 	n := p.Spec.Networking
@@ -61,7 +61,7 @@ func nodeNetworks(n spec.Networking) []netip.Prefix {
 	return networks
 }
 
-// removeNetworks removes the underlay of a data folder, whatever its specification says or said.
+// removeNetworks removes the underlay of a data folder, also if the folder has no specification.
 func removeNetworks(ctx context.Context, paths layout.Paths) error {
 	plan := Plan{Paths: paths}
 	if c, err := paths.LoadSpec(); err == nil {
@@ -84,7 +84,8 @@ func (c *composer) fabric() error {
 	return nil
 }
 
-// routes are what the machine's network has to follow: the nodes' pods, and the other machines.
+// routes adds what keeps the machine's routes as the cluster needs them: those to nodes' pods, and those to other
+// machines.
 func (c *composer) routes() error {
 	routes := &parts.PodRoutes{Client: c.access.client, Set: c.setPodRange(), Seen: c.seenNode(), Log: c.log}
 	if c.Spec.Foreign() {
@@ -99,14 +100,14 @@ func (c *composer) routes() error {
 	return nil
 }
 
-// setPodRange returns what tells the network which node a range of pod addresses is behind: the underlay's routers, or
-// in an overlay the other hosts. In the modes without a network between Windows nodes only Linux nodes have routes.
+// setPodRange returns the function that tells the network which node a range of pod addresses is behind. It tells the
+// underlay's routers, or in an overlay the other hosts. In the modes nat and transparent only Linux nodes have routes.
 func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
 	route := func(ctx context.Context, to parts.PodRange) error {
 		return c.underlay.SetPodRoute(ctx, to.Via, to.CIDRs...)
 	}
 	if c.Spec.Foreign() {
-		return func(ctx context.Context, to parts.PodRange) error { // such a machine has IPv4 alone
+		return func(ctx context.Context, to parts.PodRange) error { // a machine in a foreign cluster has IPv4 alone
 			to.CIDRs = slices.DeleteFunc(to.CIDRs, func(p netip.Prefix) bool { return !p.Addr().Is4() })
 			return route(ctx, to)
 		}
@@ -117,7 +118,7 @@ func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
 		return func(ctx context.Context, to parts.PodRange) error {
 			node := overlay.Node{Name: to.Node, Address: to.Via, Router: to.Router}
 			if len(to.CIDRs) > 0 {
-				node.Pods = to.CIDRs[0] // of IPv4: an overlay has no other
+				node.Pods = to.CIDRs[0] // the IPv4 range; an overlay has no other
 			}
 			return o.Set(ctx, node)
 		}

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// observeTimeout bounds each look at a part of the cluster. The supervisor has its own, for what it asks.
+// observeTimeout bounds each look at a part of the cluster. The supervisor bounds by itself what it asks.
 const observeTimeout = 8 * time.Second
 
 // Observe looks at all parts of a cluster at once, within seconds, whether the cluster is up or not. It reports what it
@@ -63,8 +63,7 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 	return o
 }
 
-// observeAPI reads nodes and pods. Both are read from the API server's memory, which is soon enough, and does not wait
-// for etcd.
+// observeAPI reads nodes and pods, both from the API server's memory: that is new enough, and does not wait for etcd.
 func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *health.Observed) error {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
@@ -87,8 +86,8 @@ func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *heal
 	return nil
 }
 
-// observeJoined reads the nodes of a machine that joined and their pods, each with the node's own rights: others' are
-// not its to see.
+// observeJoined reads the nodes of a machine that joined and their pods, each with the node's own rights: a node may
+// not see others' pods.
 func observeJoined(ctx context.Context, paths layout.Paths, c spec.Cluster, o *health.Observed) error {
 	clients := NodeClients(paths, c)
 	for _, name := range c.NodeNames() {

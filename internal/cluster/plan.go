@@ -39,7 +39,7 @@ type Host struct {
 	spec.Node
 	Build   winver.Build
 	Address netip.Addr
-	// Address6 is that of IPv6, where the node has both families.
+	// Address6 is the IPv6 address, if the node has both families.
 	Address6 netip.Addr
 	// Shared is the host's part of the underlay for its pods, in mode transparent.
 	Shared agentconfig.Shared
@@ -49,11 +49,11 @@ type Host struct {
 type LinuxHost struct {
 	spec.Node
 	Address netip.Addr
-	// Address6 is that of IPv6 in a dual-stack cluster.
+	// Address6 is the IPv6 address in a dual-stack cluster.
 	Address6 netip.Addr
 }
 
-// NewPlan works a specification out.
+// NewPlan works out the plan of a specification.
 func NewPlan(c spec.Cluster, paths layout.Paths) (Plan, error) {
 	p := Plan{Spec: c, Paths: paths}
 	underlay := c.Networking.PartAddress(c.Part())
@@ -165,9 +165,9 @@ func (p Plan) nodeLines() []string {
 	return lines
 }
 
-// share cuts the hosts' parts of the underlay, in mode transparent: the second half of a /24. Larger subnets are cut in
-// the same way, since the first half limits the number of nodes. The last addresses are load balancers', the machine's
-// and the tests'.
+// share gives each host its part of the underlay for pods, in mode transparent: all parts together are the second half
+// of a /24. Larger subnets are cut in the same way, since the first half limits the number of nodes. The last addresses
+// are left to load balancers, the machine and tests.
 func (p *Plan) share() error {
 	if p.Spec.Networking.Mode != spec.ModeTransparent || len(p.Hosts) == 0 {
 		return nil

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the plans in testdata")
 // testPaths are those of a cluster that is not there.
 var testPaths = layout.Paths{Data: "/data", Bin: "/bin"}
 
-// load is the specification of a cluster.yaml without its head, as a cluster that is up has it.
+// load returns the specification in a cluster.yaml without its head, as a cluster that is up has it.
 func load(t *testing.T, yaml string) spec.Cluster {
 	t.Helper()
 	c, err := spec.Load(strings.NewReader("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\n" + yaml))
@@ -93,8 +93,8 @@ nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 	}
 }
 
-// TestPlan holds the addresses and the units with their order for a cluster of each kind. With -update it rewrites the
-// goldens, whose difference tells which unit has come, gone or moved.
+// TestPlan compares the addresses and the ordered units of a cluster of each kind with goldens. With -update it
+// rewrites the goldens; their difference shows which unit has come, gone or moved.
 func TestPlan(t *testing.T) {
 	clusters := testClusters(t)
 	for name, c := range clusters {
@@ -131,7 +131,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The manager can start the units of every cluster: names are there once, and what a unit waits for is one before it.
+// The manager can start the units of every cluster: each name is used once, and a unit waits only for units before it.
 func TestUnitsHaveAnOrder(t *testing.T) {
 	for name, c := range testClusters(t) {
 		p, err := NewPlan(c, testPaths)
@@ -230,7 +230,7 @@ func TestNodeClients(t *testing.T) {
 	}
 }
 
-// The API server's certificate has every name that it may be reached by.
+// The API server's certificate has every name by which the server may be reached.
 func TestReachedAs(t *testing.T) {
 	inside, sans, err := reachedAs("192.0.2.7", 6443)
 	if err != nil || inside != "192.0.2.7:6443" || !slices.Equal(sans, []string{"localhost", "127.0.0.1", "192.0.2.7"}) {

@@ -26,7 +26,7 @@ func saved(t *testing.T, c spec.Cluster) layout.Paths {
 	return paths
 }
 
-// What is asked of a node says whether there is no cluster, no such node, no such kind of node, or the node is down.
+// Queries about a node tell apart: no cluster, no such node, a node of the other system, and a node that is down.
 func TestAskingANode(t *testing.T) {
 	paths := saved(t, testClusters(t)["default"])
 	nowhere := layout.Paths{Data: t.TempDir()}
@@ -62,7 +62,7 @@ func TestAskingANode(t *testing.T) {
 	}
 }
 
-// A cluster that is down is observed too: each side says that it does not answer, within seconds.
+// A cluster that is down can be observed too: within seconds each part is reported as not answering.
 func TestObserveWhatIsDown(t *testing.T) {
 	for _, name := range []string{"default", "joined"} {
 		c := testClusters(t)[name]
@@ -85,8 +85,8 @@ func TestObserveWhatIsDown(t *testing.T) {
 	}
 }
 
-// The network tests' place outside has an address that nobody has, and its load balancers' addresses lead to the first
-// Windows node, in each family that the cluster has.
+// The place outside for the network tests has an address that nobody else has, and reaches load balancers by way of the
+// first Windows node, in each family that the cluster has.
 func TestPlaceOutside(t *testing.T) {
 	clusters := testClusters(t)
 	for name, families := range map[string]int{"default": 1, "dual-stack": 2, "several": 1} {
@@ -140,7 +140,7 @@ func TestPlaceOutside(t *testing.T) {
 	}
 }
 
-// Containers outlive a supervisor: their shims and the keepers of their streams are not ended as leftovers.
+// Containers outlive a supervisor: containerd's shims and the keepers of their streams are not ended as leftovers.
 func TestKeep(t *testing.T) {
 	for args, want := range map[string]bool{
 		"/b/containerd-shim-runc-v2 -namespace k8s.io": true,

@@ -27,7 +27,7 @@ func unusual(t *testing.T) spec.Cluster {
 	return c
 }
 
-// wantConflict checks that an error is one that the person can do something about.
+// wantConflict checks that err is a ConflictError that contains text.
 func wantConflict(t *testing.T, err error, text string) {
 	t.Helper()
 	conflict, ok := errors.AsType[*ConflictError](err)
@@ -36,8 +36,8 @@ func wantConflict(t *testing.T, err error, text string) {
 	}
 }
 
-// A new cluster gets a free port and keeps it. The same specification is the same cluster, another one is refused and
-// changes nothing.
+// A new cluster gets a free port and keeps it. Bringing up the same specification again is accepted; another one is
+// refused and changes nothing.
 func TestSettle(t *testing.T) {
 	paths := layout.Paths{Data: t.TempDir()}
 	want := unusual(t)
@@ -68,7 +68,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A port or a subnet that the machine uses, and an address that it has not, are refused before anything is written.
+// A port or a subnet that is in use on the machine, and an address that the machine does not have, are refused before
+// anything is written.
 func TestSettleConflicts(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -97,7 +98,7 @@ func TestSettleConflicts(t *testing.T) {
 	}
 }
 
-// statuses is a supervisor that gives one answer after the other, and the last one for ever.
+// statuses is a supervisor that gives these answers one after the other, and the last one for ever.
 func statuses(t *testing.T, all ...supervisor.Status) *supervisor.Client {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s.sock")

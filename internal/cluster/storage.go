@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// storage is the provisioner of volumes on the nodes' disks, unless the cluster is to do without.
+// storage adds the provisioner of volumes on the nodes' disks, unless the specification turns it off.
 func (c *composer) storage() error {
 	if !*c.Spec.Addons.LocalStorage {
 		return nil
@@ -44,7 +44,7 @@ func (c *composer) volumesElsewhere(ctx context.Context, node, volume string, re
 	}
 	known, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && remove {
-		return "", nil // its machine left, with all that was on it
+		return "", nil // its machine has left the cluster, and the volume with it
 	}
 	if err != nil {
 		return "", fmt.Errorf("read node %q of volume %q: %w", node, volume, err)
@@ -59,7 +59,7 @@ func (c *composer) volumesElsewhere(ctx context.Context, node, volume string, re
 	return folder + volume, machines.Volume(ctx, client, node, volume, task)
 }
 
-// volumes tells where a node's volumes are.
+// volumes returns where a node's volumes are.
 func (c *composer) volumes(node string) (localstorage.Place, bool) {
 	for _, h := range c.Hosts {
 		if h.Name == node {

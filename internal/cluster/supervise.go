@@ -31,8 +31,8 @@ type SuperviseOptions struct {
 const leftoverPatience = time.Minute
 
 // keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams, and
-// what runs in containers below the cgroup parent. All are picked up again. A process in a container may say that it is
-// one of the cluster's own, and start others for ever that say so.
+// what runs in containers below the cgroup parent. The next supervisor takes them over. What runs in a container is
+// known by its cgroup alone: its environment can say that it is one of the cluster's own processes.
 func keep(l proc.Leftover, parent string) bool {
 	if inContainer(l.Cgroups, parent) {
 		return true

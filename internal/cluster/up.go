@@ -23,7 +23,7 @@ import (
 // pollInterval is how often Up asks the supervisor how it goes, at first (proc.Pace).
 const pollInterval = 100 * time.Millisecond
 
-// Progress is what Up tells while it waits.
+// Progress is what Up reports while it waits.
 type Progress struct {
 	Elapsed time.Duration
 	Units   []supervisor.UnitStatus
@@ -37,7 +37,7 @@ type UpOptions struct {
 	Executable string
 	Environ    []string
 	Progress   func(Progress)
-	// Retain keeps what is there of a new cluster that did not come up, to be looked at.
+	// Retain keeps what a new cluster that did not come up has made, to be looked at.
 	Retain bool
 }
 
@@ -129,11 +129,11 @@ func equal(a, b spec.Cluster) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// leastStartLimit is what every part may take to start, even if nobody waits that long.
+// leastStartLimit is how long every part may take to start, even if the caller waits for less time.
 const leastStartLimit = 5 * time.Minute
 
-// startSupervisor starts the supervisor; what it returns is closed when the supervisor has ended. Each part may take as
-// long to start as the caller waits for all.
+// startSupervisor starts the supervisor and returns a channel that is closed when the supervisor has ended. Each part
+// may take as long to start as the caller waits for all.
 func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) {
 	limit := leastStartLimit
 	if deadline, ok := ctx.Deadline(); ok {
@@ -163,7 +163,7 @@ func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) 
 }
 
 // wait follows the supervisor until the cluster is ready or a part has failed. ended is closed when a supervisor that
-// was just started has ended; nil: one was there already.
+// was just started has ended; it is nil if one was there already.
 func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-chan struct{}) error {
 	started := time.Now()
 	var last supervisor.Status
@@ -222,10 +222,10 @@ func locked(p layout.Paths) bool {
 // ErrEnded says that nothing keeps the cluster's parts running any more.
 var ErrEnded = errors.New("the supervisor ended")
 
-// awaitInterval is how often Await looks.
+// awaitInterval is how often Await checks for the supervisor.
 const awaitInterval = time.Second
 
-// Await returns nil when ctx is over, and ErrEnded when the cluster's supervisor has ended before.
+// Await returns nil when ctx is over, or ErrEnded when the cluster's supervisor ends before that.
 func Await(ctx context.Context, p layout.Paths) error {
 	tick := time.NewTicker(awaitInterval)
 	defer tick.Stop()
@@ -259,8 +259,8 @@ func stopSupervisor(ctx context.Context, p layout.Paths) error {
 	return nil
 }
 
-// askToStop asks the supervisor that answers on a socket to stop. It reports whether there is one, which it is not
-// where nobody listens. Any other error says nothing of that.
+// askToStop asks the supervisor that answers on a socket to stop. It returns false if nobody listens on the socket;
+// with any other error it is unknown whether there is a supervisor, and it returns true.
 func askToStop(ctx context.Context, socket string) (there bool, err error) {
 	err = supervisor.NewClient(socket).Stop(ctx)
 	switch {
@@ -272,7 +272,7 @@ func askToStop(ctx context.Context, socket string) (there bool, err error) {
 	return true, fmt.Errorf("ask the supervisor at %q to stop: %w", socket, err)
 }
 
-// isNobody reports whether an error of a dial of a Unix socket means that nobody listens there.
+// isNobody reports whether an error from dialling a Unix socket means that nobody listens there.
 func isNobody(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }

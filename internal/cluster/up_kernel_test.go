@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/internal/process/supervisor"
 )
 
-// TestMain is also the supervisor that Up starts: it has one unit, of which TEST_UNIT says how it starts.
+// TestMain is also the supervisor that Up starts. It has one unit; TEST_UNIT says how that unit starts.
 func TestMain(m *testing.M) {
 	if i := slices.Index(os.Args, "--data-dir"); i > 0 && slices.Contains(os.Args, "supervise") {
 		if err := superviseOne(layout.Paths{Data: os.Args[i+1]}, os.Getenv("TEST_UNIT")); err != nil {
@@ -54,7 +54,7 @@ func superviseOne(paths layout.Paths, how string) error {
 	})
 }
 
-// oneUnit is a component that starts, that fails to, or that never ends to start.
+// oneUnit is a component that starts, fails to start, or never finishes its start.
 type oneUnit string
 
 // Name implements component.Component.
@@ -97,7 +97,7 @@ func upOptions(t *testing.T, how string) UpOptions {
 	}
 }
 
-// wantNothing checks that a cluster has left nothing on the machine.
+// wantNothing checks that nothing of a cluster is left on the machine.
 func wantNothing(t *testing.T, p layout.Paths) {
 	t.Helper()
 	for _, path := range []string{p.Data, p.Run()} {
@@ -159,7 +159,7 @@ func TestUpStopDown(t *testing.T) {
 	}
 }
 
-// Of a new cluster that does not come up nothing is left, unless it is to be looked at, or may still come up.
+// Nothing is left of a new cluster that does not come up, unless it is to be kept or may still come up.
 func TestUpFails(t *testing.T) {
 	for _, how := range []string{"fails", "ends"} {
 		o := upOptions(t, how)
@@ -186,7 +186,7 @@ func TestUpFails(t *testing.T) {
 	}
 }
 
-// Up refuses the data folder of a join that was cut short.
+// Up refuses the data folder of a join that was interrupted.
 func TestUpAfterAJoin(t *testing.T) {
 	o := upOptions(t, "starts")
 	if err := o.Paths.Prepare(); err != nil {

@@ -19,7 +19,8 @@ func listenAt(t *testing.T, socket string) *net.UnixListener {
 	return l
 }
 
-// TestAskToStop holds that no supervisor is there only where nobody listens, and that every other error is told.
+// TestAskToStop holds that only a socket without a listener counts as no supervisor, and that every other error is
+// returned.
 func TestAskToStop(t *testing.T) {
 	serve := func(h http.HandlerFunc) func(*testing.T, string) {
 		return func(t *testing.T, socket string) {

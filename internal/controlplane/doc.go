@@ -1,8 +1,7 @@
 // Package controlplane owns how a cluster's control plane is run: the flags of etcd, kube-apiserver,
 // kube-controller-manager and kube-scheduler, their order, how each reports that it is ready, and the environment that
-// it gets. The programs themselves are linked in by the package programs below this one, which the supervisor starts as
-// child processes of the same binary; nothing here imports them. The objects that a fresh API needs come from package
-// bootstrap.
+// it gets. The programs are a bundle's (package cluster/bundle), which the supervisor starts as child processes;
+// nothing here imports them. The objects that a fresh API needs come from package bootstrap.
 //
 //	certificates ─▶ etcd ─▶ kube-apiserver ─┬▶ kube-controller-manager
 //	                                        ├▶ kube-scheduler

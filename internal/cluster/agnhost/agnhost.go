@@ -1,5 +1,5 @@
-// Package agnhost owns the images of the pods of `mullion net test`: it builds them of the agnhost programs beside
-// mullion, once for a store that lacks them. It owns neither the stores nor what the pods are asked.
+// Package agnhost owns the images of the pods of `mullion net test`. It builds them from the agnhost programs beside
+// mullion, and only for a store that lacks them. It owns neither the stores nor what the pods are asked.
 package agnhost
 
 import (
@@ -44,7 +44,7 @@ type LinuxStore interface {
 // Images makes the images.
 type Images struct {
 	Paths layout.Paths
-	// Step is told of what takes a while.
+	// Step gets a line for each step that takes a while.
 	Step func(string)
 }
 
@@ -104,7 +104,7 @@ func isLinuxImage(img *criapi.Image) bool {
 	return slices.Contains(img.GetRepoTags(), nettest.LinuxImage)
 }
 
-// archiveOf is an archive with an image of a folder, or of one program.
+// archiveOf returns an archive with an image made from a folder or from one program.
 func archiveOf(ctx context.Context, from string, description imagebuild.Spec) (io.Reader, error) {
 	img, err := imagebuild.Build(ctx, imagebuild.Options{Dir: from, Spec: description})
 	if err != nil {

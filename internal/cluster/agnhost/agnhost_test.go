@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/image"
 )
 
-// windowsStore says err of every image, and keeps what it is given.
+// windowsStore answers err for every image, and keeps what it is given.
 type windowsStore struct {
 	err    error
 	loaded []byte
@@ -56,7 +56,7 @@ func (s *linuxStore) Load(_ context.Context, r io.Reader) (_ []string, err error
 	return nil, err
 }
 
-// images are those of a folder of programs, with what they say; without programs if none is built.
+// images returns Images for a folder of programs (an empty one unless built), and the steps that they report.
 func images(t *testing.T, built bool) (i agnhost.Images, said *[]string) {
 	t.Helper()
 	bin := t.TempDir()

@@ -124,7 +124,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestWaitingParts holds that parts that wait for a failed one are not told beside it.
+// TestWaitingParts holds that there is no finding for a part that only waits for a failed one.
 func TestWaitingParts(t *testing.T) {
 	o := planned(t)
 	unit(&o, "prefix/win-1").State = component.Failed
@@ -136,8 +136,8 @@ func TestWaitingParts(t *testing.T) {
 	}
 }
 
-// TestOlderSupervisor holds that each part that does not work is told where the supervisor does not say what waits for
-// what.
+// TestOlderSupervisor holds that every part that does not work has a finding if the supervisor does not say which part
+// waits for which.
 func TestOlderSupervisor(t *testing.T) {
 	o := planned(t)
 	for i := range o.Supervisor.Units {

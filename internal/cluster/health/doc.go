@@ -1,12 +1,12 @@
-// Package health owns what is said about how a cluster is: it makes a picture of what was seen of its parts, its nodes
-// and its pods, says what is wrong, why and what to do, and prints it. It looks at nothing itself: package cluster
-// does.
+// Package health owns what is said about how a cluster is. From what was seen of its parts, its nodes and its pods it
+// makes a picture that says what is wrong, why, and what to do; and it prints that picture. It looks at nothing itself:
+// package cluster does.
 //
 //	Observed (units, API objects, HNS, disks) ─▶ Judge ─▶ Picture ─▶ text, JSON
 //
-// A finding is a problem where the cluster itself does not do what it should: one makes it unhealthy. It is a warning
-// where something in the cluster needs a person, a pod whose image cannot be pulled for example: the cluster is not to
-// blame.
+// A finding is a problem where the cluster itself does not do what it should; one problem makes the cluster unhealthy.
+// It is a warning where something in the cluster needs a person and the cluster is not to blame: a pod whose image
+// cannot be pulled, for example.
 package health
 
 import (
@@ -25,8 +25,8 @@ type Observed struct {
 	Spec spec.Cluster
 	// Data is the cluster's data folder.
 	Data string
-	// Supervisor is what the supervisor answered, nil when it did not, for SupervisorError. Locked says that it lives
-	// all the same.
+	// Supervisor is what the supervisor answered. It is nil if the supervisor did not answer, for the reason
+	// SupervisorError; Locked says that the supervisor lives all the same.
 	Supervisor      *supervisor.Status
 	SupervisorError string
 	Locked          bool
@@ -48,7 +48,7 @@ type HNS struct {
 	Differences []string
 }
 
-// Disk is a file system with what of the cluster lies on it. Sizes are bytes.
+// Disk is a file system that state of the cluster lies on. Sizes are bytes.
 type Disk struct {
 	Path       string
 	Free, Size uint64
@@ -145,7 +145,7 @@ type Pods struct {
 	Done    int `json:"done"`
 	Failing int `json:"failing"`
 	Waiting int `json:"waiting"`
-	// Lost are those of nodes that are not Ready: what the API has of them is old.
+	// Lost counts the pods on nodes that are not Ready: what the API says of them is out of date.
 	Lost  int           `json:"lost"`
 	Fails []PodsFailing `json:"fails,omitempty"`
 }

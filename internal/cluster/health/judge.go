@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/internal/process/supervisor"
 )
 
-// Room that a file system has to have, in bytes and as a part of its size: below both, etcd and containerd run into a
-// full disk soon.
+// Room that a file system should have, in bytes and as a part of its size. Below both, etcd and containerd soon run
+// into a full disk.
 const (
 	roomLeast = 512 << 20
 	roomPart  = 0.05
@@ -20,7 +20,7 @@ const (
 type judge struct {
 	Observed
 	picture Picture
-	// parts are by unit, those of nodes too, and after is what each of them waits for.
+	// parts are by unit, with those of nodes; after is what each of them waits for.
 	parts map[string]Part
 	after map[string][]string
 }
@@ -122,9 +122,8 @@ func part(u supervisor.UnitStatus) Part {
 	return p
 }
 
-// follows reports whether a part need not be looked at first, since one that it waits for does not work. Its unit names
-// that one in After, or there are units in between. Where the supervisor does not tell After, no part follows from
-// another.
+// follows reports whether a unit waits for a part that does not work, directly or by way of other units. Then that part
+// is the one to look at first. If the supervisor does not tell After, follows returns false.
 func (j *judge) follows(unit string) bool {
 	seen := map[string]bool{unit: true}
 	for ahead := j.after[unit]; len(ahead) > 0; ahead = ahead[1:] {
@@ -159,7 +158,7 @@ func remedyOfPart(unit string, p Part) string {
 	return fmt.Sprintf("see `mullion logs %s --tail 50`, then `mullion up`", unit)
 }
 
-// api finds that the API does not answer although the API server does.
+// api finds that this machine does not reach the API although the API server works.
 func (j *judge) api() {
 	if j.APIError == "" || !j.parts["kube-apiserver"].OK || j.follows("kube-apiserver") {
 		return
@@ -221,8 +220,8 @@ func firstLine(s string) string {
 	return shorten(line)
 }
 
-// lastLine is the end of a message that ends with the last lines of a program's output, the line that says most; the
-// first where it says nothing.
+// lastLine shortens a message that ends with a program's output to its first line and its last: the last line says
+// most.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	first, last := shorten(lines[0]), strings.TrimSpace(lines[len(lines)-1])
@@ -233,7 +232,7 @@ func lastLine(s string) string {
 		"; ")) + "; its last line: " + shorten(last)
 }
 
-// longest is how much of a message is told, in bytes; a log has the whole.
+// longest is how much of a message is shown, in bytes; the log has all of it.
 const longest = 300
 
 func shorten(s string) string {

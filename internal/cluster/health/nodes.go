@@ -12,8 +12,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// columns are the parts of a node, with the units that stand for them: the first that the node has. Where several are
-// named with "+", each has to work.
+// columns are the parts of a node, with the units that stand for each: the first of them that the node has counts. In
+// units joined by "+", each has to work.
 func columns() []struct {
 	name  string
 	units []string
@@ -25,13 +25,14 @@ func columns() []struct {
 		{"network", []string{"network"}},
 		{"host", []string{"prefix+host", "host"}},
 		{"runtime", []string{"agent", "containerd"}},
-		{"hns", nil}, // is asked itself
+		{"hns", nil}, // is asked by itself
 		{"kubelet", []string{"kubelet"}},
 		{"kube-proxy", []string{"kube-proxy"}},
 	}
 }
 
-// nodes draws the nodes of the specification and those that the API knows besides, and finds what is wrong with them.
+// nodes draws the nodes of the specification, then the further ones that the API knows, and finds what is wrong with
+// them.
 func (j *judge) nodes() {
 	known := map[string]*corev1.Node{}
 	for i := range j.Nodes {
@@ -135,8 +136,8 @@ func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondit
 	return nil
 }
 
-// findNode finds what the API says is wrong with a node. What follows from a part of the node that does not work is
-// found there.
+// findNode finds what the API says is wrong with a node. What follows from a part that does not work is a finding of
+// that part.
 func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 	object := "node " + n.Name
 	j.findReadiness(object, n, known, ours)
@@ -178,7 +179,7 @@ func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bo
 	}
 }
 
-// findConditions finds what a node's kubelet says that it lacks.
+// findConditions finds the kinds of pressure that a node's kubelet reports.
 func (j *judge) findConditions(object string, known *corev1.Node) {
 	for _, c := range known.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// patience is how long a pod may be on its way before that is told.
+// patience is how long a pod may take before it counts as late.
 const patience = time.Minute
 
 func done(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded }
@@ -92,7 +92,8 @@ func (g *PodsFailing) what() string {
 	return what
 }
 
-// owner is what made the pod, in kubectl's words. Of a ReplicaSet that a Deployment made it is the Deployment.
+// owner names the object that made the pod, in kubectl's words. For a ReplicaSet of a Deployment that is the
+// Deployment.
 func owner(p *corev1.Pod) string {
 	ref := metav1.GetControllerOf(p)
 	if ref == nil {
@@ -104,7 +105,7 @@ func owner(p *corev1.Pod) string {
 	return strings.ToLower(ref.Kind) + " " + p.Namespace + "/" + ref.Name
 }
 
-// trouble is why a pod does not run as it should, empty when it does or may still get there.
+// trouble returns why a pod does not run as it should; empty if it does, or still may.
 func trouble(p *corev1.Pod, now time.Time) (reason, why string) {
 	if p.Status.Phase == corev1.PodFailed {
 		return cmp.Or(p.Status.Reason, "Failed"), firstLine(cmp.Or(p.Status.Message, ended(p)))
@@ -128,7 +129,7 @@ func trouble(p *corev1.Pod, now time.Time) (reason, why string) {
 	return late(p, now)
 }
 
-// late is why a pod that is to run is not Ready for longer than it may take.
+// late returns why a pod that should run is not Ready, once that has taken too long.
 func late(p *corev1.Pod, now time.Time) (reason, why string) {
 	since := p.CreationTimestamp.Time
 	if p.DeletionTimestamp != nil {

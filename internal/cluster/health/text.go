@@ -26,7 +26,7 @@ func (p Picture) Text(w io.Writer) error {
 	return err
 }
 
-// table lines columns up, without blanks at the ends of lines.
+// table writes rows in columns, without blanks at the ends of lines.
 func table(b *strings.Builder, rows [][]string) {
 	var lines strings.Builder
 	t := tabwriter.NewWriter(&lines, 0, 4, 2, ' ', 0)
@@ -63,7 +63,7 @@ func (p Part) mark() string {
 	return strings.ToUpper(string(p.State))
 }
 
-// underWay are the states of parts that do not work, and need not yet or no longer.
+// underWay are the states of parts that do not work yet, or no longer, without being at fault.
 func underWay() []component.State {
 	return []component.State{component.Starting, component.Waiting, component.Stopping, component.Stopped}
 }

@@ -139,8 +139,8 @@ func actionOf(r *http.Request) (clienttesting.Action, error) {
 	return clienttesting.NewCreateAction(what, namespace, object), err
 }
 
-// refuse answers so to a user who asks for that, until the test calls what it returns. "*" is every verb, resource or
-// user.
+// refuse makes the API answer err to a user who asks for verb and resource, until the test calls end. "*" stands for
+// every verb, resource or user.
 func (a *api) refuse(user, verb, resource string, err error) (end func()) {
 	var mu sync.Mutex
 	over := false
@@ -167,7 +167,7 @@ func forbidden(resource, name string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, name, errors.New("you have no such right"))
 }
 
-// said are the requests over HTTPS that begin with that.
+// said returns the requests over HTTPS that begin with begin.
 func (a *api) said(begin string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -199,7 +199,7 @@ func node(name string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)}}
 }
 
-// claim is a machine's claim of a part.
+// claim is a machine's claim of a part of the underlay.
 func claim(part int, holder string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: machines.ClaimName(part), Namespace: machines.Namespace},
@@ -207,7 +207,7 @@ func claim(part int, holder string) *corev1.ConfigMap {
 	}
 }
 
-// freshPaths are those of a machine with a data folder that is prepared.
+// freshPaths returns the paths of a machine with a prepared data folder.
 func freshPaths(t *testing.T) layout.Paths {
 	t.Helper()
 	paths := layout.Paths{Data: filepath.Join(t.TempDir(), "data")}
@@ -217,7 +217,7 @@ func freshPaths(t *testing.T) layout.Paths {
 	return paths
 }
 
-// joined are the paths of a machine with what a join left there: its claim, and its nodes' certificates.
+// joined returns the paths of a machine with what a join left there: its claim, and its nodes' certificates.
 func (a *api) joined(t *testing.T, part int, nodes ...string) layout.Paths {
 	t.Helper()
 	paths := freshPaths(t)

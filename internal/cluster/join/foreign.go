@@ -27,7 +27,7 @@ var ErrLinuxForeign = errors.New("this machine can add only Windows nodes to a c
 // ErrNoNetwork says that the machine has no network that nodes could have addresses on.
 var ErrNoNetwork = errors.New("this machine is on no network on which its nodes could have addresses")
 
-// runForeign joins a cluster that Mullion did not make; why says how that was seen.
+// runForeign joins a cluster that Mullion did not make; why says by what it was recognized.
 func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, error) {
 	known, err := kubeadm.Read(ctx, j.client)
 	if errors.Is(err, kubeadm.ErrNone) {
@@ -123,7 +123,8 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 	return c.WithDefaults(), nil
 }
 
-// foreignNodes are the nodes, named after the machine where they have no name: other machines' are in the same cluster.
+// foreignNodes returns the nodes. Nodes without a name get one made from the machine's, since other machines' nodes are
+// in the same cluster.
 func (j *joining) foreignNodes() []spec.Node {
 	host, _ := os.Hostname()
 	var nodes []spec.Node
@@ -136,7 +137,7 @@ func (j *joining) foreignNodes() []spec.Node {
 	return nodes
 }
 
-// nameAfter is the name of nodes of a machine of that name, to which their numbers may come.
+// nameAfter makes a name for the nodes of a machine from its host name; it leaves room for a number.
 func nameAfter(host string) string {
 	const suffix, longest = "-win", 15 - len("-win-99") // a Windows computer name has 15 characters
 	host = regexp.MustCompile(`[^a-z0-9-]+`).ReplaceAllString(strings.ToLower(strings.SplitN(host, ".", 2)[0]), "-")
@@ -147,7 +148,7 @@ func nameAfter(host string) string {
 	return host + suffix
 }
 
-// networkOf is the machine's interface with that address, and the network that is reached over it.
+// networkOf returns the machine's interface with that address, and the network that is reached over it.
 func networkOf(address netip.Addr) (net.Interface, netip.Prefix, error) {
 	links, err := net.Interfaces()
 	if err != nil {
@@ -172,8 +173,8 @@ func networkOf(address netip.Addr) (net.Interface, netip.Prefix, error) {
 	return net.Interface{}, netip.Prefix{}, fmt.Errorf("%w: no interface has the address %s", ErrNoNetwork, address)
 }
 
-// freeInCluster checks that the cluster has no such nodes and, as far as it may be seen, that its network is one for
-// ours.
+// freeInCluster checks that the cluster has no nodes of these names and, if the client may see that, that its network
+// is one that our nodes can be part of.
 func (j *joining) freeInCluster(ctx context.Context, c spec.Cluster) error {
 	if err := machines.FreeNames(ctx, j.client, c.NodeNames()); err != nil {
 		return err

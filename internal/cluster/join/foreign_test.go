@@ -27,7 +27,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ownNetwork is an address of this machine's on a network that nodes could be on, and another address there.
+// ownNetwork returns an address of this machine's on a network that nodes could be on, and another address there.
 func ownNetwork(t *testing.T) (own, other netip.Addr) {
 	t.Helper()
 	links, err := net.Interfaces()
@@ -72,7 +72,7 @@ func ofKubeadm(t *testing.T) *api {
 	return a
 }
 
-// known is such a cluster as it is read.
+// known is such a cluster as kubeadm.Cluster.
 func known() kubeadm.Cluster {
 	return kubeadm.Cluster{
 		Name:     "theirs",
@@ -108,7 +108,7 @@ func TestForeignSpec(t *testing.T) {
 	}
 }
 
-// Linux nodes, addresses that are not one for each node, and one that is not free to take are refused.
+// Linux nodes, a number of addresses that is not that of the nodes, and addresses that cannot be taken are refused.
 func TestForeignSpecRefuses(t *testing.T) {
 	own, other := ownNetwork(t)
 	for name, tt := range map[string]struct {
@@ -170,8 +170,8 @@ func TestNameAfter(t *testing.T) {
 	}
 }
 
-// A cluster's network that nodes cannot be part of, and names that are taken, are refused before anything is made. What
-// a token may not see hinders nobody.
+// A cluster's network that nodes cannot be part of, and names that are taken, are refused before anything is made. If a
+// token may not see these things, the join goes on.
 func TestFreeInCluster(t *testing.T) {
 	vxlan := node("theirs-1")
 	vxlan.Annotations = map[string]string{"flannel.alpha.coreos.com/backend-type": "vxlan"}
@@ -212,7 +212,8 @@ func foreignJoin(t *testing.T, a *api) (*joining, *room, *story) {
 	return j, r, s
 }
 
-// An administrator's join gives the node its rights as it registers, while the nodes start: their parts wait for them.
+// While its nodes start, an administrator's join gives each node its rights as soon as it registers; the nodes' parts
+// wait for them.
 func TestForeignJoinGrants(t *testing.T) {
 	a := ofKubeadm(t)
 	j, r, s := foreignJoin(t, a)
@@ -268,7 +269,7 @@ func bindings(ctx context.Context, t *testing.T, a *api) []string {
 	return names
 }
 
-// A join by a token gives nothing: it could not, and does not try.
+// A join by a token gives no rights: it may not, and does not try.
 func TestForeignJoinByTokenGrantsNothing(t *testing.T) {
 	a := ofKubeadm(t)
 	j, r, _ := foreignJoin(t, a)
@@ -278,7 +279,8 @@ func TestForeignJoinByTokenGrantsNothing(t *testing.T) {
 	}
 }
 
-// An address that somebody has is refused with what to do, before there is anything on the machine.
+// If somebody on the network has the address, the join is refused before it changes the machine, and the error says
+// what to do.
 func TestForeignJoinOfAddressThatIsTaken(t *testing.T) {
 	j, r, _ := foreignJoin(t, ofKubeadm(t))
 	r.taken = j.NodeAddresses
@@ -293,8 +295,8 @@ func TestForeignJoinOfAddressThatIsTaken(t *testing.T) {
 	}
 }
 
-// A join that fails says what the nodes wait for and why the rights could not be given. It ends at once where a node
-// never came, and says no more than that.
+// A join that fails says what the nodes wait for and why the rights could not be given. If a node never registered, the
+// join does not wait for it and says nothing of rights.
 func TestForeignJoinThatFails(t *testing.T) {
 	t.Run("no-rights", func(t *testing.T) {
 		a := ofKubeadm(t)
@@ -329,8 +331,8 @@ func TestForeignJoinThatFails(t *testing.T) {
 	})
 }
 
-// Which nodes still wait for an administrator is asked with each node's own rights. A node that cannot ask is not said
-// to wait.
+// Each node asks with its own rights whether it waits for an administrator. A node that cannot ask does not count as
+// waiting.
 func TestWaitingForRights(t *testing.T) {
 	a := newAPI(t)
 	a.PrependReactor("create", "selfsubjectaccessreviews",

@@ -40,15 +40,15 @@ const undoTimeout = 2 * time.Minute
 // askEvery is the pause between two questions to the API for something that takes seconds.
 const askEvery = 300 * time.Millisecond
 
-// leaveTimeout bounds what of that is done in the cluster, which may not answer any more.
+// leaveTimeout bounds the part of that in the cluster, which may not answer any more.
 const leaveTimeout = 20 * time.Second
 
 // Options is what Join needs.
 type Options struct {
-	// Discovery says which cluster, unless Kubeconfig does.
+	// Discovery says which cluster to join, unless Kubeconfig is set.
 	Discovery discovery.Config
-	// Kubeconfig is a file that says it: an administrator's, or one with a bootstrap token. Server, with that, is the
-	// API server's host:port for nodes, where the file's is not the one that they reach it at.
+	// Kubeconfig is a file that says which cluster to join: an administrator's, or one with a bootstrap token. Server
+	// is the host:port by which nodes reach the API server, if that is not the one in the file.
 	Kubeconfig, Server string
 	// Address is where other machines reach this one; the zero Addr: the one from which this machine reaches the
 	// server.
@@ -57,8 +57,8 @@ type Options struct {
 	// cluster that Mullion did not make, and none in one that it made.
 	Nodes         []spec.Node
 	NodeAddresses []netip.Addr
-	// KubeProxyMode and DisableDefaultCNI are as in spec.Networking, of nodes in a cluster that Mullion did not make,
-	// where DaemonSets may bring what they leave out. In one that it made they are the cluster's.
+	// KubeProxyMode and DisableDefaultCNI are as in spec.Networking, for nodes in a cluster that Mullion did not make:
+	// its DaemonSets may install what they leave out. A cluster that Mullion made has them in its own specification.
 	KubeProxyMode     spec.KubeProxyMode
 	DisableDefaultCNI bool
 
@@ -66,9 +66,9 @@ type Options struct {
 	Executable string
 	Environ    []string
 	Progress   func(cluster.Progress)
-	// Said is told each step before the nodes are started.
+	// Said gets a line for each step before the nodes are started.
 	Said func(string)
-	// Retain keeps what is there of a join that did not succeed, to be looked at.
+	// Retain keeps what a join that did not succeed has made, to be looked at.
 	Retain bool
 }
 
@@ -80,8 +80,8 @@ var ErrNodeAddresses = errors.New("the nodes' addresses are not as this cluster 
 var ErrDeployed = errors.New(
 	"this cluster's cluster.yaml says for all nodes whether they have Mullion's kube-proxy and CNI plugin")
 
-// ErrLeft says that a join that did not succeed could not be taken back in the cluster, and that it is remembered on
-// the machine.
+// ErrLeft says that a join did not succeed and that something of it is still in the cluster; the machine remembers
+// that.
 var ErrLeft = errors.New("something of the join is left in the cluster")
 
 // Join adds nodes on this machine to a cluster on another machine and returns when they are Ready. A join that fails
@@ -109,7 +109,7 @@ func Join(ctx context.Context, o Options) (spec.Cluster, error) {
 	return j.finish(ctx)
 }
 
-// finish joins the cluster that is reached, and takes back what it made where that does not succeed.
+// finish joins the cluster that was reached; if that does not succeed, it removes what it made.
 func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 	c, err := j.join(ctx)
 	dropErr := j.dropToken(ctx)
@@ -129,8 +129,8 @@ func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 	return c, errors.Join(err, j.undo(ctx))
 }
 
-// explained says of a certificate that is not valid what it is for; discovery does it itself, a join by a kubeconfig
-// has none.
+// explained adds to an error about a certificate that is not valid yet, or any more, what the clocks say. Discovery
+// does that itself; a join by a kubeconfig makes no discovery.
 func explained(err error) error { return discovery.ExplainClock(err, time.Now(), time.Time{}) }
 
 // joining is a join under way.
@@ -138,8 +138,8 @@ type joining struct {
 	Options
 	machine machine
 	found   discovery.Cluster
-	token   bootstrap.Token // by which kubelets ask for their certificates
-	// client is by the token, or the administrator's; admin says which.
+	token   bootstrap.Token // kubelets ask for their certificates with it
+	// client has the rights of the administrator if admin is set, else those of the token.
 	client   kubernetes.Interface
 	admin    bool
 	holder   string
@@ -178,7 +178,7 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 		return c, &cluster.ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
 	}
 	c, err := cluster.ResolveVersions(c, j.Paths.Bin)
-	if err != nil { // before anything is claimed; the cluster names a version where it has not the usual one
+	if err != nil { // checked before anything is claimed; the cluster names a version only if it is not the usual one
 		return c, &cluster.ConflictError{
 			Err:    fmt.Errorf("join cluster %q: %w", c.Name, err),
 			Remedy: "put that version's bundle beside mullion on this machine too; in a checkout `make bundle VERSION=…` builds it",
@@ -216,8 +216,8 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	})
 }
 
-// prepare makes the data folder and writes there what the machine's kubelets join with, and what is needed to take the
-// join back.
+// prepare makes the data folder and writes there what the machine's kubelets join with, and what it takes to undo the
+// join.
 func (j *joining) prepare() error {
 	if err := j.machine.Prepare(j.Paths); err != nil {
 		return &cluster.ConflictError{Err: err, Remedy: "choose another --data-dir"}
@@ -226,8 +226,8 @@ func (j *joining) prepare() error {
 	return saveJoin(j.Paths, j.found, j.token)
 }
 
-// undo removes what the join made, here and in the cluster. What it cannot remove there, as nobody answers, is kept for
-// the next try.
+// undo removes what the join made, here and in the cluster. If the cluster does not answer, it keeps what the next try
+// needs.
 func (j *joining) undo(ctx context.Context) error {
 	stopErr := j.machine.Stop(ctx, j.Paths)
 	rest, err := leftoverOf(j.Paths)
@@ -247,7 +247,7 @@ func (j *joining) undo(ctx context.Context) error {
 	return errors.Join(leaveErr, ErrLeft)
 }
 
-// administrator is the client where it is an administrator's, else nil.
+// administrator returns the client if it is an administrator's, else nil.
 func (j *joining) administrator() kubernetes.Interface {
 	if j.admin {
 		return j.client
@@ -255,7 +255,7 @@ func (j *joining) administrator() kubernetes.Interface {
 	return nil
 }
 
-// sourceAddress is this machine's address from which it reaches the server.
+// sourceAddress returns the address from which this machine reaches the server.
 func sourceAddress(server string) (netip.Addr, error) {
 	host, err := spec.HostPort(server)
 	if err != nil {
@@ -269,7 +269,7 @@ func sourceAddress(server string) (netip.Addr, error) {
 	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil // of a UDP connection
 }
 
-// recover takes back what an earlier join in this data folder made that was cut short.
+// recover takes back what an earlier join that was interrupted made with this data folder.
 func (j *joining) recover(ctx context.Context) error {
 	if !j.Paths.Leftover() {
 		return nil
@@ -280,7 +280,7 @@ func (j *joining) recover(ctx context.Context) error {
 	if err != nil {
 		err = errors.Join(err, releaseAs(leaving, j.Paths, j.found.Server, j.client))
 	}
-	if err != nil && ctx.Err() != nil { // its records stay, as nothing else knows of what it left
+	if err != nil && ctx.Err() != nil { // the records stay: nothing else knows what that join left
 		return fmt.Errorf("take back what an earlier join left: %w", errors.Join(ctx.Err(), err))
 	}
 	if err != nil {

@@ -75,7 +75,7 @@ func TestJoin(t *testing.T) {
 	onlyForUs(t, j.Paths)
 }
 
-// What a part is claimed for is on disk before it is claimed: a machine that is switched off in between can give it
+// The part and its holder are on disk before the part is claimed: a machine that is switched off in between can give it
 // back.
 func TestClaimIsWrittenDownBefore(t *testing.T) {
 	a := newCluster(t)
@@ -104,7 +104,7 @@ func TestJoinIsRefused(t *testing.T) {
 	small.Networking.UnderlaySubnet = "198.18.0.0/22" // of four machines
 	full := newClusterOf(t, small, claim(1, "one"), claim(2, "two"), claim(3, "three"))
 	other := published()
-	other.KubernetesVersion = "v1.35.8" // which does not lie here
+	other.KubernetesVersion = "v1.35.8" // there is no bundle of it here
 	for name, tt := range map[string]struct {
 		a      *api
 		change func(*joining)
@@ -164,7 +164,7 @@ func claims(t *testing.T, a *api) []string {
 
 var errNotReady = errors.New("wait for node m1-win-1: not Ready")
 
-// registers is a start that comes as far as the nodes' registration.
+// registers is a start that gets as far as the nodes' registration, and then returns then.
 func registers(t *testing.T, a *api, then error) func(context.Context, cluster.UpOptions) error {
 	t.Helper()
 	return func(_ context.Context, o cluster.UpOptions) error {
@@ -225,8 +225,8 @@ func TestJoinIsRetained(t *testing.T) {
 	}
 }
 
-// What cannot be taken back, as the server does not answer, is kept on the machine, without the rest of the join, and
-// the next Leave ends it.
+// If the server does not answer, a join cannot be taken back. Its records, and nothing else of it, are kept on the
+// machine, and the next Leave takes it back.
 func TestJoinThatCannotBeTakenBack(t *testing.T) {
 	a := newCluster(t)
 	j, r, _ := joins(t, a)
@@ -249,7 +249,7 @@ func TestJoinThatCannotBeTakenBack(t *testing.T) {
 	}
 }
 
-// The next join takes back what an earlier one left, says so, and joins.
+// The next join takes back an earlier one that was interrupted, says so, and joins.
 func TestJoinAfterOneThatWasCutShort(t *testing.T) {
 	a := newCluster(t, node("m1-win-1"), claim(1, "us"))
 	j, r, s := joins(t, a)
@@ -267,7 +267,7 @@ func TestJoinAfterOneThatWasCutShort(t *testing.T) {
 	}
 }
 
-// The token of a join that was cut short may have expired since: the new one's gives the part back.
+// The token of a join that was interrupted may have expired since: then the new join's token gives the part back.
 func TestRecoverWithTokenThatHasExpired(t *testing.T) {
 	a := newCluster(t, claim(1, "us"))
 	j, _, s := joins(t, a)
@@ -279,7 +279,7 @@ func TestRecoverWithTokenThatHasExpired(t *testing.T) {
 	says(t, errors.New(strings.Join(s.steps, "\n")), "an earlier join was interrupted")
 }
 
-// What is left in another cluster, which does not answer, does not hinder a join. It is told.
+// What is left in another cluster that does not answer does not keep a machine from joining. The join says so.
 func TestRecoverOfAnotherCluster(t *testing.T) {
 	old, a := newAPI(t, node("win-1"), claim(1, "us")), newCluster(t, claim(1, "us"))
 	j, r, s := joins(t, a)
@@ -297,7 +297,7 @@ func TestRecoverOfAnotherCluster(t *testing.T) {
 	says(t, errors.New(s.steps[0]), "something of it is left in its cluster", `take node "win-1" out`)
 }
 
-// Nothing is joined on top of what cannot be removed.
+// If what an earlier join left cannot be removed, the join fails.
 func TestRecoverOfWhatStays(t *testing.T) {
 	a := newCluster(t)
 	j, r, _ := joins(t, a)
@@ -341,8 +341,8 @@ func TestSourceAddress(t *testing.T) {
 	}
 }
 
-// A cluster whose specification this program cannot read is a cluster: a join would stop it, and write over what it
-// joined by.
+// A data folder whose specification this program cannot read holds a cluster: a join would stop that cluster and
+// overwrite what it joined with.
 func TestJoinRefusesDamagedCluster(t *testing.T) {
 	a := newCluster(t)
 	paths := a.joined(t, 1, "win-1")
@@ -363,8 +363,8 @@ func TestJoinRefusesDamagedCluster(t *testing.T) {
 	}
 }
 
-// Who does not wait for an earlier join to be taken back finds its records as they were: nothing else knows of what it
-// has in its cluster.
+// If the person does not wait until an earlier join is taken back, its records stay as they were: nothing else knows
+// what it has in its cluster.
 func TestRecoverIsInterrupted(t *testing.T) {
 	a := newCluster(t, node("win-1"), claim(1, "us"))
 	j, r, _ := joins(t, a)
@@ -382,8 +382,8 @@ func TestRecoverIsInterrupted(t *testing.T) {
 	}
 }
 
-// A machine whose nodes are Ready stays in the cluster, even if the token cannot be removed that it made to join by.
-// That is told.
+// A machine whose nodes are Ready stays in the cluster even if the token that was made for the join cannot be removed.
+// The join says so.
 func TestTokenOfJoinThatStays(t *testing.T) {
 	a := newCluster(t)
 	j, r, s := joins(t, a)
@@ -395,7 +395,7 @@ func TestTokenOfJoinThatStays(t *testing.T) {
 	says(t, errors.New(strings.Join(s.steps, "\n")), `remove bootstrap token "abcdef"`, "etcd has no leader")
 }
 
-// The token of a join that fails is told with the rest.
+// If a join fails and its token cannot be removed, the error says both.
 func TestTokenOfJoinThatFails(t *testing.T) {
 	a := newCluster(t)
 	j, r, _ := joins(t, a)

@@ -28,7 +28,7 @@ func saveClaim(paths layout.Paths, r claimRecord) error {
 	return atomicfile.WriteJSON(paths.JoinClaim(), r)
 }
 
-// claimRecord is the machine's claim; no part: it has none (yet).
+// claimRecord is the machine's claim. Part is 0 as long as the machine has none.
 type claimRecord struct {
 	Server string `json:"server"`
 	Part   int    `json:"part"`
@@ -53,7 +53,7 @@ func saveJoin(paths layout.Paths, found discovery.Cluster, token bootstrap.Token
 	return saveClaim(paths, claimRecord{Server: found.Server})
 }
 
-// leftover is what is needed to take a machine out of its cluster.
+// leftover is what it takes to remove a machine from its cluster.
 type leftover struct {
 	ca, kubeconfig []byte
 	claim          claimRecord
@@ -61,7 +61,7 @@ type leftover struct {
 	certificates   map[string][]byte
 }
 
-// leftoverOf reads it; nil where the machine never came to join.
+// leftoverOf reads the leftover of a data folder; nil if no join got far enough to leave one.
 func leftoverOf(paths layout.Paths) (*leftover, error) {
 	l := &leftover{nodes: map[string]kubenode.Identity{}, certificates: map[string][]byte{}}
 	text, err := os.ReadFile(paths.JoinClaim())
@@ -101,7 +101,7 @@ func leftoverOf(paths layout.Paths) (*leftover, error) {
 	return l, err
 }
 
-// save writes it into a fresh data folder, for Leave to try again.
+// save writes the leftover into a fresh data folder, for Leave to try again.
 func (l *leftover) save(paths layout.Paths, m machine) error {
 	if err := m.Prepare(paths); err != nil {
 		return err
@@ -124,10 +124,10 @@ func (l *leftover) save(paths layout.Paths, m machine) error {
 // ErrNodesStay says that the cluster does not let nodes delete themselves.
 var ErrNodesStay = errors.New("the cluster does not let the node delete itself")
 
-// Leave deletes the machine's nodes from the cluster that it joined, or was about to, and gives the machine's part of
-// the underlay back. It does so as admin, an administrator's client, or where that is nil with the nodes' own rights.
-// The machine itself is as it was: Down is next. What cannot be removed is in the error; the part is not given back
-// then, and goes with the last of its nodes.
+// Leave deletes the machine's nodes from the cluster that it joined, or was about to join, and gives the machine's part
+// of the underlay back. It uses admin, an administrator's client; if that is nil, the nodes' own rights. It leaves the
+// machine itself as it is: Down is next. The error names what could not be removed; the machine then keeps its part,
+// which is given back with the last of its nodes.
 func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil {
@@ -138,7 +138,7 @@ func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) 
 		return err
 	}
 	var errs []error
-	owned := false // the part is given back with the last node
+	owned := false // a deleted node owned the claim, which is removed with its last owner
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
 		gone, err := l.delete(ctx, name, admin, token)
 		if err != nil {

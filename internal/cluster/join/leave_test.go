@@ -84,8 +84,8 @@ func TestLeaveByAdministrator(t *testing.T) {
 	}
 }
 
-// A cluster that does not let nodes delete themselves is told from one that does not answer, and the other nodes are
-// taken out nevertheless.
+// A cluster that does not let nodes delete themselves is told from one that does not answer. The other nodes are
+// deleted all the same.
 func TestLeaveIsForbidden(t *testing.T) {
 	a := newAPI(t, node("win-1"), node("win-2"))
 	paths := a.joined(t, 0, "win-1", "win-2")
@@ -103,8 +103,8 @@ func TestLeaveIsForbidden(t *testing.T) {
 	}
 }
 
-// A server that does not work for a while: what is left is told, is not taken for the nodes' lack of rights, and is
-// removed by the next try.
+// While the server does not work, the error names what is left and does not speak of missing rights; the next try
+// removes it.
 func TestLeaveIsTriedAgain(t *testing.T) {
 	a := newAPI(t, node("win-1"), claim(1, "us"))
 	paths := a.joined(t, 1, "win-1")
@@ -120,7 +120,7 @@ func TestLeaveIsTriedAgain(t *testing.T) {
 	}
 }
 
-// While a node stays, no other machine can have the part that the node's address is of.
+// While a node stays, no other machine can get the part that the node's address is in.
 func TestLeaveKeepsThePartOfANodeThatStays(t *testing.T) {
 	a := newAPI(t, node("win-1"), node("win-2"), claim(1, "us"))
 	paths := a.joined(t, 1, "win-1", "win-2")
@@ -134,7 +134,8 @@ func TestLeaveKeepsThePartOfANodeThatStays(t *testing.T) {
 	}
 }
 
-// A node without a certificate never registered, or else its own rights are out of reach: then it says so.
+// A node without a certificate that never registered is passed over. One that did register cannot be deleted, and the
+// error says so.
 func TestLeaveOfNodeWithoutCertificate(t *testing.T) {
 	a := newAPI(t, claim(1, "us"))
 	paths := a.joined(t, 1)
@@ -154,7 +155,7 @@ func TestLeaveOfNodeWithoutCertificate(t *testing.T) {
 	says(t, err, `take node "win-1" out of the cluster`)
 }
 
-// A part that another machine has by now stays that machine's.
+// A part that another machine has claimed since stays that machine's.
 func TestLeaveKeepsTheClaimOfAnother(t *testing.T) {
 	a := newAPI(t, claim(1, "them"))
 	if err := Leave(t.Context(), a.joined(t, 1), nil); err != nil || !a.has(t, "machine-1") {
@@ -162,8 +163,8 @@ func TestLeaveKeepsTheClaimOfAnother(t *testing.T) {
 	}
 }
 
-// A token that has expired does not matter where the nodes own the claim, which goes with them. It does where there is
-// no node.
+// If the nodes own the claim, an expired token does not matter: the claim is removed with the nodes. If there is no
+// node, it does.
 func TestLeaveWithTokenThatHasExpired(t *testing.T) {
 	expired := apierrors.NewUnauthorized("the token has expired")
 	a := newAPI(t, node("win-1"), claim(1, "us"))
@@ -187,7 +188,7 @@ func TestLeaveOfForeignCluster(t *testing.T) {
 	}
 }
 
-// A machine that never came to join has nothing to leave. Records that are damaged are named.
+// A machine that never tried to join has nothing to leave. Damaged records are named in the error.
 func TestLeaveWithoutRecords(t *testing.T) {
 	paths := freshPaths(t)
 	if err := Leave(t.Context(), paths, nil); err != nil {
@@ -218,7 +219,7 @@ func TestLeaveWithoutRecords(t *testing.T) {
 	}
 }
 
-// What is kept of a join that could not be taken back is as it was, and nobody else may read it.
+// The records of a join that could not be taken back are kept unchanged, and only their owner may read them.
 func TestLeftoverIsKept(t *testing.T) {
 	a := newAPI(t, node("win-1"), claim(3, "us"))
 	before, err := leftoverOf(a.joined(t, 3, "win-1"))
@@ -242,7 +243,7 @@ func TestLeftoverIsKept(t *testing.T) {
 	}
 }
 
-// The token and what vouches for the server are for nobody else to read, from the first moment.
+// Only their owner may read the token and the server's authority, from the first moment.
 func TestSaveJoin(t *testing.T) {
 	paths := freshPaths(t)
 	found := discovery.Cluster{Server: "https://192.0.2.1:6443", CA: []byte("authority")}

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// machine is the machine that joins, as far as a join changes it or looks at its network.
+// machine is the machine that joins: what a join changes on it, and what it asks of the machine's network.
 type machine interface {
 	// Prepare makes the data folder.
 	Prepare(paths layout.Paths) error

@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/machines/discovery"
 )
 
-// joinTokenLife is how long the token is good that an administrator's join makes; it is removed when the join is over.
+// joinTokenLife is how long the token that an administrator's join makes is valid; the join removes it at its end.
 const joinTokenLife = time.Hour
 
 // dropTimeout bounds the removal of that token.
@@ -91,7 +91,8 @@ func isStatus(err error) bool {
 	return errors.As(err, &status)
 }
 
-// clusterOf is where nodes reach the API server of a kubeconfig, and who vouches for it.
+// clusterOf returns where nodes reach the API server of a kubeconfig, and the authority that its certificate is checked
+// with.
 func (j *joining) clusterOf(config *rest.Config) (discovery.Cluster, error) {
 	found := discovery.Cluster{Server: config.Host, CA: config.CAData}
 	if len(found.CA) == 0 && config.CAFile != "" {

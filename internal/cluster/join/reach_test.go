@@ -20,8 +20,8 @@ import (
 	"mullion.dev/mullion/internal/machines/discovery"
 )
 
-// Where nodes reach the API server is what the kubeconfig says, or else what the person says. A server that only this
-// machine reaches, or whom nodes could not know, is refused.
+// The kubeconfig says where nodes reach the API server, unless the person says otherwise. A server that only this
+// machine reaches, or whose certificate nodes could not check, is refused.
 func TestClusterOf(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	if err := os.WriteFile(ca, []byte("authority"), 0o600); err != nil {
@@ -94,8 +94,7 @@ func tokens(t *testing.T, a *api) []corev1.Secret {
 	return all.Items
 }
 
-// A kubeconfig with a bootstrap token is joined by with that token: nothing is made in the cluster, and nothing
-// removed.
+// A join by a kubeconfig with a bootstrap token uses that token: nothing is made in the cluster, and nothing removed.
 func TestReachByTokenInFile(t *testing.T) {
 	a := newAPI(t)
 	j, s := byFile(t, a, theToken.String())
@@ -113,8 +112,8 @@ func TestReachByTokenInFile(t *testing.T) {
 	}
 }
 
-// An administrator's kubeconfig makes a token for the kubelets, which is removed when the join is over, also when the
-// person waits no longer.
+// A join by an administrator's kubeconfig makes a token for the kubelets, and removes it at its end, also when the
+// person no longer waits.
 func TestReachByAdministrator(t *testing.T) {
 	a := newAPI(t)
 	j, s := byFile(t, a, "jane")
@@ -141,7 +140,7 @@ func TestReachByAdministrator(t *testing.T) {
 	}
 }
 
-// Who is no administrator, and a server that does not work or is not there, are told apart.
+// A user who is no administrator, a server that does not work, and one that is not there give different errors.
 func TestReachIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer error
@@ -176,7 +175,7 @@ func TestReachIsRefused(t *testing.T) {
 	}
 }
 
-// A file that is no kubeconfig is named, and the cluster is not asked.
+// A file that is no kubeconfig is named in the error, and the cluster is not asked.
 func TestReachByFileThatIsNone(t *testing.T) {
 	a := newAPI(t)
 	for name, spoil := range map[string]func(path string) error{

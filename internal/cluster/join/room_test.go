@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// room is a machine that joins: its data folder is real, and no nodes run on it.
+// room is a machine that joins. Its data folder is real, but no nodes run on it.
 type room struct {
 	// starts is what happens when the nodes are started; nil: they become Ready.
 	starts func(context.Context, cluster.UpOptions) error
@@ -40,7 +40,7 @@ func (r *room) Taken(_ context.Context, _ string, address netip.Addr) bool {
 	return slices.Contains(r.taken, address)
 }
 
-// Start writes the specification down, as the real one does first.
+// Start saves the specification, as the real one does first.
 func (r *room) Start(ctx context.Context, o cluster.UpOptions) (spec.Cluster, error) {
 	r.did, r.up = append(r.did, "start"), o.Spec
 	if err := o.Paths.SaveSpec(o.Spec); err != nil {

@@ -47,7 +47,7 @@ func request(t *testing.T, node, dns string) *certv1.CertificateSigningRequest {
 	}
 }
 
-// approved says whether a node's request is approved, by whatever the API says of it.
+// approved reports whether a node's request is approved.
 func approved(t *testing.T, a *api, node string) bool {
 	t.Helper()
 	got, err := a.CertificatesV1().CertificateSigningRequests().Get(t.Context(), "csr-of-"+node, metav1.GetOptions{})
@@ -80,8 +80,8 @@ func TestApproveServingRefuses(t *testing.T) {
 	}
 }
 
-// A request that is not there yet, and one that somebody else writes to at the same time, are tried again. Another
-// error is told.
+// A request that is not there yet, and one that somebody else writes to at the same time, are tried again. Other errors
+// are returned.
 func TestApproveServingTriesAgain(t *testing.T) {
 	csr := request(t, "win-1", "win-1")
 	for name, first := range map[string]error{
@@ -119,7 +119,7 @@ func TestApproveServingTriesAgain(t *testing.T) {
 	says(t, j.approveServing(t.Context(), "win-1"), "you have no such right")
 }
 
-// A kubelet that does not ask in time hinders no join: its end says what is missing.
+// A kubelet that does not ask in time does not make the join fail: at its end the join says what is missing.
 func TestApproveServingOfKubeletThatDoesNotAsk(t *testing.T) {
 	a := newAPI(t, node("win-1"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +133,7 @@ func TestApproveServingOfKubeletThatDoesNotAsk(t *testing.T) {
 	}
 }
 
-// The end of a join names each request that waits for an administrator, once, with the command. Nothing is asked where
+// At its end a join names each request that waits for an administrator, once, with the command. It asks nothing if
 // kubelets sign their certificates themselves.
 func TestWaitingForServing(t *testing.T) {
 	decided := request(t, "win-1", "win-1")

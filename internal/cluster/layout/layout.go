@@ -1,6 +1,6 @@
 // Package layout names everything that a cluster has on the machine: files, folders and sockets, the link, the cgroup,
-// systemd's scope. It reads and writes the cluster's specification in the data folder. What is not named here the
-// cluster does not leave behind.
+// systemd's scope. A cluster leaves nothing behind that is not named here. The package also reads and writes the
+// cluster's specification in the data folder.
 package layout
 
 import (
@@ -86,7 +86,7 @@ func (p Paths) ContainerdConfig() string { return p.join("containerd", "config.t
 // Etcd is the folder of etcd's data.
 func (p Paths) Etcd() string { return p.join("etcd") }
 
-// Wine is the folder of the prefixes' templates, one for each Windows build.
+// Wine is the folder of the Wine system layers.
 func (p Paths) Wine() string { return p.join("wine") }
 
 // WinePrograms is the folder of the Windows programs that hosts share.
@@ -95,10 +95,11 @@ func (p Paths) WinePrograms() string { return p.join("wine", "programs") }
 // Node is the folder of one node's host, Windows or Linux.
 func (p Paths) Node(name string) string { return p.join("nodes", name) }
 
-// NodeRun is the folder of what a node's host has that does not survive a reboot.
+// NodeRun is the folder of the files of a node's host that do not survive a reboot.
 func (p Paths) NodeRun(name string) string { return filepath.Join(p.Run(), "nodes", name) }
 
-// A machine that joined, or is about to, has these, from before there is anything of it in the cluster.
+// The files of a machine that joined, or is about to. They are written before there is anything of the machine in the
+// cluster.
 
 // JoinCA is the file of the cluster's authority.
 func (p Paths) JoinCA() string { return p.join("join", "ca.crt") }
@@ -123,7 +124,7 @@ func (p Paths) Leftover() bool {
 // Program is one of the Linux programs that Mullion carries.
 func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
 
-// Kubernetes is the bundle of a version, "" being the one that Mullion comes with.
+// Kubernetes returns the bundle of a version; "" means the version that Mullion comes with.
 func (p Paths) Kubernetes(v string) bundle.Bundle {
 	return bundle.At(p.Bin, cmp.Or(v, version.Kubernetes))
 }
@@ -162,9 +163,8 @@ func (p Paths) LoadSpec() (spec.Cluster, error) {
 // SaveSpec writes the specification of the cluster.
 func (p Paths) SaveSpec(c spec.Cluster) error { return atomicfile.WriteJSON(p.Spec(), c) }
 
-// fileModes gives the files and folders that this process makes, and those that its children make, the modes they are
-// made with: with the umask of a hardened machine (027 or 077) the programs with users of their own cannot reach what
-// they are to read.
+// fileModes keeps the umask of a hardened machine (027 or 077) from the files that this process and its children make.
+// With such a umask the programs that have users of their own could not read their files.
 func fileModes() { unix.Umask(0o022) }
 
 // Prepare makes the data folder, or checks that the one there is of this layout. The caller's umask is changed for it.

@@ -61,8 +61,8 @@ func wants(name, node string, ago time.Duration) *certv1.CertificateSigningReque
 	}
 }
 
-// What is wrong is said while a kubelet has no certificate for long enough and its request waits; which request, and
-// what an administrator types. A kubelet that has one is asked about nothing.
+// While a kubelet has no certificate that is valid for long enough and its request waits, the probe names the request
+// and what an administrator types. If the kubelet has one, the API is not asked.
 func TestServingCertificate(t *testing.T) {
 	const day = 24 * time.Hour
 	decided := wants("decided", "win-1", 0)
@@ -110,7 +110,7 @@ func TestServingCertificate(t *testing.T) {
 	}
 }
 
-// An API that does not say what waits is what the probe says.
+// If the API does not say whether a request waits, the probe returns that error.
 func TestServingCertificateIsNotTold(t *testing.T) {
 	client := fake.NewClientset()
 	client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {

@@ -8,8 +8,8 @@ import (
 	"mullion.dev/mullion/internal/machines"
 )
 
-// Claim is the component that ties the machine's part of the underlay to its nodes: with the last node the part is
-// given back.
+// Claim is the component that makes the machine's nodes the owners of its part of the underlay, so that the part is
+// given back with the last node.
 type Claim struct {
 	Client func() (kubernetes.Interface, error)
 	// Part is the machine's number, Nodes the names of its nodes.

@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/machines"
 )
 
-// FarVolumes is the component that makes and removes the folders of volumes on a machine that joined, as the control
-// plane's machine asks for them.
+// FarVolumes is the component that makes and removes the folders of volumes on a machine that joined, as the machine
+// with the control plane asks for them.
 type FarVolumes struct {
 	Client func() (kubernetes.Interface, error)
 	// Part is the machine's number, Nodes the names of its nodes.
@@ -31,7 +31,7 @@ type FarVolumes struct {
 // Name is the component's name.
 func (*FarVolumes) Name() string { return "local-storage" }
 
-// Start begins to follow what is wanted.
+// Start begins to follow which folders are wanted.
 func (v *FarVolumes) Start(ctx context.Context) error {
 	client, err := v.Client()
 	if err != nil {
@@ -48,8 +48,8 @@ func (v *FarVolumes) Start(ctx context.Context) error {
 	return err
 }
 
-// do makes or removes the folder of one volume. Names are the provisioner's, and nothing else below the node's folder
-// is touched.
+// do makes or removes the folder of one volume. It takes only names that the provisioner gives, and touches nothing
+// outside of the node's folder of volumes.
 func (v *FarVolumes) do(node, volume string, task machines.Task) error {
 	place, ok := v.Place(node)
 	if id, pvc := strings.CutPrefix(volume, "pvc-"); !ok || !pvc || uuid.Validate(id) != nil {
@@ -64,7 +64,7 @@ func (v *FarVolumes) do(node, volume string, task machines.Task) error {
 	return fmt.Errorf("%q is nothing that is done with volumes", task)
 }
 
-// Stop ends that; volumes stay.
+// Stop ends the watch; volumes stay.
 func (v *FarVolumes) Stop(context.Context) error {
 	if v.cancel != nil {
 		v.cancel()

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/node/winnode"
 )
 
-// What a machine is told to remove is a volume of a node of its own, or nothing.
+// A machine removes only volumes of its own nodes, whatever it is told to remove.
 func TestFarVolumes(t *testing.T) {
 	place := localstorage.Place{
 		Root:   filepath.Join(t.TempDir(), "Files"),

@@ -24,8 +24,8 @@ func flannels(name, kind string) *corev1.Node {
 	return n
 }
 
-// foreign is the network of a machine with the nodes ours-1 and ours-2, in a cluster with these nodes. as are the nodes
-// whose clients were asked for.
+// foreign returns the network of a machine with the nodes ours-1 and ours-2, in a cluster with these nodes. as gets the
+// names of the nodes whose clients are asked for.
 func foreign(t *testing.T, nodes ...runtime.Object) (f *ForeignNetwork, client *fake.Clientset, as *[]string,
 	j *journal,
 ) {
@@ -55,8 +55,8 @@ func patched(client *fake.Clientset, node string) int {
 	return n
 }
 
-// Flannel is told of this machine's nodes when it is seen to be there, whichever node comes first, once, and by each
-// node itself.
+// As soon as a node of flannel's is seen, flannel is told of this machine's nodes: whichever node comes first, once,
+// and by each node itself.
 func TestFlannelIsTold(t *testing.T) {
 	one, two := nodeAt("ours-1", "192.0.2.1"), nodeAt("ours-2", "192.0.2.2")
 	f, client, as, j := foreign(t, one, two)
@@ -89,7 +89,7 @@ func TestFlannelIsTold(t *testing.T) {
 	}
 }
 
-// A node is told of when it has an address.
+// Flannel is told of a node once the node has an address.
 func TestFlannelIsToldOfAddress(t *testing.T) {
 	f, client, _, _ := foreign(t, nodeAt("ours-1", ""))
 	f.Seen(t.Context(), flannels("theirs", "host-gw"))
@@ -103,7 +103,8 @@ func TestFlannelIsToldOfAddress(t *testing.T) {
 	}
 }
 
-// What could not be told is logged, keeps no other node from it, and is tried again with the next node that is seen.
+// If flannel cannot be told of a node, that is logged, does not affect other nodes, and is tried again when the next
+// node is seen.
 func TestFlannelIsToldAgain(t *testing.T) {
 	one, two := nodeAt("ours-1", "192.0.2.1"), nodeAt("ours-2", "192.0.2.2")
 	f, client, _, j := foreign(t, one, two)
@@ -132,7 +133,7 @@ func TestFlannelIsToldAgain(t *testing.T) {
 	}
 }
 
-// A network that pods here are no part of is logged once for each node, and flannel is told nothing.
+// A network that pods on this machine cannot reach is logged once for each node, and flannel is told nothing.
 func TestForeignNetworkWarnsOnce(t *testing.T) {
 	own := nodeAt("ours-1", "192.0.2.1")
 	f, client, _, j := foreign(t, own)

@@ -72,7 +72,7 @@ func TestForwarderCopiesBothWaysAndStops(t *testing.T) {
 	}
 }
 
-// While nobody listens in the fabric, who connects is turned away at once, and the forwarder goes on: the API server is
+// While nobody listens in the fabric, connections are closed at once, and the forwarder goes on: the API server may be
 // restarted behind it.
 func TestForwarderWithoutServer(t *testing.T) {
 	dialed := make(chan string, 2)

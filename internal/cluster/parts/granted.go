@@ -21,8 +21,8 @@ const (
 	lateStartLimit = 3 * time.Minute
 )
 
-// Granted is a component that needs rights which an administrator may still have to give. Start returns without them,
-// and the component is started when the rights are there; until then Probe says what is missing.
+// Granted is a component that needs rights which an administrator may still have to give. If they are missing, Start
+// returns all the same, and the component is started as soon as they are there; until then Probe says what is missing.
 type Granted struct {
 	component.Component
 	// Allowed returns a kubeadm.RightsError while rights are missing.
@@ -68,7 +68,7 @@ func (g *Granted) wait(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// later starts the component when it can be.
+// later starts the component as soon as the rights are there, and tries again if it does not start.
 func (g *Granted) later(ctx context.Context) {
 	for {
 		err := g.Allowed(ctx)

@@ -55,8 +55,8 @@ func (w *worker) times(what string) int {
 	return n
 }
 
-// rights are answers to whether the rights are there: each is given once, the last for ever. A next one waits until it
-// may.
+// rights are the answers to the question whether the rights are there: each is given once, the last for ever. Where
+// there is a gate, the second answer waits until it is closed.
 type rights struct {
 	mu      sync.Mutex
 	answers []error
@@ -87,7 +87,7 @@ func (r *rights) allowed(ctx context.Context) error {
 
 var errLacks = &kubeadm.RightsError{Node: "win-1"}
 
-// With the rights there it is the component itself.
+// If the rights are there, Granted only passes calls to the component.
 func TestGranted(t *testing.T) {
 	w := &worker{probe: errors.New("it is ill")}
 	g := &Granted{Component: w, Allowed: (&rights{answers: []error{nil}}).allowed, Log: (&journal{}).log()}
@@ -106,8 +106,8 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-// Without them the node is brought up all the same, Probe says what is missing and what an administrator types, and
-// the component starts as soon as it may.
+// If the rights are missing, the node is brought up all the same, Probe says what is missing and what an administrator
+// types, and the component starts as soon as the rights are there.
 func TestGrantedLater(t *testing.T) {
 	w, r := &worker{}, &rights{answers: []error{errLacks, nil}, gate: make(chan struct{})}
 	g := &Granted{Component: w, Allowed: r.allowed, Patience: -time.Second, Log: (&journal{}).log()}
@@ -132,7 +132,7 @@ func TestGrantedLater(t *testing.T) {
 	}
 }
 
-// Where an administrator is about to give them, Start waits, and the component is there when it returns.
+// If an administrator is about to give the rights, Start waits, and the component is up when it returns.
 func TestGrantedWithPatience(t *testing.T) {
 	w, r := &worker{}, &rights{answers: []error{errLacks, nil}}
 	g := &Granted{Component: w, Allowed: r.allowed, Patience: time.Minute, Log: (&journal{}).log()}
@@ -141,7 +141,7 @@ func TestGrantedWithPatience(t *testing.T) {
 	}
 }
 
-// An API that does not say whether the rights are there is no lack of rights: the start fails, and says why.
+// If the API does not say whether the rights are there, the start fails and says why.
 func TestGrantedThatIsNotTold(t *testing.T) {
 	silent := errors.New("connection refused")
 	w := &worker{}
@@ -157,7 +157,7 @@ func TestGrantedThatIsNotTold(t *testing.T) {
 	}
 }
 
-// A component that has its rights and does not start is what Probe says then, no longer the rights.
+// If a component has its rights and does not start, Probe says why, and no longer speaks of rights.
 func TestGrantedThatDoesNotStartLater(t *testing.T) {
 	w := &worker{err: errors.New("no such program")}
 	g := &Granted{
@@ -175,7 +175,8 @@ func TestGrantedThatDoesNotStartLater(t *testing.T) {
 	}
 }
 
-// Stop ends the waiting, and a start that is under way, before it stops the component: nothing starts after it.
+// Stop first ends the wait for rights, and a start that is under way, then stops the component: nothing starts after
+// it.
 func TestGrantedStops(t *testing.T) {
 	w, r := &worker{}, &rights{answers: []error{errLacks}, gate: make(chan struct{})}
 	g := &Granted{Component: w, Allowed: r.allowed, Patience: -1, Log: (&journal{}).log()}
@@ -207,7 +208,7 @@ func TestGrantedStops(t *testing.T) {
 	}
 }
 
-// One that was never started stops what is there, as every component does.
+// Stop of a component that was never started stops what an earlier supervisor left, as every component's does.
 func TestGrantedStopsWithoutStart(t *testing.T) {
 	w := &worker{}
 	var c component.Component = &Granted{Component: w}

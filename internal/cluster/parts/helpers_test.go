@@ -42,7 +42,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// watched waits until somebody watches a resource: what a fake API has changed before it does not tell.
+// watched waits until somebody watches a resource: a fake API does not tell a watcher of changes made before the watch.
 func watched(t *testing.T, client *fake.Clientset, resource string) {
 	t.Helper()
 	eventually(t, resource+" are watched", func() bool {
@@ -99,7 +99,7 @@ func nodeAt(name, address string, cidrs ...string) *corev1.Node {
 	return n
 }
 
-// certify writes a certificate with its key that ends then, as a kubelet does.
+// certify writes a certificate and its key as a kubelet does; the certificate ends at ends.
 func certify(t *testing.T, dir, file string, ends time.Time) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

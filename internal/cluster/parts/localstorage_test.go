@@ -16,7 +16,8 @@ import (
 	"mullion.dev/mullion/internal/machines"
 )
 
-// storage is the provisioner on an API that refuses the StorageClass that often; refused tells each time.
+// storage returns the provisioner with an API that refuses the StorageClass so many times; refused gets a value each
+// time.
 func storage(t *testing.T, times int) (s *LocalStorage, client *fake.Clientset, refused chan struct{}) {
 	t.Helper()
 	client, refused = fake.NewClientset(), make(chan struct{}, 100)
@@ -33,7 +34,7 @@ func storage(t *testing.T, times int) (s *LocalStorage, client *fake.Clientset, 
 	}, client, refused
 }
 
-// An API that loses a connection is asked again, and the class is there before the provisioner.
+// If the API loses a connection, it is asked again, and the class is there before the provisioner starts.
 func TestLocalStorage(t *testing.T) {
 	s, client, refused := storage(t, 1)
 	if err := s.Start(t.Context()); err != nil || len(refused) != 1 {
@@ -56,7 +57,7 @@ func TestLocalStorage(t *testing.T) {
 	}
 }
 
-// When the start's time is over, it says what the API refused. The provisioner was not started then.
+// If the time for the start is over, the error says what the API refused, and the provisioner has not been started.
 func TestLocalStorageDoesNotStart(t *testing.T) {
 	s, client, refused := storage(t, 100)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -83,8 +84,8 @@ func TestLocalStorageDoesNotStart(t *testing.T) {
 	}
 }
 
-// A machine that joined does what is wanted of its nodes' volumes and says so in its claim; what it cannot do it says
-// there too, and a claim that it cannot read is logged.
+// A machine that joined makes and removes volumes as its nodes are asked to, and writes into its claim what it has done
+// and what it could not do. A claim that it cannot read is logged.
 func TestFarVolumesFollowsWhatIsWanted(t *testing.T) {
 	claim := claimAt(2, "192.0.2.3")
 	wanted := &corev1.ConfigMap{

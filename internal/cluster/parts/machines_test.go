@@ -28,7 +28,7 @@ func claimAt(part int, address string) *corev1.ConfigMap {
 	}
 }
 
-// span notes the machines that a network spans.
+// span records the machines that a network spans.
 type span struct {
 	mu  sync.Mutex
 	at  []string
@@ -52,8 +52,8 @@ func (s *span) is(want ...string) bool {
 	return slices.Equal(s.at, want)
 }
 
-// The network spans the machines that there are when Start returns, and follows those that join and leave. What is no
-// claim is no machine.
+// When Start returns, the network spans all machines there are; after that it follows those that join and leave. A
+// ConfigMap that is no claim is no machine.
 func TestPeers(t *testing.T) {
 	damaged := claimAt(9, "192.0.2.9")
 	damaged.Data = nil
@@ -80,7 +80,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// A network that cannot be changed is logged with the machines, and is tried again with the next change.
+// If the network cannot span the machines, they are logged, and it is tried again with the next change.
 func TestPeersThatCannotBeSpanned(t *testing.T) {
 	client, s, j := fake.NewClientset(claimAt(0, "192.0.2.1")), &span{err: errors.New("no such device")}, &journal{}
 	p := &Peers{Client: always(client), Underlay: s, Log: j.log()}
@@ -101,7 +101,7 @@ func TestPeersThatCannotBeSpanned(t *testing.T) {
 	}
 }
 
-// A list that does not arrive is the start's error. Stop ends what was begun, and is for one that never was.
+// If the list of machines cannot be read, the start fails. Stop ends what was begun, and can be called without a start.
 func TestPeersDoNotStart(t *testing.T) {
 	client, asked := fake.NewClientset(), make(chan struct{}, 100)
 	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -131,8 +131,8 @@ func TestPeersDoNotStart(t *testing.T) {
 	}
 }
 
-// The claim belongs to the machine's nodes, so that it goes with the last of them. A second start changes nothing, and
-// a node that was made anew takes its place.
+// The machine's nodes own the claim, so it is removed with the last of them. A second start changes nothing; a node
+// that was made anew takes its old one's place.
 func TestClaim(t *testing.T) {
 	registered := func(name string, uid types.UID) *corev1.Node {
 		n := nodeAt(name, "")
@@ -178,7 +178,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// A claim that is not there, or belongs to nodes that are not, is the start's error: the machine's part is another's.
+// If the claim does not exist, or is owned by nodes that do not, the start fails: the machine's part is another's.
 func TestClaimDoesNotStart(t *testing.T) {
 	client := fake.NewClientset(claimAt(1, "192.0.2.2"))
 	says(t, (&Claim{Client: always(client), Part: 1, Nodes: []string{"win-1"}}).Start(t.Context()), `read node "win-1"`)

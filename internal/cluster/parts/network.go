@@ -1,5 +1,5 @@
-// Package parts has the components that a cluster is put together from and that are no subject of a package of their
-// own: one a file, each with what it needs in its fields. It knows neither the plan nor the order of the units.
+// Package parts has the components of a cluster that have no package of their own: one a file, each with what it needs
+// in its fields. It knows neither the plan nor the order of the units.
 package parts
 
 import (
@@ -45,8 +45,8 @@ func (h *HostNetwork) Start(ctx context.Context) error {
 	return h.Underlay.AddHost(ctx, h.Host, h.Address)
 }
 
-// Probe implements component.Prober: does a packet come from the host to the API server, and an answer back? That
-// nobody listens there is an answer.
+// Probe implements component.Prober: it sends a packet from the host to the API server and waits for an answer. A
+// refused connection is an answer too.
 func (h *HostNetwork) Probe(ctx context.Context) error {
 	conn, err := proc.DialIn(h.Underlay.HostNetns(h.Host))(ctx, "tcp", h.Server)
 	if errors.Is(err, syscall.ECONNREFUSED) {

@@ -20,8 +20,8 @@ type NodeReady struct {
 	Client func() (kubernetes.Interface, error)
 	// NoCNI accepts a node that lacks nothing but a CNI plugin.
 	NoCNI bool
-	// Since is a time before the kubelet was started. A node may be Ready before it is waited for here, and its kubelet
-	// then has nothing to say for five minutes.
+	// Since is a time before the kubelet was started. A node may be Ready before this component waits for it, and then
+	// its kubelet reports nothing new for five minutes.
 	Since time.Time
 }
 
@@ -31,7 +31,7 @@ func NodeUnit(node string) string { return "node/" + node }
 // Name is the component's name.
 func (n *NodeReady) Name() string { return NodeUnit(n.Node) }
 
-// Start waits until the API server has the node's Ready condition as true, set in this life of the kubelet.
+// Start waits until the node's Ready condition is true and was set by the kubelet that runs now.
 func (n *NodeReady) Start(ctx context.Context) error {
 	client, err := n.Client()
 	if err != nil {
@@ -39,7 +39,7 @@ func (n *NodeReady) Start(ctx context.Context) error {
 	}
 	started := n.Since.Add(-time.Second) // conditions have whole seconds
 	begin, why := time.Now(), "the API has told nothing of it"
-	var unanswered error // why the API's last answer says nothing of the node
+	var unanswered error // why the API's last answer said nothing about the node
 	for {
 		node, err := client.CoreV1().Nodes().Get(ctx, n.Node, metav1.GetOptions{})
 		switch {
@@ -62,7 +62,8 @@ func (n *NodeReady) Start(ctx context.Context) error {
 	}
 }
 
-// late is the error of a node that was not Ready in time. It says why not, and why the last question to the API failed.
+// late returns the error for a node that was not Ready in time. It says why not, and why the last question to the API
+// failed.
 func (n *NodeReady) late(end error, why string, unanswered error) error {
 	if unanswered == nil {
 		return fmt.Errorf("wait for node %q to be Ready: %s: %w", n.Node, why, end)
@@ -93,8 +94,8 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 	return false, "it has no Ready condition yet"
 }
 
-// lacksCNI says that a node's Ready condition has that complaint, and none besides but for the one that every node
-// begins with: several are a list in brackets
+// lacksCNI reports whether the only problem in the message of a Ready condition is the missing CNI plugin; "CSINode is
+// not yet initialized", which every node says at first, does not count. Several problems are a list in brackets
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/nodestatus/setters.go, ReadyCondition).
 func lacksCNI(message string) bool {
 	message = strings.TrimSuffix(strings.TrimPrefix(message, "["), "]")

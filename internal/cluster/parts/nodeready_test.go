@@ -25,7 +25,7 @@ type answer struct {
 	err    error
 }
 
-// answers are given one after the other. They call last when none is left.
+// answers are given one after the other. When none is left, last is called.
 type answers struct {
 	left []answer
 	last context.CancelFunc
@@ -66,7 +66,7 @@ func refusal(code int, reason metav1.StatusReason, message string) answer {
 	return answer{code: code, object: status}
 }
 
-// told is an API server's answer that is a node with a Ready condition.
+// told is an API server's answer with a node that has a Ready condition.
 func told(status corev1.ConditionStatus, at time.Time, message string) answer {
 	node := corev1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
@@ -81,7 +81,7 @@ func told(status corev1.ConditionStatus, at time.Time, message string) answer {
 	return answer{code: http.StatusOK, object: node}
 }
 
-// awaitNode waits for a node of which the API says these things, until it has no more to say.
+// awaitNode waits for a node while the API gives these answers, until none is left.
 func awaitNode(t *testing.T, since time.Time, all ...answer) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -109,7 +109,7 @@ func TestNodeReady(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		says []answer
-		// want is what the error has to say, nothing for a node that is Ready, and never what it must not say.
+		// want is what the error must contain, "" for a node that is Ready; never is what it must not contain.
 		want, never string
 	}{
 		{"ready", []answer{told(corev1.ConditionTrue, after, posting)}, "", ""},
@@ -149,7 +149,7 @@ func TestNodeReady(t *testing.T) {
 	}
 }
 
-// What a node without a CNI plugin says is enough there, and nothing that is wrong with it besides.
+// A node that lacks only a CNI plugin counts as ready where NoCNI is set; one that lacks more does not.
 func TestLacksCNI(t *testing.T) {
 	const network = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
 	for message, want := range map[string]bool{

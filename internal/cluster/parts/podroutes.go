@@ -22,8 +22,7 @@ type PodRange struct {
 	Node  string
 	Via   netip.Addr     // the node's own address
 	CIDRs []netip.Prefix // one of each family
-	// Router is the hardware address of the node's router in an overlay, as its machine has published it; "" before
-	// that.
+	// Router is the hardware address of the node's router in an overlay, "" before the node's machine has published it.
 	Router string
 }
 
@@ -45,8 +44,8 @@ func PublishRouter(ctx context.Context, client kubernetes.Interface, node, route
 // PodRoutesUnit is the name of the unit that PodRoutes is.
 const PodRoutesUnit = "pod-routes"
 
-// PodRoutes is the component that tells the underlay which node a range of pod addresses is behind, as the routers of a
-// network with l2bridge nodes have to know. It follows spec.podCIDRs of the nodes.
+// PodRoutes is the component that tells the network which node a range of pod addresses is behind; it follows
+// spec.podCIDRs of the nodes.
 type PodRoutes struct {
 	Client func() (kubernetes.Interface, error)
 	Set    func(ctx context.Context, node PodRange) error
@@ -111,8 +110,8 @@ func (r *PodRoutes) Stop(context.Context) error {
 	return nil
 }
 
-// apply sets the routes to a node's pods, those of cidrs; without any, it removes them. A Node without an address is
-// skipped: it changes when it gets one.
+// apply sets the routes to a node's pods, those in cidrs; if cidrs is empty, it removes them. A Node without an address
+// is skipped: it is seen again when it gets one.
 func (r *PodRoutes) apply(ctx context.Context, node *corev1.Node, cidrs []string) {
 	via := InternalAddress(node)
 	if !via.IsValid() || len(node.Spec.PodCIDRs) == 0 {

@@ -52,7 +52,7 @@ func (r *table) see(_ context.Context, node *corev1.Node) {
 	r.seen[node.Name]++
 }
 
-// of is what a node's routes are, "" where none was ever set.
+// of returns a node's routes, "" if none were ever set.
 func (r *table) of(node string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func change(t *testing.T, client *fake.Clientset, node *corev1.Node) {
 	}
 }
 
-// Nodes that come, change and go have their routes, changed and removed.
+// Nodes that come, change and go get their routes, have them changed, and lose them.
 func TestPodRoutes(t *testing.T) {
 	client, r := fake.NewClientset(nodeAt("a", "192.0.2.1", "10.244.1.0/24", "fd00:1::/64")), &table{}
 	j := follow(t, client, r)
@@ -122,7 +122,7 @@ func TestPodRoutes(t *testing.T) {
 	}
 }
 
-// When the component has started, the routes to the nodes that there are have been set, however long that takes.
+// When Start returns, the routes to all existing nodes have been set, however long that takes.
 func TestPodRoutesAreThereAfterStart(t *testing.T) {
 	client, r := fake.NewClientset(), &table{slow: 10 * time.Millisecond}
 	for i := range 20 {
@@ -139,8 +139,8 @@ func TestPodRoutesAreThereAfterStart(t *testing.T) {
 	}
 }
 
-// A node whose range is nonsense, one whose routes cannot be set, and one without an address keep no other node from
-// its own. What went wrong is logged.
+// A node with a range that is no CIDR, one whose routes cannot be set, and one without an address do not affect other
+// nodes. What went wrong is logged.
 func TestPodRoutesOfOtherNodesGoOn(t *testing.T) {
 	r := &table{fails: "full"}
 	client := fake.NewClientset(nodeAt("bad", "192.0.2.1", "10.244.1.0/99"), nodeAt("full", "192.0.2.2", "10.244.2.0/24"),
@@ -163,7 +163,7 @@ func TestPodRoutesOfOtherNodesGoOn(t *testing.T) {
 	eventually(t, "none has routes", func() bool { return r.of("none") == "192.0.2.3 [10.244.3.0/24]" })
 }
 
-// A list that does not arrive is the start's error, and so is a client that cannot be made. Stop is for both.
+// If the list of nodes cannot be read, or a client cannot be made, the start fails. Stop can be called after both.
 func TestPodRoutesDoNotStart(t *testing.T) {
 	client, r := fake.NewClientset(), &table{}
 	asked := make(chan struct{}, 100)
@@ -192,7 +192,7 @@ func TestPodRoutesDoNotStart(t *testing.T) {
 	}
 }
 
-// What a node's machine publishes of its router the other machines have with its routes.
+// The other machines get the router that a node's machine has published with the node's routes.
 func TestPublishRouter(t *testing.T) {
 	node := nodeAt("a", "192.0.2.1", "10.244.1.0/24")
 	node.Annotations = map[string]string{"other": "stays"}
@@ -211,7 +211,7 @@ func TestPublishRouter(t *testing.T) {
 	}
 }
 
-// A node's address on the underlay is the first of IPv4 that is its own.
+// A node's address on the underlay is its first internal one of IPv4.
 func TestInternalAddress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		addresses []corev1.NodeAddress

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 )
 
-// servingEnd is how long before its certificate's end a kubelet has to have another; it asks much earlier.
+// servingEnd is how long before the end of its certificate a kubelet must have the next one; it asks much earlier.
 const servingEnd = 7 * 24 * time.Hour
 
 // ServingCertificate is the component that watches a kubelet's serving certificate, in a cluster where an administrator
@@ -25,7 +25,7 @@ type ServingCertificate struct {
 // Name is the component's name.
 func (s *ServingCertificate) Name() string { return "serving-certificate/" + s.Node }
 
-// Start does nothing: the node is Ready without.
+// Start does nothing: the node is Ready without that certificate.
 func (s *ServingCertificate) Start(context.Context) error { return nil }
 
 // Stop does nothing.

@@ -2,6 +2,6 @@
 // and says, a line for each, what is missing or will hinder, and what to do about it (Judge). It changes nothing that
 // stays, and knows nothing of clusters.
 //
-// Where it can it tries the thing itself, on a scratch namespace or folder, rather than ask for a version:
+// Where it can, it tries the thing itself, in a scratch namespace or folder, and does not go by a version:
 // distributions carry features backwards, and administrators turn them off.
 package preflight

@@ -14,15 +14,15 @@ type Finding struct {
 	// Problem says what is wrong, Remedy what to do about it.
 	Problem string `json:"problem"`
 	Remedy  string `json:"remedy"`
-	// Fatal says that a cluster cannot come up so. Else it comes up and will lack something.
+	// Fatal says that a cluster cannot come up. Otherwise it comes up and will lack something.
 	Fatal bool `json:"fatal"`
 }
 
-// Facts are what Look found. Of an attempt the error is kept, nil where it worked.
+// Facts are what Look found. For an attempt it holds the error, nil if the attempt worked.
 type Facts struct {
 	// Kernel is the release, as uname -r says it.
 	Kernel string
-	// Programs are the distribution's that were not found, with the reason; Own are the files of Mullion's own that are
+	// Programs are errors for the distribution's programs that were not found; Own are the files of Mullion's that are
 	// not beside it.
 	Programs []error
 	Own      []string
@@ -92,20 +92,19 @@ const firewalld = "firewalld"
 
 const (
 	mib = 1 << 20
-	// memoryBase and memoryNode are what a control plane and each node use when idle (docs/guide.md says how it was
-	// measured).
+	// memoryBase and memoryNode are what a control plane and each node use when idle.
 	memoryBase, memoryNode = 900 * mib, 300 * mib
-	// diskLeast is what the first start writes, with what kubelets keep free (internal/node/kubenode); diskGood leaves
-	// room for images.
+	// diskLeast is what the first start writes and what kubelets keep free (internal/node/kubenode); diskGood leaves
+	// room for images as well.
 	diskLeast, diskGood = 1500 * mib, 4096 * mib
-	// The kernel's defaults are 128 instances, which will do, and as many watches as the memory allows.
+	// The kernel's defaults are 128 instances, which are enough, and as many watches as the memory allows.
 	inotifyInstances, inotifyWatches = 128, 32768
 )
 
 // minKernel has overlayfs on ID-mapped layers: https://docs.kernel.org/filesystems/idmappings.html
 func minKernel() [2]int { return [2]int{5, 19} }
 
-// Judge says what of the facts hinders, the fatal findings first.
+// Judge says which facts will hinder a cluster, the fatal findings first.
 func Judge(f Facts, w Want) []Finding {
 	var all []Finding
 	for _, check := range []func(Facts, Want) []Finding{
@@ -126,12 +125,12 @@ func Judge(f Facts, w Want) []Finding {
 	return all
 }
 
-// Fatal are the findings that keep a cluster from coming up.
+// Fatal returns the findings that keep a cluster from coming up.
 func Fatal(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Fatal })
 }
 
-// since reports whether the kernel is that version or newer, as far as its version is known.
+// since reports whether the kernel is of that version or newer; known is false if its version could not be read.
 func (f Facts) since(version [2]int) (known, since bool) {
 	var major, minor int
 	if _, err := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor); err != nil {
@@ -142,7 +141,7 @@ func (f Facts) since(version [2]int) (known, since bool) {
 
 func kernel(f Facts, _ Want) []Finding {
 	need := minKernel()
-	if known, since := f.since(need); !known || since { // of an unknown one the attempts say what it can do
+	if known, since := f.since(need); !known || since { // of an unknown version the attempts tell
 		return nil
 	}
 	return []Finding{{

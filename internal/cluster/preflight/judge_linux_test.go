@@ -217,7 +217,8 @@ func TestDroppingIn(t *testing.T) {
 	}
 }
 
-// TestRemedyNamesThePackages: whoever has no checkout, and so no `make deps`, installs the same.
+// TestRemedyNamesThePackages holds that the remedy names the packages themselves, for people without a checkout and its
+// `make deps`.
 func TestRemedyNamesThePackages(t *testing.T) {
 	list, err := exec.CommandContext(t.Context(), "../../../hack/deps.sh", "list").Output()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/preflight"
 )
 
-// The machine that tests run on has all that is needed, and looking at it leaves nothing.
+// The machine that the tests run on has all that is needed, and Look leaves nothing behind on it.
 func TestThisMachineWillDo(t *testing.T) {
 	nft, err := exec.LookPath("nft")
 	if err != nil {
@@ -41,8 +41,8 @@ func TestThisMachineWillDo(t *testing.T) {
 	}
 }
 
-// Folders where a cluster cannot be: on overlayfs, as a container's own files are; on a file system without programs;
-// on one that is read-only.
+// Folders that cannot hold a cluster: on overlayfs, as a container's own files are; on a file system mounted noexec; on
+// a read-only one.
 func TestFoldersThatWillNotDo(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"lower", "upper", "work", "merged", "noexec", "readonly"} {

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// DataFolder is the cluster's, which need not be there yet; BinFolder is that of Mullion's programs.
 	DataFolder, BinFolder string
-	// Programs and Own are what was not found, to be kept in Facts.
+	// Programs and Own are passed on to Facts.
 	Programs []error
 	Own      []string
 	// Preloader says that Wine has its preloader, or is not there at all.
@@ -35,8 +35,8 @@ type Options struct {
 	Link string
 }
 
-// Look looks at the machine. It needs root, and leaves nothing behind. What cannot be read stays zero: that is no
-// reason to refuse a machine.
+// Look looks at the machine. It needs root, and leaves nothing behind. A value that cannot be read stays zero: that is
+// no reason to refuse a machine.
 func Look(ctx context.Context, o Options) Facts {
 	f := Facts{
 		Kernel:            release(),
@@ -67,7 +67,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// number reads a file that holds one.
+// number reads a file that holds a number; if it cannot, it returns otherwise.
 func number(path string, otherwise int64) int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -184,7 +184,7 @@ func routes() []Route {
 	return all
 }
 
-// tryNetwork makes each kind of link and table in a network namespace that ends with the attempt.
+// tryNetwork tries to make each kind of link and table, in a network namespace that ends with the attempt.
 func tryNetwork(ctx context.Context, nft string) map[string]error {
 	tried := map[string]error{}
 	err := netns.OnThread(func() error {
@@ -218,7 +218,7 @@ func tryNetwork(ctx context.Context, nft string) map[string]error {
 	return tried
 }
 
-// dropping lists the nftables chains that drop what is forwarded, in the calling thread's network namespace.
+// dropping lists the nftables chains that drop forwarded packets, in the calling thread's network namespace.
 func dropping(ctx context.Context, nft, link string) []string {
 	if nft == "" {
 		return nil
@@ -230,9 +230,9 @@ func dropping(ctx context.Context, nft, link string) []string {
 	return droppingIn(out, link)
 }
 
-// droppingIn reads the output of `nft -j list ruleset`; libnftables-json(5). A table that has a rule for the link is
-// one that somebody has told of it. Chains of iptables are left out, as the cluster puts its own rules there
-// (internal/network/underlay), and those of IPv6 alone.
+// droppingIn reads the output of `nft -j list ruleset`; libnftables-json(5). It leaves out a table with a rule for the
+// link, because somebody has told it of the cluster; chains of iptables, because the cluster puts its own rules there
+// (internal/network/underlay); and chains of IPv6 alone.
 func droppingIn(text []byte, link string) []string {
 	var list struct {
 		Nftables []struct {
@@ -255,7 +255,7 @@ func droppingIn(text []byte, link string) []string {
 	var chains []string
 	for _, entry := range list.Nftables {
 		c := entry.Chain
-		// whose chains reject in their last rule
+		// firewalld's chains reject in their last rule
 		if c == nil || c.Hook != "forward" || c.Policy != "drop" && c.Table != firewalld {
 			continue
 		}
@@ -268,7 +268,7 @@ func droppingIn(text []byte, link string) []string {
 	return slices.Compact(chains)
 }
 
-// cgroupState looks at the machine's cgroups, and whether one could be made.
+// cgroupState returns the machine's controllers, and the error of an attempt to make a cgroup.
 func cgroupState() (controllers []string, err error) {
 	const root = "/sys/fs/cgroup"
 	var st unix.Statfs_t
@@ -305,7 +305,7 @@ func cgroupState() (controllers []string, err error) {
 	return controllers, nil
 }
 
-// v1Controllers reads the enabled ones of cgroup v1; cgroups(7).
+// v1Controllers reads the enabled controllers of cgroup v1; cgroups(7).
 func v1Controllers() ([]string, error) {
 	text, err := os.ReadFile("/proc/cgroups")
 	if err != nil {

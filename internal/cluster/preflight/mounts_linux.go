@@ -12,12 +12,12 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// scratch is a folder with what overlays are tried on.
+// scratch is a folder in which mounts of overlays are tried.
 type scratch struct{ dir string }
 
 func (s scratch) at(name string) string { return filepath.Join(s.dir, name) }
 
-// overlay mounts one with its upper layer in the folder, and takes it away again.
+// overlay mounts an overlay with its upper layer in the folder, and unmounts it again.
 func (s scratch) overlay(lower string) error {
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", s.at(lower), s.at("upper"), s.at("work"))
 	err := unix.Mount("overlay", s.at("merged"), "overlay", 0, options)
@@ -30,7 +30,7 @@ func (s scratch) overlay(lower string) error {
 	return unix.Unmount(s.at("merged"), 0)
 }
 
-// mapped is overlay over a lower layer with the ids of a user namespace.
+// mapped does what overlay does, over a lower layer that shows the ids of a user namespace.
 func (s scratch) mapped(user *os.File) error {
 	if err := mount.IDMapMountWithAttrs(s.at("lower"), s.at("mapped"), int(user.Fd()), 0, 0); err != nil {
 		return err

@@ -17,8 +17,9 @@ import (
 // (CVE-2020-8554, https://github.com/kubernetes/kubernetes/issues/97076).
 const addressPolicy = "mullion-own-addresses"
 
-// outside is an expression of CEL that is true if what another stands for is an address, and none of ours. An address
-// that CEL does not understand, as one with leading zeros, may be read otherwise by kube-proxy and is refused too.
+// outside returns an expression of CEL that is true if the value of the expression address is an address and none of
+// ours. An address that CEL does not understand, such as one with leading zeros, may be read otherwise by kube-proxy
+// and is refused too.
 func outside(address string, own []netip.Prefix) string {
 	quoted := make([]string, len(own))
 	for i, p := range own {
@@ -49,7 +50,7 @@ func applyAddressPolicy(ctx context.Context, client kubernetes.Interface, force 
 					WithOperations(admissionv1.Create, admissionv1.Update))).
 			WithValidations(
 				validation("!has(object.spec.externalIPs) || object.spec.externalIPs.all(a, "+outside("a", own)+")"),
-				// a load balancer's may have a name in the place of an address
+				// a load balancer may have a host name in the place of an address
 				validation("!has(object.status) || !has(object.status.loadBalancer) || "+
 					"!has(object.status.loadBalancer.ingress) || "+
 					"object.status.loadBalancer.ingress.all(a, !has(a.ip) || "+outside("a.ip", own)+")")))
