@@ -100,7 +100,7 @@ func (p *portPolicies) rule(action, direction string, base netplan.ACL, match wi
 	return nil
 }
 
-// anyProtocol is what HNS itself writes for every protocol.
+// anyProtocol is the number with which HNS itself means every protocol.
 const anyProtocol = 256
 
 func parseProtocols(s string, ports bool) ([]netplan.Protocol, error) {
@@ -128,11 +128,11 @@ func parseProtocols(s string, ports bool) ([]netplan.Protocol, error) {
 	return all, nil
 }
 
-// maxExpanded is how many addresses the sets that one endpoint's rules name may have together.
+// maxExpanded is how many addresses all sets in the rules of one endpoint may have together.
 const maxExpanded = 1 << 16
 
-// addresses reads a list of addresses, networks and sets' IDs. Never says that the list is one of empty sets: nothing
-// is in it, while a list without anything means everything.
+// addresses reads a list of addresses, networks and IDs of sets. An empty list means every address. never is true if
+// the list has items but no addresses, because all of its sets are empty: then the rule matches nothing.
 func (p *portPolicies) addresses(s string) (all []netip.Prefix, never bool, err error) {
 	items := list(s)
 	for _, item := range items {
@@ -156,7 +156,7 @@ func (p *portPolicies) addresses(s string) (all []netip.Prefix, never bool, err 
 	return all, len(items) > 0 && len(all) == 0, nil
 }
 
-// members are the addresses of a set and the sets in it. A set within itself adds nothing.
+// members returns the addresses of a set and of the sets in it. A set that contains itself adds nothing.
 func (p *portPolicies) members(id string, seen map[string]bool) ([]netip.Prefix, bool) {
 	s, ok := p.sets[id]
 	if !ok || seen[id] {
@@ -175,7 +175,7 @@ func (p *portPolicies) members(id string, seen map[string]bool) ([]netip.Prefix,
 	return all, true
 }
 
-// sets are the network's named lists of addresses, by their IDs in lower case.
+// sets returns the network's named lists of addresses, by their IDs in lower case.
 func (n *network) sets() map[string]wire.SetPolicySetting {
 	all := map[string]wire.SetPolicySetting{}
 	for _, policy := range n.Policies {
@@ -189,7 +189,7 @@ func (n *network) sets() map[string]wire.SetPolicySetting {
 	return all
 }
 
-// portPolicies are the network's policies that hold for every endpoint on it.
+// portPolicies returns the network's policies that apply to every endpoint on it.
 func (n *network) portPolicies() []wire.Policy {
 	var all []wire.Policy
 	for _, p := range n.Policies {
@@ -200,7 +200,7 @@ func (n *network) portPolicies() []wire.Policy {
 	return all
 }
 
-// reaching are the policies of the network by which its endpoints' ports change: portPolicies, and the sets they name.
+// reaching returns the network's policies that affect its endpoints' ports: portPolicies, and the sets that they name.
 func (n *network) reaching() []wire.Policy {
 	all := n.portPolicies()
 	for _, p := range n.Policies {

@@ -7,7 +7,8 @@ import (
 	"mullion.dev/mullion/internal/network/hns"
 )
 
-// atScale is a host as kube-proxy fills it: services with four remote endpoints each.
+// atScale returns a host with as many objects as kube-proxy makes for so many Services, each with four remote
+// endpoints.
 func atScale(tb testing.TB, services int) (*hns.Model, []string) {
 	tb.Helper()
 	m := hns.New(newest())
@@ -37,7 +38,7 @@ func service(i int, eps []string) string {
 		eps[4*i%len(eps)], eps[(4*i+1)%len(eps)], eps[(4*i+2)%len(eps)], eps[(4*i+3)%len(eps)], i>>8&255, i&255)
 }
 
-// BenchmarkModel are calls on a host with 5,000 Services and 20,000 endpoints.
+// BenchmarkModel measures calls on a host with 5,000 Services and 20,000 endpoints.
 func BenchmarkModel(b *testing.B) {
 	m, eps := atScale(b, 5000)
 	call := func(b *testing.B, r hns.Request) hns.Reply {

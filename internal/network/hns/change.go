@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Plan is what the host's network should look like now, whether committed or not.
+// Plan returns the plan of the host's network, with changes that are not committed yet.
 func (m *Model) Plan() netplan.Plan {
 	var p netplan.Plan
 	for r, part := range m.parts {
@@ -37,7 +37,7 @@ func join(p *netplan.Plan, part netplan.Plan) {
 	p.LoadBalancers = append(p.LoadBalancers, part.LoadBalancers...)
 }
 
-// Change is what the calls since the last Commit changed of the plan.
+// Change returns how the calls since the last Commit have changed the plan.
 func (m *Model) Change() netplan.Change {
 	var c netplan.Change
 	for _, r := range slices.SortedFunc(maps.Keys(m.dirty), compareRefs) {
@@ -68,7 +68,7 @@ func differ[T any](old, now []T, set *[]T, removed *[]string, id func(T) string)
 	*removed = append(*removed, slices.Sorted(maps.Keys(had))...)
 }
 
-// Commit keeps what the last calls changed.
+// Commit makes the changes since the last Commit final.
 func (m *Model) Commit() {
 	for r := range m.dirty {
 		part := m.part(r)
@@ -81,14 +81,14 @@ func (m *Model) Commit() {
 	m.settle()
 }
 
-// Record is one object as it is kept on disk: with its state, or without any when it is gone.
+// Record is one object as it is stored on disk. Object is empty if the object was removed.
 type Record struct {
 	Kind   string          `json:"kind"`
 	ID     string          `json:"id"`
 	Object json.RawMessage `json:"object,omitempty"`
 }
 
-// Records are the objects that the calls since the last Commit changed.
+// Records returns the objects that the calls since the last Commit changed.
 func (m *Model) Records() ([]Record, error) {
 	var all []Record
 	for _, r := range slices.SortedFunc(maps.Keys(m.touched), compareRefs) {

@@ -16,7 +16,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// script makes requests of bytes: which function, and with which of few arguments, so that many of them meet.
+// script turns bytes into requests: a function with arguments out of a small set, so that requests often concern the
+// same objects.
 type script struct {
 	data []byte
 	ids  []string // what was made
@@ -136,7 +137,7 @@ func (s *script) request() hns.Request {
 	}
 }
 
-// run carries the script out, and holds after each call what must be true of every model.
+// run carries the script out and checks after each call what must be true of every model.
 func (s *script) run(t *testing.T, m *hns.Model) {
 	t.Helper()
 	state, err := m.Save()
@@ -146,7 +147,7 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 	for step := 0; len(s.data) > 0; step++ {
 		r := s.request()
 		before := m.Plan()
-		var twin *hns.Model // one that has nothing but the state: no index or mark of what went before
+		var twin *hns.Model // a model loaded from the saved state, without any index of this one
 		if step%3 == 0 {
 			twin = reloaded(t, m)
 		}

@@ -42,7 +42,7 @@ func (m *Model) createEndpoint(id string, r Request) (string, error) {
 	return id, nil
 }
 
-// checkPolicies looks at the endpoint's policies as it has them now.
+// checkPolicies checks the endpoint's policies as they are now.
 func (m *Model) checkPolicies(n *network, e *endpoint) error {
 	if _, err := m.readPolicies(n, e.Policies); err != nil {
 		return err
@@ -50,8 +50,8 @@ func (m *Model) checkPolicies(n *network, e *endpoint) error {
 	return m.free(e.fronts(), e.ID)
 }
 
-// placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint has whatever address
-// it is given: it stands for something elsewhere, on any network.
+// placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint keeps whatever address
+// it names: it stands for something elsewhere, on any network.
 func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 	if len(e.IpConfigurations) == 0 {
 		if e.remote() {
@@ -84,7 +84,7 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 	return nil
 }
 
-// checkAddrs looks at the addresses that an endpoint wants, and completes them.
+// checkAddrs checks the addresses that an endpoint wants, and completes them.
 func (m *Model) checkAddrs(n *network, e *endpoint) error {
 	seen := map[netip.Addr]bool{}
 	e.IpConfigurations = slices.Clone(e.IpConfigurations)
@@ -113,7 +113,8 @@ func defaultRoute(via netip.Addr) string {
 	return "::/0"
 }
 
-// parseRoute reads a route; a next hop of nothing or 0.0.0.0 is none, as HNS' own host endpoints carry it.
+// parseRoute reads a route. A next hop that is empty or 0.0.0.0, as in HNS' own host endpoints, means that there is
+// none.
 func parseRoute(r wire.Route) (dst netip.Prefix, via netip.Addr, err error) {
 	if dst, err = netip.ParsePrefix(r.DestinationPrefix); err != nil {
 		return dst, via, wire.Errorf(wire.InvalidEndpoint, "route to %.64q", r.DestinationPrefix)
@@ -130,8 +131,8 @@ func parseRoute(r wire.Route) (dst netip.Prefix, via netip.Addr, err error) {
 	return dst.Masked(), via, nil
 }
 
-// checkAddr finds the subnet of an address that an endpoint wants, and that nobody has it. A local endpoint may have
-// that of a remote one: a pod that moved here is known from where it was for a while.
+// checkAddr finds the subnet of an address that an endpoint wants, and checks that no other endpoint has the address. A
+// local endpoint may have a remote one's: a pod that moved here is also known at its old place for a while.
 func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpConfig) error {
 	if id, taken := m.addrs[addrKey{n.ID, e.remote(), addr}]; taken {
 		return wire.Errorf(wire.AddrInvalidOrReserved, "address %s is that of endpoint %s", addr, id)
@@ -143,7 +144,7 @@ func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpCo
 		return nil
 	}
 	prefixes := n.prefixes()
-	if len(prefixes) == 0 { // a transparent network whose subnet is the underlay's business
+	if len(prefixes) == 0 { // a transparent network, whose subnet is known to the underlay alone
 		if c.PrefixLength == 0 || int(c.PrefixLength) > addr.BitLen() {
 			return wire.Errorf(wire.InvalidIP, "address %s with prefix length %d; the network has no subnets", addr,
 				c.PrefixLength)
@@ -161,8 +162,8 @@ func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpCo
 	return nil
 }
 
-// reserved says that the address is the subnet's first or, of IPv4, its last; subnets of one or two addresses reserve
-// none.
+// reserved reports whether the address is its subnet's first or, with IPv4, its last. Subnets of one or two addresses
+// reserve none.
 func reserved(p netip.Prefix, addr netip.Addr) bool {
 	if p.Bits() >= addr.BitLen()-1 {
 		return false
@@ -170,7 +171,7 @@ func reserved(p netip.Prefix, addr netip.Addr) bool {
 	return addr == p.Masked().Addr() || addr.Is4() && !p.Contains(addr.Next())
 }
 
-// freeAddrs are one address of each family that the network's subnets have, the first that are nobody's.
+// freeAddrs returns the first free address of each family that the network's subnets have.
 func (m *Model) freeAddrs(n *network) ([]wire.IpConfig, error) {
 	var found []wire.IpConfig
 	families := map[bool]bool{}
@@ -213,7 +214,7 @@ func (m *Model) modifyEndpoint(id, settings string) error {
 	return m.replaceEndpoint(&e)
 }
 
-// replaceEndpoint stores an endpoint whose policies are others.
+// replaceEndpoint stores an endpoint whose policies have changed.
 func (m *Model) replaceEndpoint(e *endpoint) error {
 	if err := m.checkPolicies(m.networks.objects[e.HostComputeNetwork], e); err != nil {
 		return err
@@ -222,7 +223,7 @@ func (m *Model) replaceEndpoint(e *endpoint) error {
 	return nil
 }
 
-// deleteEndpoint removes the endpoint, from its namespace, load balancers and routes too.
+// deleteEndpoint removes the endpoint, also from its namespace, its load balancers and its routes.
 func (m *Model) deleteEndpoint(id string) {
 	m.detach(id)
 	for _, lbID := range m.balancing.of(id) {
@@ -242,7 +243,7 @@ func except(ids []string, id string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 }
 
-// shown is the endpoint as a query sees it: with the containers that share it.
+// shown returns the endpoint as a query sees it: with the containers that share it.
 func (m *Model) shown(e *endpoint) *wire.Endpoint {
 	out := e.Endpoint
 	if shared := m.containersOf(e); len(shared) > 0 {
@@ -258,7 +259,7 @@ func (m *Model) containersOf(e *endpoint) []string {
 	return nil
 }
 
-// containers are the IDs of those that share a namespace.
+// containers returns the IDs of the containers that share a namespace.
 func containers(ns *namespace) []string {
 	var ids []string
 	for _, r := range ns.Resources {

@@ -26,14 +26,15 @@ const (
 	GuestStateChanged EventType = 0x11
 )
 
-// Event is something that programs can ask to be told of.
+// Event is something that HNS notifies programs of.
 type Event struct {
 	Type EventType
-	// Of is the GUID of the network or guest network service whose watchers are told; empty: those of the service are.
+	// Of is the GUID of the network or guest network service whose watchers get the event; empty: those of the service
+	// do.
 	Of string
-	// Object is the GUID of what the event is about.
+	// Object is the GUID of the object that the event is about.
 	Object string
-	// Text is what a program is told with it: JSON.
+	// Text is the JSON that a program gets with the event.
 	Text string
 }
 
@@ -41,7 +42,7 @@ func event(t EventType, of, object string) Event {
 	return Event{Type: t, Of: of, Object: object, Text: encode(wire.Notification{ID: object})}
 }
 
-// Events are what the calls since the last Commit mean to watchers: what they are told before it is done, and after.
+// Events returns the events for the calls since the last Commit: those sent before the change is made, and those after.
 func (m *Model) Events() (before, after []Event) {
 	for _, r := range slices.SortedFunc(maps.Keys(m.touched), compareRefs) {
 		b, a := m.tables[r.kind].events(r.id, m.touched[r])
@@ -66,7 +67,7 @@ func guestEvents(id string, old, now *wire.GuestNetworkService) (before, after [
 	return nil, lifeEvent(id, old, now, GuestCreate, GuestDelete)
 }
 
-// lifeEvent is the first type of an object that is new, the second of one that is gone.
+// lifeEvent returns an event of type made if the object is new, of type gone if it was removed, and else none.
 func lifeEvent[T any](id string, old, now *T, made, gone EventType) []Event {
 	switch {
 	case old == nil && now != nil:
@@ -77,7 +78,7 @@ func lifeEvent[T any](id string, old, now *T, made, gone EventType) []Event {
 	return nil
 }
 
-// endpointEvents are of an endpoint that was attached to a namespace, or detached.
+// endpointEvents returns the events of an endpoint that was attached to a namespace, or detached from one.
 func endpointEvents(id string, old, now *endpoint) (before, after []Event) {
 	var from, to string
 	if old != nil {

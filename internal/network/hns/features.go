@@ -38,26 +38,27 @@ const (
 	sharedPorts     feature = "ports that load balancers share"
 )
 
-// span is a range of versions, both ends in it.
+// span is a range of versions, both ends included.
 type span struct{ from, to wire.Version }
 
 func since(major, minor uint32) span {
 	return span{wire.Version{Major: major, Minor: minor}, wire.Version{Major: math.MaxUint32, Minor: math.MaxUint32}}
 }
 
-// within is from major.minor to the end of major.
+// within returns the versions from major.minor to the last of major.
 func within(major, minor uint32) span {
 	return span{wire.Version{Major: major, Minor: minor}, wire.Version{Major: major, Minor: math.MaxUint32}}
 }
 
-// features are the versions with each feature: https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go.
+// features returns the versions that have each feature:
+// https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hcnglobals.go.
 func features() map[feature][]span {
 	return map[feature][]span{
 		remoteSubnets: {since(9, 2)},
 		hostRoutes:    {since(9, 2)},
-		// Windows Server 2022: Kubernetes' own tests pass there of which a HostProcess container reaches the API server
-		// by its ClusterIP ("should support querying api-server using in-cluster config"). For older ones Microsoft
-		// says that a node cannot
+		// Windows Server 2022: there Kubernetes' own tests pass, in one of which a HostProcess container reaches the
+		// API server by its ClusterIP ("should support querying api-server using in-cluster config"). Of older versions
+		// Microsoft says that a node cannot reach it
 		// (https://learn.microsoft.com/virtualization/windowscontainers/kubernetes/common-problems).
 		hostVIPs:        {since(13, 0)},
 		hostMappings:    {since(9, 2)}, // Windows Server 2019
@@ -72,13 +73,13 @@ func features() map[feature][]span {
 		networkACLs:     {since(15, 0)},
 		nestedSets:      {since(15, 0)},
 		modifyBalancer:  {within(15, 5), since(16, 0)},
-		// KB4551853 for Windows Server 2019, of May 2020, which each build from then on has
+		// KB4551853 of May 2020 brought it to Windows Server 2019; all later builds have it
 		// (https://learn.microsoft.com/virtualization/windowscontainers/kubernetes/common-problems#load-balancers-are-plumbed-inconsistently-across-the-cluster-nodes).
 		sharedPorts: {since(9, 0)},
 	}
 }
 
-// has says whether the host's HNS has the feature; no feature at all is always there.
+// has reports whether the host's HNS has the feature. Every HNS has the feature "".
 func (m *Model) has(f feature) bool {
 	if f == "" || m.cfg.Profile == Modern {
 		return true
@@ -100,7 +101,7 @@ func older(a, b wire.Version) bool {
 // (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations).
 const maxDestinations = 64
 
-// maxBlocks is how many load balancers without direct server return an HNS has ports for where they do not share them:
-// each takes 64 of the 16384 dynamic ports. Azure counted 260 Services
+// maxBlocks is how many load balancers without direct server return can exist on an HNS on which they do not share
+// ports: each takes 64 of the 16384 dynamic ports. Azure counted 260 Services
 // (https://github.com/Azure/aks-engine/issues/2684).
 const maxBlocks = (lastPort - dynamicFirst + 1) / 64

@@ -59,8 +59,8 @@ func (m *Model) modifyGuest(id, settings string) error {
 	return nil
 }
 
-// Reservation is a port of the host, or a range of them, that is kept for a guest network service. It is not part of
-// the state that is saved: it is there as long as the program that asked for it.
+// Reservation is a port of the host, or a range of ports, that is kept for a guest network service. It is not saved
+// with the state: it exists as long as the program that asked for it.
 type Reservation struct {
 	ID       string
 	Service  string
@@ -77,8 +77,8 @@ const dynamicFirst = 49152
 
 const lastPort = 65535
 
-// Reserve makes reservations of what is asked for, one after another, until try takes one. Only ranges have more than
-// one. Afterwards Release takes it back.
+// Reserve chooses ports for what is asked for and calls try with the reservation. If try refuses a range, the next free
+// range is tried. Release ends the reservation.
 func (m *Model) Reserve(service, settings string, try func(Reservation) error) (Reservation, error) {
 	id, err := canonical(service)
 	if err != nil {
@@ -122,8 +122,8 @@ func (m *Model) reservePort(res Reservation, want wire.ReservePort, try func(Res
 	return res, nil
 }
 
-// reserveRange takes the first dynamic ports that are free, for both protocols and exclusively. Its last port is its
-// first plus the count, as WSL relies on
+// reserveRange takes the first dynamic ports that are free, for both protocols and exclusively. The range's last port
+// is its first plus the count, as WSL relies on
 // (https://github.com/microsoft/WSL/blob/2.5.9/src/windows/service/exe/WslCoreGuestNetworkService.cpp,
 // AllocateEphemeralPortRange).
 func (m *Model) reserveRange(res Reservation, count uint16, try func(Reservation) error) (Reservation, error) {
@@ -144,7 +144,7 @@ func (m *Model) reserveRange(res Reservation, count uint16, try func(Reservation
 		dynamicFirst)
 }
 
-// inTheWay is the last port of the reservation that is not free, and who has it; 0: none.
+// inTheWay returns a port of the reservation that is not free, and who has it; 0 if all are free.
 func (m *Model) inTheWay(res Reservation) (uint16, string) {
 	for _, other := range m.Reservations() {
 		if res.meets(other) {
@@ -162,7 +162,7 @@ func (m *Model) inTheWay(res Reservation) (uint16, string) {
 	return 0, ""
 }
 
-// listening is what HNS has on a port of the host's addresses.
+// listening returns what in HNS uses a port on the host's addresses.
 func (m *Model) listening(res Reservation, port uint16) string {
 	f := front{port: port}
 	for protocol, wanted := range map[netplan.Protocol]bool{netplan.TCP: res.TCP, netplan.UDP: res.UDP} {
@@ -181,13 +181,13 @@ func (m *Model) listening(res Reservation, port uint16) string {
 	return ""
 }
 
-// meets says that two reservations cannot be at the same time.
+// meets reports whether two reservations exclude each other.
 func (r Reservation) meets(other Reservation) bool {
 	return (r.TCP && other.TCP || r.UDP && other.UDP) && (!r.Shared || !other.Shared) && r.First <= other.Last &&
 		other.First <= r.Last
 }
 
-// reservedFor is the reservation that keeps a load balancer or port mapping from a port of the host.
+// reservedFor returns the reservation that keeps a load balancer or port mapping from using a port of the host.
 func (m *Model) reservedFor(f front) string {
 	if f.addr.IsValid() && !slices.Contains(m.cfg.Addresses, f.addr) {
 		return ""
@@ -209,14 +209,14 @@ func (m *Model) reservedFor(f front) string {
 // Release ends a reservation.
 func (m *Model) Release(id string) { delete(m.reserved, id) }
 
-// Reservations are those that there are, in order.
+// Reservations returns all reservations, in the order of their ports.
 func (m *Model) Reservations() []Reservation {
 	return slices.SortedFunc(maps.Values(m.reserved), func(a, b Reservation) int {
 		return int(a.First) - int(b.First)
 	})
 }
 
-// Orphans are the reservations whose guest network service is gone.
+// Orphans returns the reservations whose guest network service no longer exists.
 func (m *Model) Orphans() []string {
 	var ids []string
 	for id, r := range m.reserved {
@@ -227,5 +227,5 @@ func (m *Model) Orphans() []string {
 	return ids
 }
 
-// TakeOver makes the reservations of another model those of this one.
+// TakeOver takes over the reservations of another model.
 func (m *Model) TakeOver(from *Model) { m.reserved = from.reserved }

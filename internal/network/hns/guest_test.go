@@ -94,7 +94,7 @@ func TestReservePort(t *testing.T) {
 	h.reserve(t, wire.OK, id, `{`+tcp+`,"Port":9090}`)
 }
 
-// A node port and a reservation keep each other away; other virtual addresses have ports of their own.
+// A node port and a reservation exclude each other; virtual addresses other than the host's have ports of their own.
 func TestReservedNodePorts(t *testing.T) {
 	h, id := guest(t)
 	ep := h.ok(t, "HcnCreateEndpoint", h.network, `{"IpConfigurations":[{"IpAddress":"10.244.1.9"}]}`).Object
@@ -132,7 +132,7 @@ func TestReserveRange(t *testing.T) {
 		!res.TCP || !res.UDP {
 		t.Errorf("%+v after %v: %v", res, tried, err)
 	}
-	h.reserve(t, wire.OK, id, `{"PortCount":4095}`) // that which the program had
+	h.reserve(t, wire.OK, id, `{"PortCount":4095}`) // the range that the program had
 	h.reserve(t, wire.OK, id, `{"PortCount":3999}`) // behind
 	h.reserve(t, wire.PortAlreadyExists, id, `{"PortCount":4095}`)
 	h.reserve(t, wire.PortAlreadyExists, id, `{"PortCount":65535}`)

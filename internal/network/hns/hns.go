@@ -1,12 +1,12 @@
 // Package hns is the model of the Host Networking Service of one Windows host: requests in the JSON that Windows
-// programs send (HCN schema 2 and HNS version 1), answers and typed errors out, and the netplan.Plan that follows from
-// its state. It is pure: it knows no kernel, no file and no clock. After each call that changed something, who calls it
-// asks what (Change of the plan, Records of the state), carries that out, and ends with Commit, or with Rollback if it
-// could not.
+// programs send (HCN schema 2 and HNS version 1) go in, answers and typed errors come out, and so does the netplan.Plan
+// that follows from its state. It is pure: it knows no kernel, no file and no clock. After a call that changed
+// something, the caller asks for the change (Change of the plan, Records of the state), carries it out, and ends with
+// Commit, or with Rollback if it failed.
 //
-// Calls that change something do not go through all objects: lookups find objects by what they have in common, and what
-// an object is in the plan is made anew only when the object, or what it depends on, changes. Lists go through all
-// objects of their kind, unless their filter is one that a lookup has.
+// Calls that change something do not go through all objects: lookups find objects by what they have in common, and an
+// object's part of the plan is made anew only when the object, or what it depends on, changes. Lists go through all
+// objects of their kind, unless there is a lookup for their filter.
 package hns
 
 import (
@@ -22,8 +22,7 @@ import (
 
 // Config is what the model must know of the host.
 type Config struct {
-	// Version is what GET /globals/version answers; it decides which features there are. Zero: the build does not
-	// answer.
+	// Version is the answer to GET /globals/version; the features follow from it. Zero: the build does not answer.
 	Version wire.Version
 	// Profile says whether the limits of that version are kept; Faithful when empty.
 	Profile Profile
@@ -56,13 +55,13 @@ func (r Request) text(i int) string {
 	return ""
 }
 
-// Reply is the answer to a call that succeeded.
+// Reply is the reply to a call that succeeded.
 type Reply struct {
 	Object string // GUID of the object made or opened
 	Text   string // JSON: properties, GUIDs, or HNSCall's response
-	// Raw is the answer where the function has a structure instead of a text, as it lies in memory on Windows.
+	// Raw is the answer of a function that returns a structure and not a text, as it lies in memory on Windows.
 	Raw []byte
-	// Listed are the GUIDs that an enumeration found; good until the next call.
+	// Listed are the GUIDs that an enumeration found; valid until the next call.
 	Listed []string
 }
 
@@ -86,15 +85,15 @@ type Model struct {
 	lookups
 	answers map[ref]answer
 
-	// What the calls since the last Commit changed: how to take it back, which objects, and what of the plan may
-	// follow.
+	// What the calls since the last Commit changed: how to undo it, which objects, and which objects' parts of the plan
+	// may change.
 	undo    []func()
-	touched map[ref]any // with what was there before; nil: nothing
+	touched map[ref]any // with the object before; nil: there was none
 	dirty   map[ref]bool
 	parts   map[ref]netplan.Plan // what each object is in the plan, as of the last Commit
 }
 
-// network and endpoint are what is stored: the wire object plus what the model adds.
+// network and endpoint are stored: the wire object with what the model adds.
 type network struct {
 	wire.Network
 	// Adapter is the host's adapter that the network goes through; empty: none.
@@ -139,8 +138,8 @@ func empty(cfg Config) *Model {
 	return m
 }
 
-// Call carries out one request. An error is always a *wire.Error, and then nothing has changed since the last Commit.
-// After a change Changed is true until Commit or Rollback.
+// Call carries out one request. An error is always a *wire.Error; then the call has changed nothing. After a change
+// Changed is true until Commit or Rollback.
 func (m *Model) Call(r Request) (Reply, error) {
 	reply, err := m.call(r)
 	if err != nil {
@@ -164,7 +163,7 @@ func (m *Model) call(r Request) (Reply, error) {
 	return Reply{}, wire.Errorf(wire.ENotImpl, "function %.64q", r.Function)
 }
 
-// callOf carries out a call of an object that has to be there.
+// callOf carries out a call about an existing object.
 func (m *Model) callOf(c Call, r Request) (Reply, error) {
 	id, err := m.Find(c.Kind, r.Object)
 	if err != nil {
@@ -183,7 +182,7 @@ func (m *Model) callOf(c Call, r Request) (Reply, error) {
 	return Reply{}, nil // Close
 }
 
-// Find returns the GUID of an object that is there, as HNS writes it.
+// Find returns the GUID of an existing object, as HNS writes it.
 func (m *Model) Find(k Kind, object string) (string, error) {
 	id, err := canonical(object)
 	if err != nil {
@@ -206,10 +205,10 @@ func (m *Model) create(k Kind, r Request) (Reply, error) {
 	return Reply{Object: id}, err
 }
 
-// Changed says that there is something to Commit or Rollback.
+// Changed reports whether there is something to Commit or Rollback.
 func (m *Model) Changed() bool { return len(m.undo) > 0 }
 
-// Rollback takes back everything since the last Commit.
+// Rollback undoes everything since the last Commit.
 func (m *Model) Rollback() {
 	for _, undo := range slices.Backward(m.undo) {
 		undo()
@@ -223,7 +222,7 @@ func (m *Model) settle() {
 	clear(m.dirty)
 }
 
-// canonical is the GUID as HNS writes it: upper case, no braces.
+// canonical returns the GUID as HNS writes it: upper case, no braces.
 func canonical(id string) (string, error) {
 	u, err := uuid.Parse(strings.TrimSpace(id))
 	if err != nil || len(strings.Trim(id, "{} ")) != 36 {

@@ -266,7 +266,7 @@ func TestStateSurvives(t *testing.T) {
 	}
 }
 
-// A state that was written before there was a journal: one document.
+// A state of version 1, before there was a journal, is one document.
 func TestStateOfVersion1(t *testing.T) {
 	const net, ep, ns, lb = "11111111-0000-0000-0000-000000000001", "11111111-0000-0000-0000-000000000002",
 		"11111111-0000-0000-0000-000000000003", "11111111-0000-0000-0000-000000000004"

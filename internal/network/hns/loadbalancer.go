@@ -74,7 +74,7 @@ func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
 	return nil
 }
 
-// blocksOf are the protocols of which a load balancer takes dynamic ports, where they are not shared.
+// blocksOf returns the protocols for which a load balancer takes dynamic ports of its own, where ports are not shared.
 func blocksOf(lb *wire.LoadBalancer) []uint32 {
 	if lb.Flags&wire.LoadBalancerDSR != 0 {
 		return nil
@@ -88,7 +88,7 @@ func blocksOf(lb *wire.LoadBalancer) []uint32 {
 	return all
 }
 
-// checkBlocks refuses a load balancer that there are no dynamic ports left for, with the error that Windows has for it.
+// checkBlocks refuses a load balancer if no dynamic ports are left for it, with Windows' error for that.
 func (m *Model) checkBlocks(lb *wire.LoadBalancer, id string) error {
 	if m.has(sharedPorts) {
 		return nil
@@ -102,8 +102,8 @@ func (m *Model) checkBlocks(lb *wire.LoadBalancer, id string) error {
 	return nil
 }
 
-// checkFlags refuses what the host's HNS cannot do. Distribution by client is a field that an older HNS does not know:
-// it stays without effect there.
+// checkFlags refuses what the host's HNS cannot do. An older HNS does not know the field for distribution by client, so
+// there it has no effect.
 func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
 	if lb.Flags&wire.LoadBalancerDSR != 0 && !m.has(directReturn) || lb.Flags&wire.LoadBalancerIPv6 != 0 &&
 		!m.has(dualStack) {
@@ -151,7 +151,7 @@ func (m *Model) checkBackends(lb *wire.LoadBalancer) error {
 	return nil
 }
 
-// checkFront looks at the addresses: of one family, that of the flag.
+// checkFront checks the virtual addresses: all must be of one family, the one that the flag names.
 func checkFront(lb *wire.LoadBalancer) error {
 	ipv6 := lb.Flags&wire.LoadBalancerIPv6 != 0
 	for i, vip := range lb.FrontendVIPs {
@@ -172,7 +172,7 @@ func checkFront(lb *wire.LoadBalancer) error {
 	return nil
 }
 
-// frontsOf are what the load balancer listens on.
+// frontsOf returns what the load balancer listens on.
 func frontsOf(lb *wire.LoadBalancer) []front {
 	var all []front
 	for _, p := range lb.PortMappings {

@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// lookups find objects by something else than their ID, so that no call goes through all of them.
+// lookups find objects by something other than their ID, so that no call goes through all objects.
 type lookups struct {
 	named     index[ref]    // networks and endpoints, by kind and name
 	onNetwork index[string] // endpoints by network
@@ -15,7 +15,7 @@ type lookups struct {
 	balancing index[string] // load balancers by endpoint
 	routing   index[string] // routes by endpoint
 	holding   index[string] // namespaces by container
-	blocks    index[uint32] // load balancers that take ports for themselves, by protocol
+	blocks    index[uint32] // load balancers with dynamic ports of their own, by protocol
 	hosts     map[string]bool
 	addrs     map[addrKey]string // endpoints by address
 	macs      map[string]string  // local endpoints by hardware address
@@ -28,7 +28,7 @@ type addrKey struct {
 	addr    netip.Addr
 }
 
-// front is what a load balancer listens on; addr is not valid for every address of the host of a family.
+// front is what a load balancer listens on. An invalid addr means every address of the host of that family.
 type front struct {
 	addr     netip.Addr
 	ipv6     bool
@@ -98,7 +98,7 @@ func (m *Model) endpointChanged(id string, old, now *endpoint) {
 	}
 }
 
-// dirtyHost marks the switch that an endpoint on the host is an address of.
+// dirtyHost marks the network of an endpoint that is attached to the host: the endpoint is an address of its switch.
 func (m *Model) dirtyHost(e *endpoint) {
 	if m.hosts[e.HostComputeNamespace] {
 		m.dirty[ref{Networks, e.HostComputeNetwork}] = true
@@ -175,7 +175,7 @@ func (m *Model) leave(fronts []front, owner string) {
 	}
 }
 
-// free refuses what somebody but the owner listens on already.
+// free refuses fronts that another owner listens on already.
 func (m *Model) free(fronts []front, owner string) error {
 	seen := make(map[front]bool, len(fronts))
 	for _, f := range fronts {

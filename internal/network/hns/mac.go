@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// hardwareAddr is the endpoint's hardware address as HNS writes it: the one asked for, or one of the network's pool, or
-// one below Hyper-V's 00-15-5D.
+// hardwareAddr returns the endpoint's hardware address as HNS writes it: the one that was asked for, one of the
+// network's pool, or one below Hyper-V's 00-15-5D.
 func (m *Model) hardwareAddr(n *network, e *endpoint) (string, error) {
 	if e.MacAddress != "" {
 		text, err := parseMAC(e.MacAddress)
@@ -54,7 +54,7 @@ func formatMAC(mac net.HardwareAddr) string {
 
 func linuxMAC(mac string) string { return strings.ToLower(strings.ReplaceAll(mac, "-", ":")) }
 
-// macNumber is a hardware address as a number; that of one which was checked.
+// macNumber returns a hardware address, which was checked, as a number.
 func macNumber(s string) uint64 {
 	mac, err := net.ParseMAC(strings.ReplaceAll(s, "-", ":"))
 	if err != nil || len(mac) != 6 {

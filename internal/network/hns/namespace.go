@@ -9,7 +9,7 @@ import (
 // defaultCompartment is the number of the host's own compartment.
 const defaultCompartment = 1
 
-// ensureHostNamespace makes the namespace that is the host itself, or finds it among what was loaded.
+// ensureHostNamespace makes the namespace that is the host itself, unless it was loaded.
 func (m *Model) ensureHostNamespace() {
 	for _, id := range m.namespaces.ids {
 		if m.hosts[id] {
@@ -30,8 +30,8 @@ func (m *Model) ensureHostNamespace() {
 	})
 }
 
-// createNamespace makes a namespace. One of type HostDefault is another name of the host's own compartment, as on
-// Windows; a guest's, which belongs to a virtual machine there, is a namespace like any other.
+// createNamespace makes a namespace. One of type HostDefault is another name for the host's own compartment, as on
+// Windows. One of a guest's types, which on Windows belongs to a virtual machine, is a namespace like any other.
 func (m *Model) createNamespace(id string, r Request) (string, error) {
 	var n namespace
 	if err := decode(r.text(0), &n); err != nil {
@@ -111,7 +111,8 @@ func (m *Model) withEndpoint(id string, f func(id string) error) error {
 	return f(eid)
 }
 
-// attach puts an endpoint into a namespace. Doing it again is no error; it cannot be in two.
+// attach puts an endpoint into a namespace. An endpoint can be in one namespace only; attaching it there again is no
+// error.
 func (m *Model) attach(nsID, eid string) error {
 	e := *m.endpoints.objects[eid]
 	switch {
@@ -135,7 +136,7 @@ func resource(kind, id string) wire.NamespaceResource {
 	return wire.NamespaceResource{Type: kind, Data: wire.ResourceData{ID: id}}
 }
 
-// freeInterface is the lowest number that no endpoint of the namespace has.
+// freeInterface returns the lowest interface number that no endpoint of the namespace has.
 func (m *Model) freeInterface(nsID string) int {
 	used := map[int]bool{}
 	for eid := range m.inSpace[nsID] {
@@ -170,7 +171,7 @@ func without(list []wire.NamespaceResource, kind, id string) []wire.NamespaceRes
 	})
 }
 
-// share notes that a container uses the namespace, or no longer does.
+// share records that a container uses the namespace, or no longer does.
 func (m *Model) share(nsID, container string, add bool) error {
 	if container == "" || len(container) > 256 {
 		return wire.Errorf(wire.EInvalidArg, "container %.64q", container)

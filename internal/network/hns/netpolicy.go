@@ -11,10 +11,10 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// defaultVXLANPort is VXLAN's own (RFC 7348), which Windows uses unless VxlanPort says otherwise.
+// defaultVXLANPort is VXLAN's port by RFC 7348, which Windows uses unless VxlanPort names another.
 const defaultVXLANPort = 4789
 
-// networkPolicies is what a network's policies mean for its switch.
+// networkPolicies is what the policies of a network mean for its switch.
 type networkPolicies struct {
 	adapter  string
 	mac      string // of the host on the switch
@@ -25,7 +25,7 @@ type networkPolicies struct {
 	seen     map[string]bool // IDs of peers
 }
 
-// setPolicies reads the policies that the network is to have, and gives them to it.
+// setPolicies reads the new policies of a network and stores them with it.
 func (m *Model) setPolicies(n *network, policies []wire.Policy) error {
 	p, err := m.readNetworkPolicies(n, policies)
 	if err != nil {
@@ -190,7 +190,7 @@ func (m *Model) readSet(raw json.RawMessage) error {
 	return err
 }
 
-// giveProvider adds what HNS itself chooses for an overlay, and programs read back: the host's provider address and the
+// giveProvider adds what HNS itself chooses for an overlay and programs read back: the host's provider address and the
 // hardware address of its distributed router.
 func (m *Model) giveProvider(n *network) {
 	has := func(t string) bool {

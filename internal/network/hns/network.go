@@ -47,7 +47,7 @@ func (m *Model) createNetwork(id string, r Request) (string, error) {
 	return id, nil
 }
 
-// networkType is the type as HNS writes it; a NAT when empty, the schema's zero value.
+// networkType returns the type as HNS writes it; the empty type, the schema's zero value, is NAT.
 func networkType(t string) (string, error) {
 	for _, known := range []string{
 		wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay,
@@ -106,7 +106,7 @@ func (m *Model) checkSubnets(n *network) error {
 	return nil
 }
 
-// Bounds of a VSID: below 4096 it would be a VLAN's, and VXLAN has 24 bits (RFC 7348). Windows' lower bound:
+// Bounds of a VSID: a number below 4096 would be a VLAN's, and VXLAN has 24 bits (RFC 7348). Windows' lower bound:
 // https://github.com/flannel-io/flannel/blob/00014d0926a2b31fc53901d4951c71d69f24f3bf/pkg/backend/vxlan/vxlan_windows.go.
 const minVSID, maxVSID = 4096, 1<<24 - 1
 
@@ -176,7 +176,7 @@ func readSubnet(s wire.Subnet) (subnet, error) {
 	return out, nil
 }
 
-// subnets are those of a stored network, which are known to be right.
+// subnets returns the subnets of a stored network, which have been checked.
 func (n *network) subnets() []subnet {
 	all, _ := readSubnets(n)
 	return all
@@ -198,7 +198,7 @@ func (n *network) prefixes() []netip.Prefix {
 	return all
 }
 
-// gateways are the next hops of the subnets' routes; endpoints get none of these addresses.
+// gateways returns the next hops of the subnets' routes; no endpoint gets one of these addresses.
 func (n *network) gateways() []netip.Addr {
 	var all []netip.Addr
 	for _, s := range n.subnets() {
@@ -261,7 +261,7 @@ func (m *Model) modifyNetwork(id, settings string) error {
 	return m.checkReach(m.networks.objects[id])
 }
 
-// checkReach looks whether what the network's policies became is right for the endpoints on it: rules name sets.
+// checkReach checks that the network's changed policies are valid for the endpoints on it, whose rules name sets.
 func (m *Model) checkReach(n *network) error {
 	for eid := range m.onNetwork[n.ID] {
 		e := m.endpoints.objects[eid]
@@ -275,8 +275,8 @@ func (m *Model) checkReach(n *network) error {
 	return nil
 }
 
-// modifyPolicies carries out Add, Remove and Update of policies. A policy is removed by type and settings; one that is
-// there is not added twice.
+// modifyPolicies carries out Add, Remove and Update of policies. Remove finds a policy by type and settings; Add
+// replaces an equal one.
 func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) {
 	var change wire.Policies
 	if len(req.Settings) > 0 {
@@ -304,7 +304,7 @@ func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) 
 	return nil, wire.Errorf(wire.EInvalidArg, "request type %.64q", req.RequestType)
 }
 
-// normal is a policy's JSON with its fields in order, so that two that say the same are equal.
+// normal returns a policy's JSON with its fields in order, so that two policies that mean the same are equal.
 func normal(p wire.Policy) string {
 	v, err := setting[any](p.Settings)
 	if err != nil {

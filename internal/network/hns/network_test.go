@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// newest is the newest Windows, with a host at 192.168.0.5.
+// newest returns the newest Windows, as a host at 192.168.0.5.
 func newest() hns.Config {
 	cfg := config()
 	cfg.Version, cfg.Addresses = wire.Version{Major: 16}, []netip.Addr{netip.MustParseAddr("192.168.0.5")}
@@ -33,9 +33,8 @@ func compareNets() cmp.Option {
 	return cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
 }
 
-// What flannel does on a Windows host (flannel 00014d0926, pkg/backend/vxlan/vxlan_windows.go): it makes the network
-// and reads DrMacAddress back; with a RemoteSubnetRoute for each other host, and the remote endpoints that kube-proxy
-// makes.
+// What flannel does on a Windows host (flannel 00014d0926, pkg/backend/vxlan/vxlan_windows.go): it makes the network,
+// reads DrMacAddress back, and adds a RemoteSubnetRoute for each other host. Then kube-proxy makes remote endpoints.
 func TestOverlay(t *testing.T) {
 	h := host{Model: hns.New(newest())}
 	h.network = h.ok(t, "HcnCreateNetwork", "", overlay("vxlan0", "10.244.3.0/24", "10.244.3.1", 4096)).Object
@@ -208,7 +207,7 @@ func TestNetworkTypes(t *testing.T) {
 	}
 }
 
-// Features come and go with the build, and Modern has them all.
+// Each build has its features, and the profile Modern has all of them.
 func TestFeatures(t *testing.T) {
 	policy := func(p string) string {
 		return `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[` + p + `]}}`

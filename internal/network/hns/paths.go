@@ -2,7 +2,7 @@ package hns
 
 import "mullion.dev/mullion/internal/base/support"
 
-// Paths of HNSCall that have no objects of the model.
+// Paths of HNSCall that are not about objects of the model.
 const (
 	versionPath = "globals/version"
 	// StatsPath is followed by the endpoint whose statistics are asked for. The service around the model answers it.
@@ -13,7 +13,7 @@ const (
 type path struct {
 	// name is what the path begins with.
 	name string
-	// do carries out a call of the path; nil: it has no objects of the model.
+	// do carries out a call of the path; nil: the path is not about objects of the model.
 	do    func(m *Model, r v1Request) (any, error)
 	level support.Level
 	// file is where hnslib has the path, below refHnslib.

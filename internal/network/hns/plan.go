@@ -9,19 +9,19 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// part is what one object is in the plan.
+// part returns an object's part of the plan.
 func (m *Model) part(r ref) netplan.Plan {
 	return m.tables[r.kind].part(r.id)
 }
 
-// planNamespace is a namespace, unless it is the host's own.
+// planNamespace adds a namespace to the plan, unless it is the host's own.
 func (m *Model) planNamespace(n *namespace, p *netplan.Plan) {
 	if !m.hosts[n.ID] {
 		p.Namespaces = []string{n.ID}
 	}
 }
 
-// planNetwork is a network's switch, with the addresses of the endpoints that are attached to the host.
+// planNetwork adds a network's switch, with the addresses of the endpoints that are attached to the host.
 func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 	policies, err := m.readNetworkPolicies(n, n.Policies)
 	if err != nil { // it was right when it was set
@@ -59,7 +59,7 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 	p.Bridges, p.Peers = []netplan.Bridge{b}, policies.peers
 }
 
-// onHost are the network's endpoints that are attached to the host, in order of their IDs.
+// onHost returns the network's endpoints that are attached to the host, in order of their IDs.
 func (m *Model) onHost(network string) []*endpoint {
 	var ids []string
 	for ns := range m.hosts {
@@ -77,7 +77,7 @@ func (m *Model) onHost(network string) []*endpoint {
 	return all
 }
 
-// prefixes are the endpoint's addresses with their subnets' lengths.
+// prefixes returns the endpoint's addresses, each with its subnet's length.
 func (e *endpoint) prefixes() []netip.Prefix {
 	var all []netip.Prefix
 	for _, c := range e.IpConfigurations {
@@ -96,8 +96,8 @@ func (e *endpoint) addrs() []netip.Addr {
 	return all
 }
 
-// planEndpoint is the port of an endpoint in a pod, with the ports of the host that lead to it, or the peer that a
-// remote endpoint of an overlay is.
+// planEndpoint adds an endpoint to the plan: an endpoint in a pod as a port, with the ports of the host that lead to
+// it; a remote endpoint of an overlay as a peer.
 func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 	n := m.networks.objects[e.HostComputeNetwork]
 	inPod := e.HostComputeNamespace != "" && !m.hosts[e.HostComputeNamespace]
@@ -110,8 +110,8 @@ func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 		return
 	}
 	if isPeer {
-		// kube-proxy names the host itself as the provider of what is beyond the overlay: the host's own routes lead
-		// there.
+		// For an endpoint beyond the overlay kube-proxy names the host itself as the provider: the host's own routes
+		// lead there.
 		if !slices.Contains(m.cfg.Addresses, policies.provider) {
 			p.Peers = e.peers(policies.provider)
 		}
@@ -143,13 +143,14 @@ func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *net
 		}
 	}
 	p.Ports, p.LoadBalancers = []netplan.Port{port}, e.portMappings(policies.maps)
-	for i := range p.LoadBalancers { // from Windows Server 2019 on, the host reaches what a NAT network maps
+	for i := range p.LoadBalancers { // from Windows Server 2019 on, the host reaches the ports that a NAT network maps
 		lb := &p.LoadBalancers[i]
 		lb.FromHost = n.Type == wire.NetworkNAT && m.has(hostMappings) && len(lb.VIPs) == 0
 	}
 }
 
-// peers are a remote endpoint's addresses, if it says which host has them; otherwise a RemoteSubnetRoute does.
+// peers returns a remote endpoint's addresses as peers, if it names the host that has them. Else a RemoteSubnetRoute
+// does.
 func (e *endpoint) peers(provider netip.Addr) []netplan.Peer {
 	if !provider.IsValid() {
 		return nil
@@ -174,7 +175,7 @@ func numbered(id string, i int) string {
 	return id + "-" + strconv.Itoa(i)
 }
 
-// portMappings are the ports of the host that lead to the endpoint (hostPort), as load balancers with one backend.
+// portMappings returns the ports of the host that lead to the endpoint (hostPort), as load balancers with one backend.
 func (e *endpoint) portMappings(maps []portMap) []netplan.LoadBalancer {
 	var all []netplan.LoadBalancer
 	for i, s := range maps {
@@ -212,7 +213,7 @@ func addRoute(p *netplan.Port, r wire.Route) {
 	}
 }
 
-// balancers are one load balancer for each port mapping, and each family if the virtual addresses are of both.
+// balancers returns one load balancer for each port mapping and each family of the virtual addresses.
 func (m *Model) balancers(lb *wire.LoadBalancer) []netplan.LoadBalancer {
 	var families [2][]netip.Addr // IPv4, IPv6
 	for _, v := range lb.FrontendVIPs {

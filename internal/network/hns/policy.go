@@ -14,11 +14,11 @@ import (
 // endpointPolicy is a type of policy that endpoints may have.
 type endpointPolicy struct {
 	needs feature
-	// read adds what the setting means to the port, or says what is wrong with it.
+	// read adds to the port what the setting means, or returns what is wrong with it.
 	read func(p *portPolicies, setting json.RawMessage) error
 }
 
-// endpointPolicies are the types by name. What has no meaning for the plan is only looked at.
+// endpointPolicies returns the types by name. A policy without a meaning for the plan is only checked for its shape.
 func endpointPolicies() map[string]endpointPolicy {
 	return map[string]endpointPolicy{
 		wire.PolicyOutBoundNAT:         {read: (*portPolicies).outBoundNAT},
@@ -39,7 +39,7 @@ func endpointPolicies() map[string]endpointPolicy {
 	}
 }
 
-// portPolicies is what the policies of an endpoint and its network mean for its port.
+// portPolicies is what the policies of an endpoint and its network mean for the endpoint's port.
 type portPolicies struct {
 	network  *network
 	sets     map[string]wire.SetPolicySetting // those of the network, once a rule names one
@@ -61,7 +61,7 @@ type portMap struct {
 	vip netip.Addr // not valid: every address of the host
 }
 
-// readPolicies reads an endpoint's policies and those of its network that concern its port.
+// readPolicies reads the policies of an endpoint, and those of its network that concern its port.
 func (m *Model) readPolicies(n *network, policies []wire.Policy) (*portPolicies, error) {
 	p := &portPolicies{network: n, icmp: m.cfg.Profile == Modern}
 	for _, list := range [][]wire.Policy{policies, n.portPolicies()} {
@@ -78,7 +78,7 @@ func (m *Model) readPolicies(n *network, policies []wire.Policy) (*portPolicies,
 	return p, nil
 }
 
-// setting decodes a policy's setting; none is an empty one.
+// setting decodes a policy's setting; a missing one is an empty one.
 func setting[T any](raw json.RawMessage) (T, error) {
 	var v T
 	if len(raw) == 0 || string(raw) == "null" {
@@ -154,7 +154,7 @@ func (p *portPolicies) portMapping(raw json.RawMessage) error {
 	return nil
 }
 
-// fronts are what the endpoint's port mappings listen on.
+// fronts returns what the endpoint's port mappings listen on.
 func (e *endpoint) fronts() []front {
 	var all []front
 	for _, policy := range e.Policies {
@@ -192,7 +192,7 @@ func (p *portPolicies) providerAddress(raw json.RawMessage) error {
 	return err
 }
 
-// maxOverhead leaves what every IPv4 host must accept of an Ethernet packet: 576 of 1500 bytes (RFC 791).
+// maxOverhead leaves 576 of an Ethernet packet's 1500 bytes, which every IPv4 host must accept (RFC 791).
 const maxOverhead = 924
 
 func (p *portPolicies) encapOverhead(raw json.RawMessage) error {

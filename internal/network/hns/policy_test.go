@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// Each policy of an endpoint, and what the plan makes of it; a result instead when it is refused.
+// Each policy of an endpoint, with what it adds to the plan, or with the result code if it is refused.
 func TestEndpointPolicies(t *testing.T) {
 	nets := func(all ...string) []netip.Prefix {
 		var out []netip.Prefix
@@ -261,7 +261,7 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// A network's rules hold for all of its endpoints, and a set that changes changes the rules that name it.
+// A network's rules apply to all of its endpoints, and a set that changes also changes the rules that name it.
 func TestNetworkPoliciesReachEndpoints(t *testing.T) {
 	h := host{Model: hns.New(newest())}
 	h.network = h.ok(t, "HcnCreateNetwork", "", network("cbr0", "10.244.1.0/24", "10.244.1.1")).Object
@@ -426,7 +426,7 @@ func TestLoadBalancers(t *testing.T) {
 		`{`+strings.ReplaceAll(tests[0].settings, "10.96.0.9", "10.96.0.10")+`}`)
 }
 
-// Load balancers that keep ports to themselves run out of them.
+// Load balancers that do not share ports use the dynamic ports up.
 func TestBalancersTakePorts(t *testing.T) {
 	for _, c := range []struct {
 		version wire.Version

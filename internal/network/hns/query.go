@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// decode reads one JSON document into v. Unknown fields are left aside, as HNS does.
+// decode reads one JSON document into v. It ignores unknown fields, as HNS does.
 func decode(text string, v any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(v); err != nil {
@@ -29,10 +29,10 @@ func encode(v any) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// answer are an object's properties as JSON, so that a list of thousands is made once.
+// answer holds an object's properties as JSON, so that a list of thousands is encoded only once.
 type answer struct{ hcn, v1 string }
 
-// enumerate answers the GUIDs of the objects that the query's filter lets through.
+// enumerate returns the GUIDs of the objects that the query's filter lets through.
 func (m *Model) enumerate(k Kind, query string) (Reply, error) {
 	f, err := parseFilter(query)
 	if err != nil {
@@ -129,8 +129,8 @@ func (m *Model) networksOf(f filter) ([]string, bool) {
 	return nil, false
 }
 
-// endpointProperty has virtualnetwork as well: HNS version 1 calls the network so, and hcn's ListEndpointsOfNetwork
-// still sends it (hnslib v0.1.2, hcn/hcnendpoint.go).
+// endpointProperty knows virtualnetwork too: that is the network's name in HNS version 1, and hcn's
+// ListEndpointsOfNetwork still sends it (hnslib v0.1.2, hcn/hcnendpoint.go).
 func endpointProperty(e *endpoint, name string) value {
 	switch name {
 	case "id":

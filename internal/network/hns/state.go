@@ -11,15 +11,15 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// stateVersion is the version of the saved state's shape: a first line with the version, then one line for each call
-// that changed something, with the objects that it changed. Version 1 was all objects in one document.
+// stateVersion is the version of the saved state's format: a first line with the version, then one line for each call
+// that changed something, with the objects that it changed. Version 1 was one document with all objects.
 const stateVersion = 2
 
 type header struct {
 	Version int `json:"version"`
 }
 
-// Save is the whole state: what Load reads.
+// Save returns the whole state, which Load reads.
 func (m *Model) Save() ([]byte, error) {
 	data := fmt.Appendf(nil, "{\"version\":%d}\n", stateVersion)
 	var err error
@@ -32,7 +32,7 @@ func (m *Model) Save() ([]byte, error) {
 	return data, err
 }
 
-// Line is what one call changed, as it is appended to what Save returned.
+// Line returns the line for what one call changed; it is appended to what Save returned.
 func Line(records []Record) []byte { return appendLine(nil, records) }
 
 // appendLine writes the records as JSON; their objects are JSON already, and their kinds and IDs need no quoting.
@@ -51,8 +51,8 @@ func appendLine(data []byte, records []Record) []byte {
 	return append(data, "]\n"...)
 }
 
-// Load is a model with the state that Save returned, and the lines behind it. A last line that is cut off is left
-// aside: its call was never answered.
+// Load returns a model with the state that Save returned and the lines after it. An incomplete last line is ignored:
+// its call was never answered.
 func Load(cfg Config, data []byte) (*Model, error) {
 	m := empty(cfg)
 	var h header
@@ -139,7 +139,8 @@ func (m *Model) readVersion1(data []byte) error {
 	return nil
 }
 
-// check looks for references into nothing, so that a damaged file is an error and not a crash later.
+// check returns an error if an object refers to one that does not exist, so that a damaged file is an error now and not
+// a crash later.
 func (m *Model) check() error {
 	for id, e := range m.endpoints.objects {
 		if !m.networks.has(e.HostComputeNetwork) {

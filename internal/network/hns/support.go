@@ -6,7 +6,8 @@ import (
 	"mullion.dev/mullion/internal/base/support"
 )
 
-// SupportRows is what of the Host Networking Service is there, one row a call, network type, policy or behaviour.
+// SupportRows says how much of the Host Networking Service there is, one row for a call, network type, policy or
+// behaviour.
 func SupportRows() []support.Row {
 	var all []support.Row
 	for _, rows := range [][]support.Row{
@@ -32,8 +33,8 @@ const (
 	refPreserve = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#load-balancing-and-services"
 	refProxy    = "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/winkernel/proxier.go"
 	refEvents   = "https://learn.microsoft.com/virtualization/api/hcn/Reference/HCN_NOTIFICATIONS"
-	// refReference has a page for each function. A name that is often read, HcnReserveHostNetworkServicePort, is none
-	// of Windows' (exports of computenetwork.dll).
+	// refReference has a page for each function. HcnReserveHostNetworkServicePort, a name that is often written, is no
+	// function of Windows (exports of computenetwork.dll).
 	refReference = "https://learn.microsoft.com/virtualization/api/hcn/Reference/"
 )
 
@@ -56,7 +57,7 @@ const (
 	noteV1Endpoints     = "an update changes policies; attach and detach work for the host and for a container in a namespace; for a virtual machine they answer HCN_E_REQUEST_UNSUPPORTED"
 )
 
-// callRows are a row for each function, and for each path of HNSCall.
+// callRows returns a row for each function, and for each path of HNSCall.
 func callRows() []support.Row {
 	var all []support.Row
 	for _, c := range calls() {
@@ -96,7 +97,7 @@ func supportBehaviour() []support.Row {
 	}
 }
 
-// functionsByBuild says from which build on the functions are documented.
+// functionsByBuild returns the row that says since which build the functions are documented.
 func functionsByBuild() support.Row {
 	documented, since := 0, uint32(0)
 	for _, c := range calls() {

@@ -23,14 +23,14 @@ func compareRefs(a, b ref) int {
 	return strings.Compare(a.id, b.id)
 }
 
-// collection is the objects of one kind, for whom it does not matter which kind that is. Each kind has a table[T].
+// collection is the objects of one kind, for code that works with every kind. Each kind has a table[T].
 type collection interface {
 	contents
 	operations
 	effects
 }
 
-// contents are the objects that there are.
+// contents are the objects that exist.
 type contents interface {
 	has(id string) bool
 	// all returns the IDs in order; list returns them as JSON.
@@ -42,7 +42,7 @@ type contents interface {
 	shown(id string) any
 }
 
-// operations are what the functions of HNS do with objects. Modify and remove need one that is there.
+// operations are what the functions of HNS do with objects. Modify and remove need an existing one.
 type operations interface {
 	// newID returns the GUID for an object to make: the wanted one if it is free.
 	newID(want string) (string, error)
@@ -51,22 +51,22 @@ type operations interface {
 	remove(id string) error
 }
 
-// effects are what follows from an object outside the model, whether it is there or not.
+// effects are what an object, existing or not, means outside the model.
 type effects interface {
-	// record returns the object as it is kept on disk; load reads it back.
+	// record returns the object as it is stored on disk; load reads it back.
 	record(id string) (Record, error)
 	load(rec Record) error
-	// part returns what the object is in the plan.
+	// part returns the object's part of the plan.
 	part(id string) netplan.Plan
 	// events returns what watchers are told before and after a change of the object; had is what it was, or nil.
 	events(id string, had any) (before, after []Event)
 }
 
-// rules are what the objects of a kind do in their own way.
+// rules are what differs between the kinds of objects.
 type rules[T any] struct {
 	// id returns the object's own field.
 	id func(*T) string
-	// taken is the error where an object with a wanted ID exists already; 0: EAlreadyExists.
+	// taken is the error if an object with the wanted ID exists already; 0: EAlreadyExists.
 	taken wire.HRESULT
 	// create makes an object with the ID, or with the one that its settings name, and returns which.
 	create func(id string, r Request) (string, error)
@@ -77,12 +77,13 @@ type rules[T any] struct {
 	shown func(*T) any
 	// property returns a property that programs filter by, of a name in lower case.
 	property func(v *T, name string) value
-	// candidates returns the objects among which a filter's are, if a lookup has them; nil: there is no lookup.
+	// candidates returns the objects among which the filter's are, if there is a lookup for it. nil: there is no
+	// lookup.
 	candidates func(f filter) (ids []string, ok bool)
-	// changed keeps the lookups in step, and marks what else depends on the object. It runs after the object is set;
-	// old or now may be nil. nil: nothing to do.
+	// changed updates the lookups, and marks what else depends on the object. It runs after the object is set; old or
+	// now may be nil. nil: nothing to do.
 	changed func(id string, old, now *T)
-	// plan adds what the object is in the plan; nil: nothing.
+	// plan adds the object's part of the plan; nil: it has none.
 	plan func(v *T, p *netplan.Plan)
 	// events returns what watchers are told before and after a change; old or now may be nil. nil: nothing.
 	events func(id string, old, now *T) (before, after []Event)
@@ -130,7 +131,7 @@ func (t *table[T]) set(id string, v *T) {
 	t.model.dirty[r] = true
 }
 
-// put stores v under id, or removes what is there when v is nil, and remembers how to take that back.
+// put stores v under id, or removes what is there when v is nil, and records how to undo that.
 func (t *table[T]) put(id string, v *T) {
 	m, old := t.model, t.objects[id]
 	t.set(id, v)
@@ -205,7 +206,7 @@ func (t *table[T]) newID(want string) (string, error) {
 	return id, nil
 }
 
-// pick returns the ID that settings name, or the one at hand.
+// pick returns the ID in the settings if there is one, else id.
 func (t *table[T]) pick(id, inSettings string) (string, error) {
 	if inSettings == "" || strings.Trim(inSettings, "{}") == zeroID {
 		return id, nil
@@ -268,7 +269,7 @@ func (t *table[T]) events(id string, had any) (before, after []Event) {
 	return t.rules.events(id, old, t.objects[id])
 }
 
-// index finds objects' IDs by something that they have in common.
+// index finds the IDs of objects by a property that they share.
 type index[K comparable] map[K]map[string]bool
 
 func (x index[K]) add(key K, id string) {

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// v1 carries out HNSCall: a REST-like call whose answer is an envelope. An error of HNS goes into the envelope and the
+// v1 carries out HNSCall, a REST-like call whose answer is an envelope. An error of HNS is in the envelope, and the
 // call itself succeeds, as on Windows (hnslib v0.1.2, internal/hns/hnsfuncs.go).
 func (m *Model) v1(method, path, body string) (Reply, error) {
 	out, err := m.v1Route(strings.ToUpper(method), path, body)
@@ -23,7 +23,7 @@ func (m *Model) v1(method, path, body string) (Reply, error) {
 	return Reply{Text: `{"Success":true,"Output":` + string(raw) + `}`}, nil
 }
 
-// V1Error is the envelope of an error.
+// V1Error returns the envelope of an error.
 func V1Error(err error) string {
 	reply := wire.V1Reply{Error: err.Error(), ErrorCode: uint32(wire.EFail)}
 	if e, ok := errors.AsType[*wire.Error](err); ok {
@@ -32,7 +32,7 @@ func V1Error(err error) string {
 	return encode(reply)
 }
 
-// v1Request is a call of HNS version 1: method, and the path's parts behind the kind of object.
+// v1Request is a call of HNS version 1: the method, and the parts of the path after the kind of object.
 type v1Request struct {
 	method, id, action, body string
 }
@@ -99,7 +99,7 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s of a network", r.method)
 }
 
-// v1UpdateNetwork adds the policies that the network does not have.
+// v1UpdateNetwork adds those policies that the network does not have.
 func (m *Model) v1UpdateNetwork(id, body string) error {
 	var in wire.V1Network
 	if err := decode(body, &in); err != nil {

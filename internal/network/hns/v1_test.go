@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// v1 makes a call of HNS version 1 and returns the error's text; out is the answer, if there is none.
+// v1 makes a call of HNS version 1 and returns the error's text; if there is none, out gets the answer.
 func (h host) v1(t *testing.T, method, path, body string, out any) string {
 	t.Helper()
 	var reply wire.V1Reply
@@ -100,7 +100,7 @@ func TestVersion1Endpoints(t *testing.T) {
 	}
 }
 
-// A container shares the endpoints of its namespace, and what was answered before does not hide that.
+// A container shares the endpoints of its namespace; an answer that was cached before shows that too.
 func TestVersion1Containers(t *testing.T) {
 	h := newHost(t)
 	ep, other, ns := h.endpoint(t, "10.244.1.5"), h.endpoint(t, "10.244.1.6"), h.namespace(t)

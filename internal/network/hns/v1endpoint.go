@@ -84,7 +84,7 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 	return m.endpointV1(reply.Object), nil
 }
 
-// v1UpdateEndpoint takes over the policies: what hnslib's ApplyACLPolicy and ApplyProxyPolicy change before they send
+// v1UpdateEndpoint takes over the policies. hnslib's ApplyACLPolicy and ApplyProxyPolicy change only these, and send
 // the whole endpoint (v0.1.2, internal/hns/hnsendpoint.go).
 func (m *Model) v1UpdateEndpoint(id, body string) error {
 	var in wire.V1Endpoint
@@ -129,7 +129,7 @@ func (m *Model) v1Attach(id, action, body string) error {
 	return m.attach(target, id)
 }
 
-// allEndpointsV1 are all endpoints; each is put into words once.
+// allEndpointsV1 returns all endpoints as JSON; each is encoded only once.
 func (m *Model) allEndpointsV1() json.RawMessage {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -152,8 +152,8 @@ func (m *Model) endpointV1(id string) json.RawMessage {
 	return json.RawMessage(a.v1)
 }
 
-// makeEndpointV1 is the endpoint as HNS version 1 shows it; the kubelet reads its ID, name and SharedContainers for
-// network statistics (kubernetes v1.36.3, pkg/kubelet/stats/cri_stats_provider_windows.go).
+// makeEndpointV1 returns the endpoint as HNS version 1 shows it. For network statistics the kubelet reads its ID, name
+// and SharedContainers (kubernetes v1.36.3, pkg/kubelet/stats/cri_stats_provider_windows.go).
 func (m *Model) makeEndpointV1(id string) wire.V1Endpoint {
 	e := m.endpoints.objects[id]
 	out := wire.V1Endpoint{

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// v1Policy is how a type of policy is called in HNS version 1, where its fields stand beside Type (hnslib v0.1.2,
+// v1Policy is a type of policy in HNS version 1, whose fields stand beside Type (hnslib v0.1.2,
 // internal/hns/hnspolicy.go). Fields are the names that differ, version 1 to schema 2.
 type v1Policy struct {
 	v1, v2 string
@@ -39,7 +39,7 @@ func policiesFromV1(all []json.RawMessage) ([]wire.Policy, error) {
 	return out, nil
 }
 
-// policyFromV1 lifts the fields that stand beside Type into Settings.
+// policyFromV1 moves the fields that stand beside Type into Settings.
 func policyFromV1(raw json.RawMessage) (wire.Policy, error) {
 	fields := map[string]json.RawMessage{}
 	if err := decode(string(raw), &fields); err != nil {
@@ -81,7 +81,7 @@ func rename(fields map[string]json.RawMessage, from, to string) {
 	}
 }
 
-// protocolFromV1 makes a number of "TCP" or "UDP".
+// protocolFromV1 turns "TCP" or "UDP" into a number.
 func protocolFromV1(fields map[string]json.RawMessage) error {
 	raw := string(fields["Protocol"])
 	if !strings.HasPrefix(raw, `"`) { // a number already, or nothing
@@ -100,7 +100,7 @@ func protocolFromV1(fields map[string]json.RawMessage) error {
 	return nil
 }
 
-// numberToList makes the list of one of a number, unless there is a list.
+// numberToList turns a number into a list with that number, unless there is a list.
 func numberToList(fields map[string]json.RawMessage, from, to string) {
 	var n uint16
 	err := json.Unmarshal(fields[from], &n)
@@ -144,7 +144,7 @@ func policyToV1(p wire.Policy) json.RawMessage {
 	return json.RawMessage(encode(fields))
 }
 
-// v1PolicyLists are load balancers and routes.
+// v1PolicyLists carries out calls of policy lists, which are load balancers and routes.
 func (m *Model) v1PolicyLists(r v1Request) (any, error) {
 	switch {
 	case r.method == "GET" && r.id == "":
@@ -178,7 +178,7 @@ func (m *Model) v1PolicyLists(r v1Request) (any, error) {
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s of a policy list", r.method)
 }
 
-// v1CreatePolicyList makes a load balancer of one ELB policy, or a route of ROUTE policies.
+// v1CreatePolicyList makes a load balancer from one ELB policy, or a route from ROUTE policies.
 func (m *Model) v1CreatePolicyList(body string) (any, error) {
 	var in wire.V1PolicyList
 	if err := decode(body, &in); err != nil {

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what calls answer in testdata")
 
-// steps are the calls whose answers testdata/calls.txt has: function, object and texts. A word before "=" names the
-// object of the answer, and $word stands for its GUID.
+// steps are the calls whose answers are in testdata/calls.txt: function, object and texts. A word before "=" names the
+// object in the answer, and $word stands for its GUID.
 var steps = []string{
 	`net = HcnCreateNetwork - {"Name":"cbr0","Type":"L2Bridge","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.244.1.0/24","Routes":[{"NextHop":"10.244.1.1","DestinationPrefix":"0.0.0.0/0"}]}]}]}`,
 	`HcnCreateNetwork - {"Name":"cbr0","Type":"L2Bridge"}`,
@@ -150,7 +150,7 @@ var steps = []string{
 	`HcnQueryNetworkProperties $net {}`,
 }
 
-// strangers are names that no function has, some of them close to one.
+// strangers are names that are no function's, some of them similar to one.
 var strangers = []string{
 	"", "Hcn", "HcnFly", "hcnOpenNetwork", "HcnOpenNetworks", "HcnOpenNetworkProperties", "HcnQueryNetwork",
 	"HcnEnumerateNetwork", "HcnEnumerateNamespace", "HcnReserveNetworkPort", "HcnRegisterEndpointCallback",
@@ -163,7 +163,7 @@ type told struct {
 	state    *[]byte
 	peer     *session
 	ids      map[string]string // of the objects that the steps name
-	watching []string          // the calls by which somebody watches, and in watchers what they are told
+	watching []string          // the calls by which somebody watches; watchers has what they are told
 	watchers map[string]*watcher
 }
 
@@ -193,7 +193,7 @@ func newTold(t *testing.T) *told {
 	}
 }
 
-// nowhere is a generation's file that nobody reads.
+// nowhere is a file for generations that nobody reads.
 type nowhere struct{}
 
 func (nowhere) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
@@ -244,7 +244,7 @@ func fieldsOf(frame []byte) [][]byte {
 	return fields
 }
 
-// write writes an answer down, and keeps the GUID in it under a name.
+// write writes an answer down, and stores the GUID in it under a name.
 func (s *told) write(t *testing.T, w io.Writer, function, name string, frame []byte) {
 	t.Helper()
 	fields := fieldsOf(frame)
@@ -281,7 +281,7 @@ func (s *told) write(t *testing.T, w io.Writer, function, name string, frame []b
 	}
 }
 
-// golden compares with a file of testdata, or writes it anew.
+// golden compares with a file of testdata; with -update it rewrites the file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -299,8 +299,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestCalls holds what a small sequence of all calls answers, byte by byte, with the copies that go with the answers;
-// what is on disk then; and what those who watch were told. With -update it writes that down anew.
+// TestCalls compares with goldens: what a short sequence of all calls answers, byte by byte, with the copies that go
+// with the answers; what is on disk afterwards; and what those who watch were told.
 func TestCalls(t *testing.T) {
 	s := newTold(t)
 	var b strings.Builder
@@ -340,7 +340,7 @@ func exports(t *testing.T) []string {
 	return all
 }
 
-// withObjects is a service that has an object of each kind, and their names.
+// withObjects returns a service that has an object of each kind, and the names of the objects.
 func withObjects(t *testing.T) (*told, []string) {
 	t.Helper()
 	s, names := newTold(t), []string{"net", "ep", "ns", "lb", "route", "guest"}
@@ -352,7 +352,8 @@ func withObjects(t *testing.T) (*told, []string) {
 	return s, names
 }
 
-// TestStateOfAllKinds holds what is written of one object of each kind, and that a service that reads it has the same.
+// TestStateOfAllKinds compares the saved state of one object of each kind with a golden, and checks that a service that
+// loads it has the same objects.
 func TestStateOfAllKinds(t *testing.T) {
 	s, _ := withObjects(t)
 	for range 2 {
@@ -363,7 +364,7 @@ func TestStateOfAllKinds(t *testing.T) {
 	}
 }
 
-// code is what a call of a function answers about an object: to a program, or to a caller within the process.
+// code returns the result of a call of a function for an object: as a program gets it, or within the process.
 func (s *told) code(t *testing.T, function, object string, within bool) wire.HRESULT {
 	t.Helper()
 	if within {
@@ -378,8 +379,8 @@ func (s *told) code(t *testing.T, function, object string, within bool) wire.HRE
 	return wire.HRESULT(binary.LittleEndian.Uint32(fieldsOf(frame)[0]))
 }
 
-// TestCallsOfObjects holds what each exported function, and names that are none, answer about nothing, about an object
-// that is not there, and about one of each kind.
+// TestCallsOfObjects compares what each exported function, and names that are no function's, answer for no object, for
+// an object that does not exist, and for one of each kind.
 func TestCallsOfObjects(t *testing.T) {
 	var b strings.Builder
 	for _, function := range append(exports(t), strangers...) {
@@ -398,8 +399,8 @@ func TestCallsOfObjects(t *testing.T) {
 	golden(t, "objects.txt", b.String())
 }
 
-// TestTableIsCarriedOut holds that every call of the table, and every path of HNSCall that the support table has, is
-// carried out, unless the table says that it is not.
+// TestTableIsCarriedOut checks that every call of the table, and every path of HNSCall in the support table, is carried
+// out, unless the table says that it is not.
 func TestTableIsCarriedOut(t *testing.T) {
 	for name, c := range hns.Calls() {
 		s, _ := withObjects(t)

@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// maxResponse bounds an answer; all load balancers of a large cluster in one list are some megabytes.
+// maxResponse bounds a response: a list of all load balancers of a large cluster is some megabytes.
 const maxResponse = 64 << 20
 
 // Client asks a server over a connection, as the DLLs do. Calls run one after another.
@@ -22,7 +22,7 @@ type Client struct {
 	conn net.Conn
 }
 
-// NewClient introduces itself on the connection, which is then the client's. A wrong token shows at the first call.
+// NewClient says hello on the connection and owns it from then on. A wrong token shows at the first call.
 func NewClient(conn net.Conn, token string) (*Client, error) {
 	if _, err := conn.Write(makeFrame([]byte(helloMagic), []byte(token))); err != nil {
 		return nil, errors.Join(fmt.Errorf("greet HNS: %w", err), conn.Close())
@@ -33,8 +33,8 @@ func NewClient(conn net.Conn, token string) (*Client, error) {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Call carries one request to the server. The error of a request that HNS refused is a *wire.Error. After any other
-// error the connection is of no more use.
+// Call carries one request to the server. If HNS refused the request, the error is a *wire.Error. After any other error
+// the connection cannot be used any more.
 func (c *Client) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,8 +2,8 @@ package server
 
 import "context"
 
-// Differences says how the kernel differs from what HNS means to have there, without putting it right. What waits to be
-// carried out is carried out first.
+// Differences returns how the kernel differs from HNS' plan, and repairs nothing. It first carries out the changes that
+// wait.
 func (s *Service) Differences(ctx context.Context) ([]string, error) {
 	s.mu.Lock()
 	if !s.behind {

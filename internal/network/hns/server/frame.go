@@ -39,7 +39,7 @@ const (
 	maxTexts   = 3
 )
 
-// readFrame reads one frame's fields. A length beyond max is an error before anything is read or allocated.
+// readFrame reads the fields of one frame. A length beyond max is an error before anything is read or allocated.
 func readFrame(r io.Reader, max uint32) ([][]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -90,7 +90,7 @@ func makeFrame(fields ...[]byte) []byte {
 	return b
 }
 
-// decodeRequest makes a request of a frame's fields.
+// decodeRequest turns a frame's fields into a request.
 func decodeRequest(fields [][]byte) (hns.Request, error) {
 	if len(fields) < 3 || len(fields) > 3+maxTexts || len(fields[0]) > 64 {
 		return hns.Request{}, fmt.Errorf("decode request: %d fields", len(fields))

@@ -72,7 +72,7 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Whatever comes in, it is refused or answered by a well-formed frame, and the model's state stays loadable.
+// Whatever comes in is refused or answered by a well-formed frame, and the model's state stays loadable.
 func FuzzRequest(f *testing.F) {
 	f.Add(frameOf("HcnCreateNetwork", nil, make([]byte, 16),
 		`{"Name":"n","Type":"L2Bridge","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.0.0.0/24"}]}]}`))

@@ -15,15 +15,14 @@ import (
 // GenerationFile is where DLLs look for the generation, below the folder that is C:.
 const GenerationFile = "ProgramData/Mullion/hns.generation"
 
-// generation is a number that is another one after each change. DLLs map its file into memory: kube-proxy.exe reads all
-// of thousands of objects before each change it makes, one by one, and need not ask for those that it has.
+// generation is a number that is different after each change. DLLs map its file into memory and so know whether their
+// copies are still valid: kube-proxy.exe reads thousands of objects, one by one, before each change that it makes.
 type generation struct {
-	file io.WriterAt // nil: nobody keeps copies
+	file io.WriterAt // nil: nobody has copies
 	now  uint64
 }
 
-// next makes the copies that are out there worthless. The numbers are random: a reader that sees half of one and half
-// of the other takes that for neither.
+// next makes all copies invalid. The numbers are random: half of one number with half of another is neither.
 func (g *generation) next() error {
 	if g.file == nil {
 		return nil
@@ -37,7 +36,7 @@ func (g *generation) next() error {
 
 func (g *generation) bytes() []byte { return binary.LittleEndian.AppendUint64(nil, g.now) }
 
-// copies are the fields of a response that carry objects.
+// copies returns the fields of a response that carry objects.
 func (g *generation) copies(objects []hns.Content) [][]byte {
 	if g.file == nil || len(objects) == 0 {
 		return nil
@@ -50,8 +49,8 @@ func (g *generation) copies(objects []hns.Content) [][]byte {
 	return fields
 }
 
-// OpenGenerationFile opens the file below drive, or makes it. Windows programs may write there: no link leads out of
-// the drive, and what is not a file is replaced. A file that is there is kept, as programs have it mapped.
+// OpenGenerationFile opens the file below drive, or makes it. Windows programs may write there: links do not lead out
+// of the drive, and anything that is not a file is replaced. An existing file is kept, because programs have it mapped.
 func OpenGenerationFile(drive string) (*os.File, error) {
 	root, err := os.OpenRoot(drive)
 	if err != nil {

@@ -53,7 +53,7 @@ func read(t *testing.T, f *os.File) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// What a client with copies holds is good until the file's number is another, and that is so after each change.
+// A client's copies are valid until the file has another number, which it has after each change.
 func TestCopies(t *testing.T) {
 	s, file := withGeneration(t, newDrive(t))
 	ask := func(withCopies bool, function string, text ...string) [][]byte {
@@ -100,7 +100,7 @@ type fullDisk struct{ err error }
 
 func (d *fullDisk) WriteAt(b []byte, _ int64) (int, error) { return len(b), d.err }
 
-// A change that copies would not show is refused.
+// If the number cannot be written, the change is refused: otherwise copies from before it would count as valid.
 func TestNoGeneration(t *testing.T) {
 	disk := &fullDisk{}
 	s, err := Open(t.Context(), Config{
@@ -126,7 +126,7 @@ func TestNoGeneration(t *testing.T) {
 	}
 }
 
-// Windows programs may put anything in the file's place; nothing outside of the drive is written, and a file that
+// Windows programs may put anything in the file's place: nothing outside of the drive is written, and a file that
 // programs have mapped stays.
 func TestGenerationFile(t *testing.T) {
 	drive, outside := newDrive(t), filepath.Join(t.TempDir(), "outside")

@@ -41,7 +41,8 @@ func balancer(endpoint string, port int) string {
 		`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":%d}]}`, endpoint, port)
 }
 
-// A crash may cut the file at any byte behind what Open wrote: the calls whose lines are whole are there, and no other.
+// A crash may cut the file at any byte behind what Open wrote: then the calls whose lines are complete are there, and
+// no others.
 func TestStateCutAnywhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hns", "state.json")
 	s, _ := open(t, path)
@@ -89,7 +90,7 @@ func TestStateCutAnywhere(t *testing.T) {
 		if got := fake.Dump(); got != want {
 			t.Fatalf("cut at %d of %d:\n%swant\n%s", cut, len(data), got, want)
 		}
-		if cut%97 == 0 { // what comes behind a torn line is read again
+		if cut%97 == 0 { // what follows a torn line is read again
 			made := call(t, again, "HcnCreateNamespace", "", `{}`)
 			third, err := Open(t.Context(), cfg)
 			if err != nil {
@@ -197,7 +198,8 @@ func networkOf(t *testing.T, s *Service) string {
 	return strings.Trim(list, `[]"`)
 }
 
-// Load balancers follow soon, many at once, in order, and a call that needs the kernel takes along what waits.
+// Load balancers follow soon after the call, many at once and in order; a call that needs the kernel at once takes
+// along those that wait.
 func TestBalancersFollow(t *testing.T) {
 	s, fake := open(t, filepath.Join(t.TempDir(), "state.json"))
 	net := call(t, s, "HcnCreateNetwork", "", l2bridge).Object
@@ -297,8 +299,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Thousands of calls at once, with restarts and repairs among them: the kernel ends as the plan says, and so does the
-// disk.
+// Thousands of calls at once, with restarts and repairs among them: in the end kernel and disk are as the plan says.
 func TestManyAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	s, fake := open(t, path)
@@ -356,7 +357,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkCall is a call with all that is behind it but a kernel: model, journal on disk, coalescing.
+// BenchmarkCall measures a call with everything but a kernel: model, journal on disk, coalescing.
 func BenchmarkCall(b *testing.B) {
 	s, err := Open(context.WithoutCancel(b.Context()), Config{
 		Model: hns.Config{

@@ -9,10 +9,10 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// applyAfter is how long load balancers and peers wait for others to go with.
+// applyAfter is how long load balancers and peers wait for others, to go to the kernel together.
 const applyAfter = 20 * time.Millisecond
 
-// later are load balancers and peers that the kernel does not have yet; nil: to be removed.
+// later holds load balancers and peers that the kernel does not have yet; nil for one to be removed.
 type later struct {
 	balancers map[string]*netplan.LoadBalancer
 	peers     map[string]*netplan.Peer
@@ -20,7 +20,7 @@ type later struct {
 
 func (l *later) empty() bool { return len(l.balancers)+len(l.peers) == 0 }
 
-// add notes the load balancers and peers of a change.
+// add records the load balancers and peers of a change.
 func (l *later) add(c netplan.Change) {
 	note(&l.balancers, c.Set.LoadBalancers, c.Removed.LoadBalancers,
 		func(x *netplan.LoadBalancer) string { return x.ID })
@@ -39,7 +39,7 @@ func note[T any](to *map[string]*T, set []T, removed []string, id func(*T) strin
 	}
 }
 
-// take is all that was noted, as one change; nothing is left.
+// take returns all that was recorded, as one change, and leaves nothing.
 func (l *later) take() netplan.Change {
 	var c netplan.Change
 	c.Set.LoadBalancers, c.Removed.LoadBalancers = split(l.balancers)
@@ -59,13 +59,13 @@ func split[T any](noted map[string]*T) (set []T, removed []string) {
 	return set, removed
 }
 
-// isUrgent says that a change has more in it than load balancers and peers.
+// isUrgent reports whether a change concerns more than load balancers and peers.
 func isUrgent(c netplan.Change) bool {
 	return len(c.Set.Bridges)+len(c.Set.Namespaces)+len(c.Set.Ports)+
 		len(c.Removed.Bridges)+len(c.Removed.Namespaces)+len(c.Removed.Ports) > 0
 }
 
-// applySoon has a change carried out a moment later, with those that follow by then. mu is held.
+// applySoon carries out a change a moment later, together with those that follow by then. It requires s.mu.
 func (s *Service) applySoon(ctx context.Context, change netplan.Change) {
 	waiting := !s.later.empty()
 	s.later.add(change)
@@ -76,8 +76,8 @@ func (s *Service) applySoon(ctx context.Context, change netplan.Change) {
 	time.AfterFunc(applyAfter, func() { s.Flush(ctx) })
 }
 
-// Flush carries out now what waits for others, and returns when the kernel has it and what was under way before. An
-// error is in the log, and Repair tries again.
+// Flush carries out at once the changes that wait, and returns when the kernel has these and any that were under way
+// before. It logs an error; Repair tries again.
 func (s *Service) Flush(ctx context.Context) {
 	s.mu.Lock()
 	s.kernel.Lock()
@@ -98,7 +98,7 @@ func (s *Service) Flush(ctx context.Context) {
 	}
 }
 
-// flush is Flush for who holds mu.
+// flush does what Flush does. It requires s.mu.
 func (s *Service) flush(ctx context.Context) {
 	if s.later.empty() {
 		return

@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// slow is a data plane that takes load balancers when it is let.
+// slow is a data plane that waits in each change until the test lets it go on.
 type slow struct {
 	nothing
 	begun, let chan struct{}
@@ -25,14 +25,14 @@ func (s *slow) ApplyChange(_ context.Context, c netplan.Change) error {
 	return nil
 }
 
-// Flush waits for a step that another took and that is still under way.
+// Flush waits for a change that another goroutine has begun to carry out.
 func TestFlushWaits(t *testing.T) {
 	s, _ := open(t, filepath.Join(t.TempDir(), "state.json"))
 	plane := &slow{begun: make(chan struct{}), let: make(chan struct{})}
 	s.cfg.DataPlane = plane
 	ep := call(t, s, "HcnCreateEndpoint", call(t, s, "HcnCreateNetwork", "", l2bridge).Object, remote(1)).Object
 	call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000))
-	<-plane.begun // the timer's step has it
+	<-plane.begun // the timer has begun to carry it out
 	flushed := make(chan int32)
 	go func() {
 		s.Flush(t.Context())

@@ -10,20 +10,20 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// maxHeld bounds the ports that are held at once: each is two sockets.
+// maxHeld bounds the ports that are held at once: each takes two sockets.
 const maxHeld = 16384
 
 // session is one client's connection.
 type session struct{ remote string }
 
-// held is a reservation, what keeps its ports, and whose it is.
+// held is a reservation: what holds its ports, how many they are, and the client that asked for it.
 type held struct {
 	ports io.Closer
 	count int
 	owner *session
 }
 
-// reserve reserves a port, or a range of them. That ends with the connection, as a handle ends with its process.
+// reserve reserves a port or a range. The reservation ends with the connection, as a handle ends with its process.
 func (s *Service) reserve(peer *session, r hns.Request) (hns.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Service) reserve(peer *session, r hns.Request) (hns.Reply, error) {
 
 func portCount(res hns.Reservation) int { return int(res.Last) - int(res.First) + 1 }
 
-// hold keeps the ports of an exclusive reservation from the host's programs. A shared one leaves them to everybody.
+// hold keeps the host's programs from the ports of an exclusive reservation. A shared one leaves them to everybody.
 func (s *Service) hold(res hns.Reservation) (io.Closer, error) {
 	if res.Shared {
 		return io.NopCloser(nil), nil
@@ -84,7 +84,7 @@ func (s *Service) drop(id string) error {
 	return h.ports.Close()
 }
 
-// releaseAll ends what a client that is gone had reserved.
+// releaseAll ends the reservations of a client that has disconnected.
 func (s *Service) releaseAll(peer *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Service) releaseAll(peer *session) {
 	}
 }
 
-// dropOrphans ends the reservations for services that are gone.
+// dropOrphans ends the reservations for guest network services that no longer exist.
 func (s *Service) dropOrphans() {
 	for _, id := range s.model.Orphans() {
 		s.closed(s.drop(id))
@@ -108,8 +108,8 @@ func (s *Service) closed(err error) {
 	}
 }
 
-// listReserved answers the reservations as an array of HCN_PORT_RANGE_ENTRY (computenetwork.h, Windows SDK
-// 10.0.26100). Fields whose values Microsoft does not document are 0.
+// listReserved returns the reservations as an array of HCN_PORT_RANGE_ENTRY (computenetwork.h, Windows SDK 10.0.26100).
+// Fields whose values Microsoft does not document are 0.
 func (s *Service) listReserved() hns.Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ const (
 	watchGuest       = "HcnRegisterGuestNetworkServiceCallback"
 )
 
-// served is a service on a loopback port, with what stands behind it.
+// served is a service on a loopback port, with its parts.
 type served struct {
 	*Service
 	fake *dataplane.Fake
@@ -98,7 +98,7 @@ func TestReservationsEndWithTheClient(t *testing.T) {
 	if code, _, _ := raw(t, other, frameOf(reservePortRange, service, nil, `{"PortCount":63}`)); code != wire.OK {
 		t.Errorf("range: 0x%08x", uint32(code))
 	}
-	if err := s.Restart(t.Context()); err != nil { // what is reserved stays
+	if err := s.Restart(t.Context()); err != nil { // reservations outlive a restart
 		t.Fatal(err)
 	}
 	_, _, entries := raw(t, other, frameOf(listPorts, nil, nil))
@@ -185,7 +185,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A program that takes no events costs memory up to a bound, and holds nobody up.
+// A program that takes no events costs memory up to a bound, and delays nobody.
 func TestDeafWatcher(t *testing.T) {
 	s := serveOpen(t)
 	w, err := s.watch("", "")

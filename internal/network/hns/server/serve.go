@@ -14,15 +14,15 @@ import (
 
 const (
 	helloTimeout = 5 * time.Second
-	// frameTimeout is how long a frame may take once its first byte is there; a client may wait between requests.
+	// frameTimeout is how long a frame may take once its first byte has arrived; between requests a client may wait.
 	frameTimeout = 30 * time.Second
 	maxClients   = 1024
-	// leaveTimeout is how long a stopping server listens to what clients still say, without an answer.
+	// leaveTimeout is how long a stopping server still reads from its clients, without answering.
 	leaveTimeout = 200 * time.Millisecond
 )
 
-// Serve answers DLLs on the listener until ctx ends; then it closes listener and connections and returns nil. The
-// listener must be on the loopback of the Windows host's own network namespace; the token keeps out what else runs
+// Serve answers DLLs on the listener until ctx ends; then it closes the listener and the connections and returns nil.
+// The listener must be on the loopback of the Windows host's own network namespace; the token keeps out other programs
 // there.
 func (s *Service) Serve(ctx context.Context, l net.Listener, token string) error {
 	if token == "" {
@@ -72,7 +72,7 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 	copies := len(hello) > 2 && string(hello[2]) == withCopies
 	for ctx.Err() == nil {
 		_ = c.SetDeadline(time.Time{})
-		if ctx.Err() != nil { // it may have ended between the two, and its deadline be overwritten
+		if ctx.Err() != nil { // if ctx ended since the check above, the line before has overwritten its deadline
 			return
 		}
 		fields, err := readFrame(&patient{c: c}, maxRequest)
@@ -92,8 +92,9 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 	}
 }
 
-// leave ends a connection. When the service stops, a request may be on its way: ending our side first, instead of
-// resetting the connection, tells the client that nobody carries it out, and that it may send it to the next server.
+// leave ends a connection. When the service stops, a request may be on its way. Closing only our side first, and not
+// resetting the connection, tells the client that nobody carries the request out and that it may send it to the next
+// server.
 func (s *Service) leave(ctx context.Context, c net.Conn) {
 	if half, ok := c.(interface{ CloseWrite() error }); ok && ctx.Err() != nil && half.CloseWrite() == nil {
 		_ = c.SetReadDeadline(time.Now().Add(leaveTimeout))
@@ -102,9 +103,8 @@ func (s *Service) leave(ctx context.Context, c net.Conn) {
 	_ = c.Close()
 }
 
-// answer carries one frame out. A request, once read, runs to its end even when the client is gone: half of one would
-// leave the kernel and the state apart.
-// From a request to watch on, the connection carries events.
+// answer carries out one request. Once read, a request runs to its end even if the client is gone: half a request would
+// leave kernel and state different. After a request to watch, the connection carries events.
 func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, withCopies bool) ([]byte, *watcher) {
 	r, err := decodeRequest(fields)
 	var reply hns.Reply
@@ -130,7 +130,7 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 	return response(reply, copies, err), events
 }
 
-// patient waits for a frame's first byte as long as it takes, and then gives the rest frameTimeout.
+// patient waits for a frame's first byte without a limit, and then gives the rest frameTimeout.
 type patient struct {
 	c       net.Conn
 	started bool

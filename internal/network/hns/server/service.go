@@ -1,6 +1,6 @@
-// Package server runs the Host Networking Service of one Windows host: it keeps the model's state on disk, has the data
-// plane carry out what changes of the plan, and answers the DLLs over TCP. What HNS means is the model's; what the
-// kernel does is the data plane's.
+// Package server runs the Host Networking Service of one Windows host. It keeps the model's state on disk, has the data
+// plane carry out changes of the plan, and answers the DLLs over TCP. The model decides what HNS means, the data plane
+// what the kernel does.
 package server
 
 import (
@@ -18,25 +18,25 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// DataPlane carries plans out. dataplane.Plane and dataplane.Fake are two.
+// DataPlane carries plans out; dataplane.Plane and dataplane.Fake implement it.
 type DataPlane interface {
-	// Apply makes the network what the plan says, whatever it is.
+	// Apply makes the network as the plan says, whatever is there.
 	Apply(ctx context.Context, plan netplan.Plan) error
-	// ApplyChange leads from the plan before to the next. After an error only Apply helps.
+	// ApplyChange leads from the last plan to the next. After an error, the next call must be Apply.
 	ApplyChange(ctx context.Context, change netplan.Change) error
 	Differences(ctx context.Context, plan netplan.Plan) ([]string, error)
 	Stats(ctx context.Context, port string) (netplan.Stats, error)
-	// HoldPorts keeps ports of the host from being bound until what it returns is closed.
+	// HoldPorts keeps ports of the host from being bound until the result is closed.
 	HoldPorts(ports netplan.HeldPorts) (io.Closer, error)
 }
 
-// Config says what a Service stands on.
+// Config says what a Service depends on.
 type Config struct {
 	Model     hns.Config
 	Store     Store
 	DataPlane DataPlane
 	Log       *slog.Logger
-	// Generation is the file by which DLLs know whether what they have read is still so; nil: they ask each time.
+	// Generation is the file by which DLLs know whether what they have read is still valid; nil: they ask each time.
 	Generation io.WriterAt
 }
 
@@ -52,14 +52,14 @@ type Service struct {
 	model   *hns.Model
 	journal journal
 	later   later // what of the plan the kernel does not have yet
-	behind  bool  // a step failed: the kernel needs the whole plan
-	// held are the reservations of ports by their IDs, and watchers those who are told of events.
+	behind  bool  // a change failed: the kernel needs the whole plan
+	// held are the reservations of ports by their IDs; watchers are those who get events.
 	held     map[string]held
 	watchers map[*watcher]bool
 
 	generation generation
 
-	// kernel is held while the data plane works, so that its steps keep their order. Whoever holds it does not take mu.
+	// kernel is locked while the data plane works, so that changes keep their order. Whoever holds it does not lock mu.
 	kernel sync.Mutex
 }
 
@@ -79,8 +79,8 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Restart does what restarting the service does on Windows: what is in memory is dropped, the state read from disk, and
-// the kernel put right by it. Calls wait until it is done. After an error the service goes on with the state it had.
+// Restart does what restarting the service does on Windows: it drops what is in memory, reads the state from disk, and
+// makes the kernel as that says. Calls wait until it is done. After an error the service goes on with the state it had.
 func (s *Service) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *Service) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Call carries out one request: model, kernel, disk; all of them or none.
+// Call carries out one request in model, kernel and on disk: in all of them or in none.
 func (s *Service) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	reply, _, err := s.call(ctx, r, false)
 	return reply, err
@@ -151,7 +151,7 @@ func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error
 	change := s.model.Change()
 	before, after := s.model.Events()
 	s.tell(before)
-	err = s.generation.next() // before the change is told; that it is about to be made is told before
+	err = s.generation.next() // watchers hear of a coming change before this, and of the change itself after it
 	if err == nil && isUrgent(change) {
 		err = s.applyNow(ctx, change)
 	}
@@ -171,8 +171,8 @@ func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error
 	return reply, nil
 }
 
-// applyNow carries out a change, and before it what is still to do. The kernel comes before the disk: after a crash in
-// between, the next Open removes what nobody was told of.
+// applyNow carries out a change, together with those that wait. The kernel comes before the disk: after a crash in
+// between, the next Open removes what no program was told of.
 func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
 	s.kernel.Lock()
 	defer s.kernel.Unlock()
@@ -207,7 +207,7 @@ func (s *Service) takeBack(ctx context.Context, r hns.Request, urgent bool) {
 	}
 }
 
-// Repair compares the kernel with the plan, puts right what differs, and says in the log what that was.
+// Repair compares the kernel with the plan, repairs what differs, and logs what that was.
 func (s *Service) Repair(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *Service) Repair(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		found = []string{err.Error()} // what cannot be looked at is made anew
+		found = []string{err.Error()} // the kernel could not be read: apply the whole plan
 	}
 	if err := s.cfg.DataPlane.Apply(ctx, plan); err != nil {
 		s.behind = true
@@ -249,7 +249,7 @@ func (s *Service) RepairEvery(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// Plan is what the host's network should look like now.
+// Plan returns the plan of the host's network.
 func (s *Service) Plan() netplan.Plan {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -169,7 +169,7 @@ func TestServe(t *testing.T) {
 	t.Run("client-dies-in-mid-call", func(t *testing.T) {
 		before := runtime.NumGoroutine()
 		frame := frameOf("HcnCreateNamespace", nil, nil, `{"Type":"Host"}`)
-		for n := range len(frame) { // wherever it dies, nothing is carried out, and nothing of it stays
+		for n := range len(frame) { // wherever it is cut off, nothing is carried out or left behind
 			c := dial(t, addr, "secret")
 			_, _ = c.Write(frame[:n])
 			_ = c.Close()

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// statsID is the endpoint of GET /endpointstats/<id>.
+// statsID returns the endpoint in GET /endpointstats/<id>.
 func statsID(r hns.Request) (string, bool) {
 	if len(r.Text) < 2 || !strings.EqualFold(r.Text[0], "GET") {
 		return "", false
@@ -19,7 +19,7 @@ func statsID(r hns.Request) (string, bool) {
 	return strings.TrimRight(id, "/"), ok
 }
 
-// stats answers what an endpoint has counted: HcnQueryEndpointStats. One that is not attached has counted nothing.
+// stats answers HcnQueryEndpointStats with an endpoint's counters. An endpoint that is not attached has zeros.
 func (s *Service) stats(ctx context.Context, endpoint string) (hns.Reply, error) {
 	s.mu.Lock()
 	id, err := s.model.Find(hns.Endpoints, endpoint)

@@ -10,13 +10,13 @@ import (
 	"mullion.dev/mullion/internal/network/hns"
 )
 
-// Store keeps the model's state: the whole, and behind it a line for each call that changed something.
+// Store keeps the model's state: a whole state, and after it a line for each call that changed something.
 type Store interface {
 	// Load returns all of it; nil when there is none yet.
 	Load() ([]byte, error)
-	// Replace puts a new whole in the place of all.
+	// Replace replaces everything by a new whole state.
 	Replace(data []byte) error
-	// Append adds a line. After an error there may be a part of it: only Replace helps.
+	// Append adds a line. After an error a part of the line may be there, and the next call must be Replace.
 	Append(line []byte) error
 }
 
@@ -32,7 +32,7 @@ func (f FileStore) Load() ([]byte, error) {
 	return data, err
 }
 
-// Replace writes the file so that after a crash it is there whole, old or new.
+// Replace writes the file so that after a crash it is complete, old or new.
 func (f FileStore) Replace(data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (f FileStore) Replace(data []byte) error {
 	return atomicfile.Write(f.Path, data, 0o600)
 }
 
-// Append adds the line in one write, and leaves it to the kernel to bring it to the disk: it survives the end of this
-// process at any moment, and a loss of power may cost the last calls, whose pods are gone then as well.
+// Append adds the line in one write, and leaves it to the kernel to bring it to the disk. So it survives the end of
+// this process at any moment. A loss of power may cost the last calls, but then their pods are gone as well.
 func (f FileStore) Append(line []byte) error {
 	file, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -51,8 +51,8 @@ func (f FileStore) Append(line []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// compactAt is how many bytes at least are appended before the state is written anew. To a state of more than half of
-// that, twice its own size is appended before.
+// compactAt is how many bytes are appended at least before the whole state is written anew. For a state of more than
+// half that size, it is twice the state's size.
 const compactAt = 4 << 20
 
 // journal decides when the state is appended to and when it is written anew.
@@ -63,7 +63,7 @@ type journal struct {
 	torn     bool
 }
 
-// append keeps what the model's calls since its last Commit changed.
+// append stores what the calls since the model's last Commit changed.
 func (j *journal) append(m *hns.Model) error {
 	if j.torn || j.appended > max(compactAt, 2*j.whole) {
 		return j.rewrite(m)
@@ -81,7 +81,7 @@ func (j *journal) append(m *hns.Model) error {
 	return nil
 }
 
-// rewrite keeps the model as it is now.
+// rewrite stores the whole model as it is now.
 func (j *journal) rewrite(m *hns.Model) error {
 	data, err := m.Save()
 	if err == nil {

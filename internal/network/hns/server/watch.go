@@ -9,16 +9,16 @@ import (
 	"mullion.dev/mullion/internal/network/hns"
 )
 
-// maxWaiting is how many events wait for a program that does not take them; then it is disconnected.
+// maxWaiting is how many events may wait for a program that does not take them; with more it is disconnected.
 const maxWaiting = 4096
 
-// watcher is a program that is told of events; its channel is closed when there will be no more.
+// watcher is a program that gets events; its channel is closed after the last one.
 type watcher struct {
 	of     string // as hns.Event.Of
 	events chan hns.Event
 }
 
-// watch begins to keep events for a program: of an object, or of the service where the kind is empty.
+// watch begins to collect events for a program: those of an object or, if the kind is empty, those of the service.
 func (s *Service) watch(k hns.Kind, object string) (*watcher, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Service) forget(w *watcher) {
 	}
 }
 
-// tell hands events to who watches; mu is held. Nobody is waited for.
+// tell hands events to those who watch, and waits for nobody. It requires s.mu.
 func (s *Service) tell(events []hns.Event) {
 	for _, e := range events {
 		for w := range s.watchers {
@@ -61,7 +61,7 @@ func (s *Service) tell(events []hns.Event) {
 	}
 }
 
-// disconnectWatchers ends every watch, as a service that restarts does; mu is held.
+// disconnectWatchers ends every watch, as a service that restarts does. It requires s.mu.
 func (s *Service) disconnectWatchers() {
 	for w := range s.watchers {
 		delete(s.watchers, w)
@@ -75,7 +75,7 @@ func (s *Service) report(ctx context.Context, c net.Conn, w *watcher) {
 	_ = c.SetDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // a watching program says nothing more: this returns when it leaves, or converse closes the connection
+	go func() { // a watching program sends nothing more: Read returns when it leaves or converse closes the connection
 		defer cancel()
 		_, _ = c.Read(make([]byte, 1))
 	}()

@@ -1,5 +1,5 @@
-// Package show owns what a person sees of the objects of an HNS: their kinds in a person's words, tables of them, and
-// how one is found by a name, an address or the start of its ID. It asks an HNS and changes nothing in it.
+// Package show owns what a person sees of the objects of an HNS: the names of their kinds, tables of them, and how one
+// is found by a name, an address or the start of its ID. It asks an HNS and changes nothing in it.
 package show
 
 import (
@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// kinds are the kinds of objects in a person's words.
+// kinds are the kinds of objects under names for people.
 func kinds() []struct {
 	name string
 	kind hcn.Kind
@@ -97,7 +97,7 @@ func (o Objects) sort() {
 	})
 }
 
-// Only keeps some kinds.
+// Only returns the objects of some kinds.
 func (o Objects) Only(names []string) Objects {
 	var out Objects
 	for _, name := range names {
@@ -117,7 +117,7 @@ func (o Objects) Only(names []string) Objects {
 	return out
 }
 
-// Find are the objects with that name or address, or whose ID begins so.
+// Find returns the objects with that name or address, or with an ID that begins with what.
 func (o Objects) Find(what string) []any {
 	var found []any
 	is := func(id string, names ...string) bool {

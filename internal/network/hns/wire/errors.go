@@ -41,7 +41,7 @@ const (
 	AddrInvalidOrReserved  HRESULT = 0x803b002f
 )
 
-// texts are the words that Windows has for results.
+// texts are Windows' messages for results.
 func texts() map[HRESULT]string {
 	return map[HRESULT]string{
 		ENotFound:              "Element not found. ",
@@ -84,10 +84,10 @@ func (h HRESULT) text() string {
 	return "Unspecified error "
 }
 
-// Error is a result with the words that HNS returns beside it.
+// Error is a result with the message that HNS returns beside it.
 type Error struct {
 	Code   HRESULT
-	Detail string // what of the request, for people
+	Detail string // what in the request caused it, for people
 }
 
 // Errorf makes an Error.
@@ -106,7 +106,7 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-// Text is what Windows says, with the detail behind it, as HNS itself appends it
+// Text returns Windows' message followed by the detail, as HNS itself appends it
 // (https://github.com/microsoft/Windows-Containers/issues/93).
 func (e *Error) Text() string {
 	if e.Detail == "" {
