@@ -37,8 +37,9 @@ func exported(t *testing.T, library string) (own []string, other map[string]stri
 	return own, other
 }
 
-// TestCallsOfHNS holds the libraries of HNS, the table of its calls and the support table together: a function is
-// exported if and only if the table has it with an operation, and the support table says of each how much is there.
+// TestCallsOfHNS checks the libraries of HNS, the table of its calls and the support table against each other: a
+// function is exported if and only if the table has it with an operation, and the support table says of each function
+// how much of it there is.
 func TestCallsOfHNS(t *testing.T) {
 	hcn, others := exported(t, "computenetwork")
 	if len(others) > 0 {
@@ -81,7 +82,8 @@ func TestCallsOfHNS(t *testing.T) {
 // asked is a function's name in the C of a library; some names are put together by macros.
 var asked = regexp.MustCompile(`\.function = "(\w+)"[,}]`)
 
-// TestLibrariesAskForCalls holds that what the libraries ask the server for is in the table, and carried out by it.
+// TestLibrariesAskForCalls checks that each call with which the libraries ask the server is in the table and carried
+// out.
 func TestLibrariesAskForCalls(t *testing.T) {
 	calls := hns.Calls()
 	for _, library := range []string{"computenetwork", "vmcompute"} {

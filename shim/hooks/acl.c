@@ -42,7 +42,10 @@ static BOOL same_sid(const void *a, const void *b)
     return sid_length(a) == sid_length(b) && !memcmp(a, b, sid_length(a));
 }
 
-/* Whether an entry has the form of entry_of_list; others (with conditions, of objects in directories) are kept as they are. */
+/*
+ * Whether an entry has the form of entry_of_list. Others (with conditions, or of objects in directories) are kept as
+ * they are.
+ */
 static BOOL is_plain(const ACE_HEADER *entry)
 {
     return entry->AceType == ACCESS_ALLOWED_ACE_TYPE || entry->AceType == ACCESS_DENIED_ACE_TYPE;

@@ -24,7 +24,7 @@ static INT64 membarrier(int command)
     return lx3(324, command, 0, 0);
 }
 
-/* A Wine that has a barrier has registered the process by its first one; then it is left to it. */
+/* If Wine has a barrier, the call of it registers the process; then the barrier is left to Wine. */
 static LONG decide(void)
 {
     original_barrier();
@@ -37,7 +37,7 @@ static NTSTATUS WINAPI hook_NtFlushProcessWriteBuffers(void)
 
     if (now == UNDECIDED)
     {
-        /* of two threads that decide at once the later one finds the process registered by the earlier one */
+        /* if two threads decide at once, the later one finds the process registered by the earlier one */
         now = decide();
         if (InterlockedCompareExchange(&whose, now, UNDECIDED) == OURS)
             now = OURS;

@@ -36,7 +36,7 @@ int drive_path(char *path, ULONG size)
     return length;
 }
 
-/* An open of a place; magic links are those of /proc, which may lead where no path leads. */
+/* Opens a place without following magic links: those of /proc, which may lead where no path leads. */
 static int open_place(int dir, const char *path, int flags, UINT64 resolve)
 {
     struct lx_open_how how = {(UINT64)(LX_O_PATH | LX_O_CLOEXEC | flags), 0, resolve | LX_RESOLVE_NO_MAGICLINKS};
@@ -44,7 +44,7 @@ static int open_place(int dir, const char *path, int flags, UINT64 resolve)
     return lx_openat2(dir, path, &how);
 }
 
-/* Whether an open place is on a drive. Both paths are canonical, so the texts tell. */
+/* Whether an open place is on a drive. Both paths are canonical, so it is enough to compare their texts. */
 static BOOL on_drive(int fd)
 {
     char *path = heap_alloc(2 * LINUX_PATH_MAX), *drive = path + LINUX_PATH_MAX;
@@ -71,8 +71,8 @@ static BOOL on_drive(int fd)
 }
 
 /*
- * Puts the target of the link name, which is in folder, in place of path. STATUS_NOT_A_REPARSE_POINT: it is no link;
- * another error: the path would be too long to be looked at.
+ * Puts the target of the link name, which is in folder, in the place of path. STATUS_NOT_A_REPARSE_POINT: name is no
+ * link; another error: the path would be too long.
  */
 static NTSTATUS follow_text(int folder, const char *name, char *path)
 {
@@ -92,7 +92,7 @@ static NTSTATUS follow_text(int folder, const char *name, char *path)
     return STATUS_SUCCESS;
 }
 
-/* The answer for a place that could not be opened; success where Wine's own open will say why. */
+/* The answer for a place that could not be opened; success if Wine's own open will give the error. */
 static NTSTATUS status_of_place(int error)
 {
     switch (error)
@@ -105,7 +105,7 @@ static NTSTATUS status_of_place(int error)
     }
 }
 
-/* Parts a path at its last component. FALSE: it has none, or a name that no file has. */
+/* Splits a path before its last component. FALSE: it has none, or one that is too long for a file's name. */
 static BOOL split(char *path, char *name, SIZE_T size)
 {
     SIZE_T length = strlen(path), start;
@@ -162,7 +162,7 @@ NTSTATUS drive_holds_path(const char *path, BOOL follow)
     return status;
 }
 
-/* The part of a name below its drive, and the drive's letter; NULL: the name says no place on a drive. */
+/* The part of a name below its drive, and the drive's letter; NULL: the name is not that of a place on a drive. */
 static const WCHAR *below_drive(const UNICODE_STRING *name, char *letter)
 {
     static const struct
@@ -196,7 +196,10 @@ static char *path_below(const WCHAR *name, ULONG chars)
     return path;
 }
 
-/* Whether an entry of just this spelling is there, and the way to it leaves the folder nowhere: an error number. */
+/*
+ * Checks that an entry of exactly this spelling exists and that no link on the way to it leaves the folder; else a
+ * negative error number.
+ */
 static int way_stays(HANDLE root, char letter, const WCHAR *name, ULONG chars)
 {
     char *path = path_below(name, chars);

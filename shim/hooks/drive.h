@@ -17,12 +17,13 @@ int drive_open(char letter);
 int drive_path(char *path, ULONG size);
 
 /*
- * Whether what the name says lies on a drive after all links; a name that says no place on a drive itself (a pipe,
- * \??\unix\…) may lead anywhere. STATUS_SUCCESS: it does, or there is nothing that could be opened. An error: what to
- * answer in place of opening. Without follow the last component is not followed, as when an entry is made or named.
+ * Whether what the name leads to lies on a drive, after all links. A name that is not that of a place on a drive (a
+ * pipe, \??\unix\…) may lead anywhere. STATUS_SUCCESS: it lies on a drive, or there is nothing that could be opened. An
+ * error: the answer to give in place of opening. Without follow the last component is not followed, as when an entry is
+ * made or named.
  *
- * With unsure the look-up is as quick as it can be: TRUE there means that there is nothing of just this spelling. Then
- * what is opened without effect on the file may be looked at later, by a call without unsure.
+ * With unsure the look-up is as quick as it can be: if it becomes TRUE, nothing of exactly this spelling exists. What
+ * is then opened without effect on the file may be looked at after the open, by a call without unsure.
  */
 NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *unsure);
 

@@ -58,7 +58,7 @@ static NTSTATUS fill_all(struct link *link, HANDLE handle, const struct entry *e
     return status;
 }
 
-/* Wine 10's GetFileInformationByHandle asks for this, that of Wine 8 for CLASS_ALL. */
+/* Wine 10's GetFileInformationByHandle asks for this class; Wine 8's asks for CLASS_ALL. */
 static void fill_stat(const struct entry *entry, struct nt_stat_info *info)
 {
     struct nt_basic_info basic;

@@ -78,7 +78,10 @@ static nt_flush original_flush;
 static SRWLOCK waiting_lock = SRWLOCK_INIT;
 static struct waiting *waiting;
 
-/* A descriptor of the pipe or pair of sockets behind a handle, to be closed; negative if it is something else, a socket of Winsock too. */
+/*
+ * A descriptor of the pipe or pair of sockets behind a handle, to be closed; negative for anything else, such as a
+ * socket of Winsock.
+ */
 static int pipe_fd(HANDLE handle, BOOL *fifo)
 {
     struct lx_stat st;
@@ -114,7 +117,7 @@ static ULONG readable_bytes(int fd)
     return lx3(16 /* ioctl */, fd, LX_FIONREAD, &n) < 0 || n < 0 ? 0 : (ULONG)n;
 }
 
-/* Whether a pipe without bytes never gets any more. */
+/* Whether the pipe is empty and nobody can write to it any more. */
 static BOOL has_ended(int fd)
 {
     struct lx_pollfd poll = {fd, LX_POLLIN, 0};
@@ -133,7 +136,7 @@ static ULONG capacity(int fd, BOOL fifo)
     return n > 0 ? (ULONG)n : 65536;
 }
 
-/* As of the ends that CreatePipe makes: the reading one is the server's. */
+/* Answers as for the ends that CreatePipe makes: the reading end is the server's. */
 static void fill_local(int fd, BOOL fifo, ULONG access, struct nt_pipe_local_info *info)
 {
     BOOL reads = (access & FILE_READ_DATA) != 0, writes = (access & FILE_WRITE_DATA) != 0;
@@ -150,7 +153,7 @@ static void fill_local(int fd, BOOL fifo, ULONG access, struct nt_pipe_local_inf
     info->end = reads && !writes ? PIPE_SERVER_END : 0;
 }
 
-/* The size of what a class answers for a pipe; 0: nothing is answered here. */
+/* The size of the answer for a class that is answered here for pipes; 0 for any other. */
 static ULONG size_of_pipe_class(ULONG class)
 {
     switch (class)
@@ -284,7 +287,7 @@ NTSTATUS stdhandle_query(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, vo
     return io->Status = answer;
 }
 
-/* A pipe of bytes that waits can be told to be just that. */
+/* Setting a pipe's mode succeeds if it asks for the mode that the pipe has: bytes, and waiting. */
 NTSTATUS stdhandle_set(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, const void *buffer, ULONG length, ULONG class)
 {
     const struct nt_pipe_info *info = buffer;
@@ -358,7 +361,7 @@ static BOOL end_waiting(struct waiting *w)
     return cancelled;
 }
 
-/* Waits until there is something to read, or never will be, or the thread is cancelled. */
+/* Waits until there is something to read, or there can be nothing any more, or the thread is cancelled. */
 static NTSTATUS wait_readable(int fd)
 {
     struct waiting *self = heap_alloc(sizeof(*self)); /* not on the stack: who ends the thread leaves it in the list */
@@ -417,7 +420,7 @@ static NTSTATUS WINAPI hook_NtCancelSynchronousIoFile(HANDLE thread, IO_STATUS_B
     return io->Status = STATUS_SUCCESS;
 }
 
-/* What has been written to a Linux pipe stays in it, whatever becomes of the writer. */
+/* Nothing to flush: what was written to a Linux pipe stays in it, even if the writer ends. */
 static NTSTATUS WINAPI hook_NtFlushBuffersFile(HANDLE handle, IO_STATUS_BLOCK *io)
 {
     NTSTATUS status = original_flush(handle, io);
