@@ -24,8 +24,8 @@ type cost struct {
 	rss       float64 // MiB, at its largest
 }
 
-// spend runs a program on two processors and drops what it prints. Exit codes that say "there are findings" are no
-// errors.
+// spend runs a program on two processors and drops what it prints. An exit code that means "there are findings" is no
+// error.
 func spend(ctx context.Context, program string, args ...string) (cost, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(cmd.Environ(), "GOMAXPROCS=2")
@@ -60,8 +60,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watch looks at a process' largest RSS so far until it ends, and then gives it in MiB. (What wait4 tells begins with
-// that of the process that started it.)
+// watch follows a process' largest RSS until it ends; peak returns it in MiB. (What wait4 returns begins with the RSS
+// of the process that started it.)
 func watch(pid int) (peak func() float64) {
 	stop, done := make(chan struct{}), make(chan float64)
 	go func() {
@@ -161,8 +161,8 @@ func writeCorpus(file string, n int) error {
 	return errors.Join(corpus.Write(f, corpusSeed, n), f.Close())
 }
 
-// splitCorpus writes each manifest to a file of its own: kube-linter drops a whole file for one object that it does not
-// take.
+// splitCorpus writes each manifest to a file of its own: kube-linter skips a whole file because of one object that it
+// cannot read.
 func splitCorpus(from, folder string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -184,7 +184,7 @@ func splitCorpus(from, folder string) error {
 	return nil
 }
 
-// firstFinding measures from the start of the program to the first byte it prints of a finding, while standard input
+// firstFinding measures the time from the start of the program to the first byte of a finding, while standard input
 // stays open.
 func (b *bench) firstFinding(ctx context.Context, checker string) (figure, error) {
 	f := figure{

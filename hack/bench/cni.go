@@ -31,8 +31,8 @@ func (b *bench) client() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(cfg)
 }
 
-// cni measures win-bridge.exe's ADD on a Windows host, and what it is made of: the plugin alone (VERSION), which is the
-// start of a Windows program, and host-local.exe, which ADD starts.
+// cni measures win-bridge.exe's ADD on a Windows host and its parts: the start of a Windows program (the plugin's
+// VERSION), and host-local.exe, which ADD starts.
 func (b *bench) cni(ctx context.Context) ([]figure, error) {
 	host, err := cluster.LoadHost(b.paths(), "win-1")
 	if err != nil {

@@ -124,8 +124,8 @@ func (b *bench) run(ctx context.Context) error {
 	return nil
 }
 
-// measure is some figures. Those that come before others in a run leave something behind for them, which prepare makes
-// alone.
+// measure measures some figures. prepare, if set, makes what earlier measures leave behind for it; it is for a run
+// without those.
 type measure struct {
 	name    string
 	measure func(*bench, context.Context) ([]figure, error)
@@ -312,7 +312,7 @@ func (b *bench) memory(ctx context.Context) ([]figure, error) {
 	return []figure{idle, idlePSS, pod}, err
 }
 
-// status is what `mullion status` tells.
+// status is what `mullion status` prints.
 type status struct {
 	CgroupParent string `json:"cgroupParent"`
 	Supervisor   struct {

@@ -11,11 +11,11 @@ import (
 	"strconv"
 )
 
-// benchmarks are a run's results: benchmark and unit to the value.
+// benchmarks are the results of a run, by benchmark and unit.
 type benchmarks map[[2]string]float64
 
-// network measures the host's data plane by its own benchmarks, in namespaces of their own. Each run goes through all
-// of them, so that what is compared is measured under the same load.
+// network runs the benchmarks of the hosts' data plane, in namespaces of their own. Each run makes all of them, so that
+// what is compared is measured under the same load.
 func (b *bench) network(ctx context.Context) ([]figure, error) {
 	program := filepath.Join(filepath.Dir(b.data), "dataplane.test")
 	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-tags", "kernel", "-c", "-o", program,

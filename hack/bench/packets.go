@@ -18,8 +18,8 @@ import (
 // throughput is how long each connection is filled.
 const throughput = 2 * time.Second
 
-// packets measures TCP between pods' network namespaces, without Windows programs at the ends: what the network
-// carries.
+// packets measures TCP between pods' network namespaces without Windows programs at the ends: that is what the network
+// itself can carry.
 func (b *bench) packets(ctx context.Context) ([]figure, error) {
 	same := figure{what: "TCP between two pods of a node", unit: "Gbit/s"}
 	across := figure{what: "TCP between pods of two nodes", unit: "Gbit/s"}

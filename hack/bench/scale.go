@@ -28,8 +28,8 @@ const linuxPodSpec = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"lab
 "terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"mullion.local/bench-linux:v1","imagePullPolicy":"Never",
 "readinessProbe":{"httpGet":{"path":"/healthz","port":80},"periodSeconds":1}}]}}`
 
-// resolves waits until the cluster's DNS answers by way of its Service on the Linux node, for the name that every
-// cluster has.
+// resolves waits until the cluster's DNS, asked by way of its Service on the Linux node, answers for the name that
+// every cluster has.
 func (b *bench) resolves(ctx context.Context) error {
 	dial := proc.DialIn(filepath.Join(b.paths().Run(), "netns", "linux-1"))
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -80,7 +80,8 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 	return []figure{linux, windows, ratio}, nil
 }
 
-// hundred measures many pods on one node: from their creation to the last one Ready, and what each takes of memory.
+// hundred measures many pods on one node: the time from their creation until the last one is Ready, and the memory of
+// each.
 func (b *bench) hundred(ctx context.Context) ([]figure, error) {
 	all := figure{
 		what:  fmt.Sprintf("%d Windows pods on one node, created to all Ready", many),
@@ -125,8 +126,8 @@ networking: {underlaySubnet: 10.215.0.0/24, podSubnet: 10.246.0.0/16, serviceSub
 nodes: [{windowsVersion: ltsc2022, count: %d}]
 `
 
-// twenty takes the cluster down and measures one of many nodes: how long it takes to come up, its memory, and how often
-// in a time it is found unwell.
+// twenty takes the cluster down and measures a cluster of many nodes: how long it takes to come up, its memory, and how
+// often in ten minutes `mullion status` finds a problem.
 func (b *bench) twenty(ctx context.Context) ([]figure, error) {
 	up := figure{what: fmt.Sprintf("cold up of %d Windows nodes, all Ready", crowd), unit: "s"}
 	memory := figure{what: fmt.Sprintf("%d Windows nodes, PSS of all processes", crowd), asked: "≤ 24 GiB", unit: "GiB"}

@@ -29,19 +29,19 @@ const (
 	backends = 4  // of each Service; each address is another pod's
 	writers  = 16 // at once, to the API
 
-	// betweenSyncs is how long kube-proxy rests after a synchronisation, by default (--iptables-min-sync-period; it is
-	// kernelspace mode's too). What changes meanwhile waits, so changes are measured after it.
+	// betweenSyncs is how long kube-proxy rests after a synchronisation by default (--iptables-min-sync-period, which
+	// kernelspace mode uses too). A change waits until then, so changes are made only after it.
 	betweenSyncs = time.Second
 
 	steeredPort = 31999
 
-	// asksEvery is how exact a change's time is: each question costs a program under Wine some milliseconds of a
-	// processor.
+	// asksEvery is the precision of a change's time. More questions would take too much processor time: each costs a
+	// program under Wine some milliseconds.
 	asksEvery = 25 * time.Millisecond
 )
 
-// proxySpec has one node alone: each kube-proxy of a cluster carries out every change, on processors of its own
-// elsewhere, here on the same.
+// proxySpec has only one node: each kube-proxy of a cluster carries out every change, and here all of them would share
+// the processors of one machine.
 const proxySpec = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-bench-proxy
@@ -52,8 +52,9 @@ nodes: [{windowsVersion: ltsc2022}]
 // steeredPods are the pods that the endpoint changes between.
 func steeredPods() []string { return []string{"steered-1", "steered-2"} }
 
-// proxy takes the cluster down and measures kube-proxy.exe with many Services in one of its own: its first sync after a
-// start, and how soon one change of an endpoint reaches packets. The API's own time is in the latter.
+// proxy takes the cluster down and measures kube-proxy.exe with many Services in a cluster of its own: the first
+// synchronisation after a start, and how soon a change of one endpoint reaches packets. The latter includes the API's
+// own time.
 func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	first := figure{
 		what:  fmt.Sprintf("first sync of kube-proxy.exe, %d Services × %d endpoints", services, backends),
@@ -141,8 +142,8 @@ func slice(service string, addresses []string) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// changes sends the Service to one pod and the other in turn, and measures from the API's answer to the first answer of
-// the new pod; beside it, how long kube-proxy.exe says that it took, and what processor time it took.
+// changes sends the Service to the two pods in turn, and measures the time from the API's answer to the new pod's first
+// answer. Beside it stand the time that kube-proxy.exe reports for it, and its processor time.
 func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among string) ([]figure, error) {
 	all := figure{what: "one endpoint changed until packets follow, " + among, asked: "≤ 1 s", unit: "s"}
 	sync := figure{what: "of which: kube-proxy.exe's synchronisation, by its own count", unit: "s"}
@@ -185,7 +186,8 @@ func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among 
 	return []figure{all, sync, cpu}, nil
 }
 
-// steer makes a pod the Service's only endpoint, waits until it answers, and returns when the API had taken that.
+// steer makes a pod the Service's only endpoint, waits until it answers, and returns the time at which the API had
+// accepted the change.
 func (b *bench) steer(ctx context.Context, client kubernetes.Interface, name, address string) (time.Time, error) {
 	pod, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -305,7 +307,8 @@ func makeService(ctx context.Context, client kubernetes.Interface, i int) error 
 	return err
 }
 
-// firstSync restarts kube-proxy.exe of a node, by taking its process away, and returns the seconds of its first sync.
+// firstSync restarts kube-proxy.exe of a node by killing its process, and returns the seconds of its first
+// synchronisation.
 func (b *bench) firstSync(ctx context.Context) (float64, error) {
 	pid, err := b.pidOf("kube-proxy/win-1")
 	if err != nil {
@@ -348,7 +351,7 @@ func (b *bench) pidOf(part string) (int, error) {
 	return 0, fmt.Errorf("the cluster has no part %s", part)
 }
 
-// synced are the seconds and the number of kube-proxy's syncs of IPv4.
+// synced are the seconds and the number of kube-proxy's synchronisations of IPv4.
 type synced struct{ sum, count float64 }
 
 func syncs(metrics []byte) (s synced) {

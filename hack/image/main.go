@@ -69,8 +69,8 @@ func build(version, layer string, created time.Time) (v1.Image, error) {
 	return mutate.ConfigFile(image, configured(c.DeepCopy(), version, created))
 }
 
-// configured says how the image is run. The first process reaps the orphans of others and passes SIGTERM on, upon which
-// Mullion stops the cluster.
+// configured says how the image is run. The first process reaps orphans and passes SIGTERM on to Mullion, which then
+// stops the cluster.
 func configured(c *v1.ConfigFile, version string, created time.Time) *v1.ConfigFile {
 	c.OS, c.Architecture = "linux", "amd64"
 	c.Created = v1.Time{Time: created}

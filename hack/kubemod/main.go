@@ -21,7 +21,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// folder is that of the module, below the repository.
+// folder is the folder of the module, below the repository.
 const folder = "upstream/kubernetes"
 
 func main() {
@@ -82,8 +82,8 @@ func download(version string) ([]byte, error) {
 	return os.ReadFile(got.GoMod)
 }
 
-// module makes the module file from that version's go.mod, theirs, and the one of the version that Mullion comes with,
-// ours, of which it has the name and the tools.
+// module makes the module file from theirs, that version's go.mod, and ours, the go.mod of the version that Mullion
+// comes with. It takes the module's name and its tools from ours.
 func module(version string, theirs, ours []byte) ([]byte, error) {
 	from, err := modfile.Parse("k8s.io/kubernetes/go.mod", theirs, nil)
 	if err != nil {

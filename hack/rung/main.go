@@ -1,6 +1,6 @@
-// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines), in order, also after one
-// that failed. It prints a line for each package, what a failed test printed, what was skipped and why; and at the very
-// end, for each failed test, its reasons alone. A rung that ran no test, or skipped all of them, fails.
+// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines) in order; it goes on after
+// one that failed. It prints a line for each package, what a failed test printed, and what was skipped and why. At the
+// very end it prints, for each failed test, only the reasons. A rung that ran no test, or skipped all of them, fails.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64
-	ImportPath, FailedBuild       string // of a build that failed: the same in its output and in the package's end
+	ImportPath, FailedBuild       string // of a failed build: in its own output and in the last event of its package
 }
 
 type result struct {
@@ -95,7 +95,7 @@ func (r *result) run(ctx context.Context, w io.Writer) error {
 	if !slices.Contains(rungs(), r.rung) {
 		return fmt.Errorf("no such rung; there are %s", strings.Join(rungs(), ", "))
 	}
-	// vet would analyse all of Kubernetes for the facts its printf check wants; `make lint` runs it where it matters
+	// vet would analyse all of Kubernetes for its printf check; `make lint` runs it where it matters
 	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + limit(r.rung)}
 	packages := []string{"./..."}
 	if r.rung != "pure" {

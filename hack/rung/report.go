@@ -38,8 +38,8 @@ func withReasons(failures []failure) []failure {
 
 const (
 	module = "mullion.dev/mullion/"
-	// A longer message is cut in the middle: the first lines say what was done, the last ones, of a script above all,
-	// why it failed.
+	// A longer message is cut in the middle: its first lines say what was done, and its last ones, above all those of a
+	// script, why it failed.
 	headLines, tailLines = 4, 10
 	// maxWidth is the most bytes of a line.
 	maxWidth = 400
@@ -48,8 +48,8 @@ const (
 // record begins a message of a test: four spaces, file and line. The lines that follow it are indented by eight.
 var record = regexp.MustCompile(`^    (\S+\.go):(\d+): (.*)`)
 
-// reasons finds in a failed test's output what made it fail: the messages of Error and Fatal, not those of Log, or else
-// a panic, or else the last lines.
+// reasons finds in a failed test's output why it failed: the messages of Error and Fatal but not those of Log; if there
+// are none, a panic; else the last lines.
 func reasons(pkg, output string) []string {
 	dir := strings.TrimPrefix(pkg, module)
 	var found []string
@@ -83,8 +83,8 @@ func reasons(pkg, output string) []string {
 	return found
 }
 
-// isNote tells whether a message is one of Log: the line that made it says so, or the message, by beginning with "==",
-// if a helper made it. go test itself does not tell.
+// isNote reports whether a message is one of Log, which go test does not tell. A message of a helper's is one if it
+// begins with "=="; for any other, the source line that made it shows it.
 func isNote(file, number, text string) bool {
 	if strings.HasPrefix(text, "==") {
 		return true
@@ -116,7 +116,7 @@ func compact(lines []string) string {
 	return strings.Join(cut, "\n")
 }
 
-// lastWords are the last lines of a package's own output, for one that fails without a test that does.
+// lastWords returns the last lines of a package's own output, for a package that fails without a failed test.
 func lastWords(output string) []string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	return []string{compact(lines[max(0, len(lines)-tailLines):])}
