@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// ledger is a StatefulSet that numbers requests and writes the numbers to a volume on a Windows node's disk, and a
-// Service through which it is asked.
+// ledger is a StatefulSet that numbers requests and writes the numbers to a volume on a Windows node's disk, with a
+// Service in front of it.
 const ledger = `
 ---
 apiVersion: apps/v1
@@ -50,7 +50,7 @@ metadata: {name: ledger}
 spec: {type: NodePort, selector: {app: ledger}, ports: [{port: 80, nodePort: 31982}]}
 `
 
-// kinds are the processes that may be killed at any time, by name: what their command lines have in them.
+// kinds are the processes that may be killed at any time: each kind's name, and a pattern of its command line.
 func kinds() map[string]string {
 	return map[string]string{
 		"agent":                   `mullion-node serve `,
@@ -70,8 +70,9 @@ func kinds() map[string]string {
 	}
 }
 
-// chaos kills processes of the cluster, one after the other, chosen by chance, as often as E2E_KILLS says. Meanwhile a
-// client asks the ledger. Nothing that was written is lost, and no container is started again. E2E_SEED repeats a run.
+// chaos kills processes of the cluster at random, one after the other, as often as E2E_KILLS says. Meanwhile a client
+// asks the ledger. No number that was written may be lost, and no container may be started again. E2E_SEED repeats a
+// run.
 func (f fixture) chaos(t *testing.T) {
 	kills, seed := 10, uint64(time.Now().UnixNano())
 	for name, to := range map[string]func(int){
@@ -176,7 +177,7 @@ func (f fixture) recovered(t *testing.T, match *regexp.Regexp, many, killed int)
 	})
 }
 
-// table is one row a kind: how many kills, the median and the slowest recovery.
+// table has a row for each kind: how many kills, and the median and the slowest recovery.
 func table(took map[string][]time.Duration) string {
 	text := fmt.Sprintf("\n%-26s %5s %8s %8s\n", "killed", "times", "median", "slowest")
 	var every []time.Duration
@@ -244,14 +245,14 @@ func number(ctx context.Context, url string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
-// lost counts the numbers that the client was given and that are not in the ledger, and what else is wrong with it.
+// lost counts the numbers that the client got and that are missing in the ledger; it reports what else is wrong there.
 func (f fixture) lost(t *testing.T, got []int) int {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, "kubectl", "exec", "ledger-0", "--", "tool", "cat", `C:\data\ledger`)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	_, out, _ = strings.Cut(out, "ledger: ") // tool cat begins with the name
+	_, out, _ = strings.Cut(out, "ledger: ") // tool cat prints the file's name first
 	written := map[int]bool{}
 	for i, line := range strings.Fields(out) {
 		n, err := strconv.Atoi(line)
@@ -269,7 +270,7 @@ func (f fixture) lost(t *testing.T, got []int) int {
 	return lost
 }
 
-// ledgerContainer is the id of the ledger's container and how often it was started again.
+// ledgerContainer returns the ID of the ledger's container and how often it was started again.
 func (f fixture) ledgerContainer(t *testing.T) string {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pod", "ledger-0", "-o",

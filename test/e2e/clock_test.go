@@ -28,8 +28,9 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// clocks joins over a server in front of the real one whose clock is another, as its answers and its certificate say,
-// which the cluster's own authority has signed. The machine has to say which time is where, and leave nothing.
+// clocks joins over a server in front of the real one. That server has another clock, which shows in its answers and in
+// its certificate, signed by the cluster's own authority. The join must say what each clock shows, and leave nothing
+// behind.
 func clocks(t *testing.T, server, other fixture, with func(flag, value string) []string) {
 	t.Helper()
 	now := time.Now()
@@ -68,7 +69,7 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 			for _, says := range c.says {
 				other.refused(t, c.code, says, with("--server", address)...)
 			}
-			if c.name == "ahead" { // by a file there is no discovery
+			if c.name == "ahead" { // a join by a file makes no discovery
 				admin := filepath.Join(t.TempDir(), "admin.conf")
 				config, err := clientcmd.LoadFromFile(server.kubeconfig)
 				if err != nil {
@@ -87,7 +88,7 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 	}
 }
 
-// signed is a serving certificate for the server's machine by the authority of the cluster in a data folder.
+// signed is a serving certificate for the server's machine, signed by the authority of the cluster in a data folder.
 func signed(t *testing.T, data string, from, until time.Time) tls.Certificate {
 	t.Helper()
 	authority, err := tls.LoadX509KeyPair(filepath.Join(data, "pki", "ca.crt"), filepath.Join(data, "pki", "ca.key"))
@@ -112,7 +113,8 @@ func signed(t *testing.T, data string, from, until time.Time) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// beside serves what the API server of the server's machine serves, with that certificate, and as of that much later.
+// beside passes on what the API server of the server's machine answers, with that certificate and with dates that much
+// later.
 func beside(t *testing.T, server fixture, address string, pair tls.Certificate, later time.Duration) {
 	t.Helper()
 	var l net.Listener

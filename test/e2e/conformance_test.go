@@ -11,7 +11,8 @@ import (
 	"mullion.dev/mullion/internal/conformance/suite"
 )
 
-// conformanceYAML keeps clear of the other clusters of the tests. Some specs want two Windows nodes, one a Linux node.
+// conformanceYAML uses other subnets than the other tests' clusters. Some specs want two Windows nodes, one a Linux
+// node.
 const conformanceYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-conformance
@@ -25,8 +26,8 @@ nodes:
 - windowsVersion: ltsc2022
 `
 
-// conformanceSuite is the suite that is run, each spec of which has to pass. As in upstream's jobs a failing one is
-// tried a second time: these machines are shared, and some specs have timeouts of seconds.
+// conformanceSuite is the suite that is run; each of its specs has to pass. As in upstream's jobs, a failing spec is
+// tried a second time: the machines of CI are shared, and some specs have timeouts of seconds.
 const conformanceSuite = "smoke"
 
 // TestConformance brings up a cluster and runs suite smoke of Kubernetes' own e2e tests on it, as `mullion conformance
@@ -91,7 +92,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// judge makes a subtest of each spec of a run, and wants all of them to have passed.
+// judge makes a subtest of each spec of a run and fails those that did not pass.
 func (f fixture) judge(t *testing.T, run string) {
 	t.Helper()
 	results, err := result.Load(run)

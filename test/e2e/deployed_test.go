@@ -33,7 +33,8 @@ func TestDeployedNetwork(t *testing.T) {
 		home:        dir,
 		nodeAddress: new(string),
 	}
-	// Clear of the other clusters of the tests; a name, so that the context is not that of a cluster of the user's.
+	// Other subnets than the other tests' clusters, and another name, so that the context is not that of a user's
+	// cluster.
 	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16",
 		"10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-deployed\n")
 	if given := os.Getenv("E2E_DATA_DIR"); given != "" { // a cluster that is up
@@ -80,7 +81,7 @@ func TestDeployedNetwork(t *testing.T) {
 
 const exampleDir = "../../examples/windows-network"
 
-// example writes a file of the example with what a user puts into it.
+// example writes a file of the example with the values that a user fills in.
 func (f fixture) example(t *testing.T, name, to string, fill ...*strings.Replacer) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(exampleDir, name))
@@ -96,7 +97,7 @@ func (f fixture) example(t *testing.T, name, to string, fill ...*strings.Replace
 	}
 }
 
-// deployables builds the images of the example, as docs/guide.md says, and that of the pods that use the network.
+// deployables builds the images of the example, as docs/guide.md says, and the image of the pods that use the network.
 func (f fixture) deployables(t *testing.T) {
 	t.Helper()
 	tool, proxy, cni := filepath.Join(f.home, "tool"), filepath.Join(f.home, "kube-proxy"), filepath.Join(f.home, "cni")

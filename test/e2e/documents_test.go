@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestDocumentsSample applies the first manifest of Kubernetes' documents for Windows as it is written there, on a
-// machine that reaches no registry: Microsoft's image is stood in for, and its PowerShell script serves.
+// TestDocumentsSample applies the first manifest of Kubernetes' documents for Windows unchanged, on a machine that
+// reaches no registry: a stand-in takes the place of Microsoft's image, and the manifest's PowerShell script serves.
 func TestDocumentsSample(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// dualYAML keeps clear of the other clusters of the tests. Windows Server 2019 has no dual stack: that node is of IPv4
-// alone.
+// dualYAML uses other subnets than the other tests' clusters. Windows Server 2019 has no dual stack, so that node has
+// IPv4 only.
 const dualYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-dual

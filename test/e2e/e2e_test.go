@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// clusterYAML keeps clear of a cluster with the default subnets. Pods that say nothing of a node land on a Windows one.
+// clusterYAML uses other subnets than a default cluster. Pods that name no node land on a Windows one.
 const clusterYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-e2e
@@ -85,7 +85,7 @@ func TestCluster(t *testing.T) {
 	f.image(t)
 	ok := t.Run("scripts", f.scripts)
 	ok = t.Run("services", f.services) && ok
-	// When all that carries Services out was restarted, so that what was not put back shows.
+	// After everything that carries Services out has been restarted, so that a Service that was not restored shows.
 	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
 	ok = t.Run("guide", f.guide) && ok
 	ok = t.Run("faults", f.faults) && ok
@@ -113,8 +113,8 @@ func (f fixture) scripts(t *testing.T) {
 	})
 }
 
-// image builds the tests' own programs and their images, and loads them. E2E_IMAGES is a folder with the programs, for
-// a machine without Go.
+// image builds the tests' own programs and their images, and loads them. On a machine without Go, E2E_IMAGES is a
+// folder with the programs.
 func (f fixture) image(t *testing.T) {
 	t.Helper()
 	if os.Getenv("E2E_IMAGES") == "" {
@@ -132,7 +132,7 @@ func (f fixture) image(t *testing.T) {
 	}
 }
 
-// programs are the folders of the Windows image and of the CSI driver's, and the Linux program.
+// programs returns the folders of the tests' Windows image and of the CSI driver's image, and the Linux program.
 func (f fixture) programs() (windows, linux, csi string) {
 	return filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool"), filepath.Join(f.home, "csi")
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// evicted is the pod that goes first: its priority is below all others'. It asks for some memory, since a kubelet under
-// pressure does not admit pods of the class BestEffort again when it is started.
+// evicted is the pod that is evicted first: its priority is below all others'. It requests some memory, because a
+// restarted kubelet under pressure does not admit pods of the class BestEffort again.
 const evicted = `
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
@@ -30,7 +30,7 @@ spec:
   containers: [{name: serves, image: 'mullion.local/e2e:v1', args: [serve, ':80'], resources: {requests: {memory: 1Mi}}}]
 `
 
-// eviction has the kubelet of a Windows node evict at a threshold that every machine is below. The signal
+// eviction makes the kubelet of a Windows node evict, by a threshold above what any machine has available. The signal
 // memory.available is Windows' commit limit less what is committed, which the kubelet reads as a performance figure:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/eviction/helpers_windows.go
 func (f fixture) eviction(t *testing.T) {
@@ -77,8 +77,8 @@ func (f fixture) eviction(t *testing.T) {
 		const kubelet = `^C:\\k\\kubelet\.exe .*--hostname-override=win-2 `
 		f.back(t, kubelet, f.kill(t, kubelet))
 	}
-	// A soft threshold: a hard one is also taken off what is allocatable, and nothing would be left to admit the pod
-	// again.
+	// A soft threshold: a hard one would also be taken off the node's allocatable memory, and leave nothing for
+	// admitting the pod again.
 	with(strings.NewReplacer(
 		"\nevictionSoft:\n", "\nevictionSoft:\n  memory.available: 99%\n",
 		"\nevictionSoftGracePeriod:\n", "\nevictionSoftGracePeriod:\n  memory.available: 1s\n",

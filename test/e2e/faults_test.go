@@ -45,7 +45,8 @@ spec:
   containers: [{name: ticks, image: 'mullion.local/e2e-linux:v1', args: [tick]}]
 `
 
-// served is a pod that answers on a port of its node, so that it can be asked while nothing of the cluster's own works.
+// served is a pod that answers on a port of its node, so that it can be called while the cluster's own parts do not
+// work.
 const served = `
 ---
 apiVersion: v1
@@ -65,7 +66,7 @@ spec: {type: NodePort, selector: {app: serves}, ports: [{port: 80, nodePort: 319
 // survivorNames are the pods of survivors.
 func survivorNames() []string { return []string{"ticks-1", "ticks-2", "ticks-linux"} }
 
-// faults kills parts of the cluster and sees it come back, and asks for what has to be refused.
+// faults kills parts of the cluster and waits until they are back; it also makes requests that have to be refused.
 func (f fixture) faults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "survivors.yaml")
 	if err := os.WriteFile(file, []byte(survivors+served), 0o600); err != nil {
@@ -120,7 +121,7 @@ func (f fixture) faults(t *testing.T) {
 		f.same(t, before)
 	})
 	t.Run("everything", func(t *testing.T) {
-		for range 3 { // what was being started meanwhile
+		for range 3 { // again, for processes that were being started meanwhile
 			for pid := range f.processes(t) {
 				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 					t.Fatal(err)
@@ -131,12 +132,12 @@ func (f fixture) faults(t *testing.T) {
 		f.running(t)
 		f.working(t)
 	})
-	if os.Getenv("E2E_DATA_DIR") == "" { // a cluster of another specification
+	if os.Getenv("E2E_DATA_DIR") == "" { // E2E_DATA_DIR may hold a cluster of another specification
 		t.Run("conflicts", f.conflicts)
 	}
 }
 
-// controlPlane kills the API server and etcd, and sees pods serve all the while and what was written before still
+// controlPlane kills the API server and etcd. Pods must serve all the while, and what was written before must still be
 // there.
 func (f fixture) controlPlane(t *testing.T) {
 	var url string
@@ -186,7 +187,7 @@ func (f fixture) controlPlane(t *testing.T) {
 	f.healthy(t)
 }
 
-// conflicts asks for clusters that cannot be beside this one.
+// conflicts asks for clusters that cannot exist beside this one.
 func (f fixture) conflicts(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other.yaml")
@@ -219,7 +220,7 @@ func (f fixture) up(t *testing.T) {
 	}
 }
 
-// poll repeats check until it gives no error.
+// poll repeats check until it returns no error.
 func poll(t *testing.T, within time.Duration, check func(ctx context.Context) error) {
 	t.Helper()
 	within *= patience()
@@ -244,7 +245,7 @@ func poll(t *testing.T, within time.Duration, check func(ctx context.Context) er
 	}
 }
 
-// back waits until a process that matches runs again.
+// back waits until a process that matches the pattern runs again.
 func (f fixture) back(t *testing.T, pattern string, killed map[int]string) {
 	t.Helper()
 	match := regexp.MustCompile(pattern)
@@ -293,8 +294,8 @@ func (f fixture) same(t *testing.T, before string) {
 	}
 }
 
-// resolves waits until a pod gets an answer from the cluster's DNS, which is behind a Service that was there before the
-// fault.
+// resolves waits until a pod gets an answer from the cluster's DNS. The DNS server is behind a Service that existed
+// before the fault.
 func (f fixture) resolves(t *testing.T, pod string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
@@ -306,7 +307,7 @@ func (f fixture) resolves(t *testing.T, pod string) {
 	})
 }
 
-// working waits until new log lines arrive and exec works in both pods, through their kubelets.
+// working waits until both pods write new log lines and exec works in both, which goes through their kubelets.
 func (f fixture) working(t *testing.T) {
 	t.Helper()
 	for _, pod := range survivorNames() {

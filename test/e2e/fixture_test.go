@@ -16,11 +16,11 @@ import (
 // fixture is a cluster that tests have brought up.
 type fixture struct {
 	bin, data, kubeconfig, home string
-	nodeAddress                 *string // the first Windows node's, once it was asked for
+	nodeAddress                 *string // the first Windows node's, asked for once
 	netns                       string  // the network namespace that is the machine; "" is this one
 }
 
-// newFixture is a cluster with folders of its own, which is not brought up.
+// newFixture returns a fixture with folders of its own; its cluster is not up yet.
 func newFixture(t *testing.T) fixture {
 	t.Helper()
 	bin, err := filepath.Abs("../../bin")
@@ -37,7 +37,7 @@ func newFixture(t *testing.T) fixture {
 	}
 }
 
-// on is a command line that runs on the fixture's machine.
+// on returns the command line that runs args on the fixture's machine.
 func (f fixture) on(args ...string) []string {
 	if f.netns == "" {
 		return args
@@ -61,7 +61,8 @@ func (f fixture) mullion(ctx context.Context, t *testing.T, args ...string) (str
 	return string(out), err
 }
 
-// processes are the cluster's, with their command lines: those that carry its marker, and those in its containers.
+// processes returns the cluster's processes with their command lines: those that carry its marker, and those in its
+// containers.
 func (f fixture) processes(t *testing.T) map[int]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -109,7 +110,7 @@ func (f fixture) takeDown(t *testing.T) {
 	}
 }
 
-// logs prints the ends of the cluster's logs, for whoever reads a failure.
+// logs prints the ends of the cluster's logs, for people who look into a failure.
 func logs(t *testing.T, f fixture) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {

@@ -25,8 +25,9 @@ import (
 	"mullion.dev/mullion/internal/cli"
 )
 
-// TestForeignCluster adds a Windows node to a cluster that Mullion did not make: by an administrator's kubeconfig, with
-// everything that follows, and by a token, with what an administrator does then; each time it leaves without a trace.
+// TestForeignCluster adds a Windows node to a cluster that Mullion did not make: first by an administrator's
+// kubeconfig, with everything that depends on it, then by a token, after which an administrator gives the rights. Each
+// time the machine leaves without a trace.
 func TestForeignCluster(t *testing.T) {
 	server, other := twoMachines(t)
 	plane := newKubeadmPlane(t, server)
@@ -64,7 +65,7 @@ func TestForeignCluster(t *testing.T) {
 	began := time.Now()
 	t.Logf("%s%.1fs", other.must(t, byFile...), time.Since(began).Seconds())
 	node := plane.node(t, "wina", "198.51.100.50")
-	poll(t, settle, func(ctx context.Context) error { // flannel's daemon on the plain node would make its route by this
+	poll(t, settle, func(ctx context.Context) error { // flannel on the plain node would make its route from this
 		n, err := plane.client.CoreV1().Nodes().Get(ctx, "wina", metav1.GetOptions{})
 		if err == nil && n.Annotations["flannel.alpha.coreos.com/public-ip"] != "198.51.100.50" {
 			err = fmt.Errorf("annotations %v", n.Annotations)
@@ -107,7 +108,8 @@ func TestForeignCluster(t *testing.T) {
 	plane.servingCertificates(t, other)
 }
 
-// plain registers the control plane's machine as a node as flannel's backend host-gw has it, with a pod's address.
+// plain registers the control plane's machine as a node, as with flannel's backend host-gw, and gives it a pod's
+// address.
 func plain(t *testing.T, p *kubeadmPlane) {
 	t.Helper()
 	_, err := p.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
@@ -135,7 +137,7 @@ func plain(t *testing.T, p *kubeadmPlane) {
 	})
 }
 
-// node is a node that has to be Ready at that address.
+// node returns a node, which has to be Ready and have that address.
 func (p *kubeadmPlane) node(t *testing.T, name, address string) *corev1.Node {
 	t.Helper()
 	n, err := p.client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
@@ -152,8 +154,8 @@ func (p *kubeadmPlane) node(t *testing.T, name, address string) *corev1.Node {
 	return n
 }
 
-// web runs a pod on the node. It is reached from the plain node, under that one's address and its pod's, by the route
-// that flannel or kindnet would make there; and its log is read through the API server.
+// web runs a pod on the node. The plain node must reach it from its own address and from its pod's, over the route that
+// flannel or kindnet would make there; and its log must be readable through the API server.
 func (p *kubeadmPlane) web(t *testing.T, server, other fixture, node *corev1.Node) *corev1.Pod {
 	t.Helper()
 	ctx := t.Context()
@@ -200,7 +202,7 @@ func (p *kubeadmPlane) plainPod(t *testing.T) string {
 	return first + "5"
 }
 
-// get asks a web server from an address in a network namespace.
+// get sends a request to a web server from an address in a network namespace.
 func get(ctx context.Context, ns, from, to string) error {
 	dial := func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -227,8 +229,8 @@ func get(ctx context.Context, ns, from, to string) error {
 	return err
 }
 
-// service puts a Service before the pod: the node's kube-proxy has to carry it out, as its node port shows from the
-// machine's network.
+// service puts a Service in front of the pod. The node port must answer on the machine's network, which shows that the
+// node's kube-proxy has carried the Service out.
 func (p *kubeadmPlane) service(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	s, err := p.client.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
@@ -244,7 +246,7 @@ func (p *kubeadmPlane) service(t *testing.T, pod *corev1.Pod) {
 	poll(t, settle, func(ctx context.Context) error { return get(ctx, p.config.Netns, "198.51.100.1", to) })
 }
 
-// gone checks that the node left nothing in the cluster and on its machine.
+// gone checks that nothing of the node is left in the cluster or on its machine.
 func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
 	t.Helper()
 	if left := other.traces(t); len(left) > 0 {
@@ -279,7 +281,7 @@ func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
 			names = append(names, b.Name)
 		}
 		for _, n := range names {
-			// that one an administrator made
+			// an administrator made that one
 			if strings.HasPrefix(n, "mullion:") && !strings.HasPrefix(n, "mullion:proxy:winb") {
 				err = fmt.Errorf("%s is still there", n)
 			}

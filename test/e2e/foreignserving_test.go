@@ -18,9 +18,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// servingCertificates has the cluster's kubelets ask it for their serving certificates, as kubeadm's serverTLSBootstrap
-// does. A machine joins by a kubeconfig with a bootstrap token in it: nobody approves its node's certificate, which it
-// says, and an administrator does. One that joins by an administrator's kubeconfig has it approved at once.
+// servingCertificates makes the cluster's kubelets ask for their serving certificates, as kubeadm's serverTLSBootstrap
+// does. A machine that joins by a kubeconfig with a bootstrap token reports that its node's certificate waits for
+// approval, until an administrator approves it. A join by an administrator's kubeconfig approves the certificate
+// itself.
 func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 	t.Helper()
 	configs := p.client.CoreV1().ConfigMaps("kube-system")
@@ -55,7 +56,7 @@ func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 	p.approve(t, request[1])
 	poll(t, settle, logs)
 	poll(t, settle, func(ctx context.Context) error {
-		// its rights are still missing
+		// the node's rights are still missing
 		if said, _ := other.mullion(ctx, t, "status"); strings.Contains(said, "serving certificate") {
 			return errors.New(said)
 		}
@@ -91,7 +92,7 @@ func (p *kubeadmPlane) bootstrapKubeconfig(t *testing.T) string {
 	return file
 }
 
-// sleeps runs a pod on a node, in place of the one that there may be of before.
+// sleeps runs a pod on a node, in the place of an earlier one.
 func (p *kubeadmPlane) sleeps(t *testing.T, other fixture, node string) {
 	t.Helper()
 	other.must(t, "image", "load", filepath.Join(other.bin, "webserver.tar"))

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskYAML keeps clear of the other clusters of the tests.
+// diskYAML uses other subnets than the other tests' clusters.
 const diskYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-disk
@@ -27,7 +27,7 @@ nodes:
 - windowsVersion: ltsc2022
 `
 
-// diskPods are a pod that fills the disk, and Deployments that have to be there afterwards: one with a volume.
+// diskPods are a pod that fills the disk, and Deployments, one with a volume, that have to be there afterwards.
 const diskPods = `
 apiVersion: v1
 kind: Pod
@@ -68,8 +68,7 @@ spec:
       containers: [{name: keeps, image: 'mullion.local/e2e-linux:v1', args: [sleep, 1h]}]
 `
 
-// smallDisk is a file system of its own whose file has holes: what is only reserved on it takes nothing of the real
-// disk.
+// smallDisk is a file system in a sparse file: space that is only reserved on it takes nothing of the real disk.
 type smallDisk struct{ path string }
 
 func newSmallDisk(t *testing.T, size int64) smallDisk {
@@ -93,7 +92,7 @@ func newSmallDisk(t *testing.T, size int64) smallDisk {
 	return d
 }
 
-// fill leaves so many MiB, and returns what makes room again.
+// fill leaves so many MiB free; the function returned makes room again.
 func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 	t.Helper()
 	var fs unix.Statfs_t
@@ -109,7 +108,7 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 	if room <= left<<20 {
 		t.Fatalf("the disk has %d MiB left already, %d are to be", room>>20, left)
 	}
-	// What the cluster writes meanwhile may take the last of it.
+	// The cluster may take the last of the room while it is being filled.
 	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(room-left<<20)); err != nil &&
 		(left > 0 || !errors.Is(err, unix.ENOSPC)) {
 		t.Fatal(err)
@@ -121,8 +120,8 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 	}
 }
 
-// TestFullDisk fills the disk that a cluster lies on: its nodes say so, what fills it is evicted, and when there is
-// room again everything that was there is there.
+// TestFullDisk fills the disk that a cluster is on. Its nodes must report that, what fills the disk must be evicted,
+// and when there is room again, everything must be as it was.
 func TestFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -198,14 +197,14 @@ func TestFullDisk(t *testing.T) {
 	t.Logf("%d ConfigMaps were taken with the disk full", len(written))
 }
 
-// pressure waits until every node says so of its disk.
+// pressure waits until every node reports that status of DiskPressure.
 func (f fixture) pressure(t *testing.T, status string) {
 	t.Helper()
 	f.jsonpath(t, "^"+status+" "+status+"$", "nodes", "",
 		`{.items[*].status.conditions[?(@.type=="DiskPressure")].status}`)
 }
 
-// jsonpath waits until that part of an object is like the pattern.
+// jsonpath waits until that part of an object matches the pattern.
 func (f fixture) jsonpath(t *testing.T, pattern, kind, name, path string) {
 	t.Helper()
 	want, args := regexp.MustCompile(pattern), []string{"kubectl", "get", kind, "-o", "jsonpath=" + path}
@@ -221,7 +220,7 @@ func (f fixture) jsonpath(t *testing.T, pattern, kind, name, path string) {
 	})
 }
 
-// writes makes ConfigMaps until the API takes none any more, or has taken many, and returns which it took.
+// writes makes ConfigMaps until the API refuses one or has accepted many, and returns those that it accepted.
 func (f fixture) writes(t *testing.T) (taken []string) {
 	t.Helper()
 	file := filepath.Join(f.home, "big")

@@ -44,7 +44,7 @@ func blocks(text string) []block {
 	return all
 }
 
-// step is a command of a document with what it is to print.
+// step is a command of a document with the output that the document shows.
 type step struct {
 	line    int
 	command string
@@ -64,7 +64,7 @@ func (b block) steps() []step {
 	return all
 }
 
-// pattern is what matches the wanted lines: spaces count as one, "…" is anything.
+// pattern matches the output that the document shows: any number of spaces count as one, "…" stands for anything.
 func (s step) pattern() *regexp.Regexp {
 	var parts []string
 	for _, line := range s.want {
@@ -75,8 +75,8 @@ func (s step) pattern() *regexp.Regexp {
 }
 
 // guide carries out docs/schedule-windows-containers.md: YAML blocks that begin with a name are files, console blocks
-// commands. A command may take a while to print what is written there, but only the first try may change something: a
-// command that reads is repeated.
+// are commands. A command may need some time until it prints what the document shows. Only a command that reads is
+// repeated, because any other may change something each time.
 func (f fixture) guide(t *testing.T) {
 	text, err := os.ReadFile("../../docs/schedule-windows-containers.md")
 	if err != nil {
@@ -106,7 +106,7 @@ func (f fixture) guide(t *testing.T) {
 	}
 }
 
-// reads tells commands that change nothing.
+// reads reports whether the command changes nothing.
 func (s step) reads() bool {
 	return regexp.MustCompile(`^(curl|mullion kubectl (get|top|logs|exec|rollout status)) `).MatchString(s.command)
 }

@@ -39,7 +39,7 @@ type kubeadmPlane struct {
 
 const kubeadmToken = "abcdef.0123456789abcdef"
 
-// newKubeadmPlane runs one on the fixture's machine, at 198.51.100.1, without any object that Mullion would make.
+// newKubeadmPlane runs such a control plane on the fixture's machine, at 198.51.100.1, without any object of Mullion's.
 func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 	t.Helper()
 	run, err := os.MkdirTemp("/tmp", "mka") //nolint:usetesting // the socket's path has to be short
@@ -47,7 +47,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
-	// kubeadm's API server does not verify kubelets' serving certificates, which they sign themselves.
+	// kubeadm's API server does not verify kubelets' serving certificates, because kubelets sign them themselves.
 	programs, server := t.TempDir(), bundle.At(f.bin, version.Kubernetes).Server()
 	for _, name := range []string{"etcd", "kube-controller-manager", "kube-scheduler"} {
 		if err := os.Symlink(filepath.Join(server, name), filepath.Join(programs, name)); err != nil {

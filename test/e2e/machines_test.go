@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// twoMachines makes two network namespaces that are machines on one network, with a data folder each.
+// twoMachines makes two network namespaces that stand for machines on one network, each with a data folder.
 func twoMachines(t *testing.T) (server, other fixture) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -66,7 +66,7 @@ done`, filepath.Base(server.netns), filepath.Base(other.netns))
 	return server, other
 }
 
-// must runs mullion on the fixture's machine, which has to succeed.
+// must runs mullion on the fixture's machine and fails the test if mullion fails.
 func (f fixture) must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, args...)
@@ -77,7 +77,7 @@ func (f fixture) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// refused runs mullion, which has to end with that exit code, say that, and leave nothing on its machine.
+// refused runs mullion, which has to end with that exit code, print says, and leave nothing on its machine.
 func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, args...)
@@ -94,8 +94,8 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 	}
 }
 
-// TestSeveralMachines joins a Windows node from a second machine, has its pod answer to the first, and lets it leave
-// and come again.
+// TestSeveralMachines joins a Windows node from a second machine, lets its pod answer the first machine, and lets the
+// machine leave and join again.
 func TestSeveralMachines(t *testing.T) {
 	server, other := twoMachines(t)
 	join := []string{
@@ -164,7 +164,7 @@ func TestSeveralMachines(t *testing.T) {
 
 	other.must(t, "leave")
 	server.unclaimed(t, other)
-	other.must(t, good...) // it comes again, as number 1
+	other.must(t, good...) // it joins again, as number 1
 	if out := server.must(t, "kubectl", "get", "nodes", "-o", "name"); !strings.Contains(out, "node/m1-win-1") {
 		t.Errorf("the machine that came again has nodes %s", out)
 	}
@@ -172,7 +172,7 @@ func TestSeveralMachines(t *testing.T) {
 	server.unclaimed(t, other)
 }
 
-// taken is a manifest of a node whose name is taken then.
+// taken writes a manifest of a node, whose name is then taken.
 func taken(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "node.yaml")
@@ -182,7 +182,7 @@ func taken(t *testing.T) string {
 	return file
 }
 
-// until runs mullion until it prints something, and calls then.
+// until runs mullion until it prints a text, and then calls then.
 func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...string) (string, error) {
 	t.Helper()
 	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
@@ -214,14 +214,14 @@ func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...
 	return out.String(), err
 }
 
-// killed ends a command by kill -9 when it says something. nsenter becomes the program, so that it is the one that is
-// ended.
+// killed ends a command by kill -9 when it prints a text. nsenter replaces itself by the program, so it is the program
+// that is killed.
 func (f fixture) killed(t *testing.T, says string, args ...string) {
 	t.Helper()
 	_, _ = f.until(t, says, func(cmd *exec.Cmd) { _ = cmd.Process.Kill() }, args...)
 }
 
-// unclaimed checks that the cluster has nothing of the other machine, and that one nothing of the cluster.
+// unclaimed checks that the cluster has nothing of the other machine left, and the machine nothing of the cluster.
 func (f fixture) unclaimed(t *testing.T, other fixture) {
 	t.Helper()
 	if left := other.traces(t); len(left) > 0 {
@@ -242,8 +242,8 @@ func (f fixture) unclaimed(t *testing.T, other fixture) {
 	})
 }
 
-// cutOff has the server not answer any more when a node has its certificate: the join fails, leaves nothing but a note
-// on the machine, and when the server answers again all of it can be removed.
+// cutOff makes the server unreachable when a node has its certificate. The join then fails and leaves nothing but a
+// note on the machine. When the server can be reached again, everything can be removed.
 func cutOff(t *testing.T, server, other fixture, good []string) {
 	t.Helper()
 	link := func(state string) {
@@ -267,8 +267,8 @@ func cutOff(t *testing.T, server, other fixture, good []string) {
 	server.unclaimed(t, other)
 }
 
-// answers runs a pod on the other machine, which has to answer the server's machine over the underlay, and give its log
-// through the API server.
+// answers runs a pod on the other machine, which has to answer the server's machine over the underlay; its log must be
+// readable through the API server.
 func answers(t *testing.T, server, other fixture) {
 	t.Helper()
 	other.must(t, "image", "load", filepath.Join(other.bin, "webserver.tar"))

@@ -23,7 +23,7 @@ nodes:
 - windowsVersion: ltsc2022
 `
 
-// overlayPods are one on each node, and a Service before one.
+// overlayPods are a pod on each node, and a Service in front of one of them.
 const overlayPods = `
 apiVersion: v1
 kind: Service
@@ -31,8 +31,8 @@ metadata: {name: there}
 spec: {selector: {app: on-m1-win-1}, ports: [{port: 80}]}
 `
 
-// TestSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay, whose nodes have to tell each other
-// across machines where their pods are, and sends packets both ways, of every size.
+// TestSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay. The nodes have to tell each other
+// across machines where their pods are; then packets of every size are sent both ways.
 func TestSeveralMachinesOverlay(t *testing.T) {
 	server, other := twoMachines(t)
 	file := filepath.Join(server.home, "cluster.yaml")
@@ -89,7 +89,7 @@ func TestSeveralMachinesOverlay(t *testing.T) {
 	server.jsonpath(t, "^linux-1 win-1$", "nodes", "", "{.items[*].metadata.name}")
 }
 
-// gets waits until a pod gets that from an address.
+// gets waits until a pod gets the wanted answer from a URL.
 func (f fixture) gets(t *testing.T, pod, url, want string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {

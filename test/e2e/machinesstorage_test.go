@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// keptPod is a pod with a volume of the StorageClass local, which has to be on the machine that joined: the server has
-// no nodes.
+// keptPod is a pod with a volume of the StorageClass local. The volume has to be on the machine that joined, because
+// the server has no nodes.
 const keptPod = `
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -29,7 +29,8 @@ spec:
   volumes: [{name: kept, persistentVolumeClaim: {claimName: kept}}]
 `
 
-// keepsVolume has a pod on the other machine write to a volume, another read it, and the volume removed with its claim.
+// keepsVolume lets a pod on the other machine write to a volume and another pod read it; the volume has to be removed
+// with its claim.
 func keepsVolume(t *testing.T, server, other fixture) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kept.yaml")
@@ -74,7 +75,8 @@ func keepsVolume(t *testing.T, server, other fixture) {
 	})
 }
 
-// balanced puts a load balancer before a pod on the other machine: both machines have to reach its address.
+// balanced puts a load balancer in front of a pod on the other machine; both machines have to reach the load balancer's
+// address.
 func balanced(t *testing.T, server, other fixture) {
 	t.Helper()
 	server.must(t, "kubectl", "run", "balanced", "--image=mullion.local/webserver:v1", "--image-pull-policy=Never")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// modeYAML keeps clear of the other clusters of the tests.
+// modeYAML uses other subnets than the other tests' clusters.
 const modeYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-%[1]s
@@ -28,8 +28,8 @@ nodes:
 - windowsVersion: ltsc2025
 `
 
-// TestNetworkModes brings up a cluster of each network mode besides l2bridge, which TestCluster has, and carries out
-// the flows that Windows documents of it.
+// TestNetworkModes brings up a cluster of each network mode except l2bridge, which TestCluster has, and tests the flows
+// that Windows documents for that mode.
 func TestNetworkModes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -54,7 +54,7 @@ func TestNetworkModes(t *testing.T) {
 	}
 }
 
-// netTest carries out the flows of the network and names those that went otherwise than documented.
+// netTest tests the flows of the network and reports those that did not go as documented.
 func (f fixture) netTest(t *testing.T, mode string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "net", "test", "--mode", mode, "-o",

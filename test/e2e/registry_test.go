@@ -22,8 +22,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveRegistry USER PASSWORD IMAGE: serves a registry that only this user may read, with a Windows image in it.
-// $REGISTRY is its address.
+// serveRegistry USER PASSWORD IMAGE: serves a registry that only this user may read, with a Windows image in it. Its
+// address is in $REGISTRY.
 func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: registry USER PASSWORD IMAGE")

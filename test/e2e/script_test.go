@@ -20,7 +20,7 @@ import (
 // settle is how long a condition may take to come true, unless a script says otherwise.
 const settle = 90 * time.Second
 
-// patience is by how much all that is waited for may take longer: E2E_PATIENCE, for a machine that is emulated.
+// patience is the factor by which every wait may take longer: E2E_PATIENCE, for an emulated machine.
 func patience() time.Duration {
 	factor, err := strconv.Atoi(os.Getenv("E2E_PATIENCE"))
 	if err != nil || factor < 1 {
@@ -29,7 +29,7 @@ func patience() time.Duration {
 	return time.Duration(factor)
 }
 
-// commands are what the scripts know beside testscript's own.
+// commands are the commands that scripts have besides testscript's own.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"eventually": eventually, "registry": serveRegistry, "start": start, "terminal": terminal,
@@ -37,7 +37,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// condition is what scripts ask of the machine in brackets, beside what testscript knows: "cgroup2".
+// condition evaluates a condition that scripts write in brackets, besides those of testscript: "cgroup2".
 func condition(name string) (bool, error) {
 	if name != "cgroup2" {
 		return false, fmt.Errorf("unknown condition %q", name)
@@ -102,7 +102,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: after %s the output does not (neg=%v) match %q (%v):\n%s", strings.Join(args[1:], " "),
 				within, neg, args[0], err, out.String())
 		}
-		// where looking is slow too, it must not take the processors from what is waited for
+		// where a look takes long too, looks must not take the processors from what is waited for
 		<-time.After(300 * time.Millisecond * patience())
 	}
 }
@@ -125,8 +125,8 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// victim makes a folder of the machine with files in it, which nothing may change, and sets VICTIM to its path. It is
-// not below /tmp, of which nodes see nothing.
+// victim makes a folder on the machine with files that nothing may change, and sets VICTIM to its path. The folder is
+// not below /tmp, because nodes see nothing of /tmp.
 func victim(ts *testscript.TestScript, _ bool, _ []string) {
 	dir, err := os.MkdirTemp("/var/tmp", "mullion-e2e-")
 	ts.Check(err)

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// backends are a Service with a pod on each of two nodes, and one whose endpoints the test sets itself.
+// backends are a Service with a pod on each of two nodes, and a Service whose endpoints the test sets itself.
 const backends = `
 apiVersion: v1
 kind: Pod
@@ -46,7 +46,7 @@ metadata: {name: steered}
 spec: {type: NodePort, ports: [{port: 80, nodePort: 31081}]}
 `
 
-// steer makes one address the only one behind Service steered.
+// steer makes one address the only endpoint of Service steered.
 const steer = `
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -56,8 +56,8 @@ endpoints: [{addresses: [%q], nodeName: %s, conditions: {ready: true}}]
 ports: [{name: '', port: 80, protocol: TCP}]
 `
 
-// services breaks what carries Services out, and sees that they come back without rules for pods that are no more; and
-// how soon a change of endpoints reaches packets. How soon is a figure, and no verdict.
+// services breaks the parts that carry Services out. Services must come back, without rules for pods that no longer
+// exist. It also measures how soon a change of endpoints reaches packets; that figure decides nothing.
 func (f fixture) services(t *testing.T) {
 	f.apply(t, backends)
 	t.Cleanup(func() {
@@ -110,7 +110,7 @@ func (f fixture) apply(t *testing.T, manifest string) {
 	})
 }
 
-// replace deletes the second node's pod and makes it anew; it gets another address.
+// replace deletes the second node's pod and makes it anew, with another address.
 func (f fixture) replace(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
@@ -137,7 +137,7 @@ func (f fixture) podIP(t *testing.T, pod string) string {
 	return ip
 }
 
-// askNode calls a port of the first node from outside of the cluster and returns who answered.
+// askNode calls a port of the first node from outside of the cluster and returns the name of the pod that answered.
 func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, error) {
 	t.Helper()
 	node := f.firstNode(t) //nolint:contextcheck // it is asked for once, with a deadline of its own
@@ -173,8 +173,8 @@ func (f fixture) firstNode(t *testing.T) string {
 	return *f.nodeAddress
 }
 
-// answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that is no more would
-// show.
+// answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that no longer exists
+// would fail some.
 func (f fixture) answered(t *testing.T) {
 	t.Helper()
 	poll(t, 3*settle, func(ctx context.Context) error {
@@ -193,8 +193,8 @@ func (f fixture) answered(t *testing.T) {
 	})
 }
 
-// noRule waits until HNS of the first node has no load balancer to the address, unless the pod still has it, and its
-// kernel is as HNS means it to be.
+// noRule waits until HNS of the first node has no load balancer that leads to the address, unless a pod has it, and
+// until the node's kernel is as HNS plans it.
 func (f fixture) noRule(t *testing.T, gone string) {
 	t.Helper()
 	if f.podIP(t, "back-2") == gone {
@@ -235,8 +235,8 @@ func (f fixture) noRule(t *testing.T, gone string) {
 	})
 }
 
-// endpointChanges sends a Service to one pod and the other in turn, and measures how long it takes until packets
-// follow, with kubectl's own time in it.
+// endpointChanges sends the Service to the two pods in turn, and measures the time until packets follow. That includes
+// kubectl's own time.
 func (f fixture) endpointChanges(t *testing.T) {
 	pods := []string{"back-1", "back-2"}
 	nodes := []string{"win-1", "win-2"}

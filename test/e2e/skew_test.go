@@ -14,8 +14,9 @@ import (
 	"mullion.dev/mullion/internal/cluster/bundle"
 )
 
-// TestVersionSkew brings up a cluster of the version that Mullion comes with, with a Linux and a Windows node of it and
-// of each older version that lies beside mullion (`make test-skew` builds two), and tests the network between all.
+// TestVersionSkew brings up a cluster of the version that Mullion comes with. Beside a Linux and a Windows node of that
+// version it has such nodes of each older version that lies beside mullion (`make test-skew` builds two). The test then
+// tests the network between all of them.
 func TestVersionSkew(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// picture is what `mullion status -o json` says of the cluster's health.
+// picture is what `mullion status -o json` prints about the cluster's health.
 type picture struct {
 	State    string
 	Findings []struct{ Severity, Object, What, Do string }
@@ -37,7 +37,7 @@ func (p picture) problems() []string {
 	return all
 }
 
-// status asks for the picture, and holds that the exit code says the same.
+// status returns the picture and checks that the exit code says the same.
 func (f fixture) status(ctx context.Context, t *testing.T) picture {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), "status", "-o", "json")
@@ -72,7 +72,7 @@ func (f fixture) healthy(t *testing.T) {
 	})
 }
 
-// broken stops parts as if they hung, and sees mullion status name each, and nothing that only follows from it.
+// broken stops parts as if they hung; mullion status must name each of them, and nothing that only follows from one.
 func (f fixture) broken(t *testing.T) {
 	f.healthy(t)
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func (f fixture) broken(t *testing.T) {
 	}
 }
 
-// matching returns what finds the processes whose command line matches.
+// matching returns a function that finds the processes whose command line matches.
 func (f fixture) matching(pattern string) func(*testing.T) []int {
 	return func(t *testing.T) []int {
 		t.Helper()
@@ -134,7 +134,7 @@ func (f fixture) matching(pattern string) func(*testing.T) []int {
 	}
 }
 
-// wineserver is the wineserver of a Windows host itself, not of a container.
+// wineserver returns the PID of the wineserver of a Windows host itself, not of a container's.
 func (f fixture) wineserver(t *testing.T, node string) int {
 	t.Helper()
 	for pid, command := range f.processes(t) {
@@ -148,8 +148,8 @@ func (f fixture) wineserver(t *testing.T, node string) int {
 	return 0
 }
 
-// podWithoutServer kills the wineserver of a container, whose program would stand still for ever, and sees the kubelet
-// start it again.
+// podWithoutServer kills the wineserver of a container. Its program would stand still for ever, so the kubelet must
+// start the container again.
 func (f fixture) podWithoutServer(t *testing.T) {
 	get := func(ctx context.Context, what string) (string, error) {
 		return f.mullion(ctx, t, "kubectl", "get", "pod", "serves", "-o",
@@ -183,7 +183,7 @@ func (f fixture) podWithoutServer(t *testing.T) {
 	})
 }
 
-// cut takes a node's cable out, and returns what puts it in again.
+// cut takes a node off the network; mend puts it back.
 func (f fixture) cut(t *testing.T, node string) (mend func()) {
 	t.Helper()
 	pins := filepath.Join("/run/mullion", f.tag(), "netns")
@@ -207,7 +207,7 @@ func (f fixture) cut(t *testing.T, node string) (mend func()) {
 	return func() { ip("fabric", "link", "set", port[1], "up") }
 }
 
-// cutOff keeps a node from the network until the cluster has given it up, and sees it come back with its pod as it was.
+// cutOff keeps a node off the network until the cluster has given it up. When it is back, its pod must be as it was.
 func (f fixture) cutOff(t *testing.T) {
 	before := f.containers(t)
 	mend := f.cut(t, "win-1")
@@ -248,8 +248,8 @@ func (f fixture) cutOff(t *testing.T) {
 	f.healthy(t)
 }
 
-// serving asks a pod over and over until the function that it returns is called, which tells how often it was asked and
-// how often there was no answer.
+// serving calls a pod again and again until the function returned is called, which tells how many calls there were and
+// how many had no answer.
 func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, last error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -282,8 +282,7 @@ func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, la
 	}
 }
 
-// fullDisk leaves no room for what images are pulled to, and sees that it is said so, and over when there is room
-// again.
+// fullDisk fills the disk that images are pulled to. The cluster must report that, and work again when there is room.
 func (f fixture) fullDisk(t *testing.T) {
 	incoming := filepath.Join(f.data, "containerd", "root", "io.containerd.content.v1.content", "ingest")
 	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=4k,mode=0700"); err != nil {

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal FILE COMMAND…: runs a command on a terminal as a person would. The file's lines that begin with ">" are
-// typed ("^C" is Ctrl+C); all others are patterns that the screen has to show, each after the one before. The command
-// has to end with success ("!": with a failure) after the last line.
+// terminal FILE COMMAND…: runs a command on a terminal as a person would. Lines of the file that begin with ">" are
+// typed ("^C" is Ctrl+C); all others are patterns that the screen has to show, each after the one before. After the
+// last line the command has to end with success ("!": with a failure).
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] terminal FILE COMMAND...")

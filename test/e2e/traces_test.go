@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// tag is what a cluster's interfaces, tables, cgroups and run folder are named by: made from the data folder's path
-// (internal/cluster/paths.go).
+// tag is in the names of a cluster's interfaces, tables, cgroups and run folder. It is made from the data folder's path
+// (internal/cluster/layout).
 func (f fixture) tag() string {
 	sum := sha256.Sum256([]byte(f.data))
 	return hex.EncodeToString(sum[:4])
 }
 
-// traces is what this cluster has on the machine, a line each; other clusters may run beside it.
+// traces lists what this cluster has on the machine, a line each; other clusters may run at the same time.
 func (f fixture) traces(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -64,8 +64,8 @@ func (f fixture) traces(t *testing.T) []string {
 	return all
 }
 
-// strays are the sockets of containerd's shims outside the cluster's own folders: named by their listeners, so they
-// have to be noted while the cluster is up.
+// strays are the sockets of containerd's shims outside the cluster's own folders. They are found by the processes that
+// listen on them, so they have to be noted while the cluster is up.
 func (f fixture) strays(t *testing.T) []string {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/unix")

@@ -18,11 +18,11 @@ import (
 	"mullion.dev/mullion/test/machines/guest"
 )
 
-// slice is the machine that the rung tries within `make test`, and only from boot to served page to down: the one with
-// the most in the way.
+// slice is the machine that the rung tries within `make test`, and only in the short form (trial.short): it is the
+// machine with the most obstacles.
 const slice = "bookworm-hardened"
 
-// chosen are the machines that MULLION_MACHINES names ("all", or names with commas); without it the slice alone. whole
+// chosen returns the machines that MULLION_MACHINES names ("all", or names with commas), or without it the slice. whole
 // says that all steps are taken.
 func chosen(t *testing.T) (machines []guest.Machine, whole bool) {
 	t.Helper()
@@ -103,8 +103,8 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// trial is what is tried on one guest. The steps come one after the other; what a step needs of those before is fatal
-// when it is missing.
+// trial is what is tried on one guest. The steps come one after the other. If a step lacks what an earlier one should
+// have left, the test ends.
 type trial struct {
 	guest   *guest.Guest
 	machine guest.Machine
@@ -112,7 +112,7 @@ type trial struct {
 	before  string // what was on the machine before the first cluster
 }
 
-// step runs one as a subtest and keeps how it went. It says whether it passed.
+// step runs a step as a subtest, records how it went, and reports whether it passed.
 func (try *trial) step(t *testing.T, name string, do func(ctx context.Context, t *testing.T)) bool {
 	t.Helper()
 	begin := time.Now()
@@ -156,7 +156,7 @@ func (try *trial) eventually(ctx context.Context, t *testing.T, pattern, script 
 const (
 	// upWait is the --wait of `mullion up`: an emulated processor is some twenty times slower.
 	upWait = 30 * time.Minute
-	// most is what one step may take.
+	// most is how long one step may take.
 	most = 40 * time.Minute
 )
 
@@ -169,7 +169,7 @@ nodes:
 - windowsVersion: ltsc2022
 `
 
-// short is boot to served page to down.
+// short tries the way from boot to a served page to `mullion down`.
 func (try *trial) short(t *testing.T) {
 	t.Helper()
 	_ = try.step(t, "up", try.up) &&
@@ -177,7 +177,7 @@ func (try *trial) short(t *testing.T) {
 	try.step(t, "down", try.down)
 }
 
-// whole is everything.
+// whole tries everything.
 func (try *trial) whole(t *testing.T) {
 	t.Helper()
 	defer try.step(t, "down-at-last", try.down)
@@ -197,7 +197,7 @@ func (try *trial) whole(t *testing.T) {
 	try.step(t, "stop-and-up", func(ctx context.Context, t *testing.T) {
 		t.Helper()
 		try.run(ctx, t, "mullion stop")
-		// From a unit this time, all of whose processes systemd ends with it.
+		// This time from a systemd unit; systemd ends all processes of a unit together with it.
 		try.again(ctx, t, "systemd-run --quiet --wait --pipe --setenv=HOME=/root ")
 	})
 	try.step(t, "reboot", func(ctx context.Context, t *testing.T) {
@@ -216,8 +216,7 @@ func (try *trial) whole(t *testing.T) {
 	} {
 		try.step(t, "kill-"+k.name, func(ctx context.Context, t *testing.T) {
 			t.Helper()
-			// The shell that runs this has the pattern in its own command line, but not as its beginning or with the
-			// brackets gone.
+			// The shell that runs this has the pattern in its own command line; the pattern must not match there.
 			try.run(ctx, t, fmt.Sprintf("pids=$(pgrep -f -- %q | grep -vx $$); test -n \"$pids\"; kill -9 $pids",
 				bracketed(k.pattern)))
 			try.again(ctx, t, "")
@@ -228,7 +227,7 @@ func (try *trial) whole(t *testing.T) {
 	try.step(t, "sample-once-more", try.sample)
 }
 
-// bracketed is a pattern that matches the same and not itself.
+// bracketed returns a pattern that matches the same text but not itself.
 func bracketed(pattern string) string {
 	i := strings.IndexAny(pattern, "ckns")
 	return pattern[:i] + "[" + pattern[i:i+1] + "]" + pattern[i+1:]
@@ -258,8 +257,7 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 			"%s", try.run(
 				ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; /opt/mullion/bin/runc --version"))
 	}
-	// As a person does who has logged in: the session is over when the command is, and nothing of the cluster may end
-	// with it.
+	// As for a person who has logged in, the session ends with the command, and nothing of the cluster may end with it.
 	script := fmt.Sprintf(
 		"cat >cluster.yaml <<'END'\n%sEND\nsudo mullion up -f cluster.yaml --sample --wait %s --retain\n", clusterYAML,
 		upWait)
@@ -304,8 +302,8 @@ func (try *trial) script(ctx context.Context, t *testing.T, name string) {
 	}
 }
 
-// flows carries out flows between pods, Services, nodes and the world outside. All of them take too long where a
-// processor is emulated.
+// flows tests flows between pods, Services, nodes and the world outside: not all of them, because that takes too long
+// on an emulated processor.
 func (try *trial) flows(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Logf("%s", try.run(ctx, t, fmt.Sprintf("mullion net test --timeout %s --flows %q", upWait, chosenFlows)))
@@ -338,7 +336,7 @@ spec:
       volumes: [{name: data, persistentVolumeClaim: {claimName: kept}}]
 `
 
-// claim writes something that has to be there from now on.
+// claim writes data that every later step has to find.
 func (try *trial) claim(ctx context.Context, t *testing.T) {
 	t.Helper()
 	try.run(ctx, t, "mullion kubectl apply -f - <<'END'\n"+keeper+"END\n")
@@ -346,8 +344,8 @@ func (try *trial) claim(ctx context.Context, t *testing.T) {
 	try.run(ctx, t, `mullion kubectl exec deployment/keeper -- cmd /c 'echo kept for ever> C:\data\greeting.txt'`)
 }
 
-// again brings the cluster back, by way of a command that runs commands, and sees it healthy, its sample served and its
-// data kept.
+// again brings the cluster back with mullion up, started by the command by, and checks that it is healthy, serves the
+// sample and has kept its data.
 func (try *trial) again(ctx context.Context, t *testing.T, by string) {
 	t.Helper()
 	t.Logf("%s", try.run(ctx, t, fmt.Sprintf("%smullion up --wait %s", by, upWait)))
@@ -357,7 +355,7 @@ func (try *trial) again(ctx context.Context, t *testing.T, by string) {
 		`mullion kubectl exec deployment/keeper -- cmd /c 'type C:\data\greeting.txt'`)
 }
 
-// down takes the cluster down; what is on the machine then has to be what was there before.
+// down takes the cluster down; afterwards the machine must be as it was before the first cluster.
 func (try *trial) down(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Logf("%s", try.run(ctx, t, "mullion down && rm -f /var/lib/mullion/e2e-kubeconfig"))

@@ -23,7 +23,7 @@ func newResult(t *testing.T, m guest.Machine) *Result {
 	return &Result{Machine: m, Date: time.Now().UTC().Format(time.DateOnly), Commit: strings.TrimSpace(string(commit))}
 }
 
-// record writes the result as JUnit to bin/machines, and for the documents if MULLION_MACHINES_RECORD is set.
+// record writes the result as JUnit to bin/machines and, if MULLION_MACHINES_RECORD is set, into the documents.
 func record(t *testing.T, r *Result) {
 	t.Helper()
 	dir := filepath.Join("..", "..", "bin", "machines")

@@ -17,11 +17,11 @@ import (
 // Result is what happened on one machine.
 type Result struct {
 	Machine guest.Machine `json:"machine"`
-	// Kernel is the release, as uname -r says it, Date the day of the run, Commit what was tried.
+	// Kernel is the release, as uname -r prints it, Date the day of the run, Commit the commit that was tried.
 	Kernel string `json:"kernel"`
 	Date   string `json:"date"`
 	Commit string `json:"commit"`
-	// UpSeconds is what the first `mullion up` took, on emulated processors.
+	// UpSeconds is how long the first `mullion up` took, on emulated processors.
 	UpSeconds float64 `json:"upSeconds"`
 	Steps     []Step  `json:"steps"`
 }
@@ -33,7 +33,7 @@ type Step struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Add keeps how a step went.
+// Add records how a step went.
 func (r *Result) Add(name string, passed bool, took time.Duration) {
 	r.Steps = append(r.Steps, Step{Name: name, Passed: passed, Seconds: took.Round(time.Second).Seconds()})
 }
@@ -103,7 +103,7 @@ the sample's page, down without a trace.
 |---|---|---|---|---|---|---|
 `
 
-// WritePage prints the table. Machines without a result are named as not tried.
+// WritePage prints the table. Machines without a result stand in it as not tried.
 func WritePage(w io.Writer, results []Result) error {
 	var b strings.Builder
 	b.WriteString(head)

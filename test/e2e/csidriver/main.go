@@ -47,7 +47,7 @@ func run(node, folder string) error {
 	csi.RegisterNodeServer(volumes, d)
 	registration.RegisterRegistrationServer(registrar, d)
 	var both errgroup.Group
-	// The driver's own socket first: the kubelet calls it as soon as it has seen the other.
+	// The driver's own socket comes first: the kubelet calls it as soon as it has seen the other one.
 	for _, s := range []struct {
 		server *grpc.Server
 		socket string
@@ -148,7 +148,8 @@ func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRe
 	return &csi.NodePublishVolumeResponse{}, nil
 }
 
-// NodeUnpublishVolume removes the link, and a volume that is one pod's alone, whose name the kubelet made up.
+// NodeUnpublishVolume removes the link. It also removes a volume that belongs to one pod alone, whose name the kubelet
+// made up.
 func (d *driver) NodeUnpublishVolume(_ context.Context,
 	r *csi.NodeUnpublishVolumeRequest,
 ) (*csi.NodeUnpublishVolumeResponse, error) {

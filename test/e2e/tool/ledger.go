@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// ledger FILE ADDRESS: answers each request with a number, one more than the last, after it has written it to the end
-// of the file and to the disk. It goes on where the file ends.
+// ledger FILE ADDRESS: answers each request with a number, one more than the last, which it has first written to the
+// end of the file and to the disk. A new process continues with the last number in the file.
 func ledger(args []string) error {
 	last, err := countLines(args[0])
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// linuxSymlink is symlink(2), called past Wine as any program in a container can. It is in link_windows_amd64.s.
+// linuxSymlink is symlink(2), called without Wine, as any program in a container can do. It is in link_windows_amd64.s.
 func linuxSymlink(text, name *byte) int
 
-// link TEXT NAME: makes a Linux link. Windows has none that lead where TEXT may lead; NAME is a path of Linux too.
+// link TEXT NAME: makes a Linux link at NAME, a Linux path. Windows has no links that lead wherever TEXT may lead.
 func link(args []string) error {
 	text, err := syscall.BytePtrFromString(args[0])
 	if err != nil {
@@ -24,7 +24,7 @@ func link(args []string) error {
 	return nil
 }
 
-// linuxError is an error number of Linux; package syscall has those of Windows here.
+// linuxError is an error number of Linux; on Windows, package syscall has only those of Windows.
 type linuxError int
 
 func (e linuxError) Error() string { return fmt.Sprintf("errno %d of Linux", int(e)) }

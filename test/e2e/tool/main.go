@@ -1,5 +1,5 @@
 // Command tool is the program of the end-to-end tests' Windows image: one verb for each thing that a pod has to show.
-// It runs on Windows only in the sense that its tests do; it needs nothing but the standard library.
+// It needs nothing but the standard library.
 package main
 
 import (
@@ -98,8 +98,8 @@ func sleep(args []string) error {
 	return nil
 }
 
-// serve ADDRESS: "/" says where it runs; "/healthy" fails while the file C:\sick is there; "/big" is more than one
-// packet.
+// serve ADDRESS: "/" returns where it runs; "/healthy" fails while the file C:\sick exists; "/big" returns more than
+// fits into one packet.
 func serve(args []string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -132,7 +132,7 @@ func cat(args []string) error {
 	return nil
 }
 
-// grow FILE MIB: a file that takes so much room.
+// grow FILE MIB: makes a file of that size.
 func grow(args []string) error {
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -172,7 +172,7 @@ func allocate(args []string) error {
 	return nil
 }
 
-// wait leave|stay: says which signal came, and leaves or does not.
+// wait leave|stay: prints which signal came, and ends or does not.
 func wait(args []string) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -239,7 +239,7 @@ func burn(args []string) error {
 	return nil
 }
 
-// busy FILE: uses a processor while the file is there.
+// busy FILE: uses a processor as long as the file exists.
 func busy(args []string) error {
 	for {
 		if _, err := os.Stat(args[0]); err != nil {

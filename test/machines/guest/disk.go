@@ -33,8 +33,8 @@ type Disk struct {
 // diskSize is the size of a guest's root file system; the file is sparse.
 const diskSize = "12G"
 
-// MakeDisk returns the disk of a machine that has the packages besides its own, from the cache folder if it is there.
-// Making one takes a minute or two and needs root. log gets what is being done, a line a step.
+// MakeDisk returns the disk of a machine with these packages besides the machine's own. If the cache folder has it, it
+// is not made again; making one takes a minute or two and needs root. log gets a line for each step.
 func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, log func(string)) (Disk, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return Disk{}, err
@@ -80,7 +80,8 @@ func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, l
 	return d, err
 }
 
-// Needs are the packages that a machine needs on which Mullion runs, as the checkout's hack/deps.sh says.
+// Needs returns the packages that Mullion needs on a machine on which it only runs, as the checkout's hack/deps.sh
+// lists them.
 func Needs(ctx context.Context, checkout string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(checkout, "hack", "deps.sh"), "list").Output()
 	if err != nil {
@@ -150,7 +151,7 @@ func (r recipe) make(ctx context.Context, cache, dir string, log func(string)) (
 	if err := ext4(ctx, root, filepath.Join(done, "root.ext4"), "root", diskSize); err != nil {
 		return err
 	}
-	// Those of older recipes are of no use any more.
+	// Disks of older recipes are of no more use.
 	old, err := filepath.Glob(filepath.Join(cache, r.Machine.Name+"-????????????"))
 	if err != nil {
 		return err

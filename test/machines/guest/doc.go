@@ -1,7 +1,7 @@
 // Package guest owns virtual machines with an ordinary distribution: it makes their disks from the distribution's
 // packages (debootstrap, mke2fs), boots them in qemu by software emulation with the distribution's own kernel, and runs
-// commands in them over SSH. What is tried in them it does not know.
+// commands in them over SSH. It does not know what is tried in them.
 //
-// Nothing needs hardware virtualisation or an image from elsewhere. What was made is kept in a cache folder and used
-// again until its recipe changes; a guest writes to a snapshot of its own, which ends with it.
+// Nothing needs hardware virtualisation or an image from elsewhere. Disks are kept in a cache folder and used again
+// until their recipe changes. A guest writes only to a snapshot of its own, which ends with it.
 package guest

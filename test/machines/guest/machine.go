@@ -65,8 +65,7 @@ var setupScript string
 //go:embed scripts/harden.sh
 var hardenScript string
 
-// packages are what every guest has beside what Mullion needs: what a server of the distribution has from its
-// installer.
+// packages are what every guest has besides what Mullion needs: what the distribution's installer puts on a server.
 func (m Machine) packages() []string {
 	all := []string{
 		"systemd-sysv", "libpam-systemd", "dbus", "udev", "kmod", "initramfs-tools", "procps", "openssh-server", "sudo",
@@ -79,7 +78,7 @@ func (m Machine) packages() []string {
 	return all
 }
 
-// recipe is all that a machine's disk is made from.
+// recipe is everything that a machine's disk is made from.
 type recipe struct {
 	Machine       Machine
 	Packages      []string

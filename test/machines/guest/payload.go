@@ -19,7 +19,7 @@ func Payload(checkout, to string) error {
 	return nil
 }
 
-// AddTests adds to a payload what tests run in a guest, which has no Go: test/e2e with its programs.
+// AddTests adds to a payload test/e2e and its programs, which a guest needs to run tests: it has no Go.
 func AddTests(ctx context.Context, checkout, to string) error {
 	if err := linkTree(checkout, "test/e2e", to); err != nil {
 		return fmt.Errorf("gather the tests that run in a guest: %w", err)
@@ -46,7 +46,7 @@ func AddTests(ctx context.Context, checkout, to string) error {
 	return nil
 }
 
-// linkTree links the files of a folder of the checkout, without what only other tests and lint need.
+// linkTree links the files of a folder of the checkout, except those that only other tests and lint need.
 func linkTree(checkout, dir, to string) error {
 	return filepath.WalkDir(filepath.Join(checkout, dir), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

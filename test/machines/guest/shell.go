@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Run runs a shell script as root, as somebody who has logged in, and returns what it printed.
+// Run runs a shell script as root in a login shell, and returns what it printed.
 func (g *Guest) Run(ctx context.Context, script string) (string, error) {
 	return g.RunAs(ctx, "root", script, nil)
 }
@@ -51,7 +51,7 @@ func (g *Guest) RunAs(ctx context.Context, user, script string, also io.Writer) 
 	return out.String(), err
 }
 
-// Logout ends what a user's commands ran in: the session that systemd knows.
+// Logout ends the systemd session in which a user's commands ran.
 func (g *Guest) Logout(user string) {
 	g.mu.Lock()
 	c := g.conns[user]
@@ -79,7 +79,7 @@ func (g *Guest) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return c.DialContext(ctx, network, address)
 }
 
-// buffer keeps what is written from two goroutines.
+// buffer keeps what two goroutines write.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

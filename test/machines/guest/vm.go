@@ -41,8 +41,8 @@ type Guest struct {
 	conns map[string]*ssh.Client // by user; one is kept for all commands of a user
 }
 
-// bootTimeout is what a guest may take until it lets somebody log in. Under emulation it takes a minute where nothing
-// else runs.
+// bootTimeout is how long a guest may take until one can log in. Under emulation that takes a minute if nothing else
+// runs.
 const bootTimeout = 10 * time.Minute
 
 // Boot starts a guest and returns when one can log in. Stop must be called also after an error.
@@ -85,7 +85,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil // a TCP listener has a TCP address
 }
 
-// Console is the file with what the guest's kernel and systemd print.
+// Console is the file with the output of the guest's kernel and systemd.
 func (g *Guest) Console() string { return filepath.Join(g.options.Work, "console.log") }
 
 // Port is the port of 127.0.0.1 on which the guest's SSH server answers.
@@ -113,8 +113,8 @@ func (g *Guest) start() error {
 	return nil
 }
 
-// arguments are qemu's. With smap, smep, pku, fsgsbase and la57 the emulation of qemu 7.2 (Debian 12) faults in Wine's
-// programs; Debian 13's kernel needs a newer one in any case (hack/deps.sh).
+// arguments are qemu's arguments. With smap, smep, pku, fsgsbase and la57 the emulation of qemu 7.2 (Debian 12) faults
+// in Wine's programs; Debian 13's kernel needs a newer qemu in any case (hack/deps.sh).
 func (g *Guest) arguments() []string {
 	o := g.options
 	accelerator, cpu := o.Accelerator, "host"
@@ -122,9 +122,9 @@ func (g *Guest) arguments() []string {
 	if accelerator == "" || accelerator == "tcg" {
 		accelerator, cpu = "tcg,thread=multi,tb-size=1024", "max,-smap,-smep,-pku,-fsgsbase,-la57"
 		// The emulator shows the real processor's time stamp counter. Linux does not trust it on a processor with
-		// several cores that is not Intel's, and takes the HPET instead: then reading the time is a system call, and a
-		// lock of the emulator. An emulated processor does not speculate, so that what the kernel does against that
-		// only costs time.
+		// several cores that is not Intel's, and uses the HPET instead; then each reading of the time is a system call
+		// that takes a lock of the emulator. An emulated processor does not speculate, so the kernel's mitigations
+		// would only cost time.
 		kernel += " tsc=reliable clocksource=tsc mitigations=off"
 	}
 	if o.Machine.Hardened {
@@ -171,7 +171,7 @@ func (g *Guest) login(ctx context.Context, user string) (*ssh.Client, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("log in as %s: %w (last: %w)", user, ctx.Err(), err)
 		case <-g.exited:
-			// the better part of the message, if it is there
+			// qemu's log has the better part of the message, if there is a log
 			text, _ := os.ReadFile(filepath.Join(g.options.Work, "qemu.log"))
 			return nil, fmt.Errorf("qemu ended: %s", strings.TrimSpace(string(text)))
 		case <-time.After(time.Second):
@@ -187,7 +187,7 @@ func (g *Guest) forget(user string, c *ssh.Client) {
 	}
 }
 
-// dialSSH bounds also the handshake, which qemu begins to answer long before the guest does.
+// dialSSH bounds the handshake too, because qemu accepts the connection long before the guest does.
 func dialSSH(ctx context.Context, address string, config *ssh.ClientConfig) (*ssh.Client, error) {
 	conn, err := (&net.Dialer{Timeout: config.Timeout}).DialContext(ctx, "tcp", address)
 	if err != nil {
