@@ -64,7 +64,7 @@ func limitIn(all []hierarchy, cgroup, controller, v1, v2 string, most int64) err
 	return errors.Join(err, file.Close())
 }
 
-// mayHave says whether a controller may be in the hierarchy. Those of cgroup v1 have their controllers' names.
+// mayHave reports whether the hierarchy can have a controller. A hierarchy of cgroup v1 is named after its controllers.
 func (hi hierarchy) mayHave(controller string) bool {
 	return hi.v2 || slices.Contains(strings.Split(filepath.Base(hi.dir), ","), controller)
 }
