@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the plans in testdata")
 
-// testPaths are those of a cluster that is not there.
+// testPaths are the paths of a cluster that does not exist.
 var testPaths = layout.Paths{Data: "/data", Bin: "/bin"}
 
 // load returns the specification in a cluster.yaml without its head, as a cluster that is up has it.

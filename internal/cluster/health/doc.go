@@ -72,7 +72,7 @@ type Picture struct {
 	State State  `json:"state"`
 	// Findings are what is wrong: problems first, each cause before what follows from it.
 	Findings []Finding `json:"findings"`
-	// Parts are those of the cluster that belong to no node.
+	// Parts are the parts of the cluster that belong to no node.
 	Parts []Part `json:"parts"`
 	Nodes []Node `json:"nodes"`
 	Pods  Pods   `json:"pods"`

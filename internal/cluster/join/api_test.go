@@ -50,7 +50,7 @@ type api struct {
 	close func() // ends it: nobody listens any more
 
 	mu    sync.Mutex
-	user  string   // who asks over HTTPS now: a certificate's name, or a token; "" for who has the Clientset itself
+	user  string   // who asks over HTTPS now: a certificate's name, or a token; "" for the user of the Clientset itself
 	asked []string // over HTTPS: "VERB RESOURCE/NAME by USER"
 }
 

@@ -14,7 +14,7 @@ import (
 const APIForwarder = "api-forwarder"
 
 // Forwarder is the component that lets the machine reach the API server: it listens in the machine's own network
-// namespace and copies bytes to an address in the fabric's. TLS is end to end; it sees none of it.
+// namespace and copies bytes to an address in the fabric's. It does not see into TLS.
 type Forwarder struct {
 	Listen string // host:port in the machine's namespace
 	Target string // host:port in the fabric

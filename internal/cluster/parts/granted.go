@@ -112,7 +112,7 @@ func (g *Granted) Probe(ctx context.Context) error {
 	return nil
 }
 
-// State is that of the process, as the supervisor asks for it.
+// State returns the state of the component's process, for the supervisor; while the rights are missing, it is Running.
 func (g *Granted) State() proc.State {
 	if p, ok := g.Component.(interface{ State() proc.State }); ok && g.missing() == nil {
 		return p.State()

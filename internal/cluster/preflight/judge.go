@@ -55,7 +55,7 @@ type Facts struct {
 	Dropping []string
 }
 
-// Folder is what was found of a folder, or of the nearest one above it that is there.
+// Folder is what was found out about a folder, or about the nearest existing one above it.
 type Folder struct {
 	Path string
 	// Type is the file system's name, for example "ext4".
@@ -81,7 +81,7 @@ type Want struct {
 	Nodes int
 	// New says that there is no state of the cluster yet.
 	New bool
-	// Subnets are those of pods and Services, by what they are called in cluster.yaml.
+	// Subnets are the subnets of pods and Services, by their names in cluster.yaml.
 	Subnets map[string]netip.Prefix
 	// Link is the machine's link to the cluster's network.
 	Link string

@@ -22,7 +22,7 @@ import (
 
 // Options say where Look looks.
 type Options struct {
-	// DataFolder is the cluster's, which need not be there yet; BinFolder is that of Mullion's programs.
+	// DataFolder is the cluster's, which need not exist yet; BinFolder is that of Mullion's programs.
 	DataFolder, BinFolder string
 	// Programs and Own are passed on to Facts.
 	Programs []error
@@ -108,7 +108,7 @@ func fsNames() map[int64]string {
 	}
 }
 
-// folder looks at a folder, or the nearest above it that is there.
+// folder looks at a folder, or at the nearest existing one above it.
 func folder(path string) Folder {
 	for ; ; path = filepath.Dir(path) {
 		var st unix.Statfs_t

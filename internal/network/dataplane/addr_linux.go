@@ -114,7 +114,7 @@ func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, wan
 	return nil
 }
 
-// addrsOf are a link's addresses, but for the link-local one that IPv6 gives it.
+// addrsOf returns a link's addresses, except link-local IPv6 ones.
 func addrsOf(h *netlink.Handle, l netlink.Link) ([]netip.Prefix, error) {
 	list, err := h.AddrList(l, netlink.FAMILY_ALL)
 	var all []netip.Prefix

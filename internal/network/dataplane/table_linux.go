@@ -260,7 +260,7 @@ func (t *table) send(f func(c *nftables.Conn) error) error {
 	})
 }
 
-// elements are those of a set or map; none if it is not there.
+// elements returns the elements of a set or map; none if it does not exist.
 func (t *table) elements(name string) (list []nftables.SetElement, err error) {
 	err = t.connect(func(c *nftables.Conn) error {
 		list, err = c.GetSetElements(setOf(name))

@@ -240,7 +240,7 @@ func (u *Underlay) ensureUp(h *netlink.Handle, link netlink.Link, addr netip.Add
 	return nil
 }
 
-// addr6 is the IPv6 address of who has that IPv4 address; not valid where there is no IPv6.
+// addr6 returns the IPv6 address with the same number as an IPv4 address; not valid without IPv6.
 func (u *Underlay) addr6(addr netip.Addr) netip.Addr {
 	six, _ := spec.Address6(u.cfg.Subnet, u.cfg.Subnet6, addr) // New saw that the largest fits
 	return six

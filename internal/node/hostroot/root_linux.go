@@ -27,7 +27,7 @@ func systemFiles() []string {
 	}
 }
 
-// devices are those of the machine that do no harm.
+// devices are the machine's devices that can do no harm.
 func devices() []string { return []string{"null", "zero", "full", "random", "urandom", "tty"} }
 
 // Root is the folder that becomes a host's root. It is put together in the host's mount namespace, from which nothing

@@ -14,7 +14,7 @@ import (
 type Config struct {
 	// Name of the node and host name.
 	Name string
-	// Address on the underlay, Address6 that of IPv6, where the node has both families.
+	// Address is on the underlay; Address6 is the IPv6 one, if the node has both families.
 	Address, Address6 netip.Addr
 	// Dir is the node's folder of state, RunDir its folder of what does not survive a reboot.
 	Dir    string
@@ -38,7 +38,7 @@ type Config struct {
 	ProxyKubeconfig string
 	// PodSubnet, ServiceSubnet and NodeSubnet (the underlay's) are the cluster's.
 	PodSubnet, ServiceSubnet, NodeSubnet netip.Prefix
-	// PodSubnet6, ServiceSubnet6 and NodeSubnet6 are those of IPv6, where the node has both families.
+	// PodSubnet6, ServiceSubnet6 and NodeSubnet6 are the IPv6 ones, if the node has both families.
 	PodSubnet6, ServiceSubnet6, NodeSubnet6 netip.Prefix
 	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by
 	// default.

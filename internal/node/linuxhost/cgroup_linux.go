@@ -79,8 +79,8 @@ func (hi hierarchy) shownAt() string {
 	return filepath.Join("/sys/fs/cgroup", filepath.Base(hi.dir))
 }
 
-// showsCgroups says whether the cgroups that the host sees are those of its name. They are not when the cgroups were
-// removed, even if there are new ones.
+// showsCgroups reports whether the cgroups that the host sees are the ones that its name leads to now. They are not if
+// they were removed, even if there are new ones of the same name.
 func (h Host) showsCgroups() (bool, error) {
 	all, err := hierarchies()
 	if err != nil {

@@ -27,7 +27,7 @@ func (c Config) criReady(ctx context.Context) error {
 	return err
 }
 
-// ensurePause puts the pause image into the node's containerd; one that is there already is replaced, which costs
+// ensurePause puts the pause image into the node's containerd. It replaces an image that is there already, which costs
 // little.
 func (c Config) ensurePause(ctx context.Context) error {
 	img, err := imagebuild.Build(ctx, imagebuild.Options{

@@ -19,7 +19,7 @@ func (c Config) etcFiles() map[string]string {
 	return files
 }
 
-// writeEtc writes the host's /etc files. They are bound one by one, so a file that is there is written in place.
+// writeEtc writes the host's /etc files. Each is bound by itself, so an existing file is overwritten in place.
 func (c Config) writeEtc() error {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "etc"), 0o755); err != nil {
 		return err

@@ -18,7 +18,7 @@ type Client struct{ socket *unixsocket.Client }
 // NewClient is a client of the agent that answers on the socket.
 func NewClient(socket string) *Client { return &Client{unixsocket.NewClient(socket, answerTimeout)} }
 
-// Diagnose says what HNS means to have in the kernel, and what differs.
+// Diagnose returns HNS' plan for the kernel, and how the kernel differs from it.
 func (c *Client) Diagnose(ctx context.Context) (Diagnosis, error) {
 	var d Diagnosis
 	err := c.do(ctx, http.MethodGet, "/v1/hns", &d)
