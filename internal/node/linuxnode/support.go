@@ -65,7 +65,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "user namespaces (hostUsers: false)",
 			Level: support.Not,
-			Note:  "refused by the kubelet with runc 1.1, which Debian 12 has; not tried with a newer one",
+			Note:  "the sandbox does not start: the kernel lets a user namespace mount /proc only where all of one is seen, and a node's /proc is covered in part, so that pods cannot change the machine's settings",
 			Ref:   "https://kubernetes.io/docs/concepts/workloads/pods/user-namespaces/",
 		},
 		{
