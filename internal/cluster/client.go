@@ -8,7 +8,9 @@ import (
 )
 
 // Client asks the API server of the cluster of a data folder, as its administrator.
-func Client(paths layout.Paths) (kubernetes.Interface, error) { return clientFor(paths.AdminKubeconfig()) }
+func Client(paths layout.Paths) (kubernetes.Interface, error) {
+	return clientFor(paths.AdminKubeconfig())
+}
 
 func clientFor(kubeconfig string) (kubernetes.Interface, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

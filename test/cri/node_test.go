@@ -111,7 +111,6 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		Socket:       n.socket,
 		Namespace:    namespace,
 		RunDir:       filepath.Join(n.dir, "run"),
-		StarterDir:   filepath.Join(n.dir, "runc"),
 		SystemLayers: n.layers,
 		SystemMounts: mounts,
 		CgroupParent: cgroupParent,

@@ -152,7 +152,6 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Socket:       a.config.ContainerdSocket,
 		Namespace:    a.config.ContainerdNamespace,
 		RunDir:       filepath.Join(a.config.RunDir, "engine"),
-		StarterDir:   filepath.Join(a.config.StateDir, "runc"),
 		SystemLayers: layers,
 		CgroupParent: a.config.CgroupParent,
 		Log:          a.log.With("part", "engine"),

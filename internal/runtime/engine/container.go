@@ -71,16 +71,11 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	}
 	undo.Add(func() error { return e.removeSources(c.ID) })
 	spec := e.spec(c, sources, targets)
-	runc, err := e.writeRunc(c)
-	if err != nil {
-		return err
-	}
-	undo.Add(func() error { return os.RemoveAll(e.runcPath(c.ID)) })
 	_, err = e.client.NewContainer(ctx, c.ID,
 		client.WithContainerLabels(c.Labels),
 		client.WithSnapshotter(e.opts.Snapshotter),
 		client.WithSnapshot(c.ID),
-		client.WithRuntime(Runtime, e.runtimeOptions(e.owner(c), runc)),
+		client.WithRuntime(Runtime, e.runtimeOptions(e.owner(c))),
 		client.WithSpec(spec))
 	if err != nil {
 		return fmt.Errorf("create container %q: %w", c.ID, err)
@@ -280,9 +275,6 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	if err := e.client.SnapshotService(e.opts.Snapshotter).Remove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("remove snapshot of container %q: %w", id, err)
 	}
-	if err := os.RemoveAll(e.runcPath(id)); err != nil {
-		return fmt.Errorf("remove runc starter of container %q: %w", id, err)
-	}
 	return nil
 }
 
@@ -295,9 +287,6 @@ func (e *Engine) killTask(ctx context.Context, id string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("look at task of container %q: %w", id, errgrpc.ToNative(err))
-	}
-	if err := e.ensureRunc(id); err != nil {
-		return err
 	}
 	if got.Process.Status != taskapi.Status_STOPPED {
 		_, err := tasks.Kill(ctx, &tasksapi.KillRequest{ContainerID: id, Signal: 9, All: true})

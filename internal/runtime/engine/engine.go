@@ -46,14 +46,12 @@ type Options struct {
 	Namespace string
 	// Snapshotter is the name of containerd's snapshotter; empty means overlayfs.
 	Snapshotter string
-	// Runc is the runc binary; empty means the one in containerd's PATH.
+	// Runc is the runc binary, 1.2 or newer: older ones cannot execute a program in a container that has a user
+	// namespace of its own and a network namespace of the machine's. Empty means the one in containerd's PATH.
 	Runc string
 	// RunDir is where the ID-mapped views of the layers are mounted, and the folders and files that containers mount
 	// before they start. Connect clears what an earlier process left in it. Only root gets into it.
 	RunDir string
-	// StarterDir is where the programs that start runc for each container are written. Programs must be allowed to run
-	// there, as they are not in /run of most distributions (noexec).
-	StarterDir string
 	// SystemLayers are the folders below an image's own layers, top first.
 	SystemLayers []string
 	// SystemMounts are bound read-only into every container: Wine's own folders.
@@ -96,7 +94,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.Runc == "" {
 		opts.Runc = "runc"
 	}
-	if err := errors.Join(os.MkdirAll(opts.RunDir, 0o700), os.MkdirAll(opts.StarterDir, 0o700)); err != nil {
+	if err := os.MkdirAll(opts.RunDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make folder of engine: %w", err)
 	}
 	if opts.Host != nil {

@@ -70,13 +70,11 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 		{Type: specs.IPCNamespace},
 		{Type: specs.UTSNamespace},
 		{Type: specs.CgroupNamespace},
-	}
-	if c.NetNS == "" { // otherwise runc is started in it, see writeRunc
-		spaces = append(spaces, specs.LinuxNamespace{Type: specs.NetworkNamespace})
+		{Type: specs.NetworkNamespace, Path: c.NetNS},
 	}
 	score := e.oomScore(c.Resources)
 	s := &specs.Spec{
-		Version:  "1.0.2", // what runc 1.1 takes
+		Version:  specs.Version,
 		Hostname: c.Hostname,
 		Root:     &specs.Root{Path: "rootfs"},
 		Process: &specs.Process{

@@ -306,9 +306,9 @@ func (e *Engine) execIO(x ExecSpec) (cio.IO, error) {
 // runtimeOptions are the options of containerd's shim for a container of owner, a user of the machine: the standard
 // streams belong to that user, so that programs can open them again by path; and runc's own state is in the run folder,
 // not in /run/containerd/runc.
-func (e *Engine) runtimeOptions(owner uint32, runc string) *runcoptions.Options {
+func (e *Engine) runtimeOptions(owner uint32) *runcoptions.Options {
 	return &runcoptions.Options{
-		BinaryName: runc,
+		BinaryName: e.opts.Runc,
 		IoUid:      owner,
 		IoGid:      owner,
 		Root:       filepath.Join(e.opts.RunDir, "runc-state"),
