@@ -55,6 +55,12 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 			return false, err
 		}
 	}
+	if err := checkName(hdr); err != nil {
+		return false, err
+	}
+	if err := f.names.keep(len(hdr.Name)); err != nil { // who unpacks it keeps the name
+		return false, err
+	}
 	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(hdr.Name, `\`, "/")), "/")
 	top, rest, _ := strings.Cut(name, "/")
 	switch {
@@ -72,6 +78,9 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 	case tar.TypeReg, tar.TypeDir, tar.TypeSymlink, tar.TypeLink:
 	default:
 		return false, nil
+	}
+	if rest == "" && hdr.Typeflag != tar.TypeDir {
+		return false, fmt.Errorf("entry %q, the drive, is not a folder: %w", hdr.Name, errdefs.ErrInvalidArgument)
 	}
 	win := strings.ToLower(rest)
 	if hdr.Typeflag == tar.TypeReg && win == "windows/system32/ntdll.dll" && !f.windows {

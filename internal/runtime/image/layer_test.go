@@ -196,6 +196,9 @@ func TestLayerRefused(t *testing.T) {
 	}); !errors.Is(err, errWindowsInside) {
 		t.Errorf("ntdll: %v", err)
 	}
+	if _, err := f.entry(&tar.Header{Name: "Files", Typeflag: tar.TypeSymlink, Linkname: "x"}); err == nil {
+		t.Error("a link is taken for the drive")
+	}
 	if _, err := f.entry(&tar.Header{
 		Name:     "Files/x",
 		Typeflag: tar.TypeLink,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/opencontainers/go-digest"
@@ -25,10 +26,26 @@ const (
 	// Windows itself is far smaller, and the virtual disk of a Windows container is 20 GB unless asked for otherwise
 	// (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-storage).
 	maxUnpacked = 64 << 30
+	// maxWindow is how far back a compressed layer may refer, which its reader keeps in memory: what the program zstd
+	// takes unless asked (https://github.com/facebook/zstd/blob/v1.5.7/programs/zstd.1.md, --memory).
+	maxWindow = 128 << 20
+	// maxName and maxDepth are the length of a file's name with its folders, which Linux bounds too, and the number of
+	// the folders.
+	maxName, maxDepth = 4095, 255
+	// maxNames is the memory that the names of a layer's files take while it is read. Half a million files of usual
+	// names fit.
+	maxNames = 128 << 20
 )
 
 // ErrTooLarge says that an image is larger than any that is meant to run.
 var ErrTooLarge = errors.New("image is too large")
+
+// errMalformed says that the parts of an image do not fit each other.
+var errMalformed = errors.New("image is malformed")
+
+// unreadable reports whether an error is the image's fault, not that of who keeps it. Such an image must not hide the
+// others.
+func unreadable(err error) bool { return errors.Is(err, errMalformed) || errors.Is(err, ErrTooLarge) }
 
 func checkJSONSize(blob digest.Digest, size int64) error {
 	if size < 0 || size > maxJSON {
@@ -65,6 +82,19 @@ func checkSizes(layers []layer) error {
 			return tooLargeUnpacked()
 		}
 		room -= l.blob.Size
+	}
+	return nil
+}
+
+// checkName refuses an entry whose name, or that of what it links to, is longer than a file's can be. Each of its folders
+// would be looked for, and remembered.
+func checkName(hdr *tar.Header) error {
+	for _, name := range []string{hdr.Name, hdr.Linkname} {
+		folders := strings.Count(name, "/") + strings.Count(name, `\`)
+		if len(name) > maxName || folders > maxDepth {
+			return fmt.Errorf("%w: the name %.40q… has %d bytes and %d folders, of %d and %d that a file's name may have",
+				ErrTooLarge, name, len(name), folders, maxName, maxDepth)
+		}
 	}
 	return nil
 }

@@ -222,3 +222,49 @@ func TestReadSmall(t *testing.T) {
 		t.Errorf("readJSON: %v", err)
 	}
 }
+
+// TestNamesAreBounded: a name costs memory and time for each of its folders.
+func TestNamesAreBounded(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		hdr  tar.Header
+		fits bool
+	}{
+		{"usual", tar.Header{Name: "Files/" + strings.Repeat("d/", 200) + "f"}, true},
+		{"deep", tar.Header{Name: "Files/" + strings.Repeat("d/", 300) + "f"}, false},
+		{"deep with backslashes", tar.Header{Name: `Files\` + strings.Repeat(`d\`, 300) + "f"}, false},
+		{"long", tar.Header{Name: "Files/" + strings.Repeat("n", 5000)}, false},
+		{"link to a deep name", tar.Header{
+			Name:     "Files/l",
+			Typeflag: tar.TypeSymlink,
+			Linkname: strings.Repeat("d/", 300),
+		}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := &layerFilter{names: &names{folders: map[string]map[string]string{}}}
+			if tc.hdr.Typeflag == 0 {
+				tc.hdr.Typeflag = tar.TypeReg
+			}
+			if _, err := f.entry(&tc.hdr); errors.Is(err, ErrTooLarge) == tc.fits {
+				t.Errorf("entry: %v", err)
+			}
+		})
+	}
+	n := &names{folders: map[string]map[string]string{}}
+	var err error
+	for i := 0; err == nil && i < maxNames; i++ {
+		_, err = n.resolve(fmt.Sprint(i, strings.Repeat("/"+strings.Repeat("n", 150), 18)), true)
+	}
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("names without an end: %v", err)
+	}
+}
+
+// TestOneBadImage: what is wrong with one image says so, and is told from a fault of the store.
+func TestOneBadImage(t *testing.T) {
+	var spec ocispec.Image
+	_, err := planLayers(ocispec.Manifest{Layers: []ocispec.Descriptor{{MediaType: ocispec.MediaTypeImageLayer}}}, spec)
+	if !unreadable(err) || unreadable(errors.New("connection refused")) {
+		t.Errorf("an image with more layers than it says: %v", err)
+	}
+}

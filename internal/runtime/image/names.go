@@ -18,6 +18,19 @@ type names struct {
 	system  *os.Root   // the system layer's drive, may be nil
 	layers  []*os.Root // the image's layers, lowest first; the one being written last
 	folders map[string]map[string]string
+	kept    int // the memory that names take
+}
+
+// perName is the memory that a name takes beside its bytes.
+const perName = 64
+
+// keep counts memory that names take.
+func (n *names) keep(bytes int) error {
+	if n.kept += bytes + perName; n.kept > maxNames {
+		return fmt.Errorf("%w: the names of a layer's files take more than the %d MiB that are kept in memory",
+			ErrTooLarge, maxNames>>20)
+	}
+	return nil
 }
 
 // newNames reads names from the folders of a snapshot (lower: nearest first) and from the system layer's drive.
@@ -59,18 +72,25 @@ func (n *names) resolve(p string, add bool) (string, error) {
 	if p == "" {
 		return "", nil
 	}
-	done := ""
+	done, missing := "", false
 	for part := range strings.SplitSeq(p, "/") {
-		children, err := n.children(done)
+		if missing && !add {
+			done = path.Join(done, part)
+			continue
+		}
+		children, err := n.children(done, missing)
 		if err != nil {
 			return "", err
 		}
 		key := strings.ToLower(part)
 		spelled, ok := children[key]
 		if !ok {
-			spelled = part
-			if add {
-				children[key] = part
+			spelled, missing = part, true
+		}
+		if !ok && add {
+			children[key] = part
+			if err := n.keep(2 * len(part)); err != nil {
+				return "", err
 			}
 		}
 		done = path.Join(done, spelled)
@@ -78,12 +98,16 @@ func (n *names) resolve(p string, add bool) (string, error) {
 	return done, nil
 }
 
-// children are the names in folder dir, by lower case.
-func (n *names) children(dir string) (map[string]string, error) {
+// children are the names in folder dir, by lower case. missing says that there is no such folder yet.
+func (n *names) children(dir string, missing bool) (map[string]string, error) {
 	if c, ok := n.folders[dir]; ok {
 		return c, nil
 	}
 	c := map[string]string{}
+	if missing {
+		n.folders[dir] = c
+		return c, n.keep(len(dir))
+	}
 	if n.system != nil {
 		if err := addNames(c, n.system, path.Join(".", dir)); err != nil {
 			return nil, err
@@ -95,7 +119,11 @@ func (n *names) children(dir string) (map[string]string, error) {
 		}
 	}
 	n.folders[dir] = c
-	return c, nil
+	size := len(dir)
+	for name := range c {
+		size += 2*len(name) + perName
+	}
+	return c, n.keep(size)
 }
 
 // addNames adds the names in a folder, if there is one, that are not there yet.

@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/containerd/containerd/v2/pkg/archive/compression"
 	"github.com/containerd/errdefs"
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/zstd"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/identity"
 )
@@ -240,7 +242,7 @@ func (s *Store) readLayer(ctx context.Context, l layer, room *budget, do func(io
 		return fmt.Errorf("open blob: %w", err)
 	}
 	defer func() { err = errors.Join(err, ra.Close()) }()
-	plain, err := compression.DecompressStream(content.NewReader(ra))
+	plain, err := decompress(content.NewReader(ra))
 	if err != nil {
 		return fmt.Errorf("decompress: %w", err)
 	}
@@ -258,6 +260,25 @@ func (s *Store) readLayer(ctx context.Context, l layer, room *budget, do func(io
 			errdefs.ErrInvalidArgument)
 	}
 	return nil
+}
+
+// decompress is containerd's DecompressStream, but bounds the memory that zstd takes.
+func decompress(r io.Reader) (io.ReadCloser, error) {
+	const longestMagic = 8
+	buffered := bufio.NewReader(r)
+	head, err := buffered.Peek(longestMagic)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if compression.DetectCompression(head) != compression.Zstd {
+		return compression.DecompressStream(buffered)
+	}
+	z, err := zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, err
+	}
+	return z.IOReadCloser(), nil
 }
 
 // snapshotFolders finds the folder that a snapshot is written into and those below it, nearest first.
