@@ -27,8 +27,8 @@ func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 		}
 	}
 	if len(blobs) != len(spec.RootFS.DiffIDs) {
-		return nil, fmt.Errorf("number of layers and diffIDs don't match: %d != %d", len(blobs),
-			len(spec.RootFS.DiffIDs))
+		return nil, fmt.Errorf("number of layers and diffIDs don't match: %d != %d: %w", len(blobs),
+			len(spec.RootFS.DiffIDs), errMalformed)
 	}
 	layers := make([]layer, len(blobs))
 	for i, b := range blobs {

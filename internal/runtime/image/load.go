@@ -9,6 +9,7 @@ import (
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/containerd/v2/core/images/archive"
 	"github.com/containerd/errdefs"
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
@@ -118,7 +119,7 @@ func (s *Store) loadItem(ctx context.Context, d ocispec.Descriptor, opts LoadOpt
 	}
 	item := loadItem{ref: ref, target: d}
 	var offered []ocispec.Platform
-	if item.builds, offered, err = s.windowsManifests(ctx, d, 0); err != nil {
+	if item.builds, offered, err = s.windowsManifests(ctx, d); err != nil {
 		return item, err
 	}
 	if err := s.labelAll(ctx, d); err != nil {
@@ -149,8 +150,13 @@ func (s *Store) recordLoaded(ctx context.Context, item loadItem, opts LoadOption
 
 // labelAll labels desc and all blobs below it that are stored, so that the garbage collector keeps them.
 func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
+	seen := map[digest.Digest]bool{}
 	handler := images.SetChildrenLabels(s.content,
 		func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+			if seen[d.Digest] { // indexes that name each other often are not walked as often
+				return nil, images.ErrSkipDesc
+			}
+			seen[d.Digest] = true
 			children, err := images.Children(ctx, s.content, d)
 			if errdefs.IsNotFound(err) {
 				return nil, images.ErrSkipDesc
@@ -163,42 +169,56 @@ func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
 	return nil
 }
 
-// windowsManifests finds the windows/amd64 manifests that desc leads to and whose content is there. offered are the
-// platforms that were seen.
-func (s *Store) windowsManifests(ctx context.Context, desc ocispec.Descriptor, depth int) (found []selection,
+// windowsManifests finds the windows/amd64 manifests that desc leads to and whose content is there, each once. offered
+// are the platforms that were seen.
+func (s *Store) windowsManifests(ctx context.Context, desc ocispec.Descriptor) (found []selection,
 	offered []ocispec.Platform, err error,
 ) {
+	w := manifestWalk{store: s, seen: map[digest.Digest]bool{}}
+	err = w.walk(ctx, desc, 0)
+	return w.found, w.offered, err
+}
+
+// manifestWalk looks for manifests below an index.
+type manifestWalk struct {
+	store   *Store
+	seen    map[digest.Digest]bool
+	found   []selection
+	offered []ocispec.Platform
+}
+
+func (w *manifestWalk) walk(ctx context.Context, desc ocispec.Descriptor, depth int) error {
+	if w.seen[desc.Digest] {
+		return nil
+	}
+	w.seen[desc.Digest] = true
 	switch {
 	case depth > 8:
-		return nil, nil, fmt.Errorf("image index %v is nested too deeply: %w", desc.Digest, errdefs.ErrInvalidArgument)
+		return fmt.Errorf("image index %v is nested too deeply: %w", desc.Digest, errdefs.ErrInvalidArgument)
 	case images.IsIndexType(desc.MediaType):
 		var index ocispec.Index
-		if err := readJSON(ctx, s.content, desc, &index); err != nil {
-			return nil, nil, err
+		if err := readJSON(ctx, w.store.content, desc, &index); err != nil {
+			return err
 		}
 		for _, d := range index.Manifests {
-			if _, err := s.content.Info(ctx, d.Digest); errdefs.IsNotFound(err) {
+			if _, err := w.store.content.Info(ctx, d.Digest); errdefs.IsNotFound(err) {
 				continue // `docker save --platform` and others leave manifests out
 			}
-			f, o, err := s.windowsManifests(ctx, d, depth+1)
-			if err != nil {
-				return nil, nil, err
+			if err := w.walk(ctx, d, depth+1); err != nil {
+				return err
 			}
-			found, offered = append(found, f...), append(offered, o...)
 		}
-		return found, offered, nil
 	case images.IsManifestType(desc.MediaType):
-		sel, err := s.manifest(ctx, desc)
+		sel, err := w.store.manifest(ctx, desc)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		offered = []ocispec.Platform{sel.spec.Platform}
-		if sel.spec.OS != "windows" || sel.spec.Architecture != "amd64" {
-			return nil, offered, nil
+		w.offered = append(w.offered, sel.spec.Platform)
+		if sel.spec.OS == "windows" && sel.spec.Architecture == "amd64" {
+			w.found = append(w.found, sel)
 		}
-		return []selection{sel}, offered, nil
 	}
-	return nil, nil, nil
+	return nil
 }
 
 // manifest reads one manifest that is in the content store.
@@ -215,7 +235,8 @@ func (s *Store) manifest(ctx context.Context, desc ocispec.Descriptor) (selectio
 	if err := readJSON(ctx, s.content, m.Config, &sel.spec); err != nil {
 		return sel, err
 	}
-	if slices.ContainsFunc(m.Layers, func(l ocispec.Descriptor) bool { return !images.IsLayerType(l.MediaType) }) {
+	others := slices.ContainsFunc(m.Layers, func(l ocispec.Descriptor) bool { return !images.IsLayerType(l.MediaType) })
+	if others && sel.spec.OS != "windows" {
 		return sel, nil
 	}
 	var err error

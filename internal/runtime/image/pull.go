@@ -386,7 +386,7 @@ func readJSON(ctx context.Context, store content.Provider, desc ocispec.Descript
 		return fmt.Errorf("read blob %s: %w", desc.Digest, err)
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("parse blob %s: %w", desc.Digest, err)
+		return fmt.Errorf("parse blob %s: %w: %w", desc.Digest, errMalformed, err)
 	}
 	return nil
 }

@@ -310,8 +310,8 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 		r := record{name: img.Name, pinned: img.Labels[labelPinned] == valuePinned, target: img.Target}
 		r.sel, err = s.known.find(knownKey{img.Target.Digest, iso},
 			func() (selection, error) { return s.find(ctx, img.Target, m) })
-		if errors.Is(err, errdefs.ErrNotFound) {
-			continue // of another platform or build, or half removed
+		if errors.Is(err, errdefs.ErrNotFound) || unreadable(err) {
+			continue // of another platform or build, or half removed; or only another node can read its build
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read image %q: %w", img.Name, err)

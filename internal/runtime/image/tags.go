@@ -41,7 +41,7 @@ func (s *Store) Tags(ctx context.Context) ([]Tag, error) {
 			continue
 		}
 		tag, err := s.tag(ctx, img)
-		if errdefs.IsNotFound(err) || len(tag.Images) == 0 && err == nil {
+		if errdefs.IsNotFound(err) || unreadable(err) || len(tag.Images) == 0 && err == nil {
 			continue // for Linux, or half removed
 		}
 		if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) Tags(ctx context.Context) ([]Tag, error) {
 
 func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 	tag := Tag{Ref: img.Name, Digest: img.Target.Digest.String(), Pinned: img.Labels[labelPinned] == valuePinned}
-	found, _, err := s.windowsManifests(ctx, img.Target, 0)
+	found, _, err := s.windowsManifests(ctx, img.Target)
 	if err != nil {
 		return tag, err
 	}
