@@ -33,9 +33,11 @@ func verdictMapNames(prefix string) map[string]bool {
 // sets are the table's sets and maps; ranges: keys may be ranges.
 func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 	fixed = []knftables.Set{
-		{Name: "uplinks", Type: "ifname"},   // where the underlay's packets come in
-		{Name: "hidden", Type: "ifname"},    // switches of NAT networks
-		{Name: "balancing", Type: "ifname"}, // uplinks by which the host's own packets to virtual addresses would leave
+		{Name: "uplinks", Type: "ifname"},                         // where the underlay's packets come in
+		{Name: "hidden", Type: "ifname"},                          // switches of NAT networks
+		{Name: "switched", Type: "ifname"},                        // switches of which every pod's addresses are known
+		{Name: "tunnel_ports", Type: "inet_proto . inet_service"}, // where hosts get overlays' frames
+		{Name: "balancing", Type: "ifname"},                       // uplinks by which the host's own packets to virtual addresses would leave
 	}
 	for _, f := range families() {
 		sets, maps := familySets()
@@ -62,6 +64,7 @@ func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 	ranges := []knftables.SetFlag{knftables.IntervalFlag}
 	fixed = []knftables.Set{
 		{Name: "self", Type: pair},                      // each pod's address, twice
+		{Name: "own", Type: addr + " . ether_addr"},     // each pod's address, with its hardware address
 		{Name: "nat_src", Type: addr},                   // pods behind the host's address
 		{Name: "nat_only", Type: pair, Flags: ranges},   // the same, towards these destinations
 		{Name: "nat_except", Type: pair, Flags: ranges}, // not towards these
@@ -128,6 +131,7 @@ func frame(tx *knftables.Transaction) {
 		base("forward", knftables.FilterType, knftables.ForwardHook, knftables.FilterPriority),
 		base("to_host", knftables.FilterType, knftables.InputHook, knftables.FilterPriority),
 		base("by_host", knftables.FilterType, knftables.OutputHook, knftables.FilterPriority),
+		{Name: "not_own"},
 		{Name: "looped"},
 		{Name: "not_carried"},
 		{Name: "from_pod"},
@@ -162,6 +166,11 @@ func frameRules() [][2]string {
 	)
 	return [][2]string{
 		{"raw", "iifname " + switches + " ip daddr 127.0.0.0/8 drop"}, // route_localnet is on for NAT networks
+		// A pod sends from its own addresses. Any program can send from others with IPv6 (IPV6_FREEBIND).
+		{"raw", "iifname @switched {ip} saddr . ether saddr != @own{6} goto not_own"},
+		{"not_own", "{ip} saddr @kept_vips{6} accept"}, // see the chain forward
+		{"not_own", "ip6 saddr { ::, fe80::/10 } accept"},
+		{"not_own", "drop"},
 		// Packets between two pods of an L2Tunnel network pass the host twice. They are tracked on their way out only.
 		{"raw", "iifname @uplinks {ip} daddr @tunnel_pods{6} goto looped"},
 		{"looped", "{ip} saddr @tunnel_pods{6} notrack"},
@@ -192,6 +201,8 @@ func frameRules() [][2]string {
 		{"forward", "ct state established,related,untracked accept"},
 		// A pod answers from a virtual address that it keeps, and opens nothing from there, past its rules.
 		{"forward", "iifname " + switches + " {ip} saddr @kept_vips{6} drop"},
+		// Hosts alone send frames in tunnels: hosts believe what is in them.
+		{"forward", "iifname " + switches + " meta l4proto . th dport @tunnel_ports drop"},
 		{"forward", "{ip} saddr vmap @acl_out{6}"},
 		{"forward", "meta mark vmap @acl_kept{6}"},
 		{"forward", "{ip} daddr vmap @acl_in{6}"},
@@ -200,6 +211,7 @@ func frameRules() [][2]string {
 		{"by_host", neighbours},
 		{"to_host", "ct state established,related accept"},
 		{"to_host", "iifname " + switches + " {ip} saddr @kept_vips{6} drop"},
+		{"to_host", "iifname " + switches + " meta l4proto . th dport @tunnel_ports drop"},
 		{"to_host", "{ip} saddr vmap @acl_out{6}"},
 		{"by_host", "ct state established,related accept"},
 		{"by_host", "{ip} daddr vmap @acl_in{6}"},

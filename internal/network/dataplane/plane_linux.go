@@ -239,7 +239,7 @@ func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
 		p.rules.set("bridge "+b.ID, bridgeItem(b, p.parentName(b)), d)
 	}
 	for _, port := range c.Set.Ports {
-		p.rules.set("port "+port.ID, p.rules.portItem(port, want.bridges[port.Bridge].Mode), d)
+		p.rules.set("port "+port.ID, p.rules.portItem(port, want.bridges[port.Bridge].Mode, want.beside(port)), d)
 	}
 	for _, lb := range c.Set.LoadBalancers {
 		p.rules.set("balancer "+lb.ID, balancerItem(lb), d)

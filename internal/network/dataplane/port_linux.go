@@ -90,6 +90,9 @@ func (p *Plane) attach(h *netlink.Handle, s *portSpec) error {
 	if err := h.LinkSetIsolated(link, true); err != nil {
 		return fmt.Errorf("isolate port: %w", err)
 	}
+	if err := fixPlace(h, link, bridge, s); err != nil {
+		return err
+	}
 	if link.Attrs().MTU != s.mtu {
 		if err := h.LinkSetMTU(link, s.mtu); err != nil {
 			return fmt.Errorf("set MTU %d: %w", s.mtu, err)
@@ -99,6 +102,51 @@ func (p *Plane) attach(h *netlink.Handle, s *portSpec) error {
 		return err
 	}
 	return netns.Netlink(pin, func(pod *netlink.Handle) error { return configure(pod, s) })
+}
+
+// fixPlace says where the port's hardware address is, and whose the port's addresses are, so that neither is learned
+// from frames: what another pod sends does not change it.
+func fixPlace(h *netlink.Handle, link, bridge netlink.Link, s *portSpec) error {
+	if err := h.LinkSetLearning(link, false); err != nil {
+		return fmt.Errorf("switch learning off: %w", err)
+	}
+	place := &netlink.Neigh{
+		LinkIndex:    link.Attrs().Index,
+		Family:       unix.AF_BRIDGE,
+		State:        netlink.NUD_NOARP,
+		Flags:        netlink.NTF_MASTER,
+		HardwareAddr: mustMAC(s.MAC),
+	}
+	if err := h.NeighSet(place); err != nil {
+		return fmt.Errorf("set the port of %s: %w", s.MAC, err)
+	}
+	for _, a := range s.Addrs {
+		n := &netlink.Neigh{
+			LinkIndex:    bridge.Attrs().Index,
+			State:        netlink.NUD_PERMANENT,
+			IP:           a.Addr().AsSlice(),
+			HardwareAddr: mustMAC(s.MAC),
+		}
+		if err := h.NeighSet(n); err != nil {
+			return fmt.Errorf("set neighbour %s: %w", a.Addr(), err)
+		}
+	}
+	return nil
+}
+
+// forgetPlace removes what fixPlace has said on the switch; the rest went with the port.
+func forgetPlace(h *netlink.Handle, port netplan.Port) error {
+	bridge, err := lookup(h, bridgeLink(port.Bridge))
+	if err != nil || bridge == nil {
+		return err
+	}
+	for _, a := range port.Addrs {
+		n := &netlink.Neigh{LinkIndex: bridge.Attrs().Index, IP: a.Addr().AsSlice()}
+		if err := h.NeighDel(n); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("remove neighbour %s: %w", a.Addr(), err)
+		}
+	}
+	return nil
 }
 
 // ensureVeth makes the pair, unless both ends are there. An end without the other belongs to a namespace that is gone.
@@ -150,6 +198,9 @@ func dropLink(h *netlink.Handle, name string) error {
 // removePort removes a pod's interface.
 func (p *Plane) removePort(h *netlink.Handle, port netplan.Port) error {
 	if err := dropLink(h, portLink(port.ID)); err != nil {
+		return err
+	}
+	if err := forgetPlace(h, port); err != nil {
 		return err
 	}
 	if there, err := netns.Exists(p.Pin(port.Namespace)); err != nil || !there {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -51,6 +52,8 @@ func pack(parts ...any) string {
 		switch x := part.(type) {
 		case netip.Addr:
 			b = append(b, x.AsSlice()...)
+		case net.HardwareAddr:
+			b = append(append(b, x...), 0, 0)
 		case netplan.Protocol:
 			b = append(b, byte(x), 0, 0, 0)
 		case uint16: // a port
@@ -189,9 +192,15 @@ func (d *delta) describe() []string {
 	return lines
 }
 
-// portItem are the elements of a pod's interface.
-func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode) item {
+// portItem are the elements of a pod's interface. beside are the pod's interfaces before this one: what has the address
+// of one may leave by another.
+func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode, beside []netplan.Port) item {
 	it := item{}
+	it.putOwn(p, p)
+	for _, other := range beside {
+		it.putOwn(p, other)
+		it.putOwn(other, p)
+	}
 	for _, f := range families() {
 		in, out := r.accessChain(f, p.ACL, true), r.accessChain(f, p.ACL, false)
 		for _, prefix := range p.Addrs {
@@ -216,6 +225,17 @@ func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode) item {
 		}
 	}
 	return it
+}
+
+// putOwn adds a port's addresses as ones that packets have which leave by a port of the same pod.
+func (it item) putOwn(p, by netplan.Port) {
+	mac, err := net.ParseMAC(by.MAC)
+	if err != nil {
+		return
+	}
+	for _, prefix := range p.Addrs {
+		it.put(familyOf(prefix.Addr()).name("own"), p.ID, pack(prefix.Addr(), mac), "")
+	}
 }
 
 // putNAT adds the translation of an address. If n names only networks of the other family, or an address of the other
@@ -253,6 +273,12 @@ func bridgeItem(b netplan.Bridge, uplink string) item {
 	it.put("uplinks", "", pack(ifname(uplink)), "")
 	if b.HostVIPs {
 		it.put("balancing", "", pack(ifname(uplink)), "")
+	}
+	if b.ID != "" && b.Mode != netplan.Transparent {
+		it.put("switched", b.ID, pack(ifname(bridgeLink(b.ID))), "")
+	}
+	if b.Overlay != nil {
+		it.put("tunnel_ports", "", pack(netplan.UDP, b.Overlay.Port), "")
 	}
 	if b.Mode == netplan.WinNAT {
 		it.put("hidden", b.ID, pack(ifname(bridgeLink(b.ID))), "")

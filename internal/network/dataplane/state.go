@@ -104,6 +104,20 @@ func (s *state) behind(p netplan.Peer) bool {
 	return false
 }
 
+// beside are the ports of the pod of a port that are named before it. A pod's first is eth0, and most have no other.
+func (s *state) beside(port netplan.Port) []netplan.Port {
+	if port.Name == "eth0" {
+		return nil
+	}
+	var others []netplan.Port
+	for _, o := range s.ports {
+		if o.Namespace == port.Namespace && o.Name < port.Name {
+			others = append(others, o)
+		}
+	}
+	return others
+}
+
 // peersChanged adds to found the overlays whose ways to peers change with c. It is called before the change is made,
 // and after.
 func (s *state) peersChanged(c netplan.Change, found map[string]bool) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -158,7 +159,7 @@ func element(e nftables.SetElement, key, value string) string {
 func keyText(kind string, b, end []byte) string {
 	var parts []string
 	for part := range strings.SplitSeq(kind, " . ") {
-		size := map[string]int{"ipv6_addr": 16, "ifname": 16}[part]
+		size := map[string]int{"ipv6_addr": 16, "ifname": 16, "ether_addr": 8}[part]
 		if size == 0 {
 			size = 4
 		}
@@ -185,6 +186,8 @@ func partText(kind string, b []byte) string {
 	case "ipv4_addr", "ipv6_addr":
 		addr, _ := netip.AddrFromSlice(b)
 		return addr.String()
+	case "ether_addr":
+		return net.HardwareAddr(b[:6]).String()
 	case "ifname":
 		return fmt.Sprintf("%q", bytes.TrimRight(b, "\x00"))
 	case "inet_proto":
