@@ -2,6 +2,7 @@ package linuxhost
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,5 +26,41 @@ func TestNATRules(t *testing.T) {
 	const want = "add rule ip mullion postrouting ip saddr 10.244.0.0/16 ip daddr != { 10.244.0.0/16, 10.96.0.0/16, 10.213.0.0/24 } fib daddr type != local masquerade"
 	if got := fake.Dump(); strings.Count(got, "add rule") != 1 || !strings.Contains(got, want) {
 		t.Errorf("got\n%s\nwant the one rule\n%s", got, want)
+	}
+}
+
+func TestPodRules(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		c    NAT
+		want []string
+	}{
+		{"others' plugins", NAT{TunnelPort: 4789}, nil},
+		{"routed", NAT{Routed: true}, []string{
+			`prerouting iifname "veth*" fib saddr . iif oif missing drop`, `prerouting iifname "veth*" ip6 saddr :: accept`,
+		}},
+		{"overlay", NAT{Routed: true, TunnelPort: 4789}, []string{
+			`forward iifname "veth*" udp dport 4789 drop`, `input iifname "veth*" udp dport 4789 drop`,
+			`prerouting iifname "veth*" fib saddr . iif oif missing drop`, `prerouting iifname "veth*" ip6 saddr :: accept`,
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fake := knftables.NewFake(knftables.InetFamily, podTable)
+			for range 2 {
+				if err := fake.Run(t.Context(), tc.c.podRules(fake)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for line := range strings.Lines(fake.Dump()) {
+				if _, rule, ok := strings.Cut(strings.TrimSpace(line), "add rule inet "+podTable+" "); ok {
+					got = append(got, rule)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }

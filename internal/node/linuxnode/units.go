@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/process/component"
@@ -49,12 +50,17 @@ func (h *host) Start(ctx context.Context) error {
 	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
 		return err
 	}
-	return linuxhost.NAT{
+	nat := linuxhost.NAT{
 		Netns:     h.Netns,
 		Pods:      h.PodSubnet,
 		Inside:    h.inside(),
 		DualStack: h.PodSubnet6.IsValid(),
-	}.Apply(ctx)
+		Routed:    !h.NoCNI,
+	}
+	if h.Overlay {
+		nat.TunnelPort = podnet.VXLANPort
+	}
+	return nat.Apply(ctx)
 }
 
 // inside returns the subnets that pods reach under their own addresses.
