@@ -30,6 +30,7 @@ type hnsConn interface {
 type calls struct {
 	preflight         func(context.Context, cluster.PreflightOptions) []preflight.Finding
 	up                func(context.Context, cluster.UpOptions) (spec.Cluster, error)
+	takeBundle        func(context.Context, layout.Paths, []string) (*cluster.OwnBundle, error)
 	stop, down        func(context.Context, layout.Paths, func(string)) error
 	client            func(layout.Paths) (kubernetes.Interface, error)
 	await             func(context.Context, layout.Paths) error
@@ -50,6 +51,7 @@ func realCalls() calls {
 	return calls{
 		preflight:         cluster.Preflight,
 		up:                cluster.Up,
+		takeBundle:        cluster.TakeBundle,
 		stop:              cluster.Stop,
 		down:              cluster.Down,
 		await:             cluster.Await,

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,8 @@ type upFlags struct {
 	foreground bool
 	advertise  string
 	server     bool // without nodes, if the file has none
+	bundles    []string
+	own        *cluster.OwnBundle // what bundles make, nil without
 }
 
 func (a *app) up() *cobra.Command {
@@ -44,10 +47,17 @@ func (a *app) up() *cobra.Command {
 		Short: "Bring up a cluster with Windows nodes, or bring one back",
 		Long: `Brings up the cluster that cluster.yaml (-f) or --windows-version describes, waits until its nodes are Ready, and adds a
 context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with a Linux
-node and two Windows Server 2022 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.`,
+node and two Windows Server 2022 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.
+
+With --bundle the cluster has Kubernetes' programs of your own: a release, or what you have built. FILE is an archive
+of a release, kubernetes-server-linux-amd64.tar.gz or kubernetes-node-windows-amd64.tar.gz, of which a cluster needs
+both; DIR is a folder in their layout, {server,node}/bin or kubernetes/{server,node}/bin. The programs are copied into
+the data folder, and ` + "`mullion down`" + ` removes them. The control plane has their version, unless another is named; nodes
+can be given it by their kubernetesVersion.`,
 		Example: `  mullion up
   mullion up --windows-version ltsc2022,ltsc2019
-  mullion up -f cluster.yaml --dry-run`,
+  mullion up -f cluster.yaml --dry-run
+  mullion up --bundle kubernetes-server-linux-amd64.tar.gz --bundle kubernetes-node-windows-amd64.tar.gz`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), f) },
 	}
@@ -75,6 +85,8 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
+	flags.StringArrayVar(&f.bundles, "bundle", nil,
+		"`DIR|FILE` with Kubernetes' programs, in the layout of its releases; may be repeated: together they are one version")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
 	flags.BoolVar(&f.foreground, "foreground", false,
@@ -83,10 +95,21 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 		"if a part of a new cluster does not start, keep the cluster and its logs instead of removing them")
 }
 
-func (a *app) runUp(ctx context.Context, f upFlags) error {
+func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	paths, err := a.paths()
 	if err != nil {
 		return err
+	}
+	if len(f.bundles) > 0 {
+		var discard func() error
+		if f.own, discard, err = a.takeBundle(ctx, paths, f); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil || f.dryRun {
+				err = errors.Join(err, discard())
+			}
+		}()
 	}
 	want, err := a.wanted(paths, f)
 	if err != nil {
@@ -103,6 +126,11 @@ func (a *app) runUp(ctx context.Context, f upFlags) error {
 	if err := a.requireRoot("mullion up"); err != nil {
 		return err
 	}
+	return a.bringUp(ctx, paths, want, f)
+}
+
+// bringUp brings up a cluster and says what is there then.
+func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags) error {
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's kubeconfig is on another machine
 	}
@@ -172,7 +200,7 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
-	if f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" {
+	if f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" && f.own == nil {
 		if c, there, err := keptSpec(paths, f.server); there {
 			return c, cmp.Or(err, f.sampleFits(c))
 		}
@@ -184,8 +212,17 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	if c, err = f.complete(c); err != nil {
 		return c, err
 	}
-	if c, err = cluster.ResolveVersions(c, paths.Bin); err != nil {
+	dirs := []string{paths.Data, paths.Bin}
+	if f.own != nil {
+		dirs[0] = f.own.Dir
+		c.KubernetesVersion = cmp.Or(c.KubernetesVersion, f.own.Version)
+	}
+	if c, err = cluster.ResolveVersions(c, dirs...); err != nil {
 		return c, versionError(err)
+	}
+	if f.own != nil && !slices.Contains(cluster.Versions(c), f.own.Version) {
+		return c, usage(fmt.Errorf("no part of the cluster has Kubernetes %s, which --bundle brings", f.own.Version),
+			"name that version where it is to be: --kubernetes-version, or kubernetesVersion in the file; or leave --bundle out")
 	}
 	return c, f.sampleFits(c)
 }

@@ -30,9 +30,11 @@ func (c *composer) controlPlane() error {
 	if err != nil {
 		return err
 	}
+	programs := c.Paths.Kubernetes(c.Spec.KubernetesVersion)
 	c.control = controlplane.Config{
 		Name:           c.Spec.Name,
-		Programs:       c.Paths.Kubernetes(c.Spec.KubernetesVersion).Server(),
+		Programs:       programs.Server(),
+		Etcd:           programs.Etcd(),
 		Dir:            c.Paths.Data,
 		RunDir:         c.Paths.Run(),
 		LogDir:         c.Paths.Logs(),

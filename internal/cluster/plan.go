@@ -94,7 +94,8 @@ func (p Plan) Text() string {
 	var b strings.Builder
 	n := p.Spec.Networking
 	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
-	fmt.Fprintf(&b, "  Kubernetes %s\n", cmp.Or(p.Spec.KubernetesVersion, version.Kubernetes))
+	fmt.Fprintf(&b, "  Kubernetes %s%s\n", cmp.Or(p.Spec.KubernetesVersion, version.Kubernetes),
+		p.ownText(p.Spec.KubernetesVersion))
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
 	fmt.Fprintf(&b, "  load balancers' addresses %s\n", n.LoadBalancerPool)
 	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)
@@ -140,13 +141,22 @@ func (p Plan) apiServerText() string {
 	return fmt.Sprintf("%s, reached at %s on %s", p.APIServer, n.APIServerAddress, port)
 }
 
+// ownText says of a version whose bundle is not Mullion's where it lies.
+func (p Plan) ownText(version string) string {
+	dir := p.Paths.Kubernetes(version).Dir
+	if !strings.HasPrefix(dir, p.Paths.Data+"/") {
+		return ""
+	}
+	return " of " + dir
+}
+
 // nodeLines describe the nodes, in the order of their addresses.
 func (p Plan) nodeLines() []string {
 	at := map[netip.Addr]string{}
 	line := func(n spec.Node, address netip.Addr, what string) {
 		at[address] = fmt.Sprintf("  node %s: %s, %s", n.Name, address, what)
 		if n.KubernetesVersion != "" {
-			at[address] += ", Kubernetes " + n.KubernetesVersion
+			at[address] += ", Kubernetes " + n.KubernetesVersion + p.ownText(n.KubernetesVersion)
 		}
 		if n.Taint {
 			at[address] += fmt.Sprintf(", tainted os=%s:NoSchedule", n.OS)

@@ -47,14 +47,8 @@ type UpOptions struct {
 // before.
 func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	_, statErr := os.Stat(o.Paths.Spec())
-	if o.Paths.Leftover() {
-		return o.Spec, &ConflictError{
-			Err:    fmt.Errorf("data folder %q holds the remains of a `mullion join` that was interrupted", o.Paths.Data),
-			Remedy: "`mullion leave` removes them, here and in the cluster; or use another --data-dir",
-		}
-	}
-	if err := o.Paths.Prepare(); err != nil {
-		return o.Spec, &ConflictError{Err: err, Remedy: "choose another --data-dir"}
+	if err := claimData(o.Paths); err != nil {
+		return o.Spec, err
 	}
 	c, err := Start(ctx, o)
 	isNew := errors.Is(statErr, os.ErrNotExist)
@@ -63,6 +57,20 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 		return c, err
 	}
 	return c, errors.Join(err, Down(context.WithoutCancel(ctx), o.Paths, func(string) {}))
+}
+
+// claimData makes the data folder, or finds that it is one of Mullion's; else it is a ConflictError.
+func claimData(paths layout.Paths) error {
+	if paths.Leftover() {
+		return &ConflictError{
+			Err:    fmt.Errorf("data folder %q holds the remains of a `mullion join` that was interrupted", paths.Data),
+			Remedy: "`mullion leave` removes them, here and in the cluster; or use another --data-dir",
+		}
+	}
+	if err := paths.Prepare(); err != nil {
+		return &ConflictError{Err: err, Remedy: "choose another --data-dir"}
+	}
+	return nil
 }
 
 // Start is Up for a prepared data folder, but does not remove a cluster that does not come up. A join uses it, because

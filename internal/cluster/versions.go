@@ -11,13 +11,13 @@ import (
 )
 
 // ResolveVersions gives each version of Kubernetes that a specification names its last number, from the bundles that
-// lie in bin, and checks that the nodes go with the control plane. A version that is not named stays so: it is the one
-// that Mullion comes with, also when that is another one day. An error is bundle.ErrNotThere where there is no such
+// lie in folders, and checks that the nodes go with the control plane. A version that is not named stays so: it is the
+// one that Mullion comes with, also when that is another one day. An error is bundle.ErrNotThere where there is no such
 // bundle.
-func ResolveVersions(c spec.Cluster, bin string) (spec.Cluster, error) {
+func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 	var err error
 	if c.KubernetesVersion != "" {
-		if c.KubernetesVersion, err = bundle.Find(bin, c.KubernetesVersion); err != nil {
+		if c.KubernetesVersion, err = bundle.Find(c.KubernetesVersion, dirs...); err != nil {
 			return c, err
 		}
 	}
@@ -27,7 +27,7 @@ func ResolveVersions(c spec.Cluster, bin string) (spec.Cluster, error) {
 		if n.KubernetesVersion == "" {
 			continue
 		}
-		if n.KubernetesVersion, err = bundle.Find(bin, n.KubernetesVersion); err != nil {
+		if n.KubernetesVersion, err = bundle.Find(n.KubernetesVersion, dirs...); err != nil {
 			return c, fmt.Errorf("node %s: %w", n.Name, err)
 		}
 		if c.Join != nil {

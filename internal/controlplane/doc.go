@@ -49,8 +49,10 @@ const (
 type Config struct {
 	// Name of the cluster, as contexts of kubeconfig files call it.
 	Name string
-	// Programs is the folder of the control plane's programs: etcd, kube-apiserver and so on.
+	// Programs is the folder of the control plane's programs: kube-apiserver and so on, and etcd, unless Etcd names
+	// another file for that.
 	Programs string
+	Etcd     string
 	// Dir is the data folder, in which pki, etcd and kubeconfig are made.
 	Dir string
 	// RunDir gets a folder with etcd's sockets; its path must be short, because the path of a Unix socket has at most

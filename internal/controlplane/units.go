@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -24,9 +25,13 @@ func Units(c Config) ([]component.Unit, error) {
 		return nil, err
 	}
 	program := func(name string, ready func(context.Context) error, after ...string) component.Unit {
+		path := filepath.Join(c.Programs, name)
+		if name == Etcd {
+			path = cmp.Or(c.Etcd, path)
+		}
 		spec := proc.Spec{
 			Name:    name,
-			Path:    filepath.Join(c.Programs, name),
+			Path:    path,
 			Args:    c.Flags(name),
 			Env:     environment(),
 			Marker:  c.Marker,

@@ -125,7 +125,9 @@ func (v *validator) cluster(c Cluster) {
 	}
 }
 
-var versionForm = regexp.MustCompile(`^v?1\.\d{1,3}(\.\d{1,3})?$`)
+// versionForm is a version, or the first two numbers of one. One's own builds have more: v1.37.0-alpha.1.7+0a1b2c3.
+var versionForm = regexp.MustCompile(
+	`^v?1\.\d{1,3}(\.\d{1,3}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?)?$`)
 
 func (v *validator) kubernetesVersion(version string, path ...any) {
 	if version != "" && !versionForm.MatchString(version) {

@@ -372,3 +372,20 @@ func TestDualStack(t *testing.T) {
 		t.Errorf("IPv6 in a cluster of IPv4: %s, %v", addr, err)
 	}
 }
+
+// TestKubernetesVersion takes what a release, a minor version and a build of one's own are called, and nothing that
+// could be a path.
+func TestKubernetesVersion(t *testing.T) {
+	for version, ok := range map[string]bool{
+		"1.35": true, "v1.35": true, "1.35.8": true, "v1.35.8": true, "v1.36.0-rc.1": true, "v1.36.3-dirty": true,
+		"v1.37.0-alpha.1.7+0a1b2c3d4e5f67": true, "v1.36.3+k3s1": true,
+		"latest": false, "2.0": false, "v1.36.3/..": false, "v1.36.3-": false, "v1.36-rc.1": false, "1.36.3 ": false,
+		"v1.36.3+a/b": false,
+	} {
+		c := spec.Default(nil, false, "")
+		c.KubernetesVersion = version
+		if err := c.Validate(); (err == nil) != ok {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}

@@ -40,3 +40,30 @@ func TestMissing(t *testing.T) {
 		t.Errorf("a link to nothing: %v", got)
 	}
 }
+
+// TestSpareEtcd: a bundle without etcd has that of another, if there is another.
+func TestSpareEtcd(t *testing.T) {
+	dir := t.TempDir()
+	b, spare := At(dir, "v1.35.8"), At(dir, "v1.36.3")
+	for _, d := range []string{b.Server(), spare.Server()} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own, other := filepath.Join(b.Server(), "etcd"), filepath.Join(spare.Server(), "etcd")
+	if b.Etcd() != own || b.HasEtcd() {
+		t.Errorf("without another: %s", b.Etcd())
+	}
+	b.Spare = spare.Dir
+	if b.Etcd() != other || b.Missing()[0] != other {
+		t.Errorf("another without etcd either: %s, %v", b.Etcd(), b.Missing())
+	}
+	for _, place := range []string{other, own} {
+		if err := os.WriteFile(place, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if b.Etcd() != place || strings.Contains(strings.Join(b.Missing(), " "), "etcd") {
+			t.Errorf("etcd %s, want %s; missing %v", b.Etcd(), place, b.Missing())
+		}
+	}
+}

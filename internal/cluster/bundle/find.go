@@ -15,26 +15,29 @@ import (
 // ErrNotThere says that there is no bundle of the version asked for.
 var ErrNotThere = errors.New("no such version of Kubernetes is there")
 
-// Versions are those of the bundles that lie beside Mullion's programs in bin, the oldest first.
-func Versions(bin string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(bin, "kubernetes"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
+// Versions are those of the bundles that lie in folders, that of Mullion's programs for example, each once, the oldest
+// first.
+func Versions(dirs ...string) ([]string, error) {
 	var all []string
-	for _, e := range entries {
-		if semver.IsValid(e.Name()) {
-			all = append(all, e.Name())
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(filepath.Join(dir, "kubernetes"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			if semver.IsValid(e.Name()) {
+				all = append(all, e.Name())
+			}
 		}
 	}
-	slices.SortFunc(all, semver.Compare)
-	return all, nil
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(semver.Compare(a, b), strings.Compare(a, b)) })
+	return slices.Compact(all), nil
 }
 
-// Find returns the version of a bundle in bin: want itself ("v1.35.8", "1.35.8"), or the newest of a minor version
-// ("1.35"). Without one it is an error that is ErrNotThere and names those that are.
-func Find(bin, want string) (string, error) {
-	all, err := Versions(bin)
+// Find returns the version of a bundle in one of the folders: want itself ("v1.35.8", "1.35.8"), or the newest of a
+// minor version ("1.35"). Without one it is an error that is ErrNotThere and names those that are.
+func Find(want string, dirs ...string) (string, error) {
+	all, err := Versions(dirs...)
 	if err != nil {
 		return "", err
 	}
@@ -44,7 +47,11 @@ func Find(bin, want string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", fmt.Errorf("find Kubernetes %s in %q, which has %s: %w", want, filepath.Join(bin, "kubernetes"),
+	var places []string
+	for _, dir := range dirs {
+		places = append(places, fmt.Sprintf("%q", filepath.Join(dir, "kubernetes")))
+	}
+	return "", fmt.Errorf("find Kubernetes %s in %s, which has %s: %w", want, strings.Join(places, " and "),
 		cmp.Or(strings.Join(all, ", "), "none"), ErrNotThere)
 }
 

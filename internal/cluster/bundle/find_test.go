@@ -25,15 +25,40 @@ func TestFind(t *testing.T) {
 	for want, version := range map[string]string{
 		"1.35": "v1.35.10", "v1.35": "v1.35.10", "1.35.8": "v1.35.8", "v1.36.3": "v1.36.3", "1.9": "v1.9.1",
 	} {
-		if got, err := Find(bin, want); err != nil || got != version {
+		if got, err := Find(want, bin); err != nil || got != version {
 			t.Errorf("%s: %q, %v, want %s", want, got, err, version)
 		}
 	}
 	for _, want := range []string{"1.34", "1.35.9", "1", "", "v", "1.3", "../v1.36.3"} {
-		got, err := Find(bin, want)
+		got, err := Find(want, bin)
 		if !errors.Is(err, ErrNotThere) || !strings.Contains(err.Error(), "v1.35.8, v1.35.10, v1.36.3") {
 			t.Errorf("%q: %q, %v", want, got, err)
 		}
+	}
+}
+
+// TestFindInSeveral looks in a folder that is not there and in two that have a version in common.
+func TestFindInSeveral(t *testing.T) {
+	data, bin := t.TempDir(), t.TempDir()
+	for _, dir := range []string{
+		filepath.Join(bin, "kubernetes/v1.36.3"), filepath.Join(data, "kubernetes/v1.36.3"),
+		filepath.Join(data, "kubernetes/v1.37.0-alpha.1.7+0a1b2c3d4e5f67"), filepath.Join(data, "kubernetes/.new-1"),
+	} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := Versions(filepath.Join(bin, "none"), data, bin)
+	if got := strings.Join(all, " "); err != nil || got != "v1.36.3 v1.37.0-alpha.1.7+0a1b2c3d4e5f67" {
+		t.Errorf("versions %s, %v", got, err)
+	}
+	for _, want := range []string{"1.37", "v1.37.0-alpha.1.7+0a1b2c3d4e5f67"} {
+		if got, err := Find(want, data, bin); err != nil || got != "v1.37.0-alpha.1.7+0a1b2c3d4e5f67" {
+			t.Errorf("%s: %q, %v", want, got, err)
+		}
+	}
+	if _, err := Find("1.30", data, bin); err == nil || !strings.Contains(err.Error(), `" and "`) {
+		t.Errorf("a version in neither: %v", err)
 	}
 }
 

@@ -4,7 +4,6 @@
 package layout
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -124,9 +123,19 @@ func (p Paths) Leftover() bool {
 // Program is one of the Linux programs that Mullion carries.
 func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
 
-// Kubernetes returns the bundle of a version; "" means the version that Mullion comes with.
+// Kubernetes is the bundle of a version, "" being the one that Mullion comes with: that of the cluster's own, in the data
+// folder, or else that beside Mullion's programs. One without etcd has that of the version that Mullion comes with.
 func (p Paths) Kubernetes(v string) bundle.Bundle {
-	return bundle.At(p.Bin, cmp.Or(v, version.Kubernetes))
+	usual := bundle.At(p.Bin, version.Kubernetes)
+	if v == "" {
+		return usual
+	}
+	b := bundle.At(p.Data, v)
+	if !b.There() {
+		b = bundle.At(p.Bin, v)
+	}
+	b.Spare = usual.Dir
+	return b
 }
 
 // Link is the name of the machine's link to the cluster's network.
