@@ -20,22 +20,14 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, f upFlags) (
 ) {
 	started := time.Now()
 	if f.dryRun {
-		dir, err := os.MkdirTemp("", "mullion-bundle-*")
-		if err != nil {
-			return nil, nil, err
-		}
-		discard = func() error { return os.RemoveAll(dir) }
-		if own, err = cluster.TryBundle(ctx, dir, f.bundles); err != nil {
-			return nil, nil, errors.Join(bundleError(err), discard())
-		}
-	} else {
-		if err := a.requireRoot("mullion up"); err != nil {
-			return nil, nil, err
-		}
-		if own, err = a.calls.takeBundle(ctx, paths, f.bundles); err != nil {
-			return nil, nil, bundleError(err)
-		}
+		own, discard, err = tryBundle(ctx, f.bundles)
+	} else if err = a.requireRoot("mullion up"); err == nil {
+		own, err = a.calls.takeBundle(ctx, paths, f.bundles)
+		err = bundleError(err)
 		discard = func() error { return own.Discard(ctx) }
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	own.Describe(paths.Bin)
 	fmt.Fprintf(a.env.Out, "ok   %-44s %7.1fs\n", "bundle "+own.Version, time.Since(started).Seconds())
@@ -45,11 +37,27 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, f upFlags) (
 	return own, discard, nil
 }
 
+// tryBundle takes a bundle into a folder of its own, which discard removes.
+func tryBundle(ctx context.Context, sources []string) (*cluster.OwnBundle, func() error, error) {
+	dir, err := os.MkdirTemp("", "mullion-bundle-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	discard := func() error { return os.RemoveAll(dir) }
+	own, err := cluster.TryBundle(ctx, dir, sources)
+	if err != nil {
+		return nil, nil, errors.Join(bundleError(err), discard())
+	}
+	return own, discard, nil
+}
+
 // bundleError gives the error of a bundle that cannot be taken its remedy and exit code.
 func bundleError(err error) error {
 	var conflict *cluster.ConflictError
 	var incomplete *bundle.IncompleteError
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &conflict):
 		return &Error{Code: ExitConflict, Err: err, Remedy: conflict.Remedy}
 	case errors.Is(err, context.Canceled):

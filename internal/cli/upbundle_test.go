@@ -90,14 +90,16 @@ func TestUpThatDoesNotUseABundle(t *testing.T) {
 				m.env.In = strings.NewReader(tt.file)
 				args = append(args, "-f", "-")
 			}
-			discarded := false
-			m.calls.takeBundle = func(ctx context.Context, paths layout.Paths, sources []string) (*cluster.OwnBundle, error) {
-				discarded = true
-				return cluster.TryBundle(ctx, paths.Data, sources)
+			taken := false
+			m.takes()
+			take := m.calls.takeBundle
+			m.calls.takeBundle = func(ctx context.Context, p layout.Paths, from []string) (*cluster.OwnBundle, error) {
+				taken = true
+				return take(ctx, p, from)
 			}
 			m.run(args...).has(t, tt.code, tt.lines...)
-			if !discarded || bundle.At(m.paths.Data, ownVersion).There() {
-				t.Errorf("taken: %v; it is still there", discarded)
+			if !taken || bundle.At(m.paths.Data, ownVersion).There() {
+				t.Errorf("taken: %v; it is still there", taken)
 			}
 		})
 	}
@@ -133,22 +135,26 @@ func TestBundleRefusals(t *testing.T) {
 		what, remedy string
 	}{
 		"no-such-file": {
-			[]string{"--bundle", "/nowhere/x.tar.gz"}, 0, ExitUsage,
+			[]string{"--bundle", "/nowhere/x.tar.gz"},
+			0, ExitUsage,
 			"--bundle: read bundle: stat /nowhere/x.tar.gz: no such file or directory",
 			"name a folder or archives in the layout of upstream's releases; see `mullion up --help`",
 		},
 		"only-windows": {
-			[]string{"--bundle", half, "--dry-run"}, 1000, ExitUsage,
+			[]string{"--bundle", half, "--dry-run"},
+			1000, ExitUsage,
 			"--bundle: the bundle lacks server/bin/kube-apiserver, server/bin/kube-controller-manager, " +
 				"server/bin/kube-scheduler, server/bin/kubelet, server/bin/kube-proxy, server/bin/kubectl",
 			"upstream's releases have them in kubernetes-server-linux-amd64.tar.gz: name it with another --bundle",
 		},
 		"no-kubelet.exe": {
-			[]string{"--bundle", lacking}, 0, ExitUsage, "--bundle: the bundle lacks node/bin/kubelet.exe",
+			[]string{"--bundle", lacking},
+			0, ExitUsage, "--bundle: the bundle lacks node/bin/kubelet.exe",
 			"upstream's releases have them in kubernetes-node-windows-amd64.tar.gz: name it with another --bundle",
 		},
 		"not-root": {
-			[]string{"--bundle", dir}, 1000, ExitRequirement,
+			[]string{"--bundle", dir},
+			1000, ExitRequirement,
 			"mullion up needs root: it makes network namespaces, mounts and cgroups", "run it with sudo",
 		},
 	} {

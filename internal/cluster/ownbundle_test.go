@@ -64,7 +64,8 @@ func TestOwnBundle(t *testing.T) {
 	other["node/bin/kubelet.exe"] = bundletest.Windows("changed again " + ownVersion)
 	bundletest.Put(t, from, other)
 	var conflict *ConflictError
-	if _, err := take(); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "has Kubernetes "+ownVersion+" already") {
+	words := "has Kubernetes " + ownVersion + " already"
+	if _, err := take(); !errors.As(err, &conflict) || !strings.Contains(err.Error(), words) {
 		t.Errorf("another, with a cluster: %v", err)
 	}
 }
@@ -72,25 +73,27 @@ func TestOwnBundle(t *testing.T) {
 // TestDiscardOwnBundle removes a bundle that nothing has.
 func TestDiscardOwnBundle(t *testing.T) {
 	for name, tt := range map[string]struct {
-		describe func(*testing.T, layout.Paths)
-		isNew    bool
-		stays    bool
+		cluster      string // its version, "" without a cluster
+		isNew, stays bool
 	}{
-		"no-cluster":        {func(*testing.T, layout.Paths) {}, true, false},
-		"was-there":         {func(*testing.T, layout.Paths) {}, false, true},
-		"cluster-has-it":    {func(t *testing.T, p layout.Paths) { describedIn(t, p, ownVersion) }, true, true},
-		"of-another":        {func(t *testing.T, p layout.Paths) { describedIn(t, p, "v1.36.3") }, true, false},
-		"another-had-it":    {func(t *testing.T, p layout.Paths) { describedIn(t, p, "v1.36.3") }, false, true},
-		"cluster-not-known": {func(t *testing.T, p layout.Paths) { bundletest.Put(t, p.Data, map[string][]byte{"cluster.json": nil}) }, true, true},
+		"no-cluster":        {"", true, false},
+		"was-there":         {"", false, true},
+		"cluster-has-it":    {ownVersion, true, true},
+		"of-another":        {"v1.36.3", true, false},
+		"another-had-it":    {"v1.36.3", false, true},
+		"cluster-not-known": {"unreadable", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths := layout.Paths{Data: t.TempDir()}
 			own := &OwnBundle{Dir: paths.Data, paths: paths}
-			if err := own.take(t.Context(), []string{bundletest.Put(t, t.TempDir(), bundletest.Programs(ownVersion))}); err != nil {
+			from := bundletest.Put(t, t.TempDir(), bundletest.Programs(ownVersion))
+			if err := own.take(t.Context(), []string{from}); err != nil {
 				t.Fatal(err)
 			}
 			own.isNew = tt.isNew
-			tt.describe(t, paths)
+			if tt.cluster != "" {
+				describedIn(t, paths, tt.cluster)
+			}
 			if err := own.Discard(t.Context()); (err != nil) != (name == "cluster-not-known") {
 				t.Error(err)
 			}
@@ -107,7 +110,8 @@ func TestDescribeOwnBundle(t *testing.T) {
 		ownVersion: "it has no etcd; that of Kubernetes v1.36.3, which comes with Mullion, is used",
 		"v1.36.3":  "v1.36.3 lies beside mullion too; this cluster has that of --bundle",
 	} {
-		own, err := TryBundle(t.Context(), t.TempDir(), []string{bundletest.Put(t, t.TempDir(), bundletest.Programs(version))})
+		from := bundletest.Put(t, t.TempDir(), bundletest.Programs(version))
+		own, err := TryBundle(t.Context(), t.TempDir(), []string{from})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ type Bundle struct {
 	Spare string
 }
 
-// At is the bundle of a version, for example v1.36.3, that lies in the folder dir: that of Mullion's programs, or that of
-// a cluster's state.
+// At is the bundle of a version, for example v1.36.3, that lies in the folder dir: that of Mullion's programs, or that
+// of a cluster's state.
 func At(dir, version string) Bundle { return Bundle{Dir: filepath.Join(dir, "kubernetes", version)} }
 
 // Server is the folder of the programs for Linux.

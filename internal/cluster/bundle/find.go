@@ -48,8 +48,10 @@ func Find(want string, dirs ...string) (string, error) {
 		}
 	}
 	var places []string
-	for _, dir := range dirs {
-		places = append(places, fmt.Sprintf("%q", filepath.Join(dir, "kubernetes")))
+	for i, dir := range dirs {
+		if place := filepath.Join(dir, "kubernetes"); there(place) || i == len(dirs)-1 {
+			places = append(places, fmt.Sprintf("%q", place))
+		}
 	}
 	return "", fmt.Errorf("find Kubernetes %s in %s, which has %s: %w", want, strings.Join(places, " and "),
 		cmp.Or(strings.Join(all, ", "), "none"), ErrNotThere)

@@ -175,7 +175,8 @@ func (t *taking) tar(name string, packed *bufio.Reader) error {
 		switch {
 		case errors.Is(err, io.EOF) && entries > 0:
 			return nil
-		case errors.Is(err, io.EOF), entries == 0 && (errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF)):
+		case errors.Is(err, io.EOF), entries == 0 && errors.Is(err, tar.ErrHeader),
+			entries == 0 && errors.Is(err, io.ErrUnexpectedEOF):
 			return errNoArchive
 		case err != nil:
 			return fmt.Errorf("after %d entries: %w", entries, err)
@@ -344,18 +345,25 @@ func sameFile(a, b string) (bool, error) {
 func sameContent(a, b io.Reader) (bool, error) {
 	x, y := make([]byte, 1<<20), make([]byte, 1<<20)
 	for {
-		n, errX := io.ReadFull(a, x)
-		m, errY := io.ReadFull(b, y)
-		if !bytes.Equal(x[:n], y[:m]) {
-			return false, nil
+		n, err := readFull(a, x)
+		if err != nil {
+			return false, err
 		}
-		for _, err := range []error{errX, errY} {
-			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				return false, err
-			}
+		m, err := readFull(b, y)
+		if err != nil || !bytes.Equal(x[:n], y[:m]) {
+			return false, err
 		}
-		if errX != nil {
+		if n < len(x) {
 			return true, nil
 		}
 	}
+}
+
+// readFull fills a buffer, or as much of it as there is to read.
+func readFull(r io.Reader, buffer []byte) (int, error) {
+	n, err := io.ReadFull(r, buffer)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
 }

@@ -335,7 +335,8 @@ func TestAskVersion(t *testing.T) {
 		"another": {"echo Python 3.11", `read the version "Python 3.11"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := bundletest.Put(t, t.TempDir(), map[string][]byte{"kubelet": []byte("#!/bin/sh\n" + tt.script + "\n")})
+			script := []byte("#!/bin/sh\n" + tt.script + "\n")
+			dir := bundletest.Put(t, t.TempDir(), map[string][]byte{"kubelet": script})
 			if v, err := askVersion(t.Context(), filepath.Join(dir, "kubelet")); err == nil || !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("%q, %v, want %q", v, err, tt.words)
 			}
