@@ -31,6 +31,7 @@ type calls struct {
 	preflight         func(context.Context, cluster.PreflightOptions) []preflight.Finding
 	up                func(context.Context, cluster.UpOptions) (spec.Cluster, error)
 	takeBundle        func(context.Context, layout.Paths, []string) (*cluster.OwnBundle, error)
+	setProgram        func(context.Context, layout.Paths, string, string, string) (bool, error)
 	stop, down        func(context.Context, layout.Paths, func(string)) error
 	client            func(layout.Paths) (kubernetes.Interface, error)
 	await             func(context.Context, layout.Paths) error
@@ -52,6 +53,7 @@ func realCalls() calls {
 		preflight:         cluster.Preflight,
 		up:                cluster.Up,
 		takeBundle:        cluster.TakeBundle,
+		setProgram:        cluster.SetProgram,
 		stop:              cluster.Stop,
 		down:              cluster.Down,
 		await:             cluster.Await,

@@ -40,6 +40,8 @@ system, its kubelet, kube-proxy, container runtime and HNS, and whether it reach
 the pods. Everything is asked anew. Below the picture it lists what is wrong and what to do about it; it names the
 cause of a problem and leaves out what follows from that cause.
 
+(own) beside a kubelet or kube-proxy says that it is not upstream's, but one of ` + "`mullion node set`" + `.
+
 It works whether the cluster is up or not. The exit code is 0 for a cluster without problems, 5 for one that has a
 problem or is not up, and 6 if there is no cluster. Pods that fail on their own ("What needs a look") do not make it
 5, because the cluster is not the cause.`,

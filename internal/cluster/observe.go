@@ -29,7 +29,11 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 		Spec:  c,
 		Data:  paths.Data,
 		HNS:   map[string]health.HNS{},
+		Own:   map[string][]string{},
 		Disks: disks(paths, c),
+	}
+	for _, n := range c.Nodes {
+		o.Own[n.Name] = OwnPrograms(paths, n)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*observeTimeout)
 	defer cancel()

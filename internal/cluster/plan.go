@@ -158,6 +158,9 @@ func (p Plan) nodeLines() []string {
 		if n.KubernetesVersion != "" {
 			at[address] += ", Kubernetes " + n.KubernetesVersion + p.ownText(n.KubernetesVersion)
 		}
+		for _, part := range OwnPrograms(p.Paths, n) {
+			at[address] += ", own " + part
+		}
 		if n.Taint {
 			at[address] += fmt.Sprintf(", tainted os=%s:NoSchedule", n.OS)
 		}

@@ -120,6 +120,7 @@ func (f fixture) faults(t *testing.T) {
 		f.working(t)
 		f.same(t, before)
 	})
+	t.Run("own-programs", f.ownPrograms)
 	t.Run("everything", func(t *testing.T) {
 		for range 3 { // again, for processes that were being started meanwhile
 			for pid := range f.processes(t) {

@@ -36,6 +36,8 @@ type Observed struct {
 	APIError string
 	// HNS has an entry for each Windows node whose agent was asked.
 	HNS map[string]HNS
+	// Own names, by node, the parts whose program is a person's own, and not upstream's: "kubelet", "kube-proxy".
+	Own map[string][]string
 	// Disks are the file systems that the cluster's state is on.
 	Disks []Disk
 }
@@ -111,11 +113,13 @@ const (
 type Part struct {
 	Name string `json:"name"`
 	// State is the unit's, NotAnswering or Differs; "" for a part that this node does not have.
-	State    component.State `json:"state"`
-	OK       bool            `json:"ok"`
-	Why      string          `json:"why,omitempty"`
-	PID      int             `json:"pid,omitempty"`
-	Restarts int             `json:"restarts,omitempty"`
+	State component.State `json:"state"`
+	OK    bool            `json:"ok"`
+	Why   string          `json:"why,omitempty"`
+	// Own says that its program is a person's own, and not upstream's.
+	Own      bool `json:"own,omitempty"`
+	PID      int  `json:"pid,omitempty"`
+	Restarts int  `json:"restarts,omitempty"`
 	// Seconds is how long it took to come up.
 	Seconds float64 `json:"seconds,omitempty"`
 }

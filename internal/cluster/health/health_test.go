@@ -138,6 +138,9 @@ func TestPictures(t *testing.T) {
 		damage func(*health.Observed)
 	}{
 		{"healthy", health.Healthy, func(*health.Observed) {}},
+		{"own-programs", health.Healthy, func(o *health.Observed) {
+			o.Own = map[string][]string{"win-1": {"kubelet"}, "linux-1": {"kubelet", "kube-proxy"}}
+		}},
 		{"down", health.Down, func(o *health.Observed) {
 			o.Supervisor, o.SupervisorError, o.APIError = nil, "dial unix supervisor.sock: connection refused",
 				"list nodes: connection refused"

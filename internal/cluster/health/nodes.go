@@ -61,6 +61,7 @@ func (j *judge) node(n Node, known *corev1.Node) {
 	n.Parts = map[string]Part{}
 	for _, c := range columns() {
 		if p, ok := j.column(n.Name, c.name, c.units); ok {
+			p.Own = slices.Contains(j.Own[n.Name], c.name)
 			n.Parts[c.name] = p
 		}
 	}

@@ -84,10 +84,14 @@ func (p Picture) textNodes(b *strings.Builder) {
 		}
 		row := []string{n.Name, ready, pods}
 		for _, c := range columns() {
-			if part, ok := n.Parts[c.name]; ok {
-				row = append(row, part.mark())
-			} else {
+			part, ok := n.Parts[c.name]
+			switch {
+			case !ok:
 				row = append(row, "-")
+			case part.Own:
+				row = append(row, part.mark()+" (own)")
+			default:
+				row = append(row, part.mark())
 			}
 		}
 		address := n.Address

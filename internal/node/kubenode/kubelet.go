@@ -168,7 +168,7 @@ func (n Node) dropForeignIdentity(ca []byte) error {
 		return err
 	}
 	for _, name := range []string{kubeletKubeconfig, KubeletCertDir} {
-		if err := n.removeAll(name); err != nil {
+		if err := n.RemoveAll(name); err != nil {
 			return err
 		}
 	}

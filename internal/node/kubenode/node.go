@@ -64,8 +64,8 @@ func (n Node) ReadFile(path string) (data []byte, err error) {
 	return data, err
 }
 
-// removeAll removes a file or a folder of the node.
-func (n Node) removeAll(path string) error {
+// RemoveAll removes a file or a folder of the node.
+func (n Node) RemoveAll(path string) error {
 	return n.within(path, func(root *os.Root, name string) error { return root.RemoveAll(name) })
 }
 

@@ -64,7 +64,7 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 			if _, err := n.ReadFile("/etc/kubernetes/ca.crt"); err == nil {
 				t.Errorf("%s: read through the link to %s", system, to)
 			}
-			if err := n.removeAll("/etc/kubernetes/ca.crt"); err == nil {
+			if err := n.RemoveAll("/etc/kubernetes/ca.crt"); err == nil {
 				t.Errorf("%s: removed through the link to %s", system, to)
 			}
 			if err := n.Chmod("/etc/kubernetes", 0o777); err == nil {
@@ -73,7 +73,7 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 			if err := n.MkdirAll("/etc/kubernetes/new", 0o755); err == nil {
 				t.Errorf("%s: made a folder through the link to %s", system, to)
 			}
-			if err := n.removeAll("/etc/kubernetes"); err != nil { // the link itself is the node's
+			if err := n.RemoveAll("/etc/kubernetes"); err != nil { // the link itself is the node's
 				t.Error(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -111,16 +112,20 @@ func (h Host) refresh() error {
 // replaceBind puts the tree fd in the place of what is at target, if that is another folder.
 func replaceBind(fd int, target string) error {
 	var now, want unix.Stat_t
-	if err := unix.Stat(target, &now); err != nil {
-		return err
-	}
 	if err := unix.Fstat(fd, &want); err != nil {
 		return err
 	}
-	if now.Dev == want.Dev && now.Ino == want.Ino {
+	err := unix.Stat(target, &now)
+	switch {
+	case errors.Is(err, unix.ENOENT): // the host is one of an earlier version, which has fewer binds
+		err = os.MkdirAll(target, 0o755)
+	case err != nil:
+	case now.Dev == want.Dev && now.Ino == want.Ino:
 		return nil
+	default:
+		err = unix.Unmount(target, unix.MNT_DETACH)
 	}
-	if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,

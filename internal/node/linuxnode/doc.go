@@ -42,6 +42,7 @@ type Config struct {
 const (
 	programsDir   = "/opt/mullion/bin"
 	kubernetesDir = "/opt/mullion/kubernetes"
+	ownDir        = "/opt/mullion/own"
 
 	containerdConfig = "/etc/containerd/config.toml"
 	containerdSocket = "/run/containerd/containerd.sock"
@@ -64,6 +65,7 @@ func (c Config) Host() linuxhost.Host {
 		Binds: []linuxhost.Bind{
 			{Source: c.Bin, Target: programsDir},
 			{Source: c.Kubernetes, Target: kubernetesDir},
+			{Source: kubenode.OwnDir(c.Dir), Target: ownDir},
 		},
 	}
 }

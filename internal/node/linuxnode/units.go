@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -45,6 +47,9 @@ func (h *host) Name() string { return h.Unit("host") }
 // and containerd's shims.
 func (h *host) Start(ctx context.Context) error {
 	if err := h.writeHost(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(kubenode.OwnDir(h.Dir), 0o755); err != nil {
 		return err
 	}
 	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
@@ -93,9 +98,23 @@ func (c Config) program(path string, args ...string) proc.Spec {
 	}
 }
 
-// kubernetes is how one of Kubernetes' programs is started.
+// kubernetes is how one of Kubernetes' programs is started, or a person's own in its place.
 func (c Config) kubernetes(name string, args []string) proc.Spec {
-	return c.program(filepath.Join(kubernetesDir, name), args...)
+	s := c.program(c.kubernetesPath(name), args...)
+	s.Starter = func(ctx context.Context, cmd *exec.Cmd) error {
+		cmd.Path = c.kubernetesPath(name)
+		cmd.Args[0] = cmd.Path
+		return c.Host().Start(ctx, cmd)
+	}
+	return s
+}
+
+// kubernetesPath is where the host has one of Kubernetes' programs, or a person's own.
+func (c Config) kubernetesPath(name string) string {
+	if _, own := kubenode.OwnProgram(c.Dir, name); own {
+		return filepath.Join(ownDir, name)
+	}
+	return filepath.Join(kubernetesDir, name)
 }
 
 // containerdUnit is the node's containerd; ready means that its CRI answers and the pause image is there.

@@ -6,10 +6,10 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// Upstream's programs as Windows paths, where SIG Windows' tools have them.
+// The folders of upstream's programs, where SIG Windows' tools have them, and of a person's own.
 const (
-	kubeletExe = `C:\k\kubelet.exe`
-	proxyExe   = `C:\k\kube-proxy.exe`
+	programsFolder = "/k/"
+	ownFolder      = "/k/own/"
 )
 
 // resolvConf is the file that pods' name servers are taken from.

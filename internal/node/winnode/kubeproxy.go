@@ -64,7 +64,7 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 // proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with
 // that an HNS network.
 func (c Config) proxyUnit() component.Component {
-	return c.node().KubeProxy(c.upstream(proxyExe, func(ctx context.Context) ([]string, error) {
+	return c.node().KubeProxy(c.upstream(kubenode.KubeProxy, func(ctx context.Context) ([]string, error) {
 		vip, err := c.sourceVIP(ctx)
 		return c.ProxyArgs(vip), err
 	}))

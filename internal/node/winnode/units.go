@@ -2,6 +2,7 @@ package winnode
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -125,11 +127,13 @@ func loopback(port uint16) netip.AddrPort {
 // kubeletUnit is upstream's kubelet.exe.
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
-	return n.Kubelet(c.upstream(kubeletExe, func(context.Context) ([]string, error) { return n.KubeletArgs(), nil }))
+	args := func(context.Context) ([]string, error) { return n.KubeletArgs(), nil }
+	return n.Kubelet(c.upstream(kubenode.Kubelet, args))
 }
 
-// upstream is how one of upstream's programs, at a Windows path, is started. Its arguments are asked for at each start.
-func (c Config) upstream(path string, args func(context.Context) ([]string, error)) proc.Spec {
+// upstream is how one of upstream's programs is started, or a person's own in its place. Its arguments are asked for at
+// each start.
+func (c Config) upstream(part string, args func(context.Context) ([]string, error)) proc.Spec {
 	return proc.Spec{
 		Path:  "/proc/self/exe", // replaced by the loader, which is known when the host is up
 		Netns: c.Netns,
@@ -142,9 +146,27 @@ func (c Config) upstream(path string, args func(context.Context) ([]string, erro
 			if err != nil {
 				return err
 			}
+			path, err := c.program(kubenode.ProgramName(part, spec.Windows))
+			if err != nil {
+				return err
+			}
 			windows := h.Command(ctx, path, flags...)
 			cmd.Path, cmd.Args, cmd.Env, cmd.Dir = windows.Path, windows.Args, windows.Env, windows.Dir
 			return h.Start(ctx, cmd)
 		},
 	}
+}
+
+// program is the Windows path of one of upstream's programs, or of the person's own that is to run in its place, which
+// is put there.
+func (c Config) program(name string) (string, error) {
+	node := c.node()
+	file, own := kubenode.OwnProgram(c.Dir, name)
+	if !own {
+		return node.Path(programsFolder + name), node.RemoveAll(ownFolder + name)
+	}
+	if err := node.CopyProgram(file, ownFolder+name); err != nil {
+		return "", fmt.Errorf("put %s on host %q: %w", file, c.Name, err)
+	}
+	return node.Path(ownFolder + name), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -123,6 +124,24 @@ func (m *Manager) Stop(ctx context.Context) error {
 	m.life.Lock()
 	defer m.life.Unlock()
 	return m.stop(ctx, func(string) bool { return true })
+}
+
+// Restart stops one unit that is ready, or failed, and starts it again. Those that wait for it stay as they are. Where
+// units are being started or stopped, it waits for the end of that. ctx bounds the stop and the start.
+func (m *Manager) Restart(ctx context.Context, name string) error {
+	m.life.Lock()
+	defer m.life.Unlock()
+	i := slices.IndexFunc(m.units, func(u Unit) bool { return u.Name() == name })
+	if i < 0 {
+		return fmt.Errorf("restart %q: there is no such unit", name)
+	}
+	if state := m.State(name); state != Ready && state != Failed {
+		return fmt.Errorf("restart %q: it is %s", name, state)
+	}
+	if err := m.stopOne(ctx, m.units[i]); err != nil {
+		return err
+	}
+	return m.startOne(ctx, m.units[i])
 }
 
 // stop stops the units that chosen picks, in reverse order of the dependencies.

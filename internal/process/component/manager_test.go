@@ -285,3 +285,48 @@ func TestStopGoesOnAfterAnError(t *testing.T) {
 		t.Fatalf("calls (-want +got):\n%s", diff)
 	}
 }
+
+// TestRestart stops and starts one unit, and leaves those that wait for it alone.
+func TestRestart(t *testing.T) {
+	j := &journal{}
+	var startErr error
+	m, err := component.NewManager([]component.Unit{
+		unit(&part{name: "base", j: j}),
+		unit(&part{name: "middle", j: j, start: func(context.Context) error { return startErr }}, "base"),
+		unit(&part{name: "top", j: j}, "middle"),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Restart(t.Context(), "middle"); err == nil || !strings.Contains(err.Error(), "it is waiting") {
+		t.Errorf("before the start: %v", err)
+	}
+	if err := m.Restart(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), "no such unit") {
+		t.Errorf("of no unit: %v", err)
+	}
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j.lines = nil
+	if err := m.Restart(t.Context(), "middle"); err != nil {
+		t.Errorf("of one that is ready: %v", err)
+	}
+	startErr = errors.New("boom")
+	if err := m.Restart(t.Context(), "middle"); !errors.Is(err, startErr) || m.State("middle") != component.Failed {
+		t.Errorf("of one that does not start: %v, and it is %s", err, m.State("middle"))
+	}
+	startErr = nil
+	if err := m.Restart(t.Context(), "middle"); err != nil || m.State("middle") != component.Ready {
+		t.Errorf("of one that failed: %v, and it is %s", err, m.State("middle"))
+	}
+	want := []string{"stop middle", "start middle", "stop middle", "start middle", "stop middle", "start middle"}
+	if diff := cmp.Diff(want, j.lines); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if err := m.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Restart(t.Context(), "middle"); err == nil || !strings.Contains(err.Error(), "it is stopped") {
+		t.Errorf("after the stop: %v", err)
+	}
+}

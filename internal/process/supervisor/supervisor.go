@@ -114,6 +114,7 @@ type server struct {
 	stop context.CancelFunc
 	// stopping is closed when the units are to be stopped.
 	stopping <-chan struct{}
+	manager  *component.Manager
 	mu       sync.Mutex
 	status   Status
 	index    map[string]int
@@ -145,6 +146,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	s.manager = manager
 	listener, err := listen(cfg.Socket)
 	if err != nil {
 		return err
@@ -189,7 +191,7 @@ func (s *server) onEvent(e component.Event) {
 		return
 	}
 	u := &s.status.Units[i]
-	if u.State == component.Failed && e.Err == nil {
+	if u.State == component.Failed && (e.State == component.Stopping || e.State == component.Stopped) && e.Err == nil {
 		return // the clean-up after a failure must not hide the reason
 	}
 	u.State, u.Seconds, u.Error = e.State, e.Elapsed.Seconds(), ""
@@ -282,6 +284,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.now()) })
 	mux.HandleFunc("GET /v1/health", func(w http.ResponseWriter, r *http.Request) { answer(w, s.probed(r.Context())) })
 	mux.HandleFunc("POST /v1/pause/{unit...}", s.pause)
+	mux.HandleFunc("POST /v1/restart/{unit...}", s.restart)
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		if err := http.NewResponseController(w).Flush(); err != nil { // the stop may be over before this handler is

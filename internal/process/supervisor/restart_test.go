@@ -1,0 +1,74 @@
+//go:build linux
+
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/process/supervisor"
+)
+
+// TestRestart has a unit's process ended and started anew, tells why one does not start, and tells that it is ready
+// again later.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad")
+	sleeper := proc.New(proc.Spec{
+		Name:    "kubelet/win-1",
+		Path:    "/bin/sh",
+		Args:    []string{"-c", "if [ -e " + bad + " ]; then echo no such flag; exit 1; fi; exec sleep 1000"},
+		Env:     []string{"PATH=/usr/bin:/bin"},
+		LogPath: filepath.Join(dir, "log"),
+		Ready: func(context.Context) error {
+			if _, err := os.Stat(bad); err == nil {
+				return errors.New("not yet")
+			}
+			return nil
+		},
+	})
+	client, ended := runUnits(t, []component.Unit{{Component: sleeper}})
+	await(t, client, supervisor.PhaseReady)
+	pid := sleeper.State().PID
+	if err := client.Restart(t.Context(), "kubelet/win-1"); err != nil {
+		t.Fatal(err)
+	}
+	if now := sleeper.State().PID; now == pid || now == 0 {
+		t.Errorf("the process is %d, and was %d", now, pid)
+	}
+	becomes(t, pid, "gone")
+	if err := client.Restart(t.Context(), "kubelet/win-2"); err == nil || !strings.Contains(err.Error(), "no such unit") {
+		t.Errorf("of no unit: %v", err)
+	}
+
+	if err := os.WriteFile(bad, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Restart(t.Context(), "kubelet/win-1"); err == nil || !strings.Contains(err.Error(), "no such flag") {
+		t.Errorf("of one that ends at once: %v", err)
+	}
+	if s := await(t, client, supervisor.PhaseReady); s.Units[0].State != component.Failed || s.Units[0].Error == "" {
+		t.Errorf("it is told as %+v", s.Units[0])
+	}
+	if err := os.Remove(bad); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Restart(t.Context(), "kubelet/win-1"); err != nil {
+		t.Errorf("of one that failed: %v", err)
+	}
+	if s := await(t, client, supervisor.PhaseReady); s.Units[0].State != component.Ready || s.Units[0].Error != "" {
+		t.Errorf("it is told as %+v", s.Units[0])
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

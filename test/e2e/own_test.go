@@ -1,0 +1,228 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
+)
+
+// ownVersion is what own says of itself: another number than that of Mullion's bundle, of as many bytes.
+const ownVersion = "v1.36.9"
+
+// own makes a program of a person's own: upstream's, which says another version.
+func own(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(version.Kubernetes) != len(ownVersion) || !bytes.Contains(text, []byte(version.Kubernetes)) {
+		t.Fatalf("%s does not have its version in it", from)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte(version.Kubernetes), []byte(ownVersion))
+	if err := os.WriteFile(to, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kubeletVersions waits until nodes are Ready with kubelets of these versions.
+func (f fixture) kubeletVersions(t *testing.T, want map[string]string) {
+	t.Helper()
+	poll(t, settle, func(ctx context.Context) error {
+		for node, v := range want {
+			out, err := f.mullion(ctx, t, "kubectl", "get", "node", node, "-o",
+				`jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status}`)
+			if err != nil || out != v+" True" {
+				return fmt.Errorf("node %s is %q, want %s and True: %w", node, out, v, err)
+			}
+		}
+		return nil
+	})
+}
+
+// ownPrograms gives nodes a kubelet of one's own, which they keep when it is killed and when the supervisor is, and
+// puts upstream's back. The pods go on.
+func (f fixture) ownPrograms(t *testing.T) {
+	b := bundle.At(f.bin, version.Kubernetes)
+	for _, tt := range []struct{ node, from, own, upstream, wrong string }{
+		{
+			"win-1", filepath.Join(b.Node(), "kubelet.exe"), `^C:\\k\\own\\kubelet\.exe .*--hostname-override=win-1 `,
+			`^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `, filepath.Join(f.bin, "windows", "host-local.exe"),
+		},
+		{
+			"linux-1", filepath.Join(b.Server(), "kubelet"), `/own/kubelet .*--hostname-override=linux-1 `,
+			`/kubernetes/kubelet .*--hostname-override=linux-1 `, filepath.Join(f.bin, "cni", "host-local"),
+		},
+	} {
+		t.Run(tt.node, func(t *testing.T) {
+			before := f.containers(t)
+			mullion := func(args ...string) string {
+				t.Helper()
+				out, err := f.mullion(t.Context(), t, args...)
+				if err != nil {
+					t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
+				}
+				return out
+			}
+			file := filepath.Join(t.TempDir(), filepath.Base(tt.from))
+			own(t, tt.from, file)
+			if out := mullion("node", "set", tt.node, "--kubelet", file); !strings.Contains(out, "ready after") {
+				t.Errorf("it said %s", out)
+			}
+			if err := os.Remove(file); err != nil { // it is built anew
+				t.Fatal(err)
+			}
+			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
+			if pids := f.matching(tt.upstream)(t); len(pids) > 0 {
+				t.Errorf("upstream's kubelet still runs: %v", pids)
+			}
+			f.saysOwn(t, tt.node, true)
+			f.back(t, tt.own, f.kill(t, tt.own))
+			f.working(t)
+
+			out, err := f.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.wrong)
+			if err == nil || !strings.Contains(out, "has its former one again") {
+				t.Errorf("with a program that is no kubelet: %v\n%s", err, out)
+			}
+			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
+
+			f.kill(t, ` supervise `)
+			f.up(t)
+			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
+			f.back(t, tt.own, nil)
+			f.working(t)
+
+			if out := mullion("node", "set", tt.node, "--default"); !strings.Contains(out, "upstream's again") {
+				t.Errorf("it said %s", out)
+			}
+			f.kubeletVersions(t, map[string]string{tt.node: version.Kubernetes})
+			f.back(t, tt.upstream, nil)
+			f.saysOwn(t, tt.node, false)
+			f.working(t)
+			f.same(t, before)
+		})
+	}
+}
+
+// saysOwn checks what `mullion status` says of a node's kubelet.
+func (f fixture) saysOwn(t *testing.T, node string, want bool) {
+	t.Helper()
+	poll(t, settle, func(ctx context.Context) error {
+		text, err := f.mullion(ctx, t, "status")
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, text)
+		}
+		var report struct {
+			Health struct {
+				Nodes []struct {
+					Name  string
+					Parts map[string]struct{ Own bool }
+				}
+			}
+		}
+		out, err := f.mullion(ctx, t, "status", "-o", "json")
+		if err := errors.Join(err, json.Unmarshal([]byte(out), &report)); err != nil {
+			return err
+		}
+		for _, n := range report.Health.Nodes {
+			if n.Name == node && n.Parts["kubelet"].Own == want && strings.Contains(text, "ok (own)") == want {
+				return nil
+			}
+		}
+		return fmt.Errorf("the kubelet of %s is not said to be own=%v:\n%s", node, want, text)
+	})
+}
+
+// TestOwnBundle brings up a cluster with programs of one's own, those for Linux from a folder without etcd and those
+// for Windows from an archive, stops it and brings it back.
+func TestOwnBundle(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster of one version")
+	}
+	f := newFixture(t)
+	b := bundle.At(f.bin, version.Kubernetes)
+	dir := filepath.Join(f.home, "own")
+	own(t, filepath.Join(b.Server(), "kube-apiserver"), filepath.Join(dir, "server/bin/hyperkube"))
+	for _, name := range []string{
+		"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl",
+	} {
+		if err := os.Symlink("hyperkube", filepath.Join(dir, "server/bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive := filepath.Join(f.home, "kubernetes-node-windows-amd64.tar.gz")
+	packWindows(t, b, archive)
+	t.Cleanup(func() { f.takeDown(t) })
+	out, err := f.mullion(t.Context(), t, "up", "--bundle", dir, "--bundle", archive, "--windows-version", "ltsc2022")
+	if err != nil || !strings.Contains(out, "bundle "+ownVersion) || !strings.Contains(out, "it has no etcd") {
+		logs(t, f)
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.Remove(archive)); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []bool{false, true} {
+		if again {
+			if out, err := f.mullion(t.Context(), t, "stop"); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			f.up(t)
+		}
+		f.kubeletVersions(t, map[string]string{"linux-1": ownVersion, "win-1": ownVersion})
+		out, err := f.mullion(t.Context(), t, "kubectl", "version")
+		if err != nil || strings.Count(out, ownVersion) != 2 {
+			t.Errorf("client and server: %v\n%s", err, out)
+		}
+	}
+}
+
+// packWindows makes an archive of a person's own programs for Windows, as upstream releases them.
+func packWindows(t *testing.T, b bundle.Bundle, archive string) {
+	t.Helper()
+	file, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tar.NewWriter(z)
+	for _, name := range []string{"kubelet.exe", "kube-proxy.exe"} {
+		made := filepath.Join(t.TempDir(), name)
+		own(t, filepath.Join(b.Node(), name), made)
+		text, err := os.ReadFile(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &tar.Header{Name: "kubernetes/node/bin/" + name, Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(text))}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
