@@ -102,17 +102,18 @@ e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 sample: mullion ## build the sample's image into bin/
 	@hack/sample.sh
 
-release: build sample ## make dist: a tarball, a .deb, an .rpm, their bill of materials and checksums (VERSION=v1.2.3)
+release: build sample ## make dist: tarball, .deb and .rpm of Mullion and of its bundle of Kubernetes (VERSION=v1.2.3; BUNDLES="v1.35.8" for more bundles)
+	@for v in $(BUNDLES); do hack/bundle.sh $$v || exit 1; done
 	@mkdir -p dist && rm -f dist/mullion[_-]* dist/SHA256SUMS
 	@hack/step.sh "build the release tool" $(GO) -C hack/release build -o $(CURDIR)/dist/.release .
 	@hack/step.sh "write the manual pages" $(GO) run -ldflags '$(LDFLAGS)' ./hack/man -time "$$(git log -1 --format=%ct)" dist/.man
-	@hack/step.sh "make the packages of $(VERSION)" dist/.release -version '$(VERSION)' -kubernetes '$(KUBE_VERSION)' -man dist/.man -time "$$(git log -1 --format=%ct)"
+	@hack/step.sh "make the packages of $(VERSION)" dist/.release -version '$(VERSION)' -kubernetes '$(KUBE_VERSION)' -others '$(BUNDLES)' -man dist/.man -time "$$(git log -1 --format=%ct)"
 	@rm -rf dist/.release dist/.man; ls -l dist
 
-image: machines-deps ## make a container image of dist's .deb, an archive for docker load and podman load
+image: machines-deps ## make a container image of dist's .deb files, an archive for docker load and podman load
 	@hack/image.sh '$(VERSION)' "$$(git log -1 --format=%ct)"
 
-test-release: machines-deps ## install dist's .deb in fresh roots of Debian and use it (SUITES="bookworm trixie")
+test-release: machines-deps ## install dist's .deb files in fresh roots of Debian and use it (SUITES="bookworm trixie")
 	@hack/step.sh "test the release tool" $(GO) -C hack/release test ./...
 	@hack/try-release.sh $${SUITES:-bookworm trixie}
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# try-release.sh SUITE...: install the Debian package of dist/ in a fresh root of each release of Debian, as README says, and use it: a cluster comes up,
-# the sample answers, the cluster goes; the GitHub action does the same; the package goes, and nothing of either is left. It needs root and debootstrap.
+# try-release.sh SUITE...: install the Debian packages of dist/ in a fresh root of each release of Debian, as README says, and use it: a cluster comes up,
+# the sample answers, the cluster goes; the GitHub action does the same; the packages go, and nothing of either is left. It needs root and debootstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "making a root needs root: run sudo make test-release" >&2; exit 1; }
 packages=(dist/mullion_*_amd64.deb)
 [ -e "${packages[0]}" ] || { echo "there is no package in dist: make release" >&2; exit 1; }
 [ ${#packages[@]} -eq 1 ] || { echo "dist has several packages: remove the old ones" >&2; exit 1; }
-package=${packages[0]}
+packages+=(dist/mullion-kubernetes-*_amd64.deb) # a bundle of each minor version
 
 # The first process of the new root, in mount and PID namespaces of its own: all programs and mounts end with it. A user namespace, which every Windows
 # container has, cannot be made in a mere chroot.
@@ -47,9 +47,9 @@ try() {
   # shellcheck disable=SC2046 # a list
   quiet inside apt-get -q install -y --no-install-recommends $(hack/deps.sh list)
   files >"$work/before"
-  echo "== $suite: apt-get install ./$(basename "$package")"
-  cp "$package" "$root/tmp/"
-  quiet inside apt-get -q install -y "/tmp/$(basename "$package")"
+  echo "== $suite: apt-get install ${packages[*]#dist/}"
+  cp "${packages[@]}" "$root/tmp/"
+  quiet inside apt-get -q install -y "${packages[@]/#dist//tmp}"
   inside mullion version
   inside mullion up --sample | tail -n 12
   inside mullion kubectl get nodes -o wide
@@ -61,13 +61,13 @@ try() {
   mkdir "$root/tmp/action" "$root/tmp/job"
   cp -r action.yml logs hack examples "$root/tmp/action/"
   CGO_ENABLED=0 go build -o "$root/tmp/runaction" ./hack/runaction
-  inside /tmp/runaction -temp /tmp/job -input "package=/tmp/$(basename "$package")" -input windows-versions=ltsc2025 \
+  inside /tmp/runaction -temp /tmp/job -input "package=$(inside sh -c 'ls /tmp/mullion*.deb')" -input windows-versions=ltsc2025 \
     -input check=/tmp/action/examples/win-webserver.yaml /tmp/action >"$work/action.log" || { tail -n 50 "$work/action.log" >&2; return 1; }
   grep -E '^(==|output|Cluster)' "$work/action.log"
   inside /tmp/runaction -temp /tmp/job /tmp/action/logs >>"$work/action.log"
   inside sh -c 'cd /tmp/job/mullion-logs && find . -type f | sort | head -n 12 && grep -q . logs/kube-apiserver.log objects/nodes.yaml'
   inside mullion down | tail -n 1
-  quiet inside apt-get -q purge -y mullion
+  quiet inside apt-get -q purge -y mullion "mullion-kubernetes-*"
   files >"$work/after"
   if ! diff "$work/before" "$work/after"; then echo "$suite: these files differ after all is gone" >&2; return 1; fi
   echo "== $suite: nothing is left"

@@ -26,21 +26,29 @@ type entry struct {
 // lib is where all programs lie, beside each other.
 const lib = "lib/mullion"
 
-// programs are the files that a cluster needs, as `make build sample` leaves them in bin.
+// programs are the files that a cluster needs beside Kubernetes', as `make build sample` leaves them in bin.
 func (r release) programs() ([]entry, error) {
+	return r.found("make build sample", "mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion",
+		"containerd", "containerd-shim-runc-v2", "runc", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml",
+		"cni/*", "linux/*", "windows/*.exe", "windows/shim/*.dll", "windows/shim/*.exe")
+}
+
+// bundle are the files of a bundle of Kubernetes, as `make bundle` leaves them in bin.
+func (r release) bundle(version string) ([]entry, error) {
+	dir := "kubernetes/" + version
+	return r.found("make bundle VERSION="+version, dir+"/server/bin/*", dir+"/node/bin/*")
+}
+
+// found are the files of bin of these patterns. Each has to have one, which make leaves there.
+func (r release) found(made string, patterns ...string) ([]entry, error) {
 	var all []entry
-	for _, pattern := range []string{
-		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd",
-		"containerd-shim-runc-v2", "runc", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/*", "linux/*",
-		"windows/*.exe", "windows/shim/*.dll", "windows/shim/*.exe",
-		"kubernetes/" + r.kubernetes + "/server/bin/*", "kubernetes/" + r.kubernetes + "/node/bin/*",
-	} {
+	for _, pattern := range patterns {
 		found, err := filepath.Glob(filepath.Join(r.bin, pattern))
 		if err != nil {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s is not there: run make build sample", filepath.Join(r.bin, pattern))
+			return nil, fmt.Errorf("%s is not there: run %s", filepath.Join(r.bin, pattern), made)
 		}
 		for _, file := range found {
 			e, err := r.program(file)
@@ -84,8 +92,8 @@ func links() []entry {
 	return all
 }
 
-// documents are made in the folder made: completions, the bill of materials and the licences.
-func (r release) documents(ctx context.Context, made string, modules []program) ([]entry, error) {
+// documents are made in the folder made: completions and manual pages.
+func (r release) documents(ctx context.Context, made string) ([]entry, error) {
 	var all []entry
 	for shell, file := range map[string]string{
 		"bash": "share/bash-completion/completions/mullion", "zsh": "share/zsh/vendor-completions/_mullion",
@@ -105,16 +113,26 @@ func (r release) documents(ctx context.Context, made string, modules []program) 
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, pages...)
-	const doc = "share/doc/mullion/"
-	for _, name := range []string{"LICENSE", "README.md", "SECURITY.md"} {
+	return append(all, pages...), nil
+}
+
+// papers are what a parcel has in share/doc: texts of the repository, and, made in the folder made, the bill of
+// materials and the licences of its programs.
+func (r release) papers(made string, p parcel, texts ...string) ([]entry, error) {
+	modules, err := readModules(p.entries)
+	if err != nil {
+		return nil, fmt.Errorf("package %s: %w", p.name, err)
+	}
+	var all []entry
+	doc := "share/doc/" + p.name + "/"
+	for _, name := range append(texts, "LICENSE") {
 		all = append(all, entry{path: doc + name, source: filepath.Join(r.root, name), mode: 0o644})
 	}
 	for name, write := range map[string]func(file string) error{
-		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, modules) },
+		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, p, modules) },
 		"THIRD-PARTY.txt": func(file string) error { return writeLicences(file, modules) },
 	} {
-		source := filepath.Join(made, name)
+		source := filepath.Join(made, p.name+"-"+name)
 		if err := write(source); err != nil {
 			return nil, err
 		}

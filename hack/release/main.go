@@ -1,6 +1,6 @@
-// Command release makes what people install from the programs that are built: a tarball that works below any prefix, a
-// Debian and an RPM package, a bill of materials, and checksums. The same programs and the same time give the same
-// bytes.
+// Command release makes what people install from the programs that are built: of Mullion, and of each bundle of
+// Kubernetes, a tarball that works below any prefix, a Debian and an RPM package, each with a bill of materials, and
+// checksums of all. The same programs and the same time give the same bytes.
 package main
 
 import (
@@ -12,14 +12,17 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
 // release is what is made, and of what.
 type release struct {
-	// version is Mullion's, kubernetes that of the bundle it comes with, each with a leading "v".
+	// version is Mullion's, kubernetes that of the bundle it comes with, each with a leading "v"; others are those of
+	// further bundles.
 	version, kubernetes string
+	others              []string
 	// time is that of every file.
 	time time.Time
 	// bin has the programs, man the manual pages, root is the repository, and dist the folder to write to.
@@ -41,6 +44,7 @@ func run(ctx context.Context, args []string) error {
 	var r release
 	flags.StringVar(&r.version, "version", "", "the version, for example v0.1.0")
 	flags.StringVar(&r.kubernetes, "kubernetes", "", "the version of the bundle of Kubernetes, for example v1.36.3")
+	others := flags.String("others", "", "versions of further bundles, for example \"v1.35.8 v1.34.4\"")
 	flags.StringVar(&r.bin, "bin", "bin", "the folder of the programs")
 	flags.StringVar(&r.man, "man", "dist/.man", "the folder of the manual pages")
 	flags.StringVar(&r.root, "root", ".", "the repository")
@@ -50,9 +54,17 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	r.time = time.Unix(*seconds, 0).UTC()
+	r.others = strings.Fields(*others)
 	version := regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 	if !version.MatchString(r.version) || !version.MatchString(r.kubernetes) || *seconds <= 0 {
 		return errors.New("needs -version vX.Y.Z, -kubernetes vX.Y.Z and -time SECONDS")
+	}
+	of := map[string]bool{}
+	for _, v := range append([]string{r.kubernetes}, r.others...) {
+		if !version.MatchString(v) || of[minor(v)] {
+			return fmt.Errorf("-others %q: each is a version, vX.Y.Z, of another minor version", *others)
+		}
+		of[minor(v)] = true
 	}
 	if err := os.MkdirAll(r.dist, 0o755); err != nil {
 		return err
@@ -62,31 +74,55 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(made)
-	programs, err := r.programs()
+	parcels, err := r.parcels(ctx, made)
 	if err != nil {
 		return err
 	}
-	modules, err := readModules(programs)
-	if err != nil {
-		return err
-	}
-	documents, err := r.documents(ctx, made, modules)
-	if err != nil {
-		return err
-	}
-	all := append(programs, documents...)
-	all = append(all, links()...)
-	sortEntries(all)
 	var files []string
-	for _, write := range []func([]entry) (string, error){r.tarball, r.deb, r.rpm} {
-		file, err := write(all)
-		if err != nil {
-			return err
+	for _, p := range parcels {
+		for _, write := range []func(parcel) (string, error){r.tarball, r.deb, r.rpm} {
+			file, err := write(p)
+			if err != nil {
+				return err
+			}
+			files = append(files, file)
 		}
-		files = append(files, file)
 	}
 	return checksums(filepath.Join(r.dist, "SHA256SUMS"), files)
 }
 
-// number is the version without its "v".
-func (r release) number() string { return strings.TrimPrefix(r.version, "v") }
+// parcels are what is packed: Mullion, and bundles of Kubernetes. They are installed below the same prefix.
+func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
+	programs, err := r.programs()
+	if err != nil {
+		return nil, err
+	}
+	mullion := r.mullion(programs)
+	papers, err := r.papers(made, mullion, "README.md", "SECURITY.md")
+	if err != nil {
+		return nil, err
+	}
+	documents, err := r.documents(ctx, made)
+	if err != nil {
+		return nil, err
+	}
+	mullion.entries = slices.Concat(programs, papers, documents, links())
+	all := []parcel{mullion}
+	for _, version := range append([]string{r.kubernetes}, r.others...) {
+		programs, err := r.bundle(version)
+		if err != nil {
+			return nil, err
+		}
+		bundle := r.kubernetesParcel(version, programs)
+		papers, err := r.papers(made, bundle)
+		if err != nil {
+			return nil, err
+		}
+		bundle.entries = append(bundle.entries, papers...)
+		all = append(all, bundle)
+	}
+	for _, p := range all {
+		sortEntries(p.entries)
+	}
+	return all, nil
+}

@@ -62,15 +62,16 @@ func distinct(programs []program) []debug.Module {
 
 func name(m debug.Module) string { return m.Path + "@" + m.Version }
 
-// writeSBOM writes the bill of materials as SPDX 2.3: Mullion contains programs, which were made from modules.
-func (r release) writeSBOM(file string, programs []program) error {
+// writeSBOM writes the bill of materials as SPDX 2.3: a parcel contains programs, which were made from modules.
+func (r release) writeSBOM(file string, of parcel, programs []program) error {
 	none := "NOASSERTION"
+	document := of.name + "-" + strings.TrimPrefix(of.version, "v")
 	doc := v2_3.Document{
 		SPDXVersion:       v2_3.Version,
 		DataLicense:       v2_3.DataLicense,
 		SPDXIdentifier:    "DOCUMENT",
-		DocumentName:      "mullion-" + r.number(),
-		DocumentNamespace: "https://mullion.dev/spdx/mullion-" + r.number(),
+		DocumentName:      document,
+		DocumentNamespace: "https://mullion.dev/spdx/" + document,
 		CreationInfo: &v2_3.CreationInfo{
 			Creators: []common.Creator{{CreatorType: "Tool", Creator: "mullion-release"}},
 			Created:  r.time.Format("2006-01-02T15:04:05Z"),
@@ -102,15 +103,16 @@ func (r release) writeSBOM(file string, programs []program) error {
 			Relationship: kind,
 		})
 	}
-	add("mullion", "mullion", r.version, "")
-	relate("DOCUMENT", common.TypeRelationshipDescribe, "mullion")
+	self := common.ElementID(of.name)
+	add(self, of.name, of.version, "")
+	relate("DOCUMENT", common.TypeRelationshipDescribe, self)
 	for _, m := range distinct(programs) {
 		add(id("module", name(m)), m.Path, m.Version, "pkg:golang/"+name(m))
 	}
 	for _, p := range programs {
 		program := id("program", p.path)
-		add(program, p.path, r.version, "")
-		relate("mullion", common.TypeRelationshipContains, program)
+		add(program, p.path, of.version, "")
+		relate(self, common.TypeRelationshipContains, program)
 		for _, m := range p.modules {
 			relate(program, common.TypeRelationshipDependsOn, id("module", name(m)))
 		}

@@ -2,12 +2,15 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,8 +29,8 @@ func fakeBin(t *testing.T) string {
 	for _, name := range []string{
 		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd-shim-runc-v2", "runc",
 		"coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/ptp", "linux/agnhost",
-		"windows/win-bridge.exe", "kubernetes/v1.36.3/server/bin/hyperkube", "kubernetes/v1.36.3/node/bin/kubelet.exe",
-		"kubernetes/v1.20.0/node/bin/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o", "e2e/e2e.test",
+		"windows/win-bridge.exe", "kubernetes/v1.36.3/node/bin/kubelet.exe",
+		"kubernetes/v1.35.8/node/bin/kubelet.exe", "kubernetes/v1.20.0/node/bin/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o", "e2e/e2e.test",
 	} {
 		file := filepath.Join(bin, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -41,7 +44,13 @@ func fakeBin(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"containerd": self, "kubernetes/v1.36.3/server/bin/kubelet": "hyperkube"} {
+	for link, to := range map[string]string{
+		"containerd": self, "kubernetes/v1.36.3/server/bin/hyperkube": self, "kubernetes/v1.36.3/server/bin/kubelet": "hyperkube",
+		"kubernetes/v1.35.8/server/bin/hyperkube": self,
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(bin, link)), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.Symlink(to, filepath.Join(bin, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +73,7 @@ func TestRelease(t *testing.T) {
 	var dists [2]string
 	for i := range dists {
 		dists[i] = t.TempDir()
-		args := []string{"-version", "v1.2.3", "-kubernetes", "v1.36.3", "-time", "1750000000", "-bin", bin, "-man", fakeManual(t), "-root", "../..", "-dist", dists[i]}
+		args := []string{"-version", "v1.2.3", "-kubernetes", "v1.36.3", "-others", "v1.35.8", "-time", "1750000000", "-bin", bin, "-man", fakeManual(t), "-root", "../..", "-dist", dists[i]}
 		if err := run(t.Context(), args); err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +82,18 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(left) != 4 {
-		t.Errorf("dist has %v", left)
+	names := make([]string, len(left))
+	for i, f := range left {
+		names[i] = f.Name()
+	}
+	if want := []string{
+		"SHA256SUMS", "mullion-1.2.3-1.x86_64.rpm", "mullion-1.2.3-linux-amd64.tar.gz",
+		"mullion-kubernetes-1.35-1.35.8+mullion1.2.3-1.x86_64.rpm", "mullion-kubernetes-1.35.8-linux-amd64.tar.gz",
+		"mullion-kubernetes-1.35_1.35.8+mullion1.2.3_amd64.deb",
+		"mullion-kubernetes-1.36-1.36.3+mullion1.2.3-1.x86_64.rpm", "mullion-kubernetes-1.36.3-linux-amd64.tar.gz",
+		"mullion-kubernetes-1.36_1.36.3+mullion1.2.3_amd64.deb", "mullion_1.2.3_amd64.deb",
+	}; !slices.Equal(names, want) {
+		t.Errorf("dist has %q, want %q", names, want)
 	}
 	for _, f := range left {
 		a, errA := os.ReadFile(filepath.Join(dists[0], f.Name()))
@@ -88,16 +107,50 @@ func TestRelease(t *testing.T) {
 		"bin/mullion": "-> ../lib/mullion/mullion", "lib/mullion/mullion": "0755", "lib/mullion/webserver.tar": "0644", "share/man/man1/mullion.1.gz": "0644",
 		"lib/mullion/windows/shim/pdh.dll": "0755", "share/bash-completion/completions/mullion": "0644",
 		"lib/mullion/windows/shim/.obj/x.o": "", "lib/mullion/e2e/e2e.test": "",
-		"lib/mullion/kubernetes/v1.36.3/server/bin/hyperkube": "0755",
-		"lib/mullion/kubernetes/v1.36.3/server/bin/kubelet":   "-> hyperkube",
-		"lib/mullion/kubernetes/v1.20.0/node/bin/kubelet.exe": "", // another bundle
+		"lib/mullion/kubernetes/v1.36.3/server/bin/hyperkube": "", // another parcel's
 	} {
 		if got := files["mullion-1.2.3-linux-amd64/"+name].what; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	var sbom v2_3.Document
+	bundle := untar(t, filepath.Join(dists[0], "mullion-kubernetes-1.36.3-linux-amd64.tar.gz"))
+	const folder = "mullion-kubernetes-1.36.3-linux-amd64/"
+	for name, want := range map[string]string{
+		"lib/mullion/kubernetes/v1.36.3/server/bin/hyperkube": "0755",
+		"lib/mullion/kubernetes/v1.36.3/server/bin/kubelet":   "-> hyperkube",
+		"lib/mullion/kubernetes/v1.36.3/node/bin/kubelet.exe": "0755",
+		"lib/mullion/kubernetes/v1.35.8/node/bin/kubelet.exe": "", // another bundle
+		"share/doc/mullion-kubernetes-1.36/LICENSE":           "0644",
+		"share/doc/mullion-kubernetes-1.36/THIRD-PARTY.txt":   "0644",
+		"lib/mullion/mullion":                                 "",
+	} {
+		if got := bundle[folder+name].what; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	materials(t, bundle[folder+"share/doc/mullion-kubernetes-1.36/sbom.spdx.json"].content)
 	text := files["mullion-1.2.3-linux-amd64/share/doc/mullion/sbom.spdx.json"].content
+	materials(t, text)
+	const module = "github.com/klauspost/pgzip"
+	if !strings.Contains(text, `"pkg:golang/`+module+`@`) ||
+		!strings.Contains(files["mullion-1.2.3-linux-amd64/share/doc/mullion/THIRD-PARTY.txt"].content, "==== "+module) {
+		t.Errorf("%s is not named, or its licence is not there", module)
+	}
+	// with exactly the bundle that mullion was built to come with
+	depends := control(t, filepath.Join(dists[0], "mullion_1.2.3_amd64.deb"))
+	if !strings.Contains(depends, "\nDepends: mullion-kubernetes-1.36 (= 1.36.3+mullion1.2.3), wine") {
+		t.Errorf("the Debian package says\n%s", depends)
+	}
+	says := control(t, filepath.Join(dists[0], "mullion-kubernetes-1.36_1.36.3+mullion1.2.3_amd64.deb"))
+	if !strings.Contains(says, "\nVersion: 1.36.3+mullion1.2.3\n") || strings.Contains(says, "Depends:") {
+		t.Errorf("the bundle's says\n%s", says)
+	}
+}
+
+// materials checks a bill of materials.
+func materials(t *testing.T, text string) {
+	t.Helper()
+	var sbom v2_3.Document
 	if err := json.Unmarshal([]byte(text), &sbom); err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +161,35 @@ func TestRelease(t *testing.T) {
 		}
 		seen[string(p.PackageSPDXIdentifier)] = true
 	}
-	const module = "github.com/klauspost/pgzip"
-	if !strings.Contains(text, `"pkg:golang/`+module+`@`) ||
-		!strings.Contains(files["mullion-1.2.3-linux-amd64/share/doc/mullion/THIRD-PARTY.txt"].content, "==== "+module) {
-		t.Errorf("%s is not named, or its licence is not there", module)
+	if len(seen) < 3 {
+		t.Errorf("it names %v", seen)
 	}
+}
+
+// control is the control file of a Debian package: an archive of ar, in which control.tar.gz has it.
+func control(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest := bytes.TrimPrefix(data, []byte("!<arch>\n")); len(rest) > 60; {
+		name, header := strings.Trim(string(rest[:16]), " /"), strings.Fields(string(rest[48:58]))
+		size, err := strconv.Atoi(header[0])
+		if err != nil || len(rest) < 60+size {
+			t.Fatalf("%s: an entry of %v bytes, %v", file, header, err)
+		}
+		if name == "control.tar.gz" {
+			made := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(made, rest[60:60+size], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return "\n" + untar(t, made)["./control"].content
+		}
+		rest = rest[min(len(rest), 60+size+size%2):]
+	}
+	t.Fatalf("%s has no control.tar.gz", file)
+	return ""
 }
 
 func TestReleaseIsRefused(t *testing.T) {
@@ -124,6 +201,8 @@ func TestReleaseIsRefused(t *testing.T) {
 		{"-version 1.2 -kubernetes v1.36.3 -time 1", "-version vX.Y.Z"},
 		{"-version v1.2.3 -time 1", "-kubernetes vX.Y.Z"},
 		{"-version v1.2.3 -kubernetes v1.36.3", "-time"},
+		{"-version v1.2.3 -kubernetes v1.36.3 -time 1 -others 1.35", "-others \"1.35\": each is a version"},
+		{"-version v1.2.3 -kubernetes v1.36.3 -time 1 -others v1.36.2", "of another minor version"},
 		{"-version v1.2.3 -kubernetes v1.36.3 -time 1 -bin " + bin, "coredns is not there: run make build sample"},
 	} {
 		dist := t.TempDir()

@@ -19,15 +19,14 @@ import (
 	"github.com/klauspost/pgzip"
 )
 
-// tarball writes mullion-VERSION-linux-amd64.tar.gz, with one folder of that name.
-func (r release) tarball(entries []entry) (file string, err error) {
-	folder := "mullion-" + r.number() + "-linux-amd64"
-	file = filepath.Join(r.dist, folder+".tar.gz")
+// tarball writes a parcel as FOLDER.tar.gz, with one folder of that name.
+func (r release) tarball(p parcel) (file string, err error) {
+	file = filepath.Join(r.dist, p.folder+".tar.gz")
 	return file, r.create(file, func(w io.Writer) error {
 		z := pgzip.NewWriter(w)
 		t := tar.NewWriter(z)
-		for _, e := range entries {
-			if err := r.addTo(t, folder, e); err != nil {
+		for _, e := range p.entries {
+			if err := r.addTo(t, p.folder, e); err != nil {
 				return err
 			}
 		}
@@ -58,46 +57,42 @@ func (r release) addTo(t *tar.Writer, folder string, e entry) error {
 	return err
 }
 
-// description is the packages'. Its first line stands alone in lists.
-const description = `Windows nodes for Kubernetes on a Linux machine without Windows
-mullion up brings up a cluster with upstream's control plane, Linux nodes, and Windows nodes on which upstream's own
-kubelet.exe, kube-proxy.exe and CNI plugins run under Wine.`
-
-// deb writes the Debian package. It depends on what hack/deps.sh installs for a machine that only runs Mullion.
-func (r release) deb(entries []entry) (string, error) {
-	list, err := exec.Command(filepath.Join(r.root, "hack/deps.sh"), "list").Output()
-	if err != nil {
-		return "", fmt.Errorf("hack/deps.sh list: %w", err)
-	}
-	info := r.info(entries)
+// deb writes a parcel as a Debian package.
+func (r release) deb(p parcel) (file string, err error) {
+	info := r.info(p)
 	info.Section, info.Priority = "admin", "optional"
-	info.Depends = strings.Fields(string(list))
+	if info.Depends, err = p.debian(); err != nil {
+		return "", err
+	}
 	info.Deb = nfpm.Deb{Compression: "zstd"}
 	return r.pack("deb", deb.Default, info)
 }
 
-// rpm writes the RPM package, whose dependencies have Fedora's names.
-func (r release) rpm(entries []entry) (string, error) {
-	info := r.info(entries)
-	info.Depends = []string{"wine-core", "nftables", "iproute", "iputils", "util-linux"}
-	info.RPM = nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Summary: strings.SplitN(description, "\n", 2)[0]}
+// rpm writes a parcel as an RPM package.
+func (r release) rpm(p parcel) (file string, err error) {
+	info := r.info(p)
+	if info.Depends, err = p.redHat(); err != nil {
+		return "", err
+	}
+	summary, _, _ := strings.Cut(p.description, "\n")
+	info.RPM = nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Summary: summary}
 	return r.pack("rpm", rpm.DefaultRPM, info)
 }
 
 // info is what both packages have. They are installed below /usr.
-func (r release) info(entries []entry) *nfpm.Info {
+func (r release) info(p parcel) *nfpm.Info {
 	info := &nfpm.Info{
-		Name:            "mullion",
+		Name:            p.name,
 		Arch:            "amd64",
 		Platform:        "linux",
-		Version:         r.version,
+		Version:         p.version,
 		Maintainer:      "The Mullion authors",
-		Description:     description,
+		Description:     p.description,
 		License:         "Apache-2.0",
 		DisableGlobbing: true,
 		MTime:           r.time,
 	}
-	for _, e := range entries {
+	for _, e := range p.entries {
 		c := &files.Content{Source: e.source, Destination: "/usr/" + e.path, Type: files.TypeFile, FileInfo: &files.ContentFileInfo{
 			Owner: "root", Group: "root", Mode: e.mode, MTime: r.time,
 		}}

@@ -231,7 +231,7 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 func versionError(err error) error {
 	remedy := "name another version: --kubernetes-version, or kubernetesVersion in the file"
 	if errors.Is(err, bundle.ErrNotThere) {
-		remedy += "; in a checkout, `make bundle VERSION=…` builds one"
+		remedy += "; in a checkout, `make bundle VERSION=…` builds one; packages mullion-kubernetes-… have others"
 	}
 	return usage(err, remedy)
 }

@@ -370,7 +370,8 @@ func TestUpOfAnotherKubernetes(t *testing.T) {
 	m.lacksNothing()
 	m.run("up", "--kubernetes-version", "1.35").refused(t, ExitUsage,
 		`find Kubernetes v1.35 in "BIN/kubernetes", which has none: no such version of Kubernetes is there`,
-		"name another version: --kubernetes-version, or kubernetesVersion in the file; in a checkout, `make bundle VERSION=…` builds one")
+		"name another version: --kubernetes-version, or kubernetesVersion in the file; in a checkout, `make bundle VERSION=…` builds one; "+
+			"packages mullion-kubernetes-… have others")
 	m.run("up", "--kubernetes-version", "latest").has(t, ExitUsage,
 		`mullion: --kubernetes-version: kubernetesVersion: "latest" is not a version of Kubernetes`)
 	m.write(filepath.Join(m.paths.Bin, "kubernetes", "v1.35.8", "server", "bin", "kubectl"), "")
