@@ -84,7 +84,7 @@ func TestAction(t *testing.T) {
 		released = install + "TEMP/mullion-v0.3.0/mullion_0.3.0_amd64.deb"
 		asked    = "mullion version"
 		askedToo = "mullion version -o json"
-		download = "gh release download v0.3.0 --repo mullion/mullion --dir TEMP/mullion-v0.3.0 --pattern mullion_*_amd64.deb --pattern SHA256SUMS"
+		download = "gh release download v0.3.0 --repo mullion/mullion --dir TEMP/mullion-v0.3.0 --pattern mullion*_amd64.deb --pattern SHA256SUMS"
 	)
 	for _, tt := range []struct {
 		name    string
@@ -120,10 +120,10 @@ func TestAction(t *testing.T) {
 		},
 		{
 			name:    "a package from elsewhere, and a kubeconfig",
-			inputs:  map[string]string{"package": "https://example.test/m.deb", "config": "a b.yaml"},
+			inputs:  map[string]string{"package": "https://example.test/a/m.deb?x=y\n\n" + deb + "\n", "config": "a b.yaml"},
 			environ: []string{"KUBECONFIG=/k"},
 			calls: []string{
-				"curl -fsSL --retry 3 -o TEMP/mullion.deb https://example.test/m.deb", update, install + "TEMP/mullion.deb", asked, askedToo,
+				"curl -fsSL --retry 3 -o TEMP/m.deb https://example.test/a/m.deb?x=y", update, install + "TEMP/m.deb " + deb, asked, askedToo,
 				"mullion up --wait 10m --retain -f a b.yaml --kubeconfig /k", "mullion status",
 			},
 		},
