@@ -101,7 +101,12 @@ func (c NAT) podRules(nft knftables.Interface) *knftables.Transaction {
 		if name == "prerouting" {
 			priority = knftables.RawPriority
 		}
-		tx.Add(&knftables.Chain{Name: name, Type: knftables.PtrTo(knftables.FilterType), Hook: &hook, Priority: &priority})
+		tx.Add(&knftables.Chain{
+			Name:     name,
+			Type:     knftables.PtrTo(knftables.FilterType),
+			Hook:     &hook,
+			Priority: &priority,
+		})
 		if c.TunnelPort != 0 && name != "prerouting" {
 			tx.Add(&knftables.Rule{Chain: name, Rule: knftables.Concat(pods, "udp dport", c.TunnelPort, "drop")})
 		}

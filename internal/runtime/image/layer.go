@@ -50,15 +50,7 @@ type layerFilter struct {
 
 // entry judges and rewrites one tar header; it is an archive.Filter.
 func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
-	if f.room != nil {
-		if err := f.room.file(hdr); err != nil {
-			return false, err
-		}
-	}
-	if err := checkName(hdr); err != nil {
-		return false, err
-	}
-	if err := f.names.keep(len(hdr.Name)); err != nil { // who unpacks it keeps the name
+	if err := f.fits(hdr); err != nil {
 		return false, err
 	}
 	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(hdr.Name, `\`, "/")), "/")
@@ -79,9 +71,6 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 	default:
 		return false, nil
 	}
-	if rest == "" && hdr.Typeflag != tar.TypeDir {
-		return false, fmt.Errorf("entry %q, the drive, is not a folder: %w", hdr.Name, errdefs.ErrInvalidArgument)
-	}
 	win := strings.ToLower(rest)
 	if hdr.Typeflag == tar.TypeReg && win == "windows/system32/ntdll.dll" && !f.windows {
 		return false, errWindowsInside
@@ -94,6 +83,19 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 	}
 	f.access(hdr, win)
 	return true, f.folders(path.Dir(hdr.Name))
+}
+
+// fits takes what an entry needs from what there is.
+func (f *layerFilter) fits(hdr *tar.Header) error {
+	if f.room != nil {
+		if err := f.room.file(hdr); err != nil {
+			return err
+		}
+	}
+	if err := checkName(hdr); err != nil {
+		return err
+	}
+	return f.names.keep(len(hdr.Name)) // who unpacks it keeps the name
 }
 
 // folders makes a folder and its parents unless the layer being written has them: not every layer lists its folders.
@@ -162,6 +164,9 @@ func redistributable(base string) bool {
 // rename gives the entry's path the letter case that it has in the layers below, and turns link targets into Linux
 // ones.
 func (f *layerFilter) rename(hdr *tar.Header, rest string) error {
+	if rest == "" && hdr.Typeflag != tar.TypeDir {
+		return fmt.Errorf("entry %q, the drive, is not a folder: %w", hdr.Name, errdefs.ErrInvalidArgument)
+	}
 	dir, base := path.Split(rest)
 	prefix := ""
 	if base != whiteoutOpaque && strings.HasPrefix(base, whiteoutPrefix) {

@@ -26,9 +26,9 @@ const (
 	// Windows itself is far smaller, and the virtual disk of a Windows container is 20 GB unless asked for otherwise
 	// (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-storage).
 	maxUnpacked = 64 << 30
-	// maxWindow is how far back a compressed layer may refer, which its reader keeps in memory: what the program zstd
-	// takes unless asked (https://github.com/facebook/zstd/blob/v1.5.7/programs/zstd.1.md, --memory).
-	maxWindow = 128 << 20
+	// maxWindow is how far back a layer of zstd may refer; its reader keeps twice as much in memory. Everybody is to
+	// support 8 MiB (https://www.rfc-editor.org/rfc/rfc8878#section-3.1.1.1.2), and builders ask for 32 MiB at most.
+	maxWindow = 64 << 20
 	// maxName and maxDepth are the length of a file's name with its folders, which Linux bounds too, and the number of
 	// the folders.
 	maxName, maxDepth = 4095, 255
@@ -86,8 +86,8 @@ func checkSizes(layers []layer) error {
 	return nil
 }
 
-// checkName refuses an entry whose name, or that of what it links to, is longer than a file's can be. Each of its folders
-// would be looked for, and remembered.
+// checkName refuses an entry whose name, or that of what it links to, is longer than a file's can be. Each of its
+// folders would be looked for, and remembered.
 func checkName(hdr *tar.Header) error {
 	for _, name := range []string{hdr.Name, hdr.Linkname} {
 		folders := strings.Count(name, "/") + strings.Count(name, `\`)

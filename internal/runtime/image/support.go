@@ -29,7 +29,7 @@ func SupportRows() []support.Row {
 		row("base layers without their history (squashed images)", support.Partly,
 			"pulled, but without anything in the Windows folder", layers),
 		row("sizes", support.Partly,
-			"at most 8 MiB for a manifest or configuration, 256 layers, 64 GiB of decompressed layers, 4095 bytes and 255 folders in a file's name, 128 MiB of names in a layer, and 128 MiB that zstd looks back; more is refused; layers are pulled only from their registry, whatever addresses an image names",
+			"at most 8 MiB for a manifest or configuration, 256 layers, 64 GiB of decompressed layers, 4095 bytes and 255 folders in a file's name, 128 MiB of names in a layer, and 64 MiB that zstd looks back; more is refused; layers are pulled only from their registry, whatever addresses an image names",
 			layers),
 		row("files replaced in C:\\Windows\\System32", support.Partly,
 			"if Wine has a library of that name, Wine's is used, except for the Visual C++ redistributables",

@@ -273,8 +273,9 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 	if compression.DetectCompression(head) != compression.Zstd {
 		return compression.DecompressStream(buffered)
 	}
+	// Without "low memory" it keeps twice the window, and need not move all of it for each block.
 	z, err := zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true))
+		zstd.WithDecoderLowmem(false))
 	if err != nil {
 		return nil, err
 	}
