@@ -174,6 +174,7 @@ func TestAttacks(t *testing.T) {
 		})
 	}
 	t.Run("bombs", f.bombs)
+	t.Run("disk", f.disk)
 	stop()
 	if after := lookAtMachine(t); after != before {
 		t.Errorf("the machine was\n%s\nand is\n%s", before, after)

@@ -334,6 +334,13 @@ func network() []attack {
 			})
 		}
 	}
+	option6 := func(level, name int, value []byte) func() int {
+		return func() int {
+			return socket(afInet6, sockDgram, 0, func(fd int) int {
+				return call(sysSetsockopt, fd, level, name, value, len(value))
+			})
+		}
+	}
 	lo := words(1)
 	return []attack{
 		{name: "network/link-up", try: control(setFlags, ifreq("lo", 0x49))},
@@ -342,6 +349,9 @@ func network() []attack {
 		{name: "network/bridge", try: control(addBridge, []byte("lo\x00"))},
 		{name: "network/mark", try: option(1, 36, words(1))},
 		{name: "network/transparent", try: option(0, 19, words(1))},
+		{name: "network/transparent-6", try: option6(41, 75, words(1))},
+		{name: "network/hop-options", try: option6(41, 54, []byte{0, 0, 1, 4, 0, 0, 0, 0})},
+		{name: "network/destination-options", try: option6(41, 59, []byte{0, 0, 1, 4, 0, 0, 0, 0})},
 		{name: "network/force-buffer", try: option(1, 33, words(1))},
 		{name: "network/new-link", try: func() int {
 			dummy := attribute(18, attribute(1, []byte("dummy\x00\x00\x00")))
@@ -388,6 +398,7 @@ func sockets() []attack {
 	}{
 		{"packet", afPacket, sockRaw, 0x0300},
 		{"packet-cooked", afPacket, sockDgram, 0x0300},
+		{"packet-by-internet", afInet, sockPacket, 0x0300}, // the kernel takes it for the family of packets
 		{"raw-ip", afInet, sockRaw, 255},
 		{"raw-icmp", afInet, sockRaw, 1},
 		{"raw-tcp", afInet, sockRaw, 6},

@@ -46,6 +46,7 @@ const (
 	sysSendto           = 44
 	sysSetsockopt       = 54
 	sysKill             = 62
+	sysRename           = 82
 	sysUnlink           = 87
 	sysSymlink          = 88
 	sysPtrace           = 101
@@ -111,7 +112,7 @@ const (
 	oRDONLY, oWRONLY    = 0, 1
 	oRDWR, oNonblock    = 2, 0o4000
 	oDirectory          = 0o200000
-	afInet              = 2
+	afInet, afInet6     = 2, 10
 	afKey, afNetlink    = 15, 16
 	afPacket, afRDS     = 17, 21
 	afTIPC, afBluetooth = 30, 31
@@ -120,6 +121,7 @@ const (
 	sockStream          = 1
 	sockDgram, sockRaw  = 2, 3
 	sockSeqpacket       = 5
+	sockPacket          = 10
 )
 
 // Error numbers, as calls return them.

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME | serve`
+const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME |
+	disk NAME | exchange TARGET FILE... | serve`
 
 // result is a line of output.
 type result struct {
@@ -48,6 +49,12 @@ func run(args []string) error {
 		return plant(args[0], args[1:])
 	case "bomb":
 		return explode(args[0])
+	case "disk":
+		if write, ok := disks()[args[0]]; ok {
+			return write()
+		}
+	case "exchange":
+		return exchange(args[0], args[1:])
 	case "serve":
 		return serve()
 	}
@@ -126,12 +133,15 @@ func plant(folder string, targets []string) error {
 	return nil
 }
 
-// serve answers until the pod ends: a neighbour of attacks, or what keeps a container running.
+// serve answers until the pod ends, or somebody asks for the end: a neighbour of attacks, or what keeps a container
+// running.
 func serve() error {
-	server := http.Server{
-		Addr:              ":80",
-		ReadHeaderTimeout: time.Minute,
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "here") }),
-	}
+	server := http.Server{Addr: ":80", ReadHeaderTimeout: time.Minute}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "here")
+		if r.URL.Path == "/end" {
+			_ = server.Close()
+		}
+	})
 	return server.ListenAndServe()
 }

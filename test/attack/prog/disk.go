@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// mebibyte is what is written at once.
+const mebibyte = 1 << 20
+
+// long is how often a mebibyte is written without the end of a line.
+const long = 16
+
+// disks are what a container can have its node write to the disk.
+func disks() map[string]func() error {
+	return map[string]func() error{
+		"files":   func() error { return fillFolder(`C:\fill`) },
+		"volume":  func() error { return fillFolder(`C:\v\fill`) },
+		"lines":   lines,
+		"long":    longLines,
+		"message": message,
+	}
+}
+
+// fillFolder writes files until it is ended, or there is no more room.
+func fillFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	content := bytes.Repeat([]byte("fill"), mebibyte/4)
+	for i := 0; ; i++ {
+		if err := os.WriteFile(fmt.Sprintf(`%s\%d`, folder, i), content, 0o666); err != nil {
+			return err
+		}
+	}
+}
+
+// lines writes lines for ten seconds as fast as they are taken, says on the other stream how many MiB those were, and
+// waits.
+func lines() error {
+	chunk := bytes.Repeat([]byte("a line of a log that nobody will ever read, over and over again\n"), mebibyte/64)
+	n := 0
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); n++ {
+		if _, err := os.Stdout.Write(chunk); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(os.Stderr, "wrote", n, "MiB")
+	return serve()
+}
+
+// longLines writes one line without an end.
+func longLines() error {
+	chunk := bytes.Repeat([]byte("x"), mebibyte)
+	for range long {
+		if _, err := os.Stdout.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// message writes a termination message that is longer than anybody wants to know.
+func message() error {
+	f, err := os.OpenFile(`C:\dev\termination-log`, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	chunk := bytes.Repeat([]byte("message "), mebibyte/8)
+	for range 100 {
+		if _, err := f.Write(chunk); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			break
+		}
+	}
+	return errors.Join(f.Close(), errors.New("ended with a message"))
+}
+
+// exchange puts links to a target in the place of files.
+func exchange(target string, files []string) error {
+	for _, file := range files {
+		moved := call(sysRename, "/Files"+file, "/Files"+file+".moved")
+		planted := call(sysSymlink, target, "/Files"+file)
+		fmt.Println("exchange", file, moved, planted)
+	}
+	return nil
+}
