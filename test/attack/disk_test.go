@@ -3,6 +3,7 @@
 package attack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,7 +43,12 @@ func (f fixture) run(t *testing.T, name, args, limits, volume string) (pod strin
 	}
 	write(t, file, fmt.Sprintf(diskPod, name, args, limits, volume, restart))
 	f.must(t, "kubectl", "apply", "-f", file)
-	t.Cleanup(func() { f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s", "--ignore-not-found") })
+	t.Cleanup(func() {
+		if _, err := f.mullion(context.WithoutCancel(t.Context()), "kubectl", "delete", "-f", file, "--timeout=60s",
+			"--ignore-not-found"); err != nil {
+			t.Error(err)
+		}
+	})
 	return "disk-" + name
 }
 
@@ -156,12 +162,9 @@ func (f fixture) lines(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the pod has not written its lines")
 		}
-		log, err := f.mullion(t.Context(), "kubectl", "logs", pod, "--tail=1")
-		if err != nil {
-			continue // it has not begun
+		if text, err := f.mullion(t.Context(), "kubectl", "exec", pod, "--", "cmd", "/c", `type C:\v\wrote`); err == nil {
+			_, _ = fmt.Sscan(text, &wrote)
 		}
-		_, last, _ := strings.Cut(log, "wrote ")
-		_, _ = fmt.Sscan(last, &wrote)
 	}
 	folder := f.logs(t, pod)
 	var bytes int64

@@ -227,7 +227,7 @@ func unprivileged(t *testing.T, ns string, from netip.Addr, to netip.AddrPort, t
 // succeeds tries an attack until it gets somewhere. For a second Linux keeps what it has just learned of a neighbour.
 func succeeds(t *testing.T, s spoof, d *bed) bool {
 	t.Helper()
-	for deadline := time.Now().Add(2500 * time.Millisecond); ; <-time.After(100 * time.Millisecond) {
+	for deadline := time.Now().Add(1600 * time.Millisecond); ; <-time.After(100 * time.Millisecond) {
 		s.try(t, d)
 		if s.got(t, d) {
 			return true
