@@ -2,13 +2,11 @@ package powershell
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -155,6 +153,11 @@ func item(path string, info fs.FileInfo) *object {
 	if info.Mode().IsRegular() {
 		o.set("Length", info.Size())
 	}
+	extension := filepath.Ext(info.Name())
+	o.props["extension"], o.props["basename"] = extension, strings.TrimSuffix(info.Name(), extension)
+	if info.IsDir() {
+		o.props["basename"] = info.Name()
+	}
 	o.set("LinkType", nil).set("Target", nil)
 	if target, err := os.Readlink(path); err == nil {
 		kind := "SymbolicLink"
@@ -193,53 +196,6 @@ func getItem(c *call) error {
 	})
 }
 
-func getChildItem(c *call) error {
-	if len(c.values) == 0 && !c.piped {
-		return c.children(target{name: c.f.in.dir, full: c.f.in.dir})
-	}
-	return c.forEach(c.children)
-}
-
-func (c *call) children(t target) error {
-	info, err := os.Stat(t.full)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return c.showItem(t.full, info)
-	}
-	if t.matched {
-		return thrown("%s : wild cards that match a folder, %s, are not part of Mullion's PowerShell.", c.name, t.name)
-	}
-	entries, err := os.ReadDir(t.full)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { // folders first
-		if a.IsDir() != b.IsDir() {
-			return map[bool]int{true: -1, false: 1}[a.IsDir()]
-		}
-		return cmp.Compare(lower(a.Name()), lower(b.Name()))
-	})
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue // gone since
-		}
-		if err := c.showItem(filepath.Join(t.full, e.Name()), info); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *call) showItem(path string, info fs.FileInfo) error {
-	if c.flags["name"] {
-		return c.show(info.Name())
-	}
-	return c.show(item(path, info))
-}
-
 func testPath(c *call) error {
 	_, missed, err := c.targets()
 	if err != nil {
@@ -254,8 +210,9 @@ func testPath(c *call) error {
 		name, variable := environmentItem(t.name)
 		_, there := c.f.in.env[name]
 		if !variable {
-			_, err := os.Stat(t.full)
-			there = err == nil
+			info, err := os.Stat(t.full)
+			kind := lower(c.text("pathtype"))
+			there = err == nil && (kind != "leaf" || !info.IsDir()) && (kind != "container" || info.IsDir())
 		}
 		return c.show(there)
 	})

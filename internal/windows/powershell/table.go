@@ -14,7 +14,7 @@ const (
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
-		serviceCmdlets())
+		serviceCmdlets(), pathCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -225,8 +225,9 @@ func itemCmdlets() []cmdlet {
 			name:    "Get-ChildItem",
 			aliases: []string{"ls", "dir", "gci"},
 			run:     getChildItem,
-			flags:   []string{"force", "name"},
-			about:   "what is in a folder, or files; wild cards that match files; no -Recurse",
+			values:  []string{"filter", "include", "exclude", "depth"},
+			flags:   []string{"force", "name", "recurse", "file", "directory"},
+			about:   "what is in a folder and its folders, or files; wild cards that match files",
 		}),
 		ofPath(cmdlet{
 			name:    "Get-Item",
@@ -241,7 +242,14 @@ func itemCmdlets() []cmdlet {
 			run:   getACL,
 			about: "the owner, group and access rules of a file or folder, without wild cards",
 		}),
-		ofPath(cmdlet{name: "Test-Path", about: "whether a path is there", run: testPath, needs: []string{pathName}}),
+		ofPath(cmdlet{
+			name:    "Test-Path",
+			about:   "whether a path is there",
+			run:     testPath,
+			values:  []string{"pathtype"},
+			needs:   []string{pathName},
+			allowed: map[string][]string{"pathtype": {"any", "leaf", "container"}},
+		}),
 		{
 			name:      "New-Item",
 			aliases:   []string{"ni"},

@@ -148,10 +148,20 @@ func (c *checker) reads(name string) {
 
 // sets checks a variable that is set: by an assignment, as a parameter or by foreach.
 func (c *checker) sets(name string) {
-	c.reads(name)
-	if name != "null" && slices.Contains(automatic(), name) {
-		c.refuse("setting the automatic variable $%s is not part of Mullion's PowerShell", name)
+	if err := assignable(name); err != nil {
+		c.refuse("%v", err)
 	}
+}
+
+// assignable returns an error for a variable that a script cannot set.
+func assignable(name string) error {
+	switch {
+	case slices.Contains(missing(), name):
+		return fmt.Errorf("the automatic variable $%s is not part of Mullion's PowerShell", name)
+	case name != "null" && slices.Contains(automatic(), name):
+		return fmt.Errorf("setting the automatic variable $%s is not part of Mullion's PowerShell", name)
+	}
+	return nil
 }
 
 // locals checks variables that only an assignment may set, because a preference that is a parameter would have no

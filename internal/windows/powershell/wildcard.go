@@ -132,8 +132,8 @@ func (c *call) add(item value, wild bool, found *[]target, missed *[]string) err
 // wildCards are the cmdlets that carry out wild cards in -Path.
 func wildCards() []string {
 	return []string{
-		"Add-Content", "Copy-Item", "Get-ChildItem", "Get-Content", "Get-Item", "Import-Csv", "Remove-Item",
-		"Select-String", "Set-Content", "Test-Path",
+		"Add-Content", "Copy-Item", "Get-ChildItem", "Get-Content", "Get-Item", "Import-Csv", "Move-Item",
+		"Remove-Item", "Resolve-Path", "Select-String", "Set-Content", "Test-Path",
 	}
 }
 

@@ -1,1 +1,1 @@
-$c = 'Get-ChildItem'; & $c -Recurse
+$c = 'Get-ChildItem'; & $c -Hidden

@@ -1,1 +1,1 @@
-Get-ChildItem -Recurse
+Get-ChildItem -Hidden

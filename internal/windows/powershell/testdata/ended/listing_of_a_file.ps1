@@ -1,0 +1,1 @@
+Set-Content f 1; Get-ChildItem f -Recurse

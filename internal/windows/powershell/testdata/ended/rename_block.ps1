@@ -1,0 +1,1 @@
+Rename-Item a -NewName { 1 }

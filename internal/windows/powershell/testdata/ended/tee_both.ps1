@@ -1,0 +1,1 @@
+'x' | tee f -Variable v

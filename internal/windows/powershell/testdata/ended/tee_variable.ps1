@@ -1,0 +1,1 @@
+'x' | Tee-Object -Variable pid

@@ -1,0 +1,1 @@
+Test-Path a -PathType Dir
