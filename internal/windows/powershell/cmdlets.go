@@ -69,7 +69,15 @@ func writes(kind, mark string) func(c *call) error {
 }
 
 func outString(c *call) error {
-	s, err := formatted(c.items(objectName), c.f.in.session.Newline)
+	f := &formatter{newline: c.f.in.session.Newline}
+	if v, ok := c.values["width"]; ok {
+		n, err := integer(v)
+		if err != nil || n < 2 {
+			return thrown("%s : -Width is a number, 2 or more, not %s.", c.name, text(v))
+		}
+		f.width = int(n)
+	}
+	s, err := f.text(c.items(objectName))
 	if err != nil {
 		return err
 	}

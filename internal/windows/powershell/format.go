@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -11,9 +12,13 @@ import (
 type formatter struct {
 	w       io.Writer
 	newline string
+	width   int    // of a table, 0: screenWidth
 	kind    string // of the table that is being shown
 	dir     string
+	grid    *grid // the table, if it is one of properties
 }
+
+func (f *formatter) screen() int { return cmp.Or(f.width, screenWidth) }
 
 func (f *formatter) line(s string) error {
 	_, err := io.WriteString(f.w, s+f.newline)
@@ -26,6 +31,8 @@ func (f *formatter) put(v value) error {
 		return nil
 	case *object:
 		return f.row(v)
+	case *display:
+		return v.put(f)
 	case *table:
 		return f.putAll(v.entries())
 	case *instance:
@@ -81,10 +88,14 @@ func (f *formatter) properties(v *instance) error {
 
 // end ends a table.
 func (f *formatter) end() {
-	if f.kind != "" {
-		f.kind, f.dir = "", ""
-		_ = f.line("") // the next line returns the same error
+	if f.kind == "" {
+		return
 	}
+	if f.grid != nil {
+		_ = f.grid.show(f) // the next line returns the same error
+	}
+	f.kind, f.dir, f.grid = "", "", nil
+	_ = f.line("") // the same
 }
 
 // The rows of hash tables, groups, services, routes and network adapters, with Windows PowerShell's widths.
@@ -98,10 +109,14 @@ const (
 
 // shortened is a text of at most so many characters.
 func shortened(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-3]) + "..."
+	r := []rune(s)
+	switch {
+	case len(r) <= most:
+		return s
+	case most <= 3:
+		return string(r[:most])
 	}
-	return s
+	return string(r[:most-3]) + "..."
 }
 
 // entryValue is a value as a row of a hash table shows it.
@@ -173,20 +188,34 @@ func head(kind, dir string) []string {
 	return nil
 }
 
+// mostColumns is how many properties an object may have to be shown as a row of a table if its kind has none of its own.
+const mostColumns = 4
+
 // row shows an object.
 func (f *formatter) row(o *object) error {
 	dir := text(o.props["directoryname"])
+	line, hasTable := tableRow(o)
 	if f.kind != o.kind || f.dir != dir {
 		f.end()
 		f.kind, f.dir = o.kind, dir
+		if n := len(o.names); !hasTable && n > 0 && n <= mostColumns {
+			f.grid = &grid{names: o.names}
+		}
 		for _, l := range head(o.kind, dir) {
 			if err := f.line(l); err != nil {
 				return err
 			}
 		}
 	}
-	if line, ok := tableRow(o); ok {
+	switch {
+	case hasTable:
 		return f.line(line)
+	case f.grid != nil:
+		row := make([]value, len(f.grid.names))
+		for i, name := range f.grid.names {
+			row[i] = o.props[lower(name)]
+		}
+		return f.grid.add(f, row)
 	}
 	return f.list(o)
 }
@@ -263,8 +292,13 @@ func (f *formatter) list(o *object) error {
 
 // formatted returns the text of objects, for files and for the input of programs.
 func formatted(items []value, newline string) (string, error) {
+	return (&formatter{newline: newline}).text(items)
+}
+
+// text returns the text of objects, instead of writing it.
+func (f *formatter) text(items []value) (string, error) {
 	var b strings.Builder
-	f := &formatter{w: &b, newline: newline}
+	f.w = &b
 	for _, item := range items {
 		if err := f.put(item); err != nil {
 			return "", err

@@ -212,9 +212,12 @@ func (c *call) picked(item value) (value, error) {
 		}
 		return property(item, lower(name))
 	}
-	keys, err := c.keys()
-	if err != nil || keys == nil {
-		return item, err
+	if c.values["property"] == nil {
+		return item, nil
+	}
+	keys, err := c.keysFor(item)
+	if err != nil {
+		return nil, err
 	}
 	o := newObject(custom)
 	for _, k := range keys {

@@ -17,23 +17,32 @@ type key struct {
 func (c *call) keys() ([]key, error) {
 	var all []key
 	for v := range each(c.values["property"]) {
-		k := key{descending: c.flags["descending"]}
-		switch v := v.(type) {
-		case *scriptBlock:
-			k.name, k.block = strings.TrimSpace(v.script.text), v
-		case *table:
-			if err := k.read(v); err != nil {
-				return nil, err
-			}
-		default:
-			if hasWildcard(text(v)) {
-				return nil, thrown("Wild cards in -property of %s are not part of Mullion's PowerShell.", c.name)
-			}
-			k.name, k.property = text(v), text(v)
+		k, err := c.key(v)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// key reads one value of -Property.
+func (c *call) key(v value) (key, error) {
+	k := key{descending: c.flags["descending"]}
+	switch v := v.(type) {
+	case *scriptBlock:
+		k.name, k.block = strings.TrimSpace(v.script.text), v
+	case *table:
+		if err := k.read(v); err != nil {
+			return k, err
+		}
+	default:
+		if hasWildcard(text(v)) {
+			return k, thrown("Wild cards in -property of %s are not part of Mullion's PowerShell.", c.name)
+		}
+		k.name, k.property = text(v), text(v)
+	}
+	return k, nil
 }
 
 // read reads a key of a hash table. The names in it may be shortened.

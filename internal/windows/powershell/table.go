@@ -14,7 +14,8 @@ const (
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
-		serviceCmdlets(), pathCmdlets())
+		serviceCmdlets(), pathCmdlets(),
+		formatCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -92,7 +93,7 @@ func outputCmdlets() []cmdlet {
 			name:   "Out-String",
 			about:  "one string of what would be shown",
 			run:    outString,
-			values: []string{objectName},
+			values: []string{objectName, "width"},
 			takes:  objectName,
 			needs:  []string{objectName},
 		},

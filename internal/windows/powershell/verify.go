@@ -96,9 +96,6 @@ func (c cmdlet) permits(name, v string) error {
 	if name == "name" && c.name == "Import-Module" {
 		return knownModule(v)
 	}
-	if name == "property" && c.name == "Select-Object" && hasWildcard(v) {
-		return errors.New("wild cards in -property of Select-Object are not part of Mullion's PowerShell")
-	}
 	return nil
 }
 

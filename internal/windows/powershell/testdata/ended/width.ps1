@@ -1,0 +1,1 @@
+'a' | Out-String -Width x

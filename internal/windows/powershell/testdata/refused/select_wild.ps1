@@ -1,1 +1,0 @@
-1 | Select-Object -Property *
