@@ -6,6 +6,7 @@ type Script struct {
 	strict bool // [CmdletBinding()]: no other arguments than those of params
 	body   block
 	text   string
+	file   string // the file that it was read from, or ""
 }
 
 // param is a parameter of a script, a function or a script block.

@@ -201,9 +201,9 @@ var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
 // name must be called with .exe.
 const aliases = " " +
-	"asnp cfs clc clear clhy cli clp cls clv cnsn compare chdir cvpa dbp diff dnsn ebp epal epsn etsn " +
-	"exsn fc fhx fl ft fw gal gbp gcb gcm gcs gdr ghy gin gm gmo gp gpv gsn gsnp gtz gu gv gwmi h history " +
-	"help icm ihy ii invoke ipal ipsn ise iwmi kill lp man mi more mount move mp mv nal ndr " +
-	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr ren rjb rmo rni rnp rp rsn rsnp " +
-	"rujb rv rvpa rwmi sal saps sbp sc scb set shcm si sp spjb spps start stz sujb sv swmi tee " +
+	"asnp cfs clc clhy cli clp clv cnsn compare chdir cvpa dbp diff dnsn ebp epal epsn etsn " +
+	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gp gpv gsn gsnp gtz gu gv gwmi h history " +
+	"icm ihy ii invoke ipal ipsn ise iwmi kill lp more mount mp nal ndr " +
+	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr rjb rmo rnp rp rsn rsnp " +
+	"rujb rv rwmi sal saps sbp sc scb set shcm si sp spjb spps start stz sujb sv swmi " +
 	"trcm "

@@ -14,8 +14,8 @@ type formatter struct {
 	newline string
 	width   int    // of a table, 0: screenWidth
 	kind    string // of the table that is being shown
-	dir     string
-	grid    *grid // the table, if it is one of properties
+	dir     string // or what else the rows of a table have in common
+	grid    *grid  // the table, if it is one of properties
 }
 
 func (f *formatter) screen() int { return cmp.Or(f.width, screenWidth) }
@@ -98,13 +98,15 @@ func (f *formatter) end() {
 	_ = f.line("") // the same
 }
 
-// The rows of hash tables, groups, services, routes and network adapters, with Windows PowerShell's widths.
+// The rows of hash tables, groups, services, routes, network adapters, commands and members, with Windows PowerShell's widths.
 const (
 	entryRow   = "%-30s %s"
 	groupRow   = "%5s %-25s %s"
 	serviceRow = "%-8s %-18s %s"
 	routeRow   = "%-7s %-42s %-39s %11s %s"
 	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
+	commandRow = "%-15s %-50s %-10s %s"
+	memberRow  = "%-25s %-13s %s"
 )
 
 // shortened is a text of at most so many characters.
@@ -180,6 +182,16 @@ func head(kind, dir string) []string {
 			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
 			fmt.Sprintf(adapterRow, "----", "--------------------", "-------", "------", "----------", "---------"),
 		}
+	case "command":
+		return []string{
+			"", fmt.Sprintf(commandRow, "CommandType", "Name", "Version", "Source"),
+			fmt.Sprintf(commandRow, "-----------", "----", "-------", "------"),
+		}
+	case "member":
+		return []string{
+			"", "   TypeName: " + dir, "", fmt.Sprintf(memberRow, "Name", "MemberType", "Definition"),
+			fmt.Sprintf(memberRow, "----", "----------", "----------"),
+		}
 	case "location":
 		return []string{"", "Path", "----"}
 	case "job":
@@ -194,6 +206,9 @@ const mostColumns = 4
 // row shows an object.
 func (f *formatter) row(o *object) error {
 	dir := text(o.props["directoryname"])
+	if o.kind == "member" {
+		dir = text(o.props["typename"])
+	}
 	line, hasTable := tableRow(o)
 	if f.kind != o.kind || f.dir != dir {
 		f.end()
@@ -255,6 +270,11 @@ func tableRow(o *object) (line string, ok bool) {
 	case "network adapter":
 		return fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
 			p("status"), p("macaddress"), p("linkspeed")), true
+	case "command":
+		return strings.TrimRight(fmt.Sprintf(commandRow, p("commandtype"), shortened(p("displayname"), 50), p("version"),
+			p("source")), " "), true
+	case "member":
+		return fmt.Sprintf(memberRow, shortened(p("name"), 25), p("membertype"), p("definition")), true
 	case "job":
 		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -97,6 +98,10 @@ func stageWindows() *system {
 		resolve:   stageDNS,
 		routes:    stageRoutes,
 		version:   func() (string, error) { return "10.0.20348", nil },
+		clear: func(screen io.Writer) error {
+			_, err := fmt.Fprintln(screen, "(the screen is clear)")
+			return err
+		},
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},

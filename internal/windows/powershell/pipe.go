@@ -2,6 +2,7 @@ package powershell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -391,11 +392,7 @@ func (in *interpreter) find(word string) (string, error) {
 func (in *interpreter) executable(path string) (string, error) {
 	names := []string{path}
 	if in.windows() {
-		extensions := in.env["PATHEXT"]
-		if extensions == "" {
-			extensions = ".COM;.EXE;.BAT;.CMD"
-		}
-		for e := range strings.SplitSeq(extensions, ";") {
+		for _, e := range in.extensions() {
 			names = append(names, path+e)
 		}
 		if filepath.Ext(path) == "" {
@@ -408,6 +405,11 @@ func (in *interpreter) executable(path string) (string, error) {
 		}
 	}
 	return "", exec.ErrNotFound
+}
+
+// extensions are the ends of programs' names on Windows.
+func (in *interpreter) extensions() []string {
+	return strings.Split(cmp.Or(in.env["PATHEXT"], ".COM;.EXE;.BAT;.CMD"), ";")
 }
 
 func (in *interpreter) environ() []string {

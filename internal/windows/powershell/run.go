@@ -163,6 +163,9 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sin
 	in.depth++
 	defer func() { in.depth-- }()
 	scope := f.child()
+	if s.file != "" {
+		scope.vars["pscommandpath"], scope.vars["psscriptroot"] = s.file, filepath.Dir(s.file)
+	}
 	if err := scope.bind(f, s, args); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type Session struct {
 }
 
 // system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
-// adapters and routes, Windows' version, records of DNS, and opening a port.
+// adapters and routes, Windows' version, records of DNS, opening a port, and clearing the screen.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
@@ -47,6 +47,7 @@ type system struct {
 	version   func() (string, error)
 	resolve   func(name string, kind uint16) ([]dnsRecord, error)
 	listen    func(ctx context.Context, network, address string) (net.Listener, error)
+	clear     func(screen io.Writer) error
 }
 
 func (s *Session) system() system {
@@ -64,6 +65,7 @@ func (s *Session) system() system {
 		version:   windowsVersion,
 		resolve:   resolve,
 		listen:    (&net.ListenConfig{}).Listen,
+		clear:     clearScreen,
 	}
 }
 
@@ -253,6 +255,7 @@ func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) 
 	if err != nil {
 		return err
 	}
+	script.file = in.path(file)
 	var passed []argument
 	for _, a := range args {
 		if name, ok := strings.CutPrefix(a, "-"); ok && name != "" {

@@ -11,8 +11,8 @@ import (
 // except $null.
 func automatic() []string {
 	return []string{
-		"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "psitem", "pwd",
-		"true",
+		"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "pscommandpath", "psitem",
+		"psscriptroot", "psversiontable", "pwd", "true",
 	}
 }
 
@@ -24,8 +24,8 @@ func missing() []string {
 	return []string{
 		"$", "^", "consolefilename", "enabledexperimentalfeatures", "error", "event", "eventargs", "eventsubscriber",
 		"executioncontext", "foreach", "host", "input", "iscoreclr", "islinux", "ismacos", "iswindows", "myinvocation",
-		"nestedpromptlevel", "profile", "psboundparameters", "pscmdlet", "pscommandpath", "psculture", "psdebugcontext",
-		"psedition", "pshome", "psscriptroot", "pssenderinfo", "psuiculture", "psversiontable", "sender", "shellid",
+		"nestedpromptlevel", "profile", "psboundparameters", "pscmdlet", "psculture", "psdebugcontext",
+		"psedition", "pshome", "pssenderinfo", "psuiculture", "sender", "shellid",
 		"sourceargs", "sourceeventargs", "stacktrace", "switch", "this",
 		"confirmpreference", "errorview", "formatenumerationlimit", "informationpreference", "logcommandhealthevent",
 		"logcommandlifecycleevent", "logenginehealthevent", "logenginelifecycleevent", "logproviderhealthevent",
@@ -85,6 +85,10 @@ func (f *frame) get(name string) value {
 		return int64(os.Getpid())
 	case "home":
 		return f.in.home()
+	case "pscommandpath", "psscriptroot": // outside of a file
+		return ""
+	case "psversiontable":
+		return f.in.versions()
 	case "matches":
 		if f.in.matches != nil {
 			return f.in.matches
@@ -94,6 +98,21 @@ func (f *frame) get(name string) value {
 		return v
 	}
 	return nil
+}
+
+// versions is $PSVersionTable: those of Windows PowerShell on this Windows, without those of parts that are not here, and
+// with whose PowerShell it is.
+func (in *interpreter) versions() value {
+	build := "0"
+	if version, err := in.session.system().version(); err == nil {
+		build = version[strings.LastIndex(version, ".")+1:]
+	}
+	t := newTable(false)
+	t.set("PSVersion", versionObject("5.1."+build))
+	t.set("PSEdition", "Desktop")
+	t.set("BuildVersion", versionObject("10.0."+build))
+	t.set("Implementation", "Mullion")
+	return t
 }
 
 // home is the user's folder.

@@ -1,1 +1,1 @@
-$PSVersionTable.PSVersion
+$PSEdition
