@@ -203,7 +203,7 @@ var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 const aliases = " " +
 	"asnp cfs clc clhy cli clp clv cnsn compare chdir cvpa dbp diff dnsn ebp epal epsn etsn " +
 	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gp gpv gsn gsnp gtz gu gv gwmi h history " +
-	"icm ihy ii invoke ipal ipsn ise iwmi kill lp more mount mp nal ndr " +
+	"icm ihy ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
 	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr rjb rmo rnp rp rsn rsnp " +
-	"rujb rv rwmi sal saps sbp sc scb set shcm si sp spjb spps start stz sujb sv swmi " +
+	"rujb rv rwmi sal sbp sc scb set shcm si sp spjb stz sujb sv swmi " +
 	"trcm "

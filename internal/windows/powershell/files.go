@@ -188,6 +188,9 @@ func mode(info fs.FileInfo) string {
 
 func getItem(c *call) error {
 	return c.forEach(func(t target) error {
+		if name, ok := environmentItem(t.name); ok {
+			return c.variables(name)
+		}
 		info, err := os.Lstat(t.full)
 		if err != nil {
 			return err

@@ -72,9 +72,7 @@ func stageWindows() *system {
 			},
 		}, nil
 	}
-	running := func() ([]process, error) {
-		return []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}, nil
-	}
+	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
 	services := []service{
 		{"kubelet", "Kubernetes' kubelet", "Running"}, {"containerd", "containerd", "Running"}, {"stuck", "Stuck", "Stopped"},
 	}
@@ -93,11 +91,18 @@ func stageWindows() *system {
 		},
 		hns:       hns,
 		acl:       list,
-		processes: running,
-		adapters:  stageAdapters,
-		resolve:   stageDNS,
-		routes:    stageRoutes,
-		version:   func() (string, error) { return "10.0.20348", nil },
+		processes: func() ([]process, error) { return slices.Clone(running), nil },
+		kill: func(id int64) error {
+			if id == 4 {
+				return errors.New("Access is denied.")
+			}
+			running = slices.DeleteFunc(running, func(p process) bool { return p.id == id })
+			return nil
+		},
+		adapters: stageAdapters,
+		resolve:  stageDNS,
+		routes:   stageRoutes,
+		version:  func() (string, error) { return "10.0.20348", nil },
 		clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
 			return err

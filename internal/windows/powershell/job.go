@@ -111,9 +111,7 @@ func getProcess(c *call) error {
 		}
 	}
 	for _, p := range picked {
-		name := p.shortName()
-		if err := c.out.put(newObject("process").set("Id", p.id).set("ProcessName", name).set("Name",
-			name)); err != nil {
+		if err := c.out.put(p.object()); err != nil {
 			return err
 		}
 	}

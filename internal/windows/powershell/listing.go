@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,6 +86,9 @@ func (l *listing) shows(e fs.FileInfo) bool {
 
 // list lists a file, or what is in a folder.
 func (l *listing) list(c *call, t target) error {
+	if name, ok := environmentItem(t.name); ok {
+		return c.variables(name)
+	}
 	info, err := os.Stat(t.full)
 	switch {
 	case err != nil:
@@ -100,6 +104,32 @@ func (l *listing) list(c *call, t target) error {
 		return thrown("%s : wild cards that match a folder, %s, are not part of Mullion's PowerShell.", c.name, t.name)
 	}
 	return l.folder(c, t.full, "", l.depth)
+}
+
+// variables lists variables of the environment by their name, which may have wild cards; all without one.
+func (c *call) variables(name string) error {
+	re, err := wildcard(cmp.Or(name, "*"))
+	if err != nil {
+		return err
+	}
+	t := newTable(false)
+	for _, n := range slices.Sorted(maps.Keys(c.f.in.env)) {
+		if re.MatchString(n) {
+			t.set(n, c.f.in.env[n])
+		}
+	}
+	if len(t.keys) == 0 && name != "" && !hasWildcard(name) {
+		return fs.ErrNotExist
+	}
+	for _, e := range t.entries() {
+		if c.flags["name"] {
+			e, _ = property(e, "name")
+		}
+		if err := c.show(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // folder lists what is in a folder, and then in its folders. A link to a folder is listed, not followed. under is the

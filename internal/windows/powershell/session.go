@@ -35,7 +35,7 @@ type Session struct {
 }
 
 // system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
-// adapters and routes, Windows' version, records of DNS, opening a port, and clearing the screen.
+// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, and ending a process.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
@@ -48,6 +48,7 @@ type system struct {
 	resolve   func(name string, kind uint16) ([]dnsRecord, error)
 	listen    func(ctx context.Context, network, address string) (net.Listener, error)
 	clear     func(screen io.Writer) error
+	kill      func(id int64) error
 }
 
 func (s *Session) system() system {
@@ -66,6 +67,7 @@ func (s *Session) system() system {
 		resolve:   resolve,
 		listen:    (&net.ListenConfig{}).Listen,
 		clear:     clearScreen,
+		kill:      killProcess,
 	}
 }
 

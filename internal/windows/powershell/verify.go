@@ -48,7 +48,7 @@ func (c cmdlet) verifyGiven(b bound, piped bool) error {
 	}
 	for _, need := range c.needs {
 		names := strings.Split(need, "|")
-		if !slices.ContainsFunc(names, given) && (!piped || need != c.takes) {
+		if !slices.ContainsFunc(names, given) && (!piped || !slices.Contains(names, c.takes)) {
 			return fmt.Errorf("%s needs -%s", c.name, strings.Join(names, " or -"))
 		}
 	}

@@ -152,7 +152,8 @@ func (c *call) knownPath(path string) error {
 // environment refuses a path on the drive env: if the cmdlet knows only files.
 func (c cmdlet) environment(path string) error {
 	_, ok := environmentItem(path)
-	if !ok || c.name == "Test-Path" || c.name == "Remove-Item" && !hasWildcard(path) {
+	listed := c.name == "Test-Path" || c.name == "Get-ChildItem" || c.name == "Get-Item"
+	if !ok || listed || c.name == "Remove-Item" && !hasWildcard(path) {
 		return nil
 	}
 	return errors.New("the drive env: is not part of Mullion's PowerShell for " + c.name)

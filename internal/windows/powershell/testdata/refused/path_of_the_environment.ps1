@@ -1,1 +1,1 @@
-Get-ChildItem env:
+Copy-Item env:X y

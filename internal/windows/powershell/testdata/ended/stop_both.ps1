@@ -1,0 +1,1 @@
+Stop-Process -Id 1 -Name a

@@ -1,0 +1,1 @@
+Start-Process sh -NoNewWindow -WindowStyle Hidden
