@@ -7,6 +7,8 @@ type Script struct {
 	body   block
 	text   string
 	file   string // the file that it was read from, or ""
+	// sources says that it runs a file in its own scope, which may define functions.
+	sources bool
 }
 
 // param is a parameter of a script, a function or a script block.
@@ -181,6 +183,7 @@ type stage struct {
 	name expr // the command's name
 	word string
 	args []argument
+	here bool // . name: it runs in this scope
 	redirect
 	line int
 }

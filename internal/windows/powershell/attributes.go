@@ -107,16 +107,28 @@ func (p param) valid(v value) error {
 	return nil
 }
 
-// binding skips [CmdletBinding()] if it is next.
-func (p *parser) binding() bool {
-	begin := p.at
-	if p.peek() == '[' {
-		if name, err := p.typeName(); err == nil && lower(strings.ReplaceAll(name, " ", "")) == "cmdletbinding()" {
-			return true
+// described matches an attribute of a function or script that only says something of it.
+var described = regexp.MustCompile(`(?is)^(outputtype\s*\(.*\)|alias\s*\(\s*\))$`)
+
+// binding skips the attributes of a function or script, and reports whether [CmdletBinding()] is among them.
+func (p *parser) binding() (strict bool) {
+	for {
+		begin := p.at
+		if p.peek() != '[' {
+			return strict
 		}
+		name, err := p.typeName()
+		name = strings.TrimSpace(name)
+		switch {
+		case err == nil && lower(strings.ReplaceAll(name, " ", "")) == "cmdletbinding()":
+			strict = true
+		case err == nil && described.MatchString(name):
+		default:
+			p.at = begin
+			return strict
+		}
+		p.space()
 	}
-	p.at = begin
-	return false
 }
 
 // toTyped reads [type]$name = …. It returns nil for anything else that begins with a type.

@@ -11,12 +11,15 @@ import (
 type checker struct {
 	functions map[string]bool
 	line      int
-	err       error
+	// sources says that functions may be defined in files that the script runs in its own scope: then only the run shows
+	// whether a name is a function.
+	sources bool
+	err     error
 }
 
 // check refuses a script with an unknown cmdlet, parameter or method.
 func check(s *Script, functions map[string]bool) error {
-	c := &checker{functions: map[string]bool{}, line: 1}
+	c := &checker{functions: map[string]bool{}, line: 1, sources: s.sources}
 	maps.Copy(c.functions, functions)
 	c.script(s)
 	return c.err

@@ -36,9 +36,9 @@ func (p *parser) stage() (stage, error) {
 	}
 	defer done()
 	switch r := p.peek(); {
-	case r == '.' && strings.ContainsRune(" \t{\"'$(@", p.peekAt(1)):
-		return s, p.refuse("running a file or block in this scope with .")
-	case r == '&':
+	case r == '&', r == '.' && strings.ContainsRune(" \t{\"'$(@", p.peekAt(1)):
+		s.here = r == '.'
+		p.sources = p.sources || s.here
 		p.at++
 		p.blanks()
 		s.name, err = p.argumentValue()

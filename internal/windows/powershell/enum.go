@@ -47,6 +47,9 @@ func enumTypes() []*enumType {
 			{"Ordinal", 4},
 			{"OrdinalIgnoreCase", 5},
 		}},
+		{name: protocolName, flags: true, values: []enumName{
+			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
+		}},
 		{name: "StringSplitOptions", flags: true, values: []enumName{{"None", 0}, {"RemoveEmptyEntries", 1}}},
 		{name: "EnvironmentVariableTarget", values: []enumName{{"Process", 0}, {"User", 1}, {"Machine", 2}}},
 	}...)

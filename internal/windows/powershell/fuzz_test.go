@@ -53,7 +53,7 @@ func sameParts() []cmp.Option {
 			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{},
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
 			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{},
-			stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
+			assignSeveral{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmpopts.IgnoreFields(Script{}, "text"),
 		cmpopts.IgnoreFields(stage{}, "line"),
@@ -131,6 +131,12 @@ func printStmt(s stmt) string {
 		return printExpr(&s.to) + " " + s.op + " " + printStmt(s.x)
 	case *assignTo:
 		return printExpr(s.to) + " " + s.op + " " + printStmt(s.x)
+	case *assignSeveral:
+		var names []string
+		for i := range s.to {
+			names = append(names, printExpr(&s.to[i]))
+		}
+		return strings.Join(names, ", ") + " = " + printStmt(s.x)
 	case *ifStmt:
 		var b strings.Builder
 		for i := range s.conds {
@@ -215,6 +221,8 @@ func printStage(s stage) string {
 		parts = append(parts, printExpr(s.x))
 	case s.word != "":
 		parts = append(parts, s.word)
+	case s.here:
+		parts = append(parts, ". "+printExpr(s.name))
 	default:
 		parts = append(parts, "& "+printExpr(s.name))
 	}

@@ -285,6 +285,39 @@ func (c *call) warn(message string) error {
 	return writes("warning", "WARNING")(w)
 }
 
+const protocolName = "Net.SecurityProtocolType"
+
+// managerClass is System.Net.ServicePointManager, of which scripts set the versions of TLS. TLS 1.2 and newer ones are
+// always used, so a choice without any of them is refused.
+func managerClass() *class {
+	const newer = 3072 | 12288
+	return &class{
+		name: "System.Net.ServicePointManager",
+		fields: []field{{
+			name: "SecurityProtocol",
+			get:  func(*frame, value) (value, error) { return enum{enumOf(protocolName), newer}, nil },
+			set: func(_, v value) error {
+				chosen := int64(0)
+				for name := range strings.SplitSeq(text(v), ",") {
+					one, ok := enumOf(protocolName).named(strings.TrimSpace(name))
+					if n, err := integer(v); !ok && err == nil {
+						one, ok = enum{n: n}, true
+					}
+					if !ok {
+						return thrown("[Net.ServicePointManager]::SecurityProtocol %s is not part of Mullion's PowerShell.", text(v))
+					}
+					chosen |= one.n
+				}
+				if chosen != 0 && chosen&newer == 0 {
+					return thrown("[Net.ServicePointManager]::SecurityProtocol without Tls12 or Tls13 is not part of "+
+						"Mullion's PowerShell: %s.", text(v))
+				}
+				return nil
+			},
+		}},
+	}
+}
+
 func internetCmdlets() []cmdlet {
 	web := func(c cmdlet) cmdlet {
 		c.values = []string{

@@ -21,6 +21,8 @@ type parser struct {
 	// known holds the values that have been read, by their beginnings, so that a statement that turns out to be no
 	// assignment is not read twice.
 	known map[int]reading
+	// sources says that something is run in the scope where it is called.
+	sources bool
 }
 
 // reading is a value and where it ends.

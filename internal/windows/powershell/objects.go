@@ -2,6 +2,7 @@ package powershell
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,7 @@ func (o *object) text() string {
 
 // assignTo sets a property, or an item of a list.
 type assignTo struct {
-	to expr // member or index
+	to expr // member, index or static
 	op string
 	x  stmt
 }
@@ -85,8 +86,44 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 		return nil
 	case *index:
 		return s.setItem(f, to, v)
+	case *static:
+		return findField(classNamed(to.of).fields, to.name).set(nil, v)
 	}
 	return errors.ErrUnsupported
+}
+
+// assignSeveral gives each variable an item of a list, and the last all that remain.
+type assignSeveral struct {
+	to []variable
+	x  stmt
+}
+
+func (s *assignSeveral) check(c *checker) {
+	for _, to := range s.to {
+		(&assign{to: to, op: "=", x: s.x}).check(c)
+	}
+}
+
+func (s *assignSeveral) run(f *frame, _ *sink) error {
+	v, err := (&assign{x: s.x}).assigned(f)
+	if err != nil {
+		return err
+	}
+	items := slices.Collect(each(v))
+	for i, to := range s.to {
+		var item value
+		switch {
+		case i >= len(items):
+		case i == len(s.to)-1:
+			item = one(items[i:])
+		default:
+			item = items[i]
+		}
+		if err := f.assign(to, item); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *object) has(name string) bool {

@@ -12,7 +12,7 @@ func Parse(text string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.text = text
+	s.text, s.sources = text, p.sources
 	return s, nil
 }
 
@@ -21,10 +21,7 @@ func (p *parser) script(end string) (*Script, error) {
 	p.space()
 	begin := p.at
 	s := &Script{}
-	if p.binding() {
-		s.strict = true
-		p.space()
-	}
+	s.strict = p.binding()
 	if p.keyword("param") != "" {
 		var err error
 		p.space()
@@ -226,6 +223,10 @@ func (p *parser) assignment() (stmt, error) {
 			return s, err
 		}
 		p.at = begin
+		if s, err := p.toStatic(); s != nil || err != nil {
+			return s, err
+		}
+		p.at = begin
 	}
 	if p.peek() == '$' {
 		if s, err := p.toVariable(); s != nil || err != nil {
@@ -257,10 +258,63 @@ func (p *parser) toVariable() (stmt, error) {
 	if members {
 		return p.toMember(begin)
 	}
+	if p.peek() == ',' {
+		return p.toSeveral(*v)
+	}
 	if op := p.counts(); op != "" {
 		return &assign{to: *v, op: op, x: byOne()}, nil
 	}
 	return nil, nil
+}
+
+// toSeveral reads what follows the first name of $a, $b = …. It returns nil for anything else.
+func (p *parser) toSeveral(first variable) (stmt, error) {
+	s := &assignSeveral{to: []variable{first}}
+	for p.take(",") {
+		p.space()
+		if p.peek() != '$' {
+			return nil, nil
+		}
+		x, err := p.variable()
+		v, ok := x.(*variable)
+		if err != nil || !ok {
+			return nil, err
+		}
+		s.to = append(s.to, *v)
+		p.blanks()
+	}
+	if p.peek() != '=' {
+		return nil, nil
+	}
+	p.at++
+	p.space()
+	var err error
+	s.x, err = p.statement()
+	return s, err
+}
+
+// toStatic reads [type]::Name = …. It returns nil for anything else that begins with a type.
+func (p *parser) toStatic() (stmt, error) {
+	name, err := p.typeName()
+	if err != nil || !p.take("::") {
+		return nil, nil //nolint:nilerr // read as an expression, it is refused with its reason
+	}
+	x, err := p.static(name)
+	if err != nil {
+		return nil, err
+	}
+	to, ok := x.(*static)
+	p.blanks()
+	if !ok || to.call || p.peek() != '=' || p.peekAt(1) == '=' {
+		return nil, nil
+	}
+	if findField(classNamed(to.of).fields, to.name).set == nil {
+		return nil, p.refuse("setting [%s]::%s of .NET", to.of, to.name)
+	}
+	p.at++
+	p.space()
+	s, err := p.statement()
+	return &assignTo{to, "=", s}, err
 }
 
 // toMember reads $name.property = … or $name[0] = …, from where the statement begins. It returns nil for anything else.

@@ -155,6 +155,9 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	if s.errors == "merge" && (isBlock || isFunction || isCmdlet || isFile) {
 		return thrown("2>&1 after %s, which is no program, is not part of Mullion's PowerShell.", word)
 	}
+	if s.here {
+		return s.runHere(f, name, isFile && !isFunction && !isCmdlet, out)
+	}
 	switch {
 	case isBlock:
 		return f.in.callScript(f, block.script, s.args, out)
@@ -169,6 +172,31 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 		return thrown("%v.", err)
 	}
 	return s.program(f, word, input, piped, out)
+}
+
+// runHere runs a block or a script file in this scope: its variables and functions stay.
+func (s stage) runHere(f *frame, name value, isFile bool, out *sink) error {
+	var script *Script
+	switch block, isBlock := name.(*scriptBlock); {
+	case isBlock:
+		script = block.script
+	case isFile:
+		var err error
+		if script, err = f.in.readFile(f, text(name)); err != nil {
+			return late(err)
+		}
+	default:
+		return thrown("Running %s in this scope with . is not part of Mullion's PowerShell.", text(name))
+	}
+	return f.in.within(f, f, script, s.args, out)
+}
+
+// late is the error of a script file that is refused while another script runs.
+func late(err error) error {
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		return thrown("%v. What came before it has been run.", refused)
+	}
+	return err
 }
 
 func splats(args []argument) bool {
@@ -252,10 +280,7 @@ func (s stage) file1(f *frame, word string, out *sink) error {
 	if err != nil {
 		return err
 	}
-	err = f.in.runFile(f, word, args, out)
-	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return thrown("%v. What came before it has been run.", refused)
-	}
+	err = late(f.in.runFile(f, word, args, out))
 	if left, ok := errors.AsType[*leaving](err); ok && left.word == "exit" {
 		f.in.lastExit, f.in.ok = int64(left.code), left.code == 0
 		return nil

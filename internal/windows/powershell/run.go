@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,14 +158,18 @@ const deepest = 1000
 
 // callScript runs a function, a script block or a script file in a scope of its own.
 func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sink) error {
+	return in.within(f, f.child(), s, args, out)
+}
+
+// within runs a function, a script block or a script file in a scope, which may be that of the caller.
+func (in *interpreter) within(f, scope *frame, s *Script, args []argument, out *sink) error {
 	if in.depth >= deepest {
 		return thrown("The script failed due to call depth overflow.")
 	}
 	in.depth++
 	defer func() { in.depth-- }()
-	scope := f.child()
 	if s.file != "" {
-		scope.vars["pscommandpath"], scope.vars["psscriptroot"] = s.file, filepath.Dir(s.file)
+		defer scope.set(map[string]value{"pscommandpath": s.file, "psscriptroot": filepath.Dir(s.file)})()
 	}
 	if err := scope.bind(f, s, args); err != nil {
 		return err
@@ -177,6 +182,21 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sin
 		in.ok = true // a failure inside is not the call's failure
 	}
 	return err
+}
+
+// set sets variables, and returns a function that sets them as they were before.
+func (f *frame) set(vars map[string]value) (reset func()) {
+	before := maps.Clone(f.vars)
+	maps.Copy(f.vars, vars)
+	return func() {
+		for name := range vars {
+			if v, had := before[name]; had {
+				f.vars[name] = v
+			} else {
+				delete(f.vars, name)
+			}
+		}
+	}
 }
 
 // bind gives parameters their values; the remaining arguments are $args.
@@ -315,6 +335,15 @@ func setting(s stmt, f *frame) (v value, is bool, err error) {
 	case *assign:
 		err = a.run(f, nil)
 		return f.variable(a.to), true, err
+	case *assignSeveral:
+		if err := a.run(f, nil); err != nil {
+			return nil, true, err
+		}
+		values := make([]value, len(a.to))
+		for i, to := range a.to {
+			values[i] = f.variable(to)
+		}
+		return values, true, nil
 	case *assignTo:
 		if err := a.run(f, nil); err != nil {
 			return nil, true, err

@@ -244,20 +244,29 @@ func (in *interpreter) read(f *frame, text string) (*Script, error) {
 	return script, check(script, f.functionNames())
 }
 
-// runFile runs a script file with arguments.
-func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) error {
+// readFile reads and checks a script file.
+func (in *interpreter) readFile(f *frame, file string) (*Script, error) {
 	text, err := os.ReadFile(in.path(file))
 	if err != nil {
-		return thrown("The script file: %v", because(file, err))
+		return nil, thrown("The script file: %v", because(file, err))
 	}
 	script, err := in.read(f, strings.TrimPrefix(string(text), "\uFEFF"))
 	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return &Refusal{Line: refused.Line, What: fmt.Sprintf("%s in %s", refused.What, filepath.Base(file))}
+		return nil, &Refusal{Line: refused.Line, What: fmt.Sprintf("%s in %s", refused.What, filepath.Base(file))}
 	}
+	if err != nil {
+		return nil, err
+	}
+	script.file = in.path(file)
+	return script, nil
+}
+
+// runFile runs a script file with arguments.
+func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) error {
+	script, err := in.readFile(f, file)
 	if err != nil {
 		return err
 	}
-	script.file = in.path(file)
 	var passed []argument
 	for _, a := range args {
 		if name, ok := strings.CutPrefix(a, "-"); ok && name != "" {

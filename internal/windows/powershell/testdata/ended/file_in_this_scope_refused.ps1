@@ -1,0 +1,1 @@
+Set-Content lib.ps1 "Get-Disk"; . ./lib.ps1

@@ -1,0 +1,1 @@
+if ($false) { . ./lib.ps1 }; Get-Nothing
