@@ -4,9 +4,13 @@ package powershell
 type Script struct {
 	params []param
 	strict bool // [CmdletBinding()]: no other arguments than those of params
-	body   block
-	text   string
-	file   string // the file that it was read from, or ""
+	// begin and process are blocks of their own, and body is that of end, if there are sections.
+	begin, process block
+	sections       bool
+	body           block
+	text           string
+	file           string // the file that it was read from, or ""
+	home           *frame // the module that the function is of, or nil
 	// sources says that it runs a file in its own scope, which may define functions.
 	sources bool
 }
@@ -25,6 +29,8 @@ type attributes struct {
 	notEmpty  bool     // ValidateNotNullOrEmpty
 	set       []string // ValidateSet: the values that it may have
 	aliases   []string
+	piped     bool // ValueFromPipeline
+	pipedName bool // ValueFromPipelineByPropertyName
 }
 
 // value is the result of an expression, one of nil, bool, int64, float64, string, enum, moment, []value, span, *object,
@@ -93,10 +99,11 @@ func (b block) check(c *checker) {
 
 type (
 	literal struct{ v value }
-	// variable is $name, ${name} or $env:name.
+	// variable is $name, ${name}, $env:name, or $scope:name, where the scope is global, script or local.
 	variable struct {
-		name string
-		env  bool
+		name  string
+		env   bool
+		scope string
 	}
 	// template is a string with variables and expressions, evaluated when it is used.
 	template struct{ parts []expr }

@@ -61,6 +61,15 @@ func (a *attributes) parameter(text string, place int) (why string) {
 				return "Mandatory = " + v
 			}
 			a.mandatory = v != "$false"
+		case "valuefrompipeline", "valuefrompipelinebypropertyname":
+			if given && v != "$true" && v != "$false" {
+				return strings.TrimSpace(name) + " = " + v
+			}
+			if lower(strings.TrimSpace(name)) == "valuefrompipeline" {
+				a.piped = v != "$false"
+			} else {
+				a.pipedName = v != "$false"
+			}
 		case "position":
 			if v != strconv.Itoa(place) {
 				return "a position that is not the parameter's place"

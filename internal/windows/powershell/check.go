@@ -37,7 +37,7 @@ func (c *checker) script(s *Script) {
 	defer func() { c.functions = outer }()
 	for _, st := range s.body { // functions may be called above their definition
 		if f, ok := st.(*functionStmt); ok {
-			c.functions[f.name] = true
+			c.functions[f.bare()] = true
 		}
 	}
 	for _, p := range s.params {
@@ -46,6 +46,8 @@ func (c *checker) script(s *Script) {
 			p.fallback.check(c)
 		}
 	}
+	s.begin.check(c)
+	s.process.check(c)
 	s.body.check(c)
 }
 
@@ -151,10 +153,14 @@ func (s *foreachStmt) check(c *checker) {
 	s.body.check(c)
 }
 
+// bare is a function's name without its scope.
+func (s *functionStmt) bare() string { return s.name[strings.Index(s.name, ":")+1:] }
+
 func (s *functionStmt) check(c *checker) {
-	c.functions[s.name] = true
-	if cmd, ok := lookup(s.name); (ok && lower(cmd.name) != s.name) || strings.Contains(aliases, " "+s.name+" ") {
-		c.refuse("a function of the name of an alias, %s, which would go before it", s.name)
+	name := s.bare()
+	c.functions[name] = true
+	if cmd, ok := lookup(name); (ok && lower(cmd.name) != name) || strings.Contains(aliases, " "+name+" ") {
+		c.refuse("a function of the name of an alias, %s, which would go before it", name)
 	}
 	c.script(s.script)
 }

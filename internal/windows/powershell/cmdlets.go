@@ -117,6 +117,9 @@ func (c *call) with(name string, item value, out *sink) error {
 
 // withBlock runs a script block with an object as $_.
 func (c *call) withBlock(b *scriptBlock, item value, out *sink) error {
+	if b.script.sections {
+		return thrown("%s : a script block with begin, process or end is not part of Mullion's PowerShell here.", c.name)
+	}
 	if len(b.script.params) > 0 {
 		return thrown("%s : a script block with parameters is not part of Mullion's PowerShell here.", c.name)
 	}

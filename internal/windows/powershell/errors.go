@@ -24,6 +24,7 @@ const (
 	runtimeException    = "System.Management.Automation.RuntimeException"
 	invocationException = "System.Management.Automation.MethodInvocationException"
 	notFoundException   = "System.Management.Automation.ItemNotFoundException"
+	noPropertyException = "System.Management.Automation.PropertyNotFoundException"
 )
 
 // record is an error as catch sees it.
@@ -146,6 +147,7 @@ func exceptions() map[string]string {
 		invocationException:                                      runtimeException,
 		"System.Management.Automation.ParameterBindingException": runtimeException,
 		notFoundException:                                        runtimeException,
+		noPropertyException:                                      runtimeException,
 	}
 }
 

@@ -6,18 +6,37 @@ import (
 	"strings"
 )
 
-func (x *literal) value(*frame) (value, error)    { return x.v, nil }
-func (x *blockX) value(*frame) (value, error)     { return &scriptBlock{x.script}, nil }
-func (x *variable) value(f *frame) (value, error) { return f.variable(*x), nil }
+func (x *literal) value(*frame) (value, error) { return x.v, nil }
+func (x *blockX) value(*frame) (value, error)  { return &scriptBlock{x.script}, nil }
+func (x *variable) value(f *frame) (value, error) {
+	v, there := f.look(*x)
+	if !there {
+		return nil, f.unset(*x)
+	}
+	return v, nil
+}
 
+// variable is a variable's value, $null if it is not there.
 func (f *frame) variable(v variable) value {
-	if !v.env {
-		return f.get(v.name)
+	got, _ := f.look(v)
+	return got
+}
+
+// look finds a variable's value.
+func (f *frame) look(v variable) (got value, there bool) {
+	if v.env {
+		if s, ok := f.in.env[strings.ToUpper(v.name)]; ok {
+			return s, true
+		}
+		return nil, false
 	}
-	if s, ok := f.in.env[strings.ToUpper(v.name)]; ok {
-		return s
+	if v.scope != "" {
+		if got, there := f.scope(v.scope).vars[v.name]; there {
+			return got, true
+		}
+		return f.own(v.name)
 	}
-	return nil
+	return f.find(v.name)
 }
 
 func (x *template) value(f *frame) (value, error) {
@@ -105,6 +124,9 @@ func (x *index) value(f *frame) (value, error) {
 	}
 	at, err := x.at.value(f)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.outside(of, plain(at)); err != nil {
 		return nil, err
 	}
 	return itemAt(of, plain(at))

@@ -81,6 +81,17 @@ func printScript(s *Script) string {
 	if params != nil || s.strict {
 		head += "param(" + strings.Join(params, ", ") + ")\n"
 	}
+	if s.sections {
+		for _, one := range []struct {
+			word string
+			b    block
+		}{{"begin", s.begin}, {"process", s.process}, {"end", s.body}} {
+			if one.b != nil {
+				head += one.word + " {\n" + printBlock(one.b) + "\n}\n"
+			}
+		}
+		return head
+	}
 	return head + printBlock(s.body)
 }
 
@@ -88,6 +99,12 @@ func printAttributes(p param) string {
 	b := ""
 	if p.mandatory {
 		b += "[parameter(mandatory)]"
+	}
+	if p.piped {
+		b += "[parameter(valuefrompipeline)]"
+	}
+	if p.pipedName {
+		b += "[parameter(valuefrompipelinebypropertyname)]"
 	}
 	if p.notEmpty {
 		b += "[validatenotnullorempty()]"
@@ -254,6 +271,9 @@ func printExpr(x expr) string {
 	case *variable:
 		if x.env {
 			return "${env:" + x.name + "}"
+		}
+		if x.scope != "" {
+			return "${" + x.scope + ":" + x.name + "}"
 		}
 		return "${" + x.name + "}"
 	case *template:

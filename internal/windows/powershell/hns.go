@@ -22,16 +22,16 @@ const hnsFile = "hns.psm1"
 // hnsFunction recognizes Microsoft's file: each version has one of these two functions.
 var hnsFunction = regexp.MustCompile(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
 
-// knownModule refuses a module that is neither Windows' own nor a file hns.psm1.
+// knownModule refuses a module that is neither Windows' own nor a file.
 func knownModule(name string) error {
 	base := lower(path.Base(strings.ReplaceAll(name, `\`, "/")))
-	if lower(name) != "hostnetworkingservice" && base != hnsFile {
+	if lower(name) != "hostnetworkingservice" && !isModuleFile(base) {
 		return fmt.Errorf("the module %s is not part of Mullion's PowerShell", name)
 	}
 	return nil
 }
 
-// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's.
+// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's. It runs other files.
 func importModule(c *call) error {
 	for _, v := range c.items("name") {
 		name := text(v)
@@ -43,6 +43,12 @@ func importModule(c *call) error {
 		}
 		if err := c.knownPath(name); err != nil {
 			return err
+		}
+		if lower(path.Base(strings.ReplaceAll(name, `\`, "/"))) != hnsFile {
+			if err := c.importFile(name); err != nil {
+				return err
+			}
+			continue
 		}
 		source, err := os.ReadFile(c.f.in.path(name))
 		if err != nil {
@@ -148,12 +154,12 @@ func hnsCmdlets() []cmdlet {
 		name:      "Import-Module",
 		aliases:   []string{"ipmo"},
 		values:    []string{"name"},
-		flags:     []string{"force", "disablenamechecking"},
+		flags:     []string{"force", "disablenamechecking", "global"},
 		positions: []string{"name"},
 		takes:     "name",
 		needs:     []string{"name"},
 		run:       importModule,
-		about:     "HostNetworkingService, or a file hns.psm1 in its place",
+		about:     "HostNetworkingService, or a file hns.psm1 in its place, or another file of functions",
 	})
 }
 

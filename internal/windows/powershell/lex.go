@@ -3,6 +3,7 @@ package powershell
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -241,6 +242,8 @@ func (p *parser) named(name string) (expr, error) {
 		return nil, p.refuse("a $ without a name")
 	case scoped && lower(scope) == "env":
 		return &variable{name: rest, env: true}, nil
+	case scoped && slices.Contains(scopes(), lower(scope)) && rest != "":
+		return &variable{name: lower(rest), scope: lower(scope)}, nil
 	case scoped:
 		return nil, p.refuse("variables of %s:", scope)
 	case lower(name) == "psitem":

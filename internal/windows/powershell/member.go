@@ -10,6 +10,9 @@ func (x *member) value(f *frame) (value, error) {
 		return nil, err
 	}
 	if !x.call {
+		if err := f.absent(plain(of), x.name); err != nil {
+			return nil, err
+		}
 		return property(plain(of), x.name)
 	}
 	args, err := values(f, x.args)

@@ -177,7 +177,7 @@ func invokeExpression(c *call) error {
 		if err != nil {
 			return thrown("Invoke-Expression : %v. What came before it has been run.", err)
 		}
-		if err := script.body.run(c.f, c.out); err != nil {
+		if err := script.run(c.f, nil, feed{}, c.out); err != nil {
 			return err
 		}
 	}

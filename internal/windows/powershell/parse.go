@@ -29,8 +29,16 @@ func (p *parser) script(end string) (*Script, error) {
 			return nil, err
 		}
 	}
+	if err := p.sections(s); err != nil {
+		return nil, err
+	}
 	body, err := p.statements(end)
-	s.body = body
+	if s.sections && len(body) > 0 {
+		return nil, p.refuse("statements beside begin, process or end")
+	}
+	if !s.sections {
+		s.body = body
+	}
 	s.text = string(p.src[begin:p.at])
 	if end != "" && err == nil {
 		s.text = string(p.src[begin : p.at-1])
@@ -90,7 +98,7 @@ func (p *parser) oneParam(place int) (param, error) {
 		return one, err
 	}
 	v, ok := x.(*variable)
-	if !ok || v.env {
+	if !ok || v.env || v.scope != "" {
 		return one, p.refuse("a parameter that is no variable")
 	}
 	one.name = v.name
@@ -173,7 +181,9 @@ func (p *parser) statement() (stmt, error) {
 	}
 	defer done()
 	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue", "try",
-		"switch", "do", "for"); word {
+		"switch", "do", "for", "filter"); word {
+	case "filter":
+		return p.filter()
 	case "if", "while", "foreach", "try", "switch", "do", "for", "function":
 		return map[string]func() (stmt, error){
 			"if": p.ifStatement, "while": p.while, "foreach": p.foreach, "try": p.try, "switch": p.switchStatement,
@@ -210,7 +220,7 @@ func (p *parser) while() (stmt, error) {
 // notHere are the statements of PowerShell that are not implemented.
 func notHere() []string {
 	return []string{
-		"trap", "class", "enum", "filter", "data", "begin", "process", "end", "until",
+		"trap", "class", "enum", "data", "begin", "process", "end", "until",
 		"using", "workflow", "dynamicparam",
 	}
 }
@@ -423,7 +433,7 @@ func (p *parser) foreach() (stmt, error) {
 	}
 	v, ok := x.(*variable)
 	p.space()
-	if !ok || v.env || p.keyword("in") == "" {
+	if !ok || v.env || v.scope != "" || p.keyword("in") == "" {
 		return nil, p.refuse("foreach without a variable and `in`")
 	}
 	p.space()
@@ -438,11 +448,28 @@ func (p *parser) foreach() (stmt, error) {
 	return &foreachStmt{v.name, &sub{body: block{in}}, body}, err
 }
 
+// filter reads what follows the word filter: a function whose statements are those of process.
+func (p *parser) filter() (stmt, error) {
+	s, err := p.function()
+	if err != nil {
+		return nil, err
+	}
+	script := s.(*functionStmt).script
+	if !script.sections {
+		script.sections, script.process, script.body = true, script.body, nil
+	}
+	return s, nil
+}
+
 func (p *parser) function() (stmt, error) {
 	p.blanks()
 	name := p.bare()
 	if name == "" {
 		return nil, p.refuse("a function without a name")
+	}
+	scope, _, scoped := strings.Cut(lower(name), ":")
+	if scoped && !slices.Contains(scopes(), scope) {
+		return nil, p.refuse("a function of the scope %s:", scope)
 	}
 	params := []param{}
 	p.space()

@@ -160,13 +160,13 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	}
 	switch {
 	case isBlock:
-		return f.in.callScript(f, block.script, s.args, out)
+		return f.in.callScript(f, block.script, s.args, feed{input, piped}, out)
 	case isFunction:
-		return f.in.callScript(f, fn, s.args, out)
+		return f.in.callScript(f, fn, s.args, feed{input, piped}, out)
 	case isCmdlet:
 		return s.cmdlet(f, cmd, input, piped, out)
 	case isFile:
-		return s.file1(f, word, out)
+		return s.file1(f, word, feed{input, piped}, out)
 	}
 	if err := unknown(word); err != nil {
 		return thrown("%v.", err)
@@ -188,7 +188,7 @@ func (s stage) runHere(f *frame, name value, isFile bool, out *sink) error {
 	default:
 		return thrown("Running %s in this scope with . is not part of Mullion's PowerShell.", text(name))
 	}
-	return f.in.within(f, f, script, s.args, out)
+	return f.in.within(f, f, script, s.args, feed{}, out)
 }
 
 // late is the error of a script file that is refused while another script runs.
@@ -275,12 +275,12 @@ func (c *call) each(input []value) error {
 }
 
 // file1 runs a script file as a command: its exit ends the file only.
-func (s stage) file1(f *frame, word string, out *sink) error {
+func (s stage) file1(f *frame, word string, fed feed, out *sink) error {
 	args, err := s.words(f)
 	if err != nil {
 		return err
 	}
-	err = late(f.in.runFile(f, word, args, out))
+	err = late(f.in.runFile(f, word, args, fed, out))
 	if left, ok := errors.AsType[*leaving](err); ok && left.word == "exit" {
 		f.in.lastExit, f.in.ok = int64(left.code), left.code == 0
 		return nil

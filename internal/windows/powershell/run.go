@@ -39,6 +39,9 @@ type frame struct {
 	types     map[string]string // of variables that have one
 	functions map[string]*Script
 	parent    *frame
+	file      bool    // it is the outermost of a script file or module: $script:x
+	module    *module // of a module's, or nil
+	strict    *int    // the level of Set-StrictMode here, nil: that of the parent
 }
 
 func (f *frame) child() *frame {
@@ -157,24 +160,33 @@ func (f *frame) ended(err error) error {
 const deepest = 1000
 
 // callScript runs a function, a script block or a script file in a scope of its own.
-func (in *interpreter) callScript(f *frame, s *Script, args []argument, out *sink) error {
-	return in.within(f, f.child(), s, args, out)
+func (in *interpreter) callScript(f *frame, s *Script, args []argument, fed feed, out *sink) error {
+	scope := f.child()
+	if s.home != nil {
+		scope = s.home.child()
+	}
+	scope.file = s.file != ""
+	return in.within(f, scope, s, args, fed, out)
 }
 
 // within runs a function, a script block or a script file in a scope, which may be that of the caller.
-func (in *interpreter) within(f, scope *frame, s *Script, args []argument, out *sink) error {
+func (in *interpreter) within(f, scope *frame, s *Script, args []argument, fed feed, out *sink) error {
 	if in.depth >= deepest {
 		return thrown("The script failed due to call depth overflow.")
 	}
 	in.depth++
 	defer func() { in.depth-- }()
 	if s.file != "" {
-		defer scope.set(map[string]value{"pscommandpath": s.file, "psscriptroot": filepath.Dir(s.file)})()
+		reset := scope.set(map[string]value{"pscommandpath": s.file, "psscriptroot": filepath.Dir(s.file)})
+		if scope.module == nil { // a module's functions need them later
+			defer reset()
+		}
 	}
-	if err := scope.bind(f, s, args); err != nil {
+	open, err := scope.bind(f, s, args, fed.piped)
+	if err != nil {
 		return err
 	}
-	err := s.body.run(scope, out)
+	err = s.run(scope, open, fed, out)
 	if left, ok := errors.AsType[*leaving](err); ok && left.word == "return" {
 		err = nil
 	}
@@ -199,8 +211,9 @@ func (f *frame) set(vars map[string]value) (reset func()) {
 	}
 }
 
-// bind gives parameters their values; the remaining arguments are $args.
-func (f *frame) bind(caller *frame, s *Script, args []argument) error {
+// bind gives parameters their values; the remaining arguments are $args. It returns the parameters that are left to the
+// pipeline.
+func (f *frame) bind(caller *frame, s *Script, args []argument, piped bool) ([]param, error) {
 	var rest []value
 	given := map[string]bool{}
 	for i := 0; i < len(args); i++ {
@@ -208,14 +221,14 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 		if a.param == "" {
 			v, err := a.x.value(caller)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			rest = append(rest, plain(v))
 			continue
 		}
 		p, err := s.param(a.param)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if a.x == nil && p.to != "switch" && i+1 < len(args) && args[i+1].param == "" {
 			i++
@@ -225,18 +238,18 @@ func (f *frame) bind(caller *frame, s *Script, args []argument) error {
 		if a.x != nil {
 			var err error
 			if v, err = a.x.value(caller); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		given[p.name] = true
 		if err := p.valid(plain(v)); err != nil {
-			return err
+			return nil, err
 		}
 		if err := f.give(p, v); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return f.fill(s, given, rest)
+	return f.fill(s, given, rest, piped)
 }
 
 // param finds a parameter by its name or the beginning of its name.
@@ -257,7 +270,7 @@ func (s *Script) param(name string) (param, error) {
 }
 
 // fill gives a value to each parameter that has none: first the arguments without a name, then the parameter's default.
-func (f *frame) fill(s *Script, given map[string]bool, rest []value) error {
+func (f *frame) fill(s *Script, given map[string]bool, rest []value, piped bool) ([]param, error) {
 	for _, p := range s.params {
 		var v value
 		var err error
@@ -266,11 +279,15 @@ func (f *frame) fill(s *Script, given map[string]bool, rest []value) error {
 			continue
 		case len(rest) > 0 && p.to != "switch":
 			v, rest = rest[0], rest[1:]
+			given[p.name] = true
 			if err := p.valid(v); err != nil {
-				return err
+				return nil, err
 			}
+		case piped && (p.piped || p.pipedName):
+			f.vars[p.name] = nil
+			continue
 		case p.mandatory:
-			return raise("System.Management.Automation.ParameterBindingException",
+			return nil, raise("System.Management.Automation.ParameterBindingException",
 				"Cannot process command because of one or more missing mandatory parameters: "+p.name+".")
 		case p.fallback != nil:
 			v, err = p.fallback.value(f)
@@ -279,15 +296,15 @@ func (f *frame) fill(s *Script, given map[string]bool, rest []value) error {
 			err = f.give(p, v)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if s.strict && len(rest) > 0 {
-		return raise("System.Management.Automation.ParameterBindingException",
+		return nil, raise("System.Management.Automation.ParameterBindingException",
 			"A positional parameter cannot be found that accepts argument '"+text(rest[0])+"'.")
 	}
 	f.vars["args"] = rest
-	return nil
+	return s.fromPipeline(given), nil
 }
 
 // give sets a parameter to a value, converted to its type.
@@ -379,7 +396,7 @@ func (s *assign) run(f *frame, _ *sink) error {
 		}
 	}
 	if s.as != "" {
-		f.types[s.to.name] = s.as
+		f.scope(s.to.scope).types[s.to.name] = s.as
 	}
 	return f.assign(s.to, v)
 }
@@ -482,7 +499,10 @@ func (s *foreachStmt) run(f *frame, out *sink) error {
 }
 
 func (s *functionStmt) run(f *frame, _ *sink) error {
-	f.functions[s.name] = s.script
+	script := *s.script
+	script.home = f.moduleFrame()
+	scope, _, _ := strings.Cut(s.name, ":")
+	f.scope(scope).functions[s.bare()] = &script
 	return nil
 }
 

@@ -188,11 +188,11 @@ func (s *Session) Run(ctx context.Context) int {
 	in := newInterpreter(ctx, s)
 	defer in.close()
 	if w.file != "" {
-		err = in.runFile(in.top, w.file, w.args, in.screen)
+		err = in.runFile(in.top, w.file, w.args, feed{}, in.screen)
 	} else {
 		var script *Script
 		if script, err = in.read(in.top, w.text); err == nil {
-			err = script.body.run(in.top, in.screen)
+			err = script.run(in.top, nil, feed{}, in.screen)
 		}
 	}
 	in.format.end()
@@ -262,7 +262,7 @@ func (in *interpreter) readFile(f *frame, file string) (*Script, error) {
 }
 
 // runFile runs a script file with arguments.
-func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) error {
+func (in *interpreter) runFile(f *frame, file string, args []string, fed feed, out *sink) error {
 	script, err := in.readFile(f, file)
 	if err != nil {
 		return err
@@ -275,5 +275,5 @@ func (in *interpreter) runFile(f *frame, file string, args []string, out *sink) 
 			passed = append(passed, argument{x: &literal{a}})
 		}
 	}
-	return in.callScript(f, script, passed, out)
+	return in.callScript(f, script, passed, fed, out)
 }

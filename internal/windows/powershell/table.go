@@ -15,7 +15,7 @@ func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
 		serviceCmdlets(), pathCmdlets(),
-		formatCmdlets(), commandCmdlets(), processCmdlets())
+		formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.

@@ -11,7 +11,7 @@ import (
 // except $null.
 func automatic() []string {
 	return []string{
-		"?", "_", "args", "false", "home", "lastexitcode", "matches", "null", "pid", "pscommandpath", "psitem",
+		"?", "_", "args", "false", "home", "input", "lastexitcode", "matches", "null", "pid", "pscommandpath", "psitem",
 		"psscriptroot", "psversiontable", "pwd", "true",
 	}
 }
@@ -23,7 +23,7 @@ func automatic() []string {
 func missing() []string {
 	return []string{
 		"$", "^", "consolefilename", "enabledexperimentalfeatures", "error", "event", "eventargs", "eventsubscriber",
-		"executioncontext", "foreach", "host", "input", "iscoreclr", "islinux", "ismacos", "iswindows", "myinvocation",
+		"executioncontext", "foreach", "host", "iscoreclr", "islinux", "ismacos", "iswindows", "myinvocation",
 		"nestedpromptlevel", "profile", "psboundparameters", "pscmdlet", "psculture", "psdebugcontext",
 		"psedition", "pshome", "pssenderinfo", "psuiculture", "sender", "shellid",
 		"sourceargs", "sourceeventargs", "stacktrace", "switch", "this",
@@ -64,40 +64,54 @@ func checkPreference(name, v string) error {
 	return nil
 }
 
+// get is the value of a variable of this scope or one around it, $null if it is not there.
 func (f *frame) get(name string) value {
+	v, _ := f.find(name)
+	return v
+}
+
+// find finds a variable of this scope or one around it, or one of PowerShell's own.
+func (f *frame) find(name string) (v value, there bool) {
 	for s := f; s != nil; s = s.parent {
 		if v, ok := s.vars[name]; ok {
-			return v
+			return v, true
 		}
 	}
+	return f.own(name)
+}
+
+// own is a variable of PowerShell's own.
+func (f *frame) own(name string) (v value, there bool) {
 	switch name {
 	case "?":
-		return f.in.ok
+		return f.in.ok, true
 	case "lastexitcode":
-		return f.in.lastExit
+		return f.in.lastExit, true
 	case "true":
-		return true
+		return true, true
 	case "false":
-		return false
+		return false, true
 	case "pwd":
-		return location(f.in.dir)
+		return location(f.in.dir), true
 	case "pid":
-		return int64(os.Getpid())
+		return int64(os.Getpid()), true
 	case "home":
-		return f.in.home()
+		return f.in.home(), true
 	case "pscommandpath", "psscriptroot": // outside of a file
-		return ""
+		return "", true
 	case "psversiontable":
-		return f.in.versions()
+		return f.in.versions(), true
 	case "matches":
 		if f.in.matches != nil {
-			return f.in.matches
+			return f.in.matches, true
 		}
+	case "null", "args", "_", "input":
+		return nil, true
 	}
 	if v, ok := preferences()[name]; ok {
-		return v
+		return v, true
 	}
-	return nil
+	return nil, false
 }
 
 // versions is $PSVersionTable: those of Windows PowerShell on this Windows, without those of parts that are not here, and
@@ -133,6 +147,9 @@ func (in *interpreter) windows() bool { return in.session.Newline == "\r\n" }
 
 // assign sets a variable of this scope, or one of the environment. Setting $null has no effect.
 func (f *frame) assign(to variable, v value) error {
+	if to.scope != "" {
+		return f.scope(to.scope).assign(variable{name: to.name}, v)
+	}
 	if to.env {
 		name := strings.ToUpper(to.name)
 		f.in.env[name] = text(v)

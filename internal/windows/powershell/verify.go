@@ -147,6 +147,7 @@ func (c *checker) command(s *stage, piped bool) {
 		}
 		return
 	}
+	c.sources = c.sources || cmd.name == "Import-Module"
 	if err := cmd.checkCall(s.args, piped); err != nil {
 		c.refuse("%v", err)
 	}

@@ -1,1 +1,1 @@
-function f([Parameter(ValueFromPipeline)]$x) { 1 }
+function f { param([Parameter(ValueFromPipeline = 1)]$x) 1 }

@@ -1,1 +1,1 @@
-$global:x = 1
+$using:x

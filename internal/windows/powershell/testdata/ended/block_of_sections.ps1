@@ -1,0 +1,1 @@
+1 | ForEach-Object { process { 1 } }

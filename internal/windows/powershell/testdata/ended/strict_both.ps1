@@ -1,0 +1,1 @@
+Set-StrictMode -Off -Version 1.0

@@ -1,1 +1,0 @@
-function f { $input } 1 | f

@@ -1,0 +1,1 @@
+function my:f { 1 }

@@ -1,0 +1,1 @@
+function f { end { 1 } end { 2 } }

@@ -1,0 +1,1 @@
+function f { begin { 1 } 2 }
