@@ -9,6 +9,7 @@ type Script struct {
 	sections       bool
 	body           block
 	text           string
+	name           string // of the function, or ""
 	file           string // the file that it was read from, or ""
 	home           *frame // the module that the function is of, or nil
 	// sources says that it runs a file in its own scope, which may define functions.

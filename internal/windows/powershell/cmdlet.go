@@ -41,8 +41,12 @@ type call struct {
 	out    *sink
 }
 
-// common is the parameter that every cmdlet has.
+// common is what a cmdlet does on errors, a parameter that every cmdlet has.
 const common = "erroraction"
+
+// commonFlags are the flags that every cmdlet has. The cmdlets here have nothing more to say with -Verbose and -Debug,
+// and ask nobody, so of -Confirm only -Confirm:$false is accepted.
+func commonFlags() []string { return []string{"verbose", "debug", "confirm"} }
 
 // Cmdlets returns the names of the cmdlets, each with a description, for the support table.
 func Cmdlets() map[string]string {
@@ -81,6 +85,9 @@ func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
 	}
 	if name == "ea" {
 		return common, false, nil
+	}
+	if slices.Contains(commonFlags(), name) {
+		return name, true, nil
 	}
 	return "", false, fmt.Errorf("the parameter -%s of %s is not part of Mullion's PowerShell", name, c.name)
 }
@@ -161,7 +168,7 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 			}
 			got = append(got, plain(v))
 		}
-		if slices.Contains(c.flags, name) {
+		if slices.Contains(append(commonFlags(), c.flags...), name) {
 			l.flags[name] = truth(one(got))
 			continue
 		}

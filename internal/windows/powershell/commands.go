@@ -34,7 +34,7 @@ func (f *frame) known() []*object {
 	}
 	for name := range f.functionNames() {
 		fn, _ := f.function(name)
-		functions = append(functions, command("Function", name, "", fn.text))
+		functions = append(functions, command("Function", fn.name, "", fn.text))
 	}
 	all := [][]*object{aliases, functions, commands}
 	for _, kind := range all {

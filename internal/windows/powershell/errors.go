@@ -297,6 +297,7 @@ func (s *tryStmt) catch(f *frame, err error, out *sink) error {
 			continue
 		}
 		f.in.ok = true
+		f.in.note(err)
 		before, had := f.vars["_"]
 		f.vars["_"] = &instance{recordClass(), r}
 		f.in.caught = append(f.in.caught, err)

@@ -55,7 +55,7 @@ func sameParts() []cmp.Option {
 			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{},
 			assignSeveral{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
-		cmpopts.IgnoreFields(Script{}, "text"),
+		cmpopts.IgnoreFields(Script{}, "text", "name"),
 		cmpopts.IgnoreFields(stage{}, "line"),
 		cmpopts.EquateEmpty(),
 	}

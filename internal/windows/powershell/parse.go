@@ -486,7 +486,7 @@ func (p *parser) function() (stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.params = slices.Concat(params, s.params)
+	s.params, s.name = slices.Concat(params, s.params), name[strings.Index(name, ":")+1:]
 	return &functionStmt{lower(name), s}, nil
 }
 

@@ -26,9 +26,10 @@ type interpreter struct {
 	lastExit value     // $LASTEXITCODE, nil before the first program
 	matches  *object   // $Matches, nil before the first
 	jobs     []*job
-	depth    int     // of nested calls
-	tries    int     // how many try blocks are running
-	caught   []error // for which catch blocks are running
+	failures *arrayList // $Error, the newest first
+	depth    int        // of nested calls
+	tries    int        // how many try blocks are running
+	caught   []error    // for which catch blocks are running
 	closers  []func()
 }
 
@@ -92,7 +93,7 @@ func (l *leaving) Error() string {
 }
 
 func newInterpreter(ctx context.Context, s *Session) *interpreter {
-	in := &interpreter{ctx: ctx, session: s, env: map[string]string{}, errs: s.Stderr, ok: true}
+	in := &interpreter{ctx: ctx, session: s, env: map[string]string{}, errs: s.Stderr, ok: true, failures: &arrayList{}}
 	for _, e := range s.Environ {
 		if name, v, ok := strings.Cut(e, "="); ok && name != "" {
 			in.env[strings.ToUpper(name)] = v
@@ -127,6 +128,9 @@ func (f *frame) complain(command string, err error) error {
 
 func (f *frame) complainAs(action, command string, err error) error {
 	f.in.ok = false
+	if action != "ignore" && action != "stop" { // what stops is noted where it is caught
+		f.in.note(err)
+	}
 	switch action {
 	case "stop":
 		r := recordOf(err)
@@ -139,6 +143,16 @@ func (f *frame) complainAs(action, command string, err error) error {
 	return werr
 }
 
+// mostErrors is how many errors $Error keeps, as $MaximumErrorCount has it.
+const mostErrors = 256
+
+// note puts an error into $Error.
+func (in *interpreter) note(err error) {
+	r := &instance{recordClass(), recordOf(err)}
+	all := append([]value{r}, in.failures.items...)
+	in.failures.items = all[:min(len(all), mostErrors)]
+}
+
 // ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
 // or $ErrorActionPreference is Stop.
 func (f *frame) ended(err error) error {
@@ -146,6 +160,7 @@ func (f *frame) ended(err error) error {
 		return err
 	}
 	f.in.ok = false
+	f.in.note(err)
 	switch lower(text(f.get("erroractionpreference"))) {
 	case "stop":
 		return &leaving{word: "throw", what: &instance{recordClass(), recordOf(err)}}
@@ -166,6 +181,7 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, fed feed
 		scope = s.home.child()
 	}
 	scope.file = s.file != ""
+	scope.vars["myinvocation"] = invocation(s)
 	return in.within(f, scope, s, args, fed, out)
 }
 
@@ -176,6 +192,9 @@ func (in *interpreter) within(f, scope *frame, s *Script, args []argument, fed f
 	}
 	in.depth++
 	defer func() { in.depth-- }()
+	if s.file != "" && scope == f {
+		defer scope.set(map[string]value{"myinvocation": invocation(s)})()
+	}
 	if s.file != "" {
 		reset := scope.set(map[string]value{"pscommandpath": s.file, "psscriptroot": filepath.Dir(s.file)})
 		if scope.module == nil { // a module's functions need them later
@@ -194,6 +213,23 @@ func (in *interpreter) within(f, scope *frame, s *Script, args []argument, fed f
 		in.ok = true // a failure inside is not the call's failure
 	}
 	return err
+}
+
+// invocation is $MyInvocation in a function, block or file.
+func invocation(s *Script) *object {
+	name, kind := s.name, "Function"
+	switch {
+	case s.file != "":
+		name, kind = fileName(s.file), "ExternalScript"
+	case name == "":
+		kind = "Script"
+	}
+	of := newObject("command").set("CommandType", kind).set("Name", name).set("Version", "").set("Source", s.file)
+	of.props["definition"], of.props["displayname"], of.props["path"] = s.text, name, nil
+	if s.file != "" {
+		of.props["definition"], of.props["path"] = s.file, s.file
+	}
+	return newObject("invocation").set("MyCommand", of).set("InvocationName", name)
 }
 
 // set sets variables, and returns a function that sets them as they were before.

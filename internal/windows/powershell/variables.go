@@ -11,8 +11,8 @@ import (
 // except $null.
 func automatic() []string {
 	return []string{
-		"?", "_", "args", "false", "home", "input", "lastexitcode", "matches", "null", "pid", "pscommandpath", "psitem",
-		"psscriptroot", "psversiontable", "pwd", "true",
+		"?", "_", "args", "error", "false", "home", "input", "lastexitcode", "matches", "myinvocation", "null", "pid",
+		"pscommandpath", "psitem", "psscriptroot", "psversiontable", "pwd", "true",
 	}
 }
 
@@ -22,8 +22,8 @@ func automatic() []string {
 // https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables)
 func missing() []string {
 	return []string{
-		"$", "^", "consolefilename", "enabledexperimentalfeatures", "error", "event", "eventargs", "eventsubscriber",
-		"executioncontext", "foreach", "host", "iscoreclr", "islinux", "ismacos", "iswindows", "myinvocation",
+		"$", "^", "consolefilename", "enabledexperimentalfeatures", "event", "eventargs", "eventsubscriber",
+		"executioncontext", "foreach", "host", "iscoreclr", "islinux", "ismacos", "iswindows",
 		"nestedpromptlevel", "profile", "psboundparameters", "pscmdlet", "psculture", "psdebugcontext",
 		"psedition", "pshome", "pssenderinfo", "psuiculture", "sender", "shellid",
 		"sourceargs", "sourceeventargs", "stacktrace", "switch", "this",
@@ -99,6 +99,10 @@ func (f *frame) own(name string) (v value, there bool) {
 		return f.in.home(), true
 	case "pscommandpath", "psscriptroot": // outside of a file
 		return "", true
+	case "error":
+		return f.in.failures, true
+	case "myinvocation": // outside of a file
+		return invocation(&Script{}), true
 	case "psversiontable":
 		return f.in.versions(), true
 	case "matches":

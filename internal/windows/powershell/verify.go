@@ -43,6 +43,8 @@ func (c cmdlet) verifyGiven(b bound, piped bool) error {
 		return fmt.Errorf("a pipeline into %s is not part of Mullion's PowerShell", c.name)
 	case piped && given(c.takes):
 		return fmt.Errorf("-%s of %s together with a pipeline is not part of Mullion's PowerShell", c.takes, c.name)
+	case b["confirm"] != nil && !isFalse(b["confirm"][0]):
+		return fmt.Errorf("-Confirm of %s other than -Confirm:$false is not part of Mullion's PowerShell", c.name)
 	case b[pathName] != nil && b[literalName] != nil:
 		return fmt.Errorf("-Path and -LiteralPath of %s exclude each other", c.name)
 	}
@@ -53,6 +55,12 @@ func (c cmdlet) verifyGiven(b bound, piped bool) error {
 		}
 	}
 	return nil
+}
+
+// isFalse reports whether an expression is $false as it is written.
+func isFalse(x expr) bool {
+	v, ok := x.(*variable)
+	return ok && v.name == "false"
 }
 
 // verifyPath refuses a path that is known to be no path of files, or to have wild cards that the cmdlet does not carry

@@ -1,1 +1,0 @@
-$MyInvocation.MyCommand

@@ -1,0 +1,3 @@
+Set-Content a 1 -Verbose
+Remove-Item a -Confirm:$false -Debug
+Test-Path a
