@@ -11,23 +11,24 @@
 //   - a variable of PowerShell's own that is not implemented (see missing), and setting any of PowerShell's own;
 //   - wild cards for a cmdlet without them, a path on a drive that is neither a disk nor env:, a pipeline into a cmdlet
 //     that takes no input;
-//   - running a file or block in this scope (. file), a regular expression that .NET and RE2 read differently.
+//   - a regular expression that .NET and RE2 read differently.
 //
 // Some of this is known only while the script runs: a name, value or path in a variable, the text of Invoke-Expression,
-// a script file that another one runs, a property that an object does not have. Then the script ends at this point with
-// a message and exit code 1, which no try catches. An exception (of a member of .NET, of -f, of a parameter's
-// attributes, of a web request) is printed and ends one statement, as in PowerShell; other errors that in PowerShell
-// end one statement (a number that is none) end the script here. try catches both. An error that ends no statement (a
-// missing file) is printed, and the script goes on unless it says otherwise. A name that is neither a cmdlet nor an
-// alias is a program, which is looked for when it is run.
+// a script file or module that another one runs and the functions that it defines, a property that an object does not
+// have. Then the script ends at this point with a message and exit code 1, which no try catches. An exception (of a
+// member of .NET, of -f, of a parameter's attributes, of a web request) is printed and ends one statement, as in
+// PowerShell; other errors that in PowerShell end one statement (a number that is none) end the script here. try
+// catches both. An error that ends no statement (a missing file) is printed, and the script goes on unless it says
+// otherwise. A name that is neither a cmdlet nor an alias is a program, which is looked for when it is run.
 //
 // The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
 // numbers; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
-// too; dates in JSON stay text; a cmdlet that does not stream outputs nothing before it has all its input; tables have
-// other column widths, objects with any properties are shown as lists, and objects of .NET as their text where they
-// have one; hash tables keep the order in which they were filled. The culture is en-US. A module hns.psm1 is not run:
-// the HNS cmdlets of this package take its place. A listener takes requests by net/http, not http.sys: it needs no
-// reservation of its URL, and two processes cannot share a port.
+// too; dates in JSON stay text; a cmdlet that does not stream, and a function, outputs nothing before it has all its
+// input; tables have other column widths, and objects of .NET are shown as their text where they have one; -Verbose and
+// -Debug of a cmdlet say nothing more; hash tables keep the order in which they were filled. The culture is en-US. A
+// module hns.psm1 is not run: the HNS cmdlets of this package take its place; other modules are files of functions. A
+// listener takes requests by net/http, not http.sys: it needs no reservation of its URL, and two processes cannot share
+// a port.
 //
 // Without a script it is a prompt: it reads commands from standard input and runs each as a script of its own, whose
 // variables and functions stay. What is refused or ends such a script ends that command only. There is no history, no
