@@ -16,10 +16,10 @@
 // Some of this is known only while the script runs: a name, value or path in a variable, the text of Invoke-Expression,
 // a script file or module that another one runs and the functions that it defines, a property that an object does not
 // have. Then the script ends at this point with a message and exit code 1, which no try catches. An exception (of a
-// member of .NET, of -f, of a parameter's attributes, of a web request) is printed and ends one statement, as in
-// PowerShell; other errors that in PowerShell end one statement (a number that is none) end the script here. try
-// catches both. An error that ends no statement (a missing file) is printed, and the script goes on unless it says
-// otherwise. A name that is neither a cmdlet nor an alias is a program, which is looked for when it is run.
+// member of .NET, of -f, of a parameter's attributes, of a web request) and a wrong value (a number that is none) is
+// printed and ends one statement, as in PowerShell; try catches it. An error that ends no statement (a missing file) is
+// printed, and the script goes on unless it says otherwise. A name that is neither a cmdlet nor an alias is a program,
+// which is looked for when it is run.
 //
 // The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
 // numbers; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force

@@ -44,8 +44,13 @@ func (r *record) outer(message string) *instance {
 // notHereWords are in each message about what is not implemented.
 const notHereWords = "not part of Mullion's PowerShell"
 
+// beforeWords are in each message about a text that is refused while another script runs.
+const beforeWords = "What came before it has been run"
+
 // refusal reports whether what ended the script is that something is not implemented. No try catches that.
-func (l *leaving) refusal() bool { return l.own && strings.Contains(text(l.what), notHereWords) }
+func (l *leaving) refusal() bool {
+	return l.own && (strings.Contains(text(l.what), notHereWords) || strings.Contains(text(l.what), beforeWords))
+}
 
 // catchable reports whether try catches an error.
 func catchable(err error) bool {
@@ -63,7 +68,7 @@ func catchable(err error) bool {
 // endsStatement reports whether an error ends one statement, not the script.
 func endsStatement(err error) bool {
 	if left, ok := errors.AsType[*leaving](err); ok {
-		return left.word == "throw" && left.statement
+		return left.word == "throw" && (left.statement || left.own && !left.refusal())
 	}
 	_, ok := errors.AsType[*exception](err)
 	return ok

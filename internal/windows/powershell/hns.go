@@ -31,7 +31,7 @@ func knownModule(name string) error {
 	return nil
 }
 
-// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's. It runs other files.
+// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's. It runs other files. Microsoft's are not run: the cmdlets here come in their place.
 func importModule(c *call) error {
 	for _, v := range c.items("name") {
 		name := text(v)
@@ -44,7 +44,7 @@ func importModule(c *call) error {
 		if err := c.knownPath(name); err != nil {
 			return err
 		}
-		if lower(path.Base(strings.ReplaceAll(name, `\`, "/"))) != hnsFile {
+		if lower(path.Base(strings.ReplaceAll(name, `\`, "/"))) != hnsFile { // its content does not matter
 			if err := c.importFile(name); err != nil {
 				return err
 			}
@@ -54,9 +54,10 @@ func importModule(c *call) error {
 		if err != nil {
 			return thrown("Import-Module : %v", because(name, err))
 		}
-		if !hnsFunction.Match(source) {
-			return thrown(
-				"Import-Module : %s is not Microsoft's: it has no function Invoke-HnsRequest or Get-HnsNetwork.", name)
+		if !hnsFunction.Match(source) { // not Microsoft's
+			if err := c.importFile(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

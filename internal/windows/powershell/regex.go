@@ -31,7 +31,7 @@ func compileAs(v value, exact bool) (*pattern, error) {
 	}
 	re, err := regexp.Compile(map[bool]string{false: "(?i)"}[exact] + source)
 	if err != nil {
-		return nil, thrown("The regular expression %q: %v", source, err)
+		return nil, thrown("The regular expression %q is not valid, or not part of Mullion's PowerShell: %v", source, err)
 	}
 	p := &pattern{re: re, source: source, byName: map[string]int{}}
 	plain := 0 // .NET numbers groups without a name first

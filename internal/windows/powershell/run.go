@@ -77,7 +77,7 @@ type leaving struct {
 	word      string
 	code      int
 	what      value
-	own       bool // a message of this package, not of a script
+	own       bool // a message of PowerShell's or this package's, not of a script
 	statement bool // it ends one statement, not the script
 }
 
@@ -188,7 +188,7 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, fed feed
 // within runs a function, a script block or a script file in a scope, which may be that of the caller.
 func (in *interpreter) within(f, scope *frame, s *Script, args []argument, fed feed, out *sink) error {
 	if in.depth >= deepest {
-		return thrown("The script failed due to call depth overflow.")
+		return fatal("The script failed due to call depth overflow.")
 	}
 	in.depth++
 	defer func() { in.depth-- }()
@@ -567,7 +567,7 @@ func (s *leave) run(f *frame, out *sink) error {
 	if s.word == "exit" {
 		n, err := integer(l.what)
 		if err != nil {
-			return err
+			return fatal("%v", err)
 		}
 		l.code = int(n)
 	}

@@ -150,6 +150,12 @@ func truth(v value) bool {
 	return true
 }
 
+// fatal is an error that ends the script, as one that it throws.
+func fatal(format string, args ...any) error {
+	return &leaving{word: "throw", what: fmt.Sprintf(format, args...)}
+}
+
+// thrown is an error of PowerShell's, which ends a statement, or, if something is not implemented, the script.
 func thrown(format string, args ...any) error {
 	return &leaving{word: "throw", what: fmt.Sprintf(format, args...), own: true}
 }

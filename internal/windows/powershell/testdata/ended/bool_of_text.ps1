@@ -1,1 +1,0 @@
-function f([bool]$b) { $b } f 'no'

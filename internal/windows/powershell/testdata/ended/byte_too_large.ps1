@@ -1,1 +1,0 @@
-[System.Text.Encoding]::UTF8.GetString((1, 256))

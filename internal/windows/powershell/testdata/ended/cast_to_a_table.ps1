@@ -1,1 +1,0 @@
-[hashtable]5

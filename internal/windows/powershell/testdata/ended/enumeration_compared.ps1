@@ -1,1 +1,0 @@
-[Security.AccessControl.AccessControlType]::Deny -gt 'x'

@@ -1,1 +1,0 @@
-$b = 'x'; Start-Job $b

@@ -1,1 +1,0 @@
-'{' | ConvertFrom-Json

@@ -1,1 +1,0 @@
-1 | ConvertTo-Json -Depth 101

@@ -1,1 +1,0 @@
-Import-Module ./nothing.psm1

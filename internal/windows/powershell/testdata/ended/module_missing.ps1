@@ -1,1 +1,0 @@
-ipmo ./hns.psm1

@@ -1,1 +1,0 @@
-Set-Content hns.psm1 '# Invoke-HNSRequest'; ipmo ./hns.psm1

@@ -1,1 +1,0 @@
-function f($aa, $ab) { $aa } f -a 1

@@ -1,1 +1,0 @@
-function f($a) { $a } f -b 1

@@ -1,1 +1,0 @@
-$e = ''; Remove-Item "$e" -Recurse

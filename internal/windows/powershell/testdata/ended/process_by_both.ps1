@@ -1,1 +1,0 @@
-Get-Process -Name x -Id 4

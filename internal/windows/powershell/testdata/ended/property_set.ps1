@@ -1,1 +1,0 @@
-$o = '{}' | ConvertFrom-Json; $o.a = 1

@@ -1,1 +1,0 @@
-$o = 'a', 'b', 'c'; 'a' -replace $o

@@ -1,1 +1,0 @@
-Split-Path a -Leaf -Parent

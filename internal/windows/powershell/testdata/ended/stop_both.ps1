@@ -1,1 +1,0 @@
-Stop-Process -Id 1 -Name a

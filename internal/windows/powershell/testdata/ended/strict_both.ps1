@@ -1,1 +1,0 @@
-Set-StrictMode -Off -Version 1.0

@@ -1,1 +1,0 @@
-'x' | tee f -Variable v

@@ -1,1 +1,0 @@
-'a' | Where-Object Length -EQ 1 -NE 2

@@ -1,1 +1,0 @@
-'a' | Out-String -Width x

@@ -1,1 +1,0 @@
-Start-Process sh -NoNewWindow -WindowStyle Hidden

@@ -1,0 +1,2 @@
+function f([bool]$b) { $b } f 'no'
+'it goes on'

@@ -1,0 +1,2 @@
+[hashtable]5
+'it goes on'

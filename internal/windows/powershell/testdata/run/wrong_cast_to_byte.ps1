@@ -1,0 +1,2 @@
+[byte]256
+'it goes on'

@@ -1,0 +1,2 @@
+[Security.AccessControl.AccessControlType]::Deny -gt 'x'
+'it goes on'

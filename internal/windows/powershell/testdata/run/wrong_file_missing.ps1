@@ -1,0 +1,2 @@
+./none.ps1
+'it goes on'

@@ -1,0 +1,2 @@
+$b = 'x'; Start-Job $b
+'it goes on'

@@ -1,0 +1,2 @@
+'{' | ConvertFrom-Json
+'it goes on'

@@ -1,0 +1,2 @@
+1 | ConvertTo-Json -Depth 101
+'it goes on'

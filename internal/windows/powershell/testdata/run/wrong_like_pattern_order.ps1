@@ -1,0 +1,2 @@
+$p = '[b-a]'; 'a' -like $p
+'it goes on'

@@ -1,0 +1,2 @@
+Get-ChildItem -Depth x
+'it goes on'

@@ -1,0 +1,2 @@
+[long]1e30
+'it goes on'

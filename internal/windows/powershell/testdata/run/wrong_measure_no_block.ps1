@@ -1,0 +1,2 @@
+& { Measure-Command 1 }
+'it goes on'

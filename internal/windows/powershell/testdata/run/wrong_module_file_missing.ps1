@@ -1,0 +1,2 @@
+Import-Module ./nothing.psm1
+'it goes on'

@@ -1,0 +1,2 @@
+ipmo ./hns.psm1
+'it goes on'

@@ -1,0 +1,2 @@
+Set-Content hns.psm1 '# Invoke-HNSRequest'; ipmo ./hns.psm1
+'it goes on'

@@ -1,0 +1,2 @@
+function f($aa, $ab) { $aa } f -a 1
+'it goes on'

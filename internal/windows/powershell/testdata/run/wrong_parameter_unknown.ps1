@@ -1,0 +1,2 @@
+function f($a) { $a } f -b 1
+'it goes on'

@@ -1,0 +1,2 @@
+$e = ''; Remove-Item "$e" -Recurse
+'it goes on'

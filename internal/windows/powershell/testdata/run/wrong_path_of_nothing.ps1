@@ -1,0 +1,2 @@
+Remove-Item $undefined -Recurse
+'it goes on'

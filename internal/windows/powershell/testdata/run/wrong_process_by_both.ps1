@@ -1,0 +1,2 @@
+Get-Process -Name x -Id 4
+'it goes on'

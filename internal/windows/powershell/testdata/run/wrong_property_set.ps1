@@ -1,0 +1,2 @@
+$o = '{}' | ConvertFrom-Json; $o.a = 1
+'it goes on'

@@ -1,0 +1,2 @@
+$o = 'a', 'b', 'c'; 'a' -replace $o
+'it goes on'

@@ -1,0 +1,2 @@
+Start-Sleep -1
+'it goes on'

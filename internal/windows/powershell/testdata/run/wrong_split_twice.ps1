@@ -1,0 +1,2 @@
+Split-Path a -Leaf -Parent
+'it goes on'

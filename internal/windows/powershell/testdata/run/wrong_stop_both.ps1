@@ -1,0 +1,2 @@
+Stop-Process -Id 1 -Name a
+'it goes on'

@@ -1,0 +1,2 @@
+Set-StrictMode -Off -Version 1.0
+'it goes on'

@@ -1,0 +1,2 @@
+'x' | tee f -Variable v
+'it goes on'

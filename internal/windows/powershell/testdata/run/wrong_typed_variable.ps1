@@ -1,0 +1,2 @@
+[int]$n = 1; $n = 'x'
+'it goes on'

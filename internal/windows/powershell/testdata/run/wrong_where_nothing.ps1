@@ -1,0 +1,2 @@
+1 | Where-Object $undefined
+'it goes on'

@@ -1,0 +1,2 @@
+'a' | Where-Object Length -EQ 1 -NE 2
+'it goes on'

@@ -1,0 +1,2 @@
+'a' | Out-String -Width x
+'it goes on'

@@ -1,0 +1,2 @@
+$p = '*'; 'x' | Out-File $p
+'it goes on'

@@ -1,0 +1,2 @@
+Start-Process sh -NoNewWindow -WindowStyle Hidden
+'it goes on'
