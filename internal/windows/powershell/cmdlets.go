@@ -62,7 +62,7 @@ func writes(kind, mark string) func(c *call) error {
 		message := text(one(c.items(messageName)))
 		_, err := fmt.Fprintf(c.f.in.session.Stdout, "%s: %s%s", mark, message, c.f.in.session.Newline)
 		if err == nil && what == "stop" {
-			return thrown("The running command stopped because its preference is Stop: %s", message)
+			return fatal("The running command stopped because its preference is Stop: %s", message)
 		}
 		return err
 	}
