@@ -183,38 +183,56 @@ func processRows() []support.Row {
 func programRows() []support.Row {
 	return []support.Row{
 		{
-			Name:  "Windows PowerShell, PowerShell",
+			Name:  "Windows PowerShell, PowerShell: the language",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "powershell.exe and pwsh.exe are Mullion's own and run a part of the language: variables, " +
-				"strings, lists, hash tables, objects with properties, operators with -f, -is and splatting, " +
-				"if, switch, while, do, for, foreach, functions, try, catch, throw, pipelines, native programs, " +
-				"and of the cmdlets Add-Content, ConvertFrom-Csv, ConvertFrom-Json, ConvertTo-Csv, " +
-				"ConvertTo-Json, Copy-Item, Export-Csv, ForEach-Object, Get-Acl, Get-ChildItem, Get-Content, " +
-				"Get-Date, Get-HnsEndpoint, Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-Job, Get-Location, " +
-				"Get-NetAdapter, Get-NetIPAddress, Get-NetRoute, Get-Process, Get-Service, Group-Object, " +
-				"Import-Csv, Import-Module (of HostNetworkingService and hns.psm1), Invoke-Expression, " +
-				"Invoke-RestMethod, Invoke-WebRequest, Measure-Object, mkdir, New-Item, New-Object, Out-File, " +
-				"Out-Null, Out-String, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, " +
-				"Remove-Item, Resolve-DnsName, Restart-Service, Select-Object, Select-String, Set-Content, " +
-				"Set-Location, Sort-Object, Start-Job, Start-Service, Start-Sleep, Stop-Service, " +
-				"Test-NetConnection, Test-Path, Wait-Job, Where-Object, Write-Debug, Write-Error, Write-Host, " +
-				"Write-Output, Write-Verbose, Write-Warning: what the scripts of kube-proxy's DaemonSets and " +
-				"the web server in Kubernetes' documentation use. Of .NET: New-Object and [type]::Member of " +
-				"Array, ArrayList, Convert, DateTime, Directory, Dns, Encoding, Environment, Exception and " +
-				"those derived from it, File, Guid, Hashtable, HttpListener with its requests and responses " +
-				"(http only), IPAddress, List, Math, Path, Random, Regex.Escape, StreamReader and StreamWriter " +
-				"of a request and response, Stopwatch, String, StringBuilder, TimeSpan, Uri, and the names of " +
-				"access rights, with the members that scripts mostly use. A script with anything else that " +
-				"PowerShell has (another cmdlet, alias, parameter or operator; a variable of PowerShell's own " +
-				"but for $?, $_, $args, $HOME, $LASTEXITCODE, $Matches, $PID, $PWD and the preferences of " +
-				"errors and messages; wild cards in paths but for those of the cmdlets for files; '. file'; " +
-				"other types and members of .NET; trap, classes, Get-Disk) is refused before any of it runs, " +
-				"with 1. What is seen only while it runs (such a name, path or value in a variable, a property " +
-				"or method that an object does not have) ends it with 1, and no try catches that. A module " +
-				"hns.psm1 must be there and is not run: the cmdlets here come in its place. Integers have 64 " +
-				"bits, hash tables keep the order in which they were filled, hidden files are always shown. The " +
-				"prompt has the terminal's line to edit, and no history, completion or profile",
+			Note: "powershell.exe and pwsh.exe are Mullion's own and run a part of the language of Windows PowerShell " +
+				"5.1: variables with $global:, $script: and $local:, strings, lists, hash tables, objects with " +
+				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
+				"with begin, process and end and parameters of the pipeline, filters, try, catch, throw, $Error, " +
+				"strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
+				"programs, and a prompt. A script with anything else that PowerShell has (another cmdlet, alias, " +
+				"parameter or operator; another variable of PowerShell's own; wild cards in paths but for those of " +
+				"the cmdlets for files; other types and members of .NET; trap, classes, Get-Disk) is refused before " +
+				"any of it runs, with 1. What is seen only while it runs (such a name, path or value in a variable, a " +
+				"property or method that an object does not have) ends it with 1, and no try catches that. Integers " +
+				"have 64 bits, hash tables keep the order in which they were filled, hidden files are always shown, a " +
+				"function has all its input before its first process block. The prompt has the terminal's line to " +
+				"edit, and no history, completion or profile",
+		},
+		{
+			Name:  "Windows PowerShell, PowerShell: cmdlets",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/powershell/",
+			Note: "these, with the parameters that Get-Help shows: Add-Content, Clear-Host, Compress-Archive, " +
+				"ConvertFrom-Csv, ConvertFrom-Json, ConvertTo-Csv, ConvertTo-Json, Copy-Item, Expand-Archive, " +
+				"Export-Csv, Export-ModuleMember, ForEach-Object, Format-List, Format-Table, Get-Acl, Get-Alias, " +
+				"Get-ChildItem, Get-Command, Get-Content, Get-Date, Get-Help, Get-HnsEndpoint, Get-HnsNetwork, " +
+				"Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, Get-Location, " +
+				"Get-Member, Get-NetAdapter, Get-NetIPAddress, Get-NetRoute, Get-Process, Get-Random, Get-Service, " +
+				"Group-Object, Import-Csv, Import-Module, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, " +
+				"Join-Path, Measure-Command, Measure-Object, mkdir, Move-Item, New-Guid, New-Item, New-ItemProperty, " +
+				"New-Object, Out-File, Out-Null, Out-String, Remove-HnsEndpoint, Remove-HnsNetwork, " +
+				"Remove-HnsPolicyList, Remove-Item, Remove-ItemProperty, Rename-Item, Resolve-DnsName, Resolve-Path, " +
+				"Restart-Service, Select-Object, Select-String, Set-Content, Set-ItemProperty, Set-Location, " +
+				"Set-StrictMode, Sort-Object, Split-Path, Start-Job, Start-Process, Start-Service, Start-Sleep, " +
+				"Stop-Process, Stop-Service, Tee-Object, Test-NetConnection, Test-Path, Wait-Job, Wait-Process, " +
+				"Where-Object, Write-Debug, Write-Error, Write-Host, Write-Output, Write-Verbose, Write-Warning. " +
+				"Import-Module takes HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets " +
+				"here come in its place) and files of functions. Cmdlets for items and their properties know the " +
+				"registry's HKLM: and HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item " +
+				"know env:. -Verbose and -Debug say nothing more, of -Confirm only -Confirm:$false is accepted",
+		},
+		{
+			Name:  "Windows PowerShell, PowerShell: .NET",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/powershell/",
+			Note: "New-Object and [type]::Member of Array, ArrayList, Convert, DateTime, Directory, Dns, Encoding, " +
+				"Environment, Exception and those derived from it, File, Guid, Hashtable, HttpListener with its " +
+				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Random, " +
+				"Regex.Escape, StreamReader and StreamWriter of a request and response, Stopwatch, String, " +
+				"StringBuilder, TimeSpan, ServicePointManager.SecurityProtocol, Uri, and the names of access rights, " +
+				"with the members that scripts mostly use (Get-Member lists them)",
 		},
 		{
 			Name:  "nslookup",

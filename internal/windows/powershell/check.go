@@ -211,8 +211,8 @@ var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 // name must be called with .exe.
 const aliases = " " +
 	"asnp cfs clc clhy cli clp clv cnsn compare chdir cvpa dbp diff dnsn ebp epal epsn etsn " +
-	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gp gpv gsn gsnp gtz gu gv gwmi h history " +
+	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gsn gsnp gtz gu gv gwmi h history " +
 	"icm ihy ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
-	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr rjb rmo rnp rp rsn rsnp " +
-	"rujb rv rwmi sal sbp sc scb set shcm si sp spjb stz sujb sv swmi " +
+	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr rjb rmo rnp rsn rsnp " +
+	"rujb rv rwmi sal sbp sc scb set shcm si spjb stz sujb sv swmi " +
 	"trcm "

@@ -14,7 +14,7 @@ func classes() []*class {
 		pathClass(), fileClass(), directoryClass(), encodingClass(), streamClass(), readerClass(), writerClass(),
 		uriClass(), addressClass(), endPointClass(), dnsClass(),
 		listenerClass(), prefixesClass(), contextClass(), requestClass(), responseClass(), pairsClass(), headersClass(),
-		recordClass(), processClass(), managerClass(), exceptionClass("System.Exception"),
+		recordClass(), processClass(), managerClass(), keyClass(), exceptionClass("System.Exception"),
 	}
 }
 
@@ -40,6 +40,10 @@ func classOf(v value) *class {
 		return listClass(v.generic)
 	case moment:
 		return dateClass()
+	case *object:
+		if v.kind == keyKind {
+			return keyClass()
+		}
 	case *instance:
 		return v.of
 	}

@@ -9,8 +9,8 @@
 //   - syntax, an operator, a type of .NET, a method; a cmdlet, an alias, a parameter, a value of a parameter, if it is
 //     written in the script;
 //   - a variable of PowerShell's own that is not implemented (see missing), and setting any of PowerShell's own;
-//   - wild cards for a cmdlet without them, a path on a drive that is neither a disk nor env:, a pipeline into a cmdlet
-//     that takes no input;
+//   - wild cards for a cmdlet without them, a path on a drive that the cmdlet does not know: all know disks, a few env:
+//     or the registry, HKLM: and HKCU: (see registryParameters); a pipeline into a cmdlet that takes no input;
 //   - a regular expression that .NET and RE2 read differently.
 //
 // Some of this is known only while the script runs: a name, value or path in a variable, the text of Invoke-Expression,
@@ -28,14 +28,15 @@
 // -Debug of a cmdlet say nothing more; hash tables keep the order in which they were filled. The culture is en-US. A
 // module hns.psm1 is not run: the HNS cmdlets of this package take its place; other modules are files of functions. A
 // listener takes requests by net/http, not http.sys: it needs no reservation of its URL, and two processes cannot share
-// a port.
+// a port. Names in archives have slashes where 5.1 writes backslashes, and no item of an archive is unpacked through a
+// link.
 //
 // Without a script it is a prompt: it reads commands from standard input and runs each as a script of its own, whose
 // variables and functions stay. What is refused or ends such a script ends that command only. There is no history, no
 // completion and no profile.
 //
 // The package knows nothing of Wine: on Linux it works on Linux' files, which is how it is tested. Calls of Windows
-// (HNS, access lists, processes, network adapters) are in files of their own, and tests replace them.
+// (HNS, access lists, processes, network adapters, the registry) are in files of their own, and tests replace them.
 //
 // Where PowerShell's editions differ it follows Windows PowerShell 5.1 and the .NET Framework, but for output to files,
 // which is UTF-8 without a mark, as that of PowerShell 6 is, which upstream's test images carry

@@ -191,6 +191,9 @@ func getItem(c *call) error {
 		if name, ok := environmentItem(t.name); ok {
 			return c.variables(name)
 		}
+		if k, ok := t.key(); ok {
+			return c.showKey(k)
+		}
 		info, err := os.Lstat(t.full)
 		if err != nil {
 			return err
@@ -210,6 +213,9 @@ func testPath(c *call) error {
 		}
 	}
 	return c.forEach(func(t target) error {
+		if k, ok := t.key(); ok {
+			return c.testKey(k)
+		}
 		name, variable := environmentItem(t.name)
 		_, there := c.f.in.env[name]
 		if !variable {
@@ -227,7 +233,13 @@ func newItem(c *call) error {
 		value, c.input = one(c.input), nil
 	}
 	folder := lower(c.text("itemtype")+c.text("type")) == "directory"
+	if err := c.joinName(); err != nil {
+		return err
+	}
 	return c.forEach(func(t target) error {
+		if k, ok := t.key(); ok {
+			return c.newKey(k, value)
+		}
 		_, err := os.Stat(t.full)
 		there := err == nil
 		switch {
@@ -256,6 +268,9 @@ func newItem(c *call) error {
 
 func removeItem(c *call) error {
 	return c.forEach(func(t target) error {
+		if k, ok := t.key(); ok {
+			return c.dropKey(k)
+		}
 		if name, ok := environmentItem(t.name); ok {
 			if _, there := c.f.in.env[name]; !there {
 				return fs.ErrNotExist

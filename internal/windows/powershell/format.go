@@ -205,6 +205,9 @@ const mostColumns = 4
 
 // row shows an object.
 func (f *formatter) row(o *object) error {
+	if o.kind == keyKind {
+		return f.key(o)
+	}
 	dir := text(o.props["directoryname"])
 	if o.kind == "member" {
 		dir = text(o.props["typename"])

@@ -107,6 +107,7 @@ func stageWindows() *system {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
 			return err
 		},
+		registry: stageRegistry(),
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},

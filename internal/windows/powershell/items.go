@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,26 @@ func environmentItem(path string) (string, bool) {
 func makeFolder(c *call) error {
 	c.values["itemtype"] = "directory"
 	return newItem(c)
+}
+
+// joinName makes the paths of New-Item, if it has -Name: each of -Path, or the current folder, with the name.
+func (c *call) joinName() error {
+	name, given := c.values["name"]
+	if !given {
+		return nil
+	}
+	if text(name) == "" {
+		return thrown("%s : Cannot bind argument to parameter 'Name' because it is an empty string.", c.name)
+	}
+	paths := slices.Collect(each(c.values[pathName]))
+	if c.values[pathName] == nil {
+		paths = []value{c.f.in.dir}
+	}
+	for i, path := range paths {
+		paths[i] = strings.TrimRight(text(path), `/\`) + c.f.in.separator() + text(name)
+	}
+	c.values[pathName] = paths
+	return nil
 }
 
 // copyItem copies files, and with -Recurse folders.

@@ -89,6 +89,9 @@ func (l *listing) list(c *call, t target) error {
 	if name, ok := environmentItem(t.name); ok {
 		return c.variables(name)
 	}
+	if k, ok := t.key(); ok {
+		return c.showSubkeys(k, "")
+	}
 	info, err := os.Stat(t.full)
 	switch {
 	case err != nil:

@@ -35,7 +35,8 @@ type Session struct {
 }
 
 // system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
-// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, and ending a process.
+// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process, and the
+// registry.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
@@ -49,6 +50,7 @@ type system struct {
 	listen    func(ctx context.Context, network, address string) (net.Listener, error)
 	clear     func(screen io.Writer) error
 	kill      func(id int64) error
+	registry  registryCalls
 }
 
 func (s *Session) system() system {
@@ -68,6 +70,7 @@ func (s *Session) system() system {
 		listen:    (&net.ListenConfig{}).Listen,
 		clear:     clearScreen,
 		kill:      killProcess,
+		registry:  theRegistry(),
 	}
 }
 

@@ -14,8 +14,8 @@ const (
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
-		serviceCmdlets(), pathCmdlets(),
-		formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets())
+		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
+		registryCmdlets(), archiveCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -254,13 +254,13 @@ func itemCmdlets() []cmdlet {
 		{
 			name:      "New-Item",
 			aliases:   []string{"ni"},
-			about:     "a new file or folder; no links",
+			about:     "a new file or folder, or a key of the registry; no links",
 			run:       newItem,
-			values:    []string{pathName, "itemtype", "type", "value"},
+			values:    []string{pathName, "name", "itemtype", "type", "value"},
 			flags:     []string{"force"},
 			positions: []string{pathName},
 			takes:     "value",
-			needs:     []string{pathName},
+			needs:     []string{pathName + "|name"},
 			allowed: map[string][]string{
 				"itemtype": {"file", "directory"}, "type": {"file", "directory"},
 			},

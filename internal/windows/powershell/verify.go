@@ -14,9 +14,12 @@ func (c cmdlet) verify(b bound, piped bool) error {
 	if err := c.verifyGiven(b, piped); err != nil {
 		return err
 	}
+	if err := c.verifyKeys(b); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		for _, x := range b[name] {
-			if slices.Contains([]string{pathName, literalName, "destination", "filepath"}, name) {
+			if slices.Contains(pathParameters(), name) {
 				if err := c.verifyPath(x, name); err != nil {
 					return err
 				}
@@ -33,6 +36,11 @@ func (c cmdlet) verify(b bound, piped bool) error {
 		}
 	}
 	return nil
+}
+
+// pathParameters are the parameters that are paths.
+func pathParameters() []string {
+	return []string{pathName, literalName, "destination", "destinationpath", "filepath"}
 }
 
 // verifyGiven refuses parameters that are missing, or too many.
@@ -63,8 +71,8 @@ func isFalse(x expr) bool {
 	return ok && v.name == "false"
 }
 
-// verifyPath refuses a path that is known to be no path of files, or to have wild cards that the cmdlet does not carry
-// out.
+// verifyPath refuses a path that is known to be none that the cmdlet knows, or to have wild cards that the cmdlet does
+// not carry out.
 func (c cmdlet) verifyPath(x expr, name string) error {
 	if l, ok := x.(*list); ok {
 		for _, item := range l.items {
@@ -75,10 +83,7 @@ func (c cmdlet) verifyPath(x expr, name string) error {
 		return nil
 	}
 	s, whole := beginning(x)
-	err := badPath(s)
-	if err == nil {
-		err = c.environment(s)
-	}
+	err := c.refusesPath(s, whole)
 	switch {
 	case err != nil:
 		return err

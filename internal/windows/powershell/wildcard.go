@@ -91,7 +91,7 @@ func (c *call) targets() (found []target, missed []string, err error) {
 	}
 	for _, v := range c.input {
 		_, whole := v.(*object) // an object is that file, even if its name looks like a pattern
-		if err := c.add(v, !whole, &found, &missed); err != nil {
+		if err := c.add(itemPath(v), !whole, &found, &missed); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -103,7 +103,7 @@ func (c *call) add(item value, wild bool, found *[]target, missed *[]string) err
 	if path == "" {
 		return thrown("%s : Cannot bind argument to parameter 'Path' because it is an empty string.", c.name)
 	}
-	if err := c.knownPath(path); err != nil {
+	if err := cmp.Or(c.knownPath(path), c.knownKey(path, wild)); err != nil {
 		return err
 	}
 	if wild && strings.Contains(path, "`") {
@@ -132,18 +132,15 @@ func (c *call) add(item value, wild bool, found *[]target, missed *[]string) err
 // wildCards are the cmdlets that carry out wild cards in -Path.
 func wildCards() []string {
 	return []string{
-		"Add-Content", "Copy-Item", "Get-ChildItem", "Get-Content", "Get-Item", "Import-Csv", "Move-Item",
-		"Remove-Item", "Resolve-Path", "Select-String", "Set-Content", "Test-Path",
+		"Add-Content", "Compress-Archive", "Copy-Item", "Get-ChildItem", "Get-Content", "Get-Item", "Import-Csv",
+		"Move-Item", "Remove-Item", "Resolve-Path", "Select-String", "Set-Content", "Test-Path",
 	}
 }
 
-// knownPath refuses a path that is not a file's, and a path of the environment if the cmdlet knows only files.
+// knownPath refuses a path that is not a file's, and a path of the environment or the registry if the cmdlet does not
+// know it.
 func (c *call) knownPath(path string) error {
-	err := badPath(path)
-	if err == nil {
-		err = c.environment(path)
-	}
-	if err != nil {
+	if err := c.refusesPath(path, true); err != nil {
 		return thrown("%s : %v.", c.name, err)
 	}
 	return nil

@@ -1,1 +1,1 @@
-$p = 'HKLM:/x'; Test-Path $p
+$p = 'HKLM:/x'; Get-Content $p

@@ -1,1 +1,1 @@
-Test-Path HKLM:/Software
+Get-Content HKLM:/Software

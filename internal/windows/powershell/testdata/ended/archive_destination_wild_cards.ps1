@@ -1,0 +1,1 @@
+$to = 'a*'; Expand-Archive a.zip $to

@@ -1,0 +1,1 @@
+mkdir d | Out-Null; ln -s .. d/up; Compress-Archive d a

@@ -1,0 +1,1 @@
+$p = 'f'; Remove-ItemProperty $p a

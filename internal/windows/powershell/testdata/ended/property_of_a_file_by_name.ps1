@@ -1,0 +1,1 @@
+Set-Content f x; Get-ItemProperty f -Name Length

@@ -1,0 +1,1 @@
+$p = 'Registry::x'; Test-Path $p

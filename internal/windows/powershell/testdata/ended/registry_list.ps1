@@ -1,0 +1,1 @@
+New-ItemProperty HKLM:\SOFTWARE\Mullion x -Value 1, 2

@@ -1,0 +1,1 @@
+New-Item HKCU:\x -ItemType Directory -Value 1

@@ -1,0 +1,1 @@
+$p = 'HKLM:\SOFTWARE\*'; Get-ItemProperty $p

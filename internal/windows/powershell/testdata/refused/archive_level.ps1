@@ -1,0 +1,1 @@
+Compress-Archive a b -CompressionLevel SmallestSize

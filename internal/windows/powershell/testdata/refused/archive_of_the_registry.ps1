@@ -1,0 +1,1 @@
+Compress-Archive HKLM:\SOFTWARE a.zip

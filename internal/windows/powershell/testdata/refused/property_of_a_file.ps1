@@ -1,0 +1,1 @@
+Set-ItemProperty f IsReadOnly $true

@@ -1,0 +1,1 @@
+Test-Path Registry::HKEY_PERFORMANCE_DATA\x

@@ -1,0 +1,1 @@
+Set-Location HKLM:\SOFTWARE

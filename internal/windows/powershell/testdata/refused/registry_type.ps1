@@ -1,0 +1,1 @@
+New-ItemProperty HKLM:\SOFTWARE x -PropertyType Unknown -Value 1

@@ -1,0 +1,1 @@
+Test-Path HKLM:\SOFTWARE\*

@@ -1,0 +1,2 @@
+Expand-Archive a.zip -DestinationPath ""
+'it goes on'

@@ -1,0 +1,2 @@
+New-Item -Path . -Name ""
+'it goes on'
