@@ -40,7 +40,7 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: quick image release test-release test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-skew machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-skew machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -102,12 +102,19 @@ e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 sample: mullion ## build the sample's image into bin/
 	@hack/sample.sh
 
-release: build sample ## make dist: tarball, .deb and .rpm of Mullion and of its bundle of Kubernetes (VERSION=v1.2.3; BUNDLES="v1.35.8" for more bundles)
+plugins: ## build the checker alone, kubectl-mullion, for Linux, macOS and Windows
+	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+	  case $$p in windows/*) e=.exe;; *) e=;; esac; \
+	  hack/step.sh "build kubectl-mullion for $$p" env GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags '$(LDFLAGS)' \
+	    -o $(BIN)/plugin/$${p%/*}-$${p#*/}/kubectl-mullion$$e ./cmd/kubectl-mullion || exit 1; \
+	done
+
+release: build sample plugins ## make dist: tarball, .deb and .rpm of Mullion and of its bundle of Kubernetes, and the checker alone (VERSION=v1.2.3; BUNDLES="v1.35.8" for more bundles; URL=https://… for krew's manifest)
 	@for v in $(BUNDLES); do hack/bundle.sh $$v || exit 1; done
-	@mkdir -p dist && rm -f dist/mullion[_-]* dist/SHA256SUMS
+	@mkdir -p dist && rm -f dist/mullion[_-]* dist/kubectl-mullion-* dist/mullion.yaml dist/SHA256SUMS
 	@hack/step.sh "build the release tool" $(GO) -C hack/release build -o $(CURDIR)/dist/.release .
 	@hack/step.sh "write the manual pages" $(GO) run -ldflags '$(LDFLAGS)' ./hack/man -time "$$(git log -1 --format=%ct)" dist/.man
-	@hack/step.sh "make the packages of $(VERSION)" dist/.release -version '$(VERSION)' -kubernetes '$(KUBE_VERSION)' -others '$(BUNDLES)' -man dist/.man -time "$$(git log -1 --format=%ct)"
+	@hack/step.sh "make the packages of $(VERSION)" dist/.release -version '$(VERSION)' -kubernetes '$(KUBE_VERSION)' -others '$(BUNDLES)' -url '$(URL)' -man dist/.man -time "$$(git log -1 --format=%ct)"
 	@rm -rf dist/.release dist/.man; ls -l dist
 
 image: machines-deps ## make a container image of dist's .deb files, an archive for docker load and podman load
@@ -115,6 +122,7 @@ image: machines-deps ## make a container image of dist's .deb files, an archive 
 
 test-release: machines-deps ## install dist's .deb files in fresh roots of Debian and use it (SUITES="bookworm trixie")
 	@hack/step.sh "test the release tool" $(GO) -C hack/release test ./...
+	@hack/try-plugin.sh
 	@hack/try-release.sh $${SUITES:-bookworm trixie}
 
 up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes and the sample

@@ -1,6 +1,6 @@
 // Command release makes what people install from the programs that are built: of Mullion, and of each bundle of
 // Kubernetes, a tarball that works below any prefix, a Debian and an RPM package, each with a bill of materials, and
-// checksums of all. The same programs and the same time give the same bytes.
+// checksums of all; and of the checker alone, for other systems too, a tarball each. The same programs and the same time give the same bytes.
 package main
 
 import (
@@ -23,6 +23,8 @@ type release struct {
 	// further bundles.
 	version, kubernetes string
 	others              []string
+	// url is where people will get the files, "" if that is not known.
+	url string
 	// time is that of every file.
 	time time.Time
 	// bin has the programs, man the manual pages, root is the repository, and dist the folder to write to.
@@ -49,6 +51,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&r.man, "man", "dist/.man", "the folder of the manual pages")
 	flags.StringVar(&r.root, "root", ".", "the repository")
 	flags.StringVar(&r.dist, "dist", "dist", "the folder to write to")
+	flags.StringVar(&r.url, "url", "", "the URL of the folder that the files will be in; with it krew's manifest is written")
 	seconds := flags.Int64("time", 0, "the time of all files, in seconds since 1970")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -88,6 +91,11 @@ func run(ctx context.Context, args []string) error {
 			files = append(files, file)
 		}
 	}
+	plugins, err := r.plugins(made)
+	if err != nil {
+		return err
+	}
+	files = append(files, plugins...)
 	return checksums(filepath.Join(r.dist, "SHA256SUMS"), files)
 }
 

@@ -44,10 +44,14 @@ func fakeBin(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{
+	links := map[string]string{
 		"containerd": self, "kubernetes/v1.36.3/server/bin/hyperkube": self, "kubernetes/v1.36.3/server/bin/kubelet": "hyperkube",
 		"kubernetes/v1.35.8/server/bin/hyperkube": self,
-	} {
+	}
+	for _, p := range platforms() {
+		links[filepath.Join("plugin", p.os+"-"+p.arch, p.program())] = self
+	}
+	for link, to := range links {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(bin, link)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +77,7 @@ func TestRelease(t *testing.T) {
 	var dists [2]string
 	for i := range dists {
 		dists[i] = t.TempDir()
-		args := []string{"-version", "v1.2.3", "-kubernetes", "v1.36.3", "-others", "v1.35.8", "-time", "1750000000", "-bin", bin, "-man", fakeManual(t), "-root", "../..", "-dist", dists[i]}
+		args := []string{"-version", "v1.2.3", "-kubernetes", "v1.36.3", "-others", "v1.35.8", "-time", "1750000000", "-bin", bin, "-man", fakeManual(t), "-root", "../..", "-dist", dists[i], "-url", "https://example.com/v1.2.3/"}
 		if err := run(t.Context(), args); err != nil {
 			t.Fatal(err)
 		}
@@ -87,11 +91,13 @@ func TestRelease(t *testing.T) {
 		names[i] = f.Name()
 	}
 	if want := []string{
-		"SHA256SUMS", "mullion-1.2.3-1.x86_64.rpm", "mullion-1.2.3-linux-amd64.tar.gz",
+		"SHA256SUMS", "kubectl-mullion-1.2.3-darwin-amd64.tar.gz", "kubectl-mullion-1.2.3-darwin-arm64.tar.gz",
+		"kubectl-mullion-1.2.3-linux-amd64.tar.gz", "kubectl-mullion-1.2.3-linux-arm64.tar.gz",
+		"kubectl-mullion-1.2.3-windows-amd64.tar.gz", "kubectl-mullion-1.2.3-windows-arm64.tar.gz", "mullion-1.2.3-1.x86_64.rpm", "mullion-1.2.3-linux-amd64.tar.gz",
 		"mullion-kubernetes-1.35-1.35.8+mullion1.2.3-1.x86_64.rpm", "mullion-kubernetes-1.35.8-linux-amd64.tar.gz",
 		"mullion-kubernetes-1.35_1.35.8+mullion1.2.3_amd64.deb",
 		"mullion-kubernetes-1.36-1.36.3+mullion1.2.3-1.x86_64.rpm", "mullion-kubernetes-1.36.3-linux-amd64.tar.gz",
-		"mullion-kubernetes-1.36_1.36.3+mullion1.2.3_amd64.deb", "mullion_1.2.3_amd64.deb",
+		"mullion-kubernetes-1.36_1.36.3+mullion1.2.3_amd64.deb", "mullion.yaml", "mullion_1.2.3_amd64.deb",
 	}; !slices.Equal(names, want) {
 		t.Errorf("dist has %q, want %q", names, want)
 	}
@@ -144,6 +150,64 @@ func TestRelease(t *testing.T) {
 	says := control(t, filepath.Join(dists[0], "mullion-kubernetes-1.36_1.36.3+mullion1.2.3_amd64.deb"))
 	if !strings.Contains(says, "\nVersion: 1.36.3+mullion1.2.3\n") || strings.Contains(says, "Depends:") {
 		t.Errorf("the bundle's says\n%s", says)
+	}
+}
+
+// TestPlugin checks the checker's tarballs and krew's manifest, which has their checksums.
+func TestPlugin(t *testing.T) {
+	dist := t.TempDir()
+	r := release{version: "v1.2.3", url: "https://example.com/v1.2.3", bin: fakeBin(t), root: "../..", dist: dist}
+	files, err := r.plugins(t.TempDir())
+	if err != nil || len(files) != 7 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	const folder = "kubectl-mullion-1.2.3-windows-arm64"
+	tarball := filepath.Join(dist, folder+".tar.gz")
+	packed := untar(t, tarball)
+	for name, want := range map[string]string{
+		"kubectl-mullion.exe": "0755", "LICENSE": "0644", "THIRD-PARTY.txt": "0644", "sbom.spdx.json": "0644",
+	} {
+		if got := packed[folder+"/"+name].what; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if len(packed) != 4 {
+		t.Errorf("the tarball has %d files", len(packed))
+	}
+	sum, err := sha256Of(tarball)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(filepath.Join(dist, "mullion.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `  - selector:
+      matchLabels:
+        os: windows
+        arch: arm64
+    uri: https://example.com/v1.2.3/` + folder + `.tar.gz
+    sha256: ` + sum + `
+    bin: kubectl-mullion.exe
+    files:
+    - from: ` + folder + `/*
+      to: .
+`
+	if !strings.HasSuffix(string(manifest), want) || strings.Count(string(manifest), "sha256:") != 6 {
+		t.Errorf("the manifest is\n%s", manifest)
+	}
+}
+
+// TestPluginWithoutURL checks that there is no manifest for krew if nobody says where the files will be.
+func TestPluginWithoutURL(t *testing.T) {
+	dist := t.TempDir()
+	files, err := (release{version: "v1.2.3", bin: fakeBin(t), root: "../..", dist: dist}).plugins(t.TempDir())
+	if err != nil || len(files) != 6 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	if _, err := (release{version: "v1.2.3", bin: t.TempDir(), dist: dist}).plugins(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "run make plugins") {
+		t.Errorf("without programs: %v", err)
 	}
 }
 

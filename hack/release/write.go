@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -130,16 +129,11 @@ func (r release) create(file string, write func(io.Writer) error) error {
 func checksums(file string, of []string) error {
 	var text strings.Builder
 	for _, name := range of {
-		f, err := os.Open(name)
+		sum, err := sha256Of(name)
 		if err != nil {
 			return err
 		}
-		h := sha256.New()
-		_, err = io.Copy(h, f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		fmt.Fprintf(&text, "%x  %s\n", h.Sum(nil), filepath.Base(name))
+		fmt.Fprintf(&text, "%s  %s\n", sum, filepath.Base(name))
 	}
 	return os.WriteFile(file, []byte(text.String()), 0o644)
 }

@@ -57,7 +57,7 @@ func linkTree(checkout, dir, to string) error {
 			return err
 		}
 		switch {
-		case rel == "bin/e2e" || rel == "bin/machines":
+		case rel == "bin/e2e" || rel == "bin/machines" || rel == "bin/plugin":
 			return filepath.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)
