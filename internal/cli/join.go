@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/machines"
@@ -34,6 +33,7 @@ type joinFlags struct {
 	retain        bool
 	proxyMode     string
 	noCNI         bool
+	bundles       []string
 }
 
 func (a *app) join() *cobra.Command {
@@ -52,13 +52,18 @@ administrator's, or has a bootstrap token. With an administrator's kubeconfig th
 their rights; the file is not kept. To such a cluster a machine can add only Windows nodes, each with an address
 of the machine's own network (--node-address).
 
+With --bundle the nodes have Kubernetes' programs of your own` + bundleForm +
+			` Their version is that of the API server, or up to
+three minor versions older (https://kubernetes.io/releases/version-skew-policy/#kubelet).
+
 A join that fails leaves nothing behind, neither here nor in the cluster. After a join, ` + "`mullion status`" + `,
 ` + "`mullion logs`" + `, ` + "`mullion node`" + ` and ` + "`mullion stop`" + ` work on this machine's nodes, ` + "`mullion up`" + ` brings them back
 after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 		Example: `  mullion join --server 192.0.2.10:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:…
   mullion join --server … --token … --ca-cert-hash … --windows-version ltsc2025 --count 2
   mullion join --server … --token … --ca-cert-hash … --os linux --name build-1
-  mullion join --kubeconfig admin.conf --node-address 192.0.2.50 --name win-a`,
+  mullion join --kubeconfig admin.conf --node-address 192.0.2.50 --name win-a
+  mullion join --server … --bundle kubernetes-server-linux-amd64.tar.gz --bundle kubernetes-node-windows-amd64.tar.gz`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runJoin(cmd.Context(), f) },
 	}
@@ -82,6 +87,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	flags.StringVar(&f.node.Name, "name", "",
 		"name of the node; with --count, the beginning of the names (default m1-win-1, …, where m1 has the machine's number)")
 	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")
+	bundleFlag(cmd, &f.bundles)
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address at which other machines reach this one (default: the address from which it reaches the server)")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
@@ -195,7 +201,7 @@ func countError(n int) error {
 	return nil
 }
 
-func (a *app) runJoin(ctx context.Context, f joinFlags) error {
+func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -206,10 +212,22 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 	if o.Paths, err = a.paths(); err != nil {
 		return err
 	}
+	version := ""
+	if len(f.bundles) > 0 {
+		var discard func() error
+		if version, discard, err = a.bundleToJoin(ctx, &o, f.bundles); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, discard())
+			}
+		}()
+	}
 	if err := a.preflight(ctx, cluster.PreflightOptions{
 		Paths:      o.Paths,
 		Nodes:      len(o.Nodes),
-		Kubernetes: []string{""},
+		Kubernetes: []string{version},
 	}); err != nil {
 		return err
 	}
@@ -233,6 +251,24 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) error {
 			a.env.Out, "\nLogs, exec and metrics of the pods of %s do not work until an administrator of the cluster runs:\n\n  %s\n", missing.Node, missing.Command())
 	}
 	return nil
+}
+
+// bundleToJoin takes a bundle into the data folder and gives the nodes its version. discard takes it back.
+func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []string) (
+	version string, discard func() error, err error,
+) {
+	if _, err := join.Vacant(o.Paths); err != nil {
+		return "", nil, a.joinError(err, *o)
+	}
+	use := bundleUse{command: "mullion join", sources: sources, nodesOnly: true}
+	own, discard, err := a.takeBundle(ctx, o.Paths, use)
+	if err != nil {
+		return "", nil, err
+	}
+	for i := range o.Nodes {
+		o.Nodes[i].KubernetesVersion = own.Version
+	}
+	return own.Version, discard, nil
 }
 
 // joinError adds the remedy and exit code to an error of a join.
@@ -289,8 +325,8 @@ func (a *app) joinError(err error, o join.Options) error {
 			"leave --os out; to add this machine itself as a Linux node, use `kubeadm join`",
 		},
 		{
-			kubeadm.ErrVersion, ExitConflict,
-			"bring the cluster to a version that works with kubelet " + version.Kubernetes + ", or use another version of Mullion",
+			join.ErrVersion, ExitConflict,
+			"name programs of another version with --bundle: a kubelet has the API server's minor version, or one of the three before it (https://kubernetes.io/releases/version-skew-policy/#kubelet)",
 		},
 		{
 			kubeadm.ErrNetwork, ExitConflict,

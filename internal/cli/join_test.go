@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -119,7 +118,10 @@ func TestJoinErrors(t *testing.T) {
 		{join.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
 		{join.ErrNoNetwork, ExitRequirement, "name the machine's address on the network of the cluster's nodes"},
 		{join.ErrLinuxForeign, ExitUsage, "leave --os out; to add this machine itself as a Linux node"},
-		{kubeadm.ErrVersion, ExitConflict, "bring the cluster to a version that works with kubelet " + version.Kubernetes},
+		{
+			join.ErrVersion, ExitConflict, "name programs of another version with --bundle: a kubelet has the API server's " +
+				"minor version, or one of the three before it (https://kubernetes.io/releases/version-skew-policy/#kubelet)",
+		},
 		{kubeadm.ErrNetwork, ExitConflict, "use a pod network that routes pods' own addresses"},
 		{machines.ErrForeign, ExitConflict, "if Mullion made the cluster, bring it up with `mullion server`"},
 		{machines.ErrFull, ExitConflict, "take a machine's nodes out (`mullion leave` there"},

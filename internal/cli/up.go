@@ -49,10 +49,8 @@ func (a *app) up() *cobra.Command {
 context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with a Linux
 node and two Windows Server 2022 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.
 
-With --bundle the cluster has Kubernetes' programs of your own: a release, or what you have built. FILE is an archive
-of a release, kubernetes-server-linux-amd64.tar.gz or kubernetes-node-windows-amd64.tar.gz, of which a cluster needs
-both; DIR is a folder in their layout, {server,node}/bin or kubernetes/{server,node}/bin. The programs are copied into
-the data folder, and ` + "`mullion down`" + ` removes them. The control plane has their version, unless another is named; nodes
+With --bundle the cluster has Kubernetes' programs of your own` + bundleForm +
+			` The control plane has their version, unless another is named; nodes
 can be given it by their kubernetesVersion.`,
 		Example: `  mullion up
   mullion up --windows-version ltsc2022,ltsc2019
@@ -85,8 +83,7 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
-	flags.StringArrayVar(&f.bundles, "bundle", nil,
-		"`DIR|FILE` with Kubernetes' programs, in the layout of its releases; may be repeated: together they are one version")
+	bundleFlag(cmd, &f.bundles)
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
 	flags.BoolVar(&f.foreground, "foreground", false,
@@ -102,7 +99,8 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	}
 	if len(f.bundles) > 0 {
 		var discard func() error
-		if f.own, discard, err = a.takeBundle(ctx, paths, f); err != nil {
+		use := bundleUse{command: "mullion up", sources: f.bundles, dryRun: f.dryRun}
+		if f.own, discard, err = a.takeBundle(ctx, paths, use); err != nil {
 			return err
 		}
 		defer func() {

@@ -8,28 +8,51 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
+// bundleFlag is the flag --bundle of all commands that have it.
+func bundleFlag(cmd *cobra.Command, sources *[]string) {
+	cmd.Flags().StringArrayVar(sources, "bundle", nil,
+		"`DIR|FILE` with Kubernetes' programs, in the layout of its releases; may be repeated: together they are one version")
+}
+
+// bundleForm says in a command's help what --bundle takes.
+const bundleForm = `: a release, or what you have built. FILE is an archive
+of a release, kubernetes-server-linux-amd64.tar.gz or kubernetes-node-windows-amd64.tar.gz, of which a cluster needs
+both; DIR is a folder in their layout, {server,node}/bin or kubernetes/{server,node}/bin. The programs are copied into
+the data folder, and ` + "`mullion down`" + ` removes them.`
+
+// bundleUse says what a bundle is taken for.
+type bundleUse struct {
+	// command takes it, and sources are what --bundle names.
+	command string
+	sources []string
+	// dryRun takes it into a folder of its own. nodesOnly says that the control plane is on another machine.
+	dryRun, nodesOnly bool
+}
+
 // takeBundle takes what --bundle names into the data folder, or with --dry-run into a folder of its own. discard takes
 // it back where the cluster does not come up with it.
-func (a *app) takeBundle(ctx context.Context, paths layout.Paths, f upFlags) (
+func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse) (
 	own *cluster.OwnBundle, discard func() error, err error,
 ) {
 	started := time.Now()
-	if f.dryRun {
-		own, discard, err = tryBundle(ctx, f.bundles)
-	} else if err = a.requireRoot("mullion up"); err == nil {
-		own, err = a.calls.takeBundle(ctx, paths, f.bundles)
-		err = bundleError(err)
+	if use.dryRun {
+		own, discard, err = tryBundle(ctx, use)
+	} else if err = a.requireRoot(use.command); err == nil {
+		own, err = a.calls.takeBundle(ctx, paths, use.sources)
+		err = bundleError(err, use.command)
 		discard = func() error { return own.Discard(ctx) }
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	own.Describe(paths.Bin)
+	own.Describe(paths.Bin, use.nodesOnly)
 	fmt.Fprintf(a.env.Out, "ok   %-44s %7.1fs\n", "bundle "+own.Version, time.Since(started).Seconds())
 	for _, note := range own.Notes {
 		fmt.Fprintf(a.env.Out, "     %s\n", note)
@@ -38,21 +61,21 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, f upFlags) (
 }
 
 // tryBundle takes a bundle into a folder of its own, which discard removes.
-func tryBundle(ctx context.Context, sources []string) (*cluster.OwnBundle, func() error, error) {
+func tryBundle(ctx context.Context, use bundleUse) (*cluster.OwnBundle, func() error, error) {
 	dir, err := os.MkdirTemp("", "mullion-bundle-*")
 	if err != nil {
 		return nil, nil, err
 	}
 	discard := func() error { return os.RemoveAll(dir) }
-	own, err := cluster.TryBundle(ctx, dir, sources)
+	own, err := cluster.TryBundle(ctx, dir, use.sources)
 	if err != nil {
-		return nil, nil, errors.Join(bundleError(err), discard())
+		return nil, nil, errors.Join(bundleError(err, use.command), discard())
 	}
 	return own, discard, nil
 }
 
-// bundleError gives the error of a bundle that cannot be taken its remedy and exit code.
-func bundleError(err error) error {
+// bundleError gives the error of a bundle that a command cannot take its remedy and exit code.
+func bundleError(err error, command string) error {
 	var conflict *cluster.ConflictError
 	var incomplete *bundle.IncompleteError
 	switch {
@@ -71,5 +94,5 @@ func bundleError(err error) error {
 			": name it with another --bundle")
 	}
 	return usage(fmt.Errorf("--bundle: %w", err),
-		"name a folder or archives in the layout of upstream's releases; see `mullion up --help`")
+		"name a folder or archives in the layout of upstream's releases; see `"+command+" --help`")
 }

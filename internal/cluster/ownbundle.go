@@ -115,18 +115,18 @@ func (o *OwnBundle) put(made bundle.Bundle) error {
 }
 
 // Describe fills in Notes: of a version that lies beside Mullion's programs too, and of an etcd that is another
-// bundle's.
-func (o *OwnBundle) Describe(bin string) {
+// bundle's, unless the bundle is for nodes alone.
+func (o *OwnBundle) Describe(bin string, nodesOnly bool) {
 	if bundle.At(bin, o.Version).There() {
-		o.Notes = append(o.Notes, o.Version+" lies beside mullion too; this cluster has that of --bundle")
+		o.Notes = append(o.Notes, o.Version+" lies beside mullion too; that of --bundle is used")
 	}
-	if !bundle.At(o.Dir, o.Version).HasEtcd() {
+	if !nodesOnly && !bundle.At(o.Dir, o.Version).HasEtcd() {
 		o.Notes = append(o.Notes, "it has no etcd; that of Kubernetes "+version.Kubernetes+", which comes with Mullion, is used")
 	}
 }
 
 // Discard removes the bundle again, unless it was there before or the cluster in the data folder has it. A data folder
-// that was made for it goes too.
+// that was made for it goes too, unless it remembers what a join has left in its cluster.
 func (o *OwnBundle) Discard(ctx context.Context) error {
 	c, err := o.paths.LoadSpec()
 	switch {
@@ -136,7 +136,7 @@ func (o *OwnBundle) Discard(ctx context.Context) error {
 		return os.RemoveAll(bundle.At(o.paths.Data, o.Version).Dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err // a cluster that cannot be read may have it
-	case o.madeFolder:
+	case o.madeFolder && !o.paths.Leftover():
 		return Down(context.WithoutCancel(ctx), o.paths, func(string) {})
 	case o.isNew:
 		return os.RemoveAll(bundle.At(o.paths.Data, o.Version).Dir)

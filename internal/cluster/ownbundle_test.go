@@ -104,20 +104,56 @@ func TestDiscardOwnBundle(t *testing.T) {
 	}
 }
 
+// TestDiscardBesideALeftover keeps what a join remembers of its cluster, in a folder that was made for the bundle too.
+func TestDiscardBesideALeftover(t *testing.T) {
+	paths := layout.Paths{Data: t.TempDir()}
+	own := &OwnBundle{Dir: paths.Data, paths: paths, madeFolder: true}
+	from := bundletest.Put(t, t.TempDir(), bundletest.Programs(ownVersion))
+	if err := own.take(t.Context(), []string{from}); err != nil {
+		t.Fatal(err)
+	}
+	bundletest.Put(t, paths.Data, map[string][]byte{"join/claim.json": []byte("{}")})
+	if err := own.Discard(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !paths.Leftover() || bundle.At(paths.Data, ownVersion).There() {
+		t.Errorf("the leftover is there: %v; the bundle: %v", paths.Leftover(),
+			bundle.At(paths.Data, ownVersion).There())
+	}
+}
+
+// TestTakeBundleBesideALeftover is refused before anything is made.
+func TestTakeBundleBesideALeftover(t *testing.T) {
+	paths := layout.Paths{Data: t.TempDir()}
+	bundletest.Put(t, paths.Data, map[string][]byte{"join/claim.json": []byte("{}")})
+	from := bundletest.Put(t, t.TempDir(), bundletest.Programs(ownVersion))
+	var conflict *ConflictError
+	if _, err := TakeBundle(t.Context(), paths, []string{from}); !errors.As(err, &conflict) {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(paths.Data); err != nil || len(left) != 1 {
+		t.Errorf("in the folder are %v, %v", left, err)
+	}
+}
+
 func TestDescribeOwnBundle(t *testing.T) {
 	bin := bundletest.Put(t, t.TempDir(), map[string][]byte{"kubernetes/v1.36.3/server/bin/etcd": nil})
 	for version, want := range map[string]string{
 		ownVersion: "it has no etcd; that of Kubernetes v1.36.3, which comes with Mullion, is used",
-		"v1.36.3":  "v1.36.3 lies beside mullion too; this cluster has that of --bundle",
+		"v1.36.3":  "v1.36.3 lies beside mullion too; that of --bundle is used",
 	} {
 		from := bundletest.Put(t, t.TempDir(), bundletest.Programs(version))
 		own, err := TryBundle(t.Context(), t.TempDir(), []string{from})
 		if err != nil {
 			t.Fatal(err)
 		}
-		own.Describe(bin)
+		own.Describe(bin, false)
 		if len(own.Notes) == 0 || own.Notes[0] != want {
 			t.Errorf("%s: %q, want %q first", version, own.Notes, want)
+		}
+		own.Notes = nil
+		if own.Describe(bin, true); strings.Contains(strings.Join(own.Notes, " "), "etcd") {
+			t.Errorf("%s, for nodes alone: %q", version, own.Notes)
 		}
 	}
 }

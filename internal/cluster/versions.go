@@ -12,11 +12,11 @@ import (
 
 // ResolveVersions gives each version of Kubernetes that a specification names its last number, from the bundles that
 // lie in folders, and checks that the nodes go with the control plane. A version that is not named stays so: it is the
-// one that Mullion comes with, also when that is another one day. An error is bundle.ErrNotThere where there is no such
-// bundle.
+// one that Mullion comes with, also when that is another one day. So does the version of a control plane on another
+// machine that no node here has. An error is bundle.ErrNotThere where there is no such bundle.
 func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 	var err error
-	if c.KubernetesVersion != "" {
+	if c.KubernetesVersion != "" && slices.Contains(Versions(c), c.KubernetesVersion) {
 		if c.KubernetesVersion, err = bundle.Find(c.KubernetesVersion, dirs...); err != nil {
 			return c, err
 		}
@@ -45,9 +45,13 @@ func nodeVersion(c spec.Cluster, n spec.Node) string {
 	return cmp.Or(n.KubernetesVersion, c.KubernetesVersion)
 }
 
-// Versions are the versions of Kubernetes that a cluster is made of; "" for the one that Mullion comes with.
+// Versions are the versions of Kubernetes that a cluster is made of on this machine; "" for the one that Mullion comes
+// with.
 func Versions(c spec.Cluster) []string {
-	all := []string{c.KubernetesVersion}
+	var all []string
+	if c.Join == nil { // the control plane is here
+		all = append(all, c.KubernetesVersion)
+	}
 	for _, n := range c.Nodes {
 		all = append(all, nodeVersion(c, n))
 	}

@@ -65,6 +65,16 @@ func TestResolveVersions(t *testing.T) {
 	if _, err := ResolveVersions(joined, bin); err != nil {
 		t.Errorf("a machine that joined knows no control plane: %v", err)
 	}
+	joined = described("v1.34.9", "1.35", "v1.35.8")
+	joined.Join = &spec.Join{}
+	got, err := ResolveVersions(joined, bin)
+	if diff := cmp.Diff([]string{"v1.35.8"}, Versions(got)); err != nil || diff != "" || got.KubernetesVersion != "v1.34.9" {
+		t.Errorf("a machine whose nodes name their version needs the control plane's: %v, %s", err, diff)
+	}
+	joined.Nodes[0].KubernetesVersion = ""
+	if _, err := ResolveVersions(joined, bin); !errors.Is(err, bundle.ErrNotThere) {
+		t.Errorf("a node has the control plane's version, which is not there: %v", err)
+	}
 	if diff := cmp.Diff([]string{"", "v1.35.8"}, Versions(described("", "", "v1.35.8", "v1.35.8"))); diff != "" {
 		t.Error(diff)
 	}

@@ -36,6 +36,9 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	if err != nil {
 		return spec.Cluster{}, err
 	}
+	if err := j.checkVersion(); err != nil {
+		return spec.Cluster{}, err
+	}
 	j.Said(fmt.Sprintf("it is cluster %q of kubeadm's: pods %s, services %s", known.Name, known.Pods, known.Services))
 	c, err := j.foreignSpec(known)
 	if err != nil {

@@ -16,8 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/version"
-	fakediscovery "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	ourversion "mullion.dev/mullion/internal/base/version"
@@ -67,8 +65,7 @@ func ofKubeadm(t *testing.T) *api {
 	a := newAPI(t,
 		of("kubeadm-config", "ClusterConfiguration", "clusterName: theirs\nnetworking: {podSubnet: 198.18.0.0/16}\n"),
 		of("kubelet-config", "kubelet", "clusterDNS: [10.96.0.10]\n"))
-	// a fake's
-	a.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: ourversion.Kubernetes}
+	a.serves(ourversion.Kubernetes)
 	return a
 }
 

@@ -22,6 +22,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -54,7 +55,9 @@ type Options struct {
 	// server.
 	Address netip.Addr
 	// Nodes are what the machine adds. NodeAddresses are their addresses on the machine's network, one for each, in a
-	// cluster that Mullion did not make, and none in one that it made.
+	// cluster that Mullion did not make, and none in one that it made. A node that names a version of Kubernetes has
+	// that of a bundle in the data folder or beside Mullion's programs; others have the cluster's, or Mullion's own in a
+	// cluster that Mullion did not make.
 	Nodes         []spec.Node
 	NodeAddresses []netip.Addr
 	// KubeProxyMode and DisableDefaultCNI are as in spec.Networking, for nodes in a cluster that Mullion did not make:
@@ -88,25 +91,32 @@ var ErrLeft = errors.New("something of the join is left in the cluster")
 // leaves nothing behind, neither here nor in the cluster, unless Options.Retain is set. If the server does not answer,
 // something may stay in the cluster; the next Join or Leave removes it.
 func Join(ctx context.Context, o Options) (spec.Cluster, error) {
-	have, err := o.Paths.LoadSpec()
-	switch {
-	case err == nil:
-		return have, &cluster.ConflictError{
-			Err: fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", o.Paths.Data,
-				have.Name),
-			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
-		}
-	case !errors.Is(err, os.ErrNotExist):
-		return have, &cluster.ConflictError{
-			Err:    fmt.Errorf("data folder %q holds a cluster or a machine of one already: %w", o.Paths.Data, err),
-			Remedy: "use the version of Mullion that made it; or `mullion down` removes it; or use another --data-dir",
-		}
+	if have, err := Vacant(o.Paths); err != nil {
+		return have, err
 	}
 	j := &joining{Options: o, machine: thisMachine{}, holder: rand.Text()}
 	if err := j.reach(ctx); err != nil {
 		return spec.Cluster{}, explained(err)
 	}
 	return j.finish(ctx)
+}
+
+// Vacant returns a cluster.ConflictError where a data folder has a cluster, or a machine of one, with what has it.
+func Vacant(paths layout.Paths) (have spec.Cluster, err error) {
+	have, err = paths.LoadSpec()
+	switch {
+	case err == nil:
+		return have, &cluster.ConflictError{
+			Err:    fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", paths.Data, have.Name),
+			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return have, &cluster.ConflictError{
+			Err:    fmt.Errorf("data folder %q holds a cluster or a machine of one already: %w", paths.Data, err),
+			Remedy: "use the version of Mullion that made it; or `mullion down` removes it; or use another --data-dir",
+		}
+	}
+	return have, nil
 }
 
 // finish joins the cluster that was reached; if that does not succeed, it removes what it made.
@@ -177,11 +187,18 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	if err := c.Validate(); err != nil {
 		return c, &cluster.ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
 	}
-	c, err := cluster.ResolveVersions(c, j.Paths.Bin)
-	if err != nil { // checked before anything is claimed; the cluster names a version only if it is not the usual one
+	// Versions are checked before anything is claimed. The cluster names one only if it is not the usual one.
+	if slices.ContainsFunc(c.Nodes, func(n spec.Node) bool { return n.KubernetesVersion != "" }) {
+		if err := j.checkVersion(); err != nil {
+			return c, err
+		}
+	}
+	c, err := cluster.ResolveVersions(c, j.Paths.Data, j.Paths.Bin)
+	if err != nil {
 		return c, &cluster.ConflictError{
-			Err:    fmt.Errorf("join cluster %q: %w", c.Name, err),
-			Remedy: "put that version's bundle beside mullion on this machine too; in a checkout `make bundle VERSION=…` builds it",
+			Err: fmt.Errorf("join cluster %q: %w", c.Name, err),
+			Remedy: "put that version's bundle beside mullion on this machine too, in a checkout `make bundle VERSION=…` " +
+				"builds it; or name one with --bundle",
 		}
 	}
 	if err := cluster.CheckUnderlay(c, j.Paths); err != nil {

@@ -13,18 +13,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
-
-	"mullion.dev/mullion/internal/base/version"
 )
 
 var (
 	// ErrNone says that the cluster has no readable ConfigMaps of kubeadm's.
 	ErrNone = errors.New("the cluster is neither Mullion's nor one that kubeadm made")
-	// ErrVersion says that the cluster's version and that of our kubelets do not go together.
-	ErrVersion = errors.New("the cluster's version does not go with this kubelet's")
 	// ErrNetwork says that pods of our nodes could not be part of the cluster's network.
 	ErrNetwork = errors.New("the cluster's pod network is not one that nodes can join here")
 )
@@ -36,10 +31,6 @@ const (
 	defaultDomain   = "cluster.local"
 	defaultName     = "kubernetes"
 )
-
-// oldestKubelet is how many minor versions a kubelet may be behind the API server; it may never be ahead.
-// https://kubernetes.io/releases/version-skew-policy/#kubelet
-const oldestKubelet = 3
 
 // Cluster is what nodes that join have to know. If a subnet has two families, it is the IPv4 one.
 type Cluster struct {
@@ -103,7 +94,7 @@ func Read(ctx context.Context, client kubernetes.Interface) (Cluster, error) {
 			break
 		}
 	}
-	return c, checkVersion(client)
+	return c, nil
 }
 
 func or(value, otherwise string) string {
@@ -142,24 +133,4 @@ func subnet(field, text string) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf(
 		"read %s of kubeadm-config: %w: %s has no IPv4 subnet, and Windows nodes need one", field,
 		ErrNetwork, text)
-}
-
-// checkVersion compares the API server's version with our kubelets'.
-func checkVersion(client kubernetes.Interface) error {
-	info, err := client.Discovery().ServerVersion()
-	if err != nil {
-		return fmt.Errorf("ask the API server for its version: %w", err)
-	}
-	server, err := utilversion.ParseGeneric(info.GitVersion)
-	if err != nil {
-		return fmt.Errorf("read the API server's version %q: %w", info.GitVersion, err)
-	}
-	kubelet := utilversion.MustParseGeneric(version.Kubernetes)
-	behind := int(server.Minor()) - int(kubelet.Minor()) // small numbers
-	if server.Major() != kubelet.Major() || behind < 0 || behind > oldestKubelet {
-		return fmt.Errorf(
-			"compare versions: %w: the API server is %s, the kubelet %s; it may be of the same minor version or up to %d older",
-			ErrVersion, info.GitVersion, version.Kubernetes, oldestKubelet)
-	}
-	return nil
 }

@@ -12,28 +12,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
-	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	ourversion "mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 )
 
 // cluster is an API with kubeadm's ConfigMaps.
-func cluster(serverVersion, clusterConfiguration, kubelet string) *fake.Clientset {
+func cluster(clusterConfiguration, kubelet string) *fake.Clientset {
 	object := func(name, key, text string) runtime.Object {
 		return &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system"},
 			Data:       map[string]string{key: text},
 		}
 	}
-	c := fake.NewClientset(object("kubeadm-config", "ClusterConfiguration", clusterConfiguration),
+	return fake.NewClientset(object("kubeadm-config", "ClusterConfiguration", clusterConfiguration),
 		object("kubelet-config", "kubelet", kubelet))
-	// The client is a fake's.
-	c.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: serverVersion}
-	return c
 }
 
 // What kind v0.30 and kubeadm 1.36 write, shortened.
@@ -65,7 +59,7 @@ func TestRead(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := kubeadm.Read(t.Context(), cluster(ourversion.Kubernetes, tt.conf, tt.kubelet))
+			got, err := kubeadm.Read(t.Context(), cluster(tt.conf, tt.kubelet))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +72,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	forbidden := cluster(ourversion.Kubernetes, kind, dns)
+	forbidden := cluster(kind, dns)
 	forbidden.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "kubeadm-config",
 			errors.New("no"))
@@ -90,15 +84,13 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		"none":      {fake.NewClientset(), kubeadm.ErrNone, "kubeadm-config"},
 		"forbidden": {forbidden, kubeadm.ErrNone, "forbidden"},
-		"no_pods":   {cluster(ourversion.Kubernetes, "networking: {}\n", dns), kubeadm.ErrNetwork, "has no podSubnet"},
+		"no_pods":   {cluster("networking: {}\n", dns), kubeadm.ErrNetwork, "has no podSubnet"},
 		"ipv6": {
-			cluster(ourversion.Kubernetes, "networking: {podSubnet: 'fd00::/56'}\n", dns),
+			cluster("networking: {podSubnet: 'fd00::/56'}\n", dns),
 			kubeadm.ErrNetwork, "no IPv4 subnet",
 		},
-		"older":      {cluster("v1.35.9", kind, dns), kubeadm.ErrVersion, "v1.35.9"},
-		"too_new":    {cluster("v1.40.0", kind, dns), kubeadm.ErrVersion, "up to 3 older"},
-		"not_yaml":   {cluster(ourversion.Kubernetes, "\t{", dns), nil, "read ClusterConfiguration"},
-		"not_subnet": {cluster(ourversion.Kubernetes, "networking: {podSubnet: pods}\n", dns), nil, "podSubnet"},
+		"not_yaml":   {cluster("\t{", dns), nil, "read ClusterConfiguration"},
+		"not_subnet": {cluster("networking: {podSubnet: pods}\n", dns), nil, "podSubnet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := kubeadm.Read(t.Context(), tt.client)
