@@ -31,7 +31,7 @@ type calls struct {
 	preflight         func(context.Context, cluster.PreflightOptions) []preflight.Finding
 	up                func(context.Context, cluster.UpOptions) (spec.Cluster, error)
 	takeBundle        func(context.Context, layout.Paths, []string) (*cluster.OwnBundle, error)
-	setProgram        func(context.Context, layout.Paths, string, string, string) (bool, error)
+	setProgram        func(context.Context, layout.Paths, cluster.ProgramChange) (bool, error)
 	stop, down        func(context.Context, layout.Paths, func(string)) error
 	client            func(layout.Paths) (kubernetes.Interface, error)
 	await             func(context.Context, layout.Paths) error

@@ -31,6 +31,9 @@ node, kubelet and kube-proxy on a Linux node. The file is copied, so what you bu
 you set it again. Where the cluster is up, the program is started at once, pods go on, and the command waits until
 it is ready. If it does not get ready, the node has its former program again.
 
+A file that is for another system, or that says that it is another program, is refused. A version that does not go
+with the control plane's is named and taken, and so is a file that does not say what it is.
+
 The node keeps the program over ` + "`mullion stop`" + ` and ` + "`mullion up`" + `. ` + "`mullion status`" + ` marks it with (own);
 ` + "`mullion logs kubelet/NODE`" + ` is its log.`,
 		Example: `  mullion node set win-1 --kubelet _output/bin/kubelet.exe
@@ -99,7 +102,12 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 // setProgram gives one part of a node its program, and says what it has then.
 func (a *app) setProgram(ctx context.Context, paths layout.Paths, node, part, file string) error {
 	started := time.Now()
-	running, err := a.calls.setProgram(ctx, paths, node, part, file)
+	running, err := a.calls.setProgram(ctx, paths, cluster.ProgramChange{
+		Node: node,
+		Part: part,
+		File: file,
+		Said: func(line string) { fmt.Fprintf(a.env.Err, "warning: %s\n", line) },
+	})
 	if err != nil {
 		return setError(paths, node, part, err)
 	}
@@ -118,11 +126,14 @@ func (a *app) setProgram(ctx context.Context, paths layout.Paths, node, part, fi
 // setError gives the error of a program that cannot be set its remedy and exit code.
 func setError(paths layout.Paths, node, part string, err error) error {
 	var wrong *bundle.WrongProgramError
+	var other *bundle.OtherProgramError
 	var notReady *cluster.NotReadyError
 	switch {
 	case errors.As(err, &wrong):
 		return usage(err, fmt.Sprintf("build %s for %s/amd64: GOOS=%[2]s GOARCH=amd64",
 			kubenode.ProgramName(part, wrong.System), wrong.System))
+	case errors.As(err, &other):
+		return usage(err, fmt.Sprintf("name a %s: a build of k8s.io/kubernetes/cmd/%[1]s", part))
 	case errors.Is(err, cluster.ErrNoSuchPart):
 		return usage(err, "it has none with kubeProxyMode none, in modes nat and transparent, and on Windows 1709 and 1803")
 	case errors.As(err, &notReady):

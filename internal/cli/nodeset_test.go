@@ -17,8 +17,9 @@ import (
 // sets answers for setting programs, and remembers what was asked.
 func (m *machine) sets(running bool, err error) *[]string {
 	var asked []string
-	m.calls.setProgram = func(_ context.Context, _ layout.Paths, node, part, file string) (bool, error) {
-		asked = append(asked, fmt.Sprintf("%s %s %s", node, part, strings.ReplaceAll(file, filepath.Dir(m.paths.Data), "TMP")))
+	m.calls.setProgram = func(_ context.Context, _ layout.Paths, p cluster.ProgramChange) (bool, error) {
+		asked = append(asked, fmt.Sprintf("%s %s %s", p.Node, p.Part,
+			strings.ReplaceAll(p.File, filepath.Dir(m.paths.Data), "TMP")))
 		return running, err
 	}
 	return &asked
@@ -79,6 +80,19 @@ func TestNodeSet(t *testing.T) {
 	}
 }
 
+// TestNodeSetWarns says what is to be known of a program that it takes.
+func TestNodeSetWarns(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	m.calls.setProgram = func(_ context.Context, _ layout.Paths, p cluster.ProgramChange) (bool, error) {
+		p.Said(p.File + " does not say its version")
+		return false, nil
+	}
+	m.run("node", "set", "win-1", "--kubelet", m.program("a.exe")).check(t, ExitOK,
+		"kubelet of node win-1 is a copy of TMP/a.exe, from the next `mullion up` on\n",
+		"warning: TMP/a.exe does not say its version\n")
+}
+
 func TestNodeSetRefusals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args         string
@@ -109,6 +123,12 @@ func TestNodeSetRefusals(t *testing.T) {
 			&bundle.WrongProgramError{File: "k", Is: "a program for Linux on x86-64", System: spec.Windows}, ExitUsage,
 			"k is a program for Linux on x86-64, and not a program for Windows on x86-64",
 			"build kubelet.exe for windows/amd64: GOOS=windows GOARCH=amd64",
+		},
+		"other": {
+			"win-1 --kube-proxy FILE",
+			&bundle.OtherProgramError{File: "k", Is: "example.org/tool", Part: "kube-proxy"}, ExitUsage,
+			"k is the program example.org/tool, and not a kube-proxy",
+			"name a kube-proxy: a build of k8s.io/kubernetes/cmd/kube-proxy",
 		},
 		"not-ready": {
 			"win-1 --kubelet FILE",

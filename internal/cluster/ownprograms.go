@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 
 	"mullion.dev/mullion/internal/base/filecopy"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -69,44 +71,74 @@ func (e *NotReadyError) Error() string {
 // Unwrap gives the cause.
 func (e *NotReadyError) Unwrap() error { return e.Err }
 
-// SetProgram gives a part of a node ("kubelet", "kube-proxy") a copy of the program in file in the place of upstream's,
-// or upstream's again where file is "". Where the cluster is up, the part is started again, and running is true; with a
-// program with which it does not get ready it has its former program again, and there is a NotReadyError. Other errors
-// are those of OwnProgramsOf, ErrNoSuchPart and bundle.WrongProgramError.
-func SetProgram(ctx context.Context, paths layout.Paths, node, part, file string) (running bool, err error) {
+// ProgramChange is what SetProgram changes.
+type ProgramChange struct {
+	// Part of Node ("kubelet", "kube-proxy") gets a copy of the program in File, or upstream's again where File is "".
+	Node, Part, File string
+	// Said gets a line for each thing about the program that a person should know, before it is started.
+	Said func(string)
+}
+
+// SetProgram gives a part of a node a program in the place of upstream's, or upstream's again. Where the cluster is up,
+// the part is started again, and running is true; with a program with which it does not get ready it has its former
+// program again, and there is a NotReadyError. Other errors are those of OwnProgramsOf, ErrNoSuchPart and those of
+// bundle.CheckPart.
+func SetProgram(ctx context.Context, paths layout.Paths, p ProgramChange) (running bool, err error) {
 	c, err := paths.LoadSpec()
 	if err != nil {
 		return false, err
 	}
-	n, err := findNode(c, node)
+	n, err := findNode(c, p.Node)
 	if err != nil {
 		return false, err
 	}
 	s := setting{
 		ctx:    ctx,
 		client: supervisor.NewClient(paths.Socket()),
-		dir:    kubenode.OwnDir(paths.Node(node)),
-		name:   kubenode.ProgramName(part, n.OS),
-		unit:   part + "/" + node,
+		dir:    kubenode.OwnDir(paths.Node(p.Node)),
+		name:   kubenode.ProgramName(p.Part, n.OS),
+		unit:   p.Part + "/" + p.Node,
 	}
 	if there, err := hasUnit(c, paths, s.unit); err != nil {
 		return false, err
 	} else if !there {
-		return false, fmt.Errorf("set the %s of node %s: %w", part, node, ErrNoSuchPart)
+		return false, fmt.Errorf("set the %s of node %s: %w", p.Part, p.Node, ErrNoSuchPart)
 	}
-	if file != "" {
-		if err := bundle.CheckProgram(file, n.OS); err != nil {
+	if p.File != "" {
+		if err := p.check(c, n); err != nil {
 			return false, err
 		}
 	}
 	if running, err = s.isRunning(paths); err != nil {
 		return false, err
 	}
-	former, err := s.set(file, running)
+	former, err := s.set(p.File, running)
 	if err != nil && running {
-		err = &NotReadyError{Part: part, Node: node, Former: former, Err: err}
+		err = &NotReadyError{Part: p.Part, Node: p.Node, Former: former, Err: err}
 	}
 	return running, err
+}
+
+// check refuses a file that is no program for the part, and says what is to be known of one that may be.
+func (p ProgramChange) check(c spec.Cluster, n spec.Node) error {
+	built, notes, err := bundle.CheckPart(p.File, p.Part, n.OS)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		p.Said(note)
+	}
+	switch {
+	case built == "": // a note says so
+	case c.Foreign():
+		p.Said(fmt.Sprintf("%s is of Kubernetes %s, which is not compared with the control plane's: Mullion did not make "+
+			"this cluster", p.File, built))
+	default:
+		if err := bundle.Skew(cmp.Or(c.KubernetesVersion, version.Kubernetes), built); err != nil {
+			p.Said(err.Error() + "; upstream does not support that: https://kubernetes.io/releases/version-skew-policy/")
+		}
+	}
+	return nil
 }
 
 // hasUnit reports whether a unit is one of a cluster's.

@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/bundle/bundletest"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -24,8 +26,61 @@ func ownFiles(t *testing.T) string {
 	t.Helper()
 	return bundletest.Put(t, t.TempDir(), map[string][]byte{
 		"kubelet.exe": bundletest.Windows("one"), "kube-proxy.exe": bundletest.Windows("two"),
-		"kubelet": bundletest.Linux("three"), "letter": []byte("Dear reader, this is not a program but a letter, long enough to be one."),
+		"tool.exe": bundletest.Go(spec.Windows, debug.BuildInfo{Path: "example.org/tool"}),
+		"kubelet":  bundletest.Linux("three"), "letter": []byte("Dear reader, this is not a program but a letter, long enough to be one."),
 	})
+}
+
+// change is what SetProgram changes, and what it says of it.
+func change(node, part, file string) (ProgramChange, *[]string) {
+	var said []string
+	return ProgramChange{Node: node, Part: part, File: file, Said: func(s string) { said = append(said, s) }}, &said
+}
+
+// TestSetProgramOfAnotherVersion takes it, and says where it does not go with the control plane.
+func TestSetProgramOfAnotherVersion(t *testing.T) {
+	ours := testClusters(t)["default"]
+	older := ours
+	older.KubernetesVersion = "v1.34.9"
+	foreign := ours
+	foreign.Join = &spec.Join{Foreign: &spec.Foreign{}}
+	const policy = "; upstream does not support that: https://kubernetes.io/releases/version-skew-policy/"
+	for name, tt := range map[string]struct {
+		c       spec.Cluster
+		version string
+		want    []string
+	}{
+		"same":   {ours, version.Kubernetes, nil},
+		"oldest": {ours, "v1.33.1", nil},
+		"too-old": {ours, "v1.32.1", []string{
+			"a node of Kubernetes v1.32.1 is more than 3 minor versions older than the control plane, which is " +
+				version.Kubernetes + policy,
+		}},
+		"newer": {older, "v1.36.3", []string{
+			"a node of Kubernetes v1.36.3 is newer than the control plane, which is v1.34.9" + policy,
+		}},
+		"foreign": {foreign, "v1.30.0", []string{
+			"FILE is of Kubernetes v1.30.0, which is not compared with the control plane's: Mullion did not make this cluster",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := bundletest.Go(spec.Linux, debug.BuildInfo{
+				Path: "k8s.io/kubernetes/cmd/kube-proxy",
+				Main: debug.Module{Path: "k8s.io/kubernetes", Version: tt.version},
+			})
+			file := filepath.Join(bundletest.Put(t, t.TempDir(), map[string][]byte{"k": program}), "k")
+			p, said := change("linux-1", "kube-proxy", file)
+			if err := p.check(tt.c, spec.Node{Name: "linux-1", OS: spec.Linux}); err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range *said {
+				(*said)[i] = strings.ReplaceAll(line, file, "FILE")
+			}
+			if diff := cmp.Diff(tt.want, *said); diff != "" {
+				t.Errorf("it said (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // TestSetProgram sets programs of a cluster that is not up.
@@ -45,8 +100,10 @@ func TestSetProgram(t *testing.T) {
 		if file != "" {
 			file = filepath.Join(dir, file)
 		}
-		if running, err := SetProgram(t.Context(), paths, node, part, file); err != nil || running {
-			t.Errorf("set %s of %s: %v, %v", part, node, running, err)
+		change, said := change(node, part, file)
+		running, err := SetProgram(t.Context(), paths, change)
+		if err != nil || running || file != "" && len(*said) != 1 {
+			t.Errorf("set %s of %s: %v, %v, said %q", part, node, running, err, *said)
 		}
 	}
 	set("win-1", "kubelet", "kubelet.exe")
@@ -103,12 +160,17 @@ func TestSetProgramRefuses(t *testing.T) {
 		"other-system":     {c, "win-1", "kubelet", "kubelet", "is a program for Linux on x86-64, and not a program for Windows", nil},
 		"windows-on-linux": {c, "linux-1", "kubelet", "kubelet.exe", "is a program for Windows on x86-64, and not a program for Linux", nil},
 		"no-program":       {c, "win-1", "kubelet", "letter", "letter is no program", nil},
+		"other-program":    {c, "win-1", "kubelet", "tool.exe", "is the program example.org/tool, and not a kubelet", nil},
 		"no-file":          {c, "win-1", "kubelet", "none", "no such file", os.ErrNotExist},
 		"folder":           {c, "win-1", "kubelet", "", "is no file", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths := saved(t, tt.c)
-			_, err := SetProgram(t.Context(), paths, tt.node, tt.part, dir+"/"+tt.file)
+			change, said := change(tt.node, tt.part, dir+"/"+tt.file)
+			_, err := SetProgram(t.Context(), paths, change)
+			if len(*said) > 0 {
+				t.Errorf("it said %q", *said)
+			}
 			if err == nil || !strings.Contains(err.Error(), tt.words) || tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("%v, want %q", err, tt.words)
 			}
@@ -117,10 +179,12 @@ func TestSetProgramRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := SetProgram(t.Context(), layout.Paths{Data: t.TempDir()}, "win-1", "kubelet", dir+"/kubelet.exe"); !errors.Is(err, os.ErrNotExist) {
+	some, _ := change("win-1", "kubelet", dir+"/kubelet.exe")
+	if _, err := SetProgram(t.Context(), layout.Paths{Data: t.TempDir()}, some); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a cluster: %v", err)
 	}
-	_, err := SetProgram(t.Context(), saved(t, c), "win-1", "kubelet", dir+"/kubelet")
+	some.File = dir + "/kubelet"
+	_, err := SetProgram(t.Context(), saved(t, c), some)
 	if wrong, ok := errors.AsType[*bundle.WrongProgramError](err); !ok || wrong.System != spec.Windows {
 		t.Errorf("%v", err)
 	}

@@ -63,14 +63,16 @@ func (f fixture) ownPrograms(t *testing.T) {
 		t.Skip("set E2E_OWN=1: this test was not yet seen to pass to its end")
 	}
 	b := bundle.At(f.bin, version.Kubernetes)
-	for _, tt := range []struct{ node, from, own, upstream, wrong string }{
+	for _, tt := range []struct{ node, from, own, upstream, other, silent string }{
 		{
 			"win-1", filepath.Join(b.Node(), "kubelet.exe"), `^C:\\k\\own\\kubelet\.exe .*--hostname-override=win-1 `,
 			`^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `, filepath.Join(f.bin, "windows", "host-local.exe"),
+			filepath.Join(f.bin, "windows", "shim", "refuse.exe"),
 		},
 		{
 			"linux-1", filepath.Join(b.Server(), "kubelet"), `/own/kubelet .*--hostname-override=linux-1 `,
 			`/kubernetes/kubelet .*--hostname-override=linux-1 `, filepath.Join(f.bin, "cni", "host-local"),
+			"/usr/bin/true",
 		},
 	} {
 		t.Run(tt.node, func(t *testing.T) {
@@ -96,9 +98,13 @@ func (f fixture) ownPrograms(t *testing.T) {
 			f.back(t, tt.own, f.kill(t, tt.own))
 			f.working(t)
 
-			out, err := f.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.wrong)
+			out, err := f.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.other)
+			if err == nil || !strings.Contains(out, "and not a kubelet") {
+				t.Errorf("with a program that says that it is no kubelet: %v\n%s", err, out)
+			}
+			out, err = f.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.silent)
 			if err == nil || !strings.Contains(out, "has its former one again") {
-				t.Errorf("with a program that is no kubelet: %v\n%s", err, out)
+				t.Errorf("with a program that does not say what it is: %v\n%s", err, out)
 			}
 			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
 
