@@ -45,6 +45,7 @@ type calls struct {
 	agent             func(layout.Paths, string) (*admin.Client, error)
 	proxyPage         func(context.Context, layout.Paths, string, string) ([]byte, error)
 	watchEvery        time.Duration
+	apiPatience       time.Duration // bounds what is asked of the API
 }
 
 // realCalls are those of the program.
@@ -67,8 +68,9 @@ func realCalls() calls {
 		hns: func(ctx context.Context, paths layout.Paths, node string) (hnsConn, error) {
 			return cluster.HNS(ctx, paths, node)
 		},
-		agent:      cluster.Agent,
-		proxyPage:  cluster.ProxyEndpoint,
-		watchEvery: watchEvery,
+		agent:       cluster.Agent,
+		proxyPage:   cluster.ProxyEndpoint,
+		watchEvery:  watchEvery,
+		apiPatience: apiPatience,
 	}
 }

@@ -51,7 +51,7 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	if err := a.calls.stop(ctx, paths, said); err != nil {
 		return err
 	}
-	leaving, cancel := context.WithTimeout(ctx, apiPatience)
+	leaving, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	err = a.calls.leave(leaving, paths, admin)
 	switch {

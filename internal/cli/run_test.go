@@ -29,6 +29,7 @@ func newMachine(t *testing.T) *machine {
 	t.Helper()
 	dir := t.TempDir()
 	m := &machine{t: t, paths: layout.Paths{Data: filepath.Join(dir, "data"), Bin: filepath.Join(dir, "bin")}}
+	m.calls.apiPatience = apiPatience
 	m.env.Executable = filepath.Join(m.paths.Bin, "mullion")
 	m.env.Environ = []string{"MULLION_DATA_DIR=" + m.paths.Data, "HOME=" + dir}
 	return m

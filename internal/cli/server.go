@@ -50,7 +50,7 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	client, c, err := a.admin(paths)
 	if err != nil {

@@ -66,7 +66,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if err := requireJoinable(c); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	var t bootstrap.Token
 	if len(args) > 0 {
@@ -133,7 +133,7 @@ func (a *app) tokens(ctx context.Context) ([]bootstrap.TokenInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	return bootstrap.Tokens(ctx, client)
 }
@@ -148,26 +148,7 @@ func (a *app) tokenDelete() *cobra.Command {
 			if whole, err := discovery.ParseToken(id); err == nil {
 				id = whole.ID
 			}
-			tokens, err := a.tokens(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(tokens, func(t bootstrap.TokenInfo) bool { return t.ID == id }) {
-				return &Error{
-					Code:   ExitNotFound,
-					Err:    errors.New("the cluster has no such token"),
-					Remedy: "`mullion token list` lists them",
-				}
-			}
-			paths, err := a.paths()
-			if err != nil {
-				return err
-			}
-			client, _, err := a.admin(paths)
-			if err != nil {
-				return err
-			}
-			return bootstrap.RemoveToken(cmd.Context(), client, id)
+			return a.deleteToken(cmd.Context(), id)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			tokens, err := a.tokens(cmd.Context())
@@ -181,4 +162,29 @@ func (a *app) tokenDelete() *cobra.Command {
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+}
+
+func (a *app) deleteToken(ctx context.Context, id string) error {
+	tokens, err := a.tokens(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(tokens, func(t bootstrap.TokenInfo) bool { return t.ID == id }) {
+		return &Error{
+			Code:   ExitNotFound,
+			Err:    errors.New("the cluster has no such token"),
+			Remedy: "`mullion token list` lists them",
+		}
+	}
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
+	client, _, err := a.admin(paths)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	defer cancel()
+	return bootstrap.RemoveToken(ctx, client, id)
 }

@@ -27,6 +27,8 @@ import (
 type secrets struct {
 	t    *testing.T
 	kept map[string]corev1.Secret
+	// silent is the method of requests that get no answer.
+	silent string
 }
 
 // serve starts it and makes it the machine's.
@@ -44,6 +46,11 @@ func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := path.Base(r.URL.Path)
 	_, there := s.kept[name]
 	switch {
+	case r.Method == s.silent:
+		if _, err := io.Copy(io.Discard, r.Body); err != nil { // before that, nobody is seen to go
+			s.t.Error(err)
+		}
+		<-r.Context().Done() // until nobody waits any more
 	case r.Method == http.MethodGet && r.URL.Path == all:
 		list := corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
 		for _, secret := range s.kept {
@@ -141,6 +148,27 @@ func TestTokens(t *testing.T) {
 		"see `mullion token delete --help`")
 	m.run("token", "create", "a", "b").refused(t, ExitUsage, "`mullion token create` takes at most one token, got 2",
 		"see `mullion token create --help`")
+}
+
+// TestTokensOfAnAPIThatDoesNotAnswer has each command end, whatever it is that gets no answer.
+func TestTokensOfAnAPIThatDoesNotAnswer(t *testing.T) {
+	m := newMachine(t)
+	m.describe(several)
+	kept := m.serveSecrets()
+	m.run("token", "create", ownToken).check(t, ExitOK, ownToken+"\n", "")
+	m.calls.apiPatience = 2 * time.Second // enough for what is answered, on a busy machine too
+	for method, tt := range map[string]struct{ args, what string }{
+		http.MethodGet:    {"token list", "list bootstrap tokens"},
+		http.MethodPost:   {"token create", "create bootstrap token"},
+		http.MethodDelete: {"token delete abcdef", `remove bootstrap token "abcdef"`},
+	} {
+		kept.silent = method
+		got := m.run(strings.Fields(tt.args)...)
+		got.has(t, ExitInternal, "mullion: "+tt.what+": ")
+		if got.out != "" || !strings.Contains(got.err, "context deadline exceeded") {
+			t.Errorf("%s: printed %q, said %s", tt.args, got.out, got.err)
+		}
+	}
 }
 
 // TestTokensOfAClusterOfOneMachine are none that another could use.
