@@ -179,6 +179,18 @@ func TestJudge(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+	t.Run("memory as README.md says that it was measured", func(t *testing.T) {
+		const measured = 49 << 30 / 10 // of a control plane and 20 Windows nodes
+		f, w := good(), want()
+		w.Nodes, f.MemoryAvailable = 20, measured-100*mib
+		if got := Judge(f, w); len(got) != 1 || got[0].Check != "memory" {
+			t.Errorf("with less: %+v", got)
+		}
+		f.MemoryAvailable = measured + 200*mib
+		if got := Judge(f, w); len(got) != 0 {
+			t.Errorf("with more: %+v", got)
+		}
+	})
 	t.Run("the fatal ones first", func(t *testing.T) {
 		f := good()
 		f.InotifyInstances, f.Kernel, f.Seccomp = 1, "4.19", false
