@@ -104,7 +104,6 @@ func (r runner) Run(ctx context.Context) (result, error) {
 	if err != nil {
 		return got, err
 	}
-	summary := filepath.Join(r.Temp, "summary.md")
 	var failed error
 	for i, s := range a.Runs.Steps {
 		run, err := wanted(s.If, failed == nil, values)
@@ -115,7 +114,7 @@ func (r runner) Run(ctx context.Context) (result, error) {
 			continue
 		}
 		fmt.Fprintf(r.Out, "== %s\n", s.Name)
-		if err := r.step(ctx, i, s, values, summary, &got); err != nil {
+		if err := r.step(ctx, i, s, values, &got); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("step %q: %w", s.Name, err))
 		}
 	}
@@ -125,7 +124,7 @@ func (r runner) Run(ctx context.Context) (result, error) {
 			return got, err
 		}
 	}
-	text, err := os.ReadFile(summary)
+	text, err := os.ReadFile(r.summary())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return got, err
 	}
@@ -151,8 +150,11 @@ func (r runner) values(a action, dir string) (map[string]string, error) {
 	return values, nil
 }
 
+// summary is the file that steps write the job's summary to.
+func (r runner) summary() string { return filepath.Join(r.Temp, "summary.md") }
+
 // step runs one step, and adds its outputs to values.
-func (r runner) step(ctx context.Context, i int, s step, values map[string]string, summary string, got *result) error {
+func (r runner) step(ctx context.Context, i int, s step, values map[string]string, got *result) error {
 	var err error
 	if s.Uses != "" {
 		used := step{Uses: s.Uses, With: map[string]string{}}
@@ -178,7 +180,7 @@ func (r runner) step(ctx context.Context, i int, s step, values map[string]strin
 	}
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", file)
 	cmd.Stdout, cmd.Stderr = r.Out, r.Out
-	cmd.Env = append(slices.Clone(r.Environ), "GITHUB_OUTPUT="+outputs, "GITHUB_STEP_SUMMARY="+summary,
+	cmd.Env = append(slices.Clone(r.Environ), "GITHUB_OUTPUT="+outputs, "GITHUB_STEP_SUMMARY="+r.summary(),
 		"GITHUB_ACTION_REPOSITORY="+r.Repository, "RUNNER_TEMP="+r.Temp)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		value, err := expand(s.Env[name], values)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -106,7 +107,9 @@ func TestAction(t *testing.T) {
 		},
 		{
 			name: "at a tag", ref: "v0.3.0",
-			calls: []string{download, update, released, asked, askedToo, "mullion up --wait 10m --retain", "mullion status"},
+			calls: []string{
+				download, update, released, asked, askedToo, "mullion up --wait 10m --retain", "mullion status",
+			},
 		},
 		{
 			name: "a file of one's own, everything said",
@@ -173,9 +176,7 @@ func TestAction(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j := newJob(t, tt.environ...)
-			for name, value := range tt.inputs {
-				j.Inputs[name] = value
-			}
+			maps.Copy(j.Inputs, tt.inputs)
 			j.Ref = tt.ref
 			got, err := j.Run(t.Context())
 			if (err != nil) != (tt.failed != "") || err != nil && !strings.Contains(err.Error(), tt.failed) {

@@ -1,10 +1,10 @@
 package cluster
 
 import (
-	"mullion.dev/mullion/internal/cluster/layout"
-
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // Client asks the API server of the cluster of a data folder, as its administrator.

@@ -67,9 +67,11 @@ func (try *trial) container(t *testing.T, engine string) {
 		do   func(ctx context.Context, t *testing.T)
 	}{
 		{"load", func(ctx context.Context, t *testing.T) {
+			t.Helper()
 			t.Logf("%s", try.run(ctx, t, fmt.Sprintf("%[1]s version; %[1]s load -q -i /opt/mullion/image.tar; %[1]s images", engine)))
 		}},
 		{"run", func(ctx context.Context, t *testing.T) {
+			t.Helper()
 			try.run(ctx, t, fmt.Sprintf("%[1]s run -d --privileged --name mullion -v mullion:/var/lib/mullion "+
 				"-p 127.0.0.1:6443:6443 $(%[1]s images -q | head -n 1) up --foreground --listen 0.0.0.0:6443 --sample --wait %[2]s",
 				engine, upWait))
@@ -77,6 +79,7 @@ func (try *trial) container(t *testing.T, engine string) {
 			t.Logf("%s", try.run(ctx, t, engine+" logs mullion 2>&1 | tail -n 30; "+in+"status"))
 		}},
 		{"published", func(ctx context.Context, t *testing.T) {
+			t.Helper()
 			out := try.run(ctx, t, "umask 077; "+in+"kubeconfig > kubeconfig; grep -o 'server: .*' kubeconfig; "+
 				"grep -o 'certificate-authority-data: .*' kubeconfig | cut -d' ' -f2 | base64 -d > ca.crt; "+
 				"curl -sS --cacert ca.crt https://127.0.0.1:6443/readyz")
@@ -85,6 +88,7 @@ func (try *trial) container(t *testing.T, engine string) {
 			}
 		}},
 		{"stop-and-start", func(ctx context.Context, t *testing.T) {
+			t.Helper()
 			out := try.run(ctx, t, fmt.Sprintf("%[1]s stop -t 300 mullion; %[1]s inspect -f '{{.State.ExitCode}}' mullion", engine))
 			if !strings.HasSuffix(strings.TrimSpace(out), "\n0") {
 				t.Errorf("stopped with %q, want exit code 0", out)
@@ -93,6 +97,7 @@ func (try *trial) container(t *testing.T, engine string) {
 			try.served(ctx, t, engine)
 		}},
 		{"remove", func(ctx context.Context, t *testing.T) {
+			t.Helper()
 			try.run(ctx, t, fmt.Sprintf("%[1]s rm -f -t 300 mullion; %[1]s volume rm mullion; %[1]s rmi -f $(%[1]s images -q)", engine))
 			out := try.run(ctx, t, "ps -eo args | grep -e '[m]ullion' -e '[w]ineserver'; "+
 				"find /sys/fs/cgroup -type d -name '*mullion*'; ls -d /var/lib/mullion /run/mullion 2>/dev/null; true")
@@ -104,6 +109,7 @@ func (try *trial) container(t *testing.T, engine string) {
 	for _, s := range steps {
 		if !try.step(t, s.name, s.do) {
 			try.step(t, "logs", func(ctx context.Context, t *testing.T) {
+				t.Helper()
 				t.Logf("%s", try.run(ctx, t, engine+" logs mullion 2>&1 | tail -n 100; "+
 					in+"status; "+engine+" exec mullion sh -c 'tail -n 20 /var/lib/mullion/logs/*.log'; true"))
 			})

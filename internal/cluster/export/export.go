@@ -1,6 +1,6 @@
-// Package export gathers in a folder what one looks at when a cluster does not do as it should, to send or to keep: logs
-// of the cluster's parts and of pods, objects of the API server, what the machine is. Nothing of it is a secret: keys
-// and kubeconfigs are not among it, tokens are cut out of texts, and the values of variables out of pods.
+// Package export gathers in a folder what one looks at when a cluster does not do as it should, to send or to keep:
+// logs of the cluster's parts and of pods, objects of the API server, what the machine is. Nothing of it is a secret:
+// keys and kubeconfigs are not among it, tokens are cut out of texts, and the values of variables out of pods.
 package export
 
 import (
@@ -31,9 +31,9 @@ type Options struct {
 	Texts map[string][]byte
 }
 
-// Gather writes into dir, which is made if it is missing. Files in it that have the same names are replaced. What cannot
-// be had does not keep the rest from being gathered: it is named in what was not gathered, one error each. The error is
-// that nothing can be written.
+// Gather writes into dir, which is made if it is missing. Files in it that have the same names are replaced. What
+// cannot be had does not keep the rest from being gathered: it is named in what was not gathered, one error each. The
+// error is that nothing can be written.
 func Gather(ctx context.Context, dir string, o Options) (missing []error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

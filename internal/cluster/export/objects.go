@@ -58,8 +58,8 @@ func writeObjects(to *os.Root, name string, list runtime.Object) error {
 	return write(to, name, clean(text))
 }
 
-// strip removes the values of environment variables, wherever a pod's template is, the copy of the manifest that kubectl
-// keeps, and the record of who manages which field.
+// strip removes the values of environment variables, wherever a pod's template is, the copy of the manifest that
+// kubectl keeps, and the record of who manages which field.
 func strip(value any) {
 	switch v := value.(type) {
 	case []any:

@@ -56,8 +56,8 @@ type Options struct {
 	Address netip.Addr
 	// Nodes are what the machine adds. NodeAddresses are their addresses on the machine's network, one for each, in a
 	// cluster that Mullion did not make, and none in one that it made. A node that names a version of Kubernetes has
-	// that of a bundle in the data folder or beside Mullion's programs; others have the cluster's, or Mullion's own in a
-	// cluster that Mullion did not make.
+	// that of a bundle in the data folder or beside Mullion's programs; others have the cluster's, or Mullion's own in
+	// a cluster that Mullion did not make.
 	Nodes         []spec.Node
 	NodeAddresses []netip.Addr
 	// KubeProxyMode and DisableDefaultCNI are as in spec.Networking, for nodes in a cluster that Mullion did not make:

@@ -191,7 +191,7 @@ func TestLimitCgroup(t *testing.T) {
 			if err := os.Rename(tree(t, tt.files), dir); err != nil {
 				t.Fatal(err)
 			}
-			err := limitIn([]hierarchy{{dir: dir, v2: tt.v2}}, "/m/win-1", "memory", "old", "new", 800)
+			err := limitIn([]hierarchy{{dir: dir, v2: tt.v2}}, "/m/win-1", "memory", [2]string{"old", "new"}, 800)
 			if errors.Is(err, ErrNoController) != (tt.want == "") || err != nil && tt.want != "" {
 				t.Fatalf("limitIn: %v", err)
 			}

@@ -32,7 +32,7 @@ func LimitMemory(cgroup string, most int64) error {
 func limitCgroup(cgroup, controller, v1, v2 string, most int64) error {
 	all, err := hierarchies()
 	if err == nil {
-		err = limitIn(all, cgroup, controller, v1, v2, most)
+		err = limitIn(all, cgroup, controller, [2]string{v1, v2}, most)
 	}
 	if err != nil {
 		return fmt.Errorf("limit %s of cgroup %q: %w", controller, cgroup, err)
@@ -40,7 +40,8 @@ func limitCgroup(cgroup, controller, v1, v2 string, most int64) error {
 	return nil
 }
 
-func limitIn(all []hierarchy, cgroup, controller, v1, v2 string, most int64) error {
+// limitIn writes a limit to the controller's file of a cgroup, whose names in cgroup v1 and v2 are given.
+func limitIn(all []hierarchy, cgroup, controller string, names [2]string, most int64) error {
 	i := slices.IndexFunc(all, func(hi hierarchy) bool { return hi.mayHave(controller) })
 	if i < 0 {
 		return ErrNoController
@@ -49,9 +50,9 @@ func limitIn(all []hierarchy, cgroup, controller, v1, v2 string, most int64) err
 	if err != nil {
 		return err
 	}
-	name := v1
+	name := names[0]
 	if all[i].v2 {
-		name = v2
+		name = names[1]
 	}
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -50,21 +50,31 @@ func TestTerminationMessage(t *testing.T) {
 		{name: "nothing said", do: func(*testing.T, string, string) {}},
 		{
 			name: "last words",
-			do:   func(t *testing.T, own, _ string) { writeFile(t, own, "out of paper") },
+			do: func(t *testing.T, own, _ string) {
+				t.Helper()
+				writeFile(t, own, "out of paper")
+			},
 			want: "out of paper",
 		},
 		{
 			name: "many words",
-			do:   func(t *testing.T, own, _ string) { writeFile(t, own, strings.Repeat("x", 3<<20)+"the end") },
+			do: func(t *testing.T, own, _ string) {
+				t.Helper()
+				writeFile(t, own, strings.Repeat("x", 3<<20)+"the end")
+			},
 			want: strings.Repeat("x", maxText-7) + "the end",
 		},
 		{
 			name: "removed",
-			do:   func(t *testing.T, own, _ string) { remove(t, own) },
+			do: func(t *testing.T, own, _ string) {
+				t.Helper()
+				remove(t, own)
+			},
 		},
 		{
 			name: "a link to a file of the machine",
 			do: func(t *testing.T, own, _ string) {
+				t.Helper()
 				remove(t, own)
 				if err := os.Symlink("/etc/passwd", own); err != nil {
 					t.Fatal(err)
@@ -75,6 +85,7 @@ func TestTerminationMessage(t *testing.T) {
 		{
 			name: "a pipe that nobody writes to",
 			do: func(t *testing.T, own, _ string) {
+				t.Helper()
 				remove(t, own)
 				if err := syscall.Mkfifo(own, 0o600); err != nil {
 					t.Fatal(err)
@@ -85,6 +96,7 @@ func TestTerminationMessage(t *testing.T) {
 		{
 			name: "the kubelet has removed the pod",
 			do: func(t *testing.T, own, kubelets string) {
+				t.Helper()
 				writeFile(t, own, "too late")
 				if err := os.RemoveAll(filepath.Dir(kubelets)); err != nil {
 					t.Fatal(err)
@@ -94,6 +106,7 @@ func TestTerminationMessage(t *testing.T) {
 		{
 			name: "the kubelet's file is a link now",
 			do: func(t *testing.T, own, kubelets string) {
+				t.Helper()
 				writeFile(t, own, "root::0:0")
 				remove(t, kubelets)
 				victim := filepath.Join(filepath.Dir(kubelets), "victim")

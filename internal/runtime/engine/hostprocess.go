@@ -331,7 +331,8 @@ func (e *Engine) inHost(c Container, s *specs.Spec, pid string) {
 		{Type: specs.CgroupNamespace},
 	}
 	if c.NetNS != "" { // otherwise the host's network is the machine's
-		s.Linux.Namespaces = append(s.Linux.Namespaces, specs.LinuxNamespace{Type: specs.NetworkNamespace, Path: c.NetNS})
+		s.Linux.Namespaces = append(s.Linux.Namespaces,
+			specs.LinuxNamespace{Type: specs.NetworkNamespace, Path: c.NetNS})
 	}
 	var mounts []specs.Mount
 	for _, m := range s.Mounts {

@@ -77,7 +77,7 @@ func compressArchive(c *call) error {
 	if err != nil {
 		return c.fail(because(to, err))
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it is gone if all went well
+	defer os.Remove(file.Name()) // it is gone if all went well
 	count, err := c.writeArchive(file, to, items)
 	err = errors.Join(err, file.Close())
 	if left, ended := errors.AsType[*leaving](err); ended {
@@ -116,9 +116,9 @@ func (c *call) newArchive() (string, error) {
 	if err := c.zipOnly(to); err != nil {
 		return "", err
 	}
-	info, err := os.Stat(to)
+	info, missing := os.Stat(to)
 	switch {
-	case err != nil || info.IsDir() || c.flags["force"]:
+	case missing != nil || info.IsDir() || c.flags["force"]:
 	case !c.flags["update"]:
 		return "", c.stop(archiveException, "The archive file %s already exists. Use the -Update parameter to update "+
 			"the existing archive file or use the -Force parameter to overwrite the existing archive file.", to)

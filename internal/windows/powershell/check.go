@@ -11,8 +11,8 @@ import (
 type checker struct {
 	functions map[string]bool
 	line      int
-	// sources says that functions may be defined in files that the script runs in its own scope: then only the run shows
-	// whether a name is a function.
+	// sources says that functions may be defined in files that the script runs in its own scope: then only the run
+	// shows whether a name is a function.
 	sources bool
 	err     error
 }

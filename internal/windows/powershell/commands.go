@@ -64,44 +64,56 @@ func (c cmdlet) syntax() string {
 
 // getCommand lists commands: those of the session, and programs that are asked for by name.
 func getCommand(c *call) error {
-	kind := lower(c.text("commandtype"))
-	fits := func(o *object) bool {
-		return kind == "" || kind == "all" || kind == lower(text(o.props["commandtype"]))
-	}
 	names := c.items("name")
 	if len(names) == 0 && !c.piped {
-		for _, o := range c.f.known() {
-			if fits(o) {
-				if err := c.out.put(o); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return c.putAll(c.ofKind(c.f.known()))
 	}
 	for _, v := range names {
-		re, err := wildcard(text(v))
+		found, err := c.commandsNamed(text(v))
 		if err != nil {
 			return err
 		}
-		found := 0
-		for _, o := range append(c.f.known(), c.f.in.programs(text(v), re)...) {
-			if !re.MatchString(text(o.props["name"])) && o.props["path"] == nil || !fits(o) {
-				continue
-			}
-			if found++; found > 1 && !hasWildcard(text(v)) {
-				break // the one that would be run
-			}
-			if err := c.out.put(o); err != nil {
+		if len(found) == 0 && !hasWildcard(text(v)) {
+			const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program."
+			if err := c.fail(itsWords(message, text(v))); err != nil {
 				return err
 			}
 		}
-		if found == 0 && !hasWildcard(text(v)) {
-			err := itsWords("The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program.",
-				text(v))
-			if err := c.fail(err); err != nil {
-				return err
-			}
+		if err := c.putAll(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commandsNamed are the commands of a name, which may have wild cards; without them only the one that would be run.
+func (c *call) commandsNamed(name string) ([]*object, error) {
+	re, err := wildcard(name)
+	if err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(c.f.known(), func(o *object) bool { return !re.MatchString(text(o.props["name"])) })
+	found = c.ofKind(append(found, c.f.in.programs(name, re)...))
+	if !hasWildcard(name) {
+		found = found[:min(len(found), 1)]
+	}
+	return found, nil
+}
+
+// ofKind are the commands that -CommandType leaves.
+func (c *call) ofKind(all []*object) []*object {
+	kind := lower(c.text("commandtype"))
+	if kind == "" || kind == "all" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(o *object) bool { return lower(text(o.props["commandtype"])) != kind })
+}
+
+// putAll outputs objects.
+func (c *call) putAll(all []*object) error {
+	for _, o := range all {
+		if err := c.out.put(o); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -349,27 +361,8 @@ func clearHost(c *call) error {
 
 // getRandom is a random number, or some of the objects that it is given.
 func getRandom(c *call) error {
-	items := c.items(objectName)
 	if c.values[objectName] == nil && !c.piped {
-		least, err := integer(c.values["minimum"])
-		if err != nil {
-			return err
-		}
-		most := int64(1<<31 - 1)
-		if v, ok := c.values["maximum"]; ok {
-			if most, err = integer(v); err != nil {
-				return err
-			}
-		}
-		if least >= most {
-			return c.fail(itsWords("The Minimum value (%d) cannot be greater than or equal to the Maximum value (%d).",
-				least, most))
-		}
-		v, err := between(least, most)
-		if err != nil {
-			return err
-		}
-		return c.out.put(v)
+		return c.randomNumber()
 	}
 	count := int64(1)
 	if v, ok := c.values["count"]; ok {
@@ -379,7 +372,7 @@ func getRandom(c *call) error {
 		}
 		count = n
 	}
-	items = slices.Clone(items)
+	items := slices.Clone(c.items(objectName))
 	for ; count > 0 && len(items) > 0; count-- {
 		n, err := between(0, int64(len(items)))
 		if err != nil {
@@ -395,6 +388,29 @@ func getRandom(c *call) error {
 		items = slices.Delete(items, int(at), int(at)+1)
 	}
 	return nil
+}
+
+// randomNumber outputs a number from -Minimum to less than -Maximum.
+func (c *call) randomNumber() error {
+	least, err := integer(c.values["minimum"])
+	if err != nil {
+		return err
+	}
+	most := int64(1<<31 - 1)
+	if v, ok := c.values["maximum"]; ok {
+		if most, err = integer(v); err != nil {
+			return err
+		}
+	}
+	if least >= most {
+		return c.fail(itsWords("The Minimum value (%d) cannot be greater than or equal to the Maximum value (%d).",
+			least, most))
+	}
+	v, err := between(least, most)
+	if err != nil {
+		return err
+	}
+	return c.out.put(v)
 }
 
 func newGUID(c *call) error {

@@ -115,6 +115,16 @@ func (r *record) text() string {
 // exception is the exception as an object.
 func (r *record) exception() *instance { return &instance{exceptionClass(r.class), r} }
 
+// mostErrors is how many errors $Error keeps, as $MaximumErrorCount has it.
+const mostErrors = 256
+
+// note puts an error into $Error.
+func (in *interpreter) note(err error) {
+	r := &instance{recordClass(), recordOf(err)}
+	all := append([]value{r}, in.failures.items...)
+	in.failures.items = all[:min(len(all), mostErrors)]
+}
+
 // exceptions are the implemented exceptions, each with the one that it is derived from.
 func exceptions() map[string]string {
 	const system, argument, io = "System.SystemException", "System.ArgumentException", "System.IO.IOException"

@@ -134,3 +134,20 @@ func (s *Script) run(f *frame, fed []param, in feed, out *sink) error {
 	}
 	return one(s.body)
 }
+
+// invocation is $MyInvocation in a function, block or file.
+func invocation(s *Script) *object {
+	name, kind := s.name, "Function"
+	switch {
+	case s.file != "":
+		name, kind = fileName(s.file), "ExternalScript"
+	case name == "":
+		kind = "Script"
+	}
+	of := newObject("command").set("CommandType", kind).set("Name", name).set("Version", "").set("Source", s.file)
+	of.props["definition"], of.props["displayname"], of.props["path"] = s.text, name, nil
+	if s.file != "" {
+		of.props["definition"], of.props["path"] = s.file, s.file
+	}
+	return newObject("invocation").set("MyCommand", of).set("InvocationName", name)
+}

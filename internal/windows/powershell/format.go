@@ -98,7 +98,8 @@ func (f *formatter) end() {
 	_ = f.line("") // the same
 }
 
-// The rows of hash tables, groups, services, routes, network adapters, commands and members, with Windows PowerShell's widths.
+// The rows of hash tables, groups, services, routes, network adapters, commands and members, with Windows PowerShell's
+// widths.
 const (
 	entryRow   = "%-30s %s"
 	groupRow   = "%5s %-25s %s"
@@ -200,7 +201,8 @@ func head(kind, dir string) []string {
 	return nil
 }
 
-// mostColumns is how many properties an object may have to be shown as a row of a table if its kind has none of its own.
+// mostColumns is how many properties an object may have to be shown as a row of a table if its kind has none of its
+// own.
 const mostColumns = 4
 
 // row shows an object.
@@ -238,6 +240,15 @@ func (f *formatter) row(o *object) error {
 	return f.list(o)
 }
 
+// firstLine is a text's first line, with dots if there are more.
+func firstLine(s string) string {
+	first, more, _ := strings.Cut(s, "\n")
+	if more != "" {
+		first += "..."
+	}
+	return first
+}
+
 // tableRow is an object as a row of its kind's table, if it has one.
 func tableRow(o *object) (line string, ok bool) {
 	p := func(name string) string { return text(o.props[name]) }
@@ -251,11 +262,7 @@ func tableRow(o *object) (line string, ok bool) {
 	case "process":
 		return fmt.Sprintf("%8s %s", p("id"), p("processname")), true
 	case "acl":
-		access, more, _ := strings.Cut(p("accesstostring"), "\n")
-		if more != "" {
-			access += "..."
-		}
-		return fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), access), true
+		return fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), firstLine(p("accesstostring"))), true
 	case "entry":
 		return fmt.Sprintf(entryRow, shortened(p("name"), 30), entryValue(o.props["value"])), true
 	case "selected line":

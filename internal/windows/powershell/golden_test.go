@@ -94,7 +94,7 @@ func stageWindows() *system {
 		processes: func() ([]process, error) { return slices.Clone(running), nil },
 		kill: func(id int64) error {
 			if id == 4 {
-				return errors.New("Access is denied.")
+				return itsWords("Access is denied.")
 			}
 			running = slices.DeleteFunc(running, func(p process) bool { return p.id == id })
 			return nil

@@ -330,7 +330,8 @@ func (c *call) columns(item value) ([]key, error) {
 func (c *call) cells(keys []key, item value) ([]value, error) {
 	row := make([]value, len(keys))
 	for i, k := range keys {
-		has := slices.ContainsFunc(propertyNames(item), func(name string) bool { return lower(name) == lower(k.property) })
+		named := func(name string) bool { return lower(name) == lower(k.property) }
+		has := slices.ContainsFunc(propertyNames(item), named)
 		if o, ok := item.(*object); ok {
 			has = has || o.has(lower(k.property))
 		}

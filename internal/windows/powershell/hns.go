@@ -31,7 +31,8 @@ func knownModule(name string) error {
 	return nil
 }
 
-// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's. It runs other files. Microsoft's are not run: the cmdlets here come in their place.
+// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's. It runs other files.
+// Microsoft's are not run: the cmdlets here come in their place.
 func importModule(c *call) error {
 	for _, v := range c.items("name") {
 		name := text(v)

@@ -1,7 +1,6 @@
 package powershell
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func (c *call) importFile(name string) error {
 	}
 	m := in.top.child()
 	m.module, m.file = &module{}, true
-	if err := in.within(in.top, m, script, nil, feed{}, c.out); err != nil {
+	if err := in.top.within(m, script, nil, feed{}, c.out); err != nil {
 		return err
 	}
 	for _, fn := range slices.Sorted(maps.Keys(m.functions)) {
@@ -80,7 +79,7 @@ func (c *call) importFile(name string) error {
 func exportMembers(c *call) error {
 	m := c.f.moduleFrame()
 	if m == nil {
-		return c.fail(errors.New("The Export-ModuleMember cmdlet can only be called from inside a module."))
+		return c.fail(itsWords("The Export-ModuleMember cmdlet can only be called from inside a module."))
 	}
 	m.module.chosen = true
 	for _, v := range c.items("function") {

@@ -147,31 +147,33 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	if s.args, err = spread(f, s.args); err != nil {
 		return err
 	}
-	block, isBlock := name.(*scriptBlock)
 	word := text(name)
-	fn, isFunction := f.function(lower(word))
+	script, isScript := f.script(name)
 	cmd, isCmdlet := lookup(lower(word))
 	isFile := strings.HasSuffix(lower(word), ".ps1")
-	if s.errors == "merge" && (isBlock || isFunction || isCmdlet || isFile) {
+	if s.errors == "merge" && (isScript || isCmdlet || isFile) {
 		return thrown("2>&1 after %s, which is no program, is not part of Mullion's PowerShell.", word)
 	}
 	if s.here {
-		return s.runHere(f, name, isFile && !isFunction && !isCmdlet, out)
+		return s.runHere(f, name, isFile && !isScript && !isCmdlet, out)
 	}
 	switch {
-	case isBlock:
-		return f.in.callScript(f, block.script, s.args, feed{input, piped}, out)
-	case isFunction:
-		return f.in.callScript(f, fn, s.args, feed{input, piped}, out)
+	case isScript:
+		return f.in.callScript(f, script, s.args, feed{input, piped}, out)
 	case isCmdlet:
 		return s.cmdlet(f, cmd, input, piped, out)
 	case isFile:
 		return s.file1(f, word, feed{input, piped}, out)
 	}
-	if err := unknown(word); err != nil {
-		return thrown("%v.", err)
-	}
 	return s.program(f, word, input, piped, out)
+}
+
+// script is what a block, or the name of a function, runs.
+func (f *frame) script(name value) (*Script, bool) {
+	if block, ok := name.(*scriptBlock); ok {
+		return block.script, true
+	}
+	return f.function(lower(text(name)))
 }
 
 // runHere runs a block or a script file in this scope: its variables and functions stay.
@@ -188,7 +190,7 @@ func (s stage) runHere(f *frame, name value, isFile bool, out *sink) error {
 	default:
 		return thrown("Running %s in this scope with . is not part of Mullion's PowerShell.", text(name))
 	}
-	return f.in.within(f, f, script, s.args, feed{}, out)
+	return f.within(f, script, s.args, feed{}, out)
 }
 
 // late is the error of a script file that is refused while another script runs.
@@ -319,6 +321,9 @@ func (s stage) words(f *frame) ([]string, error) {
 
 // program runs a native program; each line of its output is an object.
 func (s stage) program(f *frame, word string, input []value, piped bool, out *sink) error {
+	if err := unknown(word); err != nil {
+		return thrown("%v.", err)
+	}
 	in := f.in
 	words, err := s.words(f)
 	if err != nil {

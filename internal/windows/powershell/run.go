@@ -143,16 +143,6 @@ func (f *frame) complainAs(action, command string, err error) error {
 	return werr
 }
 
-// mostErrors is how many errors $Error keeps, as $MaximumErrorCount has it.
-const mostErrors = 256
-
-// note puts an error into $Error.
-func (in *interpreter) note(err error) {
-	r := &instance{recordClass(), recordOf(err)}
-	all := append([]value{r}, in.failures.items...)
-	in.failures.items = all[:min(len(all), mostErrors)]
-}
-
 // ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
 // or $ErrorActionPreference is Stop.
 func (f *frame) ended(err error) error {
@@ -182,11 +172,12 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, fed feed
 	}
 	scope.file = s.file != ""
 	scope.vars["myinvocation"] = invocation(s)
-	return in.within(f, scope, s, args, fed, out)
+	return f.within(scope, s, args, fed, out)
 }
 
 // within runs a function, a script block or a script file in a scope, which may be that of the caller.
-func (in *interpreter) within(f, scope *frame, s *Script, args []argument, fed feed, out *sink) error {
+func (f *frame) within(scope *frame, s *Script, args []argument, fed feed, out *sink) error {
+	in := f.in
 	if in.depth >= deepest {
 		return fatal("The script failed due to call depth overflow.")
 	}
@@ -213,23 +204,6 @@ func (in *interpreter) within(f, scope *frame, s *Script, args []argument, fed f
 		in.ok = true // a failure inside is not the call's failure
 	}
 	return err
-}
-
-// invocation is $MyInvocation in a function, block or file.
-func invocation(s *Script) *object {
-	name, kind := s.name, "Function"
-	switch {
-	case s.file != "":
-		name, kind = fileName(s.file), "ExternalScript"
-	case name == "":
-		kind = "Script"
-	}
-	of := newObject("command").set("CommandType", kind).set("Name", name).set("Version", "").set("Source", s.file)
-	of.props["definition"], of.props["displayname"], of.props["path"] = s.text, name, nil
-	if s.file != "" {
-		of.props["definition"], of.props["path"] = s.file, s.file
-	}
-	return newObject("invocation").set("MyCommand", of).set("InvocationName", name)
 }
 
 // set sets variables, and returns a function that sets them as they were before.

@@ -106,9 +106,7 @@ func (f *frame) own(name string) (v value, there bool) {
 	case "psversiontable":
 		return f.in.versions(), true
 	case "matches":
-		if f.in.matches != nil {
-			return f.in.matches, true
-		}
+		return f.in.matched()
 	case "null", "args", "_", "input":
 		return nil, true
 	}
@@ -118,8 +116,16 @@ func (f *frame) own(name string) (v value, there bool) {
 	return nil, false
 }
 
-// versions is $PSVersionTable: those of Windows PowerShell on this Windows, without those of parts that are not here, and
-// with whose PowerShell it is.
+// matched is $Matches, which is not there before the first -match that fits.
+func (in *interpreter) matched() (v value, there bool) {
+	if in.matches == nil {
+		return nil, false
+	}
+	return in.matches, true
+}
+
+// versions is $PSVersionTable: those of Windows PowerShell on this Windows, without those of parts that are not here,
+// and with whose PowerShell it is.
 func (in *interpreter) versions() value {
 	build := "0"
 	if version, err := in.session.system().version(); err == nil {

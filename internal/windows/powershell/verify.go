@@ -155,7 +155,7 @@ func (c *checker) command(s *stage, piped bool) {
 		return
 	}
 	if !ok {
-		if err := unknown(word); err != nil && !(c.sources && cmdletName.MatchString(word)) {
+		if err := unknown(word); err != nil && (!c.sources || !cmdletName.MatchString(word)) {
 			c.refuse("%v", err)
 		}
 		return
