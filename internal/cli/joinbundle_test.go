@@ -106,7 +106,9 @@ func TestJoinRefusesABundle(t *testing.T) {
 		}},
 		"not-root": {
 			release(t),
-			func(m *machine) { m.env.Euid = 1000 }, ExitRequirement, []string{"mullion: mullion join needs root"},
+			func(m *machine) { m.env.Euid = 1000 },
+			ExitRequirement,
+			[]string{"mullion: mullion join needs root"},
 		},
 		"cluster": {release(t), func(m *machine) { m.describe(nil) }, ExitConflict, []string{
 			`mullion: data folder "DATA" holds a cluster or a machine of one already: "mullion"`,

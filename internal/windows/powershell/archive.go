@@ -127,7 +127,7 @@ func (c *call) newArchive() (string, error) {
 			"cannot be updated. If you intend to update the existing archive file, remove the 'ReadOnly' attribute on "+
 			"the archive file else use -Force parameter to override and create a new archive file.", to)
 	}
-	return to, nil
+	return to, nil //nolint:nilerr // an archive that is not there is made
 }
 
 // pack are the items of a new archive: the contents of folders, with the folders' names, and then the files. The
