@@ -44,6 +44,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("tools", func(t *testing.T) { testTools(t, p) })
 	t.Run("cmd", func(t *testing.T) { testCmd(t, p) })
 	t.Run("powershell", func(t *testing.T) { testPowerShell(t, p) })
+	t.Run("powershell_registry", func(t *testing.T) { testRegistry(t, p) })
 	t.Run("powershell_web_server", func(t *testing.T) { testWebServer(t, p) })
 	t.Run("powershell_adapters", func(t *testing.T) { testAdapters(t, p) })
 	t.Run("get_acl", func(t *testing.T) { testGetACL(t, p) })

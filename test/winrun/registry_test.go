@@ -1,0 +1,47 @@
+//go:build wine
+
+package winrun
+
+import "testing"
+
+// testRegistry uses PowerShell's cmdlets for the registry, archives, paths and processes on Windows' own calls.
+func testRegistry(t *testing.T, p prefix) {
+	t.Helper()
+	for _, tt := range []struct{ script, want string }{
+		{
+			`New-Item HKCU:\Software\Tried\Deep -Force | Out-Null; Test-Path HKCU:\Software\Tried
+New-ItemProperty HKCU:\Software\Tried -Name Text -Value said | Out-Null
+New-ItemProperty HKCU:\Software\Tried -Name Number -PropertyType DWord -Value 7 | Out-Null
+New-ItemProperty HKCU:\Software\Tried -Name Many -PropertyType MultiString -Value a,b | Out-Null
+(Get-ItemProperty HKCU:\Software\Tried).Text; (Get-ItemProperty HKCU:\Software\Tried).Number
+(Get-ItemPropertyValue HKCU:\Software\Tried Many).Count
+reg query HKCU\Software\Tried /v Number | Select-String REG_DWORD | Measure-Object | % { $_.Count }
+Get-ChildItem HKCU:\Software\Tried -Name`,
+			"True\nsaid\n7\n2\n1\nDeep\n",
+		},
+		{
+			`Set-ItemProperty HKCU:\Software\Tried Text other; (Get-ItemProperty HKCU:\Software\Tried).Text
+Remove-ItemProperty HKCU:\Software\Tried Text; Remove-Item HKCU:\Software\Tried -Recurse; Test-Path HKCU:\Software\Tried
+(Get-ItemProperty 'HKLM:\SOFTWARE\Microsoft\Windows NT\CurrentVersion').CurrentBuild.Length -gt 3`,
+			"other\nFalse\nTrue\n",
+		},
+		{
+			`mkdir C:\packed\in | Out-Null; Set-Content C:\packed\in\one.txt 1; Compress-Archive C:\packed C:\it.zip
+Expand-Archive C:\it.zip C:\out; Get-Content C:\out\packed\in\one.txt; Get-ChildItem C:\out -Recurse -File -Name
+Move-Item C:\out\packed\in\one.txt C:\moved.txt; Test-Path C:\out\packed\in\one.txt; Get-Content C:\moved.txt
+Join-Path C:/a b; Split-Path C:\a\b; Remove-Item C:\packed, C:\out, C:\it.zip, C:\moved.txt -Recurse`,
+			"1\npacked\\in\\one.txt\nFalse\n1\nC:\\a\\b\nC:\\a\n",
+		},
+		{
+			`$p = Start-Process cmd -ArgumentList '/c exit 5' -Wait -PassThru; $p.ExitCode
+Start-Process cmd.exe '/c echo said' -Wait -RedirectStandardOutput C:\said.txt; Get-Content C:\said.txt
+$s = Start-Process cmd '/c pause' -PassThru; Stop-Process $s.Id; $s.WaitForExit(20000); $s.HasExited
+$PSVersionTable.PSVersion.Major; (Get-Command cmd).CommandType; Remove-Item C:\said.txt`,
+			"5\nsaid\nTrue\nTrue\n5\nApplication\n",
+		},
+	} {
+		if got := p.run(t, "--", "powershell", "-c", tt.script); got.code != 0 || got.out != tt.want {
+			t.Errorf("%s: %+v, want %q", tt.script, got, tt.want)
+		}
+	}
+}
