@@ -18,12 +18,15 @@ func systemDirs() []string {
 	return []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 }
 
-// systemFiles are what the machine's programs need in /etc: certificates of authorities, the linker's cache, chosen
-// alternatives.
+// systemFiles are what the machine's programs need in /etc: certificates of authorities and OpenSSL's settings, the
+// linker's cache, chosen alternatives. Distributions keep the machine's own private keys beside the certificates
+// (/etc/ssl/private, /etc/pki/tls/private and folders of single programs), so neither /etc/ssl nor /etc/pki is shown
+// whole.
 func systemFiles() []string {
 	return []string{
-		"etc/ssl", "etc/pki", "etc/ca-certificates", "etc/alternatives", "etc/ld.so.cache",
-		"etc/ld.so.conf", "etc/ld.so.conf.d",
+		"etc/ssl/certs", "etc/ssl/cert.pem", "etc/ssl/openssl.cnf",
+		"etc/pki/tls/certs", "etc/pki/tls/cert.pem", "etc/pki/tls/openssl.cnf", "etc/pki/ca-trust",
+		"etc/ca-certificates", "etc/alternatives", "etc/ld.so.cache", "etc/ld.so.conf", "etc/ld.so.conf.d",
 	}
 }
 

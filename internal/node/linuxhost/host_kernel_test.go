@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,8 +151,7 @@ func TestHostIsolation(t *testing.T) {
 	}
 }
 
-// TestHostOutlivesItsProcesses mounts something in a host in which no process is left, and finds it again.
-// A host that is made again, after pods have put links into its root, makes nothing where the links lead.
+// TestRootWithLinks makes a host again, after pods have put links into its root: nothing is made where they lead.
 func TestRootWithLinks(t *testing.T) {
 	h := up(t)
 	victim := t.TempDir()
@@ -187,6 +187,30 @@ func TestRootWithLinks(t *testing.T) {
 	}
 }
 
+// TestRootWithoutKeys looks for the machine's private keys in a host. Debian's package openssl makes /etc/ssl/private.
+func TestRootWithoutKeys(t *testing.T) {
+	h := up(t)
+	out, err := shell(t, h,
+		"cd /etc && find ssl pki ! -type d ! -perm -o=r 2>/dev/null; ls -d ssl/* pki/* pki/tls/* 2>/dev/null; true")
+	if err != nil {
+		t.Fatal(err, out)
+	}
+	shown := []string{
+		"ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls", "pki/ca-trust", "pki/tls/certs", "pki/tls/cert.pem",
+		"pki/tls/openssl.cnf",
+	}
+	names := strings.Fields(out)
+	if len(names) == 0 {
+		t.Error("no certificates are shown")
+	}
+	for _, name := range names {
+		if !slices.Contains(shown, name) {
+			t.Errorf("the host shows the machine's /etc/%s", name)
+		}
+	}
+}
+
+// TestHostOutlivesItsProcesses mounts something in a host in which no process is left, and finds it again.
 func TestHostOutlivesItsProcesses(t *testing.T) {
 	h := up(t)
 	if out, err := shell(
