@@ -4,6 +4,7 @@ package powershell
 type Script struct {
 	params []param
 	strict bool // [CmdletBinding()]: no other arguments than those of params
+	byName bool // [CmdletBinding(PositionalBinding = $false)]
 	// begin and process are blocks of their own, and body is that of end, if there are sections.
 	begin, process block
 	sections       bool
@@ -26,12 +27,13 @@ type param struct {
 
 // attributes are what a script says of a parameter: [Parameter(Mandatory)] and others.
 type attributes struct {
-	mandatory bool
-	notEmpty  bool     // ValidateNotNullOrEmpty
-	set       []string // ValidateSet: the values that it may have
-	aliases   []string
-	piped     bool // ValueFromPipeline
-	pipedName bool // ValueFromPipelineByPropertyName
+	mandatory  bool
+	aliases    []string
+	conditions []condition // ValidateSet and others
+	position   *int64      // among the arguments without a name, or nil
+	piped      bool        // ValueFromPipeline
+	pipedName  bool        // ValueFromPipelineByPropertyName
+	remaining  bool        // ValueFromRemainingArguments
 }
 
 // value is the result of an expression, one of nil, bool, int64, float64, string, enum, moment, []value, span, *object,
@@ -84,6 +86,14 @@ type stmt interface {
 type block []stmt
 
 func (b block) run(f *frame, out *sink) error {
+	if traps := b.traps(); traps != nil {
+		for _, s := range b {
+			if err := f.trapped(s, traps, out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for _, s := range b {
 		if err := f.ended(s.run(f, out)); err != nil {
 			return err

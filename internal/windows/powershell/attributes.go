@@ -2,142 +2,257 @@ package powershell
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// attribute matches [Name( … )].
-var attribute = regexp.MustCompile(`(?is)^([a-z]+)\s*\((.*)\)$`)
-
-// words matches texts in quotation marks, with commas between them.
-var words = regexp.MustCompile(`^\s*(?:'([^']*)'|"([^"$\x60]*)")\s*(,|$)`)
-
-// attribute reads an attribute of a parameter; known is false for what is a type, and why says what is not implemented.
-func (a *attributes) attribute(text string, place int) (known bool, why string) {
-	m := attribute.FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil {
-		return false, ""
-	}
-	const notHere = "it is not part of Mullion's PowerShell"
-	switch lower(m[1]) {
-	case "parameter":
-		return true, a.parameter(m[2], place)
-	case "validateset":
-		a.set = texts(m[2])
-		if a.set == nil {
-			return true, notHere
-		}
-		return true, ""
-	case "alias":
-		for _, name := range texts(m[2]) {
-			a.aliases = append(a.aliases, lower(name))
-		}
-		if a.aliases == nil {
-			return true, notHere
-		}
-		return true, ""
-	case "validatenotnullorempty":
-		a.notEmpty = true
-		return true, ""
-	case "allownull", "allowemptystring", "allowemptycollection":
-		return true, ""
-	}
-	return true, notHere
+// attributeX is an attribute as it is written: [Name(a, b, name = c)].
+type attributeX struct {
+	name, text string
+	args       []expr
+	named      []namedArgument
 }
 
-// parameter reads what is in [Parameter( … )].
-func (a *attributes) parameter(text string, place int) (why string) {
-	if strings.TrimSpace(text) == "" {
+// namedArgument is an argument of an attribute with a name. One without a value is true.
+type namedArgument struct {
+	name string
+	x    expr
+}
+
+// attribute reads an attribute. It returns nil for anything else that begins with a [, such as a type.
+func (p *parser) attribute() (*attributeX, error) {
+	begin := p.at
+	p.at++
+	p.blanks()
+	a := &attributeX{}
+	for isName(p.peek()) || p.peek() == '.' {
+		a.name += string(p.peek())
+		p.at++
+	}
+	a.name = strings.TrimSuffix(full(a.name), "attribute")
+	p.blanks()
+	if a.name == "" || !p.take("(") {
+		p.at = begin
+		return nil, nil
+	}
+	defer p.values()()
+	for {
+		p.space()
+		if p.take(")") {
+			break
+		}
+		if len(a.args)+len(a.named) > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+			p.space()
+		}
+		if err := p.attributeArgument(a); err != nil {
+			return nil, err
+		}
+	}
+	err := p.expect("]")
+	a.text = strings.TrimSpace(string(p.src[begin:p.at]))
+	return a, err
+}
+
+// values lets a comma end an expression, until the function that it returns is called.
+func (p *parser) values() func() {
+	before := p.oneValue
+	p.oneValue = true
+	return func() { p.oneValue = before }
+}
+
+func (p *parser) attributeArgument(a *attributeX) error {
+	begin := p.at
+	word := p.word()
+	p.space()
+	switch {
+	case word != "" && p.peek() == '=':
+		p.at++
+		p.space()
+		x, err := p.constant()
+		a.named = append(a.named, namedArgument{lower(word), x})
+		return err
+	case word != "" && !isDigit(rune(word[0])) && (p.peek() == ',' || p.peek() == ')'):
+		a.named = append(a.named, namedArgument{lower(word), &variable{name: "true"}})
+		return nil
+	}
+	p.at = begin
+	x, err := p.constant()
+	a.args = append(a.args, x)
+	return err
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// constant reads an expression that needs no variable, or a script block.
+func (p *parser) constant() (expr, error) {
+	if p.peek() == '[' { // a type, as in [OutputType([int])], or a static member
+		begin := p.at
+		name, err := p.typeName()
+		if err != nil || !p.has("::") {
+			return &literal{name}, err
+		}
+		p.at = begin
+	}
+	x, err := p.expression()
+	if err == nil && !isConstant(x) {
+		return nil, p.refuse("an argument of an attribute that is no constant")
+	}
+	return x, err
+}
+
+func isConstant(x expr) bool {
+	switch x := x.(type) {
+	case *literal, *blockX, *static:
+		return true
+	case *template:
+		return !slices.ContainsFunc(x.parts, func(part expr) bool { return !isConstant(part) })
+	case *unary:
+		return isConstant(x.x)
+	case *variable:
+		return slices.Contains([]string{"true", "false", "null"}, x.name)
+	}
+	return false
+}
+
+// parameterAttributes are attributes of a parameter that mean nothing here: what they allow is allowed.
+func parameterAttributes() []string {
+	return []string{"allownull", "allowemptystring", "allowemptycollection", "psdefaultvalue", "supportswildcards"}
+}
+
+// attribute takes what an attribute says of a parameter. why says what of it is not implemented.
+func (a *attributes) attribute(x *attributeX) (why string) {
+	const notHere = "it is " + notHereWords
+	if slices.Contains(parameterAttributes(), x.name) {
 		return ""
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		name, v, given := strings.Cut(part, "=")
-		v = lower(strings.TrimSpace(v))
-		switch lower(strings.TrimSpace(name)) {
-		case "mandatory":
-			if given && v != "$true" && v != "$false" {
-				return "Mandatory = " + v
+	switch x.name {
+	case "parameter":
+		return a.parameter(x)
+	case "alias":
+		for _, name := range x.args {
+			text, whole := beginning(name)
+			if !whole {
+				return notHere
 			}
-			a.mandatory = v != "$false"
-		case "valuefrompipeline", "valuefrompipelinebypropertyname":
-			if given && v != "$true" && v != "$false" {
-				return strings.TrimSpace(name) + " = " + v
-			}
-			if lower(strings.TrimSpace(name)) == "valuefrompipeline" {
-				a.piped = v != "$false"
-			} else {
-				a.pipedName = v != "$false"
-			}
-		case "position":
-			if v != strconv.Itoa(place) {
-				return "a position that is not the parameter's place"
-			}
-		default:
-			return strings.TrimSpace(name) + " is not part of Mullion's PowerShell"
+			a.aliases = append(a.aliases, lower(text))
+		}
+		return x.only("")
+	}
+	kind, known := conditions()[x.name]
+	switch {
+	case !known:
+		return notHere
+	case len(x.args) < kind.least || len(x.args) > kind.most:
+		return fmt.Sprintf("%d arguments", len(x.args))
+	case kind.block:
+		if _, ok := x.args[0].(*blockX); !ok {
+			return "an argument that is no script block"
+		}
+	case x.name == "validatepattern":
+		pattern, _ := beginning(x.args[0])
+		if _, err := compile(pattern); err != nil {
+			return strings.TrimSuffix(err.Error(), ".")
+		}
+	}
+	a.conditions = append(a.conditions, condition{x.name, x.args})
+	return x.only("ignorecase")
+}
+
+// only says what is not implemented if an attribute has a named argument that is not of this name and $true.
+func (x *attributeX) only(name string) (why string) {
+	for _, one := range x.named {
+		if v, _ := isBool(one.x); one.name != name || !v {
+			return one.name + " is " + notHereWords
 		}
 	}
 	return ""
 }
 
-// texts are texts in quotation marks, nil for anything else.
-func texts(s string) []string {
-	var all []string
-	for s != "" {
-		m := words.FindStringSubmatch(s)
-		if m == nil {
-			return nil
-		}
-		all = append(all, m[1]+m[2])
-		s = s[len(m[0]):]
-		if m[3] == "," && strings.TrimSpace(s) == "" {
-			return nil
-		}
+// isBool is the value of $true, $false or a number, and whether it is one of them.
+func isBool(x expr) (v, ok bool) {
+	switch x := x.(type) {
+	case *variable:
+		return x.name == "true", x.name == "true" || x.name == "false"
+	case *literal:
+		n, isNumber := plain(x.v).(int64)
+		return n != 0, isNumber
 	}
-	return all
+	return false, false
 }
 
-// valid is the error of a value that a parameter's attributes do not allow.
-func (p param) valid(v value) error {
-	const class = "System.Management.Automation.ParameterBindingException"
-	for item := range each(v) {
-		named := func(s string) bool { return strings.EqualFold(s, text(item)) }
-		if p.set != nil && !slices.ContainsFunc(p.set, named) {
-			return raise(class, fmt.Sprintf("Cannot validate argument on parameter '%s'. The argument %q does not belong to "+
-				"the set \"%s\" specified by the ValidateSet attribute. Supply an argument that is in the set and then try "+
-				"the command again.", p.name, text(item), strings.Join(p.set, ",")))
+// parameter reads what is in [Parameter( … )].
+func (a *attributes) parameter(x *attributeX) (why string) {
+	if len(x.args) > 0 {
+		return "an argument without a name"
+	}
+	for _, one := range x.named {
+		v, ok := isBool(one.x)
+		switch one.name {
+		case "mandatory":
+			a.mandatory = v
+		case "valuefrompipeline":
+			a.piped = v
+		case "valuefrompipelinebypropertyname":
+			a.pipedName = v
+		case "valuefromremainingarguments":
+			a.remaining = v
+		case "dontshow":
+		case "helpmessage":
+			_, ok = beginning(one.x)
+		case "position":
+			l, isLiteral := one.x.(*literal)
+			if !isLiteral {
+				return "a position that is no number"
+			}
+			n, isNumber := plain(l.v).(int64)
+			a.position, ok = &n, isNumber
+		default:
+			return one.name + " is " + notHereWords
+		}
+		if !ok {
+			return one.name + " with this value"
 		}
 	}
-	if p.notEmpty && text(v) == "" {
-		return raise(class, fmt.Sprintf("Cannot validate argument on parameter '%s'. The argument is null or empty. "+
-			"Provide an argument that is not null or empty, and then try the command again.", p.name))
-	}
-	return nil
+	return ""
 }
 
-// described matches an attribute of a function or script that only says something of it.
-var described = regexp.MustCompile(`(?is)^(outputtype\s*\(.*\)|alias\s*\(\s*\))$`)
-
-// binding skips the attributes of a function or script, and reports whether [CmdletBinding()] is among them.
-func (p *parser) binding() (strict bool) {
-	for {
+// binding reads the attributes of a function or script. Those that only say something of it are skipped.
+func (p *parser) binding(s *Script) error {
+	for p.peek() == '[' {
 		begin := p.at
-		if p.peek() != '[' {
-			return strict
+		x, err := p.attribute()
+		if x == nil || err != nil {
+			p.at = begin
+			return nil //nolint:nilerr // read as a statement, it is refused with its reason
 		}
-		name, err := p.typeName()
-		name = strings.TrimSpace(name)
-		switch {
-		case err == nil && lower(strings.ReplaceAll(name, " ", "")) == "cmdletbinding()":
-			strict = true
-		case err == nil && described.MatchString(name):
+		switch x.name {
+		case "cmdletbinding":
+			s.strict = true
+			for _, one := range x.named {
+				v, ok := isBool(one.x)
+				switch {
+				case one.name == "positionalbinding" && ok:
+					s.byName = !v
+				case one.name == "helpuri", one.name == "supportsshouldprocess" && ok && !v:
+				default:
+					return p.refuse("the attribute %s: %s is %s", x.text, one.name, notHereWords)
+				}
+			}
+		case "outputtype", "diagnostics.codeanalysis.suppressmessage":
+		case "alias":
+			if len(x.args) > 0 {
+				return p.refuse("the attribute %s: a function's other names are %s", x.text, notHereWords)
+			}
 		default:
 			p.at = begin
-			return strict
+			return nil
 		}
 		p.space()
 	}
+	return nil
 }
 
 // toTyped reads [type]$name = …. It returns nil for anything else that begins with a type.

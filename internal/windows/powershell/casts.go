@@ -41,7 +41,7 @@ func casts() map[string]func(v value) (value, error) {
 	}
 	truthOf := func(v value) (value, error) { return truth(v), nil }
 	same := func(v value) (value, error) { return v, nil }
-	return map[string]func(v value) (value, error){
+	all := map[string]func(v value) (value, error){
 		"string": func(v value) (value, error) { return text(v), nil },
 		"bool":   truthOf, "switch": truthOf,
 		"double": func(v value) (value, error) { return of(floating(v)) },
@@ -50,16 +50,22 @@ func casts() map[string]func(v value) (value, error) {
 		"void":     func(value) (value, error) { return nil, nil },
 		"array":    list("object"),
 		"object[]": list("object"), "string[]": list("string"), "int[]": list("int"), "byte[]": list("byte"),
-		"hashtable":   toTable,
-		"datetime":    toDate,
-		"ipaddress":   toClass(addressName, parseAddress),
-		"guid":        toClass(guidName, parseGUID),
-		"char":        toChar,
-		"scriptblock": toBlock,
+		"hashtable":               toTable,
+		"datetime":                toDate,
+		"ipaddress":               toClass(addressName, parseAddress),
+		"guid":                    toClass(guidName, parseGUID),
+		"char":                    toChar,
+		"scriptblock":             toBlock,
+		"version":                 toClass(versionName, parseVersion),
+		"collections.idictionary": toTable, "collections.arraylist": toList(false),
 		"uri": toClass("System.Uri", func(s string) (value, error) {
 			return uriClass().make.do(&dotCall{args: []value{s}})
 		}),
 	}
+	for _, name := range listClass(true).others {
+		all[name] = toList(true)
+	}
+	return all
 }
 
 func knownCast(name string) bool {
@@ -91,6 +97,16 @@ func toClass(name string, parse func(s string) (value, error)) func(v value) (va
 			return nil, cannotConvert(v, name)
 		}
 		return made, err
+	}
+}
+
+// toList converts values to lists that grow, and leaves $null and such lists.
+func toList(generic bool) func(v value) (value, error) {
+	return func(v value) (value, error) {
+		if l, ok := v.(*arrayList); ok && l.generic == generic || v == nil {
+			return v, nil
+		}
+		return &arrayList{items: slices.Collect(each(v)), generic: generic}, nil
 	}
 }
 
@@ -173,7 +189,7 @@ func typeTests() map[string][]string {
 		},
 		"valuetype": {"System.Int32", "System.Int64", "System.Double", "System.Boolean", "System.DateTime", guidName},
 		"guid":      {guidName}, "timespan": {spanName}, "ipaddress": {addressName}, "net.ipaddress": {addressName},
-		"char": {charName}, "uri": {"System.Uri"},
+		"char": {charName}, "uri": {"System.Uri"}, "version": {versionName},
 	}
 }
 
@@ -275,6 +291,10 @@ func orderObjects(equality bool, a, b value) (n int, done bool, err error) {
 		d, ok := x.v.(time.Duration)
 		if e, both := durationOf(b); ok && both {
 			return cmp.Compare(d, e), true, nil
+		}
+		if v, ok := x.v.(version); ok {
+			w, err := toClass(versionName, parseVersion)(b)
+			return v.compare(own[version](w)), true, err
 		}
 		if y, ok := b.(*instance); ok && equality {
 			if canonical(x, false) == canonical(y, false) {

@@ -45,6 +45,11 @@ func (c *checker) script(s *Script) {
 		if p.fallback != nil {
 			p.fallback.check(c)
 		}
+		for _, one := range p.conditions {
+			for _, x := range one.args {
+				x.check(c)
+			}
+		}
 	}
 	s.begin.check(c)
 	s.process.check(c)

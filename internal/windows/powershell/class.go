@@ -20,7 +20,12 @@ type class struct {
 	same    func(v any) string  // equal objects have the same; nil: each object is equal to itself only
 	each    func(v any) []value // what an object is when it is enumerated; nil: itself
 	item    *itemOfClass        // $object[…]
+	// byProperties says that an object is shown by its properties, though it has a text.
+	byProperties bool
 }
+
+// shownAsText reports whether an object is shown as its text.
+func (c *class) shownAsText() bool { return c.text != nil && !c.byProperties }
 
 // field is a property: of objects of a class, or static, where of is nil.
 type field struct {

@@ -91,7 +91,7 @@ func listClass(generic bool) *class {
 	if generic {
 		name = "System.Collections.Generic.List`1"
 		for _, of := range []string{
-			"object", "string", "int", "system.object", "system.string", "psobject", "pscustomobject", "hashtable",
+			"object", "string", "int", "system.object", "system.string", "system.int32", "psobject", "pscustomobject", "hashtable",
 		} {
 			others = append(others, "collections.generic.list["+of+"]")
 		}

@@ -327,10 +327,11 @@ func spanClass() *class {
 		}}
 	}
 	return &class{
-		name:   spanName,
-		others: []string{"timespan"},
-		text:   func(v any) string { return spanText(v.(time.Duration)) },
-		same:   func(v any) string { return spanText(v.(time.Duration)) },
+		name:         spanName,
+		byProperties: true,
+		others:       []string{"timespan"},
+		text:         func(v any) string { return spanText(v.(time.Duration)) },
+		same:         func(v any) string { return spanText(v.(time.Duration)) },
 		fields: []field{{name: "Zero", get: func(*frame, value) (value, error) {
 			return &instance{spanClass(), time.Duration(0)}, nil
 		}}},

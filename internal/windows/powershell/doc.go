@@ -1,5 +1,5 @@
 // Package powershell runs the part of PowerShell that Kubernetes' own Windows code, tests and documentation use:
-// variables, strings, hash tables, conditions and loops, functions, try and catch, pipelines, native programs, the
+// variables, strings, hash tables, conditions and loops, functions, try, catch and trap, pipelines, native programs, the
 // cmdlets of Cmdlets, and of .NET the types of classes with the members that are listed there, among them HttpListener.
 // PowerShell itself needs .NET, which neither Wine nor the test images have here.
 //
@@ -22,7 +22,7 @@
 // which is looked for when it is run.
 //
 // The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
-// numbers; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
+// numbers; a parameter's attributes hold for its argument, not for what is assigned to it later; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
 // too; dates in JSON stay text; a cmdlet that does not stream, and a function, outputs nothing before it has all its
 // input; tables have other column widths, and objects of .NET are shown as their text where they have one; -Verbose and
 // -Debug of a cmdlet say nothing more; hash tables keep the order in which they were filled. The culture is en-US. A

@@ -45,7 +45,7 @@ func environmentClass() *class {
 					return nil, err
 				}
 				o := newObject("operating system").set("Platform", "Win32NT").set("ServicePack", "").
-					set("Version", versionObject(version)).set("VersionString", "Microsoft Windows NT "+version)
+					set("Version", versionValue(version)).set("VersionString", "Microsoft Windows NT "+version)
 				return o, nil
 			}),
 		},
@@ -92,16 +92,4 @@ func expandPercent(s string, env map[string]string) string {
 		}
 		return name
 	})
-}
-
-// versionObject is a System.Version.
-func versionObject(s string) *object {
-	o := newObject("version")
-	parts := strings.Split(s+".0.0", ".")
-	for i, name := range []string{"Major", "Minor", "Build", "Revision"} {
-		n, _ := parseInteger(parts[i]) // Windows' own numbers
-		o.set(name, n)
-	}
-	o.props["fullname"] = s + ".0" // how it is shown as text
-	return o
 }

@@ -23,6 +23,8 @@ func raise(class, message string) error { return &exception{class, message} }
 const (
 	runtimeException    = "System.Management.Automation.RuntimeException"
 	invocationException = "System.Management.Automation.MethodInvocationException"
+	bindingException    = "System.Management.Automation.ParameterBindingException"
+	commandException    = "System.Management.Automation.CommandNotFoundException"
 	notFoundException   = "System.Management.Automation.ItemNotFoundException"
 	noPropertyException = "System.Management.Automation.PropertyNotFoundException"
 )
@@ -131,38 +133,41 @@ func exceptions() map[string]string {
 	const operation, arithmetic = "System.InvalidOperationException", "System.ArithmeticException"
 	const win32 = "System.ComponentModel.Win32Exception"
 	return map[string]string{
-		"System.Exception":                                       "",
-		"System.SystemException":                                 "System.Exception",
-		"System.ApplicationException":                            "System.Exception",
-		"System.ArgumentException":                               system,
-		"System.ArgumentNullException":                           argument,
-		"System.ArgumentOutOfRangeException":                     argument,
-		"System.ArithmeticException":                             system,
-		"System.DivideByZeroException":                           arithmetic,
-		"System.OverflowException":                               arithmetic,
-		"System.FormatException":                                 system,
-		"System.UriFormatException":                              "System.FormatException",
-		"System.IndexOutOfRangeException":                        system,
-		"System.InvalidCastException":                            system,
-		"System.InvalidOperationException":                       system,
-		"System.ObjectDisposedException":                         operation,
-		"System.NotImplementedException":                         system,
-		"System.NotSupportedException":                           system,
-		"System.TimeoutException":                                system,
-		"System.UnauthorizedAccessException":                     system,
-		"System.IO.IOException":                                  system,
-		"System.IO.FileNotFoundException":                        io,
-		"System.IO.DirectoryNotFoundException":                   io,
-		"System.ComponentModel.Win32Exception":                   system,
-		"System.Net.HttpListenerException":                       win32,
-		"System.Net.Sockets.SocketException":                     win32,
-		"System.Net.ProtocolViolationException":                  operation,
-		"System.Net.WebException":                                operation,
-		runtimeException:                                         system,
-		invocationException:                                      runtimeException,
-		"System.Management.Automation.ParameterBindingException": runtimeException,
-		notFoundException:                                        runtimeException,
-		noPropertyException:                                      runtimeException,
+		"System.Exception":                                           "",
+		"System.SystemException":                                     "System.Exception",
+		"System.ApplicationException":                                "System.Exception",
+		"System.ArgumentException":                                   system,
+		"System.ArgumentNullException":                               argument,
+		"System.ArgumentOutOfRangeException":                         argument,
+		"System.ArithmeticException":                                 system,
+		"System.DivideByZeroException":                               arithmetic,
+		"System.OverflowException":                                   arithmetic,
+		"System.FormatException":                                     system,
+		"System.UriFormatException":                                  "System.FormatException",
+		"System.IndexOutOfRangeException":                            system,
+		"System.InvalidCastException":                                system,
+		"System.InvalidOperationException":                           system,
+		"System.ObjectDisposedException":                             operation,
+		"System.NotImplementedException":                             system,
+		"System.NotSupportedException":                               system,
+		"System.TimeoutException":                                    system,
+		"System.UnauthorizedAccessException":                         system,
+		"System.IO.IOException":                                      system,
+		"System.IO.FileNotFoundException":                            io,
+		"System.IO.DirectoryNotFoundException":                       io,
+		"System.ComponentModel.Win32Exception":                       system,
+		"System.Net.HttpListenerException":                           win32,
+		"System.Net.Sockets.SocketException":                         win32,
+		"System.Net.ProtocolViolationException":                      operation,
+		"System.Net.WebException":                                    operation,
+		runtimeException:                                             system,
+		invocationException:                                          runtimeException,
+		bindingException:                                             runtimeException,
+		notFoundException:                                            runtimeException,
+		"Microsoft.PowerShell.Cmdletization.Cim.CimJobException":     runtimeException,
+		"System.Management.Automation.ActionPreferenceStopException": runtimeException,
+		commandException:                                             runtimeException,
+		noPropertyException:                                          runtimeException,
 	}
 }
 

@@ -245,6 +245,10 @@ func (p *parser) members(x expr) (expr, error) {
 		case p.peek() == '.' && isName(p.peekAt(1)): // $Matches.1
 			p.at++
 			x, err = p.member(x)
+		case p.has(".`\n"), p.has(".`\r\n"), p.has(".\n"), p.has(".\r\n"): // the member is on the next line
+			p.at++
+			p.space()
+			x, err = p.member(x)
 		case p.peek() == '[':
 			x, err = p.index(x)
 		default:
@@ -266,6 +270,9 @@ func (p *parser) index(of expr) (expr, error) {
 
 func (p *parser) member(of expr) (expr, error) {
 	m := &member{of: of, name: lower(p.word())}
+	if m.name == "" {
+		return nil, p.refuse("a . without a member, before %s", p.next())
+	}
 	if p.peek() != '(' {
 		return m, nil
 	}

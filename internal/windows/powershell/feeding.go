@@ -67,10 +67,7 @@ func (f *frame) take(params []param, item value) error {
 		if !ok {
 			continue
 		}
-		if err := p.valid(plain(v)); err != nil {
-			return err
-		}
-		if err := f.give(p, v); err != nil {
+		if err := f.argument(p, v); err != nil {
 			return err
 		}
 	}

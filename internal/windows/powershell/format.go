@@ -39,7 +39,7 @@ func (f *formatter) put(v value) error {
 		if v.of.each != nil {
 			return f.putAll(v.of.each(v.v))
 		}
-		if v.of.text == nil || v.of.name == spanName {
+		if !v.of.shownAsText() {
 			return f.properties(v)
 		}
 		f.end()

@@ -52,7 +52,7 @@ func sameParts() []cmp.Option {
 		cmp.AllowUnexported(
 			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{},
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
-			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{},
+			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{}, condition{}, trapStmt{},
 			assignSeveral{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmpopts.IgnoreFields(Script{}, "text", "name"),
@@ -76,7 +76,7 @@ func printScript(s *Script) string {
 	}
 	head := ""
 	if s.strict {
-		head = "[cmdletbinding()]"
+		head = map[bool]string{false: "[cmdletbinding()]", true: "[cmdletbinding(positionalbinding = $false)]"}[s.byName]
 	}
 	if params != nil || s.strict {
 		head += "param(" + strings.Join(params, ", ") + ")\n"
@@ -106,21 +106,21 @@ func printAttributes(p param) string {
 	if p.pipedName {
 		b += "[parameter(valuefrompipelinebypropertyname)]"
 	}
-	if p.notEmpty {
-		b += "[validatenotnullorempty()]"
+	if p.remaining {
+		b += "[parameter(valuefromremainingarguments)]"
 	}
-	for name, all := range map[string][]string{"validateset": p.set, "alias": p.aliases} {
-		var quoted []string
-		for _, s := range all {
-			if mark := "'"; strings.Contains(s, mark) {
-				quoted = append(quoted, `"`+s+`"`)
-			} else {
-				quoted = append(quoted, mark+s+mark)
-			}
-		}
-		if all != nil {
-			b += "[" + name + "(" + strings.Join(quoted, ",") + ")]"
-		}
+	if p.position != nil {
+		b += fmt.Sprintf("[parameter(position = %d)]", *p.position)
+	}
+	for _, one := range p.conditions {
+		b += "[" + one.name + "(" + printExprs(one.args) + ")]"
+	}
+	var names []expr
+	for _, name := range p.aliases {
+		names = append(names, &literal{name})
+	}
+	if names != nil {
+		b += "[alias(" + printExprs(names) + ")]"
 	}
 	return b
 }
@@ -199,6 +199,12 @@ func printStmt(s stmt) string {
 			b += fmt.Sprintf("finally {\n%s\n}", printBlock(s.last))
 		}
 		return b
+	case *trapStmt:
+		types := ""
+		if s.types != nil {
+			types = "[" + s.types[0] + "]"
+		}
+		return fmt.Sprintf("trap %s {\n%s\n}", types, printBlock(s.body))
 	case *switchStmt:
 		return printSwitch(s)
 	case *functionStmt:

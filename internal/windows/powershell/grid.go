@@ -244,7 +244,7 @@ func itself(v value) bool {
 	case *object:
 		return false
 	case *instance:
-		return v.of.text != nil && v.of.name != spanName
+		return v.of.shownAsText()
 	}
 	return true
 }

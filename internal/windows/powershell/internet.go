@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -39,29 +38,7 @@ func (c *call) web() (*http.Response, []byte, error) {
 			return nil, nil, err
 		}
 	}
-	client := http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true}, // without a proxy of the environment, as Windows
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if int64(len(via)) > most {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return nil, nil, webError(ctx, err, r.URL)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, nil, webError(ctx, err, r.URL)
-	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		return nil, nil, raise(webException, fmt.Sprintf("The remote server returned an error: (%d) %s.", answer.StatusCode,
-			http.StatusText(answer.StatusCode)))
-	}
-	return answer, body, nil
+	return fetch(ctx, r, most)
 }
 
 // webError is the error of a request in .NET's words.

@@ -32,6 +32,7 @@ func TestInternet(t *testing.T) {
 	give("/bytes", "application/octet-stream", "\x00\x01\xff")
 	give("/latin", "text/plain", "\xe4")
 	give("/json", "application/json", `{"items":[{"name":"a"},{"name":"b"}],"count":2}`)
+	give("/script", "text/plain", "function added($n) { $n + 1 }")
 	give("/nothing", "text/plain", "")
 	give("/xml", "text/xml", "<a/>")
 	mux.Handle("/redirect", http.RedirectHandler("/latin", http.StatusFound))

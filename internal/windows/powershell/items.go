@@ -119,7 +119,11 @@ func copyFile(from, to string, mode fs.FileMode, force bool) error {
 // outFile writes to a file what would be shown. It writes UTF-8 for every encoding that -Encoding allows; ascii and oem
 // are refused for text beyond ASCII.
 func outFile(c *call) error {
-	content, err := formatted(c.items(objectName), c.f.in.session.Newline)
+	newline := c.f.in.session.Newline
+	if c.flags["nonewline"] {
+		newline = ""
+	}
+	content, err := formatted(c.items(objectName), newline)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,9 @@ func (p *parser) script(end string) (*Script, error) {
 	p.space()
 	begin := p.at
 	s := &Script{}
-	s.strict = p.binding()
+	if err := p.binding(s); err != nil {
+		return nil, err
+	}
 	if p.keyword("param") != "" {
 		var err error
 		p.space()
@@ -63,7 +65,7 @@ func (p *parser) params() ([]param, error) {
 			}
 			p.space()
 		}
-		one, err := p.oneParam(len(params))
+		one, err := p.oneParam()
 		if err != nil {
 			return nil, err
 		}
@@ -71,18 +73,23 @@ func (p *parser) params() ([]param, error) {
 	}
 }
 
-func (p *parser) oneParam(place int) (param, error) {
+func (p *parser) oneParam() (param, error) {
 	one := param{}
 	for p.peek() == '[' {
-		name, err := p.typeName()
+		a, err := p.attribute()
 		if err != nil {
 			return one, err
 		}
-		if known, why := one.attribute(name, place); why != "" {
-			return one, p.refuse("the attribute [%s] of a parameter: %s", name, why)
-		} else if known {
+		if a != nil {
+			if why := one.attribute(a); why != "" {
+				return one, p.refuse("the attribute %s of a parameter: %s", a.text, why)
+			}
 			p.space()
 			continue
+		}
+		name, err := p.typeName()
+		if err != nil {
+			return one, err
 		}
 		if !knownCast(name) || one.to != "" {
 			return one, p.refuse("a parameter of type [%s]", name)
@@ -105,9 +112,8 @@ func (p *parser) oneParam(place int) (param, error) {
 	p.space()
 	if p.take("=") {
 		p.space()
-		p.oneValue = true
+		defer p.values()()
 		one.fallback, err = p.expression()
-		p.oneValue = false
 	}
 	return one, err
 }
@@ -181,9 +187,11 @@ func (p *parser) statement() (stmt, error) {
 	}
 	defer done()
 	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue", "try",
-		"switch", "do", "for", "filter"); word {
+		"switch", "do", "for", "filter", "trap"); word {
 	case "filter":
 		return p.filter()
+	case "trap":
+		return p.trap()
 	case "if", "while", "foreach", "try", "switch", "do", "for", "function":
 		return map[string]func() (stmt, error){
 			"if": p.ifStatement, "while": p.while, "foreach": p.foreach, "try": p.try, "switch": p.switchStatement,
@@ -220,7 +228,7 @@ func (p *parser) while() (stmt, error) {
 // notHere are the statements of PowerShell that are not implemented.
 func notHere() []string {
 	return []string{
-		"trap", "class", "enum", "data", "begin", "process", "end", "until",
+		"class", "enum", "data", "begin", "process", "end", "until",
 		"using", "workflow", "dynamicparam",
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -331,9 +332,10 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 	}
 	path, err := in.find(word)
 	if err != nil {
-		in.ok = false
 		const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program."
-		return f.complain(word, itsWords(message, word))
+		r := &record{message: fmt.Sprintf(message, word), class: commandException, target: word}
+		r.shown = word + " : " + r.message
+		return &leaving{word: "throw", statement: true, what: &instance{recordClass(), r}}
 	}
 	ctx, cancel := context.WithCancel(in.ctx)
 	defer cancel()

@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,10 +253,7 @@ func (f *frame) bind(caller *frame, s *Script, args []argument, piped bool) ([]p
 			}
 		}
 		given[p.name] = true
-		if err := p.valid(plain(v)); err != nil {
-			return nil, err
-		}
-		if err := f.give(p, v); err != nil {
+		if err := f.argument(p, v); err != nil {
 			return nil, err
 		}
 	}
@@ -279,42 +277,85 @@ func (s *Script) param(name string) (param, error) {
 	return found[0], nil
 }
 
+// places are the parameters that take arguments without a name, in order: those with a position, or else all.
+func (s *Script) places() []param {
+	var placed, all []param
+	for _, p := range s.params {
+		if p.position != nil {
+			placed = append(placed, p)
+		}
+		if p.to != "switch" && !s.byName {
+			all = append(all, p)
+		}
+	}
+	if placed == nil {
+		return all
+	}
+	slices.SortStableFunc(placed, func(a, b param) int { return cmp.Compare(*a.position, *b.position) })
+	return placed
+}
+
+// byPlace gives the arguments without a name to the parameters that take them, and returns those that remain.
+func (f *frame) byPlace(s *Script, given map[string]bool, rest []value) ([]value, error) {
+	for _, p := range s.places() {
+		if given[p.name] || len(rest) == 0 || p.remaining {
+			continue
+		}
+		given[p.name] = true
+		if err := f.argument(p, rest[0]); err != nil {
+			return nil, err
+		}
+		rest = rest[1:]
+	}
+	for _, p := range s.params {
+		if p.remaining && !given[p.name] && len(rest) > 0 {
+			given[p.name] = true
+			return nil, f.argument(p, rest)
+		}
+	}
+	return rest, nil
+}
+
 // fill gives a value to each parameter that has none: first the arguments without a name, then the parameter's default.
 func (f *frame) fill(s *Script, given map[string]bool, rest []value, piped bool) ([]param, error) {
+	rest, err := f.byPlace(s, given, rest)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range s.params {
 		var v value
-		var err error
 		switch {
 		case given[p.name]:
 			continue
-		case len(rest) > 0 && p.to != "switch":
-			v, rest = rest[0], rest[1:]
-			given[p.name] = true
-			if err := p.valid(v); err != nil {
-				return nil, err
-			}
 		case piped && (p.piped || p.pipedName):
 			f.vars[p.name] = nil
 			continue
 		case p.mandatory:
-			return nil, raise("System.Management.Automation.ParameterBindingException",
+			return nil, raise(bindingException,
 				"Cannot process command because of one or more missing mandatory parameters: "+p.name+".")
 		case p.fallback != nil:
-			v, err = p.fallback.value(f)
+			if v, err = p.fallback.value(f); err != nil {
+				return nil, err
+			}
 		}
-		if err == nil {
-			err = f.give(p, v)
-		}
-		if err != nil {
+		if err := f.give(p, v); err != nil {
 			return nil, err
 		}
 	}
 	if s.strict && len(rest) > 0 {
-		return nil, raise("System.Management.Automation.ParameterBindingException",
+		return nil, raise(bindingException,
 			"A positional parameter cannot be found that accepts argument '"+text(rest[0])+"'.")
 	}
 	f.vars["args"] = rest
 	return s.fromPipeline(given), nil
+}
+
+// argument sets a parameter to an argument, which must meet the parameter's conditions.
+func (f *frame) argument(p param, v value) error {
+	if err := f.give(p, v); err != nil {
+		return err
+	}
+	return f.valid(p, f.vars[p.name])
 }
 
 // give sets a parameter to a value, converted to its type.

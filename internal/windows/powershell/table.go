@@ -102,7 +102,7 @@ func outputCmdlets() []cmdlet {
 			about:     "writes what would be shown to a file, UTF-8",
 			run:       outFile,
 			values:    []string{"filepath", objectName, "encoding"},
-			flags:     []string{"append", "force"},
+			flags:     []string{"append", "force", "nonewline"},
 			positions: []string{"filepath", "encoding"},
 			takes:     objectName,
 			needs:     []string{"filepath", objectName},

@@ -310,7 +310,7 @@ func floats(op string, p, q float64) (value, error) {
 		return p * q, nil
 	}
 	if q == 0 {
-		return nil, thrown("Attempted to divide by zero.")
+		return nil, raise("System.DivideByZeroException", "Attempted to divide by zero.")
 	}
 	if op == "%" {
 		return math.Mod(p, q), nil

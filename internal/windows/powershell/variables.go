@@ -132,9 +132,9 @@ func (in *interpreter) versions() value {
 		build = version[strings.LastIndex(version, ".")+1:]
 	}
 	t := newTable(false)
-	t.set("PSVersion", versionObject("5.1."+build))
+	t.set("PSVersion", versionValue("5.1."+build))
 	t.set("PSEdition", "Desktop")
-	t.set("BuildVersion", versionObject("10.0."+build))
+	t.set("BuildVersion", versionValue("10.0."+build))
 	t.set("Implementation", "Mullion")
 	return t
 }

@@ -1,1 +1,1 @@
-$n = 'System.Net.WebClient'; New-Object $n
+$n = 'System.Net.FtpClient'; New-Object $n

@@ -12,4 +12,9 @@ try { Invoke-WebRequest "$u/slow" -TimeoutSec 0.05 } catch { $_.Exception.Messag
 Invoke-WebRequest "$u/missing"; 'goes on'
 $parts = $env:ADDRESS -split ':'
 $t = Test-NetConnection $parts[0] -Port $parts[1]; $t.TcpTestSucceeded; $t.RemoteAddress; $t.RemotePort -eq $parts[1]; tnc -ComputerName 127.0.0.1 -Port 1 -InformationLevel Quiet; Test-NetConnection no.such.invalid -Port 1 -InformationLevel Quiet
+$w = New-Object Net.WebClient; $w.Headers.Add('X-Mine', 'client'); $w.DownloadString("$u/show"); $w.UploadString("$u/show", 'posted'); $w.UploadString("$u/show", 'PUT', 'put'); $w.DownloadString("$u/latin")
+$w.Headers['Host'] = 'other'; $w.DownloadString("$u/show"); $w.DownloadData("$u/bytes") -join ','; $w.DownloadFile("$u/bytes", 'fetched'); (Get-Item fetched).Length; $w.Encoding = [Text.Encoding]::UTF8; $w.Encoding.WebName
+try { $w.DownloadString("$u/missing") } catch [System.Net.WebException] { $_.Exception.Message; $_.Exception.InnerException.Message }
+try { $w.DownloadFile("$u/bytes", 'no/such/folder') } catch { $_.Exception.Message }; try { $w.Encoding = 'utf8' } catch { $_.Exception.Message }; try { $w.DownloadFile("$u/missing", 'none') } catch { Test-Path none }; $w.Dispose()
+Invoke-Expression ((New-Object System.Net.WebClient).DownloadString("$u/script")); added 2
 Invoke-RestMethod "$u/xml"

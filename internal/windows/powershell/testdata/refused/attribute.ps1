@@ -1,1 +1,1 @@
-function f([ValidatePattern('a')]$x) { 1 }
+function f([ValidateUserDrive()]$x) { 1 }

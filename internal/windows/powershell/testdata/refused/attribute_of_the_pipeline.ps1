@@ -1,1 +1,1 @@
-function f { param([Parameter(ValueFromPipeline = 1)]$x) 1 }
+function f { param([Parameter(ValueFromPipeline = 'x')]$x) 1 }

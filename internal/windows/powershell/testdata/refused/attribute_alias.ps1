@@ -1,0 +1,1 @@
+function f { [Alias('g')] param($x) 1 }

@@ -1,0 +1,1 @@
+trap [System.Exception], [System.FormatException] { 1 }
