@@ -3,6 +3,7 @@ package powershell
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -10,21 +11,21 @@ import (
 
 // casts are the types that a value can be converted to, by [type]: each with its function.
 func casts() map[string]func(v value) (value, error) {
-	whole := func(bits int) func(v value) (value, error) {
+	whole := func(least, most int64, name string) func(v value) (value, error) {
 		return func(v value) (value, error) {
 			if c, ok := v.(*instance); ok && c.of.name == charName {
 				v = int64(own[rune](c))
 			}
 			n, err := integer(v)
-			if err == nil && bits == 32 && int64(int32(n)) != n { //nolint:gosec // checks that it fits
-				err = thrown("Cannot convert value %q to type \"System.Int32\": it is too large or too small.", text(v))
-			}
-			if err == nil && bits == 8 && (n < 0 || n > 255) {
-				err = thrown("Cannot convert value %q to type \"System.Byte\".", text(v))
+			if err == nil && (n < least || n > most) {
+				err = thrown("Cannot convert value %q to type %q: it is too large or too small.", text(v), name)
 			}
 			return n, err
 		}
 	}
+	int32s := whole(math.MinInt32, math.MaxInt32, "System.Int32")
+	int64s := whole(math.MinInt64, math.MaxInt64, "System.Int64")
+	uint32s := whole(0, math.MaxUint32, "System.UInt32")
 	of := func(v value, err error) (value, error) { return v, err }
 	list := func(item string) func(v value) (value, error) {
 		return func(v value) (value, error) {
@@ -45,7 +46,8 @@ func casts() map[string]func(v value) (value, error) {
 		"string": func(v value) (value, error) { return text(v), nil },
 		"bool":   truthOf, "switch": truthOf,
 		"double": func(v value) (value, error) { return of(floating(v)) },
-		"int":    whole(32), "int32": whole(32), "long": whole(64), "int64": whole(64), "byte": whole(8),
+		"int":    int32s, "int32": int32s, "long": int64s, "int64": int64s, "uint32": uint32s,
+		"byte":   whole(0, math.MaxUint8, "System.Byte"),
 		"object": same, "psobject": same,
 		"void":     func(value) (value, error) { return nil, nil },
 		"array":    list("object"),
@@ -53,6 +55,7 @@ func casts() map[string]func(v value) (value, error) {
 		"hashtable":               toTable,
 		"datetime":                toDate,
 		"ipaddress":               toClass(addressName, parseAddress),
+		"net.ipaddress":           toClass(addressName, parseAddress),
 		"guid":                    toClass(guidName, parseGUID),
 		"char":                    toChar,
 		"scriptblock":             toBlock,

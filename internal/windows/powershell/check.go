@@ -215,9 +215,9 @@ var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
 // name must be called with .exe.
 const aliases = " " +
-	"asnp cfs clc clhy cli clp clv cnsn compare chdir cvpa dbp diff dnsn ebp epal epsn etsn " +
-	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gsn gsnp gtz gu gv gwmi h history " +
-	"icm ihy ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
-	"nmo npssc nsn nv ogv oh oss pause popd prompt pumo pushd r rbp rcjb rcsn rdr rjb rmo rnp rsn rsnp " +
-	"rujb rv rwmi sal sbp sc scb set shcm si spjb stz sujb sv swmi " +
+	"asnp cfs clc clhy cli clp cnsn chdir cvpa dbp dnsn ebp epal epsn etsn " +
+	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gsn gsnp gtz gwmi h history " +
+	"ihy ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
+	"nmo npssc nsn ogv oss pause prompt pumo r rbp rcsn rdr rmo rnp rsn rsnp " +
+	"rujb rwmi sal sbp sc scb shcm si stz sujb swmi " +
 	"trcm "

@@ -2,6 +2,7 @@ package powershell
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -52,6 +53,7 @@ func (p *parser) stage() (stage, error) {
 		if s.word == "" || p.peek() == '"' || p.peek() == '\'' {
 			return s, p.refuse("%s where a command begins, or in its name", p.next())
 		}
+		p.sources = p.sources || slices.Contains([]string{"import-module", "ipmo"}, lower(s.word))
 		s.name, err = p.expandable(s.word)
 	}
 	if err != nil {

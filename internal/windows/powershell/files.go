@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -72,25 +74,91 @@ func getContent(c *call) error {
 	if err := c.missed(missed); err != nil {
 		return err
 	}
+	first, last, err := c.lineCounts()
+	if err != nil {
+		return err
+	}
 	return c.forEach(func(t target) error {
 		data, err := os.ReadFile(t.full)
 		if err != nil {
 			return err
 		}
-		if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
-			return thrown("%s : %s is UTF-16, which is not part of Mullion's PowerShell.", c.name, t.name)
-		}
-		content := strings.TrimPrefix(string(data), "\uFEFF")
+		content := c.decoded(data)
 		if c.flags["raw"] {
 			return c.show(content)
 		}
-		for line := range strings.Lines(content) {
+		lines := slices.Collect(strings.Lines(content))
+		lines = lines[:min(int64(len(lines)), first)]
+		lines = lines[max(int64(len(lines))-last, 0):]
+		for _, line := range lines {
 			if err := c.show(strings.TrimRight(line, "\r\n")); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// lineCounts are how many lines Get-Content outputs at most, from the beginning and from the end.
+func (c *call) lineCounts() (first, last int64, err error) {
+	first, last = math.MaxInt64, math.MaxInt64
+	_, both := c.values["tail"]
+	for name, n := range map[string]*int64{"totalcount": &first, "tail": &last} {
+		v, given := c.values[name]
+		if !given {
+			continue
+		}
+		if *n, err = integer(v); err != nil {
+			return 0, 0, err
+		}
+		if _, other := c.values["totalcount"]; *n < 0 || c.flags["raw"] || both && other {
+			return 0, 0, thrown("%s : -%s of less than 0, or beside another such parameter, is not part of Mullion's "+
+				"PowerShell.", c.name, name)
+		}
+	}
+	return first, last, nil
+}
+
+// decoded is what a file holds as text: in the encoding of its mark, or of -Encoding, or UTF-8.
+func (c *call) decoded(data []byte) string {
+	for mark, name := range map[string]string{"\xff\xfe": "utf-16", "\xfe\xff": "utf-16be", "\xef\xbb\xbf": "utf-8"} {
+		if rest, marked := bytes.CutPrefix(data, []byte(mark)); marked {
+			return encodingNamed(name).decode(rest)
+		}
+	}
+	if e := contentEncoding(c.text("encoding")); e != nil {
+		return e.decode(data)
+	}
+	return string(data)
+}
+
+// contentEncodings are the values of -Encoding of the cmdlets for content. utf8 writes no mark.
+func contentEncodings() []string {
+	return []string{"utf8", "utf8nobom", "ascii", "unicode", "bigendianunicode", "default"}
+}
+
+// contentEncoding is the encoding of a value of -Encoding, nil for UTF-8.
+func contentEncoding(name string) *encoding {
+	switch lower(name) {
+	case "default":
+		return western()
+	case "utf8nobom", "":
+		return nil
+	}
+	return encodingNamed(name)
+}
+
+// encoded is a text in the encoding of -Encoding; a new file of UTF-16 begins with its mark.
+func (c *call) encoded(content string, begins bool) string {
+	name := lower(c.text("encoding"))
+	e := contentEncoding(name)
+	if e == nil {
+		return content
+	}
+	if begins && strings.HasSuffix(name, "unicode") {
+		content = "\uFEFF" + content
+	}
+	return string(e.encode(content))
 }
 
 func setContent(c *call) error { return c.write(os.O_TRUNC) }
@@ -113,7 +181,13 @@ func (c *call) write(how int) error {
 	if err := c.missed(missed); err != nil {
 		return err
 	}
-	return c.forEach(func(t target) error { return writeFile(t.full, b.String(), how, c.flags["force"]) })
+	return c.forEach(func(t target) error {
+		begins := how == os.O_TRUNC
+		if info, err := os.Stat(t.full); err != nil || info.Size() == 0 {
+			begins = true
+		}
+		return writeFile(t.full, c.encoded(b.String(), begins), how, c.flags["force"])
+	})
 }
 
 func writeFile(path, content string, how int, force bool) error {

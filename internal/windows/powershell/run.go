@@ -27,6 +27,8 @@ type interpreter struct {
 	lastExit value     // $LASTEXITCODE, nil before the first program
 	matches  *object   // $Matches, nil before the first
 	jobs     []*job
+	jobCount int
+	places   []string   // of Push-Location, the newest last
 	failures *arrayList // $Error, the newest first
 	depth    int        // of nested calls
 	tries    int        // how many try blocks are running

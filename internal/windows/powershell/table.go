@@ -15,7 +15,7 @@ func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
 		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
-		registryCmdlets(), archiveCmdlets())
+		registryCmdlets(), archiveCmdlets(), jobCmdlets(), variableCmdlets(), everydayCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
@@ -181,31 +181,36 @@ func fileCmdlets() []cmdlet {
 		ofPath(cmdlet{
 			name:    "Get-Content",
 			aliases: []string{"cat", "gc", "type"},
-			about:   "the lines of files",
+			about:   "the lines of files, UTF-8 or UTF-16 by their mark, or as -Encoding says",
 			run:     getContent,
+			values:  []string{"totalcount", "tail", "encoding"},
+			also:    map[string]string{"head": "totalcount", "first": "totalcount", "last": "tail"},
 			flags:   []string{"raw"},
 			needs:   []string{pathName},
+			allowed: map[string][]string{"encoding": contentEncodings()},
 		}),
 		ofPath(cmdlet{
 			name:      "Set-Content",
-			about:     "writes a file, UTF-8",
+			about:     "writes a file, UTF-8 without a mark, or as -Encoding says",
 			run:       setContent,
-			values:    []string{"value"},
+			values:    []string{"value", "encoding"},
 			flags:     write,
 			positions: []string{"value"},
 			takes:     "value",
 			needs:     []string{pathName, "value"},
+			allowed:   map[string][]string{"encoding": contentEncodings()},
 		}),
 		ofPath(cmdlet{
 			name:      "Add-Content",
 			aliases:   []string{"ac"},
-			about:     "adds to a file, UTF-8",
+			about:     "adds to a file, UTF-8 without a mark, or as -Encoding says",
 			run:       addContent,
-			values:    []string{"value"},
+			values:    []string{"value", "encoding"},
 			flags:     write,
 			positions: []string{"value"},
 			takes:     "value",
 			needs:     []string{pathName, "value"},
+			allowed:   map[string][]string{"encoding": contentEncodings()},
 		}),
 		ofPath(cmdlet{
 			name:      "Copy-Item",
@@ -332,33 +337,6 @@ func otherCmdlets() []cmdlet {
 			about:     "processes, with Id and ProcessName only",
 			values:    []string{"name", "id"},
 			positions: []string{"name"},
-		},
-		{
-			name:      "Start-Job",
-			aliases:   []string{"sajb"},
-			run:       startJob,
-			values:    []string{"scriptblock", "name"},
-			positions: []string{"scriptblock"},
-			needs:     []string{"scriptblock"},
-			about:     "a script block in a process of its own, which fails where its code is not 0; what it prints is lost",
-		},
-		{
-			name:      "Get-Job",
-			aliases:   []string{"gjb"},
-			about:     "the session's jobs",
-			run:       getJob,
-			values:    []string{"id"},
-			positions: []string{"id"},
-		},
-		{
-			name:      "Wait-Job",
-			aliases:   []string{"wjb"},
-			about:     "waits for jobs",
-			run:       waitJob,
-			values:    []string{"id"},
-			positions: []string{"id"},
-			takes:     "id",
-			needs:     []string{"id"},
 		},
 	}
 }

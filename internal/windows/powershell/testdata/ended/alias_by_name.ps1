@@ -1,1 +1,1 @@
-$c = 'icm'; & $c http://x
+$c = 'epal'; & $c http://x

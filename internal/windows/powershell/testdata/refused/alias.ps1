@@ -1,1 +1,1 @@
-icm 'x'
+epal 'x'

@@ -1,0 +1,1 @@
+$n = "host"; Get-Variable $n

@@ -1,0 +1,1 @@
+$n = "true"; Set-Variable $n 1

@@ -1,0 +1,1 @@
+$n = "true"; Remove-Variable $n

@@ -1,0 +1,1 @@
+Get-Variable -Scope private

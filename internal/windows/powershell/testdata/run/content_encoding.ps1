@@ -1,0 +1,3 @@
+1..5 | Set-Content f; (Get-Content f -TotalCount 2) -join ','; (gc f -Tail 2) -join ','; (cat f -Head 1); (Get-Content f -Last 9).Count; Get-Content f -First 0
+Set-Content u 'ä€' -Encoding Unicode; Add-Content u 'ö' -Encoding Unicode; [IO.File]::ReadAllBytes("$pwd/u") -join ' '; Get-Content u
+'ä' | Set-Content a -Encoding ASCII; Get-Content a; 'ä' | Set-Content d -Encoding Default; Get-Content d -Encoding Default; Set-Content b 'x' -Encoding BigEndianUnicode; Get-Content b -Raw; Set-Content e 'ü' -Encoding utf8; Get-Content e -Encoding UTF8; Add-Content n 'new' -Encoding Unicode; (Get-Item n).Length -gt 8
