@@ -39,6 +39,19 @@ $s = Start-Process cmd '/c pause' -PassThru; Stop-Process $s.Id; $s.WaitForExit(
 $PSVersionTable.PSVersion.Major; (Get-Command cmd).CommandType; Remove-Item C:\said.txt`,
 			"5\nsaid\nTrue\nTrue\n5\nApplication\n",
 		},
+		{
+			`$o = Get-CimInstance Win32_OperatingSystem; $o.SystemDrive; $o.TotalVisibleMemorySize -gt 1000
+$o.LocalDateTime.Year -ge 2024; (Get-WmiObject Win32_Process -Filter "ProcessId = $pid").Name
+Get-CimInstance Win32_Nothing 2>$null; $Error[0].Exception.Message
+(Get-CimInstance -Query "SELECT Name FROM Win32_Service WHERE Name = 'RpcSs'").Name
+@(Get-CimInstance Win32_Service -Filter "Name LIKE 'none of%'").Count`,
+			"C:\nTrue\nTrue\npowershell.exe\nInvalid class\nRpcSs\n0\n",
+		},
+		{
+			`(Start-Job { 'from a job' } | Receive-Job -Wait); Set-Content C:\u.txt 'ä' -Encoding Unicode
+Get-Content C:\u.txt; (Get-FileHash C:\u.txt).Hash.Length; Remove-Item C:\u.txt`,
+			"from a job\nä\n64\n",
+		},
 	} {
 		if got := p.run(t, "--", "powershell", "-c", tt.script); got.code != 0 || got.out != tt.want {
 			t.Errorf("%s: %+v, want %q", tt.script, got, tt.want)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -37,6 +38,27 @@ func scripts(tb testing.TB, folder string) map[string]string {
 		found[strings.TrimSuffix(filepath.Base(f), ".ps1")] = string(data)
 	}
 	return found
+}
+
+// stageWMI answers a few queries as Wine's WMI does.
+func stageWMI(_ context.Context, namespace, query string) ([]wmiObject, error) {
+	booted := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	system := wmiObject{
+		"Win32_OperatingSystem",
+		[]string{"Caption", "LastBootUpTime", "FreePhysicalMemory", "MUILanguages", "Nothing"},
+		[]any{"Microsoft Windows Server 2022", booted, int64(1 << 33), []any{"en-US", "de-DE"}, nil},
+	}
+	switch {
+	case namespace != `root\cimv2`:
+		return nil, errWMINamespace
+	case query == "SELECT * FROM Win32_OperatingSystem":
+		return []wmiObject{system}, nil
+	case query == "SELECT Name, State FROM Win32_Service WHERE Name LIKE 'kube%'":
+		return []wmiObject{{"Win32_Service", []string{"Name", "State"}, []any{"kubelet", "Running"}}}, nil
+	case strings.HasPrefix(query, "SELECT * FROM Win32_"):
+		return nil, errWMIClass
+	}
+	return nil, errWMIQuery
 }
 
 // stageWindows is a fake of the calls of Windows: two networks, a list of load balancers, an access list and three
@@ -77,6 +99,7 @@ func stageWindows() *system {
 		{"kubelet", "Kubernetes' kubelet", "Running"}, {"containerd", "containerd", "Running"}, {"stuck", "Stuck", "Stopped"},
 	}
 	return &system{
+		wmi:      stageWMI,
 		services: func() ([]service, error) { return slices.Clone(services), nil },
 		control: func(_ context.Context, name, action string, force bool) error {
 			i := slices.IndexFunc(services, func(s service) bool { return s.name == name })

@@ -35,8 +35,8 @@ type Session struct {
 }
 
 // system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
-// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process, and the
-// registry.
+// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process, the
+// registry and WMI.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
@@ -51,6 +51,7 @@ type system struct {
 	clear     func(screen io.Writer) error
 	kill      func(id int64) error
 	registry  registryCalls
+	wmi       func(ctx context.Context, namespace, query string) ([]wmiObject, error)
 }
 
 func (s *Session) system() system {
@@ -71,6 +72,7 @@ func (s *Session) system() system {
 		clear:     clearScreen,
 		kill:      killProcess,
 		registry:  theRegistry(),
+		wmi:       queryWMI,
 	}
 }
 

@@ -1,1 +1,1 @@
-Get-WmiObject -Class x
+Get-Disk -Class x

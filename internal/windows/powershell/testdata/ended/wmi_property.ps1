@@ -1,0 +1,1 @@
+Get-CimInstance x -Property 'a, b'
