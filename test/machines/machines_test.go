@@ -22,6 +22,10 @@ import (
 // machine with the most obstacles.
 const slice = "bookworm-hardened"
 
+// halfName is the variable that chooses half of the steps: 1 is the work of pods, 2 is faults. Both begin with up and end
+// with down. A whole row takes an hour or more.
+const halfName = "MULLION_MACHINES_HALF"
+
 // chosen returns the machines that MULLION_MACHINES names ("all", or names with commas), or without it the slice. whole
 // says that all steps are taken.
 func chosen(t *testing.T) (machines []guest.Machine, whole bool) {
@@ -94,10 +98,13 @@ func TestMachines(t *testing.T) {
 				t.Fatal(err)
 			}
 			try := &trial{guest: g, machine: m, result: r}
-			if whole {
-				try.whole(t)
-			} else {
+			switch half := os.Getenv(halfName); {
+			case !whole:
 				try.short(t)
+			case half == "", half == "1", half == "2":
+				try.whole(t, half)
+			default:
+				t.Fatalf("%s is 1 or 2, not %q", halfName, half)
 			}
 		})
 	}
@@ -177,13 +184,24 @@ func (try *trial) short(t *testing.T) {
 	try.step(t, "down", try.down)
 }
 
-// whole tries everything.
-func (try *trial) whole(t *testing.T) {
+// whole tries everything, or half of it.
+func (try *trial) whole(t *testing.T, half string) {
 	t.Helper()
 	defer try.step(t, "down-at-last", try.down)
 	if !try.step(t, "up", try.up) || !try.step(t, "sample", try.sample) {
 		return
 	}
+	if half != "2" {
+		try.work(t)
+	}
+	if half != "1" {
+		try.faults(t)
+	}
+}
+
+// work tries what pods of both systems do.
+func (try *trial) work(t *testing.T) {
+	t.Helper()
 	for _, script := range []string{"exec", "interact", "sample", "linux", "limits", "metrics", "storage"} {
 		try.step(t, "script-"+script, func(ctx context.Context,
 			t *testing.T,
@@ -193,6 +211,11 @@ func (try *trial) whole(t *testing.T) {
 		})
 	}
 	try.step(t, "net-test", try.flows)
+}
+
+// faults tries what a cluster lives through, from stop to kill -9, with data that it must keep.
+func (try *trial) faults(t *testing.T) {
+	t.Helper()
 	try.step(t, "kept-data", try.claim)
 	try.step(t, "stop-and-up", func(ctx context.Context, t *testing.T) {
 		t.Helper()

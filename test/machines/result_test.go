@@ -44,3 +44,37 @@ func TestPageAndJUnit(t *testing.T) {
 		t.Errorf("a machine that is not there: %v", err)
 	}
 }
+
+func TestHalves(t *testing.T) {
+	m, err := guest.Find("trixie")
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := func(commit string, steps ...string) machines.Result {
+		r := machines.Result{Machine: m, Kernel: "6.12", Date: "2026-01-02", Commit: commit, UpSeconds: 100}
+		for _, s := range steps {
+			name, failed := strings.CutSuffix(s, "!")
+			r.Add(name, !failed, time.Second)
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		kept []machines.Result
+		want string
+	}{
+		{nil, "| 3 of 3 |"},
+		{[]machines.Result{half("other", "up", "net-test", "down")}, "| 3 of 3 |"},
+		{[]machines.Result{half("abc", "up", "net-test", "down")}, "| 4 of 4, on two guests |"},
+		{[]machines.Result{half("abc", "up", "net-test!", "down!")}, "| 2 of 4, on two guests |"},
+	} {
+		r := half("abc", "up", "reboot", "down")
+		r.Join(tt.kept)
+		var page strings.Builder
+		if err := machines.WritePage(&page, []machines.Result{r}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page.String(), "| trixie | 6.12 |  "+tt.want) {
+			t.Errorf("a half joined to %+v lacks %q:\n%s", tt.kept, tt.want, page.String())
+		}
+	}
+}
