@@ -167,6 +167,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	}
 	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %d node(s). %s\n", resolved.Name,
 		time.Since(started).Seconds(), len(resolved.Nodes), said)
+	a.sayProxy(resolved)
 	if !f.sample {
 		a.sayNext(resolved)
 	} else if err := a.deploySample(waitCtx, paths); err != nil {
@@ -176,6 +177,20 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		return a.stay(ctx, paths)
 	}
 	return nil
+}
+
+// sayProxy prints through which proxy nodes pull images, or why they do not use that of the environment.
+func (a *app) sayProxy(c spec.Cluster) {
+	if c.Proxy != nil {
+		if through := c.Proxy.String(); through != "" {
+			fmt.Fprintf(a.env.Out, "Its nodes pull images through %s.\n", through)
+		}
+		return
+	}
+	if _, err := spec.ProxyFrom(a.env.Environ); err != nil {
+		fmt.Fprintf(a.env.Out, "Its nodes pull images without the proxy of this environment (HTTP_PROXY, HTTPS_PROXY): %v.\n"+
+			"  proxy in cluster.yaml names one for them\n", err)
+	}
 }
 
 // sayNext prints what the user can do next with the cluster.

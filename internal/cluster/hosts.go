@@ -101,6 +101,7 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		Labels:              node.Labels,
 		SystemReserved:      node.SystemReserved,
 		KubeReserved:        node.KubeReserved,
+		PullEnviron:         c.Spec.PullEnviron(),
 		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
 	}
 	if c.Spec.Foreign() {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
@@ -41,11 +43,11 @@ func wantConflict(t *testing.T, err error, text string) {
 func TestSettle(t *testing.T) {
 	paths := layout.Paths{Data: t.TempDir()}
 	want := unusual(t)
-	first, err := settle(want, paths)
+	first, err := settle(want, paths, nil)
 	if err != nil || first.Networking.APIServerPort == 0 {
 		t.Fatalf("port %d, %v", first.Networking.APIServerPort, err)
 	}
-	again, err := settle(want, paths)
+	again, err := settle(want, paths, nil)
 	if err != nil || again.Networking.APIServerPort != first.Networking.APIServerPort {
 		t.Errorf("the second time port %d, %v", again.Networking.APIServerPort, err)
 	}
@@ -55,7 +57,7 @@ func TestSettle(t *testing.T) {
 	}
 	other := want
 	other.Nodes = append([]spec.Node{{Name: "linux-1", OS: spec.Linux}}, want.Nodes...)
-	_, err = settle(other, paths)
+	_, err = settle(other, paths, nil)
 	wantConflict(t, err, "of another specification")
 	if after, err := os.ReadFile(paths.Spec()); err != nil || string(after) != string(before) {
 		t.Errorf("the specification was changed: %v", err)
@@ -63,7 +65,7 @@ func TestSettle(t *testing.T) {
 	if err := os.WriteFile(paths.Spec(), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := settle(want, paths); err == nil || !strings.Contains(err.Error(), paths.Spec()) {
+	if _, err := settle(want, paths, nil); err == nil || !strings.Contains(err.Error(), paths.Spec()) {
 		t.Errorf("a specification that cannot be read: %v", err)
 	}
 }
@@ -89,7 +91,7 @@ func TestSettleConflicts(t *testing.T) {
 			paths := layout.Paths{Data: t.TempDir()}
 			c := unusual(t)
 			tt.change(&c.Networking)
-			_, err := settle(c, paths)
+			_, err := settle(c, paths, nil)
 			wantConflict(t, err, tt.want)
 			if _, err := os.Stat(paths.Spec()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a specification was written: %v", err)
@@ -165,5 +167,39 @@ func TestWaitEnds(t *testing.T) {
 	err = wait(t.Context(), nobody, o, ended)
 	if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "supervisor.log") {
 		t.Errorf("when the supervisor has ended: %v", err)
+	}
+}
+
+// A new cluster gets the proxy of the environment, unless its description names one or none; an environment that changes
+// later changes nothing.
+func TestSettleProxy(t *testing.T) {
+	environ := []string{"HTTPS_PROXY=http://proxy.example:3128", "NO_PROXY=.corp"}
+	of := &spec.Proxy{HTTPSProxy: "http://proxy.example:3128", NoProxy: ".corp"}
+	for _, tt := range []struct {
+		name          string
+		wanted        *spec.Proxy
+		first, second []string
+		want          *spec.Proxy
+	}{
+		{"of the environment", nil, environ, nil, of},
+		{"that comes later", nil, nil, environ, nil},
+		{"that nodes cannot use", nil, []string{"HTTP_PROXY=127.0.0.1:3128"}, nil, nil},
+		{"none", &spec.Proxy{}, environ, environ, &spec.Proxy{}},
+		{"of the description", &spec.Proxy{HTTPProxy: "other:1"}, environ, nil, &spec.Proxy{HTTPProxy: "other:1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			paths := layout.Paths{Data: t.TempDir()}
+			for _, environ := range [][]string{tt.first, tt.second} {
+				want := unusual(t)
+				want.Proxy = tt.wanted
+				got, err := settle(want, paths, environ)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, got.Proxy); diff != "" {
+					t.Errorf("with %q: %s", environ, diff)
+				}
+			}
+		})
 	}
 }

@@ -76,7 +76,7 @@ func claimData(paths layout.Paths) error {
 // Start is Up for a prepared data folder, but does not remove a cluster that does not come up. A join uses it, because
 // a join has to undo something elsewhere first.
 func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
-	c, err := settle(o.Spec, o.Paths)
+	c, err := settle(o.Spec, o.Paths, o.Environ)
 	if err != nil {
 		return c, err
 	}
@@ -98,14 +98,21 @@ func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	return c, wait(ctx, client, o, nil)
 }
 
-// settle compares the wanted specification with the one in the data folder and keeps the API server's port.
-func settle(want spec.Cluster, paths layout.Paths) (spec.Cluster, error) {
+// settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new
+// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got.
+func settle(want spec.Cluster, paths layout.Paths, environ []string) (spec.Cluster, error) {
 	have, err := paths.LoadSpec()
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if want.Proxy == nil {
+			want.Proxy, _ = spec.ProxyFrom(environ) // one that nodes cannot use is none
+		}
 	case err != nil:
 		return want, err
 	default:
+		if want.Proxy == nil {
+			want.Proxy = have.Proxy
+		}
 		if want.Networking.APIServerPort == 0 {
 			want.Networking.APIServerPort = have.Networking.APIServerPort
 		}

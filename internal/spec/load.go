@@ -108,6 +108,7 @@ func (v *validator) cluster(c Cluster) {
 		v.fail([]any{"name"}, "%q is not a DNS label of at most 40 characters", c.Name)
 	}
 	v.kubernetesVersion(c.KubernetesVersion, "kubernetesVersion")
+	v.proxy(c.Proxy)
 	if c.Foreign() {
 		v.foreignSubnets(c.withDefaults().Networking)
 	} else {

@@ -25,7 +25,10 @@ type Cluster struct {
 	KubernetesVersion string     `yaml:"kubernetesVersion,omitempty" json:"kubernetesVersion,omitempty"`
 	Networking        Networking `yaml:"networking" json:"networking"`
 	Addons            Addons     `yaml:"addons" json:"addons"`
-	Nodes             []Node     `yaml:"nodes" json:"nodes"`
+	// Proxy is the HTTP proxy through which nodes pull images. Left out, it is that of the environment in which the
+	// cluster is brought up for the first time.
+	Proxy *Proxy `yaml:"proxy,omitempty" json:"proxy,omitempty"`
+	Nodes []Node `yaml:"nodes" json:"nodes"`
 	// Join is set on a machine that joined the cluster; then Nodes are that machine's nodes.
 	Join *Join `yaml:"-" json:"join,omitempty"`
 }

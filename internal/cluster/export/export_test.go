@@ -34,7 +34,7 @@ func TestGather(t *testing.T) {
 	data := t.TempDir()
 	paths := layout.Paths{Data: data, Bin: t.TempDir()}
 	put(t, filepath.Join(paths.Logs(), "supervisor.log"), "up\njoin with "+token+" now\n")
-	put(t, filepath.Join(paths.Logs(), "kubelet", "win-1.log"), "Bearer "+jwt+"\n")
+	put(t, filepath.Join(paths.Logs(), "kubelet", "win-1.log"), "Bearer "+jwt+" by http://person:proxysecret@proxy:1/ and https://plain.example/a:b@c\n")
 	put(t, filepath.Join(paths.Node("win-1"), "prefix/Files/var/log/pods/default_web_1/web/0.log"), "hello\n")
 	put(t, filepath.Join(paths.Node("win-1"), "hns/state.json"), "{}")
 	put(t, filepath.Join(paths.Node("linux-1"), "root/var/log/pods/default_db_1/db/0.log"), "from Linux\n")
@@ -79,7 +79,7 @@ func TestGather(t *testing.T) {
 		"version.txt":                              "mullion v1",
 		"machine.txt":                              "== /proc/version",
 		"logs/supervisor.log":                      "up\njoin with <token removed> now\n",
-		"logs/kubelet/win-1.log":                   "Bearer <token removed>\n",
+		"logs/kubelet/win-1.log":                   "Bearer <token removed> by http://<user removed>@proxy:1/ and https://plain.example/a:b@c\n",
 		"nodes/win-1/hns/state.json":               "{}",
 		"nodes/win-1/pods/default_web_1/web/0.log": "hello\n",
 		"nodes/linux-1/pods/default_db_1/db/0.log": "from Linux\n",
@@ -99,7 +99,9 @@ func TestGather(t *testing.T) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		for _, word := range []string{"hunter2", "PRIVATE", "client-key", "root:hash", token, jwt, "managedFields"} {
+		for _, word := range []string{
+			"hunter2", "PRIVATE", "client-key", "root:hash", token, jwt, "proxysecret", "managedFields",
+		} {
 			if strings.Contains(string(text), word) {
 				t.Errorf("%s has %q", path, word)
 			}

@@ -21,10 +21,15 @@ import (
 // service accounts have.
 var secrets = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}`)
 
+// inURL are a user and a password in a URL, such as a proxy's.
+var inURL = regexp.MustCompile(`(\b[a-z][a-z0-9+.-]*://)[^\s/"'@]*:[^\s/"'@]*@`)
+
 const removed = "<token removed>"
 
 // clean is a text without secrets.
-func clean(text []byte) []byte { return secrets.ReplaceAll(text, []byte(removed)) }
+func clean(text []byte) []byte {
+	return inURL.ReplaceAll(secrets.ReplaceAll(text, []byte(removed)), []byte("${1}<user removed>@"))
+}
 
 // copyText copies the end of a file, without secrets.
 func copyText(to *os.Root, name string, from *os.Root, file string) error {

@@ -51,6 +51,8 @@ type Config struct {
 	Labels map[string]string
 	// SystemReserved and KubeReserved are the kubelet's options.
 	SystemReserved, KubeReserved map[string]string
+	// PullEnviron are variables (NAME=value) for what pulls images: those of an HTTP proxy.
+	PullEnviron []string
 	// NoProxy leaves the node without kube-proxy, which others install then.
 	NoProxy bool
 

@@ -120,6 +120,7 @@ func (c Config) kubernetesPath(name string) string {
 // containerdUnit is the node's containerd; ready means that its CRI answers and the pause image is there.
 func (c Config) containerdUnit() component.Component {
 	s := c.program(filepath.Join(programsDir, "containerd"), "--config", containerdConfig)
+	s.Env = append(s.Env, c.PullEnviron...)
 	s.Ready = c.criReady
 	p := c.Process("containerd", s, nil)
 	p.Complete = c.ensurePause

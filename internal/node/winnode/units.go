@@ -80,7 +80,7 @@ func (c Config) agentUnit() component.Component {
 	p := c.Process("agent", proc.Spec{
 		Path:  c.NodeProgram,
 		Args:  []string{"serve", "--config", config},
-		Env:   linuxEnv(),
+		Env:   append(linuxEnv(), c.PullEnviron...),
 		Netns: c.Netns,
 		Ready: func(ctx context.Context) error {
 			conn, err := dial(ctx)
