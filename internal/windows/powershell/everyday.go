@@ -141,55 +141,70 @@ func getUnique(c *call) error {
 	return nil
 }
 
-// compareObject outputs what only one of two lists has, with an arrow to the list.
-func compareObject(c *call) error {
-	left, right := itemsOf(c.values["referenceobject"]), c.items("differenceobject")
-	keyOf := func(v value) (string, error) {
-		names := itemsOf(c.values["property"])
-		if len(names) == 0 {
-			return canonical(text(v), c.flags["casesensitive"]), nil
-		}
-		var parts []string
-		for _, name := range names {
-			p, err := property(v, lower(text(name)))
-			if err != nil {
-				return "", err
-			}
-			parts = append(parts, canonical(text(p), c.flags["casesensitive"]))
-		}
-		return strings.Join(parts, "\x00"), nil
+// comparison is one run of Compare-Object.
+type comparison struct {
+	*call
+
+	names []string // of the properties that are compared; none: the objects' texts are
+}
+
+// key is the same for objects that are equal.
+func (c comparison) key(v value) (string, error) {
+	exact := c.flags["casesensitive"]
+	if c.names == nil {
+		return canonical(text(v), exact), nil
 	}
-	show := func(v value, side string) error {
-		if side == "==" && !c.flags["includeequal"] || side != "==" && c.flags["excludedifferent"] {
-			return nil
+	var parts []string
+	for _, name := range c.names {
+		p, err := property(v, lower(name))
+		if err != nil {
+			return "", err
 		}
-		if c.flags["passthru"] {
-			return c.out.put(v)
-		}
-		o := newObject(custom)
-		for _, name := range itemsOf(c.values["property"]) {
-			p, err := property(v, lower(text(name)))
-			if err != nil {
-				return err
-			}
-			o.set(text(name), p)
-		}
-		if len(o.names) == 0 {
-			o.set("InputObject", v)
-		}
-		return c.out.put(o.set("SideIndicator", side))
+		parts = append(parts, canonical(text(p), exact))
 	}
-	var added []value
-	var keys []string
-	for _, v := range left {
-		k, err := keyOf(v)
+	return strings.Join(parts, "\x00"), nil
+}
+
+// show outputs an object and the side that it is on, if it is asked for.
+func (c comparison) show(v value, side string) error {
+	if side == "==" && !c.flags["includeequal"] || side != "==" && c.flags["excludedifferent"] {
+		return nil
+	}
+	if c.flags["passthru"] {
+		return c.out.put(v)
+	}
+	o := newObject(custom)
+	if c.names == nil {
+		o.set("InputObject", v)
+	}
+	for _, name := range c.names {
+		p, err := property(v, lower(name))
 		if err != nil {
 			return err
 		}
-		keys = append(keys, k)
+		o.set(name, p)
 	}
-	for _, v := range right {
-		k, err := keyOf(v)
+	return c.out.put(o.set("SideIndicator", side))
+}
+
+// compareObject outputs what both lists have, if that is asked for, then what only the second and what only the first
+// has.
+func compareObject(c *call) error {
+	run := comparison{call: c}
+	for v := range each(c.values["property"]) {
+		run.names = append(run.names, text(v))
+	}
+	left := slices.Clone(itemsOf(c.values["referenceobject"]))
+	keys := make([]string, len(left))
+	for i, v := range left {
+		var err error
+		if keys[i], err = run.key(v); err != nil {
+			return err
+		}
+	}
+	var added []value
+	for _, v := range c.items("differenceobject") {
+		k, err := run.key(v)
 		if err != nil {
 			return err
 		}
@@ -198,18 +213,18 @@ func compareObject(c *call) error {
 			added = append(added, v)
 			continue
 		}
-		if err := show(left[i], "=="); err != nil {
+		if err := run.show(left[i], "=="); err != nil {
 			return err
 		}
-		left, keys = slices.Delete(slices.Clone(left), i, i+1), slices.Delete(keys, i, i+1)
+		left, keys = slices.Delete(left, i, i+1), slices.Delete(keys, i, i+1)
 	}
 	for _, v := range added {
-		if err := show(v, "=>"); err != nil {
+		if err := run.show(v, "=>"); err != nil {
 			return err
 		}
 	}
 	for _, v := range left {
-		if err := show(v, "<="); err != nil {
+		if err := run.show(v, "<="); err != nil {
 			return err
 		}
 	}
