@@ -40,12 +40,20 @@ $PSVersionTable.PSVersion.Major; (Get-Command cmd).CommandType; Remove-Item C:\s
 			"5\nsaid\nTrue\nTrue\n5\nApplication\n",
 		},
 		{
-			`$o = Get-CimInstance Win32_OperatingSystem; $o.SystemDrive; $o.TotalVisibleMemorySize -gt 1000
+			`$o = Get-CimInstance Win32_OperatingSystem; $o.SystemDrive; $o.Caption; $o.BuildNumber; $o.TotalVisibleMemorySize -gt 1000
 $o.LocalDateTime.Year -ge 2024; (Get-WmiObject Win32_Process -Filter "ProcessId = $pid").Name
 Get-CimInstance Win32_Nothing 2>$null; $Error[0].Exception.Message
 (Get-CimInstance -Query "SELECT Name FROM Win32_Service WHERE Name = 'RpcSs'").Name
 @(Get-CimInstance Win32_Service -Filter "Name LIKE 'none of%'").Count`,
-			"C:\nTrue\nTrue\npowershell.exe\nInvalid class\nRpcSs\n0\n",
+			"C:\nMicrosoft Windows Server 2022 Datacenter\n20348\nTrue\nTrue\npowershell.exe\nInvalid class\nRpcSs\n0\n",
+		},
+		{
+			`New-Service tried 'C:\tried.exe --run' -DisplayName 'Tried' -StartupType Manual -DependsOn RpcSs | % { $_.Name }
+(Get-CimInstance Win32_Service -Filter "Name = 'tried'").StartMode; (Get-Service tried).StartType
+Set-Service tried -StartupType Disabled -DisplayName Other; (Get-Service tried).StartType; (Get-Service tried).DisplayName
+(Get-ItemProperty HKLM:\SYSTEM\CurrentControlSet\Services\tried).ImagePath; Start-Service tried 2>$null; $?
+sc.exe delete tried | Out-Null; @(Get-Service trie*).Count`,
+			"tried\nManual\nManual\nDisabled\nOther\nC:\\tried.exe --run\nFalse\n0\n",
 		},
 		{
 			`(Start-Job { 'from a job' } | Receive-Job -Wait); Set-Content C:\u.txt 'ä' -Encoding Unicode

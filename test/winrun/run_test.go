@@ -440,9 +440,9 @@ func testPowerShell(t *testing.T, p prefix) {
 			t.Errorf("%s: %+v, want %q", script, got, want)
 		}
 	}
-	got := p.run(t, "--", "powershell", "/c", "echo before; Get-WmiObject x")
+	got := p.run(t, "--", "powershell", "/c", "echo before; Get-Disk x")
 	if got.code != 1 || got.out != "" ||
-		!strings.Contains(got.err, "Get-WmiObject is not part of Mullion's PowerShell") {
+		!strings.Contains(got.err, "Get-Disk is not part of Mullion's PowerShell") {
 		t.Errorf("%+v, want a refusal before anything runs", got)
 	}
 }

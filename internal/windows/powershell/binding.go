@@ -160,4 +160,3 @@ func (f *frame) give(p param, v value) error {
 	}
 	return nil
 }
-

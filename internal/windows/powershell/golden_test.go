@@ -46,13 +46,15 @@ func stageWMI(_ context.Context, namespace, query string) ([]wmiObject, error) {
 	system := wmiObject{
 		"Win32_OperatingSystem",
 		[]string{"Caption", "LastBootUpTime", "FreePhysicalMemory", "MUILanguages", "Nothing"},
-		[]any{"Microsoft Windows Server 2022", booted, int64(1 << 33), []any{"en-US", "de-DE"}, nil},
+		[]any{"Microsoft Windows 10 Pro", booted, int64(1 << 33), []any{"en-US", "de-DE"}, nil},
 	}
 	switch {
 	case namespace != `root\cimv2`:
 		return nil, errWMINamespace
 	case query == "SELECT * FROM Win32_OperatingSystem":
 		return []wmiObject{system}, nil
+	case query == "SELECT * FROM Win32_ComputerSystemProduct":
+		return []wmiObject{{"Win32_ComputerSystemProduct", []string{"Name", "UUID"}, []any{"Wine", "0"}}}, nil
 	case query == "SELECT Name, State FROM Win32_Service WHERE Name LIKE 'kube%'":
 		return []wmiObject{{"Win32_Service", []string{"Name", "State"}, []any{"kubelet", "Running"}}}, nil
 	case strings.HasPrefix(query, "SELECT * FROM Win32_"):
@@ -96,7 +98,8 @@ func stageWindows() *system {
 	}
 	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
 	services := []service{
-		{"kubelet", "Kubernetes' kubelet", "Running"}, {"containerd", "containerd", "Running"}, {"stuck", "Stuck", "Stopped"},
+		{"kubelet", "Kubernetes' kubelet", "Running", "Automatic"}, {"containerd", "containerd", "Running", "Automatic"},
+		{"stuck", "Stuck", "Stopped", "Manual"},
 	}
 	return &system{
 		wmi:      stageWMI,
@@ -110,6 +113,26 @@ func stageWindows() *system {
 				return errHasDependents
 			}
 			services[i].status = map[string]string{"start": "Running", "stop": "Stopped"}[action]
+			return nil
+		},
+		newService: func(change serviceChange) error {
+			if change.binary == "none" {
+				return errors.New("access is denied")
+			}
+			services = append(services, service{change.name, change.display, "Stopped", change.start})
+			return nil
+		},
+		setService: func(change serviceChange) error {
+			i := slices.IndexFunc(services, func(s service) bool { return s.name == change.name })
+			if change.display == "none" {
+				return errors.New("access is denied")
+			}
+			if change.display != "" {
+				services[i].display = change.display
+			}
+			if change.start != "" {
+				services[i].start = change.start
+			}
 			return nil
 		},
 		hns:       hns,

@@ -33,6 +33,12 @@ func stageRegistry() registryCalls {
 		`HKEY_LOCAL_MACHINE\SOFTWARE\Odd`: {
 			{"Huge", kindQWord, []byte{255, 255, 255, 255, 255, 255, 255, 255}},
 		},
+		`HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion`: {
+			{"ProductName", kindString, textData("Windows Server 2022 Datacenter")},
+		},
+		`HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig`: {
+			{"LastConfig", kindString, textData("{01234567-89ab-cdef-0123-456789abcdef}")},
+		},
 		`HKEY_CURRENT_USER`:          nil,
 		`HKEY_CURRENT_USER\Software`: nil,
 		`HKEY_USERS`:                 nil,

@@ -1,18 +1,29 @@
 package powershell
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
 )
 
-// service is a service of Windows.
-type service struct{ name, display, status string }
+// service is a service of Windows. start is when it is started: Automatic, Manual or Disabled.
+type service struct{ name, display, status, start string }
+
+// serviceChange is what New-Service and Set-Service ask for; what is empty stays as it is.
+type serviceChange struct {
+	name, display, description, start string
+	binary                            string // the command line of a new service
+	needs                             []string
+}
+
+// startTypes are the values of -StartupType.
+func startTypes() []string { return []string{"Automatic", "Manual", "Disabled"} }
 
 // object is a service as Get-Service shows it.
 func (s service) object() *object {
 	o := newObject("service").set("Status", s.status).set("Name", s.name).set("DisplayName", s.display)
-	o.props["servicename"] = s.name
+	o.props["servicename"], o.props["starttype"] = s.name, s.start
 	return o
 }
 
@@ -99,6 +110,79 @@ func changing(actions ...string) func(c *call) error {
 	}
 }
 
+// change is what a call of New-Service or Set-Service asks for.
+func (c *call) change(name string) serviceChange {
+	change := serviceChange{
+		name: name, display: c.text("displayname"), description: c.text("description"), binary: c.text("binarypathname"),
+	}
+	for _, start := range startTypes() {
+		if strings.EqualFold(start, c.text("startuptype")) {
+			change.start = start
+		}
+	}
+	for v := range each(c.values["dependson"]) {
+		change.needs = append(change.needs, text(v))
+	}
+	return change
+}
+
+// newService makes a service, which is started with the machine if -StartupType says nothing else.
+func newService(c *call) error {
+	system := c.f.in.session.system()
+	change := c.change(c.text("name"))
+	change.display = cmp.Or(change.display, change.name)
+	change.start = cmp.Or(change.start, startTypes()[0])
+	if err := system.newService(change); err != nil {
+		return c.fail(itsWords("Service '%s (%s)' cannot be created due to the following error: %v", change.display,
+			change.name, err))
+	}
+	return c.showServices([]string{change.name})
+}
+
+// setService changes services, and starts or stops them.
+func setService(c *call) error {
+	found, err := c.chosen()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range found {
+		system := c.f.in.session.system()
+		err := system.setService(c.change(s.name))
+		if action := map[string]string{"running": "start", "stopped": "stop"}[lower(c.text("status"))]; err == nil && action != "" {
+			err = system.control(c.f.in.ctx, s.name, action, false)
+		}
+		if err != nil {
+			err := itsWords("Service '%s (%s)' cannot be configured due to the following error: %v", s.display, s.name, err)
+			if err := c.fail(err); err != nil {
+				return err
+			}
+			continue
+		}
+		names = append(names, s.name)
+	}
+	if !c.flags["passthru"] {
+		return nil
+	}
+	return c.showServices(names)
+}
+
+// showServices outputs services as they are now.
+func (c *call) showServices(names []string) error {
+	all, err := c.f.in.session.system().services()
+	if err != nil {
+		return c.fail(err)
+	}
+	for _, s := range all {
+		if slices.Contains(names, s.name) {
+			if err := c.show(s.object()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func serviceCmdlets() []cmdlet {
 	of := func(name, about string, run func(c *call) error, flags ...string) cmdlet {
 		return cmdlet{
@@ -125,5 +209,35 @@ func serviceCmdlets() []cmdlet {
 		change("Start-Service", "sasv", "starts services", "start"),
 		change("Stop-Service", "spsv", "stops services", "stop"),
 		change("Restart-Service", "", "stops services and starts them again", "stop", "start"),
+		{
+			name:      "New-Service",
+			about:     "makes a service; under the account of the system",
+			run:       newService,
+			values:    []string{"name", "binarypathname", "displayname", "description", "startuptype", "dependson"},
+			positions: []string{"name", "binarypathname"},
+			needs:     []string{"name", "binarypathname"},
+			allowed:   map[string][]string{"startuptype": lowered(startTypes())},
+		},
+		{
+			name:      "Set-Service",
+			about:     "changes when services are started, their texts and their state",
+			run:       setService,
+			values:    []string{"name", "startuptype", "status", "displayname", "description"},
+			flags:     []string{"passthru"},
+			positions: []string{"name"},
+			takes:     "name",
+			needs:     []string{"name"},
+			allowed: map[string][]string{
+				"startuptype": lowered(startTypes()), "status": {"running", "stopped"},
+			},
+		},
 	}
+}
+
+func lowered(all []string) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = lower(s)
+	}
+	return out
 }

@@ -1,10 +1,15 @@
 package powershell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf16"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
@@ -54,9 +59,8 @@ func services() ([]service, error) {
 		if status, err := s.Query(); err == nil {
 			is.status = stateName(status.State)
 		}
-		if config, err := s.Config(); err == nil && config.DisplayName != "" {
-			is.display = config.DisplayName
-		}
+		is.display, is.start = configured(s)
+		is.display = cmp.Or(is.display, name)
 		all = append(all, is)
 		_ = s.Close()
 	}
@@ -68,6 +72,112 @@ func stateName(state svc.State) string {
 		svc.Stopped: "Stopped", svc.StartPending: "StartPending", svc.StopPending: "StopPending", svc.Running: "Running",
 		svc.ContinuePending: "ContinuePending", svc.PausePending: "PausePending", svc.Paused: "Paused",
 	}[state]
+}
+
+// configured are a service's shown name and when it is started. Service.Config is not for this: it asks for more, which
+// Wine does not answer.
+func configured(s *mgr.Service) (display, start string) {
+	size := uint32(1 << 10)
+	for {
+		buffer := make([]byte, size)
+		config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
+		err := windows.QueryServiceConfig(s.Handle, config, size, &size)
+		switch {
+		case err == nil:
+			return windows.UTF16PtrToString(config.DisplayName), startName(config.StartType)
+		case !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) || size <= uint32(len(buffer)): //nolint:gosec // it is small
+			return "", ""
+		}
+	}
+}
+
+// startName is when a service of a type is started. Drivers, which start with the kernel, count as automatic.
+func startName(kind uint32) string {
+	switch kind {
+	case mgr.StartManual:
+		return "Manual"
+	case mgr.StartDisabled:
+		return "Disabled"
+	}
+	return "Automatic"
+}
+
+// startType is the type of a name of startTypes.
+func startType(name string) uint32 {
+	return map[string]uint32{"Automatic": mgr.StartAutomatic, "Manual": mgr.StartManual, "Disabled": mgr.StartDisabled}[name]
+}
+
+// createService makes a service. binary is its whole command line, as CreateService takes it.
+func createService(change serviceChange) error {
+	h, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CREATE_SERVICE)
+	if err != nil {
+		return fmt.Errorf("open the manager of services: %w", err)
+	}
+	defer func() { _ = windows.CloseServiceHandle(h) }()
+	var needs *uint16
+	if change.needs != nil { // texts with a 0 after each, and one at the end
+		list := strings.Join(change.needs, "\x00") + "\x00\x00"
+		if slices.Contains(change.needs, "") {
+			return errors.New("a service that it needs has no name")
+		}
+		needs = &utf16.Encode([]rune(list))[0]
+	}
+	name, err := windows.UTF16PtrFromString(change.name)
+	display, wrong := windows.UTF16PtrFromString(change.display)
+	binary, alsoWrong := windows.UTF16PtrFromString(change.binary)
+	if err := errors.Join(err, wrong, alsoWrong); err != nil {
+		return err
+	}
+	made, err := windows.CreateService(h, name, display, windows.SERVICE_ALL_ACCESS, windows.SERVICE_WIN32_OWN_PROCESS,
+		startType(change.start), windows.SERVICE_ERROR_NORMAL, binary, nil, nil, needs, nil, nil)
+	if err != nil {
+		return err
+	}
+	s := &mgr.Service{Name: change.name, Handle: made}
+	defer s.Close()
+	if change.description == "" {
+		return nil
+	}
+	return describe(s, change.description)
+}
+
+func describe(s *mgr.Service, text string) error {
+	p, err := windows.UTF16PtrFromString(text)
+	if err != nil {
+		return err
+	}
+	d := windows.SERVICE_DESCRIPTION{Description: p}
+	return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DESCRIPTION, (*byte)(unsafe.Pointer(&d)))
+}
+
+// changeService changes a service's texts and when it is started.
+func changeService(change serviceChange) error {
+	m, err := manager()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Disconnect() }()
+	s, err := open(m, change.name, windows.SERVICE_CHANGE_CONFIG)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var display *uint16
+	if change.display != "" {
+		if display, err = windows.UTF16PtrFromString(change.display); err != nil {
+			return err
+		}
+	}
+	start := uint32(windows.SERVICE_NO_CHANGE)
+	if change.start != "" {
+		start = startType(change.start)
+	}
+	err = windows.ChangeServiceConfig(s.Handle, windows.SERVICE_NO_CHANGE, start, windows.SERVICE_NO_CHANGE, nil, nil, nil,
+		nil, nil, nil, display)
+	if err == nil && change.description != "" {
+		err = describe(s, change.description)
+	}
+	return err
 }
 
 // control starts or stops a service, and waits until it has.

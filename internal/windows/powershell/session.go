@@ -44,14 +44,17 @@ type system struct {
 	adapters  func() ([]adapter, error)
 	services  func() ([]service, error)
 	control   func(ctx context.Context, name, action string, force bool) error
-	routes    func() ([]route, error)
-	version   func() (string, error)
-	resolve   func(name string, kind uint16) ([]dnsRecord, error)
-	listen    func(ctx context.Context, network, address string) (net.Listener, error)
-	clear     func(screen io.Writer) error
-	kill      func(id int64) error
-	registry  registryCalls
-	wmi       func(ctx context.Context, namespace, query string) ([]wmiObject, error)
+	// newService makes a service, setService changes one.
+	newService, setService func(change serviceChange) error
+
+	routes   func() ([]route, error)
+	version  func() (string, error)
+	resolve  func(name string, kind uint16) ([]dnsRecord, error)
+	listen   func(ctx context.Context, network, address string) (net.Listener, error)
+	clear    func(screen io.Writer) error
+	kill     func(id int64) error
+	registry registryCalls
+	wmi      func(ctx context.Context, namespace, query string) ([]wmiObject, error)
 }
 
 func (s *Session) system() system {
@@ -59,20 +62,22 @@ func (s *Session) system() system {
 		return *s.windows
 	}
 	return system{
-		hns:       callHNS,
-		acl:       readACL,
-		processes: processes,
-		adapters:  adapters,
-		services:  services,
-		control:   control,
-		routes:    routes,
-		version:   windowsVersion,
-		resolve:   resolve,
-		listen:    (&net.ListenConfig{}).Listen,
-		clear:     clearScreen,
-		kill:      killProcess,
-		registry:  theRegistry(),
-		wmi:       queryWMI,
+		hns:        callHNS,
+		acl:        readACL,
+		processes:  processes,
+		adapters:   adapters,
+		services:   services,
+		control:    control,
+		newService: createService,
+		setService: changeService,
+		routes:     routes,
+		version:    windowsVersion,
+		resolve:    resolve,
+		listen:     (&net.ListenConfig{}).Listen,
+		clear:      clearScreen,
+		kill:       killProcess,
+		registry:   theRegistry(),
+		wmi:        queryWMI,
 	}
 }
 

@@ -80,6 +80,7 @@ func getInstances(c *call) error {
 		return c.fail(err)
 	}
 	for _, one := range found {
+		c.correct(one)
 		o := newObject(custom)
 		for i, name := range one.names {
 			o.set(name, c.wmiValue(one.props[i]))
@@ -91,6 +92,46 @@ func getInstances(c *call) error {
 		}
 	}
 	return nil
+}
+
+// correct replaces what Wine's WMI says of another Windows than the registry: the edition and the machine's number.
+func (c *call) correct(o wmiObject) {
+	const current = `HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion`
+	var right map[string]any
+	switch lower(o.class) {
+	case "win32_operatingsystem":
+		name := c.registryText(current, "ProductName")
+		if name == "" {
+			return
+		}
+		const server, datacenter = 3, 8
+		name = "Microsoft " + name
+		right = map[string]any{
+			"caption": name, "name": name + `|C:\Windows|\Device\Harddisk0\Partition1`, "csdversion": nil,
+			"servicepackmajorversion": int64(0), "producttype": int64(server), "operatingsystemsku": int64(datacenter),
+		}
+	case "win32_computersystemproduct":
+		id := c.registryText(`HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig`, "LastConfig")
+		if id == "" {
+			return
+		}
+		right = map[string]any{"uuid": strings.ToUpper(strings.Trim(id, "{}"))}
+	}
+	for i, name := range o.names {
+		if v, wrong := right[lower(name)]; wrong {
+			o.props[i] = v
+		}
+	}
+}
+
+// registryText is a value of the registry as text, "" if it is not there.
+func (c *call) registryText(key, name string) string {
+	_, values, err := c.f.in.session.system().registry.read(key)
+	if err != nil {
+		return ""
+	}
+	v, _ := findValue(values, name)
+	return v.text()
 }
 
 // wmiValue is a property's value in the form that the cmdlet has it.

@@ -1,0 +1,3 @@
+New-Service flanneld 'C:\k\flanneld.exe --kube-subnet-mgr' -DisplayName 'flannel' -Description 'a network' -StartupType Manual -DependsOn containerd; (Get-Service flanneld).StartType
+New-Service -Name plain -BinaryPathName x.exe; New-Service denied none; Set-Service plain -StartupType Disabled -DisplayName Plain -Description 'x' -PassThru; (Get-Service plain).StartType
+Set-Service -Name flanneld -Status Running; (Get-Service flanneld).Status; 'flanneld' | Set-Service -Status Stopped -PassThru | ForEach-Object { $_.Status }; Set-Service stuck -Status Running; Set-Service plain -DisplayName none; Set-Service nothere -Status Stopped
