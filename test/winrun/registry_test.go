@@ -65,4 +65,9 @@ Get-Content C:\u.txt; (Get-FileHash C:\u.txt).Hash.Length; Remove-Item C:\u.txt`
 			t.Errorf("%s: %+v, want %q", tt.script, got, tt.want)
 		}
 	}
+	p.run(t, "--", "powershell", "-c", `[Environment]::SetEnvironmentVariable('FOR_ALL', 'yes', 'Machine')`)
+	if got := p.run(t, "--", "cmd", "/c", "echo %FOR_ALL%"); got.out != "yes\n" {
+		t.Errorf("a program that is started later has the machine's variable as %+v", got)
+	}
+	p.run(t, "--", "powershell", "-c", `[Environment]::SetEnvironmentVariable('FOR_ALL', '', 'Machine')`)
 }

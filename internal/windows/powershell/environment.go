@@ -2,6 +2,8 @@ package powershell
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,12 +21,6 @@ func environmentClass() *class {
 			}
 			return nil, thrown("[Environment]::%s without the variable %s is not part of Mullion's PowerShell.", name, instead)
 		})
-	}
-	own := func(c *dotCall, n int) error {
-		if len(c.args) > n && !strings.EqualFold(c.text(n), "process") {
-			return thrown("The environment of %s, other than the process, is not part of Mullion's PowerShell.", c.text(n))
-		}
-		return nil
 	}
 	return &class{
 		name:   "System.Environment",
@@ -51,23 +47,32 @@ func environmentClass() *class {
 		},
 		calls: []routine{
 			{name: "GetEnvironmentVariable", least: 1, most: 2, do: func(c *dotCall) (value, error) {
-				if v, there := c.f.in.env[strings.ToUpper(c.text(0))]; there {
-					return v, own(c, 1)
-				}
-				return nil, own(c, 1)
-			}},
-			{name: "SetEnvironmentVariable", least: 2, most: 3, do: func(c *dotCall) (value, error) {
-				if err := own(c, 2); err != nil {
+				kept, err := c.kept(1)
+				if err != nil {
 					return nil, err
 				}
-				return nil, c.f.assign(variable{name: c.text(0), env: true}, c.arg(1))
+				if v, there := kept.get(c.text(0)); there {
+					return v, nil
+				}
+				return nil, nil
+			}},
+			{name: "SetEnvironmentVariable", least: 2, most: 3, do: func(c *dotCall) (value, error) {
+				kept, err := c.kept(2)
+				if err != nil {
+					return nil, err
+				}
+				return nil, kept.set(c.text(0), text(c.arg(1)))
 			}},
 			{name: "ExpandEnvironmentVariables", least: 1, most: 1, do: func(c *dotCall) (value, error) {
 				return expandPercent(c.text(0), c.f.in.env), nil
 			}},
-			{name: "GetEnvironmentVariables", do: func(c *dotCall) (value, error) {
+			{name: "GetEnvironmentVariables", most: 1, do: func(c *dotCall) (value, error) {
+				kept, err := c.kept(0)
+				if err != nil {
+					return nil, err
+				}
 				t := newTable(false)
-				for name, v := range c.f.in.env {
+				for name, v := range kept.all() {
 					t.set(name, v)
 				}
 				slices.SortFunc(t.keys, func(a, b value) int { return strings.Compare(text(a), text(b)) })
@@ -82,6 +87,84 @@ func environmentClass() *class {
 			}},
 		},
 	}
+}
+
+// keptVariables are the variables of a place: of the process, or those that Windows keeps in the registry for the
+// machine or the user, which programs get that are started later.
+type keptVariables struct {
+	f   *frame
+	key string // of the registry, or "" for the process
+}
+
+// kept are the variables that an argument names (EnvironmentVariableTarget), without it the process's.
+func (c *dotCall) kept(n int) (keptVariables, error) {
+	k := keptVariables{f: c.f}
+	if len(c.args) <= n {
+		return k, nil
+	}
+	switch lower(c.text(n)) {
+	case "process", "0":
+	case "user", "1":
+		k.key = `HKEY_CURRENT_USER\Environment`
+	case "machine", "2":
+		k.key = `HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Environment`
+	default:
+		return k, cannotConvert(c.arg(n), "System.EnvironmentVariableTarget")
+	}
+	return k, nil
+}
+
+// all are the variables by their names.
+func (k keptVariables) all() map[string]value {
+	all := map[string]value{}
+	if k.key == "" {
+		for name, v := range k.f.in.env {
+			all[name] = v
+		}
+		return all
+	}
+	_, values, err := k.f.in.session.system().registry.read(k.key)
+	if err != nil {
+		return all // as without the key
+	}
+	for _, v := range values {
+		if got, err := v.value(k.f.in.env); err == nil {
+			all[v.name] = got
+		}
+	}
+	return all
+}
+
+func (k keptVariables) get(name string) (v value, there bool) {
+	for n, v := range k.all() {
+		if strings.EqualFold(n, name) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// set sets a variable; nothing removes it.
+func (k keptVariables) set(name, v string) error {
+	if name == "" || strings.ContainsAny(name, "=\x00") {
+		return raise(argumentException, "Environment variable name cannot be empty, or contain equal character.")
+	}
+	if k.key == "" {
+		return k.f.assign(variable{name: name, env: true}, v)
+	}
+	calls := k.f.in.session.system().registry
+	err := error(nil)
+	if v == "" {
+		if err = calls.removeValue(k.key, name); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	} else if err = calls.create(k.key); err == nil {
+		err = calls.set(k.key, registryValue{name, kindString, textData(v)})
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return raise("System.Security.SecurityException", "Requested registry access is not allowed.")
+	}
+	return err
 }
 
 // expandPercent replaces %NAME% by the variable's value; names without a variable stay.

@@ -151,6 +151,7 @@ func exceptions() map[string]string {
 		"System.NotImplementedException":                             system,
 		"System.NotSupportedException":                               system,
 		"System.TimeoutException":                                    system,
+		"System.Security.SecurityException":                          system,
 		"System.UnauthorizedAccessException":                         system,
 		"System.IO.IOException":                                      system,
 		"System.IO.FileNotFoundException":                            io,

@@ -41,8 +41,11 @@ func stageRegistry() registryCalls {
 		},
 		`HKEY_CURRENT_USER`:          nil,
 		`HKEY_CURRENT_USER\Software`: nil,
-		`HKEY_USERS`:                 nil,
-		`HKEY_USERS\.DEFAULT`:        nil,
+		`HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Environment`: {
+			{"OS", kindString, textData("Windows_NT")}, {"TEMP", kindExpand, textData(`%COMPUTERNAME%\TEMP`)},
+		},
+		`HKEY_USERS`:          nil,
+		`HKEY_USERS\.DEFAULT`: nil,
 	}
 }
 

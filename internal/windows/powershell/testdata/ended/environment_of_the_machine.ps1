@@ -1,1 +1,0 @@
-[Environment]::SetEnvironmentVariable('A', 'b', 'Machine')

@@ -1,0 +1,5 @@
+$m = [EnvironmentVariableTarget]::Machine; [Environment]::GetEnvironmentVariable('os', $m); [Environment]::GetEnvironmentVariable('TEMP', 'Machine') -like '*\TEMP'; $null -eq [Environment]::GetEnvironmentVariable('NONE', 'Machine')
+[Environment]::SetEnvironmentVariable('HTTP_PROXY', 'http://proxy.example.com:80/', [EnvironmentVariableTarget]::Machine); [Environment]::GetEnvironmentVariable('HTTP_PROXY', 2); Test-Path env:HTTP_PROXY
+(Get-ItemProperty 'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment').HTTP_PROXY; [Environment]::SetEnvironmentVariable('HTTP_PROXY', $null, 'Machine'); [Environment]::SetEnvironmentVariable('HTTP_PROXY', '', 'Machine'); $null -eq [Environment]::GetEnvironmentVariable('HTTP_PROXY', 'Machine')
+[Environment]::SetEnvironmentVariable('MINE', 'kept', 'User'); [Environment]::GetEnvironmentVariable('MINE', 'User'); ([Environment]::GetEnvironmentVariables('User')).Count; [Environment]::GetEnvironmentVariables('Machine').OS; [Environment]::GetEnvironmentVariable('MINE', 'Process') -eq $null
+[Environment]::SetEnvironmentVariable('A=B', 'x'); [Environment]::SetEnvironmentVariable('A', 'x', 'Nobody')
