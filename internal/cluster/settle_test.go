@@ -170,8 +170,8 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// A new cluster gets the proxy of the environment, unless its description names one or none; an environment that changes
-// later changes nothing.
+// A new cluster gets the proxy of the environment, unless its description names one or none. An environment that
+// changes later changes nothing.
 func TestSettleProxy(t *testing.T) {
 	environ := []string{"HTTPS_PROXY=http://proxy.example:3128", "NO_PROXY=.corp"}
 	of := &spec.Proxy{HTTPSProxy: "http://proxy.example:3128", NoProxy: ".corp"}

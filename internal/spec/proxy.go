@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Proxy is the HTTP proxy through which nodes pull images. The fields are what the variables HTTP_PROXY, HTTPS_PROXY and
-// NO_PROXY hold elsewhere (https://pkg.go.dev/golang.org/x/net/http/httpproxy).
+// Proxy is the HTTP proxy through which nodes pull images. The fields are what the variables HTTP_PROXY, HTTPS_PROXY
+// and NO_PROXY hold elsewhere (https://pkg.go.dev/golang.org/x/net/http/httpproxy).
 type Proxy struct {
 	// HTTPProxy and HTTPSProxy are the proxies for http:// and https://: a URL, http://user:password@host:port.
 	HTTPProxy  string `yaml:"httpProxy,omitempty" json:"httpProxy,omitempty"`

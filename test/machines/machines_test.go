@@ -22,8 +22,8 @@ import (
 // machine with the most obstacles.
 const slice = "bookworm-hardened"
 
-// halfName is the variable that chooses half of the steps: 1 is the work of pods, 2 is faults. Both begin with up and end
-// with down. A whole row takes an hour or more.
+// halfName is the variable that chooses half of the steps: 1 is the work of pods, 2 is faults. Both begin with up and
+// end with down. A whole row takes an hour or more.
 const halfName = "MULLION_MACHINES_HALF"
 
 // chosen returns the machines that MULLION_MACHINES names ("all", or names with commas), or without it the slice. whole

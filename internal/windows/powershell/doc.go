@@ -1,7 +1,7 @@
 // Package powershell runs the part of PowerShell that Kubernetes' own Windows code, tests and documentation use:
-// variables, strings, hash tables, conditions and loops, functions, try, catch and trap, pipelines, native programs, the
-// cmdlets of Cmdlets, and of .NET the types of classes with the members that are listed there, among them HttpListener.
-// PowerShell itself needs .NET, which neither Wine nor the test images have here.
+// variables, strings, hash tables, conditions and loops, functions, try, catch and trap, pipelines, native programs,
+// the cmdlets of Cmdlets, and of .NET the types of classes with the members that are listed there, among them
+// HttpListener. PowerShell itself needs .NET, which neither Wine nor the test images have here.
 //
 // A script is read to its end before any of it runs. If it uses something of PowerShell that is not implemented here,
 // the whole script is refused with the line, and nothing of it is run:
@@ -22,14 +22,14 @@
 // which is looked for when it is run.
 //
 // The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
-// numbers; a parameter's attributes hold for its argument, not for what is assigned to it later; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
-// too; dates in JSON stay text; a cmdlet that does not stream, and a function, outputs nothing before it has all its
-// input; tables have other column widths, and objects of .NET are shown as their text where they have one; -Verbose and
-// -Debug of a cmdlet say nothing more; hash tables keep the order in which they were filled. The culture is en-US. A
-// module hns.psm1 is not run: the HNS cmdlets of this package take its place; other modules are files of functions. A
-// listener takes requests by net/http, not http.sys: it needs no reservation of its URL, and two processes cannot share
-// a port. Names in archives have slashes where 5.1 writes backslashes, and no item of an archive is unpacked through a
-// link.
+// numbers; a parameter's attributes hold for its argument, not for what is assigned to it later; strings are compared
+// by their code points, not by a culture's order; hidden files are shown without -Force too; dates in JSON stay text; a
+// cmdlet that does not stream, and a function, outputs nothing before it has all its input; tables have other column
+// widths, and objects of .NET are shown as their text where they have one; -Verbose and -Debug of a cmdlet say nothing
+// more; hash tables keep the order in which they were filled. The culture is en-US. A module hns.psm1 is not run: the
+// HNS cmdlets of this package take its place; other modules are files of functions. A listener takes requests by
+// net/http, not http.sys: it needs no reservation of its URL, and two processes cannot share a port. Names in archives
+// have slashes where 5.1 writes backslashes, and no item of an archive is unpacked through a link.
 //
 // Without a script it is a prompt: it reads commands from standard input and runs each as a script of its own, whose
 // variables and functions stay. What is refused or ends such a script ends that command only. There is no history, no

@@ -52,7 +52,8 @@ func sameParts() []cmp.Option {
 		cmp.AllowUnexported(
 			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{},
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
-			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{}, condition{}, trapStmt{},
+			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{}, condition{},
+			trapStmt{},
 			assignSeveral{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmpopts.IgnoreFields(Script{}, "text", "name"),

@@ -98,7 +98,8 @@ func stageWindows() *system {
 	}
 	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
 	services := []service{
-		{"kubelet", "Kubernetes' kubelet", "Running", "Automatic"}, {"containerd", "containerd", "Running", "Automatic"},
+		{"kubelet", "Kubernetes' kubelet", "Running", "Automatic"},
+		{"containerd", "containerd", "Running", "Automatic"},
 		{"stuck", "Stuck", "Stopped", "Manual"},
 	}
 	return &system{

@@ -50,7 +50,7 @@ func (f *frame) trapped(s stmt, traps *tryStmt, out *sink) error {
 	again := traps.catch(f, err, out)
 	left, leaves := errors.AsType[*leaving](again)
 	switch {
-	case again == err: // for no trap
+	case errors.Is(again, err): // for no trap
 		return f.ended(err)
 	case leaves && left.word == "continue":
 		return nil

@@ -2,7 +2,6 @@ package powershell
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -18,11 +17,11 @@ type wmiObject struct {
 	props []any
 }
 
-// Errors of WMI (https://learn.microsoft.com/en-us/windows/win32/wmisdk/wmi-error-constants).
+// Errors of WMI, in its words (https://learn.microsoft.com/en-us/windows/win32/wmisdk/wmi-error-constants).
 var (
-	errWMIClass     = errors.New("Invalid class")
-	errWMINamespace = errors.New("Invalid namespace")
-	errWMIQuery     = errors.New("Invalid query")
+	errWMIClass     = itsWords("Invalid class")
+	errWMINamespace = itsWords("Invalid namespace")
+	errWMIQuery     = itsWords("Invalid query")
 )
 
 // defaultNamespace is where queries go that name none.
