@@ -80,7 +80,7 @@ func (a *app) printStatus(w io.Writer, o health.Observed, paths layout.Paths, ou
 	p := health.Judge(o)
 	report := statusReport{
 		Health:       p,
-		Cluster:      o.Spec,
+		Cluster:      shown(o.Spec),
 		CgroupParent: paths.CgroupParent(),
 		Supervisor:   o.Supervisor,
 	}
@@ -160,4 +160,13 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths, c spec.Cluste
 		case <-tick.C:
 		}
 	}
+}
+
+// shown is a cluster's description without passwords.
+func shown(c spec.Cluster) spec.Cluster {
+	if c.Proxy != nil {
+		without := c.Proxy.WithoutUsers()
+		c.Proxy = &without
+	}
+	return c
 }

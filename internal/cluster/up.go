@@ -162,7 +162,7 @@ func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) 
 	defer log.Close()
 	// it outlives this command
 	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String())
-	cmd.Env = append(o.Environ, proc.MarkerVariable+"="+o.Paths.Data)
+	cmd.Env = append(spec.WithoutProxy(o.Environ), proc.MarkerVariable+"="+o.Paths.Data)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -48,6 +48,18 @@ func ProxyFrom(environ []string) (*Proxy, error) {
 	return p, nil
 }
 
+// WithoutProxy is an environment without the variables of a proxy, for programs that speak with the cluster only.
+func WithoutProxy(environ []string) []string {
+	var left []string
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		if !slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}, strings.ToUpper(name)) {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
 // proxyURL reads the address of a proxy, nil for "". Without a scheme it is one of HTTP.
 func proxyURL(s string) (*url.URL, error) {
 	if s == "" {
@@ -76,17 +88,23 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
 }
 
-// String is where images go through, without passwords.
-func (p Proxy) String() string {
-	var all []string
-	for _, s := range []string{p.HTTPSProxy, p.HTTPProxy} {
-		if u, err := proxyURL(s); err == nil && u != nil {
-			if shown := u.Scheme + "://" + u.Host; !slices.Contains(all, shown) {
-				all = append(all, shown)
-			}
+// WithoutUsers is the proxy without users and passwords, to be shown.
+func (p Proxy) WithoutUsers() Proxy {
+	for _, s := range []*string{&p.HTTPProxy, &p.HTTPSProxy} {
+		if u, err := proxyURL(*s); err != nil {
+			*s = ""
+		} else if u != nil {
+			*s = u.Scheme + "://" + u.Host
 		}
 	}
-	return strings.Join(all, " and ")
+	return p
+}
+
+// String is where images go through, without passwords.
+func (p Proxy) String() string {
+	p = p.WithoutUsers()
+	all := slices.DeleteFunc([]string{p.HTTPSProxy, p.HTTPProxy}, func(s string) bool { return s == "" })
+	return strings.Join(slices.Compact(all), " and ")
 }
 
 // PullEnviron are the variables (NAME=value) by which a node's container runtime finds the proxy, none without one. The

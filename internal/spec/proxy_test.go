@@ -44,6 +44,13 @@ func TestProxyFrom(t *testing.T) {
 	}
 }
 
+func TestWithoutProxy(t *testing.T) {
+	got := spec.WithoutProxy([]string{"A=1", "https_proxy=x", "HTTP_PROXY=y", "No_Proxy=z", "ALL_PROXY=", "HTTP_PROXY_X=2"})
+	if diff := cmp.Diff([]string{"A=1", "HTTP_PROXY_X=2"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPullEnviron(t *testing.T) {
 	const head = "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nnodes: [{os: windows}]\n"
 	load := func(text string) spec.Cluster {

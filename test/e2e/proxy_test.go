@@ -66,8 +66,8 @@ func TestImageProxy(t *testing.T) {
 		t.Skip("E2E_DATA_DIR names a cluster without a proxy")
 	}
 	f := newFixture(t)
-	const gateway, password = "10.213.0.1", "notforlogs"
-	proxy := newConnects(t, gateway)
+	const machine, password = "10.213.0.254", "notforlogs" // machine: this one's address on the underlay
+	proxy := newConnects(t, machine)
 	t.Cleanup(func() { f.takeDown(t) })
 	mullion := func(args ...string) string {
 		t.Helper()
@@ -81,13 +81,14 @@ func TestImageProxy(t *testing.T) {
 		}
 		return out
 	}
-	t.Run("environment", func(t *testing.T) {
-		t.Setenv("HTTPS_PROXY", "http://person:"+password+"@"+proxy.address)
-		out := mullion("up", "--windows-version", "ltsc2022")
-		if want := "Its nodes pull images through http://" + proxy.address + "."; !strings.Contains(out, want) {
-			t.Errorf("up does not say %q:\n%s", want, out)
-		}
-	})
+	t.Setenv("HTTPS_PROXY", "http://person:"+password+"@"+proxy.address)
+	out := mullion("up", "--windows-version", "ltsc2022")
+	if want := "Its nodes pull images through http://" + proxy.address + "."; !strings.Contains(out, want) {
+		t.Errorf("up does not say %q:\n%s", want, out)
+	}
+	if err := os.Unsetenv("HTTPS_PROXY"); err != nil { // the cluster keeps it
+		t.Fatal(err)
+	}
 	for i, again := range []bool{false, true} {
 		if again {
 			mullion("stop")

@@ -119,5 +119,5 @@ func write(to *os.Root, name string, text []byte) error {
 	if err := to.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	return to.WriteFile(name, text, 0o600)
+	return to.WriteFile(name, clean(text), 0o600)
 }
