@@ -76,9 +76,10 @@ func read(c *corev1.ConfigMap) (Machine, bool) {
 	return Machine{Part: part, Address: address}, err == nil && address.Is4()
 }
 
-// Published is the text of the ConfigMap with the specification.
+// Published is the text of the ConfigMap with the specification, without what is a machine's own: its nodes, and its
+// proxy, which may have a password.
 func Published(c spec.Cluster) (string, error) {
-	c.Nodes = nil
+	c.Nodes, c.Proxy = nil, nil
 	text, err := json.Marshal(c)
 	return string(text), err
 }
