@@ -51,8 +51,8 @@ Get-CimInstance Win32_Nothing 2>$null; $Error[0].Exception.Message
 			`New-Service tried 'C:\tried.exe --run' -DisplayName 'Tried' -StartupType Manual -DependsOn RpcSs | % { $_.Name }
 (Get-CimInstance Win32_Service -Filter "Name = 'tried'").StartMode; (Get-Service tried).StartType
 Set-Service tried -StartupType Disabled -DisplayName Other; (Get-Service tried).StartType
-(Get-Service tried).DisplayName; (Get-ItemProperty HKLM:\SYSTEM\CurrentControlSet\Services\tried).ImagePath; Start-Service tried 2>$null; $?
-sc.exe delete tried | Out-Null; @(Get-Service trie*).Count`,
+(Get-Service tried).DisplayName; (Get-ItemProperty HKLM:\SYSTEM\CurrentControlSet\Services\tried).ImagePath
+Start-Service tried 2>$null; $?; sc.exe delete tried | Out-Null; @(Get-Service trie*).Count`,
 			"tried\nManual\nManual\nDisabled\nOther\nC:\\tried.exe --run\nFalse\n0\n",
 		},
 		{
