@@ -26,11 +26,7 @@ func getFileHash(c *call) error {
 	if name == "" {
 		name = "sha256"
 	}
-	_, missed, err := c.targets()
-	if err != nil {
-		return err
-	}
-	if err := c.missed(missed); err != nil {
+	if err := c.reportMissed(); err != nil {
 		return err
 	}
 	return c.forEach(func(t target) error {

@@ -55,6 +55,15 @@ func (c *call) forEach(do func(t target) error) error {
 	return nil
 }
 
+// reportMissed reports the patterns of paths that match nothing.
+func (c *call) reportMissed() error {
+	_, missed, err := c.targets()
+	if err != nil {
+		return err
+	}
+	return c.missed(missed)
+}
+
 // show passes an object to the next command, whose errors do not count as this command's.
 func (c *call) show(v value) error {
 	if err := c.out.put(v); err != nil {
@@ -67,11 +76,7 @@ func (c *call) show(v value) error {
 }
 
 func getContent(c *call) error {
-	_, missed, err := c.targets()
-	if err != nil {
-		return err
-	}
-	if err := c.missed(missed); err != nil {
+	if err := c.reportMissed(); err != nil {
 		return err
 	}
 	first, last, err := c.lineCounts()
@@ -174,11 +179,7 @@ func (c *call) write(how int) error {
 		}
 	}
 	c.input = nil // the input was the content
-	_, missed, err := c.targets()
-	if err != nil {
-		return err
-	}
-	if err := c.missed(missed); err != nil {
+	if err := c.reportMissed(); err != nil {
 		return err
 	}
 	return c.forEach(func(t target) error {

@@ -49,11 +49,7 @@ func (c *call) quiet() error {
 }
 
 func (c *call) selectInFiles(patterns []*pattern) error {
-	_, missed, err := c.targets()
-	if err != nil {
-		return err
-	}
-	if err := c.missed(missed); err != nil {
+	if err := c.reportMissed(); err != nil {
 		return err
 	}
 	if err := c.forEach(func(t target) error { return c.selectInFile(t, patterns) }); err != nil {
