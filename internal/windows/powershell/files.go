@@ -108,17 +108,21 @@ func getContent(c *call) error {
 func (c *call) lineCounts() (first, last int64, err error) {
 	first, last = math.MaxInt64, math.MaxInt64
 	_, both := c.values["tail"]
-	for name, n := range map[string]*int64{"totalcount": &first, "tail": &last} {
-		v, given := c.values[name]
+	_, other := c.values["totalcount"]
+	for _, of := range []struct {
+		name string
+		n    *int64
+	}{{"totalcount", &first}, {"tail", &last}} {
+		v, given := c.values[of.name]
 		if !given {
 			continue
 		}
-		if *n, err = integer(v); err != nil {
+		if *of.n, err = integer(v); err != nil {
 			return 0, 0, err
 		}
-		if _, other := c.values["totalcount"]; *n < 0 || c.flags["raw"] || both && other {
+		if *of.n < 0 || c.flags["raw"] || both && other {
 			return 0, 0, thrown("%s : -%s of less than 0, or beside another such parameter, is not part of Mullion's "+
-				"PowerShell.", c.name, name)
+				"PowerShell.", c.name, of.name)
 		}
 	}
 	return first, last, nil
