@@ -272,6 +272,27 @@ func programRows() []support.Row {
 				"sessionname, memusage), /fo and /nh. Other options are refused. A newer Wine's real ones are kept",
 		},
 		{
+			Name:  "tar",
+			Level: support.Partly,
+			Ref:   "https://techcommunity.microsoft.com/blog/containers/tar-and-curl-come-to-windows/382409",
+			Note: "Mullion's, with bsdtar's options, on every build: makes tar (plain, gzip, zstd) and zip archives; lists and unpacks these and bzip2; kubectl cp works by it. " +
+				"Not xz, nor -r, -u, -T, -P, -s; nothing is unpacked through links that lead out of the folder. Other options are refused",
+		},
+		{
+			Name:  "curl",
+			Level: support.Partly,
+			Ref:   "https://curl.se/docs/manpage.html",
+			Note: "Mullion's, with curl's options, messages and exit codes for http and https, on every build: other protocols, HTTP/2, cookie files, URL patterns and configuration files are " +
+				"refused or not there, and there is no progress meter. curl --help has its options; others are refused",
+		},
+		{
+			Name:  "certutil, getmac, sort",
+			Level: support.Partly,
+			Ref:   commands + "windows-commands",
+			Note: "Mullion's: certutil with -hashfile, -encode, -decode and -addstore (also -user); getmac of this computer; sort without " +
+				"regard to /l, /m, /rec and /t. Other options are refused",
+		},
+		{
 			Name:  "net",
 			Level: support.Partly,
 			Ref:   commands + "net-localgroup",
@@ -279,7 +300,7 @@ func programRows() []support.Row {
 				"start, stop and use are Wine's; the rest is refused. netapi32 does not show the groups",
 		},
 		{
-			Name:  "icacls, netsh, certutil, dism, shutdown, wevtutil and others",
+			Name:  "icacls, netsh, dism, shutdown, wevtutil and others",
 			Level: support.Not,
 			Ref:   "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
 			Note:  "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",

@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// listMD5 is the sum of "one\r\ntwo\r\nthree\r\n".
+const listMD5 = "01a840a64117cae7d46ed81493f690ac"
+
 // testTools runs the small programs of Windows as scripts do: through cmd.exe, pipes and the search path. What they do
 // is tested in package wintools.
 func testTools(t *testing.T, p prefix) {
@@ -43,6 +46,20 @@ func testTools(t *testing.T, p prefix) {
 			"fc", `fc C:\tools\list.txt C:\tools\other.txt`, 1,
 			"Comparing files C:\\tools\\list.txt and C:\\TOOLS\\OTHER.TXT\n***** C:\\tools\\list.txt\none\ntwo\nthree\n***** C:\\TOOLS\\OTHER.TXT\none\n2\nthree\n*****\n\n\n", "",
 		},
+		{"sort", `type C:\tools\list.txt | sort`, 0, "one\nthree\ntwo\n", ""},
+		{
+			"certutil_hash", `certutil -hashfile C:\tools\list.txt MD5`, 0,
+			"MD5 hash of C:\\tools\\list.txt:\n" + listMD5 + "\nCertUtil: -hashfile command completed successfully.\n", "",
+		},
+		{"certutil_none", `certutil -hashfile C:\none >nul`, 0x80070002 & 0xff, "", ""},
+		{"tar", `cd /d C:\tools && tar -czvf x.tgz list.txt other.txt && tar tf x.tgz`, 0, "list.txt\nother.txt\n", "a list.txt\na other.txt\n"},
+		{"tar_unpack", `mkdir C:\out && tar -xf C:\tools\x.tgz -C C:\out && type C:\out\list.txt`, 0, "one\ntwo\nthree\n", ""},
+		{"tar_again", `tar -xf C:\tools\x.tgz -C C:\out list.txt && dir /b C:\out`, 0, "list.txt\nother.txt\n", ""},
+		{"tar_zip", `cd /d C:\tools && tar -acf y.zip -C C:\out . && tar -xOf y.zip ./list.txt`, 0, "one\ntwo\nthree\n", ""},
+		{"tar_link", `mkdir C:\links\far && cd /d C:\links && mklink /d away C:\tools >nul && tar -cf a.tar away && mkdir in && tar -xf a.tar -C in && type in\away\list.txt`, 0, "one\ntwo\nthree\n", ""},
+		{"tar_none", `tar -tf C:\none.tar`, 1, "", "tar: Error opening archive: Failed to open 'C:\\none.tar'\n"},
+		{"curl_none", `curl -sS http://127.0.0.1:9/ 2>nul`, 7, "", ""},
+		{"curl_option", `curl --ftp-pasv x`, 2, "", "curl: option --ftp-pasv: is unknown\ncurl: try 'curl --help' for more information\n"},
 		{"net_add", `net localgroup builders /add`, 0, "The command completed successfully.\n\n", ""},
 		{"net_list", `net localgroup | findstr /b *b`, 0, "*builders\n", ""},
 		{

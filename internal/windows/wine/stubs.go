@@ -14,7 +14,7 @@ const refusal = "refuse.exe"
 // (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in package wintools.
 func emptyPrograms() []string {
 	return []string{
-		"arp.exe", "cacls.exe", "certutil.exe", "dism.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe",
+		"arp.exe", "cacls.exe", "dism.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe",
 		"regini.exe", "regsvcs.exe", "sdbinst.exe",
 		"servicemodelreg.exe", "shutdown.exe", "subst.exe", "wevtutil.exe",
 	}

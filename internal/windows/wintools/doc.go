@@ -27,8 +27,9 @@ type Env struct {
 
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
-		"fc": fc, "findstr": findstr, "ipconfig": ipconfig, "net": network, "nslookup": nslookup, "setx": setx,
-		"systeminfo": systeminfo, "tasklist": tasklist, "timeout": timeout, "where": where,
+		"certutil": certutil, "curl": runCurl, "fc": fc, "findstr": findstr, "getmac": getmac, "ipconfig": ipconfig,
+		"net": network, "nslookup": nslookup, "setx": setx, "sort": sortLines, "systeminfo": systeminfo,
+		"tar": runTar, "tasklist": tasklist, "timeout": timeout, "where": where,
 	}
 }
 

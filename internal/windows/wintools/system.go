@@ -16,6 +16,8 @@ type System interface {
 	State
 	// Registry reads and writes environment variables in the registry.
 	Registry
+	// Stores hold certificates.
+	Stores
 	// Console is the console of standard input and output.
 	Console
 	// Host is what net needs.
@@ -38,6 +40,13 @@ type Registry interface {
 	SetVariable(machine bool, name, value string) error
 	// Value reads a value of the registry as text; the key begins with its root, as HKEY_LOCAL_MACHINE or HKLM.
 	Value(key, name string) (string, error)
+}
+
+// Stores are the stores of certificates whose holders are believed, or not.
+type Stores interface {
+	// AddCertificate adds a certificate (DER) to a store, such as "Root", of the machine or of the user, and reports
+	// whether it was not there before.
+	AddCertificate(store string, machine bool, certificate []byte) (added bool, err error)
 }
 
 // Console is the console of standard input. Where there is none the error is ErrNoConsole.

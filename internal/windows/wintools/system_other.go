@@ -18,14 +18,17 @@ func (nowhere) Tasks() ([]Task, error)                 { return nil, errors.ErrU
 func (nowhere) Describe() (Machine, error)             { return Machine{}, errors.ErrUnsupported }
 func (nowhere) SetVariable(bool, string, string) error { return errors.ErrUnsupported }
 func (nowhere) Value(string, string) (string, error)   { return "", errors.ErrUnsupported }
-func (nowhere) Key(time.Duration) (rune, error)        { return 0, ErrNoConsole }
-func (nowhere) Name() string                           { return "" }
-func (nowhere) Groups() string                         { return "" }
-func (nowhere) Alone(func() error) error               { return errors.ErrUnsupported }
-func (nowhere) Net(Env, []string) (int, error)         { return 0, errors.ErrUnsupported }
-func (nowhere) HostName() string                       { return "" }
-func (nowhere) Adapters() ([]Adapter, error)           { return nil, errors.ErrUnsupported }
-func (nowhere) Resolve(string) (netip.Addr, error)     { return netip.Addr{}, errors.ErrUnsupported }
+func (nowhere) AddCertificate(string, bool, []byte) (bool, error) {
+	return false, errors.ErrUnsupported
+}
+func (nowhere) Key(time.Duration) (rune, error)    { return 0, ErrNoConsole }
+func (nowhere) Name() string                       { return "" }
+func (nowhere) Groups() string                     { return "" }
+func (nowhere) Alone(func() error) error           { return errors.ErrUnsupported }
+func (nowhere) Net(Env, []string) (int, error)     { return 0, errors.ErrUnsupported }
+func (nowhere) HostName() string                   { return "" }
+func (nowhere) Adapters() ([]Adapter, error)       { return nil, errors.ErrUnsupported }
+func (nowhere) Resolve(string) (netip.Addr, error) { return netip.Addr{}, errors.ErrUnsupported }
 
 func (nowhere) Dial(string, netip.AddrPort, time.Duration) (net.Conn, error) {
 	return nil, errors.ErrUnsupported

@@ -3,6 +3,7 @@ package wintools
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ type fake struct {
 	keys      []rune // nil: there is no console
 	groups    string
 	adapters  []Adapter
+	stores    map[string]string // the certificates that were added
 	err       error
 }
 
@@ -54,6 +56,19 @@ func (w *fake) Value(key, name string) (string, error) {
 		return "", errors.New("no such key")
 	}
 	return "value of " + name, nil
+}
+
+func (w *fake) AddCertificate(store string, machine bool, certificate []byte) (bool, error) {
+	if w.err != nil {
+		return false, w.err
+	}
+	if w.stores == nil {
+		w.stores = map[string]string{}
+	}
+	key := fmt.Sprint(store, " ", machine)
+	added := w.stores[key] != string(certificate)
+	w.stores[key] = string(certificate)
+	return added, nil
 }
 
 func (w *fake) Key(wait time.Duration) (rune, error) {

@@ -1,0 +1,14 @@
+package wintools
+
+import (
+	"mullion.dev/mullion/internal/windows/wintools/curl"
+	"mullion.dev/mullion/internal/windows/wintools/tar"
+)
+
+func runTar(e Env, args []string) int {
+	return tar.Run(tar.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, args)
+}
+
+func runCurl(e Env, args []string) int {
+	return curl.Run(curl.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, e.Getenv, args)
+}
