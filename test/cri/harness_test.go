@@ -48,6 +48,7 @@ type machine struct {
 	containerd *exec.Cmd
 	socket     string
 	build      winver.Build
+	program    v1.Layer // C:\app\winprog.exe
 	err        error
 }
 
@@ -205,11 +206,25 @@ func (m *machine) loadImage() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build test program: %w\n%s", err, out)
 	}
-	img, err := windowsImage(exe, m.build.Version.String())
+	data, err := os.ReadFile(exe)
 	if err != nil {
 		return err
 	}
-	tag, err := name.NewTag(testImage)
+	l, err := windowsLayer(file{"Files/App/winprog.exe", data})
+	if err != nil {
+		return err
+	}
+	m.program = l
+	return m.load(testImage, l)
+}
+
+// load loads an image of these layers.
+func (m *machine) load(ref string, layers ...v1.Layer) error {
+	img, err := windowsImage(m.build.Version.String(), layers...)
+	if err != nil {
+		return err
+	}
+	tag, err := name.NewTag(ref)
 	if err != nil {
 		return err
 	}
@@ -238,40 +253,33 @@ func (m *machine) images() (*image.Store, func(), error) {
 	return store, func() { _ = c.Close() }, err
 }
 
-// windowsImage is an image with one layer: C:\app\winprog.exe.
-func windowsImage(exe, osVersion string) (v1.Image, error) {
-	data, err := os.ReadFile(exe)
-	if err != nil {
-		return nil, err
-	}
+// file is a file of a layer.
+type file struct {
+	name    string
+	content []byte
+}
+
+// windowsLayer is a layer with these files.
+func windowsLayer(files ...file) (v1.Layer, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
-	for _, h := range []*tar.Header{
-		{Name: "Files", Typeflag: tar.TypeDir},
-		{Name: "Files/App", Typeflag: tar.TypeDir},
-		{Name: "Files/App/winprog.exe", Typeflag: tar.TypeReg, Size: int64(len(data))},
-	} {
-		if err := w.WriteHeader(h); err != nil {
+	for _, f := range files {
+		if err := w.WriteHeader(&tar.Header{Name: f.name, Typeflag: tar.TypeReg, Size: int64(len(f.content))}); err != nil {
 			return nil, err
 		}
-		if h.Size > 0 {
-			if _, err := w.Write(data); err != nil {
-				return nil, err
-			}
+		if _, err := w.Write(f.content); err != nil {
+			return nil, err
 		}
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser,
-		error,
-	) {
-		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	img, err := mutate.AppendLayers(empty.Image, l)
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil })
+}
+
+// windowsImage is an image of these layers, whose program is C:\app\winprog.exe.
+func windowsImage(osVersion string, layers ...v1.Layer) (v1.Image, error) {
+	img, err := mutate.AppendLayers(empty.Image, layers...)
 	if err != nil {
 		return nil, err
 	}

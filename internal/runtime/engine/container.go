@@ -120,6 +120,13 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if err := os.Lchown(o.upper, uid, uid); err != nil {
 		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
 	}
+	problems, err := e.applyHives(o.upper, o.lower, uid)
+	if err != nil {
+		return nil, err
+	}
+	for _, problem := range problems {
+		e.opts.Log.Warn("registry changes of an image not applied", "container", c.ID, "error", problem)
+	}
 	layers := append(append([]string{o.upper}, o.lower...), e.opts.SystemLayers...)
 	targets := make([]string, len(c.Mounts))
 	for i, m := range c.Mounts {

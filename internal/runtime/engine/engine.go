@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
@@ -78,6 +79,7 @@ type Engine struct {
 	client *client.Client
 	layers *layerViews
 	memory memory
+	hives  sync.Mutex
 }
 
 // Connect connects to containerd, which must be running. Close the engine when done.

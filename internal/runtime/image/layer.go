@@ -112,7 +112,7 @@ func (f *layerFilter) folders(dir string) error {
 	return nil
 }
 
-// hive keeps the registry changes of a layer beside the drive. Nothing reads them yet.
+// hive keeps the registry changes of a layer beside the drive; package engine gives them to containers.
 func (f *layerFilter) hive(hdr *tar.Header, rest string) bool {
 	if f.windows || strings.Contains(rest, "/") || (hdr.Typeflag != tar.TypeReg && hdr.Typeflag != tar.TypeDir) {
 		return false

@@ -2,7 +2,6 @@ package wine
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,8 +14,10 @@ type Key struct {
 	Values []Value
 	// Drop names values to remove.
 	Drop []string
-	// Delete removes the key with its values and everything below it; Values and Drop are then ignored.
+	// Delete removes the key with its values and everything below it; all else is then ignored.
 	Delete bool
+	// Clear removes the values that the key has before Values are set. Its subkeys stay.
+	Clear bool
 }
 
 // Value is one registry value in the text form of Wine's .reg files.
@@ -58,14 +59,24 @@ func escape(s string, quotes bool) string {
 type hive struct {
 	head []string
 	keys []*hiveKey
+	// tree has every path of a key and of those above it, in lower case; "" is the root.
+	tree map[string]*branch
+}
+
+// branch is a place in a hive. Wine writes no key that has subkeys and nothing else, so key may be nil.
+type branch struct {
+	key      *hiveKey
+	children []string // whole paths
 }
 
 // hiveKey holds the lines of one key: its header, then attributes (#time, #class, #link) and values, with the lines
-// that continue a value joined to it by newlines.
+// that continue a value joined to it by newlines. A line that was taken away is "".
 type hiveKey struct {
 	path   string // unescaped, lower case
 	header string
 	lines  []string
+	values map[string]int // the places of values in lines by valueKey; nil until one is looked for
+	gone   bool
 }
 
 // EditRegistry applies changes to the text of a .reg file as Wine's server writes it (version 2) and returns the new
@@ -86,7 +97,7 @@ func parseHive(text string) (*hive, error) {
 	if !strings.HasPrefix(lines[0], "WINE REGISTRY Version 2") {
 		return nil, fmt.Errorf("parse registry: first line is %.40q, want WINE REGISTRY Version 2", lines[0])
 	}
-	h := &hive{}
+	h := &hive{tree: map[string]*branch{"": {}}}
 	var key *hiveKey
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
@@ -97,7 +108,7 @@ func parseHive(text string) (*hive, error) {
 				return nil, fmt.Errorf("parse registry: line %d: key without ]", i+1)
 			}
 			key = &hiveKey{path: strings.ToLower(unescape(line[1:end])), header: line}
-			h.keys = append(h.keys, key)
+			h.add(key)
 		case key == nil:
 			h.head = append(h.head, line)
 		case line != "":
@@ -131,25 +142,59 @@ func unescape(s string) string {
 	return b.String()
 }
 
+// add adds a key at the end.
+func (h *hive) add(key *hiveKey) {
+	h.keys = append(h.keys, key)
+	if at := h.place(key.path); at.key == nil {
+		at.key = key
+	}
+}
+
+// place returns the branch of a path. A new one grows on the branch above it.
+func (h *hive) place(path string) *branch {
+	if at, ok := h.tree[path]; ok {
+		return at
+	}
+	at := &branch{}
+	h.tree[path] = at
+	above := h.place(path[:max(0, strings.LastIndexByte(path, '\\'))])
+	above.children = append(above.children, path)
+	return at
+}
+
+// remove removes a key and those below it; the root stays.
+func (h *hive) remove(path string) {
+	at, ok := h.tree[path]
+	if !ok || path == "" {
+		return
+	}
+	if at.key != nil {
+		at.key.gone = true
+	}
+	for _, child := range at.children {
+		h.remove(child)
+	}
+	delete(h.tree, path)
+}
+
 func (h *hive) apply(c Key) {
 	path := strings.ToLower(c.Path)
 	if c.Delete {
-		h.keys = slices.DeleteFunc(h.keys, func(k *hiveKey) bool {
-			return k.path == path || strings.HasPrefix(k.path, path+`\`)
-		})
+		h.remove(path)
 		return
 	}
-	i := slices.IndexFunc(h.keys, func(k *hiveKey) bool { return k.path == path })
-	if i < 0 {
-		i = len(h.keys)
-		h.keys = append(h.keys, &hiveKey{path: path, header: "[" + escape(c.Path, false) + "] 0"})
+	at := h.place(path)
+	if at.key == nil {
+		h.add(&hiveKey{path: path, header: "[" + escape(c.Path, false) + "] 0"})
 	}
-	key := h.keys[i]
+	if c.Clear {
+		at.key.lines, at.key.values = nil, nil
+	}
 	for _, name := range c.Drop {
-		key.drop(name)
+		at.key.drop(name)
 	}
 	for _, v := range c.Values {
-		key.set(v)
+		at.key.set(v)
 	}
 }
 
@@ -161,11 +206,39 @@ func valuePrefix(name string) string {
 	return `"` + escape(name, true) + `"=`
 }
 
+// valueKey is the beginning of a value's line in lower case, up to the equals sign; "" if the line is no value's.
+func valueKey(line string) string {
+	if strings.HasPrefix(line, "@=") {
+		return "@="
+	}
+	if !strings.HasPrefix(line, `"`) {
+		return ""
+	}
+	for i := 1; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++
+		case '"':
+			return strings.ToLower(line[:i+1]) + "="
+		}
+	}
+	return ""
+}
+
+// find returns the place of a value's line, or -1.
 func (k *hiveKey) find(name string) int {
-	prefix := valuePrefix(name)
-	return slices.IndexFunc(k.lines, func(l string) bool {
-		return len(l) >= len(prefix) && strings.EqualFold(l[:len(prefix)], prefix)
-	})
+	if k.values == nil {
+		k.values = map[string]int{}
+		for i, line := range k.lines {
+			if key := valueKey(line); key != "" {
+				k.values[key] = i
+			}
+		}
+	}
+	if i, ok := k.values[strings.ToLower(valuePrefix(name))]; ok {
+		return i
+	}
+	return -1
 }
 
 func (k *hiveKey) set(v Value) {
@@ -174,12 +247,14 @@ func (k *hiveKey) set(v Value) {
 		k.lines[i] = line
 		return
 	}
+	k.values[strings.ToLower(valuePrefix(v.Name))] = len(k.lines)
 	k.lines = append(k.lines, line)
 }
 
 func (k *hiveKey) drop(name string) {
 	if i := k.find(name); i >= 0 {
-		k.lines = slices.Delete(k.lines, i, i+1)
+		k.lines[i] = ""
+		delete(k.values, strings.ToLower(valuePrefix(name)))
 	}
 }
 
@@ -195,12 +270,17 @@ func (h *hive) String() string {
 	b.WriteString(text)
 	b.WriteByte('\n')
 	for _, k := range h.keys {
+		if k.gone {
+			continue
+		}
 		b.WriteByte('\n')
 		b.WriteString(k.header)
 		b.WriteByte('\n')
 		for _, line := range k.lines {
-			b.WriteString(line)
-			b.WriteByte('\n')
+			if line != "" {
+				b.WriteString(line)
+				b.WriteByte('\n')
+			}
 		}
 	}
 	return b.String()

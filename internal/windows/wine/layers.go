@@ -1,0 +1,160 @@
+package wine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"mullion.dev/mullion/internal/windows/regf"
+)
+
+// Types of values (https://learn.microsoft.com/windows/win32/sysinfo/registry-value-types).
+const (
+	regSZ       = 1
+	regExpandSZ = 2
+	regBinary   = 3
+	regDWORD    = 4
+)
+
+// Data is a value of any type. What is a whole text, or a number, is written as such, all else as bytes
+// (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/registry.c, dump_value).
+func Data(name string, kind uint32, data []byte) Value {
+	switch kind {
+	case regSZ, regExpandSZ:
+		if text, ok := wholeText(data); ok {
+			if kind == regSZ {
+				return SZ(name, text)
+			}
+			return ExpandSZ(name, text)
+		}
+	case regDWORD:
+		if len(data) == 4 {
+			return DWORD(name, binary.LittleEndian.Uint32(data))
+		}
+	}
+	var b strings.Builder
+	b.WriteString("hex")
+	if kind != regBinary {
+		fmt.Fprintf(&b, "(%x)", kind)
+	}
+	b.WriteByte(':')
+	for i, c := range data {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%02x", c)
+	}
+	return Value{name, b.String()}
+}
+
+// wholeText is the text of a value, if it is UTF-16 with one end, after its last character.
+func wholeText(data []byte) (string, bool) {
+	if len(data) < 2 || len(data)%2 != 0 {
+		return "", false
+	}
+	units := make([]uint16, len(data)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(data[2*i:])
+	}
+	if slices.Index(units, 0) != len(units)-1 {
+		return "", false
+	}
+	runes := utf16.Decode(units[:len(units)-1])
+	return string(runes), !slices.Contains(runes, '\ufffd')
+}
+
+// LayerHives are the files in the folder Hives of an image's layer whose changes a container gets, with the part of
+// HKEY_LOCAL_MACHINE that they change. Accounts (Sam_Delta), policies (Security_Delta) and what new users get
+// (DefaultUser_Delta) are not among them.
+func LayerHives() map[string]string {
+	return map[string]string{"Software_Delta": "Software", "System_Delta": "System"}
+}
+
+// LayerChanges are the changes that a hive of an image's layer makes to HKEY_LOCAL_MACHINE, below the key root (see
+// LayerHives), in the order in which they are to be made. Of what Windows itself wrote into the layer while the image
+// was built, what describes that machine and its Windows is left out: Mullion's describes this one.
+func LayerChanges(root string, hive []byte) ([]Key, error) {
+	var keys []Key
+	size := 0
+	err := regf.Walk(hive, func(k regf.Key) error {
+		path := root + `\` + k.Path
+		if k.Path == "" || !ofImage(path) {
+			return nil
+		}
+		key := Key{Path: controlSet.ReplaceAllString(path, `System\CurrentControlSet`)}
+		switch k.Layer {
+		case regf.Tombstone:
+			key.Delete = true
+		case regf.ReplaceTree:
+			keys = append(keys, Key{Path: key.Path, Delete: true})
+		case regf.Replace:
+			key.Clear = true
+		}
+		for _, v := range k.Values {
+			switch {
+			case ofMachine(path, v.Name):
+			case v.Tombstone:
+				key.Drop = append(key.Drop, v.Name)
+			default:
+				key.Values = append(key.Values, Data(v.Name, v.Type, v.Data))
+				size += len(v.Name) + len(key.Values[len(key.Values)-1].text)
+			}
+		}
+		if size += len(path); size > maxChanges {
+			return regf.ErrTooLarge
+		}
+		// A key without anything may only lead to others, or it may be meant.
+		keys = append(keys, key)
+		return nil
+	})
+	return keys, err
+}
+
+// maxChanges is how long the text of a hive's changes may become, in bytes.
+const maxChanges = 64 << 20
+
+// controlSet is a set of the machine's settings. A running Windows shows the one that it uses as CurrentControlSet, and
+// Wine has that name alone.
+var controlSet = regexp.MustCompile(`(?i)^System\\ControlSet00[0-9]`) //nolint:gochecknoglobals // compiled once
+
+const environmentKey = `System\CurrentControlSet\Control\Session Manager\Environment`
+
+// ofImage reports whether a key of HKEY_LOCAL_MACHINE is an image's to change. Of System that is the environment alone.
+func ofImage(path string) bool {
+	path = controlSet.ReplaceAllString(path, `System\CurrentControlSet`)
+	if within(path, "System") {
+		return within(path, environmentKey)
+	}
+	for _, own := range []string{
+		`Software\Wine`, currentVersion + `\ProfileList`, currentVersion + `\AeDebug`,
+		`Software\Microsoft\Windows\CurrentVersion\Component Based Servicing`,
+		`Software\Microsoft\Windows\CurrentVersion\SideBySide`, `Software\Microsoft\Windows\CurrentVersion\WindowsUpdate`,
+		// What machineKeys leaves out to save memory.
+		`Software\Classes\Interface`, `Software\Classes\Typelib`, `Software\Classes\MediaFoundation`,
+		`Software\Classes\DirectShow`, `Software\Classes\Wow6432Node`, `Software\Wow6432Node\Classes`,
+	} {
+		if within(path, own) {
+			return false
+		}
+	}
+	return true
+}
+
+// ofMachine reports whether a value describes the Windows or the machine that a layer was made on.
+func ofMachine(path, name string) bool {
+	path = controlSet.ReplaceAllString(path, `System\CurrentControlSet`)
+	if strings.EqualFold(path, currentVersion) {
+		return true
+	}
+	return strings.EqualFold(path, environmentKey) &&
+		(strings.HasPrefix(strings.ToUpper(name), "PROCESSOR_") || strings.EqualFold(name, "NUMBER_OF_PROCESSORS"))
+}
+
+// within reports whether a key is another or lies below it.
+func within(path, above string) bool {
+	return len(path) >= len(above) && strings.EqualFold(path[:len(above)], above) &&
+		(len(path) == len(above) || path[len(above)] == '\\')
+}
