@@ -13,11 +13,13 @@ import (
 // the file of its name in testdata/unit; the values are the other files and the flags to compile it with. Functions of
 // the C library that run/text.c defines are renamed, because the sanitizer defines them too.
 var parts = map[string][]string{
-	"acl":   {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
-	"args":  {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
-	"drive": {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
-	"path":  {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
-	"table": {"hooks/table.c"},
+	"acl":    {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
+	"args":   {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
+	"blob":   {"ncrypt/blob.c", "ncrypt/der.c"},
+	"drive":  {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"path":   {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"pkcs12": {"ncrypt/pkcs12.c", "ncrypt/der.c"},
+	"table":  {"hooks/table.c"},
 }
 
 // sanitizerOptions turns off the search for leaks: it needs ptrace, and the tests count the blocks themselves.
@@ -68,7 +70,7 @@ func compilerFlags() []string {
 	return []string{
 		"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-fshort-wchar",
 		"-fsanitize=address,undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover=undefined",
-		"-I", "testdata/unit", "-I", "hooks", "-I", "run",
+		"-I", "testdata/unit", "-I", "hooks", "-I", "run", "-I", "ncrypt",
 	}
 }
 

@@ -24,6 +24,7 @@ func SupportRows() []support.Row {
 	add("Windows API: files", fileRows())
 	add("Windows API: network and pipes", networkRows())
 	add("Windows API: processes and counters", processRows())
+	add("Windows API: cryptography", cryptoRows())
 	add("Programs that need more of Windows than Wine has", programRows())
 	return rows
 }

@@ -1,0 +1,1 @@
+LIBS := -lbcrypt -lcrypt32 -ladvapi32 -lkernel32
