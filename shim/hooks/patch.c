@@ -25,7 +25,7 @@ struct island
     unsigned used;
 };
 
-static struct island islands[8];
+static struct island islands[12];
 
 static const BYTE thunk_head[] = {0x4c, 0x8b, 0xd1, 0xb8};                         /* mov r10,rcx; mov eax,imm32 */
 static const BYTE thunk_test[] = {0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01}; /* test byte [0x7ffe0308],1 */

@@ -7,6 +7,8 @@
  * found, as in Windows before 1803. So it is not found where placeholders do not work. VirtualAlloc2 stays: Wine has
  * the rest of what it does. Who imports MapViewOfFile3 gets Wine's.
  */
+#include "winsock.h"
+
 #include "hooks.h"
 
 #define PAGE_BYTES 4096
@@ -81,6 +83,8 @@ static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_ST
 {
     NTSTATUS status = original_address(module, name, ordinal, address);
 
+    if (status && name && (*address = derivation_address(module, name->Buffer, name->Length)))
+        return STATUS_SUCCESS;
     if (status || *address != (void *)map || work())
         return status;
     *address = NULL;

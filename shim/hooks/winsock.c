@@ -1,4 +1,4 @@
-/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll and crypt32.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll, crypt32.dll and bcrypt.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
 #include "winsock.h"
 
 #include <winternl.h>
@@ -82,6 +82,13 @@ static void patch_crypt32(HMODULE module)
 {
     keep(module);
     chainengine_start(module);
+    certkey_start(module);
+}
+
+static void patch_bcrypt(HMODULE module)
+{
+    keep(module);
+    bcrypt_start(module);
 }
 
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
@@ -97,6 +104,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
         patch_iphlpapi(data->base);
     else if (is_dll(data->base_name, L"crypt32.dll"))
         patch_crypt32(data->base);
+    else if (is_dll(data->base_name, L"bcrypt.dll"))
+        patch_bcrypt(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -114,6 +123,8 @@ void winsock_start(BOOL with_unix)
         patch_iphlpapi(loaded);
     if ((loaded = GetModuleHandleW(L"crypt32.dll")))
         patch_crypt32(loaded);
+    if ((loaded = GetModuleHandleW(L"bcrypt.dll")))
+        patch_bcrypt(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

@@ -51,6 +51,15 @@ void icmp6_start(HMODULE iphlpapi);
 /* adapters.c: lists the network's adapters if Wine fails to. */
 void adapters_start(HMODULE iphlpapi);
 
+/* bcrypt.c: algorithms of bcrypt.dll that Wine lacks. */
+void bcrypt_start(HMODULE bcrypt);
+
+/* bcrypt.c: what GetProcAddress finds in bcrypt.dll where Wine has nothing of this name; NULL: nothing. */
+void *derivation_address(HMODULE module, const char *name, unsigned length);
+
+/* certkey.c: private keys of certificates, as keys of CNG. */
+void certkey_start(HMODULE crypt32);
+
 /* chainengine.c: engines for chains of certificates, of the newer form. */
 void chainengine_start(HMODULE crypt32);
 
