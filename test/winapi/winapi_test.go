@@ -20,7 +20,7 @@ import (
 )
 
 // shims are the libraries that the tests of package prog need.
-var shims = []string{"bcryptprimitives.dll", "mullionhook.dll"}
+var shims = []string{"bcryptprimitives.dll", "mullionhook.dll", "ncrypt.dll"}
 
 // TestWindowsAPI runs the tests of package prog in a prefix of their own and reports each as a subtest.
 func TestWindowsAPI(t *testing.T) {
@@ -36,6 +36,7 @@ func TestWindowsAPI(t *testing.T) {
 	defer stop()
 	makeLinuxLinks(t, prefix)
 	makeLinuxFiles(t, prefix)
+	makePFX(t, prefix)
 	victim := makeOutwardLinks(t, prefix)
 	echoed := linuxPeer(dialing, t, prefix)
 	if err := os.Rename(program, filepath.Join(prefix.dir, "drive_c/winapi.exe")); err != nil {
@@ -74,6 +75,7 @@ func TestWindowsAPI(t *testing.T) {
 	})
 	t.Run("modes_of_lists", func(t *testing.T) { checkModes(t, prefix) })
 	t.Run("files_out_of_drives", func(t *testing.T) { checkVictim(t, victim) })
+	t.Run("signatures_on_linux", func(t *testing.T) { checkPFX(t, prefix) })
 	t.Run("links_on_linux", func(t *testing.T) { checkLinuxSide(t, prefix) })
 }
 
@@ -119,7 +121,7 @@ func newPrefix(t *testing.T) prefix {
 }
 
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives=n,b;mscoree,mshtml=",
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt=n,b;mscoree,mshtml=",
 		"WINESERVER="+p.wine.Server)
 }
 
