@@ -17,7 +17,9 @@ var parts = map[string][]string{
 	"args":   {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
 	"blob":   {"ncrypt/blob.c", "ncrypt/der.c"},
 	"drive":  {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"mi":     {"mi/convert.c", "-Imi"},
 	"path":   {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"pdh":    {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/figure.c", "-Ipdh"},
 	"pkcs12": {"ncrypt/pkcs12.c", "ncrypt/der.c"},
 	"table":  {"hooks/table.c"},
 }

@@ -158,7 +158,27 @@ func processRows() []support.Row {
 			Name:  "performance counters (pdh.dll)",
 			Level: support.Partly,
 			Ref:   win32 + "perfctrs/using-the-pdh-functions-to-consume-counter-data",
-			Note:  "Processor, Memory, Process(_Total), Network Adapter and System, English names, with the machine's own figures; any other object answers PDH_CSTATUS_NO_OBJECT",
+			Note: "Processor, Processor Information, Memory, Network Interface and Adapter, System, Process, Process V2, LogicalDisk and PhysicalDisk, English " +
+				"names, with wild cards and raw values, in a host and in its containers: processors, memory and disks are the machine's, adapters those of the " +
+				"network namespace, processes those of this Windows. Any other object answers PDH_CSTATUS_NO_OBJECT; there are no log files, no help texts and no " +
+				"HKEY_PERFORMANCE_DATA",
+		},
+		{
+			Name:  "performance counters that Linux does not have",
+			Level: support.Not,
+			Ref:   win32 + "perfctrs/pdh-error-codes",
+			Note: "can be added to a query and answer PDH_CSTATUS_INVALID_DATA: of processors C1 to C3, Idle Break Events, Performance, Performance Limit; of memory peaks, " +
+				"demand zero, transition and cache faults, write copies, page writes, allocations, system code and drivers, the standby lists of other priorities; of the system " +
+				"exceptions and system calls; of a process page faults, pools, input and output; of disks split input and output; packets of unknown protocols; in a container " +
+				"interrupts, which it must not see, and the input and output of C:, whose file system is on no disk of its own. % Processor Utility is the time that a " +
+				"processor works; a virtual adapter's bandwidth is 10 Gbit/s",
+		},
+		{
+			Name:  "Management Infrastructure (mi.dll)",
+			Level: support.Partly,
+			Ref:   win32 + "api/mi/",
+			Note: "queries in WQL and enumerations of instances on this machine, by callbacks or one after the other, of the classes that Wine's WMI has; all else, such as methods, " +
+				"subscriptions, classes, other machines and serializers, answers MI_RESULT_NOT_SUPPORTED. Elements that are references or instances are null",
 		},
 		{
 			Name:  "job objects: commit limit",

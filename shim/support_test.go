@@ -22,7 +22,7 @@ func TestSupportRows(t *testing.T) {
 // TestRowsNameTheLibraries checks that every library and program of the shim folder has a row.
 func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
-		"bcryptprimitives": "bcryptprimitives.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
+		"bcryptprimitives": "bcryptprimitives.dll", "mi": "mi.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "icacls", "ping": "ping",
 		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll",
 	}

@@ -1,7 +1,11 @@
 /*
  * pdh.dll: performance counters with the machine's real numbers, from the Linux kernel's /proc.
  *
- * A Windows host of Mullion stands for the machine it runs on, so its counters are the machine's. What each means is written in sources.c.
+ * A Windows host of Mullion stands for the machine it runs on, so its counters are the machine's; its processes are those of its Windows. What each means is
+ * written in defs.c.
+ *
+ * A source (sources.c) is measured as a whole: its table has a row for each instance, and in each row the fields that defs.c names. What is computed from
+ * texts (parse.c) and from two measurements (figure.c) needs nothing of Windows.
  */
 #ifndef MULLION_PDH_COUNTERS_H
 #define MULLION_PDH_COUNTERS_H
@@ -10,44 +14,128 @@
 
 enum
 {
-    NAME_MAX_CHARS = 64
+    NAME_MAX_CHARS = 128,
+    PATH_PART_CHARS = 1024, /* PDH_MAX_COUNTER_NAME */
+    FIELDS_MAX = 32,
+    TIME_BASE = 10000000, /* all times are in units of 100 ns */
 };
 
-/* How a counter's figure is computed from samples. d is the difference to the sample before. */
-enum kind
+enum source
 {
-    KIND_RAW,     /* value */
-    KIND_RATE,    /* d value / d seconds */
-    KIND_PERCENT, /* 100 * d value / d base */
-    KIND_SHARE,   /* 100 * value / base */
+    SOURCE_PROCESSOR,
+    SOURCE_PROCESSOR_INFORMATION,
+    SOURCE_MEMORY,
+    SOURCE_NETWORK,
+    SOURCE_SYSTEM,
+    SOURCE_PROCESS,
+    SOURCE_PROCESS_V2,
+    SOURCE_VOLUME,
+    SOURCE_DISK,
+    SOURCES
 };
 
-/* What one instance of a counter measured at one time. */
-struct sample
+/* The fields of the sources' rows, and what may stand in a counter's definition beside them. */
+/* clang-format off */
+enum { FIELD_NONE = -1, FIELD_ZERO = -2, BASE_TIME = -3 };
+enum { CPU_ALL, CPU_IDLE, CPU_USER, CPU_KERNEL, CPU_INTERRUPT, CPU_DPC, CPU_PRIORITY, CPU_INTERRUPTS, CPU_CLOCK_INTERRUPTS, CPU_DPCS, CPU_MHZ,
+       CPU_WORK, CPU_KERNEL_WORK, CPU_PERCENT_BASE };
+enum { MEM_COMMITTED, MEM_LIMIT, MEM_AVAILABLE, MEM_AVAILABLE_KB, MEM_AVAILABLE_MB, MEM_CACHE, MEM_UNUSED, MEM_STANDBY, MEM_MODIFIED, MEM_NONPAGED,
+       MEM_PAGED, MEM_FAULTS, MEM_READS, MEM_SWAPPED_IN, MEM_SWAPPED_OUT, MEM_SWAPPED };
+enum { NET_RX_BYTES, NET_RX_PACKETS, NET_RX_ERRORS, NET_RX_DROPPED, NET_TX_BYTES, NET_TX_PACKETS, NET_TX_ERRORS, NET_TX_DROPPED, NET_BYTES, NET_PACKETS,
+       NET_BANDWIDTH };
+enum { SYS_BOOT, SYS_PROCESSES, SYS_THREADS, SYS_SWITCHES, SYS_QUEUE };
+enum { PROCESS_ID, PROCESS_PARENT, PROCESS_START, PROCESS_TIME, PROCESS_KERNEL, PROCESS_USER, PROCESS_HANDLES, PROCESS_THREADS, PROCESS_PRIORITY,
+       PROCESS_VIRTUAL, PROCESS_VIRTUAL_PEAK, PROCESS_WORKING_SET, PROCESS_WORKING_SET_PEAK, PROCESS_WORKING_SET_PRIVATE, PROCESS_PRIVATE };
+enum { DISK_QUEUE, DISK_READS, DISK_READ_BYTES, DISK_READ_TIME, DISK_WRITES, DISK_WRITE_BYTES, DISK_WRITE_TIME, DISK_TRANSFERS, DISK_BYTES,
+       DISK_TRANSFER_TIME, DISK_IDLE, DISK_FREE_MB, DISK_SIZE_MB };
+/* clang-format on */
+
+struct row
 {
     WCHAR name[NAME_MAX_CHARS]; /* the instance; empty if the object has none */
-    double value, base;
+    UINT32 have;                /* a bit for each field that is known */
+    LONGLONG value[FIELDS_MAX];
 };
 
-/* All instances of a counter at one time. */
-struct samples
+/* All instances of a source at one time. */
+struct table
 {
-    int count;
-    struct sample *items;
-    double seconds; /* when, on a clock that only goes forward */
+    BOOL taken;
+    int count, room;
+    struct row *rows;
+    LONGLONG clock; /* when, on a clock that only goes forward */
+    LONGLONG date;  /* when, as FILETIME */
 };
 
-struct counter_def;
+struct object_def
+{
+    const WCHAR *name;
+    enum source source;
+    BOOL instances;
+};
 
-/* A text file of /proc, read whole; NULL if it could not be read. The caller frees it. */
-char *read_proc(const WCHAR *path);
+/*
+ * A counter: its type (winperf.h) says how its figure is computed. field is the first raw value, base the second one: a field, BASE_TIME, or FIELD_NONE.
+ * A counter whose field is FIELD_NONE is one that Windows has and Linux knows nothing of.
+ */
+struct counter_def
+{
+    const struct object_def *object;
+    const WCHAR *name;
+    DWORD type;
+    int field, base;
+};
 
-/* find_def looks a counter up; NULL and a PDH status if Windows would not know it either. */
-const struct counter_def *find_def(const WCHAR *object, const WCHAR *counter, LONG *status);
-enum kind def_kind(const struct counter_def *def);
-BOOL def_has_instances(const struct counter_def *def);
+struct raw
+{
+    BOOL valid;
+    LONGLONG first, second;
+};
 
-/* take_samples measures every instance of a counter that the pattern names ("*" names all). FALSE if the source cannot be read. */
-BOOL take_samples(const struct counter_def *def, const WCHAR *pattern, struct samples *out);
+/* A drive, and the disk that it is on. */
+struct drive
+{
+    WCHAR letter;
+    LONGLONG free, size;
+    BOOL on_device;
+    unsigned major, minor;
+};
+
+/* names.c */
+BOOL same_name(const WCHAR *a, const WCHAR *b);
+void copy_name(WCHAR *to, const WCHAR *from, size_t room);
+void number_name(WCHAR *to, const WCHAR *before, unsigned long number);
+BOOL matches(const WCHAR *pattern, const WCHAR *name);
+/* Takes \\machine\Object(instance)\Counter apart; the machine and the instance may be missing. Each part has room for PATH_PART_CHARS. */
+LONG parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counter);
+
+/* defs.c: NULL and a PDH status if Windows would not know it either. */
+const struct object_def *find_object(const WCHAR *name);
+const struct counter_def *find_counter(const WCHAR *object, const WCHAR *counter, LONG *status);
+const struct object_def *object_at(int index);
+const struct counter_def *counter_at(int index);
+
+/* parse.c: rows from the texts of /proc, each of which may be NULL. */
+struct row *add_row(struct table *table, const WCHAR *name);
+void set_field(struct row *row, int field, LONGLONG value);
+struct processor_texts
+{
+    const char *stat, *interrupts, *softirqs, *cpuinfo;
+};
+void parse_processors(struct table *out, const struct processor_texts *texts, BOOL with_group);
+void parse_memory(struct table *out, const char *meminfo, const char *vmstat);
+void parse_network(struct table *out, const char *dev);
+void parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count);
+void parse_disks(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count);
+void parse_system(struct table *out, const char *stat, LONGLONG uptime, LONGLONG processes, LONGLONG threads);
+LONGLONG parse_uptime(const char *text);
+LONGLONG anonymous_memory(const char *meminfo);
+
+/* figure.c */
+struct raw raw_of(const struct counter_def *def, const struct table *table, const struct row *row);
+BOOL figure(DWORD type, const struct raw *now, const struct raw *before, BOOL cap, double *value);
+
+/* sources.c: measures a source. FALSE if it cannot be read. */
+BOOL take_table(enum source source, struct table *out);
 
 #endif

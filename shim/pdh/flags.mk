@@ -1,1 +1,2 @@
-LIBS := -lkernel32
+CFLAGS += -I hooks
+LIBS := -lkernel32 -lntdll

@@ -1,8 +1,6 @@
-/* The functions of pdh.dll: queries, counters, formatting. The numbers come from sources.c. */
-#include "counters.h"
+/* Queries: what they hold, and measuring it. The figures are read in values.c. */
+#include "query.h"
 
-#include <pdh.h>
-#include <pdhmsg.h>
 #include <stdlib.h>
 #include <wchar.h>
 
@@ -12,105 +10,51 @@ enum
     MAGIC_COUNTER = 0x43484450
 };
 
-struct query;
-
-struct counter
-{
-    DWORD magic;
-    struct counter *next;
-    struct query *query;
-    const struct counter_def *def;
-    WCHAR pattern[NAME_MAX_CHARS]; /* the instance, or "*" */
-    struct samples before, now;
-    BOOL have_now, have_before;
-    double scale;
-};
-
-struct query
-{
-    DWORD magic;
-    CRITICAL_SECTION lock;
-    struct counter *counters;
-};
-
-static struct query *as_query(PDH_HQUERY handle)
+struct query *as_query(PDH_HQUERY handle)
 {
     struct query *query = (struct query *)handle;
     return query && query->magic == MAGIC_QUERY ? query : NULL;
 }
 
-static struct counter *as_counter(PDH_HCOUNTER handle)
+struct counter *as_counter(PDH_HCOUNTER handle)
 {
     struct counter *counter = (struct counter *)handle;
     return counter && counter->magic == MAGIC_COUNTER ? counter : NULL;
 }
 
-/*
- * parse_path takes \\machine\Object(instance)\Counter apart; the machine and the instance may be missing. The parts are copied into the caller's buffers of
- * PDH_MAX_COUNTER_NAME characters.
- */
-static PDH_STATUS parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counter)
+PDH_STATUS lookup_path(const WCHAR *path, WCHAR *pattern, const struct counter_def **def)
 {
-    const WCHAR *slash, *open, *end;
-    size_t length;
+    WCHAR object[PATH_PART_CHARS], counter[PATH_PART_CHARS];
+    LONG status;
 
     if (!path)
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    if (path[0] == '\\' && path[1] == '\\')
-        path = wcschr(path + 2, '\\');
-    if (!path || path[0] != '\\')
-        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
-    path++;
-    open = wcschr(path, '(');
-    slash = wcschr(path, '\\');
-    instance[0] = 0;
-    if (open && slash && open < slash)
-    {
-        for (end = slash = wcsstr(open, L")\\"); end; end = wcsstr(end + 1, L")\\"))
-            slash = end;
-        if (!slash || slash - open > NAME_MAX_CHARS)
-            return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
-        wcsncpy(instance, open + 1, (size_t)(slash - open - 1));
-        instance[slash - open - 1] = 0;
-        slash++;
-        end = open;
-    }
-    else
-    {
-        end = slash;
-    }
-    if (!slash || !slash[1] || end == path)
-        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
-    length = (size_t)(end - path);
-    if (length >= PDH_MAX_COUNTER_NAME || wcslen(slash + 1) >= PDH_MAX_COUNTER_NAME)
-        return (PDH_STATUS)PDH_CSTATUS_BAD_COUNTERNAME;
-    wcsncpy(object, path, length);
-    object[length] = 0;
-    wcscpy(counter, slash + 1);
-    return ERROR_SUCCESS;
+    if ((status = parse_path(path, object, pattern, counter)))
+        return status;
+    *def = find_counter(object, counter, &status);
+    if (!*def)
+        return status;
+    if (!(*def)->object->instances && wcscmp(pattern, L"*") == 0)
+        pattern[0] = 0; /* as on Windows, all there are */
+    return (*def)->object->instances == (pattern[0] != 0) ? ERROR_SUCCESS : (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
 }
 
-static PDH_STATUS lookup_path(const WCHAR *path, WCHAR *instance, const struct counter_def **def)
+const struct row *next_row(const struct counter *counter, const struct table *table, int *at)
 {
-    WCHAR object[PDH_MAX_COUNTER_NAME], counter[PDH_MAX_COUNTER_NAME];
-    PDH_STATUS status = parse_path(path, object, instance, counter);
-    LONG found;
+    while (*at < table->count)
+    {
+        const struct row *row = &table->rows[(*at)++];
 
-    if (status)
-        return status;
-    *def = find_def(object, counter, &found);
-    if (!*def)
-        return found;
-    if (def_has_instances(*def) != (instance[0] != 0))
-        return (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
-    return ERROR_SUCCESS;
+        if (!counter->def->object->instances || matches(counter->pattern, row->name))
+            return row;
+    }
+    return NULL;
 }
 
 PDH_STATUS WINAPI PdhOpenQueryW(LPCWSTR source, DWORD_PTR user, PDH_HQUERY *handle)
 {
     struct query *query;
 
-    (void)user;
     if (!handle)
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     if (source)
@@ -118,6 +62,7 @@ PDH_STATUS WINAPI PdhOpenQueryW(LPCWSTR source, DWORD_PTR user, PDH_HQUERY *hand
     if (!(query = calloc(1, sizeof(*query))))
         return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
     query->magic = MAGIC_QUERY;
+    query->user = user;
     InitializeCriticalSection(&query->lock);
     *handle = (PDH_HQUERY)query;
     return ERROR_SUCCESS;
@@ -131,8 +76,8 @@ PDH_STATUS WINAPI PdhOpenQueryA(LPCSTR source, DWORD_PTR user, PDH_HQUERY *handl
 static void free_counter(struct counter *counter)
 {
     counter->magic = 0;
-    free(counter->before.items);
-    free(counter->now.items);
+    free(counter->pattern);
+    free(counter->path);
     free(counter);
 }
 
@@ -147,6 +92,11 @@ PDH_STATUS WINAPI PdhCloseQuery(PDH_HQUERY handle)
         next = c->next;
         free_counter(c);
     }
+    for (int i = 0; i < SOURCES; i++)
+    {
+        free(query->before[i].rows);
+        free(query->now[i].rows);
+    }
     query->magic = 0;
     DeleteCriticalSection(&query->lock);
     free(query);
@@ -156,25 +106,30 @@ PDH_STATUS WINAPI PdhCloseQuery(PDH_HQUERY handle)
 PDH_STATUS WINAPI PdhAddEnglishCounterW(PDH_HQUERY handle, LPCWSTR path, DWORD_PTR user, PDH_HCOUNTER *out)
 {
     struct query *query = as_query(handle);
-    WCHAR instance[NAME_MAX_CHARS + 1];
     const struct counter_def *def;
+    WCHAR pattern[PATH_PART_CHARS];
     struct counter *counter;
     PDH_STATUS status;
 
-    (void)user;
     if (!out || !path)
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     if (!query)
         return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if ((status = lookup_path(path, instance, &def)))
+    if ((status = lookup_path(path, pattern, &def)))
         return status;
     if (!(counter = calloc(1, sizeof(*counter))))
         return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
-    counter->magic = MAGIC_COUNTER;
     counter->query = query;
     counter->def = def;
-    counter->scale = 1;
-    wcsncpy(counter->pattern, instance, NAME_MAX_CHARS - 1);
+    counter->user = user;
+    counter->pattern = _wcsdup(pattern);
+    counter->path = _wcsdup(path);
+    if (!counter->pattern || !counter->path)
+    {
+        free_counter(counter);
+        return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
+    }
+    counter->magic = MAGIC_COUNTER;
     EnterCriticalSection(&query->lock);
     counter->next = query->counters;
     query->counters = counter;
@@ -224,193 +179,60 @@ PDH_STATUS WINAPI PdhRemoveCounter(PDH_HCOUNTER handle)
     return ERROR_SUCCESS;
 }
 
+/* Measures each source of the query's counters once. It succeeds if one of them could be measured. */
+static PDH_STATUS collect(struct query *query)
+{
+    PDH_STATUS status = (PDH_STATUS)PDH_NO_DATA;
+    BOOL done[SOURCES] = {FALSE};
+
+    for (struct counter *c = query->counters; c; c = c->next)
+    {
+        enum source source = c->def->object->source;
+
+        if (done[source])
+            continue;
+        done[source] = TRUE;
+        free(query->before[source].rows);
+        query->before[source] = query->now[source];
+        if (take_table(source, &query->now[source]))
+            status = ERROR_SUCCESS;
+    }
+    return status;
+}
+
 PDH_STATUS WINAPI PdhCollectQueryData(PDH_HQUERY handle)
 {
     struct query *query = as_query(handle);
-    PDH_STATUS status = (PDH_STATUS)PDH_NO_DATA;
+    PDH_STATUS status;
 
     if (!query)
         return (PDH_STATUS)PDH_INVALID_HANDLE;
     EnterCriticalSection(&query->lock);
-    for (struct counter *c = query->counters; c; c = c->next)
-    {
-        struct samples fresh;
-
-        if (!take_samples(c->def, c->pattern, &fresh))
-            continue;
-        free(c->before.items);
-        c->before = c->now;
-        c->have_before = c->have_now;
-        c->now = fresh;
-        c->have_now = TRUE;
-        status = ERROR_SUCCESS;
-    }
+    status = collect(query);
     LeaveCriticalSection(&query->lock);
     return status;
 }
 
-static const struct sample *find_sample(const struct samples *samples, const WCHAR *name)
+/* The time is local, as a FILETIME. */
+PDH_STATUS WINAPI PdhCollectQueryDataWithTime(PDH_HQUERY handle, LONGLONG *time)
 {
-    for (int i = 0; i < samples->count; i++)
-        if (!_wcsicmp(samples->items[i].name, name))
-            return &samples->items[i];
-    return NULL;
-}
+    PDH_STATUS status = time ? PdhCollectQueryData(handle) : (PDH_STATUS)PDH_INVALID_ARGUMENT;
+    FILETIME now, local;
 
-/* figure computes a counter's value for one instance. FALSE if it needs an earlier sample that is not there. */
-static BOOL figure(const struct counter *counter, const struct sample *now, double *value)
-{
-    const struct sample *before = counter->have_before ? find_sample(&counter->before, now->name) : NULL;
-    double divisor;
-
-    switch (def_kind(counter->def))
-    {
-    case KIND_RAW: *value = now->value; return TRUE;
-    case KIND_SHARE: *value = now->base > 0 ? 100 * now->value / now->base : 0; return TRUE;
-    default: break;
-    }
-    if (!before)
-        return FALSE;
-    divisor = def_kind(counter->def) == KIND_RATE ? counter->now.seconds - counter->before.seconds : (now->base - before->base) / 100;
-    *value = divisor > 0 && now->value > before->value ? (now->value - before->value) / divisor : 0;
-    return TRUE;
-}
-
-static DWORD store(const struct counter *counter, const struct sample *now, DWORD format, PDH_FMT_COUNTERVALUE *out)
-{
-    double value = 0;
-
-    out->CStatus = figure(counter, now, &value) ? PDH_CSTATUS_VALID_DATA : PDH_CSTATUS_INVALID_DATA;
-    value *= counter->scale;
-    if (format & PDH_FMT_DOUBLE)
-        out->doubleValue = value;
-    else if (format & PDH_FMT_LARGE)
-        out->largeValue = (LONGLONG)value;
-    else
-        out->longValue = value > 2147483647.0 ? 2147483647 : (LONG)value;
-    return out->CStatus;
-}
-
-static BOOL good_format(DWORD format)
-{
-    DWORD kind = format & (PDH_FMT_LONG | PDH_FMT_DOUBLE | PDH_FMT_LARGE);
-    return kind == PDH_FMT_LONG || kind == PDH_FMT_DOUBLE || kind == PDH_FMT_LARGE;
-}
-
-PDH_STATUS WINAPI PdhGetFormattedCounterValue(PDH_HCOUNTER handle, DWORD format, LPDWORD type, PPDH_FMT_COUNTERVALUE value)
-{
-    struct counter *counter = as_counter(handle);
-    PDH_STATUS status = ERROR_SUCCESS;
-
-    if (!counter)
-        return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (!value || !good_format(format))
-        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    EnterCriticalSection(&counter->query->lock);
-    if (!counter->have_now)
-        status = (PDH_STATUS)PDH_NO_DATA;
-    else if (!counter->now.count)
-        status = (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
-    else if (store(counter, &counter->now.items[0], format, value))
-        status = (PDH_STATUS)PDH_INVALID_DATA;
-    if (type)
-        *type = def_kind(counter->def) == KIND_RAW ? PERF_COUNTER_LARGE_RAWCOUNT : PERF_COUNTER_BULK_COUNT;
-    LeaveCriticalSection(&counter->query->lock);
-    return status;
-}
-
-/* The array is followed by the instances' names, all in the caller's buffer, as Windows lays it out. */
-PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format, LPDWORD size, LPDWORD count, PPDH_FMT_COUNTERVALUE_ITEM_W items)
-{
-    struct counter *counter = as_counter(handle);
-    PDH_STATUS status = ERROR_SUCCESS;
-    size_t need = 0;
-    WCHAR *name;
-
-    if (!counter)
-        return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (!size || !count || !good_format(format))
-        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    EnterCriticalSection(&counter->query->lock);
-    if (!counter->have_now)
-        status = (PDH_STATUS)PDH_NO_DATA;
-    else if (!counter->now.count)
-        status = (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
-    for (int i = 0; i < counter->now.count; i++)
-        need += sizeof(*items) + (wcslen(counter->now.items[i].name) + 1) * sizeof(WCHAR);
-    if (!status && (!items || *size < need))
-        status = (PDH_STATUS)PDH_MORE_DATA;
-    if (!status)
-    {
-        name = (WCHAR *)(items + counter->now.count);
-        for (int i = 0; i < counter->now.count; i++)
-        {
-            items[i].szName = name;
-            wcscpy(name, counter->now.items[i].name);
-            name += wcslen(name) + 1;
-            if (store(counter, &counter->now.items[i], format, &items[i].FmtValue) && counter->now.count == 1)
-                status = (PDH_STATUS)PDH_CSTATUS_INVALID_DATA;
-        }
-    }
-    if (!status || status == (PDH_STATUS)PDH_MORE_DATA)
-    {
-        *size = (DWORD)need;
-        *count = (DWORD)counter->now.count;
-    }
-    LeaveCriticalSection(&counter->query->lock);
-    return status;
-}
-
-PDH_STATUS WINAPI PdhGetRawCounterValue(PDH_HCOUNTER handle, LPDWORD type, PPDH_RAW_COUNTER value)
-{
-    struct counter *counter = as_counter(handle);
-    PDH_STATUS status = ERROR_SUCCESS;
-
-    if (!counter)
-        return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (!value)
-        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    EnterCriticalSection(&counter->query->lock);
-    if (!counter->have_now || !counter->now.count)
-    {
-        status = (PDH_STATUS)PDH_NO_DATA;
-    }
-    else
-    {
-        value->CStatus = PDH_CSTATUS_VALID_DATA;
-        GetSystemTimeAsFileTime(&value->TimeStamp);
-        value->FirstValue = (LONGLONG)counter->now.items[0].value;
-        value->SecondValue = (LONGLONG)counter->now.items[0].base;
-        value->MultiCount = 1;
-        if (type)
-            *type = PERF_COUNTER_LARGE_RAWCOUNT;
-    }
-    LeaveCriticalSection(&counter->query->lock);
-    return status;
-}
-
-PDH_STATUS WINAPI PdhSetCounterScaleFactor(PDH_HCOUNTER handle, LONG factor)
-{
-    struct counter *counter = as_counter(handle);
-
-    if (!counter)
-        return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if (factor < PDH_MIN_SCALE || factor > PDH_MAX_SCALE)
-        return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    counter->scale = 1;
-    for (; factor > 0; factor--)
-        counter->scale *= 10;
-    for (; factor < 0; factor++)
-        counter->scale /= 10;
+    if (status)
+        return status;
+    GetSystemTimeAsFileTime(&now);
+    FileTimeToLocalFileTime(&now, &local);
+    *time = (LONGLONG)local.dwHighDateTime << 32 | local.dwLowDateTime;
     return ERROR_SUCCESS;
 }
 
 PDH_STATUS WINAPI PdhValidatePathW(LPCWSTR path)
 {
-    WCHAR instance[NAME_MAX_CHARS + 1];
+    WCHAR pattern[PATH_PART_CHARS];
     const struct counter_def *def;
 
-    return lookup_path(path, instance, &def);
+    return lookup_path(path, pattern, &def);
 }
 
 PDH_STATUS WINAPI PdhValidatePathA(LPCSTR path)

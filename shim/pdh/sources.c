@@ -1,328 +1,365 @@
-/* The implemented counters, and the sources of their numbers in /proc. */
+/* Measures the sources: reads the texts of /proc and /sys, the processes and the drives. */
 #include "counters.h"
+#include "linux.h"
 
-#include <pdhmsg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
+#include <winternl.h>
 
-enum source
+#define PROC L"\\\\?\\unix\\proc\\"
+
+enum
 {
-    SOURCE_CPU,
-    SOURCE_MEMORY,
-    SOURCE_PROCESS,
-    SOURCE_NET,
-    SOURCE_SYSTEM
+    INFORMATION_PROCESSES = 5, /* SystemProcessInformation */
+    DRIVES = 26,
 };
 
-/* The field of a source that a counter shows; its meaning depends on the source. */
-/* clang-format off */
-enum field {
-    CPU_BUSY, CPU_IDLE, CPU_USER, CPU_KERNEL, CPU_INTERRUPT,
-    MEM_COMMITTED, MEM_LIMIT, MEM_COMMITTED_SHARE, MEM_AVAILABLE, MEM_AVAILABLE_KB, MEM_AVAILABLE_MB, MEM_CACHE, MEM_FAULTS, MEM_PAGES,
-    PROCESS_PRIVATE_WORKING_SET,
-    NET_RX_BYTES, NET_RX_PACKETS, NET_RX_ERRORS, NET_RX_DROPPED, NET_TX_BYTES, NET_TX_PACKETS, NET_TX_ERRORS, NET_TX_DROPPED, NET_BYTES, NET_PACKETS,
-    SYSTEM_UPTIME, SYSTEM_PROCESSES, SYSTEM_SWITCHES, SYSTEM_QUEUE,
-};
-/* clang-format on */
+#define MISMATCH ((NTSTATUS)0xC0000004) /* STATUS_INFO_LENGTH_MISMATCH */
 
-struct counter_def
+/* A process in the answer of NtQuerySystemInformation: https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntquerysysteminformation */
+struct process
 {
-    const WCHAR *object, *counter;
-    enum source source;
-    enum field field;
-    enum kind kind;
-};
-
-/*
- * Names as in Windows Server 2022, English. Those that kubelet v1.36.3 asks for are in pkg/kubelet/winstats/{perfcounters,network_stats}.go.
- *
- * Committed Bytes is the memory in use, MemTotal - MemAvailable plus used swap: Linux counts as committed what programs have asked for and may never touch
- * (Committed_AS), which under Wine is several times the machine's memory and would make the kubelet evict everything. Working Set - Private of all processes is AnonPages: resident
- * pages that belong to one process alone.
- */
-static const struct counter_def defs[] = {
-    {L"Processor", L"% Processor Time", SOURCE_CPU, CPU_BUSY, KIND_PERCENT},
-    {L"Processor", L"% Idle Time", SOURCE_CPU, CPU_IDLE, KIND_PERCENT},
-    {L"Processor", L"% User Time", SOURCE_CPU, CPU_USER, KIND_PERCENT},
-    {L"Processor", L"% Privileged Time", SOURCE_CPU, CPU_KERNEL, KIND_PERCENT},
-    {L"Processor", L"% Interrupt Time", SOURCE_CPU, CPU_INTERRUPT, KIND_PERCENT},
-    {L"Memory", L"Committed Bytes", SOURCE_MEMORY, MEM_COMMITTED, KIND_RAW},
-    {L"Memory", L"Commit Limit", SOURCE_MEMORY, MEM_LIMIT, KIND_RAW},
-    {L"Memory", L"% Committed Bytes In Use", SOURCE_MEMORY, MEM_COMMITTED_SHARE, KIND_SHARE},
-    {L"Memory", L"Available Bytes", SOURCE_MEMORY, MEM_AVAILABLE, KIND_RAW},
-    {L"Memory", L"Available KBytes", SOURCE_MEMORY, MEM_AVAILABLE_KB, KIND_RAW},
-    {L"Memory", L"Available MBytes", SOURCE_MEMORY, MEM_AVAILABLE_MB, KIND_RAW},
-    {L"Memory", L"Cache Bytes", SOURCE_MEMORY, MEM_CACHE, KIND_RAW},
-    {L"Memory", L"Page Faults/sec", SOURCE_MEMORY, MEM_FAULTS, KIND_RATE},
-    {L"Memory", L"Pages/sec", SOURCE_MEMORY, MEM_PAGES, KIND_RATE},
-    {L"Process", L"Working Set - Private", SOURCE_PROCESS, PROCESS_PRIVATE_WORKING_SET, KIND_RAW},
-    {L"Network Adapter", L"Bytes Received/sec", SOURCE_NET, NET_RX_BYTES, KIND_RATE},
-    {L"Network Adapter", L"Bytes Sent/sec", SOURCE_NET, NET_TX_BYTES, KIND_RATE},
-    {L"Network Adapter", L"Bytes Total/sec", SOURCE_NET, NET_BYTES, KIND_RATE},
-    {L"Network Adapter", L"Packets Received/sec", SOURCE_NET, NET_RX_PACKETS, KIND_RATE},
-    {L"Network Adapter", L"Packets Sent/sec", SOURCE_NET, NET_TX_PACKETS, KIND_RATE},
-    {L"Network Adapter", L"Packets/sec", SOURCE_NET, NET_PACKETS, KIND_RATE},
-    {L"Network Adapter", L"Packets Received Discarded", SOURCE_NET, NET_RX_DROPPED, KIND_RAW},
-    {L"Network Adapter", L"Packets Received Errors", SOURCE_NET, NET_RX_ERRORS, KIND_RAW},
-    {L"Network Adapter", L"Packets Outbound Discarded", SOURCE_NET, NET_TX_DROPPED, KIND_RAW},
-    {L"Network Adapter", L"Packets Outbound Errors", SOURCE_NET, NET_TX_ERRORS, KIND_RAW},
-    {L"System", L"System Up Time", SOURCE_SYSTEM, SYSTEM_UPTIME, KIND_RAW},
-    {L"System", L"Processes", SOURCE_SYSTEM, SYSTEM_PROCESSES, KIND_RAW},
-    {L"System", L"Processor Queue Length", SOURCE_SYSTEM, SYSTEM_QUEUE, KIND_RAW},
-    {L"System", L"Context Switches/sec", SOURCE_SYSTEM, SYSTEM_SWITCHES, KIND_RATE},
+    ULONG next, threads;
+    LONGLONG private_working_set;
+    ULONG hard_faults, most_threads;
+    ULONGLONG cycles;
+    LONGLONG start, user, kernel;
+    UNICODE_STRING image;
+    LONG priority;
+    ULONG_PTR id, parent;
+    ULONG handles, session;
+    ULONG_PTR key;
+    SIZE_T most_virtual, virtual;
+    ULONG faults;
+    SIZE_T most_working_set, working_set, quotas[4], private, most_private; /* private is what could be paged out */
 };
 
-/* Objects that have the same counters under a second name. */
-static const WCHAR *canonical_object(const WCHAR *object)
-{
-    if (!_wcsicmp(object, L"Network Interface"))
-        return L"Network Adapter";
-    if (!_wcsicmp(object, L"Processor Information"))
-        return L"Processor";
-    return object;
-}
-
-const struct counter_def *find_def(const WCHAR *object, const WCHAR *counter, LONG *status)
-{
-    object = canonical_object(object);
-    *status = (LONG)PDH_CSTATUS_NO_OBJECT;
-    for (unsigned i = 0; i < sizeof(defs) / sizeof(defs[0]); i++)
-    {
-        if (_wcsicmp(defs[i].object, object))
-            continue;
-        *status = (LONG)PDH_CSTATUS_NO_COUNTER;
-        if (_wcsicmp(defs[i].counter, counter))
-            continue;
-        *status = ERROR_SUCCESS;
-        return &defs[i];
-    }
-    return NULL;
-}
-
-enum kind def_kind(const struct counter_def *def)
-{
-    return def->kind;
-}
-
-BOOL def_has_instances(const struct counter_def *def)
-{
-    return def->source == SOURCE_CPU || def->source == SOURCE_NET || def->source == SOURCE_PROCESS;
-}
-
-char *read_proc(const WCHAR *path)
+/* A text file of Linux, read whole; NULL if it could not be read. The caller frees it. */
+static char *read_text(const WCHAR *path)
 {
     HANDLE file = CreateFileW(path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);
     size_t used = 0, room = 16384;
-    char *text = malloc(room);
+    char *text;
     DWORD got;
 
-    if (file == INVALID_HANDLE_VALUE || !text)
-        goto fail;
-    while (ReadFile(file, text + used, (DWORD)(room - used - 1), &got, NULL) && got)
+    if (file == INVALID_HANDLE_VALUE)
+        return NULL;
+    text = malloc(room);
+    while (text && ReadFile(file, text + used, (DWORD)(room - used - 1), &got, NULL) && got)
     {
         used += got;
         if (used + 1 < room)
             continue;
         char *more = realloc(text, room *= 2);
         if (!more)
-            goto fail;
+            free(text);
         text = more;
     }
     CloseHandle(file);
-    text[used] = 0;
+    if (text)
+        text[used] = 0;
     return text;
-fail:
-    if (file != INVALID_HANDLE_VALUE)
-        CloseHandle(file);
-    free(text);
-    return NULL;
 }
 
-/* add appends an instance that the pattern names. */
-static void add(struct samples *out, const WCHAR *pattern, const WCHAR *name, double value, double base)
+static LONGLONG read_uptime(void)
 {
-    struct sample *items;
+    char *text = read_text(PROC L"uptime");
+    LONGLONG uptime = parse_uptime(text);
 
-    if (wcscmp(pattern, L"*") && _wcsicmp(pattern, name))
+    free(text);
+    return uptime;
+}
+
+/* In a container /proc/interrupts is empty. */
+static BOOL take_processors(struct table *out, BOOL with_group)
+{
+    char *stat = read_text(PROC L"stat"), *interrupts = read_text(PROC L"interrupts");
+    char *softirqs = read_text(PROC L"softirqs"), *cpuinfo = read_text(PROC L"cpuinfo");
+    struct processor_texts texts = {stat, interrupts, softirqs, cpuinfo};
+
+    if (stat)
+        parse_processors(out, &texts, with_group);
+    free(stat);
+    free(interrupts);
+    free(softirqs);
+    free(cpuinfo);
+    return out->count > 0;
+}
+
+static BOOL take_memory(struct table *out)
+{
+    char *meminfo = read_text(PROC L"meminfo"), *vmstat = read_text(PROC L"vmstat");
+    BOOL ok = meminfo != NULL;
+
+    if (ok)
+        parse_memory(out, meminfo, vmstat);
+    free(meminfo);
+    free(vmstat);
+    return ok;
+}
+
+/* What a virtual adapter has: Linux' veth says the same of itself, and a container, which has one, has no /sys to ask. */
+static LONGLONG bandwidth(const WCHAR *adapter)
+{
+    WCHAR path[NAME_MAX_CHARS + 64] = L"\\\\?\\unix\\sys\\class\\net\\";
+    LONGLONG megabits = 0;
+    char *text;
+
+    wcscat(path, adapter);
+    wcscat(path, L"\\speed");
+    if ((text = read_text(path)))
+        megabits = strtoll(text, NULL, 10);
+    free(text);
+    return (megabits > 0 ? megabits : 10000) * 1000000;
+}
+
+static BOOL take_network(struct table *out)
+{
+    char *dev = read_text(PROC L"net\\dev");
+    BOOL ok = dev != NULL;
+
+    if (ok)
+        parse_network(out, dev);
+    for (int i = 0; i < out->count; i++)
+        set_field(&out->rows[i], NET_BANDWIDTH, bandwidth(out->rows[i].name));
+    free(dev);
+    return ok;
+}
+
+/* The processes of this Windows; the caller frees them. */
+static char *list_processes(void)
+{
+    ULONG size = 65536, need = 0;
+    char *list = NULL;
+    NTSTATUS status;
+
+    do
+    {
+        free(list);
+        if (!(list = malloc(size)))
+            return NULL;
+        status = NtQuerySystemInformation((SYSTEM_INFORMATION_CLASS)INFORMATION_PROCESSES, list, size, &need);
+        size = size * 2 > need ? size * 2 : need;
+    } while (status == MISMATCH);
+    if (status < 0)
+    {
+        free(list);
+        return NULL;
+    }
+    return list;
+}
+
+static const struct process *next_process(const struct process *p)
+{
+    return p->next ? (const struct process *)((const char *)p + p->next) : NULL;
+}
+
+/* The program's name without .exe. */
+static void image_name(WCHAR *name, const struct process *p)
+{
+    size_t length = p->image.Length / sizeof(WCHAR);
+
+    if (length > NAME_MAX_CHARS - 32)
+        length = NAME_MAX_CHARS - 32; /* room for a number behind it */
+    memcpy(name, p->image.Buffer, length * sizeof(WCHAR));
+    name[length] = 0;
+    if (length > 4 && same_name(name + length - 4, L".exe"))
+        name[length - 4] = 0;
+}
+
+/* Process names its second "app" app#1; Process V2 names each app:<id>. */
+static void instance_name(WCHAR *name, const struct process *p, const struct table *table, BOOL with_id)
+{
+    size_t length;
+    unsigned long before = 0;
+
+    image_name(name, p);
+    length = wcslen(name);
+    if (with_id)
+    {
+        wcscat(name, L":");
+        number_name(name, name, (unsigned long)p->id);
         return;
-    items = realloc(out->items, ((size_t)out->count + 1) * sizeof(*items));
-    if (!items)
+    }
+    for (int i = 0; i < table->count; i++)
+    {
+        const WCHAR *other = table->rows[i].name;
+
+        before += !_wcsnicmp(other, name, length) && (!other[length] || other[length] == '#');
+    }
+    if (!before)
         return;
-    out->items = items;
-    wcsncpy(items[out->count].name, name, NAME_MAX_CHARS - 1);
-    items[out->count].name[NAME_MAX_CHARS - 1] = 0;
-    items[out->count].value = value;
-    items[out->count].base = base;
-    out->count++;
+    wcscat(name, L"#");
+    number_name(name, name, before);
 }
 
-/* number_after returns the number after a line's key, 0 if there is no such line. */
-static double number_after(const char *text, const char *key)
+/* Wine 8.0 has the class of a priority there, Windows and later versions of Wine the priority itself. Classes that are priorities too stay. */
+static LONG base_priority(LONG priority)
 {
-    size_t length = strlen(key);
-
-    for (const char *line = text; line; line = strchr(line, '\n'))
+    switch (priority)
     {
-        if (*line == '\n')
-            line++;
-        if (!strncmp(line, key, length))
-            return strtod(line + length, NULL);
+    case 1: return 4;  /* PROCESS_PRIOCLASS_IDLE */
+    case 2: return 8;  /* PROCESS_PRIOCLASS_NORMAL */
+    case 3: return 13; /* PROCESS_PRIOCLASS_HIGH */
+    case 5: return 6;  /* PROCESS_PRIOCLASS_BELOW_NORMAL */
+    default: return priority;
     }
-    return 0;
 }
 
-/* cpu_samples reads /proc/stat: user nice system idle iowait irq softirq steal, in ticks, for the machine ("cpu") and for each processor ("cpu0"). */
-static BOOL cpu_samples(enum field field, const WCHAR *pattern, struct samples *out)
+static void set_process(struct row *row, const struct process *p)
 {
-    char *text = read_proc(L"\\\\?\\unix\\proc\\stat");
+    set_field(row, PROCESS_ID, (LONGLONG)p->id);
+    set_field(row, PROCESS_PARENT, (LONGLONG)p->parent);
+    set_field(row, PROCESS_START, p->start);
+    set_field(row, PROCESS_TIME, p->kernel + p->user);
+    set_field(row, PROCESS_KERNEL, p->kernel);
+    set_field(row, PROCESS_USER, p->user);
+    set_field(row, PROCESS_HANDLES, p->handles);
+    set_field(row, PROCESS_THREADS, p->threads);
+    set_field(row, PROCESS_PRIORITY, base_priority(p->priority));
+    set_field(row, PROCESS_VIRTUAL, (LONGLONG)p->virtual);
+    set_field(row, PROCESS_VIRTUAL_PEAK, (LONGLONG)p->most_virtual);
+    set_field(row, PROCESS_WORKING_SET, (LONGLONG)p->working_set);
+    set_field(row, PROCESS_WORKING_SET_PEAK, (LONGLONG)p->most_working_set);
+    set_field(row, PROCESS_WORKING_SET_PRIVATE, (LONGLONG)min(p->private, p->working_set));
+    set_field(row, PROCESS_PRIVATE, (LONGLONG)p->private);
+}
 
-    if (!text)
+/* Sums of all processes but for their private working set, which is the machine's, as the kubelet takes it for the node's memory in use. */
+static void add_total(struct table *out)
+{
+    struct row *total = add_row(out, L"_Total");
+    char *meminfo;
+
+    for (int i = 0; total && i < out->count - 1; i++)
+        for (int f = PROCESS_TIME; f <= PROCESS_PRIVATE; f++)
+            set_field(total, f, total->value[f] + out->rows[i].value[f]);
+    if (total)
+        total->have &= ~(1u << PROCESS_PRIORITY);
+    meminfo = read_text(PROC L"meminfo");
+    if (meminfo)
+        set_field(total, PROCESS_WORKING_SET_PRIVATE, anonymous_memory(meminfo));
+    free(meminfo);
+}
+
+static BOOL take_processes(struct table *out, BOOL with_id)
+{
+    char *list = list_processes();
+    WCHAR name[NAME_MAX_CHARS];
+
+    if (!list)
         return FALSE;
-    for (char *line = text; line && !strncmp(line, "cpu", 3); line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    for (const struct process *p = (const struct process *)list; p; p = next_process(p))
     {
-        double t[8], total = 0, value = 0;
-        WCHAR name[16] = L"_Total";
-        char *p = line + 3;
-
-        if (*p != ' ')
-        {
-            unsigned n = (unsigned)strtoul(p, &p, 10);
-            _ultow(n, name, 10);
-        }
-        for (int i = 0; i < 8; i++)
-            total += t[i] = strtod(p, &p);
-        switch (field)
-        {
-        case CPU_BUSY: value = total - t[3] - t[4]; break;
-        case CPU_IDLE: value = t[3] + t[4]; break;
-        case CPU_USER: value = t[0] + t[1]; break;
-        case CPU_KERNEL: value = t[2] + t[5] + t[6]; break;
-        default: value = t[5] + t[6]; break;
-        }
-        add(out, pattern, name, value, total);
+        instance_name(name, p, out, with_id);
+        set_process(add_row(out, name), p);
     }
-    free(text);
+    free(list);
+    add_total(out);
     return TRUE;
 }
 
-static BOOL memory_samples(enum field field, const WCHAR *pattern, struct samples *out)
+static BOOL take_system(struct table *out)
 {
-    char *text = read_proc(field == MEM_FAULTS || field == MEM_PAGES ? L"\\\\?\\unix\\proc\\vmstat" : L"\\\\?\\unix\\proc\\meminfo");
-    double total, swap, available, committed, value = 0, base = 0;
+    char *stat = read_text(PROC L"stat"), *list = list_processes();
+    LONGLONG processes = 0, threads = 0;
+    BOOL ok = stat && list;
 
-    if (!text)
-        return FALSE;
-    total = number_after(text, "MemTotal:") * 1024;
-    available = number_after(text, "MemAvailable:") * 1024;
-    swap = number_after(text, "SwapTotal:") * 1024;
-    committed = total - available + swap - number_after(text, "SwapFree:") * 1024;
-    switch (field)
+    for (const struct process *p = (const struct process *)list; p; p = next_process(p))
     {
-    case MEM_COMMITTED: value = committed; break;
-    case MEM_LIMIT: value = total + swap; break;
-    case MEM_COMMITTED_SHARE: value = committed, base = total + swap; break;
-    case MEM_AVAILABLE: value = available; break;
-    case MEM_AVAILABLE_KB: value = available / 1024; break;
-    case MEM_AVAILABLE_MB: value = available / 1048576; break;
-    case MEM_CACHE: value = number_after(text, "Cached:") * 1024; break;
-    case MEM_FAULTS: value = number_after(text, "pgfault "); break;
-    case MEM_PAGES: value = number_after(text, "pswpin ") + number_after(text, "pswpout "); break;
-    default: value = number_after(text, "AnonPages:") * 1024; break;
+        processes++;
+        threads += p->threads;
     }
-    add(out, pattern, field == PROCESS_PRIVATE_WORKING_SET ? L"_Total" : L"", value, base);
-    free(text);
-    return TRUE;
+    if (ok)
+        parse_system(out, stat, read_uptime(), processes, threads);
+    free(stat);
+    free(list);
+    return ok;
 }
 
-/*
- * instance_name writes an adapter's name as Windows does in a path: brackets for parentheses, underscores for other
- * characters that a path cannot hold.
- */
-static void instance_name(WCHAR *name, const char *from, size_t length)
+/* Finds the device of the file system that a drive is on. */
+static BOOL device_of(const WCHAR *root, unsigned *major, unsigned *minor)
 {
-    size_t i;
+    char *(CDECL *unix_name)(const WCHAR *) = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "wine_get_unix_file_name");
+    char *path = unix_name ? unix_name(root) : NULL;
+    struct lx_stat st = {0};
+    BOOL ok = path && lx_fstatat(LX_AT_FDCWD, path, &st, 0) == 0;
 
-    for (i = 0; i < length && i < NAME_MAX_CHARS - 1; i++)
-    {
-        WCHAR c = (unsigned char)from[i];
-
-        name[i] = c == '(' ? '[' : c == ')' ? ']' : c == '#' || c == '/' || c == '\\' ? '_' : c;
-    }
-    name[i] = 0;
+    if (path)
+        HeapFree(GetProcessHeap(), 0, path);
+    *major = (unsigned)(st.dev >> 8 & 0xfff); /* gnu_dev_major of glibc's <sys/sysmacros.h> */
+    *minor = (unsigned)((st.dev & 0xff) | (st.dev >> 12 & 0xffffff00));
+    return ok && *major; /* a file system without a device has the number 0 */
 }
 
-/* net_samples reads /proc/net/dev of this process's network namespace, without the loopback, which Windows counts nowhere. */
-static BOOL net_samples(enum field field, const WCHAR *pattern, struct samples *out)
+static int take_drives(struct drive *drives)
 {
-    static const int columns[] = {0, 1, 2, 3, 8, 9, 10, 11}; /* in the order of NET_RX_BYTES ... NET_TX_DROPPED */
-    char *text = read_proc(L"\\\\?\\unix\\proc\\net\\dev"), *line;
+    DWORD letters = GetLogicalDrives();
+    int count = 0;
 
-    if (!text)
-        return FALSE;
-    for (line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    for (int i = 0; i < DRIVES; i++)
     {
-        char *end = strchr(line, '\n'), *colon = strchr(line, ':'), *p;
-        WCHAR name[NAME_MAX_CHARS];
-        double v[16], value;
+        WCHAR root[] = {(WCHAR)('A' + i), ':', '\\', 0};
+        ULARGE_INTEGER size, free;
+        UINT type;
 
-        if (!colon || (end && colon > end))
+        if (!(letters >> i & 1) || ((type = GetDriveTypeW(root)) != DRIVE_FIXED && type != DRIVE_REMOVABLE) ||
+            !GetDiskFreeSpaceExW(root, NULL, &size, &free))
             continue;
-        while (*line == ' ')
-            line++;
-        if (!strncmp(line, "lo:", 3))
-            continue;
-        instance_name(name, line, (size_t)(colon - line));
-        p = colon + 1;
-        for (int i = 0; i < 16; i++)
-            v[i] = strtod(p, &p);
-        if (field == NET_BYTES)
-            value = v[0] + v[8];
-        else if (field == NET_PACKETS)
-            value = v[1] + v[9];
-        else
-            value = v[columns[field - NET_RX_BYTES]];
-        add(out, pattern, name, value, 0);
+        drives[count].letter = root[0];
+        drives[count].size = (LONGLONG)size.QuadPart;
+        drives[count].free = (LONGLONG)free.QuadPart;
+        drives[count].on_device = device_of(root, &drives[count].major, &drives[count].minor);
+        count++;
     }
-    free(text);
-    return TRUE;
+    return count;
 }
 
-static BOOL system_samples(enum field field, const WCHAR *pattern, struct samples *out)
+static BOOL take_volumes(struct table *out)
 {
-    char *text = read_proc(field == SYSTEM_UPTIME      ? L"\\\\?\\unix\\proc\\uptime"
-                           : field == SYSTEM_PROCESSES ? L"\\\\?\\unix\\proc\\loadavg"
-                                                       : L"\\\\?\\unix\\proc\\stat");
-    double value;
+    char *diskstats = read_text(PROC L"diskstats");
+    struct drive drives[DRIVES];
 
-    if (!text)
-        return FALSE;
-    switch (field)
-    {
-    case SYSTEM_UPTIME: value = strtod(text, NULL); break;
-    case SYSTEM_PROCESSES: value = strchr(text, '/') ? strtod(strchr(text, '/') + 1, NULL) : 0; break;
-    case SYSTEM_SWITCHES: value = number_after(text, "ctxt "); break;
-    default: value = number_after(text, "procs_running "); break;
-    }
-    add(out, pattern, L"", value, 0);
-    free(text);
+    parse_volumes(out, diskstats, read_uptime(), drives, take_drives(drives));
+    free(diskstats);
     return TRUE;
 }
 
-BOOL take_samples(const struct counter_def *def, const WCHAR *pattern, struct samples *out)
+static BOOL take_disks(struct table *out)
+{
+    char *diskstats = read_text(PROC L"diskstats");
+    struct drive drives[DRIVES];
+    BOOL ok = diskstats != NULL;
+
+    if (ok)
+        parse_disks(out, diskstats, read_uptime(), drives, take_drives(drives));
+    free(diskstats);
+    return ok;
+}
+
+BOOL take_table(enum source source, struct table *out)
 {
     LARGE_INTEGER now, frequency;
+    FILETIME date;
 
     QueryPerformanceCounter(&now);
     QueryPerformanceFrequency(&frequency);
-    out->count = 0;
-    out->items = NULL;
-    out->seconds = (double)now.QuadPart / (double)frequency.QuadPart;
-    switch (def->source)
+    GetSystemTimeAsFileTime(&date);
+    memset(out, 0, sizeof(*out));
+    out->clock = (LONGLONG)((double)now.QuadPart * TIME_BASE / (double)frequency.QuadPart);
+    out->date = (LONGLONG)date.dwHighDateTime << 32 | date.dwLowDateTime;
+    switch (source)
     {
-    case SOURCE_CPU: return cpu_samples(def->field, pattern, out);
-    case SOURCE_NET: return net_samples(def->field, pattern, out);
-    case SOURCE_SYSTEM: return system_samples(def->field, pattern, out);
-    default: return memory_samples(def->field, pattern, out);
+    case SOURCE_PROCESSOR: out->taken = take_processors(out, FALSE); break;
+    case SOURCE_PROCESSOR_INFORMATION: out->taken = take_processors(out, TRUE); break;
+    case SOURCE_MEMORY: out->taken = take_memory(out); break;
+    case SOURCE_NETWORK: out->taken = take_network(out); break;
+    case SOURCE_SYSTEM: out->taken = take_system(out); break;
+    case SOURCE_PROCESS: out->taken = take_processes(out, FALSE); break;
+    case SOURCE_PROCESS_V2: out->taken = take_processes(out, TRUE); break;
+    case SOURCE_VOLUME: out->taken = take_volumes(out); break;
+    default: out->taken = take_disks(out); break;
     }
+    return out->taken;
 }

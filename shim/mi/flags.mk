@@ -1,0 +1,1 @@
+LIBS := -lole32 -loleaut32 -lkernel32

@@ -1,0 +1,553 @@
+/* The tables of the sources, from the texts of the kernel's /proc; proc(5) and Documentation/admin-guide/iostats.rst of the kernel have their formats. */
+#include "counters.h"
+
+#include <stdlib.h>
+
+enum
+{
+    PROCESSORS_MAX = 1024,
+    TICK = TIME_BASE / 100, /* a tick of /proc/stat, USER_HZ, which is 100 on x86-64 */
+    SECTOR = 512,
+    MEGABYTE = 1048576,
+    NET_COLUMNS = 16,
+    DISK_COLUMNS = 11,
+};
+
+struct row *add_row(struct table *table, const WCHAR *name)
+{
+    struct row *row;
+
+    if (table->count == table->room)
+    {
+        int room = table->room ? table->room * 2 : 16;
+        struct row *more = realloc(table->rows, (size_t)room * sizeof(*more));
+
+        if (!more)
+            return NULL;
+        table->rows = more;
+        table->room = room;
+    }
+    row = &table->rows[table->count++];
+    row->have = 0;
+    for (int i = 0; i < FIELDS_MAX; i++)
+        row->value[i] = 0;
+    copy_name(row->name, name, NAME_MAX_CHARS);
+    return row;
+}
+
+void set_field(struct row *row, int field, LONGLONG value)
+{
+    if (!row)
+        return; /* no memory: the instance is left out */
+    row->have |= 1u << field;
+    row->value[field] = value;
+}
+
+static const char *next_line(const char *line)
+{
+    while (*line && *line != '\n')
+        line++;
+    return *line ? line + 1 : line;
+}
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return at;
+}
+
+/* The text after a word at the beginning of a line; NULL if the line begins otherwise. */
+static const char *after(const char *line, const char *word)
+{
+    while (*word && *line == *word)
+    {
+        line++;
+        word++;
+    }
+    return *word ? NULL : line;
+}
+
+/* Reads a number of the same line, and moves on. FALSE if there is none. */
+static BOOL take_number(const char **at, LONGLONG *number)
+{
+    const char *from = skip_blanks(*at);
+    BOOL minus = *from == '-';
+    ULONGLONG value = 0;
+
+    from += minus;
+    if (*from < '0' || *from > '9')
+        return FALSE;
+    for (; *from >= '0' && *from <= '9'; from++)
+        value = value * 10 + (ULONGLONG)(*from - '0');
+    *number = minus ? -(LONGLONG)value : (LONGLONG)value;
+    *at = from;
+    return TRUE;
+}
+
+/* The number after the word that begins a line. FALSE if there is no such line. */
+static BOOL number_after(const char *text, const char *word, LONGLONG *number)
+{
+    for (const char *line = text; line && *line; line = next_line(line))
+    {
+        const char *at = after(line, word);
+
+        if (at)
+            return take_number(&at, number);
+    }
+    return FALSE;
+}
+
+static LONGLONG number_or_0(const char *text, const char *word)
+{
+    LONGLONG number = 0;
+
+    number_after(text, word, &number);
+    return number;
+}
+
+/* Seconds with a fraction, as units of 100 ns. */
+LONGLONG parse_uptime(const char *text)
+{
+    LONGLONG seconds = 0, unit = TIME_BASE;
+
+    if (!text || !take_number(&text, &seconds))
+        return 0;
+    seconds *= TIME_BASE;
+    if (*text == '.')
+        for (text++; *text >= '0' && *text <= '9' && unit > 1; text++)
+            seconds += (*text - '0') * (unit /= 10);
+    return seconds;
+}
+
+struct columns
+{
+    int count;
+    unsigned ids[PROCESSORS_MAX];
+};
+
+/* The processors in the first line of /proc/interrupts and /proc/softirqs. */
+static void take_columns(const char *text, struct columns *columns)
+{
+    const char *at = skip_blanks(text);
+    LONGLONG id;
+
+    columns->count = 0;
+    while (columns->count < PROCESSORS_MAX && (at = after(at, "CPU")) && take_number(&at, &id))
+    {
+        columns->ids[columns->count++] = (unsigned)id;
+        at = skip_blanks(at);
+    }
+}
+
+static struct row *row_of_processor(struct table *table, const unsigned *ids, int count, unsigned id)
+{
+    for (int i = 0; i < count; i++)
+        if (ids[i] == id)
+            return &table->rows[i];
+    return NULL;
+}
+
+static void add_to(struct row *row, int field, LONGLONG value)
+{
+    if (row)
+        set_field(row, field, row->value[field] + value);
+}
+
+/* Adds to a field of each processor's row the numbers of the lines that begin with a word, or of all lines. */
+static void add_columns(struct table *table, const unsigned *ids, int count, const char *text, const char *word, int field)
+{
+    struct columns columns;
+
+    if (!text)
+        return;
+    take_columns(text, &columns);
+    for (const char *line = next_line(text); *line; line = next_line(line))
+    {
+        const char *at = skip_blanks(line);
+        LONGLONG number;
+
+        if (word && !after(at, word))
+            continue;
+        if (after(at, "ERR:") || after(at, "MIS:")) /* one number of the machine */
+            continue;
+        while (*at && *at != '\n' && *at != ':')
+            at++;
+        if (*at != ':')
+            continue;
+        at++;
+        for (int i = 0; i < columns.count && take_number(&at, &number); i++)
+            add_to(row_of_processor(table, ids, count, columns.ids[i]), field, number);
+    }
+}
+
+/* A line of /proc/stat: user nice system idle iowait irq softirq steal, in ticks. share divides the machine's line among its processors. */
+static void set_times(struct row *row, const char *at, int share)
+{
+    LONGLONG t[8] = {0}, all = 0, idle, kernel;
+
+    for (int i = 0; i < 8 && take_number(&at, &t[i]); i++)
+        all += t[i] = t[i] * TICK / share;
+    idle = t[3] + t[4];
+    kernel = t[2] + t[5] + t[6];
+    set_field(row, CPU_ALL, all);
+    set_field(row, CPU_IDLE, idle);
+    set_field(row, CPU_USER, t[0] + t[1]);
+    set_field(row, CPU_KERNEL, kernel);
+    set_field(row, CPU_INTERRUPT, t[5]);
+    set_field(row, CPU_DPC, t[6]);
+    set_field(row, CPU_PRIORITY, all - idle - t[1]);
+    set_field(row, CPU_WORK, 100 * (all - idle));
+    set_field(row, CPU_KERNEL_WORK, 100 * kernel);
+    set_field(row, CPU_PERCENT_BASE, all);
+}
+
+static void set_frequencies(struct table *table, const unsigned *ids, int count, const char *cpuinfo)
+{
+    struct row *row = NULL;
+
+    for (const char *line = cpuinfo; line && *line; line = next_line(line))
+    {
+        const char *at = after(line, "processor"), *mhz = after(line, "cpu MHz");
+        LONGLONG number;
+
+        for (at = at ? at : mhz; at && (*at == ' ' || *at == '\t' || *at == ':'); at++)
+        {
+        }
+        if (!at || !take_number(&at, &number))
+            continue;
+        if (mhz)
+            set_field(row, CPU_MHZ, number);
+        else
+            row = row_of_processor(table, ids, count, (unsigned)number);
+    }
+}
+
+static void add_total(struct table *table, int processors, const WCHAR *name, const char *line)
+{
+    struct row *total = add_row(table, name);
+    static const int summed[] = {CPU_INTERRUPTS, CPU_CLOCK_INTERRUPTS, CPU_DPCS, CPU_MHZ};
+
+    if (!total)
+        return;
+    set_times(total, line, processors);
+    for (unsigned f = 0; f < sizeof(summed) / sizeof(summed[0]); f++)
+        for (int i = 0; i < processors; i++)
+            if (table->rows[i].have >> summed[f] & 1)
+                add_to(total, summed[f], table->rows[i].value[summed[f]]);
+    if (total->have >> CPU_MHZ & 1)
+        total->value[CPU_MHZ] /= processors;
+}
+
+/* Each processor, and _Total, which is their average. with_group names them as Processor Information does: 0,3 for the processor 3 of the group 0. */
+void parse_processors(struct table *out, const struct processor_texts *texts, BOOL with_group)
+{
+    unsigned ids[PROCESSORS_MAX];
+    const char *all = NULL;
+    int count = 0;
+
+    for (const char *line = texts->stat; *line; line = next_line(line))
+    {
+        const char *at = after(line, "cpu");
+        WCHAR name[NAME_MAX_CHARS];
+        LONGLONG id;
+
+        if (!at)
+            continue;
+        if (*at == ' ')
+        {
+            all = at;
+            continue;
+        }
+        if (!take_number(&at, &id) || count == PROCESSORS_MAX)
+            continue;
+        number_name(name, with_group ? L"0," : L"", (unsigned long)id);
+        struct row *row = add_row(out, name);
+        if (!row)
+            return;
+        set_times(row, at, 1);
+        ids[count++] = (unsigned)id;
+    }
+    add_columns(out, ids, count, texts->interrupts, NULL, CPU_INTERRUPTS);
+    add_columns(out, ids, count, texts->interrupts, "LOC:", CPU_CLOCK_INTERRUPTS);
+    add_columns(out, ids, count, texts->softirqs, NULL, CPU_DPCS);
+    set_frequencies(out, ids, count, texts->cpuinfo);
+    if (!all || !count)
+        return;
+    if (with_group)
+        add_total(out, count, L"0,_Total", all);
+    add_total(out, count, L"_Total", all);
+}
+
+LONGLONG anonymous_memory(const char *meminfo)
+{
+    return number_or_0(meminfo, "AnonPages:") * 1024;
+}
+
+void parse_memory(struct table *out, const char *meminfo, const char *vmstat)
+{
+    struct row *row = add_row(out, L"");
+    LONGLONG total = number_or_0(meminfo, "MemTotal:") * 1024, free = number_or_0(meminfo, "MemFree:") * 1024;
+    LONGLONG available = number_or_0(meminfo, "MemAvailable:") * 1024, swap = number_or_0(meminfo, "SwapTotal:") * 1024;
+    LONGLONG in = number_or_0(vmstat, "pswpin "), output = number_or_0(vmstat, "pswpout ");
+
+    set_field(row, MEM_COMMITTED, total - available + swap - number_or_0(meminfo, "SwapFree:") * 1024);
+    set_field(row, MEM_LIMIT, total + swap);
+    set_field(row, MEM_AVAILABLE, available);
+    set_field(row, MEM_AVAILABLE_KB, available / 1024);
+    set_field(row, MEM_AVAILABLE_MB, available / MEGABYTE);
+    set_field(row, MEM_CACHE, number_or_0(meminfo, "Cached:") * 1024);
+    set_field(row, MEM_UNUSED, free);
+    set_field(row, MEM_STANDBY, available > free ? available - free : 0);
+    set_field(row, MEM_MODIFIED, (number_or_0(meminfo, "Dirty:") + number_or_0(meminfo, "Writeback:")) * 1024);
+    set_field(row, MEM_NONPAGED,
+              (number_or_0(meminfo, "SUnreclaim:") + number_or_0(meminfo, "KernelStack:") + number_or_0(meminfo, "PageTables:")) * 1024);
+    set_field(row, MEM_PAGED, number_or_0(meminfo, "SReclaimable:") * 1024);
+    if (!vmstat)
+        return;
+    set_field(row, MEM_FAULTS, number_or_0(vmstat, "pgfault "));
+    set_field(row, MEM_READS, number_or_0(vmstat, "pgmajfault "));
+    set_field(row, MEM_SWAPPED_IN, in);
+    set_field(row, MEM_SWAPPED_OUT, output);
+    set_field(row, MEM_SWAPPED, in + output);
+}
+
+/*
+ * Writes an adapter's name as Windows does in a path: brackets for parentheses, underscores for other characters that a
+ * path cannot hold.
+ */
+static void adapter_name(WCHAR *name, const char *from, const char *end)
+{
+    size_t i;
+
+    for (i = 0; from + i < end && i < NAME_MAX_CHARS - 1; i++)
+    {
+        WCHAR c = (unsigned char)from[i];
+
+        name[i] = c == '(' ? '[' : c == ')' ? ']' : c == '#' || c == '/' || c == '\\' ? '_' : c;
+    }
+    name[i] = 0;
+}
+
+/* /proc/net/dev, without the loopback, which Windows counts nowhere. */
+void parse_network(struct table *out, const char *dev)
+{
+    static const int columns[] = {0, 1, 2, 3, 8, 9, 10, 11}; /* in the order of NET_RX_BYTES ... NET_TX_DROPPED */
+
+    for (const char *line = dev; *line; line = next_line(line))
+    {
+        const char *name = skip_blanks(line), *at = name;
+        WCHAR instance[NAME_MAX_CHARS];
+        LONGLONG v[NET_COLUMNS] = {0};
+        struct row *row;
+
+        while (*at && *at != '\n' && *at != ':')
+            at++;
+        if (*at != ':' || after(name, "lo:"))
+            continue;
+        adapter_name(instance, name, at);
+        at++;
+        for (int i = 0; i < NET_COLUMNS && take_number(&at, &v[i]); i++)
+        {
+        }
+        row = add_row(out, instance);
+        for (int i = 0; i <= NET_TX_DROPPED; i++)
+            set_field(row, i, v[columns[i]]);
+        set_field(row, NET_BYTES, v[0] + v[8]);
+        set_field(row, NET_PACKETS, v[1] + v[9]);
+    }
+}
+
+/* A line of /proc/diskstats. */
+struct device
+{
+    unsigned major, minor;
+    const char *name, *name_end;
+    LONGLONG column[DISK_COLUMNS];
+};
+
+static BOOL take_device(const char *line, struct device *device)
+{
+    LONGLONG major, minor;
+    int columns = 0;
+
+    if (!take_number(&line, &major) || !take_number(&line, &minor))
+        return FALSE;
+    device->major = (unsigned)major;
+    device->minor = (unsigned)minor;
+    device->name = line = skip_blanks(line);
+    while (*line && *line != ' ' && *line != '\n')
+        line++;
+    device->name_end = line;
+    while (columns < DISK_COLUMNS && take_number(&line, &device->column[columns]))
+        columns++;
+    return columns == DISK_COLUMNS;
+}
+
+/*
+ * Adds a device's figures: reads, merged, sectors, milliseconds; the same of writes; requests under way; milliseconds with
+ * any. The requests' own times add up to more than the time that passes, if there are several at once.
+ */
+static void add_device(struct row *row, const struct device *device, LONGLONG uptime)
+{
+    const LONGLONG *c = device->column;
+    LONGLONG read_time = c[3] * (TIME_BASE / 1000), write_time = c[7] * (TIME_BASE / 1000), busy = c[9] * (TIME_BASE / 1000);
+
+    add_to(row, DISK_READS, c[0]);
+    add_to(row, DISK_READ_BYTES, c[2] * SECTOR);
+    add_to(row, DISK_READ_TIME, read_time);
+    add_to(row, DISK_WRITES, c[4]);
+    add_to(row, DISK_WRITE_BYTES, c[6] * SECTOR);
+    add_to(row, DISK_WRITE_TIME, write_time);
+    add_to(row, DISK_QUEUE, c[8]);
+    add_to(row, DISK_TRANSFERS, c[0] + c[4]);
+    add_to(row, DISK_BYTES, (c[2] + c[6]) * SECTOR);
+    add_to(row, DISK_TRANSFER_TIME, read_time + write_time);
+    add_to(row, DISK_IDLE, uptime > busy ? uptime - busy : 0);
+}
+
+/* Each drive, C:, with the figures of the disk that it is on, if that is known. */
+void parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count)
+{
+    struct row total = {L"_Total", 0, {0}}, *row;
+    int known = 0;
+
+    for (int i = 0; i < count; i++)
+    {
+        WCHAR name[] = {drives[i].letter, ':', 0};
+        struct device device;
+
+        row = add_row(out, name);
+        set_field(row, DISK_FREE_MB, drives[i].free / MEGABYTE);
+        set_field(row, DISK_SIZE_MB, drives[i].size / MEGABYTE);
+        add_to(&total, DISK_FREE_MB, drives[i].free / MEGABYTE);
+        add_to(&total, DISK_SIZE_MB, drives[i].size / MEGABYTE);
+        for (const char *line = diskstats; drives[i].on_device && line && *line; line = next_line(line))
+        {
+            if (!take_device(line, &device) || device.major != drives[i].major || device.minor != drives[i].minor)
+                continue;
+            add_device(row, &device, uptime);
+            add_device(&total, &device, uptime);
+            known++;
+            break;
+        }
+    }
+    if (!count)
+        return;
+    if (known)
+        total.value[DISK_IDLE] /= known;
+    if ((row = add_row(out, L"_Total")))
+        *row = total;
+}
+
+static BOOL ends_in_digit(const struct device *device)
+{
+    return device->name_end > device->name && device->name_end[-1] >= '0' && device->name_end[-1] <= '9';
+}
+
+/*
+ * Whether a device is a whole disk: no partition (sda1, nvme0n1p1) and nothing that is made of other disks or of memory
+ * (dm-0, md0, loop0, ram0, zram0, sr0).
+ */
+static BOOL is_disk(const struct device *device)
+{
+    static const char *const letters[] = {"sd", "vd", "xvd", "hd"}, *const numbers[] = {"nvme", "mmcblk", "nbd"};
+
+    for (unsigned i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+        if (after(device->name, letters[i]))
+            return !ends_in_digit(device);
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    {
+        const char *at = after(device->name, numbers[i]);
+
+        if (!at)
+            continue;
+        for (; at < device->name_end; at++)
+            if (*at == 'p' || *at == 'b') /* mmcblk0p1, mmcblk0boot0 */
+                return FALSE;
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* Whether the second device is the first or one of its partitions, by its name. */
+static BOOL on_disk(const struct device *disk, const struct device *part)
+{
+    const char *a = disk->name, *b = part->name;
+
+    while (a < disk->name_end && b < part->name_end && *a == *b)
+        a++, b++;
+    if (a < disk->name_end)
+        return FALSE;
+    if (b < part->name_end && *b == 'p' && ends_in_digit(disk))
+        b++;
+    while (b < part->name_end && *b >= '0' && *b <= '9')
+        b++;
+    return b == part->name_end;
+}
+
+/* The name of a disk on Windows: its number, and the drives on it ("0 C:"). */
+static void disk_name(WCHAR *name, unsigned long number, const struct device *disk, const char *diskstats, const struct drive *drives, int count)
+{
+    size_t at = 0;
+
+    number_name(name, L"", number);
+    while (name[at])
+        at++;
+    for (int i = 0; i < count; i++)
+        for (const char *line = diskstats; drives[i].on_device && *line; line = next_line(line))
+        {
+            struct device device;
+
+            if (!take_device(line, &device) || device.major != drives[i].major || device.minor != drives[i].minor || !on_disk(disk, &device))
+                continue;
+            name[at++] = ' ';
+            name[at++] = drives[i].letter;
+            name[at++] = ':';
+            break;
+        }
+    name[at] = 0;
+}
+
+void parse_disks(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count)
+{
+    struct row total = {L"_Total", 0, {0}}, *row;
+    unsigned long disks = 0;
+
+    for (const char *line = diskstats; *line; line = next_line(line))
+    {
+        WCHAR name[NAME_MAX_CHARS];
+        struct device device;
+
+        if (!take_device(line, &device) || !is_disk(&device))
+            continue;
+        disk_name(name, disks++, &device, diskstats, drives, count);
+        row = add_row(out, name);
+        add_device(row, &device, uptime);
+        add_device(&total, &device, uptime);
+    }
+    if (!disks)
+        return;
+    total.value[DISK_IDLE] /= (LONGLONG)disks;
+    if ((row = add_row(out, L"_Total")))
+        *row = total;
+}
+
+/* The queue are the threads that could run and do not: those that run are at most as many as there are processors. */
+void parse_system(struct table *out, const char *stat, LONGLONG uptime, LONGLONG processes, LONGLONG threads)
+{
+    struct row *row = add_row(out, L"");
+    LONGLONG running = number_or_0(stat, "procs_running "), processors = 0;
+
+    for (const char *line = stat; *line; line = next_line(line))
+    {
+        const char *at = after(line, "cpu");
+
+        processors += at && *at >= '0' && *at <= '9';
+    }
+    set_field(row, SYS_BOOT, out->date - uptime);
+    set_field(row, SYS_PROCESSES, processes);
+    set_field(row, SYS_THREADS, threads);
+    set_field(row, SYS_SWITCHES, number_or_0(stat, "ctxt "));
+    set_field(row, SYS_QUEUE, running > processors ? running - processors : 0);
+}
