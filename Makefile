@@ -37,10 +37,12 @@ RUNC_BUILD = env CGO_ENABLED=1 $(GO) -C upstream/runc build -trimpath -buildmode
   -ldflags '-s -w -linkmode external -extldflags -static-pie'
 METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
   $(GO) -C upstream/metrics-server list -m -f '{{.Version}}' sigs.k8s.io/metrics-server)
+EXPORTER_LDFLAGS = -s -w -X github.com/prometheus/common/version.Version=$(shell \
+  $(GO) -C upstream/windows-exporter list -m -f '{{slice .Version 1}}' github.com/prometheus-community/windows_exporter)
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-skew machine kube-linter critest test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-skew machine kube-linter critest exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -93,6 +95,9 @@ e2e-images: ## build the programs of the e2e tests' images
 
 critest: mullion ## build critest.exe, for `mullion conformance critest` (a minute more than make build)
 	@hack/step.sh "build critest.exe" env GOOS=windows $(GO) -C upstream/critest test -c -vet=off -trimpath -ldflags '-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0' -o $(BIN)/e2e/windows/critest.exe sigs.k8s.io/cri-tools/cmd/critest
+
+exporter: ## build windows_exporter.exe, for its test (test/exporter; a minute)
+	@hack/step.sh "build windows_exporter.exe" env GOOS=windows $(GO) -C upstream/windows-exporter build -trimpath -ldflags '$(EXPORTER_LDFLAGS)' -o $(BIN)/e2e/windows/windows_exporter.exe tool
 
 conformance-windows conformance-parallel conformance-serial conformance-hpa: conformance-%: deps build e2e ## run a suite of Kubernetes' e2e tests
 	@hack/conformance.sh $*
