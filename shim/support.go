@@ -127,9 +127,11 @@ func networkRows() []support.Row {
 		},
 		{
 			Name:  "Host Compute Service (vmcompute.dll)",
-			Level: support.Not,
+			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/virtualization/api/hcs/overview",
-			Note:  "every function but HNSCall answers E_NOTIMPL: Windows programs make no containers here",
+			Note: "on a host: lists the containers and pods' sandboxes, opens one, and gives its statistics but for the peak of memory (HcsEnumerateComputeSystems, " +
+				"HcsOpenComputeSystem, HcsGetComputeSystemProperties); callbacks are taken and never called. Every other function answers E_NOTIMPL: Windows " +
+				"programs make no containers here",
 		},
 	}
 }
@@ -171,7 +173,8 @@ func processRows() []support.Row {
 				"demand zero, transition and cache faults, write copies, page writes, allocations, system code and drivers, the standby lists of other priorities; of the system " +
 				"exceptions and system calls; of a process page faults, pools, input and output; of disks split input and output; packets of unknown protocols; in a container " +
 				"interrupts, which it must not see, and the input and output of C:, whose file system is on no disk of its own. % Processor Utility is the time that a " +
-				"processor works; a virtual adapter's bandwidth is 10 Gbit/s",
+				"processor works; a virtual adapter's bandwidth is 10 Gbit/s. Which disk a volume is on no IOCTL says, so windows_exporter " +
+				"shows a volume without its disk, type and file system",
 		},
 		{
 			Name:  "Management Infrastructure (mi.dll)",

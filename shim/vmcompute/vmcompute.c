@@ -1,6 +1,7 @@
 /*
- * vmcompute.dll: HNSCall, which calls Mullion's HNS server. The functions of the Host Compute Service answer that they
- * are not implemented, because containers here are not made by Windows programs.
+ * vmcompute.dll: HNSCall, which calls Mullion's HNS server. Of the Host Compute Service there are the functions that look
+ * at containers (compute.c); the others answer that they are not implemented, because containers here are not made by
+ * Windows programs.
  */
 #include "hns_client.h"
 

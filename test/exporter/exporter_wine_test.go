@@ -30,7 +30,7 @@ const (
 // figures here.
 const (
 	defaults = "cpu,cs,memory,logical_disk,physical_disk,net,os,service,system"
-	others   = "cpu_info,process,textfile"
+	others   = "cpu_info,process"
 )
 
 func TestExporter(t *testing.T) {

@@ -28,6 +28,9 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 const (
@@ -147,6 +150,15 @@ func install(t *testing.T, drive string) {
 	}
 }
 
+// containers are those that the Host Compute Service of a host shows: one.
+type containers struct{}
+
+func (containers) ComputeSystems() []cri.ComputeSystem { return []cri.ComputeSystem{{ID: "c1"}} }
+
+func (containers) ComputeUsage(context.Context, string) (engine.Usage, error) {
+	return engine.Usage{Commit: 4711}, nil
+}
+
 // host is one Windows host: a network namespace, a Wine prefix, HNS and the pod network on top.
 type host struct {
 	name, addr, ns, prefix, state string
@@ -258,6 +270,9 @@ func (h *host) start(t *testing.T) {
 		DataPlane:  h.plane,
 		Log:        log,
 		Generation: generation,
+		Compute: func(ctx context.Context, function string, text []string) (string, error) {
+			return compute.Call(ctx, containers{}, function, text)
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -38,12 +38,20 @@ func buildLoad(t *testing.T, h *host) {
 	}
 }
 
-// TestGuest has a Windows program reserve ports of the host and be told of events, while the service restarts. What it
+// TestGuest has a Windows program look at containers, then reserve ports of the host and be told of events, while the service restarts. What it
 // leaves reserved ends with it: it does the same twice.
 func TestGuest(t *testing.T) {
 	c := newCluster(t)
 	h := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
 	buildLoad(t, h)
+	// First, what the Host Compute Service shows.
+	out, err := h.wine(t.Context(), nil, nil, `C:\hnsload.exe`, "containers")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if want := "c1 Running 4711\nunknown: 0xc037010e\n"; strings.ReplaceAll(string(out), "\r", "") != want {
+		t.Errorf("containers: got %q, want %q", out, want)
+	}
 	waiting := filepath.Join(h.prefix, "drive_c", "waiting.txt")
 	for range 2 {
 		done := make(chan error, 1)

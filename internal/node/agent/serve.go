@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/containerd/v2/client"
@@ -22,6 +23,7 @@ import (
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -47,6 +49,7 @@ type agent struct {
 	build      winver.Build
 	system     *wine.System
 	undo       cleanup.Stack
+	containers atomic.Pointer[cri.Server] // nil until the CRI server is there
 }
 
 // serve runs HNS and CRI server until ctx ends or one of them fails. Containers and networks stay as they are.
@@ -87,6 +90,7 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 		cancel()
 		return errors.Join(err, <-failed)
 	}
+	a.containers.Store(server)
 	go func() { failed <- server.Serve(ctx, criListener) }()
 	first := <-failed
 	cancel()
@@ -135,7 +139,17 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 		DataPlane:  plane,
 		Log:        a.log.With("part", "hns"),
 		Generation: generation,
+		Compute:    a.computeCall,
 	})
+}
+
+// computeCall answers functions of the Host Compute Service.
+func (a *agent) computeCall(ctx context.Context, function string, text []string) (string, error) {
+	server := a.containers.Load()
+	if server == nil {
+		return "", wire.Errorf(wire.EUnavailable, "the containers are not known yet")
+	}
+	return compute.Call(ctx, server, function, text)
 }
 
 // openCRI makes the CRI server with its listener; what it holds is given back by a.undo.

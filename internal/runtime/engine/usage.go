@@ -19,6 +19,8 @@ type Usage struct {
 	At time.Time
 	// CPU is the time used on all processors since the container started.
 	CPU time.Duration
+	// User and Kernel are the parts of CPU in programs and in the kernel.
+	User, Kernel time.Duration
 	// WorkingSet is the memory that cannot be taken away without swapping: cgroup usage without inactive file pages, as
 	// the kubelet and cAdvisor count it.
 	WorkingSet uint64
@@ -28,7 +30,12 @@ type Usage struct {
 	PageFaults uint64
 	// Processes are the Linux processes, Wine's own among them.
 	Processes uint64
+	// Reads and Writes are what went to and from disks since the container started; 0 where the kernel does not count it.
+	Reads, Writes Transfers
 }
+
+// Transfers counts operations of disks, and their bytes.
+type Transfers struct{ Count, Bytes uint64 }
 
 // Usage asks the kernel what a running container uses.
 func (e *Engine) Usage(ctx context.Context, id string) (Usage, error) {
@@ -58,23 +65,54 @@ func usageOf(data any) (Usage, error) {
 		mem := m.GetMemory()
 		return Usage{
 			CPU:        time.Duration(m.GetCPU().GetUsage().GetTotal()),
+			User:       time.Duration(m.GetCPU().GetUsage().GetUser()),
+			Kernel:     time.Duration(m.GetCPU().GetUsage().GetKernel()),
 			WorkingSet: sub(mem.GetUsage().GetUsage(), mem.GetTotalInactiveFile()),
 			Commit:     mem.GetTotalRSS() + sub(mem.GetSwap().GetUsage(), mem.GetUsage().GetUsage()),
 			PageFaults: mem.GetTotalPgFault(),
 			Processes:  m.GetPids().GetCurrent(),
+			Reads:      transfers1(m.GetBlkio(), "Read"),
+			Writes:     transfers1(m.GetBlkio(), "Write"),
 		}, nil
 	case *cgroup2.Metrics:
 		mem := m.GetMemory()
 		return Usage{
 			CPU:        time.Duration(m.GetCPU().GetUsageUsec()) * time.Microsecond,
+			User:       time.Duration(m.GetCPU().GetUserUsec()) * time.Microsecond,
+			Kernel:     time.Duration(m.GetCPU().GetSystemUsec()) * time.Microsecond,
 			WorkingSet: sub(mem.GetUsage(), mem.GetInactiveFile()),
 			Commit:     mem.GetAnon() + mem.GetSwapUsage(),
 			PageFaults: mem.GetPgfault(),
 			Processes:  m.GetPids().GetCurrent(),
+			Reads:      transfers2(m.GetIo(), (*cgroup2.IOEntry).GetRios, (*cgroup2.IOEntry).GetRbytes),
+			Writes:     transfers2(m.GetIo(), (*cgroup2.IOEntry).GetWios, (*cgroup2.IOEntry).GetWbytes),
 		}, nil
 	default:
 		return Usage{}, fmt.Errorf("decode metrics: unknown type %T", data)
 	}
+}
+
+// transfers1 adds up an operation of all devices; "Read" and "Write" are cgroup v1's names.
+func transfers1(io *cgroup1.BlkIOStat, operation string) (t Transfers) {
+	for _, e := range io.GetIoServicedRecursive() {
+		if e.GetOp() == operation {
+			t.Count += e.GetValue()
+		}
+	}
+	for _, e := range io.GetIoServiceBytesRecursive() {
+		if e.GetOp() == operation {
+			t.Bytes += e.GetValue()
+		}
+	}
+	return t
+}
+
+func transfers2(io *cgroup2.IOStat, count, bytes func(*cgroup2.IOEntry) uint64) (t Transfers) {
+	for _, e := range io.GetUsage() {
+		t.Count += count(e)
+		t.Bytes += bytes(e)
+	}
+	return t
 }
 
 func sub(a, b uint64) uint64 {

@@ -13,6 +13,10 @@
 // With guest it makes a guest network service, reserves ports for it, and is told of events; it leaves a port reserved.
 //
 //	hnsload guest
+//
+// With containers it lists the containers that vmcompute.dll shows, with the memory they use.
+//
+//	hnsload containers
 package main
 
 import (
@@ -159,6 +163,9 @@ func (c *caller) listAll() error {
 }
 
 func run(args []string) error {
+	if len(args) == 1 && args[0] == "containers" {
+		return containers()
+	}
 	if len(args) == 1 {
 		dll, err := syscall.LoadDLL("computenetwork.dll")
 		if err != nil {

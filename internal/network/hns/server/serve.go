@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -121,6 +122,8 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 		reply = s.listReserved()
 	case c.Operation == hns.Watch:
 		events, err = s.watch(c.Kind, r.Object)
+	case s.cfg.Compute != nil && strings.HasPrefix(r.Function, ComputePrefix):
+		reply.Text, err = s.cfg.Compute(ctx, r.Function, r.Text)
 	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}

@@ -38,7 +38,13 @@ type Config struct {
 	Log       *slog.Logger
 	// Generation is the file by which DLLs know whether what they have read is still valid; nil: they ask each time.
 	Generation io.WriterAt
+	// Compute answers functions of the Host Compute Service, which vmcompute.dll sends the same way; nil: they are not
+	// implemented. Their names begin with ComputePrefix.
+	Compute func(ctx context.Context, function string, text []string) (string, error)
 }
+
+// ComputePrefix begins the names of the functions of the Host Compute Service.
+const ComputePrefix = "Hcs"
 
 // Service is the HNS of one host. It may be called from several goroutines; calls run one after another.
 //

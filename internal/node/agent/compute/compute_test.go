@@ -1,0 +1,122 @@
+package compute_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// source has the containers "a" and "b"; "b" ends while it is measured.
+type source struct{}
+
+func (source) ComputeSystems() []cri.ComputeSystem {
+	return []cri.ComputeSystem{{ID: "a", Started: start}, {ID: "b", Started: start}}
+}
+
+func (source) ComputeUsage(_ context.Context, id string) (engine.Usage, error) {
+	if id != "a" {
+		return engine.Usage{}, errors.New("it does not run")
+	}
+	return engine.Usage{
+		At:         start.Add(2 * time.Second),
+		CPU:        3 * time.Second,
+		User:       2 * time.Second,
+		Kernel:     time.Second,
+		WorkingSet: 30,
+		Commit:     40,
+		Reads:      engine.Transfers{Count: 5, Bytes: 50},
+		Writes:     engine.Transfers{Count: 6, Bytes: 60},
+	}, nil
+}
+
+// object decodes an answer.
+func object(t *testing.T, text string) any {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("answer %q: %v", text, err)
+	}
+	return value
+}
+
+func TestEnumerate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		query string
+		want  []string
+	}{
+		"no query":           {"", []string{"a", "b"}},
+		"windows_exporter's": {`{"Types":["Container"]}`, []string{"a", "b"}},
+		"one":                {`{"Ids":["b"]}`, []string{"b"}},
+		"none":               {`{"Types":["VirtualMachine"]}`, nil},
+	} {
+		answer, err := compute.Call(t.Context(), source{}, compute.Enumerate, []string{tt.query})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var ids []string
+		for _, one := range object(t, answer).([]any) {
+			ids = append(ids, one.(map[string]any)["Id"].(string))
+			if owner := one.(map[string]any)["Owner"]; owner != "containerd-shim-runhcs-v1.exe" {
+				t.Errorf("%s: owner %q", name, owner)
+			}
+		}
+		if diff := cmp.Diff(tt.want, ids); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	answer, err := compute.Call(t.Context(), source{}, compute.Properties, []string{"a", `{"PropertyTypes":["Statistics"]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"Timestamp": "2026-01-01T00:00:02Z", "ContainerStartTime": "2026-01-01T00:00:00Z", "Uptime100ns": 2e7,
+		"Memory":    map[string]any{"MemoryUsageCommitBytes": 40.0, "MemoryUsagePrivateWorkingSetBytes": 30.0},
+		"Processor": map[string]any{"TotalRuntime100ns": 3e7, "RuntimeUser100ns": 2e7, "RuntimeKernel100ns": 1e7},
+		"Storage": map[string]any{
+			"ReadCountNormalized": 5.0, "ReadSizeBytes": 50.0, "WriteCountNormalized": 6.0, "WriteSizeBytes": 60.0,
+		},
+	}
+	if diff := cmp.Diff(want, object(t, answer).(map[string]any)["Statistics"]); diff != "" {
+		t.Errorf("statistics (-want +got):\n%s", diff)
+	}
+	answer, err = compute.Call(t.Context(), source{}, compute.Properties, []string{"a", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, there := object(t, answer).(map[string]any)["Statistics"]; there {
+		t.Errorf("statistics that nobody asked for: %s", answer)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		function string
+		text     []string
+		want     wire.HRESULT
+	}{
+		"unknown container":    {compute.Properties, []string{"c", ""}, compute.NotFound},
+		"container that ended": {compute.Properties, []string{"b", `{"PropertyTypes":["Statistics"]}`}, compute.NotFound},
+		"other property":       {compute.Properties, []string{"a", `{"PropertyTypes":["ProcessList"]}`}, wire.ENotImpl},
+		"no document":          {compute.Enumerate, []string{"{"}, wire.EInvalidArg},
+		"other function":       {"HcsCreateComputeSystem", []string{"a", "{}"}, wire.ENotImpl},
+		"texts missing":        {compute.Properties, []string{"a"}, wire.ENotImpl},
+	} {
+		if _, err := compute.Call(t.Context(), source{}, tt.function, tt.text); !errors.Is(err, &wire.Error{Code: tt.want}) {
+			t.Errorf("%s: %v, want %#x", name, err, uint32(tt.want))
+		}
+	}
+}

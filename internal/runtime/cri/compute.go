@@ -1,0 +1,44 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// ComputeSystem is what the Host Compute Service of Windows shows of a container, or of a pod's sandbox.
+type ComputeSystem struct {
+	ID      string
+	Started time.Time
+}
+
+// ComputeSystems returns the running containers and, as Windows has a container for each, the sandboxes of ready pods.
+// HostProcess containers are not among them: on Windows they are jobs of the host.
+func (s *Server) ComputeSystems() []ComputeSystem {
+	var out []ComputeSystem
+	for _, sb := range s.readySandboxes() {
+		if !isHostProcess(sb) {
+			out = append(out, ComputeSystem{ID: sb.ID, Started: sb.CreatedAt})
+		}
+	}
+	for _, c := range s.containers.List(isRunning) {
+		if !c.HostProcess {
+			out = append(out, ComputeSystem{ID: c.ID, Started: c.StartedAt})
+		}
+	}
+	return out
+}
+
+// ComputeUsage returns what one of the ComputeSystems uses. A sandbox, which has no process here, uses nothing.
+func (s *Server) ComputeUsage(ctx context.Context, id string) (engine.Usage, error) {
+	if _, err := s.sandboxes.Get(id); err == nil {
+		return engine.Usage{At: time.Now()}, nil
+	}
+	usage, err := s.cfg.Engine.Usage(ctx, id)
+	if err != nil {
+		return engine.Usage{}, fmt.Errorf("measure container %q: %w", id, err)
+	}
+	return usage, nil
+}
