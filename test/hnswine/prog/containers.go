@@ -69,7 +69,9 @@ func commitOf(dll *syscall.DLL, id string) (uint64, error) {
 		return 0, err
 	}
 	var answer struct {
-		Statistics struct{ Memory struct{ MemoryUsageCommitBytes uint64 } }
+		Statistics struct {
+			Memory struct{ MemoryUsageCommitBytes uint64 }
+		}
 	}
 	if err := json.Unmarshal([]byte(utf16At(properties, 1<<20)), &answer); err != nil {
 		return 0, err
