@@ -19,7 +19,7 @@ var parts = map[string][]string{
 	"drive":  {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"mi":     {"mi/convert.c", "-Imi"},
 	"path":   {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
-	"pdh":    {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/figure.c", "-Ipdh"},
+	"pdh":    {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "-Ipdh"},
 	"pkcs12": {"ncrypt/pkcs12.c", "ncrypt/der.c"},
 	"table":  {"hooks/table.c"},
 }

@@ -1,0 +1,15 @@
+/* Reading texts of the kernel, word by word. */
+#ifndef MULLION_PDH_SCAN_H
+#define MULLION_PDH_SCAN_H
+
+#include "counters.h"
+
+const char *next_line(const char *line);
+const char *skip_blanks(const char *at);
+const char *after(const char *line, const char *word);
+BOOL take_number(const char **at, LONGLONG *number);
+
+/* Adds to a field of a row, which may be NULL. */
+void add_to(struct row *row, int field, LONGLONG value);
+
+#endif
