@@ -92,3 +92,13 @@ func (p prefix) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.WaitDelay = 10 * time.Second // children may keep the output open
 	return cmd
 }
+
+// keep starts the prefix's wineserver, which then stays until stop: else each program would start one.
+func (p prefix) keep(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), p.install.Server, "-p")
+	cmd.Env = p.env()
+	if err := cmd.Run(); err != nil { // without pipes, which it would keep open
+		t.Fatalf("start a wineserver: %v", err)
+	}
+}
