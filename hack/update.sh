@@ -26,4 +26,6 @@ for table in $tables; do
 done
 go run ./hack/machine table docs/compat/machines >"$folder/machines.md"
 printf -- '\n[Machines](machines.md) that Mullion was tried on: distributions, kernels, hardening.\n' >>"$index"
+go run ./hack/programs docs/compat/programs >"$folder/programs.md"
+printf -- '\n[Programs](programs.md) that Mullion was tried with, each by several checks.\n' >>"$index"
 "$mullion" check rules -o markdown >"$rules"

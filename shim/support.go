@@ -330,10 +330,17 @@ func programRows() []support.Row {
 			Note:  "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",
 		},
 		{
-			Name:  "Node.js, Deno",
+			Name:  "Node.js, Deno, Bun",
 			Level: support.Supported,
 			Ref:   "https://nodejs.org/api/",
-			Note:  "Node.js 18 to 26 and Deno 2, as npm has them: servers, fetch, child processes, workers, cluster, fs.watch and named pipes are tested; modules of npm with code for Windows in them are not",
+			Note:  "Node.js 18 to 26, Deno 2 and Bun 1, as npm has them: servers, fetch, child processes, workers, cluster, fs.watch, named pipes, an app of Express by HTTP and HTTPS, and some modules of npm with code for Windows in them are tested (docs/compat/programs.md)",
+		},
+		{
+			Name:  ".NET",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/dotnet/core/",
+			Note: ".NET 10 in one file with its runtime, and .NET Core 2.2 with its compiler, run and serve by ASP.NET Core (docs/compat/programs.md). With Wine 8 nothing serves TLS of Windows: " +
+				"its schannel.dll has only the side of a client",
 		},
 		{
 			Name:  ".NET Framework",

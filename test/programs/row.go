@@ -42,9 +42,6 @@ type Source struct {
 	// Module is a module of Go, built for Windows without cgo; Package is its main package.
 	Module  string
 	Package string
-	// Replace are versions that the module's own go.mod puts in the place of those that it requires, or that stand for
-	// a folder of its repository. A go.mod's own replacements hold for nobody who requires the module.
-	Replace map[string]string
 	// Tree is a folder of testdata with a package.json and its package-lock.json: npm lays these modules beside the
 	// program, for Windows.
 	Tree string
@@ -127,7 +124,7 @@ func (c Check) gap(wine string) string {
 // Rows returns the matrix.
 func Rows() []Row {
 	var all []Row
-	for _, rows := range [][]Row{javaScript(), dotNet(), native(), databases(), goServers(), goTools(), missing()} {
+	for _, rows := range [][]Row{javaScript(), dotNet(), native(), goServers(), missing()} {
 		all = append(all, rows...)
 	}
 	return all

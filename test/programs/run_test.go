@@ -211,6 +211,11 @@ func (b bench) serve(ctx context.Context, c Check) error {
 	cmd := b.command(ctx, c.Env, c.Run)
 	var said log
 	cmd.Stdout, cmd.Stderr = &said, &said
+	in, err := cmd.StdinPipe() // some servers end with their standard input
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
