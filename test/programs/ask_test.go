@@ -58,7 +58,8 @@ func (b bench) askHTTP(ctx context.Context, a Ask) (string, error) {
 			method = http.MethodPost
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, b.words.Replace(a.URL), strings.NewReader(b.words.Replace(a.Body)))
+	body := strings.NewReader(b.words.Replace(a.Body))
+	request, err := http.NewRequestWithContext(ctx, method, b.words.Replace(a.URL), body)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,8 @@
 package programs_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -97,5 +99,31 @@ func TestResultsAndPage(t *testing.T) {
 `
 	if diff := cmp.Diff(want, tables); diff != "" {
 		t.Errorf("the page (-want +got):\n%s", diff)
+	}
+}
+
+// TestTestdataIsUsed holds that rows name the scripts of testdata, and its folders.
+func TestTestdataIsUsed(t *testing.T) {
+	named := map[string]bool{}
+	for _, row := range programs.Rows() {
+		named[row.Source.Tree] = true
+		for _, c := range row.Checks {
+			for _, text := range c.Files {
+				if name, ok := strings.CutPrefix(text, "@"); ok {
+					if _, err := os.Stat(filepath.Join("testdata", name)); err != nil {
+						t.Errorf("%s, %s: %v", row.ID, c.Name, err)
+					}
+					first, _, _ := strings.Cut(name, "/")
+					named[first] = true
+				}
+			}
+		}
+	}
+	delete(named, "")
+	want := map[string]bool{
+		"node.js": true, "deno.js": true, "bun.js": true, "express": true, "native": true, "dprint": true, "dotnet": true,
+	}
+	if diff := cmp.Diff(want, named); diff != "" {
+		t.Errorf("files and folders of testdata that rows name (-want +got):\n%s", diff)
 	}
 }

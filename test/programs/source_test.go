@@ -60,7 +60,8 @@ func (s Source) lay(t *testing.T, to string) {
 		s.Pack.extract(t, to)
 	}
 	if s.Tree != "" {
-		if err := os.CopyFS(filepath.Join(to, "node_modules"), os.DirFS(filepath.Join(s.modules(t), "node_modules"))); err != nil {
+		modules := os.DirFS(filepath.Join(s.modules(t), "node_modules"))
+		if err := os.CopyFS(filepath.Join(to, "node_modules"), modules); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +221,8 @@ func (s Source) build(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-trimpath", "-ldflags=-s -w", "-o", to+".new", s.Package)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-trimpath", "-ldflags=-s -w", "-o", to+".new",
+		s.Package)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
