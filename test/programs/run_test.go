@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -66,15 +67,23 @@ func newBench(t *testing.T, p prefix, row Row) bench {
 	return bench{prefix: p, folder: folder, words: strings.NewReplacer(words...)}
 }
 
-// freePort is a TCP port of this machine at which nobody listens.
+// freePort is a TCP port of this machine at which nobody listens. It is below those that Linux gives out by itself, one
+// of which a connection could take before the program does.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 20000 + rand.IntN(12000)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("there is no free port between 20000 and 32000")
+	return 0
 }
 
 // try makes a check within a time. The error says what did not come out.
