@@ -36,7 +36,7 @@ func newPrefix(t *testing.T) prefix {
 	}
 	p.stop()
 	t.Cleanup(p.stop)
-	for _, name := range []string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "pdh.dll"} {
+	for _, name := range []string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "mi.dll", "ncrypt.dll", "pdh.dll"} {
 		p.copyIn(t, filepath.Join("../../bin/windows/shim", name), "windows/system32/"+name)
 	}
 	keys := []wine.Key{{
@@ -81,7 +81,7 @@ func (p prefix) env() []string {
 	return []string{
 		"WINEPREFIX=" + p.dir, "WINELOADER=" + p.install.Loader, "WINESERVER=" + p.install.Server, "WINEDEBUG=-all",
 		"LANG=C.UTF-8", "PATH=/usr/bin:/bin", "HOME=" + p.dir,
-		"WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;bcryptprimitives,pdh=n",
+		"WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;bcryptprimitives,mi,ncrypt,pdh=n",
 	}
 }
 

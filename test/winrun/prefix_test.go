@@ -41,7 +41,7 @@ func newPrefix(t *testing.T) prefix {
 	}
 	p.server(t, "-k")
 	for _, name := range []string{
-		"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "pdh.dll",
+		"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "mi.dll", "ncrypt.dll", "pdh.dll",
 		"powershell.exe",
 	} {
 		p.copyIn(t, filepath.Join("../../bin/windows/shim", name), "windows/system32/"+name)
@@ -124,7 +124,7 @@ func (p prefix) env() []string {
 	return []string{
 		"WINEPREFIX=" + p.dir, "WINELOADER=" + p.install.Loader, "WINESERVER=" + p.install.Server, "WINEDEBUG=-all",
 		"LANG=C.UTF-8", "PATH=/usr/bin:/bin",
-		"HOME=" + p.dir, "WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;bcryptprimitives,pdh,powershell.exe,pwsh.exe" + tools + "=n",
+		"HOME=" + p.dir, "WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;bcryptprimitives,mi,ncrypt,pdh,powershell.exe,pwsh.exe" + tools + "=n",
 	}
 }
 
