@@ -198,24 +198,17 @@ static MI_Result WINAPI instance_is_a(const struct mi_instance *instance, const 
 
 /* MI_InstanceFT; instances cannot be changed, copied or asked for their class. */
 static const void *const instance_functions[] = {
-    mi_not_supported, /* Clone */
-    instance_delete,  /* Destruct */
-    instance_delete,  /* Delete */
-    instance_is_a,
-    instance_get_class_name,
-    mi_not_supported, /* SetNameSpace */
-    instance_get_space,
-    instance_get_count,
-    mi_not_supported, /* AddElement */
-    mi_not_supported, /* SetElement */
-    mi_not_supported, /* SetElementAt */
-    instance_get_element,
-    instance_get_element_at,
-    mi_not_supported, /* ClearElement */
-    mi_not_supported, /* ClearElementAt */
-    instance_get_server,
-    mi_not_supported, /* SetServerName */
-    mi_not_supported, /* GetClass */
+    mi_not_supported,                                                /* Clone */
+    instance_delete,                                                 /* Destruct */
+    instance_delete,                                                 /* Delete */
+    instance_is_a,        instance_get_class_name, mi_not_supported, /* SetNameSpace */
+    instance_get_space,   instance_get_count,      mi_not_supported, /* AddElement */
+    mi_not_supported,                                                /* SetElement */
+    mi_not_supported,                                                /* SetElementAt */
+    instance_get_element, instance_get_element_at, mi_not_supported, /* ClearElement */
+    mi_not_supported,                                                /* ClearElementAt */
+    instance_get_server,  mi_not_supported,                          /* SetServerName */
+    mi_not_supported,                                                /* GetClass */
 };
 
 struct mi_instance *mi_new_instance(const WCHAR *class, const WCHAR *space)

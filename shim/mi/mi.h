@@ -111,8 +111,8 @@ struct mi_callbacks
     void *prompt_user, *write_error, *write_message, *write_progress;
     void(WINAPI *instance_result)(struct mi_handle *operation, void *context, const struct mi_instance *instance, MI_Boolean more, MI_Result result,
                                   const WCHAR *error, const struct mi_instance *details, MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));
-    void(WINAPI *indication_result)(struct mi_handle *operation, void *context, const struct mi_instance *instance, const WCHAR *bookmark,
-                                    const WCHAR *machine, MI_Boolean more, MI_Result result, const WCHAR *error, const struct mi_instance *details,
+    void(WINAPI *indication_result)(struct mi_handle *operation, void *context, const struct mi_instance *instance, const WCHAR *bookmark, const WCHAR *machine,
+                                    MI_Boolean more, MI_Result result, const WCHAR *error, const struct mi_instance *details,
                                     MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));
     void(WINAPI *class_result)(struct mi_handle *operation, void *context, const void *class, MI_Boolean more, MI_Result result, const WCHAR *error,
                                const struct mi_instance *details, MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));

@@ -260,9 +260,8 @@ static MI_Result WINAPI operation_get_instance(struct mi_handle *handle, const s
     return MI_RESULT_OK;
 }
 
-static MI_Result WINAPI operation_get_indication(struct mi_handle *handle, const struct mi_instance **instance, const WCHAR **bookmark,
-                                                 const WCHAR **machine, MI_Boolean *more, MI_Result *result, const WCHAR **error,
-                                                 const struct mi_instance **details)
+static MI_Result WINAPI operation_get_indication(struct mi_handle *handle, const struct mi_instance **instance, const WCHAR **bookmark, const WCHAR **machine,
+                                                 MI_Boolean *more, MI_Result *result, const WCHAR **error, const struct mi_instance **details)
 {
     struct mi_operation *operation = wait_for(handle, MI_OF_INDICATIONS);
 
@@ -342,8 +341,7 @@ MI_Result mi_start_query(struct mi_handle *handle, const struct mi_handle *sessi
     return start(handle, operation, session, callbacks);
 }
 
-MI_Result mi_start_ended(struct mi_handle *handle, const struct mi_handle *session, enum mi_kind kind, MI_Result result,
-                         const struct mi_callbacks *callbacks)
+MI_Result mi_start_ended(struct mi_handle *handle, const struct mi_handle *session, enum mi_kind kind, MI_Result result, const struct mi_callbacks *callbacks)
 {
     struct mi_operation *operation = calloc(1, sizeof(*operation));
 

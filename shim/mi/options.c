@@ -11,8 +11,9 @@
 static BOOL changes_nothing(const WCHAR *name)
 {
     static const WCHAR *const names[] = {
-        L"__MI_DESTINATIONOPTIONS_TIMEOUT",     L"__MI_DESTINATIONOPTIONS_UI_LOCALE", L"__MI_DESTINATIONOPTIONS_DATA_LOCALE",
-        L"__MI_DESTINATIONOPTIONS_IMPERSONATION_TYPE", L"__MI_OPERATIONOPTIONS_TIMEOUT",     L"__MI_OPERATIONOPTIONS_LOCALE",
+        L"__MI_DESTINATIONOPTIONS_TIMEOUT",      L"__MI_DESTINATIONOPTIONS_UI_LOCALE",
+        L"__MI_DESTINATIONOPTIONS_DATA_LOCALE",  L"__MI_DESTINATIONOPTIONS_IMPERSONATION_TYPE",
+        L"__MI_OPERATIONOPTIONS_TIMEOUT",        L"__MI_OPERATIONOPTIONS_LOCALE",
         L"__MI_OPERATIONOPTIONS_WRITEERRORMODE", L"__MI_OPERATIONOPTIONS_PROMPTUSERMODE",
     };
 
@@ -76,38 +77,26 @@ static MI_Result WINAPI options_clone(const struct mi_handle *options, struct mi
 
 /* MI_DestinationOptionsFT: nobody can be another user here. */
 static const void *const destination_functions[] = {
-    options_delete,
-    options_set_string,
-    options_set_number,
-    mi_not_supported, /* AddCredentials */
-    mi_not_supported, /* GetString */
-    mi_not_supported, /* GetNumber */
-    options_count,
-    mi_not_supported, /* GetOptionAt */
-    mi_not_supported, /* GetOption */
-    options_count,    /* GetCredentialsCount */
-    mi_not_supported, /* GetCredentialsAt */
-    mi_not_supported, /* GetCredentialsPasswordAt */
-    options_clone,
-    options_set_interval,
-    mi_not_supported, /* GetInterval */
+    options_delete,   options_set_string,   options_set_number, mi_not_supported, /* AddCredentials */
+    mi_not_supported,                                                             /* GetString */
+    mi_not_supported,                                                             /* GetNumber */
+    options_count,    mi_not_supported,                                           /* GetOptionAt */
+    mi_not_supported,                                                             /* GetOption */
+    options_count,                                                                /* GetCredentialsCount */
+    mi_not_supported,                                                             /* GetCredentialsAt */
+    mi_not_supported,                                                             /* GetCredentialsPasswordAt */
+    options_clone,    options_set_interval, mi_not_supported,                     /* GetInterval */
 };
 
 /* MI_OperationOptionsFT */
 static const void *const operation_functions[] = {
-    options_delete,
-    options_set_string,
-    options_set_number,
-    mi_not_supported, /* SetCustomOption */
-    mi_not_supported, /* GetString */
-    mi_not_supported, /* GetNumber */
-    options_count,
-    mi_not_supported, /* GetOptionAt */
-    mi_not_supported, /* GetOption */
-    mi_not_supported, /* GetEnabledChannels */
-    options_clone,
-    options_set_interval,
-    mi_not_supported, /* GetInterval */
+    options_delete,   options_set_string,   options_set_number, mi_not_supported, /* SetCustomOption */
+    mi_not_supported,                                                             /* GetString */
+    mi_not_supported,                                                             /* GetNumber */
+    options_count,    mi_not_supported,                                           /* GetOptionAt */
+    mi_not_supported,                                                             /* GetOption */
+    mi_not_supported,                                                             /* GetEnabledChannels */
+    options_clone,    options_set_interval, mi_not_supported,                     /* GetInterval */
 };
 
 void mi_init_options(struct mi_handle *options, BOOL for_destination)

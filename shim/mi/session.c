@@ -51,8 +51,8 @@ static MI_Result WINAPI session_query(struct mi_handle *session, DWORD flags, vo
     return mi_start_query(operation, session, space, query, callbacks);
 }
 
-static MI_Result WINAPI session_enumerate(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *class,
-                                          MI_Boolean keys_only, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_enumerate(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *class, MI_Boolean keys_only,
+                                          const struct mi_callbacks *callbacks, struct mi_handle *operation)
 {
     WCHAR query[CLASS_CHARS + 32] = L"SELECT * FROM ";
 
@@ -101,8 +101,8 @@ static MI_Result WINAPI session_invoke(struct mi_handle *session, DWORD flags, v
 }
 
 static MI_Result WINAPI session_associators(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const void *keys,
-                                            const WCHAR *association, const WCHAR *result, const WCHAR *role, const WCHAR *result_role,
-                                            MI_Boolean keys_only, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+                                            const WCHAR *association, const WCHAR *result, const WCHAR *role, const WCHAR *result_role, MI_Boolean keys_only,
+                                            const struct mi_callbacks *callbacks, struct mi_handle *operation)
 {
     (void)association;
     (void)result;
@@ -112,9 +112,8 @@ static MI_Result WINAPI session_associators(struct mi_handle *session, DWORD fla
     return session_one(session, flags, options, space, keys, callbacks, operation);
 }
 
-static MI_Result WINAPI session_references(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const void *keys,
-                                           const WCHAR *result, const WCHAR *role, MI_Boolean keys_only, const struct mi_callbacks *callbacks,
-                                           struct mi_handle *operation)
+static MI_Result WINAPI session_references(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const void *keys, const WCHAR *result,
+                                           const WCHAR *role, MI_Boolean keys_only, const struct mi_callbacks *callbacks, struct mi_handle *operation)
 {
     (void)result;
     (void)role;
@@ -122,8 +121,8 @@ static MI_Result WINAPI session_references(struct mi_handle *session, DWORD flag
     return session_one(session, flags, options, space, keys, callbacks, operation);
 }
 
-static MI_Result WINAPI session_subscribe(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *dialect,
-                                          const WCHAR *query, const void *delivery, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_subscribe(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *dialect, const WCHAR *query,
+                                          const void *delivery, const struct mi_callbacks *callbacks, struct mi_handle *operation)
 {
     (void)flags;
     (void)options;
@@ -153,21 +152,12 @@ static MI_Result WINAPI session_classes(struct mi_handle *session, DWORD flags, 
 
 /* MI_SessionFT */
 static const void *const session_functions[] = {
-    session_close,
-    session_get_application,
-    session_one, /* GetInstance */
-    session_one, /* ModifyInstance */
-    session_one, /* CreateInstance */
-    session_one, /* DeleteInstance */
-    session_invoke,
-    session_enumerate,
-    session_query,
-    session_associators,
-    session_references,
-    session_subscribe,
-    session_class,
-    session_classes,
-    session_test,
+    session_close,     session_get_application, session_one, /* GetInstance */
+    session_one,                                             /* ModifyInstance */
+    session_one,                                             /* CreateInstance */
+    session_one,                                             /* DeleteInstance */
+    session_invoke,    session_enumerate,       session_query,   session_associators, session_references,
+    session_subscribe, session_class,           session_classes, session_test,
 };
 
 static MI_Result WINAPI application_close(struct mi_handle *application)
@@ -188,8 +178,8 @@ static BOOL is_here(const WCHAR *destination)
 }
 
 /* Any protocol will do: nothing leaves this machine. */
-static MI_Result WINAPI application_new_session(struct mi_handle *application, const WCHAR *protocol, const WCHAR *destination, void *options,
-                                                void *callbacks, const struct mi_instance **error, struct mi_handle *session)
+static MI_Result WINAPI application_new_session(struct mi_handle *application, const WCHAR *protocol, const WCHAR *destination, void *options, void *callbacks,
+                                                const struct mi_instance **error, struct mi_handle *session)
 {
     (void)protocol;
     (void)options;

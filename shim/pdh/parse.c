@@ -250,8 +250,7 @@ void parse_memory(struct table *out, const char *meminfo, const char *vmstat)
     set_field(row, MEM_UNUSED, free);
     set_field(row, MEM_STANDBY, available > free ? available - free : 0);
     set_field(row, MEM_MODIFIED, (number_or_0(meminfo, "Dirty:") + number_or_0(meminfo, "Writeback:")) * 1024);
-    set_field(row, MEM_NONPAGED,
-              (number_or_0(meminfo, "SUnreclaim:") + number_or_0(meminfo, "KernelStack:") + number_or_0(meminfo, "PageTables:")) * 1024);
+    set_field(row, MEM_NONPAGED, (number_or_0(meminfo, "SUnreclaim:") + number_or_0(meminfo, "KernelStack:") + number_or_0(meminfo, "PageTables:")) * 1024);
     set_field(row, MEM_PAGED, number_or_0(meminfo, "SReclaimable:") * 1024);
     if (!vmstat)
         return;

@@ -281,7 +281,7 @@ static BOOL take_system(struct table *out)
 /* Finds the device of the file system that a drive is on. */
 static BOOL device_of(const WCHAR *root, unsigned *major, unsigned *minor)
 {
-    char *(CDECL *unix_name)(const WCHAR *) = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "wine_get_unix_file_name");
+    char *(CDECL * unix_name)(const WCHAR *) = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "wine_get_unix_file_name");
     char *path = unix_name ? unix_name(root) : NULL;
     struct lx_stat st = {0};
     BOOL ok = path && lx_fstatat(LX_AT_FDCWD, path, &st, 0) == 0;
@@ -304,8 +304,7 @@ static int take_drives(struct drive *drives)
         ULARGE_INTEGER size, free;
         UINT type;
 
-        if (!(letters >> i & 1) || ((type = GetDriveTypeW(root)) != DRIVE_FIXED && type != DRIVE_REMOVABLE) ||
-            !GetDiskFreeSpaceExW(root, NULL, &size, &free))
+        if (!(letters >> i & 1) || ((type = GetDriveTypeW(root)) != DRIVE_FIXED && type != DRIVE_REMOVABLE) || !GetDiskFreeSpaceExW(root, NULL, &size, &free))
             continue;
         drives[count].letter = root[0];
         drives[count].size = (LONGLONG)size.QuadPart;

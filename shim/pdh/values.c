@@ -231,8 +231,7 @@ static struct raw from_raw(const PDH_RAW_COUNTER *value)
     return raw;
 }
 
-PDH_STATUS WINAPI PdhCalculateCounterFromRawValue(PDH_HCOUNTER handle, DWORD format, PPDH_RAW_COUNTER now, PPDH_RAW_COUNTER before,
-                                                  PPDH_FMT_COUNTERVALUE value)
+PDH_STATUS WINAPI PdhCalculateCounterFromRawValue(PDH_HCOUNTER handle, DWORD format, PPDH_RAW_COUNTER now, PPDH_RAW_COUNTER before, PPDH_FMT_COUNTERVALUE value)
 {
     struct counter *counter = as_counter(handle);
     struct raw first, second;

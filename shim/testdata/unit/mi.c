@@ -91,8 +91,8 @@ static void test_types(void)
         LONG cim;
         int type, size;
     } tests[] = {
-        {11, MI_BOOLEAN, 1}, {17, MI_UINT8, 1}, {2, MI_SINT16, 2},   {19, MI_UINT32, 4},    {21, MI_UINT64, 8},
-        {4, MI_REAL32, 4},   {5, MI_REAL64, 8}, {8, MI_STRING, 8},   {101, MI_DATETIME, 36}, {0x2008, MI_STRING | MI_ARRAY, 16},
+        {11, MI_BOOLEAN, 1},    {17, MI_UINT8, 1}, {2, MI_SINT16, 2}, {19, MI_UINT32, 4},     {21, MI_UINT64, 8},
+        {4, MI_REAL32, 4},      {5, MI_REAL64, 8}, {8, MI_STRING, 8}, {101, MI_DATETIME, 36}, {0x2008, MI_STRING | MI_ARRAY, 16},
         {102, MI_REFERENCE, 8}, {999, -1, 8},
     };
 

@@ -52,8 +52,8 @@ static void test_matches(void)
         const char *pattern, *name;
         BOOL want;
     } tests[] = {
-        {"*", "anything", TRUE}, {"*", "", TRUE},         {"_total", "_Total", TRUE}, {"eth0", "eth1", FALSE}, {"eth*", "ETH0", TRUE},
-        {"*:1*", "a:21", FALSE}, {"*:1*", "a:12", TRUE},  {"a*b*c", "aXbYbZc", TRUE}, {"a*b", "ab", TRUE},     {"a*b", "abc", FALSE},
+        {"*", "anything", TRUE}, {"*", "", TRUE},           {"_total", "_Total", TRUE}, {"eth0", "eth1", FALSE}, {"eth*", "ETH0", TRUE},
+        {"*:1*", "a:21", FALSE}, {"*:1*", "a:12", TRUE},    {"a*b*c", "aXbYbZc", TRUE}, {"a*b", "ab", TRUE},     {"a*b", "abc", FALSE},
         {"", "a", FALSE},        {"0,*", "0,_Total", TRUE}, {"a", "", FALSE},
     };
 
@@ -138,7 +138,8 @@ static void test_memory(void)
 {
     struct table table = {0};
 
-    parse_memory(&table, "MemTotal:  1000 kB\nMemFree:  100 kB\nMemAvailable:  400 kB\nCached:  50 kB\n"
+    parse_memory(&table,
+                 "MemTotal:  1000 kB\nMemFree:  100 kB\nMemAvailable:  400 kB\nCached:  50 kB\n"
                  "SwapCached: 9 kB\nSwapTotal: 200 kB\nSwapFree: 150 kB\nDirty: 3 kB\n",
                  "pgfault 12\npgmajfault 3\npswpin 4\npswpout 5\n");
     check_field(&table, "", MEM_COMMITTED, 650 * 1024);
