@@ -55,8 +55,13 @@ func pdh(name string, args ...uintptr) uint32 {
 	return uint32(status)
 }
 
-func text(s string) uintptr {
-	return uintptr(unsafe.Pointer(windows.StringToUTF16Ptr(s)))
+// keptTexts keeps the texts whose addresses were given to Windows as numbers, which do not keep them.
+var keptTexts []*uint16
+
+func keptText(s string) uintptr {
+	p := windows.StringToUTF16Ptr(s)
+	keptTexts = append(keptTexts, p)
+	return uintptr(unsafe.Pointer(p))
 }
 
 func newQuery(t *testing.T, paths ...string) *query {
@@ -78,7 +83,7 @@ func newQuery(t *testing.T, paths ...string) *query {
 }
 
 func (q *query) add(path string, counter *uintptr) uint32 {
-	return pdh("PdhAddEnglishCounterW", q.handle, text(path), 0, uintptr(unsafe.Pointer(counter)))
+	return pdh("PdhAddEnglishCounterW", q.handle, keptText(path), 0, uintptr(unsafe.Pointer(counter)))
 }
 
 func (q *query) collect() {
@@ -371,7 +376,7 @@ func TestCounterLists(t *testing.T) {
 	between(t, "up time", (since.second-since.first)/base, ticks-60, ticks+60)
 	buffer := make([]uint16, 65536)
 	size = uint32(len(buffer))
-	status = pdh("PdhExpandWildCardPathW", 0, text(`\LogicalDisk(*)\Free Meg*`),
+	status = pdh("PdhExpandWildCardPathW", 0, keptText(`\LogicalDisk(*)\Free Meg*`),
 		uintptr(unsafe.Pointer(&buffer[0])), uintptr(unsafe.Pointer(&size)), 0)
 	if status != 0 {
 		t.Fatalf("PdhExpandWildCardPathW: %#x", status)

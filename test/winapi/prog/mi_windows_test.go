@@ -51,46 +51,46 @@ const (
 	instanceClassName, instanceCount, instanceGet                                                   = 4, 7, 11
 )
 
-func call(function uintptr, args ...uintptr) uint32 {
+func invoke(function uintptr, args ...uintptr) uint32 {
 	r, _, _ := syscall.SyscallN(function, args...)
 	return uint32(r)
 }
 
 func (h *miHandle) pointer() uintptr { return uintptr(unsafe.Pointer(h)) }
 
-func (h *miHandle) call(function int, args ...uintptr) uint32 {
-	return call(h.functions[function], append([]uintptr{h.pointer()}, args...)...)
+func (h *miHandle) invoke(function int, args ...uintptr) uint32 {
+	return invoke(h.functions[function], append([]uintptr{h.pointer()}, args...)...)
 }
 
-func (i *miInstance) call(function int, args ...uintptr) uint32 {
-	return call(i.functions[function], append([]uintptr{uintptr(unsafe.Pointer(i))}, args...)...)
+func (i *miInstance) invoke(function int, args ...uintptr) uint32 {
+	return invoke(i.functions[function], append([]uintptr{uintptr(unsafe.Pointer(i))}, args...)...)
 }
 
 func miSession(t *testing.T) *miHandle {
 	t.Helper()
 	app, session, options := &miHandle{}, &miHandle{}, &miHandle{}
 	initialize := windows.NewLazySystemDLL("mi.dll").NewProc("MI_Application_InitializeV1")
-	r, _, err := initialize.Call(0, text("test"), 0, uintptr(unsafe.Pointer(app)))
+	r, _, err := initialize.Call(0, keptText("test"), 0, uintptr(unsafe.Pointer(app)))
 	if r != miOK || !errors.Is(err, windows.NOERROR) { // windows_exporter too looks at the last error
 		t.Fatalf("MI_Application_InitializeV1: %d, %v", r, err)
 	}
-	if r := app.call(appNewHostedProvider, 0, 0, 0, 0, 0); r != miNotSupported {
+	if r := app.invoke(appNewHostedProvider, 0, 0, 0, 0, 0); r != miNotSupported {
 		t.Errorf("NewHostedProvider: %d", r)
 	}
-	if r := app.call(appNewDestinationOptions, options.pointer()); r != miOK {
+	if r := app.invoke(appNewDestinationOptions, options.pointer()); r != miOK {
 		t.Fatalf("NewDestinationOptions: %d", r)
 	}
-	if r := options.call(optionsSetString, text("__MI_DESTINATIONOPTIONS_UI_LOCALE"), text("en-us"), 0); r != miOK {
+	if r := options.invoke(optionsSetString, keptText("__MI_DESTINATIONOPTIONS_UI_LOCALE"), keptText("en-us"), 0); r != miOK {
 		t.Errorf("SetUILocale: %d", r)
 	}
-	if r := app.call(appNewSession, 0, 0, options.pointer(), 0, 0, session.pointer()); r != miOK {
+	if r := app.invoke(appNewSession, 0, 0, options.pointer(), 0, 0, session.pointer()); r != miOK {
 		t.Fatalf("NewSession: %d", r)
 	}
 	t.Cleanup(func() {
-		if r := session.call(sessionClose, 0, 0); r != miOK {
+		if r := session.invoke(sessionClose, 0, 0); r != miOK {
 			t.Errorf("close the session: %d", r)
 		}
-		if r := app.call(appClose); r != miOK {
+		if r := app.invoke(appClose); r != miOK {
 			t.Errorf("close the application: %d", r)
 		}
 	})
@@ -102,7 +102,7 @@ func (i *miInstance) element(t *testing.T, name string) (string, uint64) {
 	t.Helper()
 	value := [2]uint64{0, 0x5555555555555555}
 	var kind, flags, index uint32
-	r := i.call(instanceGet, text(name), uintptr(unsafe.Pointer(&value[0])),
+	r := i.invoke(instanceGet, keptText(name), uintptr(unsafe.Pointer(&value[0])),
 		uintptr(unsafe.Pointer(&kind)), uintptr(unsafe.Pointer(&flags)), uintptr(unsafe.Pointer(&index)))
 	if r != miOK {
 		t.Fatalf("element %s: %d", name, r)
@@ -122,7 +122,7 @@ func (h *miHandle) get(t *testing.T) (instance *miInstance, more bool, result ui
 	var moreByte byte
 	var message *uint16
 	var details *miInstance
-	if r := h.call(operationGetInstance, uintptr(unsafe.Pointer(&instance)), uintptr(unsafe.Pointer(&moreByte)),
+	if r := h.invoke(operationGetInstance, uintptr(unsafe.Pointer(&instance)), uintptr(unsafe.Pointer(&moreByte)),
 		uintptr(unsafe.Pointer(&result)), uintptr(unsafe.Pointer(&message)), uintptr(unsafe.Pointer(&details))); r != miOK {
 		t.Fatalf("GetInstance: %d", r)
 	}
@@ -131,7 +131,7 @@ func (h *miHandle) get(t *testing.T) (instance *miInstance, more bool, result ui
 
 func (h *miHandle) query(space, language, wql string, callbacks *miCallbacks) *miHandle {
 	operation := &miHandle{}
-	h.call(sessionQuery, 0, 0, text(space), text(language), text(wql),
+	h.invoke(sessionQuery, 0, 0, keptText(space), keptText(language), keptText(wql),
 		uintptr(unsafe.Pointer(callbacks)), operation.pointer())
 	return operation
 }
@@ -139,7 +139,7 @@ func (h *miHandle) query(space, language, wql string, callbacks *miCallbacks) *m
 func TestMIQuery(t *testing.T) {
 	session := miSession(t)
 	operation := session.query("root/CIMv2", "WQL", "SELECT * FROM Win32_OperatingSystem", nil)
-	defer operation.call(operationClose)
+	defer operation.invoke(operationClose)
 	instance, more, result := operation.get(t)
 	if instance == nil || !more || result != miOK {
 		t.Fatalf("first result: %v, %t, %d", instance, more, result)
@@ -148,16 +148,16 @@ func TestMIQuery(t *testing.T) {
 		t.Errorf("Caption %q", caption)
 	}
 	var class *uint16
-	if r := instance.call(instanceClassName, uintptr(unsafe.Pointer(&class))); r != miOK ||
+	if r := instance.invoke(instanceClassName, uintptr(unsafe.Pointer(&class))); r != miOK ||
 		!strings.EqualFold(windows.UTF16PtrToString(class), "Win32_OperatingSystem") {
 		t.Errorf("class %q, %d", windows.UTF16PtrToString(class), r)
 	}
 	var count uint32
-	if r := instance.call(instanceCount, uintptr(unsafe.Pointer(&count))); r != miOK || count < 10 {
+	if r := instance.invoke(instanceCount, uintptr(unsafe.Pointer(&count))); r != miOK || count < 10 {
 		t.Errorf("%d elements, %d", count, r)
 	}
 	var none uint64
-	if r := instance.call(instanceGet, text("NoSuch"), uintptr(unsafe.Pointer(&none)), 0, 0, 0); r != miNoSuchProperty {
+	if r := instance.invoke(instanceGet, keptText("NoSuch"), uintptr(unsafe.Pointer(&none)), 0, 0, 0); r != miNoSuchProperty {
 		t.Errorf("an element that is not there: %d", r)
 	}
 	_, total := instance.element(t, "TotalVisibleMemorySize")
@@ -190,7 +190,7 @@ func TestMICallbacks(t *testing.T) {
 		}
 		if more == 0 {
 			seen.result = result
-			operation.call(operationClose)
+			operation.invoke(operationClose)
 			ended <- seen
 			seen = outcome{}
 		}
@@ -227,19 +227,19 @@ func TestMIRefuses(t *testing.T) {
 		if instance, more, result := operation.get(t); instance != nil || more || result != want.result {
 			t.Errorf("%s: %v, %t, %d, want %d", name, instance, more, result, want.result)
 		}
-		if r := operation.call(operationClose); r != miOK {
+		if r := operation.invoke(operationClose); r != miOK {
 			t.Errorf("%s: close: %d", name, r)
 		}
 	}
 	operation := &miHandle{}
-	session.call(sessionInvoke, 0, 0, text("root/CIMv2"), text("Win32_Process"), text("Create"), 0, 0, 0, operation.pointer())
+	session.invoke(sessionInvoke, 0, 0, keptText("root/CIMv2"), keptText("Win32_Process"), keptText("Create"), 0, 0, 0, operation.pointer())
 	if instance, _, result := operation.get(t); instance != nil || result != miNotSupported {
 		t.Errorf("Invoke: %v, %d", instance, result)
 	}
-	operation.call(operationClose)
-	session.call(sessionTest, 0, 0, operation.pointer())
+	operation.invoke(operationClose)
+	session.invoke(sessionTest, 0, 0, operation.pointer())
 	if _, more, result := operation.get(t); more || result != miOK {
 		t.Errorf("TestConnection: %t, %d", more, result)
 	}
-	operation.call(operationClose)
+	operation.invoke(operationClose)
 }
