@@ -136,7 +136,7 @@ up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes
 down: ## remove every trace of the cluster
 	@if [ -x $(BIN)/mullion ]; then $(BIN)/mullion --data-dir $(DATA_DIR) down; else echo "nothing built, nothing up"; fi
 
-test: test-deps build sample e2e exporter ## every test: pure, kernel, wine, cluster, conformance, one machine
+test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, conformance, one machine
 	@hack/deps.sh machines || true
 	@hack/test.sh pure kernel wine cluster conformance machines
 

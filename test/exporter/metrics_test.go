@@ -54,7 +54,8 @@ func (m metrics) names(metric string) []string {
 // between holds that a sample is there and in bounds.
 func (m metrics) between(t *testing.T, name string, low, high float64) {
 	t.Helper()
-	if value := m.value(t, name); value < low || value > high {
+	rounding := 1e-6 * max(low, -low) // sums of floating point numbers
+	if value := m.value(t, name); value < low-rounding || value > high+rounding {
 		t.Errorf("%s is %v, want %v to %v", name, value, low, high)
 	}
 }
