@@ -100,7 +100,7 @@ func (p Pack) extract(t *testing.T, to string) {
 	defer root.Close()
 	for files := tar.NewReader(unzipped); ; {
 		header, err := files.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {

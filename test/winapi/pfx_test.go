@@ -27,7 +27,8 @@ var pfxKinds = []pfxKind{
 	{"rsa", []string{"rsa:2048"}, nil},
 	{"rsa-legacy", []string{"rsa:2048"}, []string{"-legacy"}},
 	{
-		"rsa-3des", []string{"rsa:2048"},
+		"rsa-3des",
+		[]string{"rsa:2048"},
 		[]string{"-certpbe", "PBE-SHA1-3DES", "-keypbe", "PBE-SHA1-3DES", "-macalg", "SHA1"},
 	},
 	{"p256", []string{"ec", "-pkeyopt", "ec_paramgen_curve:P-256"}, nil},
@@ -56,15 +57,19 @@ func makePFX(t *testing.T, p prefix) {
 		}
 	}
 	for _, kind := range pfxKinds {
-		args := append([]string{"req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=" + kind.name, "-keyout",
-			kind.name + ".key", "-out", kind.name + ".crt", "-newkey"}, kind.key...)
+		args := append([]string{
+			"req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=" + kind.name, "-keyout",
+			kind.name + ".key", "-out", kind.name + ".crt", "-newkey",
+		}, kind.key...)
 		openssl(args...)
 	}
 	openssl("req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=another", "-keyout", "another.key", "-out",
 		"another.crt", "-newkey", "rsa:2048")
 	for _, kind := range pfxKinds {
-		openssl(append([]string{"pkcs12", "-export", "-in", kind.name + ".crt", "-inkey", kind.name + ".key", "-certfile",
-			"another.crt", "-out", kind.name + ".pfx", "-passout", "pass:secret"}, kind.export...)...)
+		openssl(append([]string{
+			"pkcs12", "-export", "-in", kind.name + ".crt", "-inkey", kind.name + ".key", "-certfile",
+			"another.crt", "-out", kind.name + ".pfx", "-passout", "pass:secret",
+		}, kind.export...)...)
 	}
 	openssl("pkcs12", "-export", "-in", "p256.crt", "-inkey", "p256.key", "-out", "no-password.pfx", "-passout", "pass:")
 	openssl("pkcs12", "-export", "-in", "p256.crt", "-nokeys", "-out", "no-key.pfx", "-passout", "pass:secret")

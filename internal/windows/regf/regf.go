@@ -144,8 +144,8 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 	}
 	key := Key{Path: parent, Layer: Layer(node[13] & 3)}
 	if depth > 0 { // the root's name is not part of a path
-		name, err := text(node[keyNode:], u16(node, 72), u16(node, 2)&keyASCII != 0)
-		if err != nil || len(name) > maxName || name == "" || strings.ContainsAny(name, "\\\x00") {
+		name, ok := nameOf(node)
+		if !ok {
 			return fmt.Errorf("name of the key at %#x: %w", offset, ErrFormat)
 		}
 		if key.Path = name; parent != "" {
@@ -164,6 +164,12 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 		return nil
 	}
 	return h.subkeys(u32(node, 28), true, func(child uint32) error { return h.walk(child, key.Path, depth+1, visit) })
+}
+
+// nameOf is the name of a key, if it is one that a key can have.
+func nameOf(node []byte) (string, bool) {
+	name, err := text(node[keyNode:], u16(node, 72), u16(node, 2)&keyASCII != 0)
+	return name, err == nil && len(name) <= maxName && name != "" && !strings.ContainsAny(name, "\\\x00")
 }
 
 // subkeys calls each for the keys of a list; a list of lists may not have another in it.

@@ -13,47 +13,44 @@ import (
 	"hash"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// failure is an error of certutil's: a number of Windows, its name and its text
+// failure is an error of certutil's: a number of Windows, its name and its text, with bars between them
 // (https://learn.microsoft.com/windows/win32/debug/system-error-codes).
-type failure struct {
-	code       uint32
-	name, text string
-}
+type failure string
 
-func (f failure) Error() string { return f.text }
-
-var (
-	notFound   = failure{0x80070002, "WIN32: 2 ERROR_FILE_NOT_FOUND", "The system cannot find the file specified."}
-	denied     = failure{0x80070005, "WIN32: 5 ERROR_ACCESS_DENIED", "Access is denied."}
-	exists     = failure{0x80070050, "WIN32: 80 ERROR_FILE_EXISTS", "The file exists."}
-	badData    = failure{0x8007000d, "WIN32: 13 ERROR_INVALID_DATA", "The data is invalid."}
-	badArg     = failure{0x80070057, "WIN32: 87 ERROR_INVALID_PARAMETER", "The parameter is incorrect."}
-	badHash    = failure{0xd0000225, "NT: 0xc0000225 STATUS_NOT_FOUND", "The object was not found."}
-	badDecoded = failure{0x80092002, "-2146885630 CRYPT_E_BAD_ENCODE", "An error occurred during encode or decode operation."}
+const (
+	notFound   failure = "0x80070002|WIN32: 2 ERROR_FILE_NOT_FOUND|The system cannot find the file specified."
+	denied     failure = "0x80070005|WIN32: 5 ERROR_ACCESS_DENIED|Access is denied."
+	exists     failure = "0x80070050|WIN32: 80 ERROR_FILE_EXISTS|The file exists."
+	badData    failure = "0x8007000d|WIN32: 13 ERROR_INVALID_DATA|The data is invalid."
+	badArg     failure = "0x80070057|WIN32: 87 ERROR_INVALID_PARAMETER|The parameter is incorrect."
+	badHash    failure = "0xd0000225|NT: 0xc0000225 STATUS_NOT_FOUND|The object was not found."
+	badDecoded failure = "0x80092002|-2146885630 CRYPT_E_BAD_ENCODE|An error occurred during encode or decode operation."
+	general            = "0x80004005|-2147467259 E_FAIL|"
 )
+
+func (f failure) Error() string { return string(f) }
+
+// say prints the failure of a verb, and returns the exit code.
+func (f failure) say(e Env, verb string) int {
+	number, rest, _ := strings.Cut(string(f), "|")
+	name, text, _ := strings.Cut(rest, "|")
+	e.print("CertUtil: -%s command FAILED: %s (%s)\r\nCertUtil: %s", verb, number, name, text)
+	code, err := strconv.ParseUint(number, 0, 32)
+	if err != nil {
+		return 1
+	}
+	return int(int32(uint32(code)))
+}
 
 // certutil does what scripts call certutil for: hashes of files, base64, and adding a certificate to a store
 // (https://learn.microsoft.com/windows-server/administration/windows-commands/certutil). Its other verbs are refused.
 func certutil(e Env, args []string) int {
-	var force, user bool
-	verb := ""
-	var words []string
-	for _, arg := range args {
-		name, is := option(arg)
-		switch {
-		case is && name == "f":
-			force = true
-		case is && (name == "user" || name == "enterprise" || name == "gmt" || name == "v" || name == "silent"):
-			user = user || name == "user"
-		case is && verb == "":
-			verb = name
-		default:
-			words = append(words, arg)
-		}
-	}
+	verb, words, force, user := parseCertutil(args)
 	verbs := map[string]func() error{
 		"hashfile": func() error { return hashFile(e, words) },
 		"encode":   func() error { return encode(e, words, force) },
@@ -78,10 +75,26 @@ func certutil(e Env, args []string) int {
 	}
 	f, is := errors.AsType[failure](err)
 	if !is {
-		f = failure{0x80004005, "-2147467259 E_FAIL", err.Error()}
+		f = failure(general + err.Error())
 	}
-	e.print("CertUtil: -%s command FAILED: 0x%x (%s)\r\nCertUtil: %s", verb, f.code, f.name, f.text)
-	return int(int32(f.code))
+	return f.say(e, verb)
+}
+
+func parseCertutil(args []string) (verb string, words []string, force, user bool) {
+	for _, arg := range args {
+		name, is := option(arg)
+		switch {
+		case is && name == "f":
+			force = true
+		case is && slices.Contains([]string{"user", "enterprise", "gmt", "v", "silent"}, name):
+			user = user || name == "user"
+		case is && verb == "":
+			verb = name
+		default:
+			words = append(words, arg)
+		}
+	}
+	return verb, words, force, user
 }
 
 // ofFile is an error with a file in certutil's words.

@@ -9,25 +9,9 @@ import (
 // getmac prints the hardware addresses of the adapters
 // (https://learn.microsoft.com/windows-server/administration/windows-commands/getmac).
 func getmac(e Env, args []string) int {
-	format, head, verbose := "table", true, false
-	for i := 0; i < len(args); i++ {
-		name, is := option(args[i])
-		switch {
-		case is && name == "?":
-			e.print("GETMAC [/FO format] [/NH] [/V]")
-			return 0
-		case is && name == "nh":
-			head = false
-		case is && name == "v":
-			verbose = true
-		case is && name == "fo" && i+1 < len(args) &&
-			slices.Contains([]string{"table", "list", "csv"}, strings.ToLower(args[i+1])):
-			i++
-			format = strings.ToLower(args[i])
-		default:
-			e.unknown("getmac", args[i])
-			return 1
-		}
+	format, head, verbose, code := parseGetmac(e, args)
+	if code >= 0 {
+		return code
 	}
 	adapters, err := e.System.Adapters()
 	if err != nil {
@@ -56,6 +40,31 @@ func getmac(e Env, args []string) int {
 	}
 	e.tabulate(format, head, columns, widths, rows)
 	return 0
+}
+
+// parseGetmac reads the arguments. The code is negative if there is something to do.
+func parseGetmac(e Env, args []string) (format string, head, verbose bool, code int) {
+	format, head = "table", true
+	for i := 0; i < len(args); i++ {
+		name, is := option(args[i])
+		switch {
+		case is && name == "?":
+			e.print("GETMAC [/FO format] [/NH] [/V]")
+			return "", false, false, 0
+		case is && name == "nh":
+			head = false
+		case is && name == "v":
+			verbose = true
+		case is && name == "fo" && i+1 < len(args) &&
+			slices.Contains([]string{"table", "list", "csv"}, strings.ToLower(args[i+1])):
+			i++
+			format = strings.ToLower(args[i])
+		default:
+			e.unknown("getmac", args[i])
+			return "", false, false, 1
+		}
+	}
+	return format, head, verbose, -1
 }
 
 // tabulate prints rows as the programs with /FO do.

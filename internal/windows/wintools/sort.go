@@ -72,8 +72,9 @@ func parseSort(e Env, args []string) (s sorting, ok bool) {
 		name, is := option(args[i])
 		column, isColumn := strings.CutPrefix(name, "+")
 		n, err := strconv.Atoi(column)
-		takes := name == "o" || name == "output" || name == "t" || name == "temporary" || name == "rec" ||
-			name == "record_maximum" || name == "m" || name == "memory" || name == "l" || name == "locale"
+		takes := slices.Contains([]string{
+			"o", "output", "t", "temporary", "rec", "record_maximum", "m", "memory", "l", "locale",
+		}, name)
 		switch {
 		case name == "?":
 			s.column = 0

@@ -145,14 +145,16 @@ func TestRequests(t *testing.T) {
 		{"query", "", []string{"-G", "--data-urlencode", "q=a b&c", s.URL + "/echo?x=y"}, "GET /echo?x=y&q=a%20b%26c " + host + "\nAccept: */*\n" + browser},
 		{"json", "", []string{"--json", `{"a":1}`, s.URL + "/echo"}, "POST /echo " + host + "\nAccept: application/json\nContent-Type: application/json\n" + browser + `{"a":1}`},
 		{
-			"headers", "", []string{"-H", "X-Own: 1", "-H", "Accept:", "-H", "Host: other", "-A", "me", "-e", "ref", "-b", "c=d", "-u", "user:word", s.URL + "/echo"},
+			"headers", "",
+			[]string{"-H", "X-Own: 1", "-H", "Accept:", "-H", "Host: other", "-A", "me", "-e", "ref", "-b", "c=d", "-u", "user:word", s.URL + "/echo"},
 			"GET /echo other\nAuthorization: Basic dXNlcjp3b3Jk\nCookie: c=d\nReferer: ref\nUser-Agent: me\nX-Own: 1\n",
 		},
 		{"upload", "", []string{"-T", file, s.URL + "/echo"}, "PUT /echo " + host + "\nAccept: */*\n" + browser + "line one\r\nline two\n"},
 		{"follow", "", []string{"-L", "-d", "x", s.URL + "/to"}, "GET /echo?at=end " + host + "\nAccept: */*\n" + browser},
 		{"follow with body", "", []string{"-L", "-d", "x", s.URL + "/keep"}, "POST /echo " + host + "\nAccept: */*\n" + form + browser + "x"},
 		{
-			"follow away", "", []string{"-4", "-L", "-u", "user:word", "-b", "c=d", s.URL + "/away"},
+			"follow away", "",
+			[]string{"-4", "-L", "-u", "user:word", "-b", "c=d", s.URL + "/away"},
 			"GET /echo " + strings.Replace(host, "127.0.0.1", "localhost", 1) + "\nAccept: */*\n" + browser,
 		},
 		{"resolve", "", []string{"--resolve", "example.test:" + port(host) + ":127.0.0.1", "http://example.test:" + port(host) + "/echo"}, "GET /echo example.test:" + port(host) + "\nAccept: */*\n" + browser},

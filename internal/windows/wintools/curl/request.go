@@ -182,6 +182,12 @@ func (c *command) decorate(r *http.Request, kind string) {
 	}
 }
 
+// becomesGet reports whether a request is repeated as GET, without its body, after a redirection.
+func becomesGet(code int, method string) bool {
+	return code == http.StatusSeeOther && method != http.MethodHead ||
+		(code == http.StatusMovedPermanently || code == http.StatusFound) && method == http.MethodPost
+}
+
 // follow is the request for where a response leads, or nil if it leads nowhere.
 func (c *command) follow(r *http.Request, response *http.Response) (*http.Request, error) {
 	to := response.Header.Get("Location")
@@ -196,10 +202,7 @@ func (c *command) follow(r *http.Request, response *http.Response) (*http.Reques
 		return nil, troubled(exitProtocol, "Protocol %q not supported or disabled in libcurl", u.Scheme)
 	}
 	method, getBody := r.Method, r.GetBody
-	switch code := response.StatusCode; {
-	case c.method != "":
-	case code == http.StatusSeeOther && method != http.MethodHead,
-		(code == http.StatusMovedPermanently || code == http.StatusFound) && method == http.MethodPost:
+	if c.method == "" && becomesGet(response.StatusCode, method) {
 		method, getBody = http.MethodGet, nil
 	}
 	var body io.Reader

@@ -181,20 +181,10 @@ func (t *transfers) exchange(r *http.Request, to output, f *figures) (*http.Requ
 func (t *transfers) take(response *http.Response, to output, f *figures, more bool) (err error) {
 	out := t.Out
 	if to.file != "" && to.file != "-" {
-		if t.createDirs {
-			if err := os.MkdirAll(filepath.Dir(to.file), 0o777); err != nil {
-				return troubled(exitWrite, "Failed to create the folder of %s", to.file)
-			}
-		}
-		how := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-		if f.file != "" { // the heads of earlier responses are in it
-			how = os.O_CREATE | os.O_WRONLY | os.O_APPEND
-		}
-		file, err := os.OpenFile(to.file, how, 0o666)
+		file, err := t.open(to.file, f)
 		if err != nil {
-			return troubled(exitWrite, "Failed to open the file %s: %v", to.file, errors.Unwrap(err))
+			return err
 		}
-		f.file = to.file
 		defer func() {
 			if e := file.Close(); e != nil && err == nil {
 				err = troubled(exitWrite, "Failure writing output to destination")
@@ -224,6 +214,25 @@ func (t *transfers) take(response *http.Response, to output, f *figures, more bo
 		return troubled(exitWrite, "Failure writing output to destination")
 	}
 	return err
+}
+
+// open opens the file that a response goes to.
+func (t *transfers) open(name string, f *figures) (*os.File, error) {
+	if t.createDirs {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return nil, troubled(exitWrite, "Failed to create the folder of %s", name)
+		}
+	}
+	how := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if f.file != "" { // the heads of earlier responses are in it
+		how = os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	}
+	file, err := os.OpenFile(name, how, 0o666)
+	if err != nil {
+		return nil, troubled(exitWrite, "Failed to open the file %s: %v", name, errors.Unwrap(err))
+	}
+	f.file = name
+	return file, nil
 }
 
 // sink counts what is written, and knows whether it was the writing that failed.

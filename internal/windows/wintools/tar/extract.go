@@ -66,13 +66,7 @@ func (u *unpacker) take(e entry) error {
 		}
 	}
 	if e.mode.IsDir() {
-		if err := u.root.MkdirAll(name, 0o777); err != nil {
-			return says("Can't create '%s': %v", name, bare(err))
-		}
-		if !u.touch {
-			u.folders = append(u.folders, folder{name, e.when})
-		}
-		return nil
+		return u.folder(name, e)
 	}
 	if info, err := u.root.Lstat(name); err == nil {
 		if u.keep {
@@ -87,6 +81,16 @@ func (u *unpacker) take(e entry) error {
 	}
 	if err := u.make(name, e); err != nil {
 		return says("Can't create '%s': %v", name, bare(err))
+	}
+	return nil
+}
+
+func (u *unpacker) folder(name string, e entry) error {
+	if err := u.root.MkdirAll(name, 0o777); err != nil {
+		return says("Can't create '%s': %v", name, bare(err))
+	}
+	if !u.touch {
+		u.folders = append(u.folders, folder{name, e.when})
 	}
 	return nil
 }

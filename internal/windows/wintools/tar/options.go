@@ -115,7 +115,8 @@ func nothing(letter rune, names ...string) option {
 func options() []option {
 	return []option{
 		mode(modeCreate, "create"), mode(modeExtract, "extract", "get"), mode(modeList, "list"),
-		mode(modeHelp, "help"), option{0, []string{"version"}, false, func(c *command, _ string) error {
+		mode(modeHelp, "help"),
+		{0, []string{"version"}, false, func(c *command, _ string) error {
 			c.mode = modeVersion
 			return nil
 		}},
@@ -169,28 +170,11 @@ func options() []option {
 // parse reads the arguments. The first may be letters without a dash, each of whose values is an argument of its own.
 func parse(args []string) (command, error) {
 	var c command
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		rest := args[1:]
-		for _, letter := range args[0] {
-			o, err := byLetter(letter)
-			if err != nil {
-				return c, err
-			}
-			value := ""
-			if o.value {
-				if len(rest) == 0 {
-					return c, says("Option %c requires an argument", letter)
-				}
-				value, rest = rest[0], rest[1:]
-			}
-			if err := o.do(&c, value); err != nil {
-				return c, err
-			}
-		}
-		args = rest
+	args, err := c.bundle(args)
+	if err != nil {
+		return c, err
 	}
 	for len(args) > 0 {
-		var err error
 		if args, err = c.argument(args); err != nil {
 			return c, err
 		}
@@ -208,6 +192,31 @@ func parse(args []string) (command, error) {
 		c.choose()
 	}
 	return c, nil
+}
+
+// bundle reads letters without a dash, if the first argument is such, and returns the rest.
+func (c *command) bundle(args []string) ([]string, error) {
+	if len(args) == 0 || args[0] == "" || args[0][0] == '-' {
+		return args, nil
+	}
+	rest := args[1:]
+	for _, letter := range args[0] {
+		o, err := byLetter(letter)
+		if err != nil {
+			return nil, err
+		}
+		value := ""
+		if o.value {
+			if len(rest) == 0 {
+				return nil, says("Option %c requires an argument", letter)
+			}
+			value, rest = rest[0], rest[1:]
+		}
+		if err := o.do(c, value); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
 }
 
 // argument reads one argument, with what belongs to it, and returns the rest.

@@ -172,7 +172,8 @@ func TestChoices(t *testing.T) {
 		{"excluded", []string{"--exclude", "*.txt", "--exclude=link"}, map[string]string{"d": "folder", "d/e": "folder"}, "", 0},
 		{"strip", []string{"--strip-components=2"}, map[string]string{"b.txt": "b"}, "", 0},
 		{
-			"not there", []string{"none"},
+			"not there",
+			[]string{"none"},
 			map[string]string{},
 			"tar: none: Not found in archive\ntar: Error exit delayed from previous errors.\n", 1,
 		},
