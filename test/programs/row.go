@@ -91,7 +91,8 @@ type Check struct {
 	// Asks are put to a server while it runs. A check that has some is one of a server: it is started, asked until it
 	// answers, told to end as a container's programs are, and must end.
 	Asks []Ask
-	// Gaps say why the check does not pass, by the version of Wine with which it does not ("8", "10"). There a check with
+	// Gaps say why the check does not pass, by the version of Wine with which it does not ("8", "10"). There a check
+	// with
 	// a gap must fail.
 	Gaps map[string]string
 }

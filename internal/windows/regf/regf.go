@@ -1,6 +1,6 @@
 // Package regf reads registry hives in the form in which Windows keeps them on disk, "regf". A layer of a Windows image
-// brings what it changes in the registry as such files, differencing hives (Hives/Software_Delta and others), whose keys
-// say how they lie over those of the layers below.
+// brings what it changes in the registry as such files: differencing hives (Hives/Software_Delta and others). Their
+// keys say how they lie over those of the layers below.
 //
 // The format is described at
 // https://github.com/msuhanov/regf/blob/master/Windows%20registry%20file%20format%20specification.md. A hive may come
@@ -113,7 +113,7 @@ func open(file []byte) (*hive, uint32, error) {
 	if uint64(size) > uint64(len(bins)) {
 		return nil, 0, fmt.Errorf("%d bytes of %d are there: %w", len(bins), size, ErrFormat)
 	}
-	return &hive{bins: bins[:size], big: binary.LittleEndian.Uint32(file[24:]) > 3}, binary.LittleEndian.Uint32(file[36:]), nil
+	return &hive{bins: bins[:size], big: u32(file, 24) > 3}, u32(file, 36), nil
 }
 
 // cell returns the data of the cell at an offset, at least so many bytes.

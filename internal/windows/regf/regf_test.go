@@ -86,7 +86,8 @@ func TestDamaged(t *testing.T) {
 		for _, change := range []byte{0x00, 0x01, 0x7f, 0x80, 0xff} {
 			damaged := bytes.Clone(file)
 			damaged[i] ^= change
-			if err := regf.Walk(damaged, none); err != nil && !errors.Is(err, regf.ErrFormat) && !errors.Is(err, regf.ErrTooLarge) {
+			err := regf.Walk(damaged, none)
+			if err != nil && !errors.Is(err, regf.ErrFormat) && !errors.Is(err, regf.ErrTooLarge) {
 				t.Errorf("byte %d ^ %#x: %v", i, change, err)
 			}
 		}
@@ -107,8 +108,8 @@ func TestNoHive(t *testing.T) {
 	}
 }
 
-// TestWithoutEnd makes hives that a reader without bounds would read for ever: a key that is its own child, and lists in
-// which each key stands many times.
+// TestWithoutEnd makes hives that a reader without bounds would read for ever: a key that is its own child, and lists
+// in which each key stands many times.
 func TestWithoutEnd(t *testing.T) {
 	file := regftest.Build(regf.Key{Path: "a"})
 	root := 4096 + int(binary.LittleEndian.Uint32(file[36:]))

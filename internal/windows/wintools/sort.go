@@ -67,7 +67,10 @@ func (s sorting) key(line string) string {
 }
 
 func parseSort(e Env, args []string) (s sorting, ok bool) {
-	s.column = 1
+	if s.column = 1; slices.Contains(args, "/?") {
+		s.column = 0
+		return s, true
+	}
 	for i := 0; i < len(args); i++ {
 		name, is := option(args[i])
 		column, isColumn := strings.CutPrefix(name, "+")
@@ -76,12 +79,9 @@ func parseSort(e Env, args []string) (s sorting, ok bool) {
 			"o", "output", "t", "temporary", "rec", "record_maximum", "m", "memory", "l", "locale",
 		}, name)
 		switch {
-		case name == "?":
-			s.column = 0
-			return s, true
 		case !is && s.input == "":
 			s.input = args[i]
-		case name == "r" || name == "reverse":
+		case slices.Contains([]string{"r", "reverse"}, name):
 			s.reverse = true
 		case name == "unique":
 			s.unique = true

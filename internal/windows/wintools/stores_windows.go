@@ -13,7 +13,7 @@ import (
 // (https://learn.microsoft.com/windows/win32/api/wincrypt/nf-wincrypt-certaddcertificatecontexttostore).
 const cryptExists = syscall.Errno(0x80092005)
 
-// AddCertificate implements Stores.
+// AddCertificate implements Settings.
 func (local) AddCertificate(store string, machine bool, certificate []byte) (added bool, err error) {
 	name, err := windows.UTF16PtrFromString(store)
 	if err != nil {

@@ -14,10 +14,8 @@ var ErrNoConsole = errors.New("not a console")
 type System interface {
 	// State is what tasklist and systeminfo print.
 	State
-	// Registry reads and writes environment variables in the registry.
-	Registry
-	// Stores hold certificates.
-	Stores
+	// Settings are environment variables and certificates in the registry.
+	Settings
 	// Console is the console of standard input and output.
 	Console
 	// Host is what net needs.
@@ -42,8 +40,10 @@ type Registry interface {
 	Value(key, name string) (string, error)
 }
 
-// Stores are the stores of certificates whose holders are believed, or not.
-type Stores interface {
+// Settings are what is kept in the registry: variables, and the stores of certificates whose holders are believed, or
+// not.
+type Settings interface {
+	Registry
 	// AddCertificate adds a certificate (DER) to a store, such as "Root", of the machine or of the user, and reports
 	// whether it was not there before.
 	AddCertificate(store string, machine bool, certificate []byte) (added bool, err error)

@@ -65,7 +65,9 @@ func (n *node) child(name string) *node {
 	}
 	c := &node{name: name}
 	n.children = append(n.children, c)
-	slices.SortFunc(n.children, func(a, b *node) int { return strings.Compare(strings.ToUpper(a.name), strings.ToUpper(b.name)) })
+	slices.SortFunc(n.children, func(a, b *node) int {
+		return strings.Compare(strings.ToUpper(a.name), strings.ToUpper(b.name))
+	})
 	return c
 }
 

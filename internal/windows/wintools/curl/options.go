@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -196,10 +197,10 @@ func data(letter rune, names []string, what string, file func([]byte) []byte) op
 	return option{letter, names, "data", what, func(c *command, v string) error {
 		part := []byte(v)
 		join := "&"
-		switch {
-		case names[0] == "data-urlencode":
+		switch names[0] {
+		case "data-urlencode":
 			part = encoded(v)
-		case names[0] == "json":
+		case "json":
 			c.bodyType, join = "application/json", ""
 		}
 		if name, is := strings.CutPrefix(v, "@"); is && file != nil {
@@ -265,10 +266,8 @@ func parse(in io.Reader, args []string) (command, error) {
 
 func (c *command) long(in io.Reader, name string, rest []string) ([]string, error) {
 	for _, o := range options() {
-		for _, n := range o.names {
-			if n == name {
-				return c.take(in, o, "--"+name, "", rest)
-			}
+		if slices.Contains(o.names, name) {
+			return c.take(in, o, "--"+name, "", rest)
 		}
 	}
 	return nil, fmt.Errorf("option --%s: is unknown", name)

@@ -1,7 +1,8 @@
-// Package tar is tar.exe as Windows has it since build 17063: bsdtar, which makes, lists and unpacks tar archives, plain
-// or compressed, and zip archives. kubectl cp calls it in containers. It has bsdtar's options that scripts use, its
-// messages and its exit codes (https://man.freebsd.org/cgi/man.cgi?query=bsdtar&manpath=FreeBSD+13.1-RELEASE); an option
-// that is not here is refused.
+// Package tar is tar.exe as Windows has it since build 17063: bsdtar, which makes, lists and unpacks tar archives,
+// plain or compressed, and zip archives. kubectl cp calls it in containers. It has bsdtar's options that scripts use,
+// its messages and its exit codes
+// (https://man.freebsd.org/cgi/man.cgi?query=bsdtar&manpath=FreeBSD+13.1-RELEASE); an option that is not here is
+// refused.
 //
 // Nothing is unpacked outside of the folder, or through a link that leads out of it. bsdtar's option -P, which would
 // allow it, is refused.

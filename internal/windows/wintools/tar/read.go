@@ -140,7 +140,7 @@ type tarSource struct{ *tar.Reader }
 func (s *tarSource) next() (entry, error) {
 	for {
 		h, err := s.Next()
-		if err != nil && !(errors.Is(err, tar.ErrInsecurePath) && h != nil) { // what takes it looks at the name
+		if err != nil && (!errors.Is(err, tar.ErrInsecurePath) || h == nil) { // what takes it looks at the name
 			return entry{}, err
 		}
 		e := entry{
