@@ -264,7 +264,8 @@ func windowsLayer(files ...file) (v1.Layer, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
 	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Name: f.name, Typeflag: tar.TypeReg, Size: int64(len(f.content))}); err != nil {
+		header := &tar.Header{Name: f.name, Typeflag: tar.TypeReg, Size: int64(len(f.content))}
+		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}
 		if _, err := w.Write(f.content); err != nil {
@@ -274,7 +275,9 @@ func windowsLayer(files ...file) (v1.Layer, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil })
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
+	})
 }
 
 // windowsImage is an image of these layers, whose program is C:\app\winprog.exe.

@@ -12,8 +12,8 @@ import (
 	"mullion.dev/mullion/internal/windows/regf/regftest"
 )
 
-// TestRegistryOfImage runs programs on an image whose layers change the registry as layers of `RUN setx /M` and `RUN reg
-// add` do.
+// TestRegistryOfImage runs programs on an image whose layers change the registry, as layers of `RUN setx /M` and of
+// `RUN reg add` do.
 func TestRegistryOfImage(t *testing.T) {
 	n := newNode(t)
 	text := func(name, value string) regf.Value {

@@ -63,6 +63,7 @@ func TestExporter(t *testing.T) {
 }
 
 func checkProcessors(t *testing.T, m metrics, before, after machine) {
+	t.Helper()
 	const slack = 2 // seconds: the kernel's idle time is not exact
 	processors := strings.Count(before.stat, "\ncpu")
 	m.between(t, "windows_cpu_logical_processor", float64(processors), float64(processors))
@@ -77,6 +78,7 @@ func checkProcessors(t *testing.T, m metrics, before, after machine) {
 }
 
 func checkMemory(t *testing.T, m metrics, before machine) {
+	t.Helper()
 	total := before.bytes("MemTotal")
 	for _, name := range []string{"windows_memory_physical_total_bytes", "windows_cs_physical_memory_bytes"} {
 		m.between(t, name, total-4096, total)
@@ -115,6 +117,7 @@ func (p prefix) checkDisk(t *testing.T, m metrics, before, after machine) {
 }
 
 func checkNetwork(t *testing.T, m metrics, before, after machine) {
+	t.Helper()
 	for _, name := range before.adapters() {
 		a, b := before.line(before.dev, name), after.line(after.dev, name)
 		m.between(t, fmt.Sprintf("windows_net_bytes_received_total{nic=%q}", name), a[0], b[0])
@@ -124,6 +127,7 @@ func checkNetwork(t *testing.T, m metrics, before, after machine) {
 }
 
 func checkSystem(t *testing.T, m metrics, before, after machine) {
+	t.Helper()
 	booted := before.line(before.stat, "btime")[0]
 	m.between(t, "windows_system_boot_time_timestamp", booted-5, booted+5)
 	m.between(t, "windows_system_context_switches_total",
@@ -143,6 +147,7 @@ func checkSystem(t *testing.T, m metrics, before, after machine) {
 
 // checkProcess looks at the exporter itself.
 func checkProcess(t *testing.T, m metrics) {
+	t.Helper()
 	for metric, high := range map[string]float64{
 		"windows_process_cpu_time_total": 600, "windows_process_working_set_bytes": 1 << 31,
 		"windows_process_threads": 1000, "windows_process_private_bytes": 1 << 31,

@@ -118,7 +118,7 @@ const maxChanges = 64 << 20
 
 // controlSet is a set of the machine's settings. A running Windows shows the one that it uses as CurrentControlSet, and
 // Wine has that name alone.
-var controlSet = regexp.MustCompile(`(?i)^System\\ControlSet00[0-9]`) //nolint:gochecknoglobals // compiled once
+var controlSet = regexp.MustCompile(`(?i)^System\\ControlSet00[0-9]`)
 
 const environmentKey = `System\CurrentControlSet\Control\Session Manager\Environment`
 
