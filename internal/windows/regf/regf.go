@@ -23,7 +23,8 @@ const (
 	maxValues = 1_000_000
 	maxDepth  = 512 // that of Windows
 	maxName   = 512 // bytes of a key's name; Windows allows 255 characters
-	// maxData is the sum of all values' data. Two values may share their data, so it is not bounded by the file.
+	// maxData is the sum of all values' data and of all paths, which the file does not bound: values may share their
+	// data, and a key may have many places.
 	maxData = MaxSize
 )
 
@@ -151,6 +152,9 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 		if key.Path = name; parent != "" {
 			key.Path = parent + `\` + name
 		}
+	}
+	if h.data += len(key.Path); h.data > maxData { // a key may lie in itself
+		return ErrTooLarge
 	}
 	if key.Layer != Tombstone {
 		if key.Values, err = h.valuesOf(node); err != nil {
