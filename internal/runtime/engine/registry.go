@@ -23,6 +23,9 @@ const machineHive = "system.reg"
 // maxHive is the largest registry file of a layer that is read, in bytes. Reading it takes several times as much.
 const maxHive = 32 << 20
 
+// readShare: so many bytes that are read count as one byte of changes.
+const readShare = 8
+
 // applyHives gives a container the registry changes of its image's layers (lower, top first): the container's own
 // machineHive in upper, which belongs to uid. Without changes there is none. A layer whose hive cannot be read changes
 // nothing, and problems says why.
@@ -30,9 +33,10 @@ func (e *Engine) applyHives(upper string, lower []string, uid int) (problems []e
 	e.hives.Lock() // one at a time, for its memory
 	defer e.hives.Unlock()
 	var changes []wine.Key
+	room := wine.MaxChanges // for all layers: an image may have hundreds
 	for _, layer := range slices.Backward(lower) {
 		for _, name := range slices.Sorted(maps.Keys(wine.LayerHives())) {
-			own, err := layerChanges(layer, name)
+			own, err := layerChanges(layer, name, &room)
 			if err != nil {
 				problems = append(problems, fmt.Errorf("read registry changes %q of layer %q: %w", name, layer, err))
 				continue
@@ -75,7 +79,7 @@ func (e *Engine) machineHive() (string, error) {
 }
 
 // layerChanges are the changes that a file in a layer's folder Hives makes; none if the layer has not got it.
-func layerChanges(layer, name string) ([]wine.Key, error) {
+func layerChanges(layer, name string, room *int) ([]wine.Key, error) {
 	root, err := os.OpenRoot(layer)
 	if err != nil {
 		return nil, err
@@ -93,12 +97,13 @@ func layerChanges(layer, name string) ([]wine.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxHive {
+	if !info.Mode().IsRegular() || info.Size() > maxHive || *room < 0 {
 		return nil, regf.ErrTooLarge
 	}
+	*room -= int(info.Size()) / readShare
 	hive, err := io.ReadAll(io.LimitReader(file, maxHive))
 	if err != nil || len(bytes.Trim(hive, "\x00")) == 0 { // builders for Linux write empty ones
 		return nil, err
 	}
-	return wine.LayerChanges(wine.LayerHives()[name], hive)
+	return wine.LayerChanges(wine.LayerHives()[name], hive, room)
 }

@@ -38,7 +38,7 @@ func SupportRows() []support.Row {
 			"if Wine has a library of that name, Wine's is used, except for the Visual C++ redistributables",
 			"https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute"),
 		row("registry changes in layers (Hives)", support.Partly,
-			"HKLM\\Software and the machine's environment (setx /M, reg add), deleted keys and values too; not services and the rest of HKLM\\System, accounts, and users' own settings (HKCU, setx). A file that cannot be read, or of more than 32 MiB, is not applied, and the node's log says so", layers),
+			"HKLM\\Software and the machine's environment (setx /M, reg add), deleted keys and values too; not services and the rest of HKLM\\System, accounts, and users' own settings (HKCU, setx). A file that cannot be read, or of more than 32 MiB, or beyond 64 MiB of changes in all, is not applied, and the node's log says so", layers),
 		row("security descriptors", support.Partly,
 			"the default rights of C:\\ by folder; the security descriptors in a layer are not read", tarForm),
 		row("file attributes", support.Partly, "read-only, hidden and system",

@@ -75,12 +75,16 @@ func LayerHives() map[string]string {
 
 // LayerChanges are the changes that a hive of an image's layer makes to HKEY_LOCAL_MACHINE, below the key root (see
 // LayerHives), in the order in which they are to be made. Of what Windows itself wrote into the layer while the image
-// was built, what describes that machine and its Windows is left out: Mullion's describes this one.
-func LayerChanges(root string, hive []byte) ([]Key, error) {
+// was built, what describes that machine and its Windows is left out: Mullion's describes this one. What
+// they take is taken from room, which is MaxChanges for a whole image; if there is no more, the error is
+// regf.ErrTooLarge.
+func LayerChanges(root string, hive []byte, room *int) ([]Key, error) {
 	var keys []Key
-	size := 0
 	err := regf.Walk(hive, func(k regf.Key) error {
 		path := root + `\` + k.Path
+		if *room -= keyCost + len(path); *room < 0 {
+			return regf.ErrTooLarge
+		}
 		if k.Path == "" || !ofImage(path) {
 			return nil
 		}
@@ -100,11 +104,8 @@ func LayerChanges(root string, hive []byte) ([]Key, error) {
 				key.Drop = append(key.Drop, v.Name)
 			default:
 				key.Values = append(key.Values, Data(v.Name, v.Type, v.Data))
-				size += len(v.Name) + len(key.Values[len(key.Values)-1].text)
+				*room -= keyCost + len(v.Name) + len(key.Values[len(key.Values)-1].text)
 			}
-		}
-		if size += len(path); size > maxChanges {
-			return regf.ErrTooLarge
 		}
 		// A key without anything may only lead to others, or it may be meant.
 		keys = append(keys, key)
@@ -113,8 +114,11 @@ func LayerChanges(root string, hive []byte) ([]Key, error) {
 	return keys, err
 }
 
-// maxChanges is how long the text of a hive's changes may become, in bytes.
-const maxChanges = 64 << 20
+// MaxChanges is how much the registry changes of all layers of an image may take, in bytes of their text.
+const MaxChanges = 64 << 20
+
+// keyCost is what a key or value takes beside its text, in bytes.
+const keyCost = 64
 
 // controlSet is a set of the machine's settings. A running Windows shows the one that it uses as CurrentControlSet, and
 // Wine has that name alone.

@@ -40,6 +40,7 @@ func TestLayerChanges(t *testing.T) {
 "PATH"=str(2):"%SystemRoot%"
 "gone"="x"
 `
+	room := MaxChanges
 	software, err := LayerChanges("Software", regftest.Build(
 		regf.Key{Path: "Cleared", Layer: regf.Replace, Values: []regf.Value{text("new", "y")}},
 		regf.Key{Path: "Deleted", Layer: regf.Tombstone},
@@ -54,7 +55,7 @@ func TestLayerChanges(t *testing.T) {
 			text("", "say \"hi\"\n[x]"),
 		}},
 		regf.Key{Path: `Wine\DllOverrides`, Values: []regf.Value{text("mullionhook", "")}},
-	))
+	), &room)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestLayerChanges(t *testing.T) {
 		}},
 		regf.Key{Path: `ControlSet001\Control\ComputerName`, Values: []regf.Value{text("a", "b")}},
 		regf.Key{Path: `ControlSet001\Services\own`, Values: []regf.Value{text("a", "b")}},
-	))
+	), &room)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,25 @@ func TestLayerChangesAreBounded(t *testing.T) {
 	for i := range 25 {
 		keys = append(keys, regf.Key{Path: fmt.Sprintf("k%d", i), Values: []regf.Value{{Name: "v", Type: 3, Data: data}}})
 	}
-	if _, err := LayerChanges("Software", regftest.Build(keys...)); !errors.Is(err, regf.ErrTooLarge) {
+	room := MaxChanges
+	if _, err := LayerChanges("Software", regftest.Build(keys...), &room); !errors.Is(err, regf.ErrTooLarge) {
+		t.Error(err)
+	}
+	// Several hives of an image share the room, also for keys that are not applied.
+	room = 3000
+	small := regftest.Build(regf.Key{Path: `ControlSet001\Enum\a`}, regf.Key{Path: `ControlSet001\Enum\b`})
+	for range 2 {
+		if _, err := LayerChanges("System", small, &room); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for room > 0 {
+		before := room
+		if _, err := LayerChanges("System", small, &room); err != nil && room >= 0 || room == before {
+			t.Fatal(err, room)
+		}
+	}
+	if _, err := LayerChanges("System", small, &room); !errors.Is(err, regf.ErrTooLarge) {
 		t.Error(err)
 	}
 }
