@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/containerd/containerd/v2/core/images"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
@@ -66,11 +67,14 @@ func FuzzLayerEntry(f *testing.F) {
 }
 
 // FuzzPlanLayers reads a manifest and a configuration that belong together or not. What is accepted has one layer for
-// each of the manifest's.
+// each of the manifest's that has the media type of a layer.
 func FuzzPlanLayers(f *testing.F) {
 	const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
-	f.Add(`{"layers":[{"digest":"`+digest+`","size":3,"urls":["https://x"]}]}`,
+	const layer = `{"mediaType":"application/vnd.oci.image.layer.v1.tar+gzip","digest":"` + digest + `","size":3`
+	f.Add(`{"layers":[`+layer+`,"urls":["https://x"]}]}`,
 		`{"os.version":"10.0.20348.1","rootfs":{"type":"layers","diff_ids":["`+digest+`"]},"history":[{"created_by":"Apply image"}]}`)
+	f.Add(`{"layers":[`+layer+`},`+layer+`},{"mediaType":"text/plain"}]}`,
+		`{"rootfs":{"diff_ids":["`+digest+`","`+digest+`"]},"history":[{"created_by":"Apply image 1"},{}]}`)
 	f.Add(`{"layers":[{},{}]}`, `{"rootfs":{"diff_ids":["","x"]},"history":[{"empty_layer":true},{},{},{}]}`)
 	f.Add(`{}`, `{}`)
 	f.Fuzz(func(t *testing.T, manifest, config string) {
@@ -79,9 +83,15 @@ func FuzzPlanLayers(f *testing.F) {
 		if json.Unmarshal([]byte(manifest), &m) != nil || json.Unmarshal([]byte(config), &c) != nil {
 			return
 		}
+		want := 0
+		for _, l := range m.Layers {
+			if images.IsLayerType(l.MediaType) {
+				want++
+			}
+		}
 		layers, err := planLayers(m, c)
-		if err == nil && len(layers) != len(m.Layers) {
-			t.Fatalf("%d layers planned of %d", len(layers), len(m.Layers))
+		if err == nil && len(layers) != want {
+			t.Fatalf("%d layers planned of %d", len(layers), want)
 		}
 		if err == nil {
 			_ = checkSizes(layers)
