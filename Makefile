@@ -9,7 +9,7 @@
 SHELL        := /bin/bash
 GO           ?= go
 BIN          := $(CURDIR)/bin
-KUBE_VERSION := v1.36.3
+KUBE_VERSION := v1.37.1
 VERSION      ?= v0.1.0-dev+$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 DATA_DIR     ?= /var/lib/mullion
 UP_FLAGS     ?=
@@ -24,7 +24,7 @@ CNI_PKG      := github.com/containernetworking/plugins/plugins
 KUBE_PKG     := k8s.io/component-base/version
 KUBE_LDFLAGS := -s -w \
   -X $(KUBE_PKG).gitVersion=$(KUBE_VERSION) \
-  -X $(KUBE_PKG).gitMajor=1 -X $(KUBE_PKG).gitMinor=36 \
+  -X $(KUBE_PKG).gitMajor=1 -X $(KUBE_PKG).gitMinor=37 \
   -X $(KUBE_PKG).gitTreeState=clean -X $(KUBE_PKG).gitCommit=$(KUBE_VERSION) \
   -X $(KUBE_PKG).buildDate=1970-01-01T00:00:00Z
 KUBE_BUILD    = $(GO) -C upstream/kubernetes build -trimpath -ldflags '$(KUBE_LDFLAGS)'

@@ -145,6 +145,11 @@ func processRows() []support.Row {
 			Ref:   win32 + "api/processthreadsapi/nf-processthreadsapi-flushprocesswritebuffers",
 		},
 		{
+			Name:  "GetNumaAvailableMemoryNodeEx, GetNumaNodeProcessorMask2",
+			Level: support.Supported,
+			Ref:   win32 + "api/systemtopologyapi/nf-systemtopologyapi-getnumanodeprocessormask2",
+		},
+		{
 			Name:  "CertCreateCertificateChainEngine",
 			Level: support.Supported,
 			Ref:   win32 + "api/wincrypt/nf-wincrypt-certcreatecertificatechainengine",

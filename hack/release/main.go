@@ -106,7 +106,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 		return nil, err
 	}
 	mullion := r.mullion(programs)
-	papers, err := r.papers(made, mullion, "README.md", "SECURITY.md")
+	papers, err := r.papers(made, mullion, "README.md", "SECURITY.md", "CHANGELOG.md")
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ var stubs = map[string]string{
 *download*) while [ "$1" != --dir ]; do shift; done; mkdir -p "$2"; echo DEB >"$2/mullion_0.3.0_amd64.deb"; echo "$SUM  mullion_0.3.0_amd64.deb" >"$2/SHA256SUMS" ;;
 esac`,
 	"mullion": `case "$1" in
-version) [ "$2" != -o ] || echo '{"go":"go1.26","kubernetes":"v1.36.3","mullion":"v0.3.0"}' ;;
+version) [ "$2" != -o ] || echo '{"go":"go1.26","kubernetes":"v1.37.1","mullion":"v0.3.0"}' ;;
 up) exit "${UP:-0}" ;;
 status) echo "Cluster mullion: ${UP:-healthy}" ;;
 check) echo "$3 finding"; exit "${CHECK:-0}" ;;

@@ -30,7 +30,7 @@ const critestDir = `C:\ProgramData\Mullion\critest`
 
 // critestImages names images to be used instead of those that critest would pull, in critest's own form
 // (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/test_context.go, TestImageList).
-const critestImages = "defaultTestContainerImage: registry.k8s.io/e2e-test-images/busybox:1.37.0-1\nwebServerTestImage: registry.k8s.io/e2e-test-images/nginx:1.27-0\n"
+const critestImages = "defaultTestContainerImage: registry.k8s.io/e2e-test-images/busybox:1.37.0-2\nwebServerTestImage: registry.k8s.io/e2e-test-images/nginx:1.28.0-2\n"
 
 func (a *app) conformanceCritest() *cobra.Command {
 	c := runner.Critest{Version: "v1.36.0"}

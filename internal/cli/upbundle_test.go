@@ -42,7 +42,7 @@ func TestUpWithABundle(t *testing.T) {
 		return up(ctx, o)
 	}
 	got := m.run("up", "--bundle", release(t), "--kubeconfig", "none")
-	got.has(t, ExitOK, "ok   bundle "+ownVersion, "     it has no etcd; that of Kubernetes v1.36.3", `Cluster "mullion" is ready`)
+	got.has(t, ExitOK, "ok   bundle "+ownVersion, "     it has no etcd; that of Kubernetes v1.37.1", `Cluster "mullion" is ready`)
 	if asked.KubernetesVersion != ownVersion {
 		t.Errorf("the control plane has version %q", asked.KubernetesVersion)
 	}
@@ -84,7 +84,7 @@ func TestUpThatDoesNotUseABundle(t *testing.T) {
 			m.calls.up = func(context.Context, cluster.UpOptions) (spec.Cluster, error) {
 				return spec.Cluster{}, errors.New("no luck")
 			}
-			m.write(filepath.Join(m.paths.Bin, "kubernetes/v1.36.3/server/bin/etcd"), "")
+			m.write(filepath.Join(m.paths.Bin, "kubernetes/v1.37.1/server/bin/etcd"), "")
 			args := append([]string{"up", "--bundle", release(t), "--kubeconfig", "none"}, tt.args...)
 			if tt.file != "" {
 				m.env.In = strings.NewReader(tt.file)

@@ -79,8 +79,8 @@ func TestDiscardOwnBundle(t *testing.T) {
 		"no-cluster":        {"", true, false},
 		"was-there":         {"", false, true},
 		"cluster-has-it":    {ownVersion, true, true},
-		"of-another":        {"v1.36.3", true, false},
-		"another-had-it":    {"v1.36.3", false, true},
+		"of-another":        {"v1.37.1", true, false},
+		"another-had-it":    {"v1.37.1", false, true},
 		"cluster-not-known": {"unreadable", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,10 +137,10 @@ func TestTakeBundleBesideALeftover(t *testing.T) {
 }
 
 func TestDescribeOwnBundle(t *testing.T) {
-	bin := bundletest.Put(t, t.TempDir(), map[string][]byte{"kubernetes/v1.36.3/server/bin/etcd": nil})
+	bin := bundletest.Put(t, t.TempDir(), map[string][]byte{"kubernetes/v1.37.1/server/bin/etcd": nil})
 	for version, want := range map[string]string{
-		ownVersion: "it has no etcd; that of Kubernetes v1.36.3, which comes with Mullion, is used",
-		"v1.36.3":  "v1.36.3 lies beside mullion too; that of --bundle is used",
+		ownVersion: "it has no etcd; that of Kubernetes v1.37.1, which comes with Mullion, is used",
+		"v1.37.1":  "v1.37.1 lies beside mullion too; that of --bundle is used",
 	} {
 		from := bundletest.Put(t, t.TempDir(), bundletest.Programs(version))
 		own, err := TryBundle(t.Context(), t.TempDir(), []string{from})

@@ -59,6 +59,7 @@ void pipe_start(void);        /* pipe.c: NtCreateNamedPipeFile */
 void cmd_start(void);         /* cmd.c: NtReadFile, in cmd.exe */
 void stdhandle_start(void);   /* stdhandle.c: NtReadFile, NtCancelSynchronousIoFile, NtFlushBuffersFile; after setinfo_start and reparse_start */
 void barrier_start(void);     /* barrier.c: NtFlushProcessWriteBuffers */
+void numa_start(void);        /* numa.c: GetNumaAvailableMemoryNodeEx */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void children_start(void);    /* children.c: CreateProcessInternalW */
 

@@ -99,6 +99,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     if (path)
         stdhandle_start();
     barrier_start();
+    numa_start();
     placeholder_start();
     winsock_start(tables);
     children_start();

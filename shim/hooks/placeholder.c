@@ -10,6 +10,7 @@
 #include "winsock.h"
 
 #include "hooks.h"
+#include "numa.h"
 
 #define PAGE_BYTES 4096
 #define RESERVE_PLACEHOLDER 0x40000u /* winnt.h MEM_RESERVE_PLACEHOLDER */
@@ -83,7 +84,8 @@ static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_ST
 {
     NTSTATUS status = original_address(module, name, ordinal, address);
 
-    if (status && name && (*address = derivation_address(module, name->Buffer, name->Length)))
+    if (status && name &&
+        ((*address = derivation_address(module, name->Buffer, name->Length)) || (*address = numa_address(module, name->Buffer, name->Length))))
         return STATUS_SUCCESS;
     if (status || *address != (void *)map || work())
         return status;

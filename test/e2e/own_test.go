@@ -20,7 +20,7 @@ import (
 )
 
 // ownVersion is what own says of itself: another number than that of Mullion's bundle, of as many bytes.
-const ownVersion = "v1.36.9"
+const ownVersion = "v1.37.9"
 
 // own makes a program of a person's own: upstream's, which says another version.
 func own(t *testing.T, from, to string) {

@@ -364,7 +364,7 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 		"os label":       {node.Labels["kubernetes.io/os"], "windows"},
 		"hostname label": {node.Labels["kubernetes.io/hostname"], "win-1"},
 		"own label":      {node.Labels["pool"], "test"},
-		"kubelet":        {info.KubeletVersion, "v1.36.3"},
+		"kubelet":        {info.KubeletVersion, "v1.37.1"},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s is %q, want %q", what, pair[0], pair[1])

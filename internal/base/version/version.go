@@ -3,7 +3,7 @@ package version
 
 // Kubernetes is the version of every Kubernetes program in a cluster, Linux and Windows alike. It is the version of
 // k8s.io/kubernetes in upstream/kubernetes/go.mod; a test compares the two.
-const Kubernetes = "v1.36.3"
+const Kubernetes = "v1.37.1"
 
 // version is set by the linker (see the Makefile).
 var version = "devel" // the linker can only set a variable

@@ -119,7 +119,7 @@ Windows nodes.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes-version", "",
-		"Kubernetes version of the cluster, 1.30 or later (default 1.36)")
+		"Kubernetes version of the cluster, 1.30 or later (default 1.37)")
 	cmd.Flags().StringVar(&o.Config, "config", "",
 		"configuration file (default the nearest "+ConfigName+" from the working directory upward)")
 	return cmd

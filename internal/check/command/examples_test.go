@@ -32,7 +32,7 @@ func TestExamples(t *testing.T) {
 		outcome, err := command.Run(t.Context(), command.Options{
 			Offline:    true,
 			Paths:      []string{path},
-			Kubernetes: "1.36",
+			Kubernetes: "1.37",
 			FailOn:     "error",
 			Output:     "text",
 		}, strings.NewReader(""), &out)

@@ -13,7 +13,7 @@ import (
 func addFlags(cmd *cobra.Command, o *Options) {
 	f := cmd.Flags()
 	f.StringVar(&o.Kubernetes, "kubernetes-version", "",
-		"Kubernetes version of the cluster, 1.14 or later (default 1.36)")
+		"Kubernetes version of the cluster, 1.14 or later (default 1.37)")
 	f.StringSliceVar(&o.Windows, "windows-version", nil,
 		"Windows versions of the nodes (default "+strings.Join(LongTerm(), ",")+")")
 	f.BoolVar(&o.Offline, "offline", false, "ask no registry: judge images by their names, and by --image-layout")

@@ -102,7 +102,7 @@ func All() []Image {
 	index := File{Text: "<!DOCTYPE html>\n<html>\n<head><title>Welcome to nginx!</title></head>\n<body><h1>Welcome to nginx!</h1></body>\n</html>\n"}
 	return []Image{
 		{
-			Refs:    []string{e2eRegistry + "busybox:1.37.0-1"},
+			Refs:    []string{e2eRegistry + "busybox:1.37.0-2"},
 			StandIn: toolsStandIn,
 			Content: map[string]Content{
 				Windows: {
@@ -114,10 +114,10 @@ func All() []Image {
 				Linux: {Layers: linux(), Env: []string{linuxPath}, Cmd: []string{"sh"}},
 			},
 		},
-		agnhostImage([]string{e2eRegistry + "agnhost:2.63.0", e2eRegistry + "agnhost:2.55"},
-			"agnhost is upstream's (2.63.0, also under the name 2.55); "+toolsStandIn+", no coredns, no iperf, and the pause in its registry is Mullion's", "pause"),
+		agnhostImage([]string{e2eRegistry + "agnhost:2.66.1", e2eRegistry + "agnhost:2.55"},
+			"agnhost is upstream's (2.66.1, also under the name 2.55); "+toolsStandIn+", no coredns, no iperf, and the pause in its registry is Mullion's", "pause"),
 		{
-			Refs:    []string{e2eRegistry + "nginx:1.27-0", e2eRegistry + "nginx:1.15-4"},
+			Refs:    []string{e2eRegistry + "nginx:1.28.0-2", e2eRegistry + "nginx:1.27.0-2"},
 			StandIn: nginxStandIn,
 			Content: map[string]Content{
 				Windows: {
@@ -156,7 +156,7 @@ func All() []Image {
 		},
 		pause(),
 		{
-			Refs:    []string{e2eRegistry + "glibc-dns-testing:2.0.0"},
+			Refs:    []string{e2eRegistry + "glibc-dns-testing:2.1.1"},
 			StandIn: toolsStandIn,
 			Content: map[string]Content{
 				Windows: {Layers: windows(), Env: []string{windowsPath}, Entrypoint: []string{"cmd.exe", "/s", "/c"}},
