@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,12 +16,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wine/winetest"
 )
 
 const (
 	program  = "../../bin/e2e/windows/windows_exporter.exe"
-	launcher = `C:\windows\system32\mullion-run.exe`
 	patience = 60 * time.Second
 )
 
@@ -37,8 +35,9 @@ func TestExporter(t *testing.T) {
 	if _, err := os.Stat(program); err != nil {
 		t.Skipf("needs windows_exporter.exe: make exporter: %v", err)
 	}
-	p := newPrefix(t)
-	e := p.start(t, others)
+	p := winetest.New(t, "pdh.dll", "mi.dll")
+	p.CopyIn(t, program, "exporter/windows_exporter.exe")
+	e := start(t, p, others)
 	e.page(t) // the first may take its time
 	before := readMachine(t)
 	page := e.page(t)
@@ -56,7 +55,7 @@ func TestExporter(t *testing.T) {
 	})
 	t.Run("cpu", func(t *testing.T) { checkProcessors(t, m, before, after) })
 	t.Run("memory", func(t *testing.T) { checkMemory(t, m, before) })
-	t.Run("disk", func(t *testing.T) { p.checkDisk(t, m, before, after) })
+	t.Run("disk", func(t *testing.T) { checkDisk(t, p, m, before, after) })
 	t.Run("net", func(t *testing.T) { checkNetwork(t, m, before, after) })
 	t.Run("system", func(t *testing.T) { checkSystem(t, m, before, after) })
 	t.Run("process", func(t *testing.T) { checkProcess(t, m) })
@@ -91,9 +90,9 @@ func checkMemory(t *testing.T, m metrics, before machine) {
 	}
 }
 
-func (p prefix) checkDisk(t *testing.T, m metrics, before, after machine) {
+func checkDisk(t *testing.T, p *winetest.Prefix, m metrics, before, after machine) {
 	var fs unix.Statfs_t
-	if err := unix.Statfs(p.dir, &fs); err != nil {
+	if err := unix.Statfs(p.Dir, &fs); err != nil {
 		t.Fatal(err)
 	}
 	const megabyte = 1 << 20
@@ -172,78 +171,6 @@ func checkProcess(t *testing.T, m metrics) {
 	}
 }
 
-// prefix is a scratch Wine prefix with the shims in place, which calls itself Windows Server 2022.
-type prefix struct {
-	dir     string
-	install wine.Install
-}
-
-func newPrefix(t *testing.T) prefix {
-	t.Helper()
-	install, err := wine.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := prefix{dir: filepath.Join(t.TempDir(), "prefix"), install: install}
-	boot := exec.CommandContext(t.Context(), install.Loader, "wineboot", "-i")
-	boot.Env = append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "DISPLAY=",
-		"WINEDLLOVERRIDES=mscoree,mshtml,winemenubuilder.exe=d")
-	if out, err := boot.CombinedOutput(); err != nil {
-		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
-	}
-	p.stop()
-	t.Cleanup(p.stop)
-	for _, name := range []string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "pdh.dll", "mi.dll"} {
-		p.copyIn(t, filepath.Join("../../bin/windows/shim", name), "windows/system32/"+name)
-	}
-	p.copyIn(t, program, "exporter/windows_exporter.exe")
-	keys := []wine.Key{{
-		Path: `Software\Microsoft\Windows NT\CurrentVersion`,
-		Values: []wine.Value{
-			wine.DWORD("CurrentMajorVersionNumber", 10), wine.DWORD("CurrentMinorVersionNumber", 0),
-			wine.SZ("CurrentBuildNumber", "20348"), wine.SZ("CurrentBuild", "20348"), wine.SZ("CurrentVersion", "10.0"),
-			wine.SZ("ProductName", "Windows Server 2022 Datacenter"),
-		},
-	}}
-	if err := wine.EditHive(filepath.Join(p.dir, "system.reg"), keys); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// copyIn copies a file of this machine to drive C:.
-func (p prefix) copyIn(t *testing.T, from, to string) {
-	t.Helper()
-	content, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatalf("copy %s (is it built? `make shims`): %v", from, err)
-	}
-	path := filepath.Join(p.dir, "drive_c", to)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o755); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// stop ends all that runs in the prefix and waits for its end.
-func (p prefix) stop() {
-	for _, arg := range []string{"-k", "-w"} {
-		cmd := exec.Command(p.install.Server, arg)
-		cmd.Env = p.env()
-		_ = cmd.Run() // nothing may run
-	}
-}
-
-func (p prefix) env() []string {
-	return []string{
-		"WINEPREFIX=" + p.dir, "WINELOADER=" + p.install.Loader, "WINESERVER=" + p.install.Server, "WINEDEBUG=-all",
-		"LANG=C.UTF-8", "PATH=/usr/bin:/bin", "HOME=" + p.dir,
-		"WINEDLLOVERRIDES=wineboot.exe,winemenubuilder.exe,explorer.exe,mscoree,mshtml=d;bcryptprimitives,pdh,mi=n",
-	}
-}
-
 // exporter is the program while it runs.
 type exporter struct {
 	address string
@@ -251,7 +178,7 @@ type exporter struct {
 }
 
 // start starts the exporter with the default collectors and more of them.
-func (p prefix) start(t *testing.T, more string) exporter {
+func start(t *testing.T, p *winetest.Prefix, more string) exporter {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -267,10 +194,8 @@ func (p prefix) start(t *testing.T, more string) exporter {
 	}
 	defer output.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, p.install.Loader, launcher, "--", `C:\exporter\windows_exporter.exe`,
+	cmd := p.Command(ctx, winetest.Launcher, "--", `C:\exporter\windows_exporter.exe`,
 		"--web.listen-address="+e.address, "--collectors.enabled=[defaults],"+more)
-	cmd.Env = p.env()
-	cmd.Dir = filepath.Join(p.dir, "drive_c")
 	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/wine/winetest"
 )
 
 // chosenName is the variable that chooses rows: "all", or IDs with commas. Without it, the quick ones are run.
@@ -45,7 +47,7 @@ func TestSources(t *testing.T) {
 
 // TestPrograms makes the checks of the chosen rows, in one prefix.
 func TestPrograms(t *testing.T) {
-	p := newPrefix(t)
+	p := winetest.New(t, "mi.dll", "ncrypt.dll", "pdh.dll")
 	for _, row := range chosen(t) {
 		t.Run(row.ID, func(t *testing.T) {
 			b := newBench(t, p, row)
@@ -53,7 +55,7 @@ func TestPrograms(t *testing.T) {
 			for _, c := range row.Checks {
 				t.Run(strings.ReplaceAll(c.Name, " ", "_"), func(t *testing.T) {
 					begin := time.Now()
-					gap, within := c.gap(p.install.Version), longest
+					gap, within := c.gap(p.Install.Version), longest
 					if gap != "" {
 						within = gapTime
 					}
@@ -61,7 +63,7 @@ func TestPrograms(t *testing.T) {
 					outcome.Add(c.Name, err == nil, time.Since(begin))
 					switch {
 					case err == nil && gap != "":
-						t.Errorf("it passes with Wine %s: take this gap out of the table: %s", p.install.Version, gap)
+						t.Errorf("it passes with Wine %s: take this gap out of the table: %s", p.Install.Version, gap)
 					case err != nil && gap != "":
 						t.Logf("the known gap (%s):\n%v", gap, err)
 					case err != nil:
@@ -70,7 +72,7 @@ func TestPrograms(t *testing.T) {
 				})
 			}
 			if len(outcome.Checks) == len(row.Checks) {
-				record(t, p.install.Version, outcome)
+				record(t, p.Install.Version, outcome)
 			}
 		})
 	}

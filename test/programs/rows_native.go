@@ -3,9 +3,10 @@ package programs
 // native are programs that npm has as they are, in one package each.
 func native() []Row {
 	return []Row{
-		nativeRow("esbuild", "esbuild", "0.28.2", "esbuild.exe", Pack{
-			Name: "@esbuild/win32-x64",
-			Sum:  "5ebpxr3nWMzrL/rnUI755Jkuee0bHL/Gq0WTF9lvcpv73wAp5eu8MfBUgWK9bhWvZjj7yX8etf/8tI8Ney695g==",
+		nativeRow("esbuild", "esbuild", "esbuild.exe", Pack{
+			Version: "0.28.2",
+			Name:    "@esbuild/win32-x64",
+			Sum:     "5ebpxr3nWMzrL/rnUI755Jkuee0bHL/Gq0WTF9lvcpv73wAp5eu8MfBUgWK9bhWvZjj7yX8etf/8tI8Ney695g==",
 		},
 			Check{
 				Name: "a bundle", Run: []string{"{exe}", "a.ts", "--bundle", "--minify", "--outfile=a.js"},
@@ -17,9 +18,10 @@ func native() []Row {
 				Asks: []Ask{{URL: "http://127.0.0.1:{port}/a.js", Want: "^200 OK.*console.log"}},
 			},
 		),
-		nativeRow("biome", "Biome", "2.5.15", "biome.exe", Pack{
-			Name: "@biomejs/cli-win32-x64",
-			Sum:  "yAzh4UqEImV6Hcy0zjUqNfJAsUhoD64FBQCdTG8Md/Z2wQeVP/ZmJ3XRYAs1g8J9fjTFyl2fCtc5FB5til47+g==",
+		nativeRow("biome", "Biome", "biome.exe", Pack{
+			Version: "2.5.15",
+			Name:    "@biomejs/cli-win32-x64",
+			Sum:     "yAzh4UqEImV6Hcy0zjUqNfJAsUhoD64FBQCdTG8Md/Z2wQeVP/ZmJ3XRYAs1g8J9fjTFyl2fCtc5FB5til47+g==",
 		},
 			Check{
 				Name: "lint", Run: []string{"{exe}", "lint", "a.js"}, Exit: 1, Want: "lint/suspicious/noDebugger",
@@ -30,9 +32,10 @@ func native() []Row {
 				Writes: map[string]string{"a.js": "^let a = 1;\ndebugger;\nexport { a };\n$"},
 			},
 		),
-		nativeRow("dprint", "dprint with its plugin for JSON", "0.54.0", "dprint.exe", Pack{
-			Name: "@dprint/win32-x64",
-			Sum:  "AAr2ye/DtgYXDplRoPS+5U++x7T6W4a3I9FvTFWFxziFmUptvAg5G2c4FcXoAduSruhYZJvjDZrLseR2c3IwXg==",
+		nativeRow("dprint", "dprint with its plugin for JSON", "dprint.exe", Pack{
+			Version: "0.54.0",
+			Name:    "@dprint/win32-x64",
+			Sum:     "AAr2ye/DtgYXDplRoPS+5U++x7T6W4a3I9FvTFWFxziFmUptvAg5G2c4FcXoAduSruhYZJvjDZrLseR2c3IwXg==",
 		},
 			Check{
 				Name: "format, by a plugin in WebAssembly", Run: []string{"{exe}", "fmt", "a.json"},
@@ -42,9 +45,10 @@ func native() []Row {
 				Writes: map[string]string{"a.json": `^\{ "a": 1, "b": \[1, 2\] \}\n$`},
 			},
 		),
-		nativeRow("ast-grep", "ast-grep", "0.51.1", "ast-grep.exe", Pack{
-			Name: "@ast-grep/cli-win32-x64-msvc",
-			Sum:  "98fN1gUWJ6AMcwfFdUAQV+4haq5HAzDZWyu3W5zCZXkhhvcT3GLY9oRcACrr7yefIQohHpj5GG0rUZNlwukrMQ==",
+		nativeRow("ast-grep", "ast-grep", "ast-grep.exe", Pack{
+			Version: "0.51.1",
+			Name:    "@ast-grep/cli-win32-x64-msvc",
+			Sum:     "98fN1gUWJ6AMcwfFdUAQV+4haq5HAzDZWyu3W5zCZXkhhvcT3GLY9oRcACrr7yefIQohHpj5GG0rUZNlwukrMQ==",
 		},
 			Check{
 				Name: "search and replace", Run: []string{"{exe}", "run", "-p", "console.log($A)", "-r", "say($A)", "-l", "js", "-U", "a.js"},
@@ -52,9 +56,10 @@ func native() []Row {
 				Writes: map[string]string{"a.js": `^if \(x\) say\(1 \+ 2\)\n$`},
 			},
 		),
-		nativeRow("buf", "buf", "1.74.0", "bin/buf.exe", Pack{
-			Name: "@bufbuild/buf-win32-x64",
-			Sum:  "iUa+mbJ3sYLE55HYxfCkSVrU8mxLx4IGDvb5IkbrxK+z+3Fg4SRTQuHqnnf+GUplYs8/1UfG8DSMd4c7gz+t5g==",
+		nativeRow("buf", "buf", "bin/buf.exe", Pack{
+			Version: "1.74.0",
+			Name:    "@bufbuild/buf-win32-x64",
+			Sum:     "iUa+mbJ3sYLE55HYxfCkSVrU8mxLx4IGDvb5IkbrxK+z+3Fg4SRTQuHqnnf+GUplYs8/1UfG8DSMd4c7gz+t5g==",
 		},
 			Check{
 				Name: "compile", Run: []string{"{exe}", "build", "p", "-o", "-#format=json"}, Want: `"name":\s?"Hello"`,
@@ -62,9 +67,10 @@ func native() []Row {
 			},
 			Check{Name: "lint", Run: []string{"{exe}", "lint", "p"}, Exit: 100, Want: "must be within a directory"},
 		),
-		nativeRow("dbmate", "dbmate", "2.24.0", "bin/dbmate.exe", Pack{
-			Name: "@dbmate/win32-x64",
-			Sum:  "ASnOn5UxzV5go9yrjR4jxeDsaE3aWs4+WFo+T+moMP6jryGHrHLFW4D5WuFts705ADbvN3MTiHzd7jeJMkCABw==",
+		nativeRow("dbmate", "dbmate", "bin/dbmate.exe", Pack{
+			Version: "2.24.0",
+			Name:    "@dbmate/win32-x64",
+			Sum:     "ASnOn5UxzV5go9yrjR4jxeDsaE3aWs4+WFo+T+moMP6jryGHrHLFW4D5WuFts705ADbvN3MTiHzd7jeJMkCABw==",
 		},
 			Check{
 				Name: "a migration of SQLite",
@@ -72,9 +78,10 @@ func native() []Row {
 				Files: map[string]string{"db/migrations/1_a.sql": "-- migrate:up\ncreate table t (id integer);\n\n-- migrate:down\ndrop table t;\n"},
 			},
 		),
-		nativeRow("pagefind", "Pagefind", "1.5.2", "bin/pagefind_extended.exe", Pack{
-			Name: "@pagefind/windows-x64",
-			Sum:  "Fa2Iyw7kaDRzGMfNYNUXNW2zbL5FQVDgSOcbDHdzBrDEdpqOqg8TcZ68F22ol6NJ9IGzvUdmeyZypLW5dyhqsg==",
+		nativeRow("pagefind", "Pagefind", "bin/pagefind_extended.exe", Pack{
+			Version: "1.5.2",
+			Name:    "@pagefind/windows-x64",
+			Sum:     "Fa2Iyw7kaDRzGMfNYNUXNW2zbL5FQVDgSOcbDHdzBrDEdpqOqg8TcZ68F22ol6NJ9IGzvUdmeyZypLW5dyhqsg==",
 		},
 			Check{
 				Name: "an index", Run: []string{"{exe}", "--site", "public"}, Want: "Indexed 1 page",
@@ -82,9 +89,10 @@ func native() []Row {
 				Writes: map[string]string{"public/pagefind/pagefind.js": "pagefind"},
 			},
 		),
-		nativeRow("typescript", "TypeScript's native compiler", "7.0.0-dev.20260707.2", "lib/tsgo.exe", Pack{
-			Name: "@typescript/native-preview-win32-x64",
-			Sum:  "DL4u27stv0fo71sVhOzHSwE+YMZsbBijVI+kg5dLDLilSH79WFTJ8RSQ46vJrCMt+Gjlv/JOZP1PuLJDfioYeQ==",
+		nativeRow("typescript", "TypeScript's native compiler", "lib/tsgo.exe", Pack{
+			Version: "7.0.0-dev.20260707.2",
+			Name:    "@typescript/native-preview-win32-x64",
+			Sum:     "DL4u27stv0fo71sVhOzHSwE+YMZsbBijVI+kg5dLDLilSH79WFTJ8RSQ46vJrCMt+Gjlv/JOZP1PuLJDfioYeQ==",
 		},
 			Check{
 				Name: "compile", Run: []string{"{exe}", "--target", "es2022", "--outDir", "out", "a.ts"},
@@ -93,9 +101,10 @@ func native() []Row {
 			},
 			Check{Name: "an error of types", Run: []string{"{exe}", "--noEmit", "b.ts"}, Exit: 1, Want: "TS2322"},
 		),
-		nativeRow("ffmpeg", "FFmpeg", "4.1.0", "ffmpeg.exe", Pack{
-			Name: "@ffmpeg-installer/win32-x64",
-			Sum:  "Drt5u2vzDnIONf4ZEkKtFlbvwj6rI3kxw1Ck9fpudmtgaZIHD4ucsWB2lCZBXRxJgXR+2IMSti+4rtM4C4rXgg==",
+		nativeRow("ffmpeg", "FFmpeg", "ffmpeg.exe", Pack{
+			Version: "4.1.0",
+			Name:    "@ffmpeg-installer/win32-x64",
+			Sum:     "Drt5u2vzDnIONf4ZEkKtFlbvwj6rI3kxw1Ck9fpudmtgaZIHD4ucsWB2lCZBXRxJgXR+2IMSti+4rtM4C4rXgg==",
 		},
 			Check{
 				Name: "encode H.264 and AAC",
@@ -109,9 +118,10 @@ func native() []Row {
 				Want: "Video: h264.*Audio: aac.*frame= +10 ",
 			},
 		),
-		nativeRow("workerd", "workerd", "1.20261023.1", "bin/workerd.exe", Pack{
-			Name: "@cloudflare/workerd-windows-64",
-			Sum:  "279WLVjNsMycAwr0EZNiNEf0l2SY6NUtsN80NwZzbTHzakmiN+WSx4w38muxPm+PAU0oSPPAPXKVD+H6Hya8xw==",
+		nativeRow("workerd", "workerd", "bin/workerd.exe", Pack{
+			Version: "1.20261023.1",
+			Name:    "@cloudflare/workerd-windows-64",
+			Sum:     "279WLVjNsMycAwr0EZNiNEf0l2SY6NUtsN80NwZzbTHzakmiN+WSx4w38muxPm+PAU0oSPPAPXKVD+H6Hya8xw==",
 		},
 			Check{
 				Name: "a worker", Run: []string{"{exe}", "serve", "config.capnp"},
@@ -129,10 +139,9 @@ func native() []Row {
 }
 
 // nativeRow is the row of a program that one package holds; its version is the package's.
-func nativeRow(id, title, version, file string, pack Pack, checks ...Check) Row {
-	pack.Version = version
+func nativeRow(id, title, file string, pack Pack, checks ...Check) Row {
 	row := Row{
-		ID: id, Title: title, Version: version, Family: Native,
+		ID: id, Title: title, Version: pack.Version, Family: Native,
 		Source: Source{Pack: pack, File: file}, Checks: checks,
 	}
 	if id == "dprint" {

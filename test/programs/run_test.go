@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/windows/wine/winetest"
 )
 
 const (
@@ -35,26 +37,26 @@ const (
 
 // bench is where a row's checks are made: its folder in a prefix, and what the texts of its checks stand for.
 type bench struct {
-	prefix prefix
+	prefix *winetest.Prefix
 	folder string // Linux' name of the row's folder
 	words  *strings.Replacer
 }
 
 // newBench lays the row's program into a folder of drive C: and finds free ports.
-func newBench(t *testing.T, p prefix, row Row) bench {
+func newBench(t *testing.T, p *winetest.Prefix, row Row) bench {
 	t.Helper()
-	folder := p.path(row.ID)
+	folder := p.Path(row.ID)
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		p.stop()
+		p.Stop()
 		if err := os.RemoveAll(folder); err != nil {
 			t.Error(err)
 		}
 	})
 	row.Source.lay(t, folder)
-	p.keep(t)
+	p.Keep(t)
 	dir := `C:\` + row.ID
 	exe := dir + `\` + strings.ReplaceAll(row.Source.File, "/", `\`)
 	crt, key := certificate(t)
@@ -135,11 +137,11 @@ func (b bench) write(files map[string]string) error {
 
 // command is a Windows program with pipes as its standard handles, started in the row's folder as a container's is.
 func (b bench) command(ctx context.Context, env, args []string) *exec.Cmd {
-	all := []string{launcher, "--cwd", b.words.Replace("{dir}"), "--"}
+	all := []string{winetest.Launcher, "--cwd", b.words.Replace("{dir}"), "--"}
 	for _, a := range args {
 		all = append(all, b.words.Replace(a))
 	}
-	cmd := b.prefix.command(ctx, all...)
+	cmd := b.prefix.Command(ctx, all...)
 	cmd.Dir = b.folder
 	for _, e := range env {
 		cmd.Env = append(cmd.Env, b.words.Replace(e))
@@ -235,19 +237,19 @@ func (b bench) serve(ctx context.Context, c Check) error {
 	}()
 	for _, a := range c.Asks {
 		if err := b.eventually(ctx, a, ended); err != nil {
-			b.prefix.stop()
+			b.prefix.Stop()
 			<-ended
 			return fmt.Errorf("ask: %w\n%s", err, tail(said.String()))
 		}
 	}
-	stop := b.prefix.command(ctx, launcher, "--ctrl", "shutdown")
+	stop := b.prefix.Command(ctx, winetest.Launcher, "--ctrl", "shutdown")
 	if out, err := stop.CombinedOutput(); err != nil {
 		return fmt.Errorf("tell %q to end: %w: %s", c.Run, err, out)
 	}
 	select {
 	case <-ended:
 	case <-time.After(stopping):
-		b.prefix.stop()
+		b.prefix.Stop()
 		<-ended
 		return fmt.Errorf("wait for the end of %q: it goes on after %s\n%s", c.Run, stopping, tail(said.String()))
 	}

@@ -42,7 +42,7 @@ Everyone Allow ReadAndExecute, Synchronize False
 	if err != nil {
 		t.Fatalf("find upstream's module: %v", err)
 	}
-	p.copyIn(t, filepath.Join(strings.TrimSpace(string(module)), "test/images/agnhost/mounttest/filePermissions.ps1"),
+	p.CopyIn(t, filepath.Join(strings.TrimSpace(string(module)), "test/images/agnhost/mounttest/filePermissions.ps1"),
 		"filePermissions.ps1")
 	if got := p.run(t, "--", "powershell.exe", "-NonInteractive", "c:/filePermissions.ps1", "-FileName",
 		"/listed.txt"); got.code != 0 || got.out != "0775\n" {

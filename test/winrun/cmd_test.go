@@ -32,8 +32,8 @@ var cmdInput = []struct {
 // testCmd gives cmd.exe its commands on a pipe, as kubectl exec -i does, and in a file.
 func testCmd(t *testing.T, p prefix) {
 	t.Helper()
-	p.write(t, "tools/skip.cmd", "@goto there\r\n@echo skipped\r\n:there\r\n@echo batch %1\r\n")
-	p.write(t, "tools/ask.cmd", "@set /p A=\r\n@set /p B=\r\n@echo %A% %B%\r\n")
+	p.Write(t, "tools/skip.cmd", "@goto there\r\n@echo skipped\r\n:there\r\n@echo batch %1\r\n")
+	p.Write(t, "tools/ask.cmd", "@set /p A=\r\n@set /p B=\r\n@echo %A% %B%\r\n")
 	for _, tt := range cmdInput {
 		t.Run(tt.name, func(t *testing.T) {
 			if out, code := p.cmd(t, strings.NewReader(tt.input)); out != tt.want || code != tt.code {

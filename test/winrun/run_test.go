@@ -20,7 +20,6 @@ import (
 // TestWinrun runs all cases in one prefix: making one takes longer than they do together.
 func TestWinrun(t *testing.T) {
 	p := newPrefix(t)
-	t.Cleanup(func() { p.server(t, "-k") })
 	t.Run("arguments", func(t *testing.T) { testArguments(t, p) })
 	t.Run("program_names", func(t *testing.T) { testNames(t, p) })
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, p) })
@@ -217,8 +216,7 @@ func testServiceLinks(t *testing.T, p prefix) {
 // testBoot looks at what a prefix is told of the machine when wineboot.exe does not run.
 func testBoot(t *testing.T, p prefix) {
 	t.Helper()
-	p.server(t, "-k")
-	p.server(t, "-w")
+	p.Stop()
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -240,8 +238,7 @@ func testBoot(t *testing.T, p prefix) {
 // testNoHelpers checks that a console program brings nothing with it but the launcher and the server.
 func testNoHelpers(t *testing.T, p prefix) {
 	t.Helper()
-	p.server(t, "-k")
-	p.server(t, "-w")
+	p.Stop()
 	cmd := p.command(t, "--", "prog", "sleep")
 	out := startReady(t, cmd)
 	defer out.stop()
@@ -265,7 +262,7 @@ func testNoHelpers(t *testing.T, p prefix) {
 // owns reports whether the process of a folder of /proc belongs to the prefix.
 func (p prefix) owns(dir string) bool {
 	env, err := os.ReadFile(filepath.Join(dir, "environ"))
-	return err == nil && strings.Contains("\x00"+string(env), "\x00WINEPREFIX="+p.dir+"\x00")
+	return err == nil && strings.Contains("\x00"+string(env), "\x00WINEPREFIX="+p.Dir+"\x00")
 }
 
 // processes are the first arguments of the processes that belong to the prefix.
@@ -404,8 +401,7 @@ func testMemory(t *testing.T, p prefix) {
 // testServices asks for something that needs a service, before and after.
 func testServices(t *testing.T, p prefix) {
 	t.Helper()
-	p.server(t, "-k")
-	p.server(t, "-w")
+	p.Stop()
 	r := startReady(t, p.command(t, "--hook", "none", "--", "prog", "sleep"))
 	defer r.stop()
 	for range 2 {
@@ -417,7 +413,7 @@ func testServices(t *testing.T, p prefix) {
 		"Received = 1") {
 		t.Errorf("%+v", got)
 	}
-	p.server(t, "-k")
+	p.Stop()
 }
 
 func testPowerShell(t *testing.T, p prefix) {

@@ -31,13 +31,11 @@ func (p prefix) serviceProcesses(t *testing.T) []string {
 // fresh ends what runs in the prefix and starts a program that stays, so that the prefix lives while others run in it.
 func (p prefix) fresh(t *testing.T) {
 	t.Helper()
-	p.server(t, "-k")
-	p.server(t, "-w")
+	p.Stop()
 	r := startReady(t, p.command(t, "--", "prog", "sleep"))
 	t.Cleanup(func() {
 		r.stop()
-		p.server(t, "-k")
-		p.server(t, "-w")
+		p.Stop()
 	})
 }
 
@@ -138,8 +136,7 @@ func testVolume(t *testing.T, p prefix) {
 // cleared it.
 func testStacks(t *testing.T, p prefix) {
 	t.Helper()
-	p.server(t, "-k")
-	p.server(t, "-w")
+	p.Stop()
 	r := startReady(t, p.command(t, "--", "cmd", "/c", "prog", "threads", "40"))
 	defer r.stop()
 	status, err := filepath.Glob("/proc/[0-9]*/status")

@@ -14,8 +14,8 @@ const listMD5 = "01a840a64117cae7d46ed81493f690ac"
 // is tested in package wintools.
 func testTools(t *testing.T, p prefix) {
 	t.Helper()
-	p.write(t, "tools/list.txt", "one\r\ntwo\r\nthree\r\n")
-	p.write(t, "tools/other.txt", "one\r\n2\r\nthree\r\n")
+	p.Write(t, "tools/list.txt", "one\r\ntwo\r\nthree\r\n")
+	p.Write(t, "tools/other.txt", "one\r\n2\r\nthree\r\n")
 	for _, tc := range []struct {
 		name, line string
 		code       int

@@ -210,7 +210,7 @@ func testInit(t *testing.T, p prefix) {
 // testCounters reads the node's statistics with the kubelet's own code and compares them with the kernel's.
 func testCounters(t *testing.T, p prefix) {
 	t.Helper()
-	p.copyIn(t, buildNodestats(t), "nodestats.exe")
+	p.CopyIn(t, buildNodestats(t), "nodestats.exe")
 	t.Run("statuses", func(t *testing.T) {
 		want := []string{
 			`\Memory\Committed Bytes 0x00000000`, `\MEMORY\% COMMITTED BYTES IN USE 0x00000000`, `\Process(_Total)\Working Set - Private 0x00000000`,
