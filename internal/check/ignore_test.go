@@ -31,7 +31,7 @@ func TestIgnore(t *testing.T) {
 		{pod, `"host-pid: "`, "", "has no reason"},
 		{pod, `[host-pid]`, "", ""},
 	} {
-		c, err := check.New([]check.Rule{rule}, check.Options{Kubernetes: 36, Windows: winver.All()})
+		c, err := check.New([]check.Rule{rule}, check.Options{Kubernetes: 37, Windows: winver.All()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func TestEvidenceOrder(t *testing.T) {
 			}
 			for _, in := range inputs {
 				pods := map[check.OS]int{}
-				for _, r := range run(t, check.Options{Kubernetes: 36}, in) {
+				for _, r := range run(t, check.Options{Kubernetes: 37}, in) {
 					for s, n := range r.Pods {
 						pods[s] += n
 					}
@@ -82,7 +82,7 @@ func TestWaiting(t *testing.T) {
 		"neither": "os-undecided at 1, 0 edits; host-pid at 5, 0 edits",
 	} {
 		var got []string
-		for _, r := range run(t, check.Options{Kubernetes: 36},
+		for _, r := range run(t, check.Options{Kubernetes: 37},
 			pod+"apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: c}\nscheduling: {nodeSelector: {kubernetes.io/os: "+class+"}}\n") {
 			for _, f := range r.Findings {
 				got = append(got, fmt.Sprintf("%s at %d, %d edits", f.Rule.ID, f.Line, len(f.Edits)))
@@ -99,7 +99,7 @@ func TestWaiting(t *testing.T) {
 func TestAcrossStreams(t *testing.T) {
 	service := "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: %s}\nspec:\n  selector: {app: a}\n  externalTrafficPolicy: Local\n"
 	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: one, labels: {app: a, more: b}}\nspec: {nodeSelector: {kubernetes.io/os: windows}}\n"
-	c, err := check.New(rules.All(), check.Options{Kubernetes: 36, Windows: winver.All()})
+	c, err := check.New(rules.All(), check.Options{Kubernetes: 37, Windows: winver.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestAcrossStreams(t *testing.T) {
 // said.
 func TestBoundedMemory(t *testing.T) {
 	in := "apiVersion: v1\nkind: Pod\nmetadata: {labels: {a: b}}\nspec: {hostPID: true, runtimeClassName: " + strings.Repeat("c", 70<<10) + "}\n"
-	got := run(t, check.Options{Kubernetes: 36}, in)
+	got := run(t, check.Options{Kubernetes: 37}, in)
 	if len(got) != 2 || len(got[0].Findings) != 2 || len(got[1].Faults) != 1 ||
 		!strings.Contains(got[1].Faults[0].Message, "64 MiB") {
 		t.Errorf("%+v, want the pod judged as undecided at once, and a fault at the end", got)

@@ -51,9 +51,9 @@ func TestSetProgramOfAnotherVersion(t *testing.T) {
 		want    []string
 	}{
 		"same":   {ours, version.Kubernetes, nil},
-		"oldest": {ours, "v1.33.1", nil},
-		"too-old": {ours, "v1.32.1", []string{
-			"a node of Kubernetes v1.32.1 is more than 3 minor versions older than the control plane, which is " +
+		"oldest": {ours, "v1.34.1", nil},
+		"too-old": {ours, "v1.33.1", []string{
+			"a node of Kubernetes v1.33.1 is more than 3 minor versions older than the control plane, which is " +
 				version.Kubernetes + policy,
 		}},
 		"newer": {older, "v1.36.3", []string{

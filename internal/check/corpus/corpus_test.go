@@ -16,7 +16,7 @@ import (
 
 func judge(tb testing.TB, in io.Reader, emit func(check.Result) error) {
 	tb.Helper()
-	c, err := check.New(rules.All(), check.Options{Kubernetes: 36, Windows: winver.All()})
+	c, err := check.New(rules.All(), check.Options{Kubernetes: 37, Windows: winver.All()})
 	if err != nil {
 		tb.Fatal(err)
 	}

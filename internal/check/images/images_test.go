@@ -310,7 +310,7 @@ func TestFaultsAreLocated(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := finder(t, images.Options{Keychain: authn.NewMultiKeychain(), Timeout: time.Second})
-	c, err := check.New(rules.All(), check.Options{Kubernetes: 36, Windows: []winver.Build{b}, Chosen: true, Images: f})
+	c, err := check.New(rules.All(), check.Options{Kubernetes: 37, Windows: []winver.Build{b}, Chosen: true, Images: f})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestSameVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 		rule.Since, rule.Until, rule.SinceBuild, rule.UntilBuild = 0, 0, 0, 0
-		c, err := check.New([]check.Rule{rule}, check.Options{Kubernetes: 36, Windows: winver.All()})
+		c, err := check.New([]check.Rule{rule}, check.Options{Kubernetes: 37, Windows: winver.All()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func without() map[string]string {
 		"spec.preemptionPolicy": control, "spec.overhead": control,
 		"spec.hostAliases":    "works: the kubelet mounts a hosts file, except into HostProcess containers",
 		"spec.readinessGates": control, "spec.enableServiceLinks": works,
-		"spec.topologySpreadConstraints": control, "spec.schedulingGates": control, "spec.schedulingGroup": control,
+		"spec.topologySpreadConstraints": control, "spec.schedulingGates": control, "spec.evictionResponders": control, "spec.schedulingGroup": control,
 
 		"spec.securityContext.windowsOptions": inner,
 		"spec.securityContext.runAsNonRoot":   "works: the rule non-root-administrator looks at it through each container",

@@ -183,6 +183,22 @@ func containers() []check.Rule {
 			}},
 		},
 		{
+			ID:       "bind-mount-options",
+			Severity: check.Warning,
+			Category: containerCategory,
+			Target:   check.OnContainer,
+			Since:    37,
+			Fix:      check.Remove,
+			Title:    "options of bind mounts are part of Linux",
+			Why:      "noexec, nodev and nosuid have no effect on Windows nodes",
+			Remedy:   "remove the field; who may run a file is for its access list to say",
+			Source: check.Source{
+				Title: "kubernetes: the field in the API",
+				URL:   "https://github.com/kubernetes/kubernetes/blob/v1.37.1/staging/src/k8s.io/api/core/v1/types.go",
+			},
+			Match: []check.Match{{Path: "volumeMounts[*].bindMountOptions", Op: check.NonEmpty}},
+		},
+		{
 			ID:       "resize-policy",
 			Severity: check.Warning,
 			Category: containerCategory,

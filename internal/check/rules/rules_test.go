@@ -73,7 +73,7 @@ func platform(t *testing.T, text string) check.Platform {
 // "# image: example.com/app:1 linux/arm64 windows/amd64,10.0.20348.1" (what a registry says of it).
 func options(t *testing.T, text string) check.Options {
 	t.Helper()
-	o := check.Options{Kubernetes: 36}
+	o := check.Options{Kubernetes: 37}
 	images := registry{}
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(line, "# kubernetes: "); ok {
