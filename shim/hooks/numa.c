@@ -9,8 +9,6 @@
 #include "linux.h"
 #include "numa.h"
 
-static BOOL(WINAPI *original_available)(USHORT, ULONGLONG *);
-
 /* Appends a number to a text. */
 static char *digits(char *to, unsigned number)
 {
@@ -69,10 +67,6 @@ static BOOL WINAPI hook_GetNumaAvailableMemoryNodeEx(USHORT node, ULONGLONG *byt
     MEMORYSTATUSEX memory = {.dwLength = sizeof(memory)};
     ULONG highest = 0;
 
-    if (original_available(node, bytes))
-        return TRUE;
-    if (GetLastError() != ERROR_CALL_NOT_IMPLEMENTED)
-        return FALSE;
     if (node_free(node, bytes))
         return TRUE;
     /* without /sys, or on a kernel without NUMA, a machine of one node has it all there */
@@ -89,11 +83,12 @@ static BOOL WINAPI hook_GetNumaAvailableMemoryNodeEx(USHORT node, ULONGLONG *byt
 static const NUMA_NODE_RELATIONSHIP *find_node(const BYTE *at, DWORD size, USHORT node)
 {
     const SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *info;
+    const DWORD least = FIELD_OFFSET(SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX, NumaNode) + sizeof(NUMA_NODE_RELATIONSHIP);
 
-    for (; size >= sizeof(*info); at += info->Size, size -= info->Size)
+    for (; size >= least; at += info->Size, size -= info->Size) /* a record is as long as its kind wants */
     {
         info = (const void *)at;
-        if (!info->Size || info->Size > size)
+        if (info->Size < least || info->Size > size)
             return NULL;
         if (info->Relationship == RelationNumaNode && info->NumaNode.NodeNumber == node)
             return &info->NumaNode;
@@ -145,7 +140,13 @@ void *numa_address(HMODULE module, const char *name, unsigned length)
     return (void *)numa_node_processor_mask2;
 }
 
+/* Wine's own stays if it does something. */
 void numa_start(void)
 {
-    patch_function(GetModuleHandleW(L"kernel32.dll"), "GetNumaAvailableMemoryNodeEx", hook_GetNumaAvailableMemoryNodeEx, (void **)&original_available);
+    DWORD error = GetLastError();
+    ULONGLONG bytes;
+
+    if (!GetNumaAvailableMemoryNodeEx(0, &bytes) && GetLastError() == ERROR_CALL_NOT_IMPLEMENTED)
+        replace_function(GetModuleHandleW(L"kernel32.dll"), "GetNumaAvailableMemoryNodeEx", hook_GetNumaAvailableMemoryNodeEx);
+    SetLastError(error);
 }
