@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/procfile"
 )
 
 // Leftovers returns the processes whose environment at their start had MarkerVariable set to marker, without the caller
@@ -96,49 +96,22 @@ func killOne(ctx context.Context, pid int, marker string) (bool, error) {
 	}
 }
 
-// mostBytes bounds what is read of a process: a process says itself where in its memory its environment and its command
-// line are (PR_SET_MM_MAP in prctl(2)), and can make them gigabytes long. Linux starts no process with more than this
-// of both (a quarter of the 8 MiB of a stack, and at most 6 MiB: execve(2)).
-const mostBytes = 6 << 20
-
-// readBounded reads the beginning of a file of a process.
-func readBounded(pid int, name string) ([]byte, error) {
-	f, err := os.Open(procFile(pid, name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, mostBytes))
-}
-
-// carries reports whether the process was started with the marker. A zombie has no environment any more.
-func carries(pid int, marker string) bool {
-	environ, err := readBounded(pid, "environ")
-	if err != nil {
-		return false // it ended, or is a kernel thread
-	}
-	want := []byte(MarkerVariable + "=" + marker)
-	for entry := range bytes.SplitSeq(environ, []byte{0}) {
-		if bytes.Equal(entry, want) {
-			return true
-		}
-	}
-	return false
-}
+// carries reports whether the process was started with the marker.
+func carries(pid int, marker string) bool { return procfile.HasVariable(pid, MarkerVariable+"="+marker) }
 
 // describe reads the fields of a Leftover from /proc; they stay empty if the process has ended.
 func describe(pid int) Leftover {
 	l := Leftover{PID: pid}
-	if cmdline, err := readBounded(pid, "cmdline"); err == nil {
+	if cmdline, err := procfile.Read(pid, "cmdline"); err == nil {
 		l.Args = strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
 	}
-	if stat, err := os.ReadFile(procFile(pid, "stat")); err == nil {
+	if stat, err := os.ReadFile(procfile.Path(pid, "stat")); err == nil {
 		// "pid (name) state ppid …", and the name may hold anything: proc_pid_stat(5).
 		if fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])); len(fields) > 1 {
 			l.PPID, _ = strconv.Atoi(fields[1])
 		}
 	}
-	if cgroups, err := os.ReadFile(procFile(pid, "cgroup")); err == nil {
+	if cgroups, err := os.ReadFile(procfile.Path(pid, "cgroup")); err == nil {
 		for line := range strings.Lines(string(cgroups)) { // "4:pids:/a/b", cgroups(7)
 			if fields := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3); len(fields) == 3 {
 				l.Cgroups = append(l.Cgroups, fields[2])
@@ -146,8 +119,4 @@ func describe(pid int) Leftover {
 		}
 	}
 	return l
-}
-
-func procFile(pid int, name string) string {
-	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }

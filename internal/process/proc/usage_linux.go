@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/procfile"
 )
 
 // tick is the unit of processor time in /proc: USER_HZ is 100 on every architecture that Go knows (time(7)).
@@ -14,7 +16,7 @@ const tick = 10 * time.Millisecond
 // usageOf reads the processor time of a child and of the machine; values that cannot be read are 0.
 func usageOf(pid int) usage {
 	var u usage
-	if stat, err := os.ReadFile(procFile(pid, "stat")); err == nil {
+	if stat, err := os.ReadFile(procfile.Path(pid, "stat")); err == nil {
 		// After the name: state is field 3, utime, stime, cutime and cstime are 14 to 17 (proc_pid_stat(5)).
 		const utime, cstime, state = 14, 17, 3
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +17,8 @@ import (
 	"github.com/containerd/typeurl/v2"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/procfile"
 )
 
 // UnknownExit is the exit code of a container whose end nobody saw.
@@ -200,8 +200,7 @@ func (e *Engine) killExec(ctx context.Context, id, exec string) {
 		return
 	}
 	for _, p := range pids.Processes {
-		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Pid))
-		if err != nil || !slices.Contains(strings.Split(string(environ), "\x00"), execMarker+exec) {
+		if !procfile.HasVariable(int(p.Pid), execMarker+exec) {
 			continue
 		}
 		if err := unix.Kill(int(p.Pid), unix.SIGKILL); err != nil {

@@ -1,0 +1,92 @@
+package procfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// hugeName is the variable by which the test runs itself as a process that shows an environment of 16 GiB.
+const hugeName = "PROCFILE_HUGE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(hugeName) != "" {
+		os.Exit(showHuge())
+	}
+	os.Exit(m.Run())
+}
+
+// showHuge has /proc show 16 GiB of nothing as this process's environment, and waits for the end of its input.
+func showHuge() int {
+	const size = 16 << 30
+	room, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return 3
+	}
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(room)))
+	// The end first: it may not lie before the start.
+	for _, field := range []struct{ what, to uintptr }{
+		{unix.PR_SET_MM_ENV_END, start + size}, {unix.PR_SET_MM_ENV_START, start},
+	} {
+		if err := unix.Prctl(unix.PR_SET_MM, field.what, field.to, 0, 0); err != nil {
+			return 4 // it needs root
+		}
+	}
+	_, _ = os.Stdout.WriteString("ready\n")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	return 0
+}
+
+func TestHasVariable(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	cmd.Env = []string{"A=1", "MARK=yes"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	for variable, want := range map[string]bool{"MARK=yes": true, "MARK=ye": false, "MARK": false, "B=1": false} {
+		if got := HasVariable(cmd.Process.Pid, variable); got != want {
+			t.Errorf("%s: %v, want %v", variable, got, want)
+		}
+	}
+	if _, err := Read(1<<30, "environ"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a process that is not there: %v", err)
+	}
+}
+
+// TestReadIsBounded reads a process that says that its environment is 16 GiB long.
+func TestReadIsBounded(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), hugeName+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := make([]byte, 16)
+	n, _ := out.Read(said)
+	if !strings.HasPrefix(string(said[:n]), "ready") {
+		_, _ = in.Close(), cmd.Wait()
+		t.Skipf("it cannot say so here (%s); it needs root", cmd.ProcessState)
+	}
+	environ, err := Read(cmd.Process.Pid, "environ")
+	if err != nil || len(environ) != mostBytes {
+		t.Errorf("read %d bytes, want %d: %v", len(environ), mostBytes, err)
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+}
