@@ -122,15 +122,6 @@ func sub(a, b uint64) uint64 {
 	return a - b
 }
 
-// DiskUsage returns the size of what the container has written to its C:, in bytes and inodes.
-func (e *Engine) DiskUsage(ctx context.Context, id string) (bytes, inodes uint64, err error) {
-	u, err := e.client.SnapshotService(e.opts.Snapshotter).Usage(e.with(ctx), id)
-	if err != nil {
-		return 0, 0, fmt.Errorf("ask for size of container %q: %w", id, err)
-	}
-	return uint64(u.Size), uint64(u.Inodes), nil
-}
-
 // OutOfMemory calls seen with the id of each container in which the kernel kills a process because the container's
 // memory limit is reached, until ctx ends. It outlasts a restart of containerd.
 func (e *Engine) OutOfMemory(ctx context.Context, seen func(id string)) {

@@ -410,8 +410,21 @@ func sockets() []attack {
 		{"tipc", afTIPC, sockSeqpacket, 0},
 		{"rds", afRDS, sockSeqpacket, 0},
 		{"bluetooth", afBluetooth, sockRaw, 1},
+		{"netlink-generic", afNetlink, sockRaw, 16}, // loads the module of whatever family is asked for
+		{"netlink-netfilter", afNetlink, sockRaw, 12},
 	} {
 		all = append(all, attack{name: "socket/" + s.name, try: func() int { return socket(s.family, s.kind, s.protocol, nil) }})
 	}
-	return all
+	return append(all, attack{name: "socket/upper-layer-of-tcp", try: upperLayer})
+}
+
+// upperLayer has the kernel look for the module of a protocol above TCP, and reports whether it did.
+func upperLayer() int {
+	const tcp, ulp = 6, 31
+	name := []byte("mullion-none")
+	code := socket(afInet, sockStream, 0, func(fd int) int { return call(sysSetsockopt, fd, tcp, ulp, name, len(name)) })
+	if code == enoent {
+		return 0
+	}
+	return code
 }
