@@ -171,9 +171,19 @@ func etcFiles() map[string]string {
 		"etc/hosts":         "127.0.0.1 localhost\n::1 localhost\n",
 		"etc/resolv.conf":   "",
 		// without this file fontconfig complains on standard error
-		"etc/fonts/fonts.conf": "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig><cachedir>/tmp</cachedir></fontconfig>\n",
+		"etc/fonts/fonts.conf": fontsConfig("/tmp"),
 		"etc/host.conf":        "multi on\n",
 	}
+}
+
+// fontsConfig is a configuration of fontconfig with a folder for its caches and with folders of fonts.
+func fontsConfig(cache string, fonts ...string) string {
+	var dirs strings.Builder
+	for _, d := range fonts {
+		dirs.WriteString("<dir>" + d + "</dir>")
+	}
+	return "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig>" + dirs.String() +
+		"<cachedir>" + cache + "</cachedir></fontconfig>\n"
 }
 
 // profileDirs are the folders of a user's profile, as wineboot makes them without links to the machine's folders.

@@ -45,8 +45,13 @@ func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 			return err
 		}
 	}
+	// Of the machine's fonts a cache would be left in /var/cache.
+	fonts := filepath.Join(scratch, "fonts.conf")
+	if err := os.WriteFile(fonts, []byte(fontsConfig(scratch, "/usr/share/fonts")), 0o644); err != nil {
+		return err
+	}
 	env := []string{
-		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINELOADER=" + o.Install.Loader, "WINESERVER=" + o.Install.Server,
+		"WINEPREFIX=" + prefix, "FONTCONFIG_FILE=" + fonts, "WINEARCH=win64", "WINELOADER=" + o.Install.Loader, "WINESERVER=" + o.Install.Server,
 		"WINEDEBUG=-all",
 		// No offers to download Mono and Gecko, no menu entries.
 		"WINEDLLOVERRIDES=mscoree,mshtml=;winemenubuilder.exe=d",
