@@ -301,7 +301,7 @@ func TestHNSOfNodesThatHaveNone(t *testing.T) {
 	}
 	m.run("hns", "ls", "linux-1").refused(t, ExitUsage, "not a Windows node: linux-1",
 		"a Linux node has no HNS; name a Windows node")
-	m.run("hns", "ls", "win-7").refused(t, ExitNotFound, `no node "win-7"; there are [linux-1 win-1]`, "")
+	m.run("hns", "ls", "win-7").refused(t, ExitNotFound, `no node "win-7"; there are linux-1, win-1`, "")
 	m.run("hns", "ls").refused(t, ExitUsage, "`mullion hns ls` takes a node", "for example: mullion hns ls win-1")
 	m.run("hns", "ls", "win-1", "pods").refused(t, ExitUsage, `no kind "pods"`,
 		"there are: network, endpoint, namespace, loadbalancer, route")

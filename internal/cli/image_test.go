@@ -52,7 +52,7 @@ func TestImageTable(t *testing.T) {
 func TestImagesOfNodesThatAreNotThere(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
-	const missing = `no node "win-9"; there are [linux-1 win-1]`
+	const missing = `no node "win-9"; there are linux-1, win-1`
 	m.run("image", "ls", "--node", "win-9").refused(t, ExitNotFound, missing, "")
 	m.run("image", "pull", "example.com/a:b", "--node", "win-9").refused(t, ExitNotFound, missing, "")
 }

@@ -172,6 +172,9 @@ func (f joinFlags) byFile(o *join.Options) error {
 func (f joinFlags) byToken(o *join.Options) error {
 	help := "`mullion server`, `mullion token create --print-join-command` and `kubeadm token create --print-join-command` print the values of these flags"
 	host, port, err := net.SplitHostPort(f.server)
+	if f.server == "" {
+		return usage(errors.New("--server is missing, or --kubeconfig in its place"), help)
+	}
 	if err != nil || host == "" || port == "" {
 		return usage(fmt.Errorf("--server %q is not host:port", f.server), help)
 	}

@@ -154,7 +154,7 @@ func TestJoinThatIsKept(t *testing.T) {
 		return spec.Cluster{}, context.DeadlineExceeded
 	}
 	m.run(byToken("--retain")...).refused(t, ExitNotReady, "context deadline exceeded",
-		"see `mullion status` and DATA/logs; the cluster may still become ready: `mullion up` waits for it again")
+		"see `mullion status` and DATA/logs; on a slow machine give it more time: `mullion up --wait 20m` goes on with what is there")
 }
 
 // TestJoinByFileNamesTheFile holds that a server that is not known by its address is told by the file that names it.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,15 +21,26 @@ func (a *app) logs() *cobra.Command {
 		Use:     "logs COMPONENT",
 		Short:   "Print the log of one of the cluster's parts",
 		Example: "  mullion logs kube-apiserver\n  mullion logs kubelet/win-1 --tail 50 -f",
-		Args:    exactArgs("COMPONENT"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil // it is answered with the names that there are
+			}
+			return exactArgs("COMPONENT")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			paths, err := a.paths()
 			if err != nil {
 				return err
 			}
 			names, err := logNames(paths.Logs())
+			if err != nil && len(args) == 0 {
+				return exactArgs("COMPONENT")(cmd, args)
+			}
 			if err != nil {
 				return noCluster(paths.Data, err)
+			}
+			if len(args) == 0 {
+				return usage(errors.New("name one of the cluster's parts"), "there are: "+strings.Join(names, ", "))
 			}
 			if !slices.Contains(names, args[0]) {
 				return &Error{

@@ -57,7 +57,7 @@ func TestCopyRefusals(t *testing.T) {
 			file, "linux-1:/etc/a", ExitUsage, "linux-1:/etc/a: node linux-1 is a Linux node",
 			"read with `mullion node exec linux-1 -- cat FILE`, write with `mullion node exec linux-1 -- tee FILE`",
 		},
-		{file, "win-9:C:/a", ExitNotFound, `no node "win-9"; there are [linux-1 win-1]`, ""},
+		{file, "win-9:C:/a", ExitNotFound, `no node "win-9"; there are linux-1, win-1`, ""},
 	} {
 		m.run("node", "cp", tt.from, tt.to).refused(t, tt.code, tt.what, tt.remedy)
 	}
@@ -107,7 +107,7 @@ func TestCommandsOnHostsThatAreDown(t *testing.T) {
 	released := 0
 	m.env.ReleaseInterrupt = func() { released++ }
 	m.run("node", "shell", "linux-1")
-	m.run("node", "shell", "win-9").refused(t, ExitNotFound, `no node "win-9"; there are [linux-1 win-1]`, "")
+	m.run("node", "shell", "win-9").refused(t, ExitNotFound, `no node "win-9"; there are linux-1, win-1`, "")
 	if released != 1 {
 		t.Errorf("Ctrl-C was given away %d times, want once: for the program that was to run", released)
 	}

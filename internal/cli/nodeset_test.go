@@ -112,7 +112,7 @@ func TestNodeSetRefusals(t *testing.T) {
 			"win-1 --kubelet /nowhere/k.exe", nil, ExitUsage, "read the program: stat /nowhere/k.exe: no such file or directory",
 			"name a program that you have built",
 		},
-		"no-node": {"win-9 --kubelet FILE", nil, ExitNotFound, `no node "win-9"; there are [linux-1 win-1]`, ""},
+		"no-node": {"win-9 --kubelet FILE", nil, ExitNotFound, `no node "win-9"; there are linux-1, win-1`, ""},
 		"no-proxy": {
 			"win-1 --kube-proxy FILE", fmt.Errorf("set the kube-proxy of node win-1: %w", cluster.ErrNoSuchPart), ExitUsage,
 			"set the kube-proxy of node win-1: the node has none",

@@ -346,7 +346,7 @@ func (a *app) upError(err error, paths layout.Paths) error {
 		return &Error{
 			Code: ExitNotReady,
 			Err:  err,
-			Remedy: fmt.Sprintf("see `mullion status` and %s; the cluster may still become ready: `mullion up` waits for it again",
+			Remedy: fmt.Sprintf("see `mullion status` and %s; on a slow machine give it more time: `mullion up --wait 20m` goes on with what is there",
 				paths.Logs()),
 		}
 	case errors.Is(err, cluster.ErrFailed):

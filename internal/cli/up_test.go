@@ -174,8 +174,8 @@ func upErrors() []struct {
 			name: "not-in-time",
 			err:  fmt.Errorf("wait for kubelet/win-1: %w", context.DeadlineExceeded),
 			code: ExitNotReady,
-			remedy: "see `mullion status` and DATA/logs; the cluster may still become ready: " +
-				"`mullion up` waits for it again",
+			remedy: "see `mullion status` and DATA/logs; on a slow machine give it more time: " +
+				"`mullion up --wait 20m` goes on with what is there",
 		},
 		{
 			name:   "a-part-failed",

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/containerd/containerd/v2/client"
 
@@ -56,7 +57,7 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("no node %q; there are %v", e.Node, e.Nodes)
+	return fmt.Sprintf("no node %q; there are %s", e.Node, strings.Join(e.Nodes, ", "))
 }
 
 func findNode(c spec.Cluster, name string) (spec.Node, error) {

@@ -95,10 +95,23 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (file, error) {
 			return file{}, err
 		}
 	default:
-		return file{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, f.kind,
+		return file{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, kindName(f.kind),
 			errdefs.ErrInvalidArgument)
 	}
 	return f, nil
+}
+
+// kindName is a word for a file that is no file.
+func kindName(kind fs.FileMode) string {
+	switch {
+	case kind&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case kind&fs.ModeSocket != 0:
+		return "socket"
+	case kind&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "file of the kind " + kind.String()
 }
 
 // scanLink reads a symbolic link. The target must be relative and within the folder: in the container an absolute
