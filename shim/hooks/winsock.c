@@ -1,4 +1,4 @@
-/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll, crypt32.dll and bcrypt.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll, crypt32.dll, bcrypt.dll and advapi32.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
 #include "winsock.h"
 
 #include <winternl.h>
@@ -91,6 +91,12 @@ static void patch_bcrypt(HMODULE module)
     bcrypt_start(module);
 }
 
+static void patch_advapi32(HMODULE module)
+{
+    keep(module);
+    eventlog_start(module);
+}
+
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
 {
     (void)context;
@@ -106,6 +112,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
         patch_crypt32(data->base);
     else if (is_dll(data->base_name, L"bcrypt.dll"))
         patch_bcrypt(data->base);
+    else if (is_dll(data->base_name, L"advapi32.dll"))
+        patch_advapi32(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -125,6 +133,8 @@ void winsock_start(BOOL with_unix)
         patch_crypt32(loaded);
     if ((loaded = GetModuleHandleW(L"bcrypt.dll")))
         patch_bcrypt(loaded);
+    if ((loaded = GetModuleHandleW(L"advapi32.dll")))
+        patch_advapi32(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

@@ -63,4 +63,7 @@ void certkey_start(HMODULE crypt32);
 /* chainengine.c: engines for chains of certificates, of the newer form. */
 void chainengine_start(HMODULE crypt32);
 
+/* eventlog.c: writing and reading the event log. */
+void eventlog_start(HMODULE advapi32);
+
 #endif

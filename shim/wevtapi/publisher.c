@@ -1,0 +1,515 @@
+/*
+ * Sources, their messages, and what logs and sources there are.
+ *
+ * Facts: https://learn.microsoft.com/windows/win32/api/winevt/nf-winevt-evtformatmessage, …-evtopenpublishermetadata, and
+ * /windows/win32/eventlog/event-sources for the values of a source's key. There are no manifests, so a source has messages of classic events only.
+ */
+#include "evt.h"
+
+#include <winternl.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "channels.h"
+
+#define MESSAGE_TABLE 11 /* winuser.h RT_MESSAGETABLE */
+
+/* winnt.h MESSAGE_RESOURCE_ENTRY */
+struct message_entry
+{
+    WORD length, flags; /* 1: UTF-16 */
+    BYTE text[];
+};
+
+typedef NTSTATUS(NTAPI *find_message)(HMODULE, ULONG, ULONG, ULONG, const struct message_entry **);
+
+struct publisher
+{
+    struct object object;
+    WCHAR name[MOST_NAME + 1], log[LOG_CHARS];
+};
+
+struct name_list
+{
+    struct object object;
+    struct names names;
+    unsigned next;
+};
+
+/* A log, for its settings or its size. */
+struct channel
+{
+    struct object object;
+    WCHAR log[LOG_CHARS];
+};
+
+/* Puts the event's strings into a message: %1 to %99, also with a format behind it, and the marks of message tables. FALSE: there are not enough. */
+static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsigned strings, struct text *message)
+{
+    BOOL whole = TRUE;
+
+    while (*format && !message->failed && message->length < MOST_RECORD * 8)
+    {
+        const WCHAR *start = format;
+        unsigned number = 0;
+
+        if (*format++ != '%')
+        {
+            text_add_wide(message, start, 1);
+            continue;
+        }
+        while (*format >= '0' && *format <= '9' && number < 10)
+            number = number * 10 + (unsigned)(*format++ - '0');
+        if (number)
+        {
+            const WCHAR *end = *format == '!' ? wcschr(format + 1, '!') : NULL;
+
+            format = end ? end + 1 : format;
+            if (number <= strings)
+                text_add_wide(message, string[number - 1], wcslen(string[number - 1]));
+            else
+            {
+                text_add_wide(message, start, (size_t)(format - start));
+                whole = FALSE;
+            }
+            continue;
+        }
+        if (format - start > 1) /* %0 ends a message */
+            break;
+        switch (*format)
+        {
+        case 'n': text_add(message, "\r\n"); break;
+        case 't': text_add(message, "\t"); break;
+        case 'r': text_add(message, "\r"); break;
+        case 'b': text_add(message, " "); break;
+        case 0: format--; break;
+        default: text_add_wide(message, format, 1); /* %%, %., %! */
+        }
+        format++;
+    }
+    text_add(message, "");
+    return whole;
+}
+
+/* The text of a message in a file; the caller frees it. NULL: there is none. */
+static WCHAR *message_of_file(const WCHAR *file, DWORD id)
+{
+    find_message find = (find_message)(void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlFindMessage");
+    HMODULE module = LoadLibraryExW(file, NULL, LOAD_LIBRARY_AS_DATAFILE | LOAD_LIBRARY_AS_IMAGE_RESOURCE);
+    const struct message_entry *entry;
+    WCHAR *text = NULL;
+
+    if (!module)
+        return NULL;
+    if (find && !find(module, MESSAGE_TABLE, 0, id, &entry) && entry->length > sizeof(*entry))
+    {
+        size_t size = entry->length - sizeof(*entry);
+
+        if (entry->flags & 1)
+        {
+            if ((text = calloc(size / sizeof(WCHAR) + 1, sizeof(WCHAR))))
+                memcpy(text, entry->text, size / sizeof(WCHAR) * sizeof(WCHAR));
+        }
+        else if ((text = calloc(size + 1, sizeof(WCHAR))))
+            MultiByteToWideChar(CP_ACP, 0, (const char *)entry->text, (int)size, text, (int)size);
+    }
+    FreeLibrary(module);
+    return text;
+}
+
+static BOOL is_file(const WCHAR *path, const WCHAR *name)
+{
+    size_t length = wcslen(path), wanted = wcslen(name);
+
+    return length >= wanted && !_wcsicmp(path + length - wanted, name) && (length == wanted || wcschr(L"\\/", path[length - wanted - 1]));
+}
+
+/* Two files of Windows say nothing but the event's string, and are taken as if they were there. */
+static WCHAR *message_known(const WCHAR *file, DWORD id)
+{
+    const DWORD code = id & 0xffff;
+
+    if ((is_file(file, L"eventcreate.exe") && code >= 1 && code <= 1000) || is_file(file, L"EventLogMessages.dll"))
+        return _wcsdup(L"%1");
+    return NULL;
+}
+
+/* The message of an identifier in a list of files; the caller frees it. */
+static WCHAR *message_of_files(WCHAR *files, DWORD id)
+{
+    WCHAR *found = NULL, *end;
+
+    for (WCHAR *file = files; file && !found; file = end ? end + 1 : NULL)
+    {
+        if ((end = wcschr(file, ';')))
+            *end = 0;
+        if (*file && !(found = message_known(file, id)))
+            found = message_of_file(file, id);
+    }
+    return found;
+}
+
+DWORD source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, unsigned strings, struct text *message)
+{
+    WCHAR log[LOG_CHARS], *files, *format;
+    BOOL whole;
+
+    if (!source_log(source, log) || !(files = source_text(log, source, L"EventMessageFile")))
+        return ERROR_EVT_MESSAGE_NOT_FOUND;
+    format = message_of_files(files, id);
+    free(files);
+    if (!format)
+        return ERROR_EVT_MESSAGE_NOT_FOUND;
+    whole = insert_strings(format, string, strings, message);
+    free(format);
+    while (message->length && wcschr(L"\r\n", message->chars[message->length - 1]))
+        message->chars[--message->length] = 0;
+    return message->failed ? ERROR_NOT_ENOUGH_MEMORY : whole ? ERROR_SUCCESS : ERROR_EVT_UNRESOLVED_VALUE_INSERT;
+}
+
+DWORD event_message(const struct record *record, struct text *message)
+{
+    const WCHAR *string[MOST_STRINGS];
+
+    for (unsigned i = 0; i < record->strings; i++)
+        string[i] = record_text(record, 2 + i);
+    return source_message(record_text(record, 0), record->event, string, record->strings, message);
+}
+
+BOOL evt_text(const WCHAR *text, DWORD size, WCHAR *buffer, DWORD *used)
+{
+    DWORD length = (DWORD)wcslen(text) + 1;
+
+    *used = length;
+    if (!buffer || size < length)
+        return evt_fail(ERROR_INSUFFICIENT_BUFFER);
+    memcpy(buffer, text, length * sizeof(WCHAR));
+    return TRUE;
+}
+
+/* What EvtFormatMessage says of an event. */
+static DWORD format_event(const struct event *event, DWORD what, struct text *text)
+{
+    const char *level = level_name(record_level(event->record));
+    struct text message = {0};
+    DWORD error;
+
+    switch (what)
+    {
+    case EvtFormatMessageEvent: return event_message(event->record, text);
+    case EvtFormatMessageLevel: text_add(text, level); return level ? ERROR_SUCCESS : ERROR_EVT_MESSAGE_NOT_FOUND;
+    case EvtFormatMessageOpcode: text_add(text, "Info"); return ERROR_SUCCESS;
+    case EvtFormatMessageKeyword: text_add(text, "Classic"); return ERROR_SUCCESS;
+    case EvtFormatMessageChannel: text_add_wide(text, event->channel, wcslen(event->channel)); return ERROR_SUCCESS;
+    case EvtFormatMessageProvider: text_add_wide(text, record_text(event->record, 0), wcslen(record_text(event->record, 0))); return ERROR_SUCCESS;
+    case EvtFormatMessageXml:
+        error = event_message(event->record, &message);
+        event_xml(text, event->record, event->channel, &(struct rendering){!error || error == ERROR_EVT_UNRESOLVED_VALUE_INSERT ? message.chars : NULL});
+        text_end(&message);
+        return ERROR_SUCCESS;
+    default: return ERROR_EVT_MESSAGE_NOT_FOUND; /* the names of categories */
+    }
+}
+
+static DWORD format_id(EVT_HANDLE handle, DWORD id, DWORD count, const EVT_VARIANT *values, struct text *text)
+{
+    struct publisher *publisher = object_get(handle, PUBLISHER);
+    const WCHAR *string[MOST_STRINGS];
+    DWORD error;
+
+    if (!publisher)
+        return ERROR_INVALID_HANDLE;
+    for (DWORD i = 0; i < min(count, MOST_STRINGS); i++)
+        string[i] = values && values[i].Type == EvtVarTypeString && values[i].StringVal ? values[i].StringVal : L"";
+    error = source_message(publisher->name, id, string, min(count, MOST_STRINGS), text);
+    object_release(publisher);
+    return error;
+}
+
+BOOL WINAPI EvtFormatMessage(EVT_HANDLE publisher, EVT_HANDLE handle, DWORD id, DWORD count, PEVT_VARIANT values, DWORD flags, DWORD size, LPWSTR buffer,
+                             PDWORD used)
+{
+    struct text text = {0};
+    struct event *event;
+    DWORD error;
+    BOOL ok;
+
+    if (!used || flags < EvtFormatMessageEvent || flags > EvtFormatMessageXml || (size && !buffer))
+        return evt_fail(ERROR_INVALID_PARAMETER);
+    if (flags == EvtFormatMessageId)
+        error = format_id(publisher, id, count, values, &text);
+    else
+    {
+        if (!(event = object_get(handle, EVENT)))
+            return FALSE;
+        error = format_event(event, flags, &text);
+        object_release(event);
+    }
+    if (text.failed)
+        error = ERROR_NOT_ENOUGH_MEMORY;
+    if (error && error != ERROR_EVT_UNRESOLVED_VALUE_INSERT)
+        ok = evt_fail(error);
+    else if ((ok = evt_text(text.chars ? text.chars : L"", size, buffer, used)) && error)
+        ok = evt_fail(error);
+    text_end(&text);
+    return ok;
+}
+
+EVT_HANDLE WINAPI EvtOpenPublisherMetadata(EVT_HANDLE session, LPCWSTR name, LPCWSTR file, LCID locale, DWORD flags)
+{
+    struct publisher *publisher;
+
+    (void)locale;
+    if (session || file)
+        return evt_fail(ERROR_NOT_SUPPORTED), NULL;
+    if (!name || !*name || flags)
+        return evt_fail(ERROR_INVALID_PARAMETER), NULL;
+    if (!(publisher = object_new(PUBLISHER, sizeof(*publisher), NULL)))
+        return NULL;
+    if (wcslen(name) > MOST_NAME || !source_log(name, publisher->log))
+    {
+        object_release(publisher);
+        return evt_fail(ERROR_FILE_NOT_FOUND), NULL; /* as Windows says of a source that is not registered */
+    }
+    wcscpy(publisher->name, name);
+    return object_open(publisher);
+}
+
+/* The files of a source. What only manifests have is not there. */
+BOOL WINAPI EvtGetPublisherMetadataProperty(EVT_HANDLE handle, EVT_PUBLISHER_METADATA_PROPERTY_ID property, DWORD flags, DWORD size, PEVT_VARIANT buffer,
+                                            PDWORD used)
+{
+    static const struct
+    {
+        EVT_PUBLISHER_METADATA_PROPERTY_ID property;
+        const WCHAR *value;
+    } files[] = {{EvtPublisherMetadataMessageFilePath, L"EventMessageFile"}, {EvtPublisherMetadataParameterFilePath, L"ParameterMessageFile"}};
+    struct publisher *publisher = object_get(handle, PUBLISHER);
+    struct values values;
+    WCHAR *text = NULL;
+    BOOL ok;
+
+    if (!publisher)
+        return FALSE;
+    for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    {
+        if (files[i].property == property)
+            text = source_text(publisher->log, publisher->name, files[i].value);
+    }
+    object_release(publisher);
+    if (!used || flags)
+        ok = evt_fail(ERROR_INVALID_PARAMETER);
+    else if (!text)
+        ok = evt_fail(ERROR_NOT_SUPPORTED);
+    else
+    {
+        values_begin(&values, buffer, size, 1);
+        values_text(&values, 0, text);
+        ok = values_end(&values, used);
+    }
+    free(text);
+    return ok;
+}
+
+static void end_list(struct object *object)
+{
+    names_free(&((struct name_list *)object)->names);
+}
+
+static EVT_HANDLE open_list(EVT_HANDLE session, DWORD flags, void (*fill)(struct names *))
+{
+    struct name_list *list;
+
+    if (session)
+        return evt_fail(ERROR_NOT_SUPPORTED), NULL;
+    if (flags)
+        return evt_fail(ERROR_INVALID_PARAMETER), NULL;
+    if (!(list = object_new(NAME_LIST, sizeof(*list), end_list)))
+        return NULL;
+    fill(&list->names);
+    return object_open(list);
+}
+
+static BOOL next_name(EVT_HANDLE handle, DWORD size, WCHAR *buffer, DWORD *used)
+{
+    struct name_list *list = object_get(handle, NAME_LIST);
+    BOOL ok;
+
+    if (!list)
+        return FALSE;
+    EnterCriticalSection(&list->object.lock);
+    if (!used)
+        ok = evt_fail(ERROR_INVALID_PARAMETER);
+    else if (list->next >= list->names.count)
+        ok = evt_fail(ERROR_NO_MORE_ITEMS);
+    else if ((ok = evt_text(list->names.name[list->next], size, buffer, used)))
+        list->next++;
+    LeaveCriticalSection(&list->object.lock);
+    object_release(list);
+    return ok;
+}
+
+EVT_HANDLE WINAPI EvtOpenChannelEnum(EVT_HANDLE session, DWORD flags)
+{
+    return open_list(session, flags, log_names);
+}
+
+BOOL WINAPI EvtNextChannelPath(EVT_HANDLE handle, DWORD size, LPWSTR buffer, PDWORD used)
+{
+    return next_name(handle, size, buffer, used);
+}
+
+EVT_HANDLE WINAPI EvtOpenPublisherEnum(EVT_HANDLE session, DWORD flags)
+{
+    return open_list(session, flags, source_names);
+}
+
+BOOL WINAPI EvtNextPublisherId(EVT_HANDLE handle, DWORD size, LPWSTR buffer, PDWORD used)
+{
+    return next_name(handle, size, buffer, used);
+}
+
+static EVT_HANDLE open_channel(EVT_HANDLE session, const WCHAR *path, enum object_kind kind)
+{
+    struct channel *channel;
+
+    if (session)
+        return evt_fail(ERROR_NOT_SUPPORTED), NULL;
+    if (!path || !*path)
+        return evt_fail(ERROR_INVALID_PARAMETER), NULL;
+    if (!(channel = object_new(kind, sizeof(*channel), NULL)))
+        return NULL;
+    if (!log_find(path, channel->log))
+    {
+        object_release(channel);
+        return evt_fail(ERROR_EVT_CHANNEL_NOT_FOUND), NULL;
+    }
+    return object_open(channel);
+}
+
+EVT_HANDLE WINAPI EvtOpenChannelConfig(EVT_HANDLE session, LPCWSTR path, DWORD flags)
+{
+    return flags ? evt_fail(ERROR_INVALID_PARAMETER), NULL : open_channel(session, path, CHANNEL_CONFIG);
+}
+
+EVT_HANDLE WINAPI EvtOpenLog(EVT_HANDLE session, LPCWSTR path, DWORD flags)
+{
+    return flags != EvtOpenChannelPath ? evt_fail(ERROR_NOT_SUPPORTED), NULL : open_channel(session, path, LOG_INFO);
+}
+
+/* The settings of a log. */
+static BOOL config_value(struct values *values, const struct channel *channel, EVT_CHANNEL_CONFIG_PROPERTY_ID property)
+{
+    WCHAR path[LOG_PATH_CHARS + 8];
+
+    switch (property)
+    {
+    case EvtChannelConfigEnabled:
+    case EvtChannelConfigClassicEventlog: values_number(values, 0, EvtVarTypeBoolean, TRUE); break;
+    case EvtChannelConfigIsolation:
+        values_number(values, 0, EvtVarTypeUInt32, !_wcsicmp(channel->log, L"System") ? 1 : !_wcsicmp(channel->log, L"Security") ? 2 : 0);
+        break;
+    case EvtChannelConfigType: values_number(values, 0, EvtVarTypeUInt32, EvtChannelTypeAdmin); break;
+    case EvtChannelConfigOwningPublisher: values_text(values, 0, L""); break;
+    case EvtChannelLoggingConfigRetention:
+    case EvtChannelLoggingConfigAutoBackup: values_number(values, 0, EvtVarTypeBoolean, FALSE); break;
+    case EvtChannelLoggingConfigMaxSize: values_number(values, 0, EvtVarTypeUInt64, log_most_bytes(channel->log)); break;
+    case EvtChannelLoggingConfigLogFilePath:
+        log_path(channel->log, path);
+        wcscat(path, L".mlog");
+        values_text(values, 0, path);
+        break;
+    default: return FALSE;
+    }
+    return TRUE;
+}
+
+BOOL WINAPI EvtGetChannelConfigProperty(EVT_HANDLE handle, EVT_CHANNEL_CONFIG_PROPERTY_ID property, DWORD flags, DWORD size, PEVT_VARIANT buffer, PDWORD used)
+{
+    struct channel *channel = object_get(handle, CHANNEL_CONFIG);
+    struct values values;
+    BOOL ok;
+
+    if (!channel)
+        return FALSE;
+    if (!used || flags)
+        ok = evt_fail(ERROR_INVALID_PARAMETER);
+    else
+    {
+        values_begin(&values, buffer, size, 1);
+        ok = config_value(&values, channel, property) ? values_end(&values, used) : evt_fail(ERROR_NOT_SUPPORTED);
+    }
+    object_release(channel);
+    return ok;
+}
+
+static BOOL info_value(struct values *values, const struct channel *channel, EVT_LOG_PROPERTY_ID property)
+{
+    struct log_range range;
+
+    log_extent(channel->log, &range);
+    switch (property)
+    {
+    case EvtLogCreationTime: values_number(values, 0, EvtVarTypeFileTime, range.made); break;
+    case EvtLogFileSize: values_number(values, 0, EvtVarTypeUInt64, range.bytes); break;
+    case EvtLogAttributes: values_number(values, 0, EvtVarTypeUInt32, FILE_ATTRIBUTE_ARCHIVE); break;
+    case EvtLogNumberOfLogRecords: values_number(values, 0, EvtVarTypeUInt64, range.newest + 1 - range.oldest); break;
+    case EvtLogOldestRecordNumber: values_number(values, 0, EvtVarTypeUInt64, range.oldest); break;
+    case EvtLogFull: values_number(values, 0, EvtVarTypeBoolean, FALSE); break;
+    default: return FALSE;
+    }
+    return TRUE;
+}
+
+BOOL WINAPI EvtGetLogInfo(EVT_HANDLE handle, EVT_LOG_PROPERTY_ID property, DWORD size, PEVT_VARIANT buffer, PDWORD used)
+{
+    struct channel *channel = object_get(handle, LOG_INFO);
+    struct values values;
+    BOOL ok;
+
+    if (!channel)
+        return FALSE;
+    if (!used)
+        ok = evt_fail(ERROR_INVALID_PARAMETER);
+    else
+    {
+        values_begin(&values, buffer, size, 1);
+        ok = info_value(&values, channel, property) ? values_end(&values, used) : evt_fail(ERROR_NOT_SUPPORTED);
+    }
+    object_release(channel);
+    return ok;
+}
+
+BOOL WINAPI EvtClearLog(EVT_HANDLE session, LPCWSTR path, LPCWSTR target, DWORD flags)
+{
+    WCHAR log[LOG_CHARS];
+    DWORD error;
+
+    if (session || target)
+        return evt_fail(ERROR_NOT_SUPPORTED);
+    if (!path || !*path || flags)
+        return evt_fail(ERROR_INVALID_PARAMETER);
+    if (!log_find(path, log))
+        return evt_fail(ERROR_EVT_CHANNEL_NOT_FOUND);
+    return (error = log_clear(log)) ? evt_fail(error) : TRUE;
+}
+
+/* There is nothing more to say than the last error. */
+DWORD WINAPI EvtGetExtendedStatus(DWORD size, LPWSTR buffer, PDWORD used)
+{
+    if (!used)
+        return ERROR_INVALID_PARAMETER;
+    *used = 1;
+    if (!buffer || !size)
+        return ERROR_INSUFFICIENT_BUFFER;
+    *buffer = 0;
+    return ERROR_SUCCESS;
+}
+
+/* The rest: saved logs, other machines, changes of settings, manifests. The exports of this name have it in wevtapi.def. */
+ULONG_PTR WINAPI evt_not_supported(void)
+{
+    return (ULONG_PTR)evt_fail(ERROR_NOT_SUPPORTED);
+}
