@@ -329,7 +329,7 @@ func programRows() []support.Row {
 				"start, stop and use are Wine's; the rest is refused. netapi32 does not show the groups",
 		},
 		{
-			Name:  "icacls, netsh, dism, shutdown, wevtutil and others",
+			Name:  "icacls, netsh, dism, shutdown and others",
 			Level: support.Not,
 			Ref:   "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
 			Note:  "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",
@@ -366,10 +366,19 @@ func programRows() []support.Row {
 			Note:  "Wine's service control manager, without the services of Windows",
 		},
 		{
-			Name:  "event log",
-			Level: support.Not,
+			Name:  "event log (advapi32.dll, wevtapi.dll)",
+			Level: support.Partly,
 			Ref:   win32 + "eventlog/event-logging",
-			Note:  "writing succeeds and keeps nothing",
+			Note: "each host and each container has its own, in files of our own form: what programs write by ReportEvent is kept, within the log's MaxSize, and read by ReadEventLog, EvtQuery, " +
+				"EvtSubscribe and EvtRender; messages come from the source's EventMessageFile. Queries have *, System, EventData, comparisons, and, or, not, timediff and band, and are of one log. " +
+				"Saved logs (.evtx), other computers, manifests, ETW and changes of settings by EvtSetChannelConfigProperty are refused; Windows writes no events of its own, and the rights of a log's " +
+				"files are all that keeps a user from reading or clearing it",
+		},
+		{
+			Name:  "wevtutil, eventcreate",
+			Level: support.Partly,
+			Ref:   commands + "wevtutil",
+			Note:  "Mullion's: wevtutil with el, gl, gli, cl and qe (/q, /c, /rd, /f:text or xml, /e); eventcreate with /t, /id, /d, /l and /so. Other commands and options are refused",
 		},
 		{
 			Name:  "WMI",

@@ -24,7 +24,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
 		"bcryptprimitives": "bcryptprimitives.dll", "mi": "mi.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "icacls", "ping": "ping",
-		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll",
+		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll", "wevtapi": "wevtapi.dll",
 	}
 	folders, err := filepath.Glob("*/flags.mk")
 	if err != nil || len(folders) == 0 {

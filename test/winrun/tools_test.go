@@ -67,6 +67,11 @@ func testTools(t *testing.T, p prefix) {
 			"The command completed successfully.\n\n",
 			"System error 1376 has occurred.\n\nThe specified local group does not exist.\n\n",
 		},
+		{"eventcreate", `eventcreate /t WARNING /id 7 /l SYSTEM /so Mullion /d "it is late"`, 0, "\nSUCCESS: An event of type 'WARNING' was created in the 'System' log with 'Mullion' as the source.\n", ""},
+		{"wevtutil", `wevtutil qe System /c:1 /rd:true /f:text "/q:*[System[Provider[@Name='Mullion'] and EventID=7]]" | findstr /r "Level: late"`, 0, "  Level: Warning\nit is late\n", ""},
+		{"wevtutil_list", `wevtutil el | findstr /b S`, 0, "Security\nSetup\nSystem\n", ""},
+		{"wevtutil_clear", `wevtutil cl System && wevtutil qe System`, 0, "", ""},
+		{"wevtutil_none", `wevtutil qe Nothing 2>nul`, 15007 & 0xff, "", ""},
 		{"net_other", `net help | findstr START`, 0, "Where 'command' is one of HELP, START, STOP or USE.\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func emptyPrograms() []string {
 	return []string{
 		"arp.exe", "cacls.exe", "dism.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe",
 		"regini.exe", "regsvcs.exe", "sdbinst.exe",
-		"servicemodelreg.exe", "shutdown.exe", "subst.exe", "wevtutil.exe",
+		"servicemodelreg.exe", "shutdown.exe", "subst.exe",
 	}
 }
 

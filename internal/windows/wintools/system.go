@@ -22,6 +22,8 @@ type System interface {
 	Host
 	// Network is what ipconfig and nslookup need.
 	Network
+	// Events is what wevtutil and eventcreate need.
+	Events
 }
 
 // State is what the machine is and does.

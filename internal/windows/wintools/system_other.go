@@ -7,12 +7,14 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/eventlog"
 )
 
 // ThisSystem returns a System whose methods fail: the programs are Windows programs.
 func ThisSystem() System { return nowhere{} }
 
-type nowhere struct{}
+type nowhere struct{ eventlog.System }
 
 func (nowhere) Tasks() ([]Task, error)                 { return nil, errors.ErrUnsupported }
 func (nowhere) Describe() (Machine, error)             { return Machine{}, errors.ErrUnsupported }

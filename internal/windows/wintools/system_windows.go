@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
+	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/localgroup"
 	"mullion.dev/mullion/internal/windows/winproc"
 )
@@ -19,7 +20,7 @@ import (
 // ThisSystem is the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
-type local struct{}
+type local struct{ eventlog.System }
 
 // Tasks implements State.
 func (local) Tasks() ([]Task, error) {

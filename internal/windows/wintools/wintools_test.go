@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/localgroup"
 )
 
@@ -26,6 +29,45 @@ type fake struct {
 	adapters  []Adapter
 	stores    map[string]string // the certificates that were added
 	err       error
+	logs      map[string][]eventlog.Event
+	asked     eventlog.Query
+	written   []eventlog.Entry
+}
+
+func (w *fake) Logs() ([]string, error) { return slices.Sorted(maps.Keys(w.logs)), w.err }
+
+func (w *fake) Events(q eventlog.Query, f func(eventlog.Event) bool) error {
+	w.asked = q
+	all, ok := w.logs[q.Log]
+	if !ok {
+		return eventlog.NoSuchChannel
+	}
+	for _, e := range all {
+		if !f(e) {
+			break
+		}
+	}
+	return w.err
+}
+
+func (w *fake) Clear(log string) error {
+	if _, ok := w.logs[log]; !ok {
+		return eventlog.NoSuchChannel
+	}
+	w.logs[log] = nil
+	return w.err
+}
+
+func (w *fake) Info(log string) (eventlog.Info, error) {
+	if _, ok := w.logs[log]; !ok {
+		return eventlog.Info{}, eventlog.NoSuchChannel
+	}
+	return eventlog.Info{Path: `C:\` + log, MaxBytes: 1000, Bytes: 100, Records: 2, Oldest: 3}, w.err
+}
+
+func (w *fake) Write(e eventlog.Entry) error {
+	w.written = append(w.written, e)
+	return w.err
 }
 
 func (w *fake) Tasks() ([]Task, error) { return w.tasks, w.err }
