@@ -233,16 +233,16 @@ func programRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: cmdlets",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Type, Clear-Host, Clear-Variable, " +
+			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Type, Clear-EventLog, Clear-Host, Clear-Variable, " +
 				"Compare-Object, Compress-Archive, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
 				"ConvertTo-Csv, ConvertTo-Json, Copy-Item, Expand-Archive, Export-Csv, Export-ModuleMember, " +
 				"ForEach-Object, Format-List, Format-Table, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
-				"Get-Command, Get-Content, Get-Date, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-HnsEndpoint, " +
+				"Get-Command, Get-Content, Get-Date, Get-EventLog, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-HnsEndpoint, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
 				"Get-Location, Get-Member, Get-NetAdapter, Get-NetIPAddress, Get-NetRoute, Get-Process, Get-Random, " +
-				"Get-Service, Get-Unique, Get-Variable, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
+				"Get-Service, Get-Unique, Get-Variable, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
-				"Measure-Object, mkdir, Move-Item, New-Guid, New-Item, New-ItemProperty, New-Object, New-Service, " +
+				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-Object, New-Service, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, " +
 				"Remove-ItemProperty, Remove-Job, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
@@ -250,11 +250,12 @@ func programRows() []support.Row {
 				"Set-Location, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
 				"Test-NetConnection, Test-Path, Unblock-File, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
-				"Write-Error, Write-Host, Write-Output, Write-Verbose, Write-Warning. Import-Module takes " +
+				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-Warning. Import-Module takes " +
 				"HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
-				"Get-CimInstance and Get-WmiObject read Wine's WMI. Add-Type takes names of assemblies, no code; " +
+				"Get-CimInstance and Get-WmiObject read Wine's WMI. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
+				"-FilterHashtable, -FilterXPath, -ListLog and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. -Verbose and -Debug say nothing more, of -Confirm only " +
 				"-Confirm:$false is accepted",
 		},

@@ -69,6 +69,7 @@ func testTools(t *testing.T, p prefix) {
 		},
 		{"eventcreate", `eventcreate /t WARNING /id 7 /l SYSTEM /so Mullion /d "it is late"`, 0, "\nSUCCESS: An event of type 'WARNING' was created in the 'System' log with 'Mullion' as the source.\n", ""},
 		{"wevtutil", `wevtutil qe System /c:1 /rd:true /f:text "/q:*[System[Provider[@Name='Mullion'] and EventID=7]]" | findstr /r "Level: late"`, 0, "  Level: Warning\nit is late\n", ""},
+		{"events_of_powershell", `powershell -Command "New-EventLog Mine me; Write-EventLog Mine me 7 Warning careful; (Get-WinEvent -FilterHashtable @{LogName='Mine'; Id=7; Level=3; StartTime=(Get-Date).AddHours(-1)}).Message; (Get-EventLog Mine).Source"`, 0, "careful\nme\n", ""},
 		{"wevtutil_list", `wevtutil el | findstr /b S`, 0, "Security\nSetup\nSystem\n", ""},
 		{"wevtutil_clear", `wevtutil cl System && wevtutil qe System`, 0, "", ""},
 		{"wevtutil_none", `wevtutil qe Nothing 2>nul`, 15007 & 0xff, "", ""},

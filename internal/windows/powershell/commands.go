@@ -236,9 +236,11 @@ func kindTypes() map[string]string {
 	return map[string]string{
 		"command":       "System.Management.Automation.CommandInfo",
 		"entry":         "System.Collections.DictionaryEntry",
+		"event":         "System.Diagnostics.Eventing.Reader.EventLogRecord",
 		"file":          "System.IO.FileSystemInfo",
 		"group":         "Microsoft.PowerShell.Commands.GroupInfo",
 		"job":           "System.Management.Automation.Job",
+		"log entry":     "System.Diagnostics.EventLogEntry",
 		"location":      "System.Management.Automation.PathInfo",
 		"process":       "System.Diagnostics.Process",
 		"selected line": "Microsoft.PowerShell.Commands.MatchInfo",

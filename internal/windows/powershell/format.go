@@ -198,7 +198,7 @@ func head(kind, dir string) []string {
 	case "job":
 		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}
 	}
-	return nil
+	return eventHead(kind, dir)
 }
 
 // mostColumns is how many properties an object may have to be shown as a row of a table if its kind has none of its
@@ -213,6 +213,9 @@ func (f *formatter) row(o *object) error {
 	dir := text(o.props["directoryname"])
 	if o.kind == "member" {
 		dir = text(o.props["typename"])
+	}
+	if o.kind == "event" {
+		dir = text(o.props["providername"])
 	}
 	line, hasTable := tableRow(o)
 	if f.kind != o.kind || f.dir != dir {
@@ -288,7 +291,7 @@ func tableRow(o *object) (line string, ok bool) {
 	case "job":
 		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
 	}
-	return "", false
+	return eventRow(o)
 }
 
 // listValue is a value as a list of properties shows it.

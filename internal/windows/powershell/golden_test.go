@@ -103,6 +103,7 @@ func stageWindows() *system {
 		{"stuck", "Stuck", "Stopped", "Manual"},
 	}
 	return &system{
+		events:   newStageEvents(),
 		wmi:      stageWMI,
 		services: func() ([]service, error) { return slices.Clone(services), nil },
 		control: func(_ context.Context, name, action string, force bool) error {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+
+	"mullion.dev/mullion/internal/windows/eventlog"
 )
 
 // Session is one run of powershell.exe.
@@ -55,6 +57,7 @@ type system struct {
 	kill     func(id int64) error
 	registry registryCalls
 	wmi      func(ctx context.Context, namespace, query string) ([]wmiObject, error)
+	events   eventLog
 }
 
 func (s *Session) system() system {
@@ -78,6 +81,7 @@ func (s *Session) system() system {
 		kill:       killProcess,
 		registry:   theRegistry(),
 		wmi:        queryWMI,
+		events:     eventlog.System{},
 	}
 }
 

@@ -104,7 +104,7 @@ func TestHNSAnswer(t *testing.T) {
 func TestElsewhere(t *testing.T) {
 	for _, script := range []string{
 		"Get-Process", "Get-Acl .", "Get-HnsNetwork", "Get-NetAdapter", "Get-NetIPAddress", "Get-NetRoute",
-		"Resolve-DnsName x",
+		"Resolve-DnsName x", "Get-WinEvent x", "Get-EventLog x",
 	} {
 		got := run(t, t.TempDir(), nil, "-Command", script+"; echo on")
 		if got.out != "on\n" || !strings.Contains(got.errs, "unsupported operation") {

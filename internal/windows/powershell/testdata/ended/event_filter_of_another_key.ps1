@@ -1,0 +1,1 @@
+Get-WinEvent -FilterHashtable @{LogName = 'Application'; Path = 'x.evtx'}; 'after'

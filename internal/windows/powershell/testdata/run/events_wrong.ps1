@@ -1,0 +1,1 @@
+Get-WinEvent -FilterHashtable 'Application'; Get-WinEvent Application -MaxEvents 0; Write-EventLog Application kubelet 65536 Error x; Write-EventLog Application kubelet 1 Error x -Category -1; 'after'
