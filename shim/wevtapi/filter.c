@@ -691,10 +691,13 @@ static DWORD list_parse(struct query *query, const WCHAR *xml)
     BOOL ended = FALSE;
     DWORD error = ERROR_SUCCESS;
 
-    for (; *xml && !error && !ended; xml++)
+    while (*xml && !error && !ended)
     {
         if (*xml != '<')
+        {
+            xml++;
             continue;
+        }
         if (is_tag(xml, "<Query") && !attribute_of(xml, "Path", around, MOST_NAME + 1))
             around[0] = 0;
         else if (is_tag(xml, "<Select"))
@@ -705,6 +708,8 @@ static DWORD list_parse(struct query *query, const WCHAR *xml)
             ended = TRUE;
         else if (!is_tag(xml, "<Query") && !is_tag(xml, "</Query") && !is_tag(xml, "<QueryList"))
             error = ERROR_EVT_INVALID_QUERY;
+        if (!error)
+            xml++; /* behind the < */
     }
     return error ? error : ended && query->count ? ERROR_SUCCESS : ERROR_EVT_INVALID_QUERY;
 }

@@ -3,7 +3,7 @@
  *
  * Who writes or clears a log holds the lock of the file <log>.lock, which the system takes from a process that ends. Readers take no lock: they believe a record
  * whose checksum fits. A writer cuts off what another left half written, appends, and begins another file when one has an eighth of the log's size; the oldest
- * file of more than eight goes with its events.
+ * file of more than eight goes with its events. Every user may put files into the folder, so links there are never followed.
  */
 #include "store.h"
 
@@ -86,11 +86,13 @@ static HANDLE lock_log(const WCHAR *log)
 
     log_path(log, path);
     wcscat(path, L".lock");
-    file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS, 0, NULL);
+    file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
+                       FILE_FLAG_OPEN_REPARSE_POINT, NULL);
     if (file == INVALID_HANDLE_VALUE && GetLastError() == ERROR_PATH_NOT_FOUND)
     {
         make_folder();
-        file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS, 0, NULL);
+        file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
+                           FILE_FLAG_OPEN_REPARSE_POINT, NULL);
     }
     if (file == INVALID_HANDLE_VALUE)
         return file;
@@ -163,7 +165,7 @@ static HANDLE open_file(const WCHAR *log, DWORD number, DWORD access, DWORD how)
     WCHAR path[LOG_PATH_CHARS + 16];
 
     file_name(log, number, path);
-    return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, how, 0, NULL);
+    return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, how, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
 }
 
 static BOOL delete_file(const WCHAR *log, DWORD number)

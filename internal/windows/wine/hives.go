@@ -160,7 +160,7 @@ func replaceUser(text, from, to string) string {
 }
 
 // layoutVersion is part of the layer's key. Increase it with every change of what Prepare makes.
-const layoutVersion = 4
+const layoutVersion = 5
 
 // etcFiles are the files below etc of the base layer. Wine takes the Windows user name from passwd.
 func etcFiles() map[string]string {

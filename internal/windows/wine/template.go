@@ -129,7 +129,8 @@ func adopt(prefix, base string) error {
 	if err := makeProfiles(base); err != nil {
 		return err
 	}
-	for _, dir := range []string{"tmp", "Files/windows/temp"} {
+	// All users write events.
+	for _, dir := range []string{"tmp", "Files/windows/temp", "Files/windows/system32/winevt/Logs"} {
 		path := filepath.Join(base, dir)
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return err

@@ -63,6 +63,12 @@ typedef int SRWLOCK;
 #define InterlockedIncrement(number) (++*(number))
 #define InterlockedDecrement(number) (--*(number))
 
+/* winerror.h */
+#define ERROR_SUCCESS 0
+#define ERROR_NOT_SUPPORTED 50
+#define ERROR_EVT_INVALID_QUERY 15001
+#define ERROR_EVT_FILTER_TOO_COMPLEX 15026
+
 /* Security */
 #define SID_REVISION 1
 #define SID_MAX_SUB_AUTHORITIES 15

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/windows/registry"
 	"golang.org/x/sys/windows/svc/eventlog"
@@ -83,6 +84,45 @@ func TestEventLogProcesses(t *testing.T) {
 	}
 }
 
+// TestEventLogKilled kills writers wherever they are: what is there afterwards is whole and in order, and there is
+// room for more.
+func TestEventLogKilled(t *testing.T) {
+	log := newLog(t, nil)
+	l := source(t, log)
+	for i := range 6 {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestEventLogWriter$")
+		cmd.Env = append(os.Environ(), writerVariable+"="+log)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		its := func() int {
+			return strings.Count(strings.Join(events(t, log, "*", 0), ""), fmt.Sprintf(" of %d<", cmd.Process.Pid))
+		}
+		for deadline := time.Now().Add(20 * time.Second); its() < 3+7*i; { // it writes 50
+			if time.Now().After(deadline) {
+				t.Fatal("the writer does not write")
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if err := l.Info(2, "0 between"); err != nil { // the lock of one that was killed is free
+			t.Fatal(err)
+		}
+	}
+	if err := l.Info(3, "0 at the end"); err != nil {
+		t.Fatal(err)
+	}
+	got := events(t, log, "*", 0)
+	for i, event := range got {
+		if id := piece(event, "<EventRecordID>", "<"); id != fmt.Sprint(i+1) {
+			t.Fatalf("event %d has number %s", i+1, id)
+		}
+	}
+	if last := got[len(got)-1]; !strings.Contains(last, "<Data>0 at the end</Data>") {
+		t.Errorf("the last event: %s", last)
+	}
+}
+
 func logFiles(t *testing.T, log string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(os.Getenv("SystemRoot"), `System32\winevt\Logs`, log+".*.mlog"))
@@ -141,6 +181,33 @@ func TestEventLogTorn(t *testing.T) {
 	}
 	if got := ids(); got != "four" {
 		t.Errorf("after rubbish: %q", got)
+	}
+}
+
+// TestEventLogLinks holds that a link in the place of a log's file is not followed: users who may write little put it
+// there, and those who may write more write events.
+func TestEventLogLinks(t *testing.T) {
+	log := newLog(t, nil)
+	l := source(t, log)
+	if err := l.Info(1, "one"); err != nil {
+		t.Fatal(err)
+	}
+	file, victim := logFiles(t, log)[0], filepath.Join(t.TempDir(), "victim")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(file, victim), os.Symlink(victim, file)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Info(2, "two"); err != nil {
+		t.Error(err)
+	}
+	if got := values(events(t, log, "*", 0), "<Data>", "</Data>"); got != "two" {
+		t.Errorf("events: %q", got)
+	}
+	if after, err := os.ReadFile(victim); err != nil || string(after) != string(before) {
+		t.Errorf("the link's target has %d bytes, had %d: %v", len(after), len(before), err)
 	}
 }
 
