@@ -16,7 +16,7 @@ var parts = map[string][]string{
 	"acl":    {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
 	"args":   {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
 	"blob":   {"ncrypt/blob.c", "ncrypt/der.c"},
-	"events": {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/filter.c", "-Iwevtapi"},
+	"events": {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},
 	"drive":  {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"mi":     {"mi/convert.c", "-Imi"},
 	"path":   {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},

@@ -10,7 +10,6 @@
 #include <wchar.h>
 
 #include "channels.h"
-#include "classic.h"
 
 enum
 {
@@ -407,63 +406,6 @@ BOOL WINAPI EvtUpdateBookmark(EVT_HANDLE handle, EVT_HANDLE event_handle)
     object_release(event);
     object_release(bookmark);
     return event != NULL;
-}
-
-/* The older way to hear of new events: the event is set until the log is closed. */
-struct notification
-{
-    HANDLE log, event;
-    struct reader reader;
-};
-
-static DWORD WINAPI notify(void *parameter)
-{
-    struct notification *n = parameter;
-    const struct record *record = reader_find(&n->reader, ~(UINT64)0, TRUE);
-    UINT64 last = record ? record->id : 0;
-    void *open;
-
-    while ((open = object_get(n->log, CLASSIC_LOG)))
-    {
-        object_release(open);
-        if ((record = reader_find(&n->reader, last + 1, FALSE)))
-        {
-            record = reader_find(&n->reader, ~(UINT64)0, TRUE);
-            last = record ? record->id : last;
-            if (!SetEvent(n->event))
-                break;
-        }
-        Sleep(POLL);
-    }
-    reader_end(&n->reader);
-    free(n);
-    return 0;
-}
-
-BOOL WINAPI MullionNotifyChangeEventLog(HANDLE log, HANDLE event)
-{
-    struct object *open = object_get(log, CLASSIC_LOG);
-    struct notification *n;
-    HANDLE thread;
-
-    if (!open)
-        return FALSE;
-    if (!event || !(n = calloc(1, sizeof(*n))))
-    {
-        object_release(open);
-        return evt_fail(event ? ERROR_NOT_ENOUGH_MEMORY : ERROR_INVALID_PARAMETER);
-    }
-    n->log = log;
-    n->event = event;
-    reader_init(&n->reader, classic_log_name(open));
-    object_release(open);
-    if (!(thread = CreateThread(NULL, 0, notify, n, 0, NULL)))
-    {
-        free(n);
-        return FALSE;
-    }
-    CloseHandle(thread);
-    return TRUE;
 }
 
 BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
