@@ -369,3 +369,50 @@ func TestEventLogReading(t *testing.T) {
 		t.Error("a log was saved")
 	}
 }
+
+// TestEventLogANSI writes and reads by the functions for ANSI text, and is told of a new event.
+func TestEventLogANSI(t *testing.T) {
+	log := newLog(t, nil)
+	ansi := func(s string) *byte { return &append([]byte(s), 0)[0] }
+	name, sourceName, text := ansi(log), ansi(log+"Src"), ansi("plain")
+	handle, err := advapi("OpenEventLogA", 0, address(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer advapi("CloseEventLog", handle)
+	signal, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer windows.CloseHandle(signal)
+	if _, err := advapi("NotifyChangeEventLog", handle, uintptr(signal)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := windows.WaitForSingleObject(signal, 500); err != nil || got != uint32(windows.WAIT_TIMEOUT) {
+		t.Errorf("told without an event: %d, %v", got, err)
+	}
+	writer, err := advapi("RegisterEventSourceA", 0, address(sourceName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer advapi("DeregisterEventSource", writer)
+	if _, err := advapi("ReportEventA", writer, 4, 0, 1, 0, 1, 0, address(&text), 0); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := windows.WaitForSingleObject(signal, 10000); err != nil || got != windows.WAIT_OBJECT_0 {
+		t.Errorf("not told of the event: %d, %v", got, err)
+	}
+	buffer := make([]byte, 4096)
+	var read, needed uint32
+	if _, err := advapi("ReadEventLogA", handle, 5, 0, address(&buffer[0]), 4096, address(&read),
+		address(&needed)); err != nil {
+		t.Fatal(err)
+	}
+	at := binary.LittleEndian.Uint32(buffer[36:])
+	if got := windows.BytePtrToString(&buffer[56]); got != log+"Src" {
+		t.Errorf("source %q", got)
+	}
+	if got := windows.BytePtrToString(&buffer[at]); got != "plain" {
+		t.Errorf("text %q", got)
+	}
+}
