@@ -16,7 +16,7 @@ import (
 )
 
 // ownVersion is that of a build of one's own.
-const ownVersion = "v1.37.0-alpha.1.7+0a1b2c3d4e5f67"
+const ownVersion = "v1.38.0-alpha.1.7+0a1b2c3d4e5f67"
 
 // release puts a bundle of that version into a folder.
 func release(t *testing.T) string {
@@ -54,7 +54,7 @@ func TestUpWithABundle(t *testing.T) {
 // TestUpThatDoesNotUseABundle gives it back: for a cluster that does not come up, one of other versions, a machine that
 // is not fit.
 func TestUpThatDoesNotUseABundle(t *testing.T) {
-	const older = "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nkubernetesVersion: \"1.36\"\n"
+	const older = "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nkubernetesVersion: \"1.37\"\n"
 	for name, tt := range map[string]struct {
 		file  string
 		args  []string

@@ -45,7 +45,7 @@ func TestImageStoresOf(t *testing.T) {
 		})
 	}
 	_, err := cluster.ImageStoresOf(mixed(), []string{"win-1", "win-9"})
-	if want := "no node \"win-9\"; there are [linux-1 win-1 linux-2 win-2]"; err == nil || err.Error() != want {
+	if want := "no node \"win-9\"; there are linux-1, win-1, linux-2, win-2"; err == nil || err.Error() != want {
 		t.Errorf("a node that is not there: %v, want %s", err, want)
 	}
 	for system, want := range map[string]cluster.ImageStores{

@@ -94,6 +94,10 @@ func TestWhatWindowsDoesNotHave(t *testing.T) {
 	id := n.Run(t, n.RunPod(t, "web"), "app")
 	_, err := n.CheckpointContainer(t.Context(), &runtimeapi.CheckpointContainerRequest{ContainerId: id})
 	expect(t, err, codes.Unimplemented, "checkpoints")
+	_, err = n.CheckpointPod(t.Context(), &runtimeapi.CheckpointPodRequest{})
+	expect(t, err, codes.Unimplemented, "CheckpointPod")
+	_, err = n.RestorePod(t.Context(), &runtimeapi.RestorePodRequest{})
+	expect(t, err, codes.Unimplemented, "RestorePod")
 	if _, err := n.UpdatePodSandboxResources(t.Context(), &runtimeapi.UpdatePodSandboxResourcesRequest{}); err != nil {
 		t.Errorf("UpdatePodSandboxResources: %v", err)
 	}

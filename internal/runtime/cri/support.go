@@ -78,6 +78,8 @@ func runtimeRows() []support.Row {
 		{Name: "StreamPodSandboxMetrics", Level: support.Partly, Note: "as ListPodSandboxMetrics"},
 		{Name: "GetContainerEvents"},
 		{Name: "CheckpointContainer", Level: support.Not, Note: "answers Unimplemented, as Windows does"},
+		{Name: "CheckpointPod", Level: support.Not, Note: "answers Unimplemented"},
+		{Name: "RestorePod", Level: support.Not, Note: "answers Unimplemented"},
 		{
 			Name:  "UpdatePodSandboxResources",
 			Level: support.Not,
