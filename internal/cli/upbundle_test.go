@@ -70,7 +70,7 @@ func TestUpThatDoesNotUseABundle(t *testing.T) {
 			},
 		},
 		"newer-node": {
-			file: older + "nodes: [{os: linux, kubernetesVersion: \"1.37\"}]\n", code: ExitUsage,
+			file: older + "nodes: [{os: linux, kubernetesVersion: \"1.38\"}]\n", code: ExitUsage,
 			lines: []string{"mullion: node linux-1: a node of Kubernetes " + ownVersion + " is newer than the control plane"},
 		},
 		"unknown-version": {
