@@ -23,7 +23,7 @@ func TestSelectionsOfUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"parallel": 463, "serial": 69, "hpa": 11, "windows": 26, "smoke": -1} {
+	for name, want := range map[string]int{"parallel": 493, "serial": 70, "hpa": 11, "windows": 27, "smoke": -1} {
 		s, err := suite.Lookup(name)
 		if err != nil {
 			t.Fatal(err)

@@ -29,14 +29,14 @@ func TestSuites(t *testing.T) {
 
 // TestSelection takes specs that upstream's jobs select or leave out.
 func TestSelection(t *testing.T) {
-	const secrets, serial = "[sig-storage] Secrets should be consumable from pods in volume [NodeConformance] [Conformance]",
+	const secrets, serial = "[sig-storage] Secrets should be consumable from pods in volume [Conformance] [NodeConformance]",
 		"[sig-node] NoExecuteTaintManager Single Pod [Serial] eventually evict pod with finite tolerations from tainted nodes [Conformance]"
 	for _, tt := range []struct {
 		suite, spec string
 		want        bool
 	}{
 		{"parallel", secrets, true},
-		{"parallel", "[sig-node] Pods should be x [LinuxOnly] [NodeConformance] [Conformance]", false},
+		{"parallel", "[sig-node] Pods should be x [LinuxOnly] [Conformance] [NodeConformance]", false},
 		{"parallel", serial, false},
 		{
 			"parallel", "[sig-windows] Services should be able to create a functioning NodePort service for Windows",
