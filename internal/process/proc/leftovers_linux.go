@@ -97,7 +97,9 @@ func killOne(ctx context.Context, pid int, marker string) (bool, error) {
 }
 
 // carries reports whether the process was started with the marker.
-func carries(pid int, marker string) bool { return procfile.HasVariable(pid, MarkerVariable+"="+marker) }
+func carries(pid int, marker string) bool {
+	return procfile.HasVariable(pid, MarkerVariable+"="+marker)
+}
 
 // describe reads the fields of a Leftover from /proc; they stay empty if the process has ended.
 func describe(pid int) Leftover {

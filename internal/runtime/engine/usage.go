@@ -30,7 +30,7 @@ type Usage struct {
 	PageFaults uint64
 	// Processes are the Linux processes, Wine's own among them.
 	Processes uint64
-	// Reads and Writes are what went to and from disks since the container started; 0 where the kernel does not count it.
+	// Reads and Writes are what went to and from disks since the container started; 0 where the kernel does not count.
 	Reads, Writes Transfers
 }
 

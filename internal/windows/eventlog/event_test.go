@@ -18,8 +18,10 @@ const sample = "<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/ev
 func TestParse(t *testing.T) {
 	got, err := Parse(sample)
 	want := Event{
-		Log: "Application", Provider: "A & B", Computer: "win-1", User: "S-1-5-18", ID: 7, Qualifiers: 49152, Level: 2, Task: 3,
-		Keywords: 0x80000000000000, Record: 12, Time: time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC), Process: 8, Thread: 9,
+		Log: "Application", Provider: "A & B", Computer: "win-1", User: "S-1-5-18", ID: 7, Qualifiers: 49152, Level: 2,
+		Task:     3,
+		Keywords: 0x80000000000000, Record: 12, Time: time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC),
+		Process: 8, Thread: 9,
 		Data: []string{"one", ""}, Binary: "00FF", XML: sample,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

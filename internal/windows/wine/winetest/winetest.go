@@ -35,7 +35,8 @@ func New(t *testing.T, shims ...string) *Prefix {
 	}
 	p := &Prefix{Dir: filepath.Join(t.TempDir(), "prefix"), Install: install}
 	boot := exec.CommandContext(t.Context(), install.Loader, "wineboot", "-i")
-	boot.Env = append(os.Environ(), "WINEPREFIX="+p.Dir, "WINEDEBUG=-all", "DISPLAY=",
+	boot.Env = append(os.Environ(), //nolint:forbidigo // a test, which has no cli.Env
+		"WINEPREFIX="+p.Dir, "WINEDEBUG=-all", "DISPLAY=",
 		"WINEDLLOVERRIDES=mscoree,mshtml,winemenubuilder.exe=d")
 	if out, err := boot.CombinedOutput(); err != nil {
 		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
