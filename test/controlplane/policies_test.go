@@ -39,7 +39,7 @@ func testPolicies(t *testing.T, admin *kubernetes.Clientset) {
 	})
 	all := celRules()
 	var text bytes.Buffer
-	if err := policy.Write(&text, all, 36); err != nil {
+	if err := policy.Write(&text, all, 37); err != nil {
 		t.Fatal(err)
 	}
 	warning := bytes.ReplaceAll(text.Bytes(), []byte("[Deny]"), []byte("[Warn]"))
@@ -284,7 +284,7 @@ func complete(o, spec map[string]any) {
 // testSameVerdict: what the API server warns of is what the rules find.
 func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule) {
 	t.Helper()
-	c, err := check.New(all, check.Options{Kubernetes: 36, Windows: winver.All()})
+	c, err := check.New(all, check.Options{Kubernetes: 37, Windows: winver.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,9 +292,9 @@ func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	// Fields that the API server drops before policies see them, because their feature gate (ContainerStopSignals) is
-	// off by default.
-	dropped := map[string]string{"stop-signal": "stopSignal"}
+	// Fields that the API server drops before policies see them, because their feature gates (ContainerStopSignals,
+	// VolumeBindMountOptions) are off by default.
+	dropped := map[string]string{"stop-signal": "stopSignal", "bind-mount-options": "bindMountOptions"}
 	found, none, refused := map[string]int{}, 0, 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
