@@ -42,7 +42,7 @@ EXPORTER_LDFLAGS = -s -w -X github.com/prometheus/common/version.Version=$(shell
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-programs test-skew machine kube-linter critest exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-package test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-programs test-skew machine kube-linter critest exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -114,7 +114,7 @@ plugins: ## build the checker alone, kubectl-mullion, for Linux, macOS and Windo
 	    -o $(BIN)/plugin/$${p%/*}-$${p#*/}/kubectl-mullion$$e ./cmd/kubectl-mullion || exit 1; \
 	done
 
-release: build sample plugins ## make dist: tarball, .deb and .rpm of Mullion and of its bundle of Kubernetes, and the checker alone (VERSION=v1.2.3; BUNDLES="v1.35.8" for more bundles; URL=https://… for krew's manifest)
+release: build sample e2e plugins ## make dist: tarball, .deb and .rpm of Mullion, of its bundle of Kubernetes and of its e2e tests, and the checker alone (VERSION=v1.2.3; BUNDLES="v1.35.8" for more bundles; URL=https://… for krew's manifest)
 	@for v in $(BUNDLES); do hack/bundle.sh $$v || exit 1; done
 	@mkdir -p dist && rm -f dist/mullion[_-]* dist/kubectl-mullion-* dist/mullion.yaml dist/SHA256SUMS
 	@hack/step.sh "build the release tool" $(GO) -C hack/release build -o $(CURDIR)/dist/.release .
@@ -129,6 +129,9 @@ test-release: machines-deps ## install dist's .deb files in fresh roots of Debia
 	@hack/step.sh "test the release tool" $(GO) -C hack/release test ./...
 	@hack/try-plugin.sh
 	@hack/try-release.sh $${SUITES:-bookworm trixie}
+
+test-package: ## run the attack suite and upstream's smoke tests on the programs of dist's tarballs
+	@hack/try-package.sh
 
 up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes and the sample
 	@$(BIN)/mullion --data-dir $(DATA_DIR) up --sample $(UP_FLAGS)

@@ -39,6 +39,15 @@ func (r release) bundle(version string) ([]entry, error) {
 	return r.found("make bundle VERSION="+version, dir+"/server/bin/*", dir+"/node/bin/*")
 }
 
+// e2e are the files of Kubernetes' e2e tests, as `make e2e` leaves them in bin.
+func (r release) e2e() ([]entry, error) {
+	patterns := []string{"e2e/e2e.test", "e2e/data/*.*", "e2e/data/*/*"}
+	for _, name := range []string{"agnhost", "busybox", "consume-cpu", "resource-consumer"} {
+		patterns = append(patterns, "e2e/linux/"+name, "e2e/windows/"+name+".exe")
+	}
+	return r.found("make e2e", patterns...)
+}
+
 // found are the files of bin of these patterns. Each has to have one, which make leaves there.
 func (r release) found(made string, patterns ...string) ([]entry, error) {
 	var all []entry

@@ -1,6 +1,7 @@
-// Command release makes what people install from the programs that are built: of Mullion, and of each bundle of
-// Kubernetes, a tarball that works below any prefix, a Debian and an RPM package, each with a bill of materials, and
-// checksums of all; and of the checker alone, for other systems too, a tarball each. The same programs and the same time give the same bytes.
+// Command release makes what people install from the programs that are built: of Mullion, of each bundle of Kubernetes,
+// and of Kubernetes' e2e tests, a tarball that works below any prefix, a Debian and an RPM package, each with a bill of
+// materials, and checksums of all; and of the checker alone, for other systems too, a tarball each. The same programs
+// and the same time give the same bytes.
 package main
 
 import (
@@ -99,7 +100,7 @@ func run(ctx context.Context, args []string) error {
 	return checksums(filepath.Join(r.dist, "SHA256SUMS"), files)
 }
 
-// parcels are what is packed: Mullion, and bundles of Kubernetes. They are installed below the same prefix.
+// parcels are what is packed: Mullion, bundles of Kubernetes, and Kubernetes' e2e tests. They are installed below the same prefix.
 func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 	programs, err := r.programs()
 	if err != nil {
@@ -129,6 +130,17 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 		bundle.entries = append(bundle.entries, papers...)
 		all = append(all, bundle)
 	}
+	programs, err = r.e2e()
+	if err != nil {
+		return nil, err
+	}
+	tests := r.e2eParcel(programs)
+	papers, err = r.papers(made, tests)
+	if err != nil {
+		return nil, err
+	}
+	tests.entries = append(tests.entries, papers...)
+	all = append(all, tests)
 	for _, p := range all {
 		sortEntries(p.entries)
 	}

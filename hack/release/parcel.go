@@ -65,6 +65,22 @@ mullion up --kubernetes-version ` + minor(version) + ` brings up a cluster of th
 	}
 }
 
+// e2eParcel are Kubernetes' e2e tests of the version that Mullion comes with, for `mullion conformance`.
+func (r release) e2eParcel(entries []entry) parcel {
+	number := strings.TrimPrefix(r.version, "v")
+	return parcel{
+		name:    "mullion-e2e",
+		version: r.version,
+		folder:  "mullion-e2e-" + number + "-linux-amd64",
+		description: "Kubernetes' e2e tests, for mullion conformance run" + `
+Upstream's unpatched e2e.test ` + r.kubernetes + ` and the programs of its images for Linux and Windows. Some of those
+are stand-ins, which the page of results names.`,
+		entries: entries,
+		debian:  func() ([]string, error) { return []string{"mullion (= " + number + ")"}, nil },
+		redHat:  func() ([]string, error) { return []string{"mullion = " + number}, nil },
+	}
+}
+
 // minor is the first two numbers of a version: "1.36".
 func minor(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)

@@ -30,14 +30,17 @@ func fakeBin(t *testing.T) string {
 		"mullion", "mullion-node", "mullion-init", "mullion-pause", "kubectl-mullion", "containerd-shim-runc-v2", "runc",
 		"coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/ptp", "linux/agnhost",
 		"windows/win-bridge.exe", "kubernetes/v1.36.3/node/bin/kubelet.exe",
-		"kubernetes/v1.35.8/node/bin/kubelet.exe", "kubernetes/v1.20.0/node/bin/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o", "e2e/e2e.test",
+		"kubernetes/v1.35.8/node/bin/kubelet.exe", "kubernetes/v1.20.0/node/bin/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o",
+		"e2e/windows/agnhost.exe", "e2e/windows/busybox.exe", "e2e/windows/consume-cpu.exe", "e2e/windows/resource-consumer.exe",
+		"e2e/windows/windows_exporter.exe", "e2e/linux/agnhost", "e2e/linux/busybox", "e2e/linux/consume-cpu", "e2e/linux/resource-consumer",
+		"e2e/data/localhost.crt", "e2e/data/kitten/index.html",
 	} {
 		file := filepath.Join(bin, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		mode := os.FileMode(0o755)
-		if ext := filepath.Ext(name); ext == ".tar" || ext == ".yaml" {
+		if ext := filepath.Ext(name); ext == ".tar" || ext == ".yaml" || strings.HasPrefix(name, "e2e/data/") {
 			mode = 0o600
 		}
 		if err := os.WriteFile(file, []byte("#!/bin/sh\necho \"$@\"\n"), mode); err != nil {
@@ -46,7 +49,7 @@ func fakeBin(t *testing.T) string {
 	}
 	links := map[string]string{
 		"containerd": self, "kubernetes/v1.36.3/server/bin/hyperkube": self, "kubernetes/v1.36.3/server/bin/kubelet": "hyperkube",
-		"kubernetes/v1.35.8/server/bin/hyperkube": self,
+		"kubernetes/v1.35.8/server/bin/hyperkube": self, "e2e/e2e.test": self,
 	}
 	for _, p := range platforms() {
 		links[filepath.Join("plugin", p.os+"-"+p.arch, p.program())] = self
@@ -94,6 +97,7 @@ func TestRelease(t *testing.T) {
 		"SHA256SUMS", "kubectl-mullion-1.2.3-darwin-amd64.tar.gz", "kubectl-mullion-1.2.3-darwin-arm64.tar.gz",
 		"kubectl-mullion-1.2.3-linux-amd64.tar.gz", "kubectl-mullion-1.2.3-linux-arm64.tar.gz",
 		"kubectl-mullion-1.2.3-windows-amd64.tar.gz", "kubectl-mullion-1.2.3-windows-arm64.tar.gz", "mullion-1.2.3-1.x86_64.rpm", "mullion-1.2.3-linux-amd64.tar.gz",
+		"mullion-e2e-1.2.3-1.x86_64.rpm", "mullion-e2e-1.2.3-linux-amd64.tar.gz", "mullion-e2e_1.2.3_amd64.deb",
 		"mullion-kubernetes-1.35-1.35.8+mullion1.2.3-1.x86_64.rpm", "mullion-kubernetes-1.35.8-linux-amd64.tar.gz",
 		"mullion-kubernetes-1.35_1.35.8+mullion1.2.3_amd64.deb",
 		"mullion-kubernetes-1.36-1.36.3+mullion1.2.3-1.x86_64.rpm", "mullion-kubernetes-1.36.3-linux-amd64.tar.gz",
@@ -134,6 +138,16 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+	tests := untar(t, filepath.Join(dists[0], "mullion-e2e-1.2.3-linux-amd64.tar.gz"))
+	for name, want := range map[string]string{
+		"lib/mullion/e2e/e2e.test": "0755", "lib/mullion/e2e/windows/agnhost.exe": "0755", "lib/mullion/e2e/linux/busybox": "0755",
+		"lib/mullion/e2e/data/kitten/index.html": "0644", "share/doc/mullion-e2e/LICENSE": "0644",
+		"lib/mullion/e2e/windows/windows_exporter.exe": "", // a test of Mullion's own
+	} {
+		if got := tests["mullion-e2e-1.2.3-linux-amd64/"+name].what; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
 	materials(t, bundle[folder+"share/doc/mullion-kubernetes-1.36/sbom.spdx.json"].content)
 	text := files["mullion-1.2.3-linux-amd64/share/doc/mullion/sbom.spdx.json"].content
 	materials(t, text)
@@ -146,6 +160,9 @@ func TestRelease(t *testing.T) {
 	depends := control(t, filepath.Join(dists[0], "mullion_1.2.3_amd64.deb"))
 	if !strings.Contains(depends, "\nDepends: mullion-kubernetes-1.36 (= 1.36.3+mullion1.2.3), wine") {
 		t.Errorf("the Debian package says\n%s", depends)
+	}
+	if says := control(t, filepath.Join(dists[0], "mullion-e2e_1.2.3_amd64.deb")); !strings.Contains(says, "\nDepends: mullion (= 1.2.3)\n") {
+		t.Errorf("the package of the tests says\n%s", says)
 	}
 	says := control(t, filepath.Join(dists[0], "mullion-kubernetes-1.36_1.36.3+mullion1.2.3_amd64.deb"))
 	if !strings.Contains(says, "\nVersion: 1.36.3+mullion1.2.3\n") || strings.Contains(says, "Depends:") {

@@ -26,7 +26,7 @@ func (a *app) conformance() *cobra.Command {
 The tests' images are made on this machine, so neither a registry nor the Internet is needed. Some programs in
 the images are stand-ins; the page of results names them.
 
-  make e2e                              builds the tests (two or three minutes the first time)
+  make e2e                              builds the tests in a checkout (the package mullion-e2e has them)
   mullion conformance run               the short suite, on the cluster that is up
   mullion conformance run parallel      what upstream runs for a release`,
 		Args: noArgs,

@@ -136,14 +136,14 @@ func TestConformanceRefusals(t *testing.T) {
 			"see `mullion conformance run --help`")
 	}
 	m.run("conformance", "list").refused(t, ExitRequirement, `no e2e tests at "BIN/e2e/e2e.test"`,
-		"`make e2e` builds them, which takes some minutes the first time; or name an e2e.test with --e2e-test")
+		"install the package mullion-e2e; in a checkout, `make e2e` builds them; or name an e2e.test with --e2e-test")
 	m.run("conformance", "run").has(t, ExitNotFound, `mullion: no cluster in "DATA"`)
 	m.run("conformance", "critest").refused(t, ExitRequirement,
 		"stat BIN/e2e/windows/critest.exe: no such file or directory",
 		"`make critest` builds it; --critest names another critest.exe")
 	m.describe(nil)
 	m.run("conformance", "images").has(t, ExitRequirement, "mullion: ",
-		"→ `make e2e` builds the tests and the programs of their images")
+		"→ install the package mullion-e2e; in a checkout, `make e2e` builds the tests and the programs of their images")
 	m.env.Euid = 1000
 	m.run("conformance", "run").has(t, ExitRequirement, "mullion: mullion conformance run without --kubeconfig needs root")
 }

@@ -91,7 +91,7 @@ func conformanceImageError(err error) error {
 		return &Error{
 			Code:   ExitRequirement,
 			Err:    err,
-			Remedy: "`make e2e` builds the tests and the programs of their images, which takes two or three minutes the first time",
+			Remedy: "install the package mullion-e2e; in a checkout, `make e2e` builds the tests and the programs of their images",
 		}
 	}
 	return err

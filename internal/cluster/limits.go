@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/process/systemd"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -90,15 +90,15 @@ func machineTasks() (int64, error) {
 func (l limits) apply(paths layout.Paths, nodes []spec.Node, log *slog.Logger) error {
 	parent := paths.CgroupParent()
 	if _, delegated := systemd.Delegated(paths.Scope()); !delegated {
-		if err := counted(linuxhost.LimitTasks(parent, l.clusterTasks), log); err != nil {
+		if err := counted(cgroup.LimitTasks(parent, l.clusterTasks), log); err != nil {
 			return err
 		}
 	}
 	for _, n := range nodes {
-		cgroup := parent + "/" + n.Name
+		node := parent + "/" + n.Name
 		if err := errors.Join(
-			counted(linuxhost.LimitTasks(cgroup, l.nodeTasks), log),
-			counted(linuxhost.LimitMemory(cgroup, l.nodeMemory), log),
+			counted(cgroup.LimitTasks(node, l.nodeTasks), log),
+			counted(cgroup.LimitMemory(node, l.nodeMemory), log),
 		); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (l limits) apply(paths layout.Paths, nodes []spec.Node, log *slog.Logger) e
 
 // counted says in the log that there is no controller for a limit. Another error it returns.
 func counted(err error, log *slog.Logger) error {
-	if errors.Is(err, linuxhost.ErrNoController) {
+	if errors.Is(err, cgroup.ErrNoController) {
 		log.Warn("pods without limits may take all that the machine has", "error", err)
 		return nil
 	}

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/test/built"
 )
 
 // clusterYAML keeps clear of a cluster with the default subnets, and of those of the other tests.
@@ -136,10 +138,7 @@ func TestAttacks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built.Dir(t)
 	f := fixture{bin: bin, dir: t.TempDir()}
 	linux := filepath.Join(f.dir, "attack")
 	windows := filepath.Join(f.dir, "image", "attack.exe")

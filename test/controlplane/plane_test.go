@@ -24,6 +24,7 @@ import (
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/test/built"
 )
 
 // plane is a control plane under test.
@@ -89,10 +90,7 @@ func newPlane(tb testing.TB) *plane {
 // programs is the folder of the control plane's programs; with -gogc, of scripts that start them with that GOGC.
 func programs(tb testing.TB) string {
 	tb.Helper()
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	bin := built.Dir(tb)
 	b := bundle.At(bin, version.Kubernetes)
 	if missing := b.Missing(); len(missing) > 0 {
 		tb.Fatal(missing)

@@ -4,6 +4,9 @@ package cri
 
 import (
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"mullion.dev/mullion/internal/runtime/cri/critest"
@@ -37,6 +40,28 @@ func TestEngine(t *testing.T) {
 			Env:     n.system.ContainerEnv(),
 			Dir:     "/Files",
 			WorkDir: dir,
-		}, Processes: func(id string) int { return len(processesOf(t, id)) }}
+		}, Processes: func(id string) int { return len(processesOf(t, id)) }, PodTasks: func(pod string) (count, most int) {
+			return podTasks(t, pod)
+		}}
 	})
+}
+
+// podTasks reads how many processes and threads a pod has, and how many it may have, from the kernel.
+func podTasks(t *testing.T, pod string) (count, most int) {
+	t.Helper()
+	dir := filepath.Join("/sys/fs/cgroup", cgroupParent, pod)
+	if _, err := os.Stat("/sys/fs/cgroup/pids"); err == nil { // cgroup v1
+		dir = filepath.Join("/sys/fs/cgroup/pids", cgroupParent, pod)
+	}
+	var numbers [2]int
+	for i, name := range []string{"pids.current", "pids.max"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if numbers[i], err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+			t.Fatal(err) // "max" among others
+		}
+	}
+	return numbers[0], numbers[1]
 }

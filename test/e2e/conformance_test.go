@@ -9,6 +9,7 @@ import (
 
 	"mullion.dev/mullion/internal/conformance/result"
 	"mullion.dev/mullion/internal/conformance/suite"
+	"mullion.dev/mullion/test/built"
 )
 
 // conformanceYAML uses other subnets than the other tests' clusters. Some specs want two Windows nodes, one a Linux
@@ -36,11 +37,7 @@ func TestConformance(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	repository, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(repository, "bin")
+	bin := built.Dir(t)
 	if _, err := os.Stat(filepath.Join(bin, "e2e", "e2e.test")); err != nil {
 		t.Fatalf("run `make build e2e` first: %v", err)
 	}
@@ -62,7 +59,7 @@ func TestConformance(t *testing.T) {
 		t.Fatalf("mullion up: %v\n%s", err, out)
 	}
 
-	results := filepath.Join(repository, "conformance-results")
+	results := filepath.Join(built.Repository(), "conformance-results")
 	before, err := result.History(results, conformanceSuite)
 	if err != nil {
 		t.Fatal(err)

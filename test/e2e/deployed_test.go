@@ -13,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
+	"mullion.dev/mullion/test/built"
 )
 
 // TestDeployedNetwork brings up a Windows node without kube-proxy and CNI plugin, as
@@ -21,10 +22,7 @@ func TestDeployedNetwork(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built.Dir(t)
 	dir := t.TempDir()
 	f := fixture{
 		bin:         bin,

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mullion.dev/mullion/test/built"
 )
 
 // dualYAML uses other subnets than the other tests' clusters. Windows Server 2019 has no dual stack, so that node has
@@ -34,10 +36,7 @@ func TestDualStack(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built.Dir(t)
 	dir := t.TempDir()
 	f := fixture{
 		bin:         bin,

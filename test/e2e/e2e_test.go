@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mullion.dev/mullion/test/built"
 )
 
 // clusterYAML uses other subnets than a default cluster. Pods that name no node land on a Windows one.
@@ -34,13 +36,7 @@ func TestCluster(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(bin, "mullion")); err != nil {
-		t.Fatalf("run `make build sample` first: %v", err)
-	}
+	bin := built.Dir(t)
 	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while scripts are written
 		f := fixture{
 			bin:         bin,
@@ -104,7 +100,7 @@ func (f fixture) scripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "ROOT="+filepath.Dir(f.bin),
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "ROOT="+built.Repository(),
 				"IMAGES="+f.home,
 				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			return nil

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/test/built"
 )
 
 // fixture is a cluster that tests have brought up.
@@ -23,10 +25,7 @@ type fixture struct {
 // newFixture returns a fixture with folders of its own; its cluster is not up yet.
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built.Dir(t)
 	dir := t.TempDir()
 	return fixture{
 		bin:         bin,

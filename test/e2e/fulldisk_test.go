@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/test/built"
 )
 
 // diskYAML uses other subnets than the other tests' clusters.
@@ -129,10 +131,7 @@ func TestFullDisk(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster on the machine's own disk")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built.Dir(t)
 	disk, dir := newSmallDisk(t, 4<<30), t.TempDir()
 	f := fixture{
 		bin:        bin,

@@ -20,6 +20,7 @@ import (
 
 	"mullion.dev/mullion/internal/cli"
 	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/test/built"
 )
 
 // twoMachines makes two network namespaces that stand for machines on one network, each with a data folder.
@@ -31,10 +32,7 @@ func twoMachines(t *testing.T) (server, other fixture) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one machine")
 	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built.Dir(t)
 	machine := func(name string) fixture {
 		ns := fmt.Sprintf("me-%s-%d", name, os.Getpid())
 		if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {

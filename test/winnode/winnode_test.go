@@ -37,15 +37,13 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/test/built"
 )
 
 // bin is the folder of built programs.
 func bin(t *testing.T, parts ...string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(append([]string{"../../bin"}, parts...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(append([]string{built.Dir(t)}, parts...)...)
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%v: build it with `make build`", err)
 	}

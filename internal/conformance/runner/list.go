@@ -21,7 +21,7 @@ func missing(program string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
 		return &Error{
 			Err:    fmt.Errorf("no e2e tests at %q", program),
-			Remedy: "`make e2e` builds them, which takes some minutes the first time; or name an e2e.test with --e2e-test",
+			Remedy: "install the package mullion-e2e; in a checkout, `make e2e` builds them; or name an e2e.test with --e2e-test",
 		}
 	}
 	return err

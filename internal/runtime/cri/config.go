@@ -78,6 +78,8 @@ type Containers interface {
 	Start(ctx context.Context, id string, stdio engine.IO) (pid uint32, err error)
 	Signal(ctx context.Context, id string, signal unix.Signal, all bool) error
 	Remove(ctx context.Context, id string) error
+	// RemovePod removes what the containers of a pod shared, when all are removed; a pod that is gone is no error.
+	RemovePod(pod string) error
 	List(ctx context.Context, label, value string) ([]engine.Info, error)
 }
 

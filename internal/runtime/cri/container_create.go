@@ -121,6 +121,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	}
 	spec := engine.Container{
 		ID:          c.ID,
+		Pod:         sb.ID,
 		Labels:      map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
 		ChainID:     chainID,
 		Args:        s.initArgs(sb, c),

@@ -30,6 +30,7 @@ func TestCreateContainer(t *testing.T) {
 	data, hosts := hostPath(t, n, `C:\data`), hostPath(t, n, `C:\etc-hosts`)
 	want := engine.Container{
 		ID:      id,
+		Pod:     pod,
 		ChainID: "chain-a",
 		Labels:  map[string]string{"mullion.dev/node": critest.NodeName, "mullion.dev/sandbox": pod},
 		Args: []string{

@@ -92,9 +92,9 @@ func fieldRows() []support.Row {
 	return []support.Row{
 		{Name: "resources.cpu_maximum"},
 		{
-			Name:  "processes and threads of a container",
+			Name:  "processes and threads of a pod",
 			Level: support.Partly,
-			Note:  "4096 for each container, because CRI has no field for it; the containers of a node together may use a part of the machine's",
+			Note:  "4096 for all containers of a pod together, because CRI has no field for it; the pods of a node together may use a part of the machine's",
 		},
 		{
 			Name:  "what is killed when the machine has no memory left",

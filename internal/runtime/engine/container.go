@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/cleanup"
 )
 
@@ -45,6 +47,9 @@ type Info struct {
 // Create makes the container's snapshot and record. If it returns an error, nothing is left behind.
 func (e *Engine) Create(ctx context.Context, c Container) error {
 	ctx = e.with(ctx)
+	if err := e.limitPod(c.Pod); err != nil {
+		return err
+	}
 	// A container's snapshot must not be collected before its record refers to it.
 	ctx, release, err := e.client.WithLease(ctx)
 	if err != nil {
@@ -82,6 +87,25 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	}
 	undo.Release()
 	return nil
+}
+
+// limitPod makes a pod's cgroup, with the limit of processes that all containers of the pod share. Where the kernel does
+// not count processes, the cluster has said so in its log.
+func (e *Engine) limitPod(pod string) error {
+	if pod == "" {
+		return nil
+	}
+	err := cgroup.LimitTasks(path.Join(e.opts.CgroupParent, pod), mostTasks)
+	if errors.Is(err, cgroup.ErrNoController) {
+		return nil
+	}
+	return err
+}
+
+// RemovePod removes what the containers of a pod shared and is called when they are removed. A pod that is gone is no
+// error.
+func (e *Engine) RemovePod(pod string) error {
+	return cgroup.Remove(path.Join(e.opts.CgroupParent, pod))
 }
 
 // owner is the id on the machine of the container's user.

@@ -26,9 +26,9 @@ const (
 	// overhead is what the container's own Windows, wineserver and mullion-init, may use beside the programs; on
 	// Windows the kernel's share is not charged to the container.
 	overhead = 64 << 20
-	// mostTasks is how many processes and threads a container may have, its own Windows' among them. Without a limit
-	// one container could take all that the machine has (kernel.pid_max). A .NET or JVM server has some hundreds of
-	// threads.
+	// mostTasks is how many processes and threads a pod may have, its containers' own Windows' among them. Without a
+	// limit one container could take all that the machine has (kernel.pid_max). A .NET or JVM server has some hundreds
+	// of threads. Kubelets limit Linux pods in the same way (podPidsLimit).
 	mostTasks = 4096
 )
 

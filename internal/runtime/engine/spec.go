@@ -13,6 +13,9 @@ import (
 type Container struct {
 	// ID names the container, its snapshot and its cgroup.
 	ID string
+	// Pod names the cgroup that the container's is in, with those of the other containers of its pod; Remove leaves it to
+	// RemovePod. If it is "" there is none.
+	Pod string
 	// Labels are kept by containerd; List returns them.
 	Labels map[string]string
 	// ChainID names the snapshot of the image's unpacked top layer.
@@ -95,7 +98,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 			UIDMappings:   idMap,
 			GIDMappings:   idMap,
 			Namespaces:    spaces,
-			CgroupsPath:   path.Join(e.opts.CgroupParent, c.ID),
+			CgroupsPath:   path.Join(e.opts.CgroupParent, c.Pod, c.ID),
 			Resources:     c.Resources.cgroup(),
 			MaskedPaths:   maskedPaths(),
 			ReadonlyPaths: []string{"/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},

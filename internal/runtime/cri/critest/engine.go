@@ -137,6 +137,20 @@ func (e *Engine) Remove(_ context.Context, id string) error {
 	})
 }
 
+// RemovePod returns an error while a container of the pod runs, as the kernel does for a cgroup with processes.
+func (e *Engine) RemovePod(pod string) error {
+	return e.calls.do("Engine.RemovePod", "", pod, func() error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for id, c := range e.containers {
+			if c.Pod == pod && c.task != nil && c.task.running() {
+				return fmt.Errorf("remove pod %q: container %q runs", pod, id)
+			}
+		}
+		return nil
+	})
+}
+
 // List returns the containers with a label, by their ids.
 func (e *Engine) List(_ context.Context, label, value string) ([]engine.Info, error) {
 	var out []engine.Info

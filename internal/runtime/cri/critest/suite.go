@@ -21,6 +21,9 @@ type Subject struct {
 	Container engine.Container
 	// Processes, unless nil, counts a container's processes.
 	Processes func(id string) int
+	// PodTasks, unless nil, counts the processes and threads of a pod's containers together, and says how many there may
+	// be.
+	PodTasks func(pod string) (count, most int)
 }
 
 const suiteLabel = "mullion.dev/suite"
@@ -34,6 +37,7 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 		"running": suiteRunning,
 		"ended":   suiteEnded,
 		"removed": suiteRemoved,
+		"pod":     suitePod,
 		"workdir": suiteWorkDir,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +53,52 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 			}
 			check(t, s, id)
 		})
+	}
+}
+
+// suitePod checks that what the containers of a pod share is there until the last of them has ended.
+func suitePod(t *testing.T, s Subject, id string) {
+	t.Helper()
+	const pod = "suite-of-two"
+	second := s.Container
+	second.ID = id + "-2"
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := errors.Join(s.Engine.Remove(ctx, id), s.Engine.Remove(ctx, second.ID), s.Engine.RemovePod(pod)); err != nil {
+			t.Errorf("Remove: %v", err)
+		}
+	})
+	// The one that the suite has made is of no pod.
+	if err := s.Engine.Remove(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	s.Container.Pod, second.Pod = pod, pod
+	for _, c := range []engine.Container{s.Container, second} {
+		if err := s.Engine.Create(t.Context(), c); err != nil {
+			t.Fatalf("Create: %v", err)
+		}
+		if _, err := s.Engine.Start(t.Context(), c.ID, engine.IO{}); err != nil {
+			t.Fatalf("Start: %v", err)
+		}
+	}
+	if s.PodTasks != nil {
+		if count, most := s.PodTasks(pod); count < 2 || most < count {
+			t.Errorf("%d processes of the pod are counted, of at most %d", count, most)
+		}
+	}
+	if err := s.Engine.Remove(t.Context(), id); err != nil {
+		t.Errorf("Remove: %v", err)
+	}
+	if err := s.Engine.RemovePod(pod); err == nil {
+		t.Error("RemovePod while a container of the pod runs is no error")
+	}
+	if err := s.Engine.Remove(t.Context(), second.ID); err != nil {
+		t.Errorf("Remove: %v", err)
+	}
+	for range 2 {
+		if err := s.Engine.RemovePod(pod); err != nil {
+			t.Errorf("RemovePod: %v", err)
+		}
 	}
 }
 

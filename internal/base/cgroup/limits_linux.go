@@ -1,4 +1,4 @@
-package linuxhost
+package cgroup
 
 import (
 	"errors"
@@ -10,9 +10,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// ErrNoController says that a cgroup controller, which would keep a limit, is not there.
-var ErrNoController = errors.New("the cgroup controller is not there")
 
 // LimitTasks bounds how many processes and threads there may be in the cgroup of that name, below each hierarchy's
 // root, and in all below it. The cgroup is made if it is missing. What runs already is not ended. Without the
@@ -30,7 +27,7 @@ func LimitMemory(cgroup string, most int64) error {
 
 // limitCgroup writes a limit to the file of a controller, which has another name in cgroup v1.
 func limitCgroup(cgroup, controller, v1, v2 string, most int64) error {
-	all, err := hierarchies()
+	all, err := Hierarchies()
 	if err == nil {
 		err = limitIn(all, cgroup, controller, [2]string{v1, v2}, most)
 	}
@@ -41,17 +38,17 @@ func limitCgroup(cgroup, controller, v1, v2 string, most int64) error {
 }
 
 // limitIn writes a limit to the controller's file of a cgroup, whose names in cgroup v1 and v2 are given.
-func limitIn(all []hierarchy, cgroup, controller string, names [2]string, most int64) error {
-	i := slices.IndexFunc(all, func(hi hierarchy) bool { return hi.mayHave(controller) })
+func limitIn(all []Hierarchy, cgroup, controller string, names [2]string, most int64) error {
+	i := slices.IndexFunc(all, func(h Hierarchy) bool { return h.mayHave(controller) })
 	if i < 0 {
 		return ErrNoController
 	}
-	dir, err := all[i].make(cgroup)
+	dir, err := all[i].Make(cgroup)
 	if err != nil {
 		return err
 	}
 	name := names[0]
-	if all[i].v2 {
+	if all[i].V2 {
 		name = names[1]
 	}
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
@@ -66,6 +63,6 @@ func limitIn(all []hierarchy, cgroup, controller string, names [2]string, most i
 }
 
 // mayHave reports whether the hierarchy can have a controller. A hierarchy of cgroup v1 is named after its controllers.
-func (hi hierarchy) mayHave(controller string) bool {
-	return hi.v2 || slices.Contains(strings.Split(filepath.Base(hi.dir), ","), controller)
+func (h Hierarchy) mayHave(controller string) bool {
+	return h.V2 || slices.Contains(strings.Split(filepath.Base(h.Dir), ","), controller)
 }

@@ -1,6 +1,6 @@
 //go:build kernel
 
-package linuxhost_test
+package cgroup_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/linuxhost"
+	"mullion.dev/mullion/internal/base/cgroup"
 )
 
 // TestLimitTasksHolds: what forks without end in a node's cgroup stops at the cluster's limit, and a neighbour in the
@@ -25,11 +26,11 @@ func TestLimitTasksHolds(t *testing.T) {
 		t.Skip("needs root")
 	}
 	cluster := fmt.Sprintf("/mullion-test-tasks-%d", os.Getpid())
-	t.Cleanup(func() { removeCgroups(t, cluster) })
+	t.Cleanup(func() { remove(t, cluster+"/n1", cluster+"/n2", cluster) })
 	const limit = 20
-	for cgroup, most := range map[string]int64{cluster: 100, cluster + "/n1": limit, cluster + "/n2": limit} {
-		err := linuxhost.LimitTasks(cgroup, most)
-		if errors.Is(err, linuxhost.ErrNoController) {
+	for name, most := range map[string]int64{cluster: 100, cluster + "/n1": limit, cluster + "/n2": limit} {
+		err := cgroup.LimitTasks(name, most)
+		if errors.Is(err, cgroup.ErrNoController) {
 			t.Skip(err)
 		}
 		if err != nil {
@@ -61,9 +62,9 @@ func TestLimitMemoryHolds(t *testing.T) {
 		t.Skip("needs root")
 	}
 	cluster := fmt.Sprintf("/mullion-test-memory-%d", os.Getpid())
-	t.Cleanup(func() { removeCgroups(t, cluster) })
-	err := linuxhost.LimitMemory(cluster+"/n1", 64<<20)
-	if errors.Is(err, linuxhost.ErrNoController) {
+	t.Cleanup(func() { remove(t, cluster+"/n1", cluster+"/n2", cluster) })
+	err := cgroup.LimitMemory(cluster+"/n1", 64<<20)
+	if errors.Is(err, cgroup.ErrNoController) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -89,6 +90,19 @@ func TestLimitMemoryHolds(t *testing.T) {
 	}
 	_ = neighbour.Process.Kill()
 	_ = neighbour.Wait()
+}
+
+// remove removes cgroups in which nothing is left, twice: one that is gone is no error.
+func remove(t *testing.T, cgroups ...string) {
+	t.Helper()
+	for _, name := range slices.Concat(cgroups, cgroups) {
+		if err := cgroup.Remove(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := filepath.Glob("/sys/fs/cgroup/*" + cgroups[0]); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
 }
 
 // pidsFolder is where the cgroup's processes are counted.

@@ -1,4 +1,4 @@
-package linuxhost
+package cgroup
 
 import (
 	"errors"
@@ -16,34 +16,34 @@ func TestHierarchies(t *testing.T) {
 	const joined = "36 31 0:33 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
 	for _, tt := range []struct {
 		name, mountinfo string
-		want            []hierarchy
+		want            []Hierarchy
 	}{
 		{
 			"v2", "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
-			[]hierarchy{{"/sys/fs/cgroup", true}},
+			[]Hierarchy{{"/sys/fs/cgroup", true}},
 		},
-		{"v1", tmpfs + memory + joined, []hierarchy{
+		{"v1", tmpfs + memory + joined, []Hierarchy{
 			{"/sys/fs/cgroup/memory", false},
 			{"/sys/fs/cgroup/cpu,cpuacct", false},
 		}},
 		{
 			"hybrid", tmpfs + memory + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
-			[]hierarchy{{"/sys/fs/cgroup/memory", false}},
+			[]Hierarchy{{"/sys/fs/cgroup/memory", false}},
 		},
 		{
 			"of_a_container", memory + "90 31 0:32 / /var/lib/x/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
-			[]hierarchy{{"/sys/fs/cgroup/memory", false}},
+			[]Hierarchy{{"/sys/fs/cgroup/memory", false}},
 		},
-		{"over_another", tmpfs + memory + tmpfs + memory, []hierarchy{{"/sys/fs/cgroup/memory", false}}},
+		{"over_another", tmpfs + memory + tmpfs + memory, []Hierarchy{{"/sys/fs/cgroup/memory", false}}},
 		{"beside_an_overlay", "40 23 0:40 / /x rw - overlay overlay rw,lowerdir=" + strings.Repeat("/layer:",
-			5000) + "\n" + memory, []hierarchy{{"/sys/fs/cgroup/memory", false}}},
+			5000) + "\n" + memory, []Hierarchy{{"/sys/fs/cgroup/memory", false}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := hierarchiesOf(strings.NewReader(tt.mountinfo))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(hierarchy{})); diff != "" {
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -92,7 +92,7 @@ func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
 		"m/cgroup.controllers": "memory pids\n", "m/cgroup.subtree_control": "",
 		"m/linux-1/cgroup.controllers": "memory\n", "m/linux-1/cgroup.subtree_control": "memory\n",
 	})
-	if err := (hierarchy{dir: root, v2: true}).ensure("/m/linux-1"); err != nil {
+	if err := (Hierarchy{Dir: root, V2: true}).MakeWith("/m/linux-1", "own"); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
@@ -103,7 +103,7 @@ func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
 			t.Errorf("%s was last given %q, want %q", file, got, want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(root, "m/linux-1", OwnCgroup)); err != nil {
+	if _, err := os.Stat(filepath.Join(root, "m/linux-1", "own")); err != nil {
 		t.Errorf("the cgroup of the host's own processes: %v", err)
 	}
 }
@@ -116,9 +116,9 @@ func TestCgroupV2WithoutAController(t *testing.T) {
 	} {
 		// cannot be written to
 		root := tree(t, map[string]string{"cgroup.controllers": controllers, "cgroup.subtree_control/": ""})
-		err := passOn(root)
+		err := PassOn(root)
 		if got := err != nil && strings.Contains(err.Error(), want); got != (want != "") {
-			t.Errorf("passOn() with %q = %v, want %q", controllers, err, want)
+			t.Errorf("PassOn() with %q = %v, want %q", controllers, err, want)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestCgroupV1FillsCpusets(t *testing.T) {
 		"cpuset.cpus": "0-1\n", "cpuset.mems": "0\n", "m/cpuset.cpus": "\n", "m/cpuset.mems": "\n",
 		"m/linux-1/cpuset.cpus": "1\n", "m/linux-1/cpuset.mems": "\n",
 	})
-	if err := (hierarchy{dir: root}).ensure("/m/linux-1"); err != nil {
+	if err := (Hierarchy{Dir: root}).MakeWith("/m/linux-1", "own"); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
@@ -139,7 +139,7 @@ func TestCgroupV1FillsCpusets(t *testing.T) {
 			t.Errorf("%s = %q, want %q", file, got, want)
 		}
 	}
-	if err := (hierarchy{dir: tree(t, nil)}).ensure("/m/linux-1"); err != nil {
+	if err := (Hierarchy{Dir: tree(t, nil)}).MakeWith("/m/linux-1", "own"); err != nil {
 		t.Errorf("a hierarchy without cpusets: %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestLimitCgroup(t *testing.T) {
 			if err := os.Rename(tree(t, tt.files), dir); err != nil {
 				t.Fatal(err)
 			}
-			err := limitIn([]hierarchy{{dir: dir, v2: tt.v2}}, "/m/win-1", "memory", [2]string{"old", "new"}, 800)
+			err := limitIn([]Hierarchy{{Dir: dir, V2: tt.v2}}, "/m/win-1", "memory", [2]string{"old", "new"}, 800)
 			if errors.Is(err, ErrNoController) != (tt.want == "") || err != nil && tt.want != "" {
 				t.Fatalf("limitIn: %v", err)
 			}
